@@ -1,0 +1,91 @@
+import { z } from 'zod';
+import { serverManaged } from './markers.ts';
+
+/** Stands in answers for a phone number or card reference that is set. */
+export const MASK = '•••';
+
+const text = z.string().max(2000);
+const url = z.string().max(2000);
+
+const mailingAddressShape = {
+  line1: text.optional(),
+  line2: text.optional(),
+  city: text.optional(),
+  region: text.optional(),
+  postalCode: text.optional(),
+  country: text.optional(),
+};
+const socialShape = { platform: text, url };
+const phoneProvider = z.enum(['telephony-provider']);
+const railId = z.enum(['card-rail-a', 'card-rail-b', 'card-rail-c']);
+const voiceMode = z.enum(['browser', 'phone']);
+const spendLimitUsd = z.number().min(0).describe('US dollars.');
+
+export const a2pStatus = z.enum(['unregistered', 'pending', 'registered']);
+export type A2pStatus = z.infer<typeof a2pStatus>;
+
+/** The persona and channels of an agent. Answers carry it with `phone.number` and `card.cardRef` masked as `•••`. */
+export const agentIdentity = z.object({
+  displayName: text.optional(),
+  avatarUrl: url.optional(),
+  bio: text.optional(),
+  signature: text.optional(),
+  mailingAddress: z.object(mailingAddressShape).optional(),
+  socials: z.array(z.object(socialShape)).max(20).optional(),
+  email: z.object({ alias: z.string().min(1).optional() }).optional(),
+  phone: z
+    .object({
+      enabled: z.boolean(),
+      number: z.string().optional().describe('`•••` when set.'),
+      provider: phoneProvider.optional(),
+      a2pStatus: a2pStatus.optional(),
+    })
+    .optional(),
+  card: z
+    .object({
+      enabled: z.boolean(),
+      railId: railId.optional(),
+      cardRef: z.string().optional().describe('`•••` when set.'),
+      spendLimitUsd: spendLimitUsd.optional(),
+    })
+    .optional(),
+  voice: z.object({ enabled: z.boolean(), mode: voiceMode.optional(), ttsProvider: text.optional() }).optional(),
+  walletPayHandle: text.optional().describe('Public, permanent wallet handle.'),
+});
+export type AgentIdentity = z.infer<typeof agentIdentity>;
+
+const phoneInput = z.strictObject({ enabled: z.boolean(), provider: phoneProvider.optional() });
+const cardInput = z.strictObject({
+  enabled: z.boolean(),
+  railId: railId.optional(),
+  spendLimitUsd: spendLimitUsd.optional(),
+});
+const provisioned = 'is managed by the server; provision_agent_identity records it';
+serverManaged.add(phoneInput, { members: { number: provisioned, a2pStatus: provisioned } });
+serverManaged.add(cardInput, { members: { cardRef: provisioned } });
+
+/** The members of an identity that clients write on create. */
+export const agentIdentityInput = z.strictObject({
+  displayName: text.optional(),
+  avatarUrl: url.optional(),
+  bio: text.optional(),
+  signature: text.optional(),
+  mailingAddress: z.strictObject(mailingAddressShape).optional(),
+  socials: z.array(z.strictObject(socialShape)).max(20).optional(),
+  email: z.strictObject({ alias: z.string().min(1).max(320).optional() }).optional(),
+  phone: phoneInput.optional(),
+  card: cardInput.optional(),
+  voice: z.strictObject({ enabled: z.boolean(), mode: voiceMode.optional(), ttsProvider: text.optional() }).optional(),
+  walletPayHandle: text.optional(),
+});
+
+/** The same on update: each member is replaced as a whole, `null` clears it. */
+export const agentIdentityPatch = z.strictObject(
+  Object.fromEntries(
+    Object.entries(agentIdentityInput.shape).map(([name, schema]) => [name, schema.unwrap().nullable().optional()]),
+  ) as {
+    [K in keyof typeof agentIdentityInput.shape]: z.ZodOptional<
+      z.ZodNullable<ReturnType<(typeof agentIdentityInput.shape)[K]['unwrap']>>
+    >;
+  },
+);

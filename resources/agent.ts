@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import { agentIdentity } from './agent-identity.ts';
+import { bookkeeping, recordId } from './fields.ts';
+
+export const agentStatus = z.enum(['active', 'paused', 'deleted']);
+
+export const memoryPolicy = z.object({
+  remember: z.boolean().describe('The agent may store memories.'),
+  maxInjected: z.int().min(0).max(200).describe('Memories put into its prompt at most.'),
+});
+
+/** Limits shared by the record and the inputs that write it. */
+export const agentFields = {
+  name: z.string().min(1).max(120),
+  displayName: z.string().min(1).max(200),
+  description: z.string().max(2000),
+  modelPreference: z.string().min(1).max(200).describe('Model id, see list_models.'),
+  instructions: z.string().max(100_000).describe('System prompt of the agent.'),
+  tools: z.array(z.string().min(1).max(200)).max(500).describe('Tool allowlist: tool names or globs such as `list_*`.'),
+  skillIds: z.array(recordId).max(100),
+  maxSteps: z.int().min(1).max(50).describe('Model turns per run.'),
+};
+
+/** Binds a persona, a model, a tool allowlist and memory. The stored record; answers mask its identity. */
+export const agent = z.object({
+  id: recordId,
+  name: agentFields.name,
+  displayName: agentFields.displayName,
+  description: agentFields.description.optional(),
+  modelPreference: agentFields.modelPreference.optional(),
+  status: agentStatus,
+  instructions: agentFields.instructions.optional(),
+  tools: agentFields.tools.optional(),
+  skillIds: agentFields.skillIds.optional(),
+  maxSteps: agentFields.maxSteps,
+  memoryPolicy,
+  identity: agentIdentity.optional(),
+  ...bookkeeping,
+});
+export type Agent = z.infer<typeof agent>;

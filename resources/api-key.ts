@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { bookkeeping, recordId, timestamp } from './fields.ts';
+
+export const apiKeyFields = {
+  name: z.string().min(1).max(120),
+  scopes: z.array(z.string().max(100)).max(50),
+  grants: z.array(z.string().max(500)).max(200),
+};
+
+/** As stored: of the secret only the prefix and the SHA-256 (hex) are kept. */
+export const apiKeyRecord = z.object({
+  id: recordId,
+  name: apiKeyFields.name,
+  prefix: z.string().length(8),
+  hash: z.string().length(64),
+  scopes: apiKeyFields.scopes,
+  grants: apiKeyFields.grants.optional(),
+  ownerId: recordId,
+  createdBy: recordId,
+  expiresAt: timestamp.optional(),
+  revokedAt: timestamp.optional(),
+  lastUsedAt: timestamp.optional(),
+  ...bookkeeping,
+});
+export type ApiKeyRecord = z.infer<typeof apiKeyRecord>;
+
+/** A credential for scripts, agents and external clients. */
+export const apiKey = apiKeyRecord.omit({ hash: true }).extend({
+  prefix: z.string().describe('The secret starts with `ak_<prefix>_`.'),
+  grants: apiKeyFields.grants.optional().describe('Where present, they alone decide and scopes do not count.'),
+  ownerId: recordId.describe('Admin user the key acts for.'),
+  createdBy: recordId.describe('Principal that made the key.'),
+  lastUsedAt: timestamp.optional().describe('To the minute.'),
+});
+export type ApiKey = z.infer<typeof apiKey>;

@@ -1,0 +1,37 @@
+import { z } from 'zod';
+
+/** Every error code with the HTTP status it has at the REST door. */
+export const errorStatus = {
+  invalid_input: 400,
+  unauthenticated: 401,
+  forbidden: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  conflict: 409,
+  too_large: 413,
+  unsupported_media_type: 415,
+  rate_limited: 429,
+  internal: 500,
+  unavailable: 503,
+} as const;
+export type ErrorCode = keyof typeof errorStatus;
+
+export const errorCode = z.enum(Object.keys(errorStatus) as [ErrorCode, ...ErrorCode[]]);
+
+export const issue = z.object({ path: z.string(), message: z.string() });
+export type Issue = z.infer<typeof issue>;
+
+/** The scope, and the narrowest grant, either of which would have allowed the call. */
+export const requiredRight = z.object({ scope: z.string().optional(), grant: z.string().optional() });
+export type RequiredRight = z.infer<typeof requiredRight>;
+
+/** The body of every refusal and failure, at every door. */
+export const errorBody = z.object({
+  error: z.string().describe('A sentence that names the next step.'),
+  code: errorCode,
+  requestId: z.string(),
+  issues: z.array(issue).optional().describe('Every problem of the input, each with the path of the member.'),
+  required: requiredRight.optional().describe('The missing right of a `forbidden` error.'),
+  currentRevision: z.int().optional().describe('The revision that a stale `expectedRevision` should have named.'),
+});
+export type ErrorBody = z.infer<typeof errorBody>;

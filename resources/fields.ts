@@ -1,0 +1,35 @@
+import { z } from 'zod';
+
+/** ISO 8601 in UTC with milliseconds, as `Date.prototype.toISOString` writes it. */
+export const timestamp = z.iso.datetime();
+
+export const recordId = z.string().min(1).max(200);
+
+/** Members every mutable record carries. `revision` starts at 1 and grows by one with every change. */
+export const bookkeeping = {
+  createdAt: timestamp,
+  updatedAt: timestamp,
+  revision: z.int().min(1),
+};
+
+export const expectedRevision = z
+  .int()
+  .min(1)
+  .optional()
+  .describe('Refuse the change with `conflict` unless this is the current revision.');
+
+export const limit = z.int().min(1).max(100).default(20).describe('Records per page.');
+export const cursor = z.string().min(1).max(2000).optional().describe('`nextCursor` of the page before.');
+export const includeTotal = z.boolean().default(false).describe('Also count all matches as `total`.');
+
+/** Input members of every list tool. */
+export const paging = { limit, cursor, includeTotal };
+
+/** A page of records, newest first; `nextCursor` is null on the last page. */
+export function pageOf<T extends z.ZodType>(record: T) {
+  return z.object({
+    data: z.array(record),
+    nextCursor: z.string().nullable(),
+    total: z.int().min(0).optional(),
+  });
+}

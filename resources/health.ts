@@ -1,0 +1,21 @@
+import { z } from 'zod';
+
+export const health = z.object({
+  status: z.enum(['ok', 'degraded', 'down']),
+  version: z.string(),
+  uptimeSeconds: z.number().min(0),
+  store: z.object({ kind: z.string(), writable: z.boolean() }),
+});
+
+export const integrationHealth = z.object({
+  name: z.string(),
+  kind: z.string(),
+  status: z.enum(['ok', 'degraded', 'down']),
+  latencyMs: z.number().min(0).optional(),
+  lastError: z.string().optional(),
+});
+
+export const systemHealth = z.object({
+  overallStatus: z.enum(['ok', 'degraded', 'down']),
+  integrations: z.array(integrationHealth),
+});

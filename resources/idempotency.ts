@@ -1,0 +1,11 @@
+import { z } from 'zod';
+import { bookkeeping, recordId } from './fields.ts';
+
+/** The first answer to a call that carried an idempotency key. `key` is a hash of principal, operation and key. */
+export const idempotencyRecord = z.object({
+  id: recordId,
+  key: z.string(),
+  inputHash: z.string(),
+  answer: z.unknown().optional().describe('Absent where the answer holds a secret and may not be kept.'),
+  ...bookkeeping,
+});

@@ -1,0 +1,20 @@
+import { z } from 'zod';
+import { bookkeeping, recordId } from './fields.ts';
+
+export const skillFields = {
+  name: z.string().min(1).max(120),
+  displayName: z.string().min(1).max(200),
+  description: z.string().max(2000),
+  instructions: z.string().max(200_000).describe('What the agent is told when it has the skill. Markdown.'),
+};
+
+/** Instructions that agents share. */
+export const skill = z.object({
+  id: recordId,
+  name: skillFields.name,
+  displayName: skillFields.displayName.optional(),
+  description: skillFields.description.optional(),
+  instructions: skillFields.instructions.optional(),
+  ...bookkeeping,
+});
+export type Skill = z.infer<typeof skill>;

@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import { recordId, timestamp } from './fields.ts';
+
+export const entityType = z.enum([
+  'task-document',
+  'agent-config',
+  'agent',
+  'flow',
+  'skill',
+  'project',
+  'memory',
+  'artifact',
+  'database-record',
+  'document',
+]);
+export type EntityType = z.infer<typeof entityType>;
+
+export const author = z.object({ type: z.string(), id: z.string(), name: z.string() });
+export type Author = z.infer<typeof author>;
+
+export const versionKind = z.enum(['snapshot', 'restore', 'delete']);
+
+/** As stored. `content` is derived from `payload` when it is read, so that a text is not kept twice. */
+export const versionRecord = z.object({
+  id: recordId,
+  entityType,
+  entityId: recordId,
+  revision: z.int().min(1),
+  contentHash: z.string(),
+  kind: versionKind,
+  payload: z.record(z.string(), z.unknown()),
+  author,
+  createdAt: timestamp,
+  changeDescription: z.string().optional(),
+});
+export type VersionRecord = z.infer<typeof versionRecord>;
+
+/** One state of a versioned record. Revisions count 1, 2, 3 without gaps; a `delete` version holds the last live state. */
+export const version = versionRecord.extend({
+  content: z.string().describe('The text of a text entity, else canonical JSON (RFC 8785) of the payload.'),
+  contentHash: z.string().describe('SHA-256 of `content` in hex.'),
+  payload: z.record(z.string(), z.unknown()).optional().describe('The record without server-managed secrets.'),
+});
+export type Version = z.infer<typeof version>;
+
+export const versionDiff = z.object({
+  kind: z.enum(['text', 'json']),
+  lines: z.array(z.object({ op: z.enum(['equal', 'add', 'remove']), value: z.string() })).optional(),
+  changes: z
+    .array(
+      z.object({
+        path: z.string().describe('JSON Pointer (RFC 6901).'),
+        before: z.unknown().optional().describe('Absent where the member was added.'),
+        after: z.unknown().optional().describe('Absent where the member was removed.'),
+      }),
+    )
+    .optional(),
+});
+export type VersionDiff = z.infer<typeof versionDiff>;

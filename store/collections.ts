@@ -1,0 +1,62 @@
+import type { z } from 'zod';
+import { adminUser } from '../resources/admin-user.ts';
+import { agent } from '../resources/agent.ts';
+import { apiKeyRecord } from '../resources/api-key.ts';
+import { idempotencyRecord } from '../resources/idempotency.ts';
+import { skill } from '../resources/skill.ts';
+import { versionRecord } from '../resources/version.ts';
+
+/** What a store keeps of one kind of record and how it can be asked for; data, so that SQL can be made from it. */
+export interface CollectionDefinition<Schema extends z.ZodObject = z.ZodObject> {
+  readonly schema: Schema;
+  /** Ids are `<prefix>_` and 26 characters that sort by creation time. */
+  readonly idPrefix: string;
+  /** Append-only collections have no `updatedAt` and no revision of the store's. */
+  readonly appendOnly?: true;
+  /** No two records have equal values in all `fields`. Records where a field is absent do not take part. */
+  readonly unique: readonly UniqueRule<z.infer<Schema>>[];
+  /** Each entry serves equality filters on exactly these fields; an array field is indexed by each of its items. */
+  readonly indexes: readonly (readonly Field<z.infer<Schema>>[])[];
+}
+
+export interface UniqueRule<Record> {
+  readonly fields: readonly Field<Record>[];
+  /** Compare text without regard to case (by `toLowerCase`). */
+  readonly ignoreCase?: true;
+  /** Records with this value in the named field are left out of the rule. */
+  readonly except?: { readonly field: Field<Record>; readonly value: string | boolean };
+}
+
+type Field<Record> = keyof Record & string;
+
+function define<Schema extends z.ZodObject>(definition: CollectionDefinition<Schema>): CollectionDefinition<Schema> {
+  return definition;
+}
+
+export const collections = {
+  agents: define({
+    schema: agent,
+    idPrefix: 'agt',
+    unique: [{ fields: ['name'], except: { field: 'status', value: 'deleted' } }],
+    indexes: [['status'], ['name'], ['skillIds']],
+  }),
+  skills: define({ schema: skill, idPrefix: 'skl', unique: [{ fields: ['name'] }], indexes: [] }),
+  versions: define({
+    schema: versionRecord,
+    idPrefix: 'ver',
+    appendOnly: true,
+    unique: [{ fields: ['entityType', 'entityId', 'revision'] }],
+    indexes: [['entityType', 'entityId']],
+  }),
+  apiKeys: define({ schema: apiKeyRecord, idPrefix: 'key', unique: [{ fields: ['prefix'] }], indexes: [['ownerId']] }),
+  adminUsers: define({
+    schema: adminUser,
+    idPrefix: 'usr',
+    unique: [{ fields: ['email'], ignoreCase: true }],
+    indexes: [['role', 'isActive']],
+  }),
+  idempotency: define({ schema: idempotencyRecord, idPrefix: 'idm', unique: [{ fields: ['key'] }], indexes: [] }),
+} as const;
+
+export type CollectionName = keyof typeof collections;
+export type RecordOf<Name extends CollectionName> = z.infer<(typeof collections)[Name]['schema']>;

@@ -1,0 +1,127 @@
+import type { AuditEntry } from '../resources/audit-entry.ts';
+import type { CollectionName, RecordOf } from './collections.ts';
+
+/**
+ * Where records are kept. Every store behaves alike: the suite in test/store runs on each of them.
+ *
+ * Reads outside a transaction see what was committed; a committed change may be visible up to one flush before it is durable.
+ * Records are immutable: a store never hands out an object that it or a caller changes later.
+ */
+export interface Store extends Readers {
+  readonly kind: string;
+  /**
+   * Runs `work` alone among writers, against a view that holds its own changes, and commits them all at once, or none if it throws.
+   * Resolves when the changes are durable. `work` may be run again when a store has to retry, so its only effects are on `tx`;
+   * it must not use the store itself.
+   * @throws StoreUnavailable when the changes could not be made durable; nothing of them remains then.
+   */
+  transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>;
+  readonly audit: AuditLog;
+  status(): StoreStatus;
+  /** Finishes what was accepted, makes it durable and lets go of the store. */
+  close(): Promise<void>;
+}
+
+export type Readers = { readonly [Name in CollectionName]: Reader<RecordOf<Name>> };
+export type Writers = { readonly [Name in CollectionName]: Writer<RecordOf<Name>> };
+
+export type Transaction = Writers & {
+  /** Kept if and only if the transaction commits. */
+  readonly audit: { append(entry: AuditEntry): void };
+};
+
+export interface StoreStatus {
+  readonly writable: boolean;
+  /** Duration of the last flush in milliseconds. */
+  readonly flushMs?: number;
+  readonly lastError?: string;
+}
+
+export interface Reader<Record> {
+  get(id: string): Promise<Record | undefined>;
+  find(query: Query<Record>): Promise<Page<Record>>;
+  /** How many records `find` would give without a limit. */
+  count(query: Omit<Query<Record>, 'limit' | 'after' | 'order'>): Promise<number>;
+}
+
+export interface Writer<Record> extends Reader<Record> {
+  /**
+   * Fills in `id`, `createdAt`, `updatedAt` and `revision` (1) where they are not given.
+   * @throws UniqueTaken
+   */
+  insert(record: NewRecord<Record>): Promise<Record>;
+  /**
+   * Replaces the given members, removes those given as null, sets `updatedAt` and adds one to `revision`.
+   * A change that changes nothing returns the record as it is.
+   * @throws NotFound, StaleRevision, UniqueTaken
+   */
+  update(id: string, change: Change<Record>, options?: Guard): Promise<Record>;
+  /** Like `update`, for bookkeeping members: `updatedAt` and `revision` stay. */
+  touch(id: string, change: Change<Record>): Promise<Record>;
+  /**
+   * Returns the record that was removed.
+   * @throws NotFound, StaleRevision
+   */
+  delete(id: string, options?: Guard): Promise<Record>;
+}
+
+export interface Guard {
+  readonly expectedRevision?: number | undefined;
+}
+
+type Given = 'id' | 'createdAt' | 'updatedAt' | 'revision';
+export type NewRecord<Record> = Omit<Record, Given> & Partial<Pick<Record, Extract<keyof Record, Given>>>;
+export type Change<Record> = { readonly [Member in keyof Record]?: Record[Member] | null | undefined };
+
+export type Scalar = string | number | boolean;
+/** Every named member equals the value or one of the values; an array member contains it. Absent members match nothing. */
+export type Where<Record> = { readonly [Member in keyof Record]?: Scalar | readonly Scalar[] | undefined };
+
+export interface Query<Record> {
+  readonly where?: Where<Record> | undefined;
+  /** At least one of these must hold too. An empty list matches nothing. */
+  readonly any?: readonly Where<Record>[] | undefined;
+  /** `createdAt` in [from, to), ISO 8601. */
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  /** By `createdAt`, ties by id. */
+  readonly order?: 'newest' | 'oldest' | undefined;
+  readonly limit: number;
+  /** Start behind this position, whether or not a record is still there. */
+  readonly after?: Position | undefined;
+}
+
+export interface Position {
+  readonly createdAt: string;
+  readonly id: string;
+}
+
+export interface Page<Record> {
+  readonly records: readonly Record[];
+  /** Position of the last record when more follow, else null. */
+  readonly next: Position | null;
+}
+
+/** Append-only, newest first, too large to be held as records in memory. */
+export interface AuditLog {
+  /** Durable within a second and before `close` resolves. For entries of writes see `Transaction.audit`. */
+  append(entry: AuditEntry): void;
+  find(query: AuditQuery): Promise<Page<AuditEntry>>;
+  /** Makes every appended entry durable and visible to `find`. */
+  flush(): Promise<void>;
+  /** Forgets entries older than this (ISO 8601), at least to the granularity of a day. Returns how many. */
+  prune(before: string): Promise<number>;
+}
+
+export interface AuditQuery {
+  /** Principal id. */
+  readonly principal?: string | undefined;
+  readonly tool?: string | undefined;
+  readonly outcome?: AuditEntry['outcome'] | undefined;
+  readonly door?: AuditEntry['door'] | undefined;
+  /** `at` in [from, to), ISO 8601. */
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly limit: number;
+  readonly after?: Position | undefined;
+}
