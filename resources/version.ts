@@ -19,6 +19,7 @@ export const author = z.object({ type: z.string(), id: z.string(), name: z.strin
 export type Author = z.infer<typeof author>;
 
 export const versionKind = z.enum(['snapshot', 'restore', 'delete']);
+export type VersionKind = z.infer<typeof versionKind>;
 
 /** As stored. `content` is derived from `payload` when it is read, so that a text is not kept twice. */
 export const versionRecord = z.object({

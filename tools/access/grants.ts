@@ -1,0 +1,111 @@
+/** A parsed grant `<resource>(:<op>)?(:<id>)?`; a missing segment means all and is kept as `*`. */
+export interface Grant {
+  readonly resource: string;
+  readonly op: string;
+  readonly id: string;
+}
+
+/** The resources grants speak of, each with its operations. */
+export const grantOps: Readonly<Record<string, readonly string[]>> = {
+  agent: ['read', 'write', 'delete', 'invoke', 'provision'],
+  skill: ['read', 'write', 'delete'],
+  flow: ['read', 'write', 'delete', 'trigger'],
+  thread: ['read', 'write', 'delete', 'share'],
+  memory: ['read', 'write', 'delete'],
+  model: ['read'],
+  tool: ['read', 'call'],
+  user: ['read', 'import'],
+  'admin-user': ['read', 'write'],
+  analytics: ['read'],
+  report: ['read', 'write', 'delete'],
+  settings: ['read', 'write'],
+  system: ['read'],
+  search: ['read'],
+  capsule: ['read', 'write', 'delete'],
+  key: ['read', 'write'],
+  session: ['read', 'write'],
+  project: ['read', 'write', 'delete'],
+  goal: ['read', 'write', 'delete'],
+  task: ['read', 'write', 'delete'],
+  document: ['read', 'write', 'delete'],
+  artifact: ['read', 'write', 'delete'],
+  record: ['read', 'write', 'delete', 'purge'],
+  integration: ['read', 'write'],
+  audit: ['read'],
+};
+
+const SEGMENT = /^(?:\*|[A-Za-z0-9][A-Za-z0-9._@/%-]*)$/;
+const FORM = 'Write <resource>:<op>:<id>, for example agent:read; op and id may be left out.';
+
+export type GrantResult =
+  | { readonly ok: true; readonly grant: Grant }
+  | { readonly ok: false; readonly message: string };
+
+/** Parses a grant, or says what is wrong with it and how to write it. */
+export function parseGrant(text: string): GrantResult {
+  const problem = malformed(text);
+  if (problem) return { ok: false, message: problem };
+  const [resource = '*', op = '*', id = '*'] = text.split(':');
+  const unknown = unknownName(resource, op);
+  if (unknown) return { ok: false, message: unknown };
+  return { ok: true, grant: { resource, op, id } };
+}
+
+function malformed(text: string): string | undefined {
+  if (text === '') return `A grant may not be empty. ${FORM}`;
+  if (/\s/.test(text)) return `A grant holds no white space. ${FORM}`;
+  const segments = text.split(':');
+  if (segments.length > 3) return `A grant has at most 3 segments, this one has ${segments.length}. ${FORM}`;
+  const empty = segments.indexOf('');
+  if (empty >= 0) return `Segment ${empty + 1} of the grant is empty. ${FORM}`;
+  const bad = segments.findIndex((segment) => !SEGMENT.test(segment));
+  if (bad >= 0) {
+    return `Segment ${bad + 1} of the grant is neither * nor letters, digits and . _ @ / % - after a letter or digit. ${FORM}`;
+  }
+  return decodable(segments[2] ?? '') ? undefined : 'Segment 3 of the grant has a % that starts no percent-encoding.';
+}
+
+function unknownName(resource: string, op: string): string | undefined {
+  const ops = resource === '*' ? [...new Set(Object.values(grantOps).flat())] : grantOps[resource];
+  if (!ops) return `"${resource}" is no resource of a grant. Allowed: *, ${Object.keys(grantOps).join(', ')}.`;
+  if (op === '*' || ops.includes(op)) return undefined;
+  return `"${op}" is no operation of ${resource === '*' ? 'any resource' : resource}. Allowed: *, ${ops.join(', ')}.`;
+}
+
+function decodable(segment: string): boolean {
+  try {
+    decodeURIComponent(segment);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether everything the second grant allows is allowed by the first. */
+export function grantCovers(wide: Grant, narrow: Grant): boolean {
+  return (['resource', 'op', 'id'] as const).every((part) => wide[part] === '*' || wide[part] === narrow[part]);
+}
+
+/** What a call needs: an operation on a resource, on one record or, without `ids`, on the resource as a whole. */
+export interface Need {
+  readonly resource: string;
+  readonly op: string;
+  /** The names one record goes by, for example its id and its name. */
+  readonly ids?: readonly string[];
+}
+
+export function grantAllows(grant: Grant, need: Need): boolean {
+  if (!concerns(grant, need)) return false;
+  if (grant.id === '*') return true;
+  return need.ids?.some((id) => id === grant.id || id === decodeURIComponent(grant.id)) ?? false;
+}
+
+/** Whether the grant speaks of the operation at all, be it for some records only. */
+export function concerns(grant: Grant, need: { readonly resource: string; readonly op: string }): boolean {
+  return (grant.resource === '*' || grant.resource === need.resource) && (grant.op === '*' || grant.op === need.op);
+}
+
+export function formatGrant({ resource, op, id }: Grant): string {
+  if (id !== '*') return `${resource}:${op}:${id}`;
+  return op === '*' ? resource : `${resource}:${op}`;
+}

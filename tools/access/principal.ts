@@ -1,0 +1,20 @@
+import type { Author } from '../../resources/version.ts';
+import type { Grant } from './grants.ts';
+import type { Rights } from './rights.ts';
+
+/** Who calls, as found by a door. Lives for one request. */
+export interface Principal {
+  readonly type: 'session' | 'api-key' | 'capsule' | 'agent' | 'flow';
+  readonly id: string;
+  readonly name: string;
+  readonly scopes: readonly string[];
+  readonly grants?: readonly Grant[];
+  /** Admin user on whose behalf the principal acts. */
+  readonly ownerId: string;
+  readonly expiresAt?: string;
+  readonly rights: Rights;
+}
+
+export function authorOf({ type, id, name }: Principal): Author {
+  return { type, id, name };
+}

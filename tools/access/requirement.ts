@@ -1,0 +1,99 @@
+import type { Need } from './grants.ts';
+import type { Requirement, Rights } from './rights.ts';
+import type { Scope } from './scopes.ts';
+
+/**
+ * The right a tool needs, as data: a scope, or a grant with the input member that names the record in braces (`agent:read:{id}`).
+ * Several grants are needed all together.
+ */
+export interface Access {
+  readonly scope: Scope;
+  readonly grant: string | readonly string[];
+  /** List, search or stats: a grant for single records suffices, and the handler narrows its answer to those. */
+  readonly narrows?: true;
+}
+
+/** For a tool whose right depends on its input. */
+export interface AccessByInput {
+  readonly among: readonly Access[];
+  /** One of `among`, also for input that is not checked yet. */
+  of(input: object): Access;
+}
+
+/** Every authenticated principal may call. */
+export const ANYONE: Access = { scope: '', grant: [] };
+
+/** The names a record goes by in grants, given the value of the input member. */
+export type Subjects = (resource: string, value: string) => Promise<readonly string[]>;
+
+/** Whether the tool is the principal's to see: some call of it could be allowed. */
+export function mayTry(rights: Rights, access: Access | AccessByInput): boolean {
+  const choices = 'among' in access ? access.among : [access];
+  return choices.some((choice) => choice === ANYONE || rights.mayTry(requirement(choice)));
+}
+
+/** Whether every call of the tool is allowed, whatever record it is about. */
+export function hasWithoutLimit(rights: Rights, access: Access | AccessByInput): boolean {
+  const choices = 'among' in access ? access.among : [access];
+  return choices.every((choice) => {
+    const { scope, needs } = requirement(choice);
+    return choice === ANYONE || rights.allows({ scope, needs: needs.map(({ resource, op }) => ({ resource, op })) });
+  });
+}
+
+/** The access that the input calls for. */
+export function accessFor(access: Access | AccessByInput, input: object): Access {
+  return 'among' in access ? access.of(input) : access;
+}
+
+export async function allows(rights: Rights, access: Access, input: object, subjects: Subjects): Promise<boolean> {
+  if (access === ANYONE) return true;
+  const bound = bind(requirement(access), input);
+  if (rights.allows(bound)) return true;
+  if (!rights.mayTry(bound)) return false;
+  const needs = await Promise.all(
+    bound.needs.map(async (need) =>
+      need.ids?.[0] === undefined ? need : { ...need, ids: await subjects(need.resource, need.ids[0]) },
+    ),
+  );
+  return rights.allows({ ...bound, needs });
+}
+
+/** The grant in its narrowest form for the input, several joined by a comma. */
+export function narrowestGrant(access: Access, input: object): string {
+  return bind(requirement(access), input)
+    .needs.map(({ resource, op, ids }) => (ids ? `${resource}:${op}:${encode(ids[0] ?? '*')}` : `${resource}:${op}`))
+    .join(', ');
+}
+
+const compiled = new WeakMap<Access, Requirement>();
+
+/** Parsed once per declaration; a need on one record has the input member in braces as its only id. */
+function requirement(access: Access): Requirement {
+  let found = compiled.get(access);
+  if (!found) {
+    const needs = (typeof access.grant === 'string' ? [access.grant] : access.grant).map(parseNeed);
+    found = { scope: access.scope, needs, ...(access.narrows && { narrows: true }) };
+    compiled.set(access, found);
+  }
+  return found;
+}
+
+function parseNeed(template: string): Need {
+  const [resource = '', op = '', id] = template.split(':');
+  return { resource, op, ...(id !== undefined && { ids: [id] }) };
+}
+
+function bind(unbound: Requirement, input: object): Requirement {
+  return { ...unbound, needs: unbound.needs.map((need) => (need.ids ? { ...need, ids: need.ids.map(fill) } : need)) };
+
+  function fill(id: string): string {
+    if (!id.startsWith('{')) return id;
+    const value = (input as Readonly<Record<string, unknown>>)[id.slice(1, -1)]; // parsed by the schema that has the member
+    return typeof value === 'string' ? value : id;
+  }
+}
+
+function encode(id: string): string {
+  return /^[A-Za-z0-9][A-Za-z0-9._@/-]*$/.test(id) || id.startsWith('{') ? id : encodeURIComponent(id);
+}

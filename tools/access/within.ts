@@ -1,0 +1,65 @@
+import { firstBeyond } from '../allowlist.ts';
+import type { Catalog } from '../catalog-index.ts';
+import { ToolError } from '../errors.ts';
+import { type Grant, formatGrant, grantCovers } from './grants.ts';
+import type { Principal } from './principal.ts';
+import { accessFor, narrowestGrant } from './requirement.ts';
+import { scopesSatisfy } from './scopes.ts';
+
+/** Rights that a call would hand to something that acts: a key, a capsule, a flow, an agent's allowlist. */
+export interface HandedRights {
+  readonly scopes?: readonly string[];
+  readonly grants?: readonly Grant[];
+  readonly tools?: { readonly entries: readonly string[]; readonly catalog: Catalog };
+  /** When what is made ends, for things that could outlive their maker. */
+  readonly lifetime?: { readonly expiresAt: string | undefined };
+}
+
+/**
+ * Nobody hands out more than they have. Used by every tool that makes, changes or restores something acting with rights.
+ * @throws ToolError (forbidden) naming the first right beyond the giver's own.
+ */
+export function requireWithin(giver: Principal, handed: HandedRights): void {
+  requireScopesWithin(giver, handed.scopes ?? []);
+  requireGrantsWithin(giver, handed);
+  if (handed.tools) requireToolsWithin(giver, handed.tools);
+  if (handed.lifetime) requireLifetimeWithin(giver, handed.lifetime.expiresAt);
+}
+
+function requireScopesWithin(giver: Principal, scopes: readonly string[]): void {
+  if (giver.rights.isAdmin) return;
+  const beyond = scopes.find((scope) => !scopesSatisfy(giver.scopes, scope));
+  if (beyond !== undefined) throw refusal(`the scope ${beyond}`, { scope: beyond });
+}
+
+function requireGrantsWithin(giver: Principal, { grants, scopes }: HandedRights): void {
+  if (giver.rights.isAdmin) return;
+  const beyond = grants?.find((grant) => !covered(giver, grant));
+  if (beyond) throw refusal(`the grant ${formatGrant(beyond)}`, { grant: formatGrant(beyond) });
+  if (giver.grants && scopes && !grants?.length) {
+    throw refusal('a key without grants: your rights are grants, so give grants that yours cover', {});
+  }
+}
+
+function covered(giver: Principal, grant: Grant): boolean {
+  return giver.grants?.some((own) => grantCovers(own, grant)) ?? false;
+}
+
+function requireToolsWithin(giver: Principal, { entries, catalog }: NonNullable<HandedRights['tools']>): void {
+  const beyond = firstBeyond(entries, catalog, giver);
+  if (!beyond) return;
+  const access = accessFor(beyond.access, {});
+  throw refusal(`the tool ${beyond.name}`, { scope: access.scope, grant: narrowestGrant(access, {}) });
+}
+
+function requireLifetimeWithin(giver: Principal, expiresAt: string | undefined): void {
+  if (giver.expiresAt === undefined || (expiresAt !== undefined && expiresAt <= giver.expiresAt)) return;
+  throw refusal(`a life beyond your own credential, which ends at ${giver.expiresAt}; give an earlier expiresAt`, {});
+}
+
+function refusal(what: string, required: { scope?: string; grant?: string }): ToolError {
+  return new ToolError('forbidden', 'Insufficient permissions', {
+    required,
+    issues: [{ path: '', message: `You cannot hand out ${what}: it is beyond your own rights.` }],
+  });
+}

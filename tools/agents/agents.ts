@@ -1,0 +1,206 @@
+import { z } from 'zod';
+import { type Agent, agent, agentFields, agentStatus, memoryPolicy } from '../../resources/agent.ts';
+import { agentIdentityInput, agentIdentityPatch } from '../../resources/agent-identity.ts';
+import { expectedRevision, pageOf, paging, recordId } from '../../resources/fields.ts';
+import type { Readers } from '../../store/port.ts';
+import type { Principal } from '../access/principal.ts';
+import { requireWithin } from '../access/within.ts';
+import { allowlistWarnings } from '../allowlist.ts';
+import type { Catalog } from '../catalog-index.ts';
+import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../define-tool.ts';
+import { listPage, onlyThese } from '../paging.ts';
+import { type Entity, withoutBookkeeping } from '../versioning.ts';
+import { maskAgent, mergeIdentity, withServerManaged } from './identity.ts';
+
+const LOOKS_LIKE_AN_ID = /^[a-z]{3}_[0-9a-z]{26}$/;
+
+export const agentId = recordId.describe('Agent id (`agt_…`), see list_agents.');
+const name = agentFields.name
+  .trim()
+  .refine((text) => !LOOKS_LIKE_AN_ID.test(text), 'A name may not look like an id.')
+  .describe('Unique among agents that are not deleted. Grants may name the agent by it.');
+const strictMemoryPolicy = z.strictObject(memoryPolicy.shape);
+
+/** An agent as answers show it. */
+export const agentAnswer = agent.extend({
+  warnings: z.array(z.string()).optional().describe('Entries of `tools` that match no tool now.'),
+});
+
+/** Every answer with an agent goes through here: masked, and with what is wrong with its allowlist. */
+export function showAgent(record: Agent, catalog: Catalog): z.input<typeof agentAnswer> {
+  const warnings = allowlistWarnings(record.tools, catalog);
+  return { ...maskAgent(record), ...(warnings.length > 0 && { warnings }) };
+}
+
+const listAgents = defineTool({
+  name: 'list_agents',
+  title: 'List agents',
+  description: 'List agents, newest first; deleted ones only with status=deleted. Returns a page with `nextCursor`.',
+  access: { scope: 'agents:read', grant: 'agent:read', narrows: true },
+  annotations: READS,
+  input: z.strictObject({ status: agentStatus.optional(), ...paging }),
+  output: pageOf(agent),
+  errors: [],
+
+  handler(input, { store, principal }) {
+    const any = onlyThese<Agent>(principal.rights.limitedTo('agent', 'read'), 'id', 'name');
+    return listPage(store.agents, input, { where: { status: input.status ?? ['active', 'paused'] }, any }, maskAgent);
+  },
+});
+
+const getAgent = defineTool({
+  name: 'get_agent',
+  title: 'Get agent',
+  description: 'Read one agent: persona, model, tool allowlist, skills, identity. Deleted agents answer too.',
+  access: { scope: 'agents:read', grant: 'agent:read:{id}' },
+  annotations: READS,
+  input: z.strictObject({ id: agentId }),
+  output: agentAnswer,
+  errors: ['not_found'],
+
+  handler: async ({ id }, { store, fail, server }) => showAgent(await findAgent(store, id, fail), server.catalog),
+});
+
+const createAgent = defineTool({
+  name: 'create_agent',
+  title: 'Create agent',
+  description: 'Create an agent, active at once. It may use only tools that its allowlist and its caller both allow.',
+  access: { scope: 'agents:write', grant: 'agent:write' },
+  annotations: CREATES,
+  input: z.strictObject({
+    name,
+    displayName: agentFields.displayName,
+    description: agentFields.description.optional(),
+    modelPreference: agentFields.modelPreference.optional(),
+    instructions: agentFields.instructions.optional(),
+    tools: agentFields.tools.optional(),
+    skillIds: agentFields.skillIds.optional(),
+    maxSteps: agentFields.maxSteps.default(10),
+    memoryPolicy: strictMemoryPolicy.default({ remember: false, maxInjected: 20 }),
+    identity: agentIdentityInput.optional(),
+  }),
+  output: agentAnswer,
+  errors: ['conflict'],
+
+  async handler({ identity, ...input }, { store, principal, fail, server }) {
+    requireWithin(principal, { tools: { entries: input.tools ?? [], catalog: server.catalog } });
+    await requireSkills(store, input.skillIds, fail);
+    const created = await store.agents.insert({
+      ...input,
+      status: 'active',
+      ...(identity && { identity: mergeIdentity(undefined, identity) }),
+    });
+    return showAgent(created, server.catalog);
+  },
+});
+
+const updateAgent = defineTool({
+  name: 'update_agent',
+  title: 'Update agent',
+  description:
+    'Change members of an agent; null clears an optional one, members of `identity` are merged. status pauses or resumes it, or revives a deleted one. Returns the agent.',
+  access: { scope: 'agents:write', grant: 'agent:write:{id}' },
+  annotations: UPDATES,
+  input: z.strictObject({
+    id: agentId,
+    name: name.optional(),
+    displayName: agentFields.displayName.optional(),
+    description: agentFields.description.nullable().optional(),
+    modelPreference: agentFields.modelPreference.nullable().optional(),
+    status: z.enum(['active', 'paused']).optional(),
+    instructions: agentFields.instructions.nullable().optional(),
+    tools: agentFields.tools.nullable().optional(),
+    skillIds: agentFields.skillIds.nullable().optional(),
+    maxSteps: agentFields.maxSteps.optional(),
+    memoryPolicy: strictMemoryPolicy.optional(),
+    identity: agentIdentityPatch.nullable().optional(),
+    expectedRevision,
+  }),
+  output: agentAnswer,
+  errors: ['not_found', 'conflict'],
+
+  async handler({ id, expectedRevision, identity, ...change }, { store, principal, fail, server }) {
+    const current = await findAgent(store, id, fail);
+    if (current.status === 'deleted' && !(revives(change) && identity === undefined)) {
+      throw fail('conflict', 'The agent is deleted; revive it first with {"status": "active"} and, if need be, a name.');
+    }
+    if (change.name !== undefined && change.name !== current.name) requireRenaming(principal, fail);
+    requireWithin(principal, { tools: { entries: change.tools ?? [], catalog: server.catalog } });
+    await requireSkills(store, change.skillIds ?? (revives(change) ? current.skillIds : undefined), fail);
+    const updated = await store.agents.update(id, { ...change, ...identityChange(current, identity) }, { expectedRevision });
+    return showAgent(updated, server.catalog);
+  },
+});
+
+const deleteAgent = defineTool({
+  name: 'delete_agent',
+  title: 'Delete agent',
+  description:
+    'Soft-delete an agent: it takes no more work, its name is free again, update_agent {status: "active"} revives it. Returns the agent.',
+  access: { scope: 'agents:write', grant: 'agent:delete:{id}' },
+  annotations: DELETES,
+  input: z.strictObject({ id: agentId, expectedRevision }),
+  output: agentAnswer,
+  errors: ['not_found', 'conflict'],
+
+  async handler({ id, expectedRevision }, { store, server }) {
+    const deleted = await store.agents.update(id, { status: 'deleted' }, { expectedRevision, kind: 'delete' });
+    return showAgent(deleted, server.catalog);
+  },
+});
+
+export const agentTools = [listAgents, getAgent, createAgent, updateAgent, deleteAgent];
+
+export const agentEntity: Entity<'agents'> = {
+  type: 'agent',
+  collection: 'agents',
+  getTool: getAgent,
+  updateTool: updateAgent,
+  payload: (record) => withoutBookkeeping(maskAgent(record)),
+
+  async prepareRestore(record, current, { store, principal, fail, server }) {
+    await requireSkills(store, record.skillIds, (_, message) => fail('conflict', message));
+    if (JSON.stringify(record.tools) !== JSON.stringify(current?.tools)) {
+      requireWithin(principal, { tools: { entries: record.tools ?? [], catalog: server.catalog } });
+    }
+    const { identity: kept, ...rest } = record;
+    const identity = withServerManaged(kept ?? {}, current?.identity);
+    return Object.keys(identity).length > 0 ? { ...rest, identity } : rest;
+  },
+};
+
+/** @throws the `not_found` of the tool that looks for the agent. */
+export async function findAgent(store: Pick<Readers, 'agents'>, id: string, fail: Fail<'not_found'>): Promise<Agent> {
+  const found = await store.agents.get(id);
+  if (!found) throw fail('not_found', `There is no agent ${id}; list_agents shows the ones you can see.`);
+  return found;
+}
+
+function revives({ status, name: _, ...rest }: { readonly status?: string | undefined; readonly name?: unknown }): boolean {
+  return status === 'active' && Object.values(rest).every((value) => value === undefined);
+}
+
+/** An id-limited grant may name the agent by its name, so a new name would change what grants say. */
+function requireRenaming({ rights }: Principal, fail: Fail<never>): void {
+  if (rights.allows({ scope: 'agents:write', needs: [{ resource: 'agent', op: 'write' }] })) return;
+  throw fail('forbidden', 'Insufficient permissions', { required: { scope: 'agents:write', grant: 'agent:write' } });
+}
+
+async function requireSkills(
+  store: Pick<Readers, 'skills'>,
+  skillIds: readonly string[] | null | undefined,
+  fail: Fail<never>,
+): Promise<void> {
+  const found = await Promise.all((skillIds ?? []).map((id) => store.skills.get(id)));
+  const issues = found.flatMap((skill, index) =>
+    skill ? [] : [{ path: `skillIds[${index}]`, message: `There is no skill ${skillIds?.[index]}; see list_skills.` }],
+  );
+  if (issues[0]) throw fail('invalid_input', issues[0].message, { issues });
+}
+
+function identityChange(current: Agent, change: Parameters<typeof mergeIdentity>[1] | null | undefined) {
+  if (change === undefined) return {};
+  const identity =
+    change === null ? withServerManaged({}, current.identity) : mergeIdentity(current.identity, change);
+  return { identity: Object.keys(identity).length > 0 ? identity : null };
+}

@@ -1,0 +1,45 @@
+import type { z } from 'zod';
+import type { Agent } from '../../resources/agent.ts';
+import { type AgentIdentity, MASK } from '../../resources/agent-identity.ts';
+import type { agentIdentityInput, agentIdentityPatch } from '../../resources/agent-identity.ts';
+
+/** The identity as every door shows it: what the operator keeps secret is masked. */
+export function maskIdentity(identity: AgentIdentity): AgentIdentity {
+  const { phone, card } = identity;
+  return {
+    ...identity,
+    ...(phone && { phone: { ...phone, ...(phone.number !== undefined && { number: MASK }) } }),
+    ...(card && { card: { ...card, ...(card.cardRef !== undefined && { cardRef: MASK }) } }),
+  };
+}
+
+/** The agent with its identity masked. */
+export function maskAgent<Shown extends Pick<Agent, 'identity'>>(agent: Shown): Shown {
+  return agent.identity ? { ...agent, identity: maskIdentity(agent.identity) } : agent;
+}
+
+type Written = z.output<typeof agentIdentityInput> | z.output<typeof agentIdentityPatch>;
+
+/** The identity after a client's change: members merged, null clears, server-managed members stay as they are. */
+export function mergeIdentity(current: AgentIdentity | undefined, change: Written): AgentIdentity {
+  const merged = { ...current, ...change };
+  const kept = Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== null && value !== undefined));
+  return withServerManaged(kept as AgentIdentity, current); // the nulls of the change are gone
+}
+
+/** The identity with the members that only the server writes taken from the current one, whatever it says of them. */
+export function withServerManaged(identity: AgentIdentity, current: AgentIdentity | undefined): AgentIdentity {
+  const { phone, card, ...rest } = identity;
+  const number = current?.phone?.number;
+  const status = current?.phone?.a2pStatus;
+  const cardRef = current?.card?.cardRef;
+  const { number: _, a2pStatus: __, ...plainPhone } = phone ?? { enabled: false };
+  const { cardRef: ___, ...plainCard } = card ?? { enabled: false };
+  const managedPhone = { ...(number !== undefined && { number }), ...(status !== undefined && { a2pStatus: status }) };
+  const managedCard = { ...(cardRef !== undefined && { cardRef }) };
+  return {
+    ...rest,
+    ...((phone || number !== undefined || status !== undefined) && { phone: { ...plainPhone, ...managedPhone } }),
+    ...((card || cardRef !== undefined) && { card: { ...plainCard, ...managedCard } }),
+  };
+}

@@ -1,0 +1,25 @@
+import { z } from 'zod';
+import { type Model, model } from '../../resources/model.ts';
+import { defineTool, READS } from '../define-tool.ts';
+
+const BUILT_IN: Model = {
+  id: 'offline/rehearsal',
+  provider: 'offline',
+  name: 'rehearsal',
+  description: 'Built in, deterministic, without network: for rehearsing agents and tools without a provider.',
+  available: true,
+  capabilities: { tools: true, streaming: true, structuredOutput: false },
+};
+
+export const listModels = defineTool({
+  name: 'list_models',
+  title: 'List models',
+  description: 'List the models agents can run on, with availability. Use an id as `modelPreference`.',
+  access: { scope: 'agents:read', grant: 'model:read' },
+  annotations: READS,
+  input: z.strictObject({}),
+  output: z.object({ data: z.array(model) }),
+  errors: [],
+
+  handler: async () => ({ data: [BUILT_IN] }),
+});

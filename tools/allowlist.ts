@@ -1,0 +1,56 @@
+import type { Principal } from './access/principal.ts';
+import { hasWithoutLimit } from './access/requirement.ts';
+import { type Catalog, type CatalogEntry, nearest } from './catalog-index.ts';
+import type { Tool } from './define-tool.ts';
+
+/** The tools an allowlist entry reaches. A glob (`list_*`) never reaches tools that need `admin`. */
+export function matchEntry(entry: string, catalog: Catalog): readonly CatalogEntry[] {
+  if (!entry.includes('*')) {
+    const named = catalog.get(entry);
+    return named && !named.tool.doorOnly ? [named] : [];
+  }
+  const matches = globMatcher(entry);
+  return catalog.entries.filter(({ tool }) => !tool.doorOnly && !needsAdmin(tool) && matches(tool.name));
+}
+
+/** A sentence for each entry that reaches no tool now, with the names most like it. */
+export function allowlistWarnings(entries: readonly string[] | undefined, catalog: Catalog): string[] {
+  const names = catalog.entries.map(({ tool }) => tool.name);
+  return (entries ?? [])
+    .filter((entry) => matchEntry(entry, catalog).length === 0)
+    .map((entry) => {
+      const close = nearest(entry, names, 3);
+      return `"${entry}" matches no tool now${close.length > 0 ? `; similar names: ${close.join(', ')}` : ''}.`;
+    });
+}
+
+/** The first tool that the entries reach and the principal may not call, or only for single records. */
+export function firstBeyond(entries: readonly string[], catalog: Catalog, { rights }: Principal): Tool | undefined {
+  for (const entry of entries) {
+    const beyond = matchEntry(entry, catalog).find(({ tool }) => !hasWithoutLimit(rights, tool.access));
+    if (beyond) return beyond.tool;
+  }
+  return undefined;
+}
+
+function needsAdmin({ access }: Tool): boolean {
+  return 'among' in access ? access.among.every(({ scope }) => scope === 'admin') : access.scope === 'admin';
+}
+
+/** `*` stands for any run of characters; linear in the length of the name, whatever the pattern. */
+export function globMatcher(glob: string): (name: string) => boolean {
+  const [start = '', ...rest] = glob.split(/\*+/);
+  const end = rest.pop();
+  return (name) => {
+    if (end === undefined) return name === start;
+    if (name.length < start.length + end.length || !name.startsWith(start) || !name.endsWith(end)) return false;
+    let from = start.length;
+    const until = name.length - end.length;
+    for (const part of rest) {
+      const found = name.indexOf(part, from);
+      if (found < 0 || found + part.length > until) return false;
+      from = found + part.length;
+    }
+    return true;
+  };
+}

@@ -1,0 +1,30 @@
+import { z } from 'zod';
+import { auditEntry, door, outcome } from '../resources/audit-entry.ts';
+import { cursor, limit, pageOf, timestamp } from '../resources/fields.ts';
+import { defineTool, READS } from './define-tool.ts';
+import { openCursor, pageBody } from './paging.ts';
+
+export const listAuditEntries = defineTool({
+  name: 'list_audit_entries',
+  title: 'List audit entries',
+  description: 'List who called which tool at which door with what outcome, refused calls included, newest first.',
+  access: { scope: 'admin', grant: 'audit:read' },
+  annotations: READS,
+  input: z.strictObject({
+    principal: z.string().max(200).optional().describe('Principal id.'),
+    tool: z.string().max(200).optional(),
+    outcome: outcome.optional(),
+    door: door.optional(),
+    from: timestamp.optional().describe('Inclusive.'),
+    to: timestamp.optional().describe('Exclusive.'),
+    limit,
+    cursor,
+  }),
+  output: pageOf(auditEntry),
+  errors: [],
+
+  async handler({ limit, cursor, ...filters }, { server }) {
+    const page = await server.audit.find({ ...filters, limit, after: openCursor(cursor, filters) });
+    return pageBody(page, filters, (entry) => entry);
+  },
+});

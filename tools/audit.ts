@@ -1,0 +1,98 @@
+import { z } from 'zod';
+import type { AuditEntry, Door, Outcome } from '../resources/audit-entry.ts';
+import type { ErrorCode } from '../resources/error.ts';
+import { sensitive } from '../resources/markers.ts';
+import { newId } from '../store/ids.ts';
+import type { Principal } from './access/principal.ts';
+import type { Tool } from './define-tool.ts';
+import { unwrap } from './validate.ts';
+
+const LONGEST_ARGUMENTS = 4096;
+const REDACTED = '[redacted]';
+const UNKNOWN = '[unknown member]';
+
+/** What one call leaves behind, whatever came of it. */
+export interface CallRecord {
+  readonly requestId: string;
+  readonly door: Door;
+  readonly principal: Principal;
+  readonly tool: string;
+  readonly arguments: Record<string, unknown>;
+  readonly at: Date;
+  readonly durationMs: number;
+  readonly code?: ErrorCode | undefined;
+}
+
+/** The only maker of audit entries. */
+export function auditEntryOf({ principal, at, code, durationMs, ...call }: CallRecord): AuditEntry {
+  return {
+    id: newId('aud'),
+    at: at.toISOString(),
+    ...call,
+    principal: { type: principal.type, id: principal.id, name: principal.name },
+    outcome: outcomeOf(code),
+    ...(code && { code }),
+    durationMs: Math.round(durationMs * 1000) / 1000,
+  };
+}
+
+function outcomeOf(code: ErrorCode | undefined): Outcome {
+  if (!code) return 'ok';
+  if (code === 'forbidden' || code === 'unauthenticated') return 'denied';
+  return code === 'invalid_input' ? 'invalid' : 'failed';
+}
+
+interface Redactor {
+  /** Whether something below is sensitive; then a value of another shape than the schema's is replaced whole. */
+  readonly guards: boolean;
+  redact(value: unknown): unknown;
+}
+const PLAIN: Redactor = { guards: false, redact: (value) => value };
+const HIDDEN: Redactor = { guards: true, redact: () => REDACTED };
+const redactors = new WeakMap<z.ZodObject, Redactor>();
+
+/** The arguments as the audit log keeps them: sensitive values and unknown members replaced, cut at 4 KiB. */
+export function auditedArguments({ input: schema }: Pick<Tool, 'input'>, input: unknown): Record<string, unknown> {
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) return {};
+  let redactor = redactors.get(schema);
+  if (!redactor) {
+    redactor = redactorOf(schema);
+    redactors.set(schema, redactor);
+  }
+  const shown = redactor.redact(input) as Record<string, unknown>; // a redactor of an object schema maps objects to objects
+  try {
+    const text = JSON.stringify(shown);
+    return text.length <= LONGEST_ARGUMENTS ? shown : { truncated: text.slice(0, LONGEST_ARGUMENTS) };
+  } catch {
+    return { truncated: '[nested too deep]' };
+  }
+}
+
+/** Made once per schema. */
+function redactorOf(schema: unknown): Redactor {
+  if (schema instanceof z.ZodType && sensitive.has(schema)) return HIDDEN;
+  const inner = unwrap(schema);
+  if (inner !== schema) return redactorOf(inner);
+  if (schema instanceof z.ZodObject) return objectRedactor(schema);
+  if (schema instanceof z.ZodArray) {
+    const item = redactorOf(schema.element);
+    return { guards: item.guards, redact: (value) => (Array.isArray(value) ? value.map(item.redact) : unfit(item, value)) };
+  }
+  return PLAIN;
+}
+
+function objectRedactor(schema: z.ZodObject): Redactor {
+  const members = new Map(Object.entries(schema.shape).map(([name, member]) => [name, redactorOf(member)]));
+  const guards = [...members.values()].some((member) => member.guards);
+  const redact = (value: unknown) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return unfit({ guards }, value);
+    return Object.fromEntries(
+      Object.entries(value).map(([name, item]) => [name, members.has(name) ? members.get(name)?.redact(item) : UNKNOWN]),
+    );
+  };
+  return { guards, redact };
+}
+
+function unfit({ guards }: { readonly guards: boolean }, value: unknown): unknown {
+  return guards && value !== null ? REDACTED : value;
+}

@@ -1,0 +1,32 @@
+import leven from 'leven';
+import type { Tool } from './define-tool.ts';
+
+/** A tool with the group it is shown under. */
+export interface CatalogEntry {
+  readonly group: string;
+  readonly tool: Tool;
+}
+
+/** All tools, in a fixed order, found by name. */
+export interface Catalog {
+  readonly entries: readonly CatalogEntry[];
+  get(name: string): CatalogEntry | undefined;
+}
+
+export function indexCatalog(entries: readonly CatalogEntry[]): Catalog {
+  const byName = new Map(entries.map((entry) => [entry.tool.name, entry]));
+  if (byName.size !== entries.length) throw new Error('Two tools of the catalog have the same name.');
+  return { entries, get: (name) => byName.get(name) };
+}
+
+/** The candidates most alike to a name that is not among them; none that differ in more than half of it. */
+export function nearest(name: string, candidates: readonly string[], count: number): string[] {
+  if (name.length > 100) return [];
+  const maxDistance = Math.max(2, Math.floor(name.length / 2));
+  return candidates
+    .map((candidate) => ({ candidate, distance: leven(name, candidate, { maxDistance: maxDistance + 1 }) }))
+    .filter(({ distance }) => distance <= maxDistance)
+    .sort((a, b) => a.distance - b.distance)
+    .slice(0, count)
+    .map(({ candidate }) => candidate);
+}

@@ -1,0 +1,21 @@
+import { agentTools } from './agents/agents.ts';
+import { listModels } from './agents/models.ts';
+import { provisionAgentIdentity } from './agents/provision.ts';
+import { listAuditEntries } from './audit-log.ts';
+import { type CatalogEntry, indexCatalog } from './catalog-index.ts';
+import type { Tool } from './define-tool.ts';
+import { skillTools } from './skills.ts';
+import { checkHealth, getMcpStatus, getSystemHealth, listToolCategories } from './system.ts';
+
+function group(name: string, ...tools: readonly Tool[]): CatalogEntry[] {
+  return tools.map((tool) => ({ group: name, tool }));
+}
+
+/** Every tool of this server, in the order in which lists show them. */
+export const catalog = indexCatalog([
+  ...group('Agents', ...agentTools, provisionAgentIdentity, getSystemHealth, listModels, listToolCategories),
+  ...group('Skills', ...skillTools),
+  ...group('Audit', listAuditEntries),
+  ...group('System', checkHealth),
+  ...group('MCP', getMcpStatus),
+]);

@@ -1,0 +1,30 @@
+import type { ErrorCode } from '../resources/error.ts';
+import type { AuditLog, StoreStatus } from '../store/port.ts';
+import type { Principal } from './access/principal.ts';
+import type { Catalog } from './catalog-index.ts';
+import type { Fail } from './define-tool.ts';
+
+/** What a handler works with besides its input. */
+export interface Context<Store, Code extends ErrorCode> {
+  readonly store: Store;
+  readonly principal: Principal;
+  /** Makes the error to throw; takes only codes that the tool declares. */
+  readonly fail: Fail<Code>;
+  readonly server: ServerFacts;
+  /** Aborted when the caller goes away. */
+  readonly signal: AbortSignal | undefined;
+}
+
+/** What tools know of the server they run in. */
+export interface ServerFacts {
+  readonly name: string;
+  readonly version: string;
+  /** MCP revisions, newest first. */
+  readonly protocolVersions: readonly string[];
+  readonly startedAt: Date;
+  readonly catalog: Catalog;
+  readonly audit: Pick<AuditLog, 'find'>;
+  readonly storeKind: string;
+  storeStatus(): StoreStatus;
+  now(): Date;
+}

@@ -1,0 +1,77 @@
+import type { z } from 'zod';
+import type { ErrorCode } from '../resources/error.ts';
+import type { Readers } from '../store/port.ts';
+import type { Access, AccessByInput } from './access/requirement.ts';
+import type { Context } from './context.ts';
+import type { ErrorDetail, ToolError } from './errors.ts';
+import type { HistoryWriters } from './versioning.ts';
+
+export interface Annotations {
+  readonly readOnlyHint: boolean;
+  readonly destructiveHint: boolean;
+  readonly idempotentHint: boolean;
+  readonly openWorldHint: boolean;
+}
+
+/** Hints of a tool that only reads the workspace. */
+export const READS = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false } as const;
+/** Hints of a tool that adds something new with each call. */
+export const CREATES = { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false } as const;
+/** Hints of a tool that changes a record in a way that can be changed back. */
+export const UPDATES = { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false } as const;
+/** Hints of a tool that takes something away. */
+export const DELETES = { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false } as const;
+
+export type Fail<Code extends ErrorCode> = (
+  code: Code | 'invalid_input' | 'forbidden' | 'unavailable',
+  message: string,
+  detail?: ErrorDetail,
+) => ToolError;
+
+interface Meaning<Input extends z.ZodObject, Output extends z.ZodObject, Code extends ErrorCode> {
+  /** `verb_noun`. */
+  readonly name: string;
+  readonly title: string;
+  /** For a model that chooses among all tools: what it does, when to use it, what it returns. */
+  readonly description: string;
+  readonly access: Access | AccessByInput;
+  readonly input: Input;
+  readonly output: Output;
+  /** Codes it can answer with besides those every tool can. */
+  readonly errors: readonly Code[];
+  /** Callable through its own door only, and never listed. */
+  readonly doorOnly?: true;
+  /** The answer holds a secret that is shown once: it is never kept for a repeat. */
+  readonly answersSecret?: true;
+}
+
+/** Runs outside a transaction on a store it can only read. */
+export interface ReadTool<Input extends z.ZodObject, Output extends z.ZodObject, Code extends ErrorCode>
+  extends Meaning<Input, Output, Code> {
+  readonly annotations: Annotations & { readonly readOnlyHint: true };
+  handler(input: z.output<Input>, context: Context<Readers, Code>): Promise<z.input<Output>>;
+}
+
+/** Runs in one transaction, in which the audit entry and the versions of changed records are written too. */
+export interface WriteTool<Input extends z.ZodObject, Output extends z.ZodObject, Code extends ErrorCode>
+  extends Meaning<Input, Output, Code> {
+  readonly annotations: Annotations & { readonly readOnlyHint: false };
+  handler(input: z.output<Input>, context: Context<HistoryWriters, Code>): Promise<z.input<Output>>;
+}
+
+export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject, Code extends ErrorCode = never>(
+  tool: ReadTool<Input, Output, Code>,
+): Tool;
+export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject, Code extends ErrorCode = never>(
+  tool: WriteTool<Input, Output, Code>,
+): Tool;
+export function defineTool(tool: object): Tool {
+  // The registry calls a handler with the parsed input and the kind of store its annotations ask for, which the overloads tie to its types.
+  return Object.freeze(tool) as Tool;
+}
+
+/** Any tool, as the registry sees it. */
+export interface Tool extends Meaning<z.ZodObject, z.ZodObject, ErrorCode> {
+  readonly annotations: Annotations;
+  handler(input: object, context: Context<HistoryWriters, ErrorCode>): Promise<unknown>;
+}

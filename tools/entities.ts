@@ -1,0 +1,5 @@
+import { agentEntity } from './agents/agents.ts';
+import { skillEntity } from './skills.ts';
+
+/** Every kind of record that has a history. */
+export const entities = [agentEntity, skillEntity] as const;

@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto';
+import { canonicalize } from 'json-canonicalize';
+import type { ErrorBody } from '../resources/error.ts';
+import type { Readers, Writers } from '../store/port.ts';
+import type { Principal } from './access/principal.ts';
+import { ToolError } from './errors.ts';
+
+const KEPT_MS = 24 * 60 * 60 * 1000;
+
+/** A caller's wish that a repeat of this call answers what the first one answered. */
+export interface IdempotencyWish {
+  readonly key: string;
+  /** What the key is bound to besides the principal: method and path, or the tool's name. */
+  readonly operation: string;
+}
+
+/** The kept answer: the output of the call or the error it ended with. */
+export type KeptAnswer = { readonly output: object } | { readonly error: ErrorBody };
+
+export interface Repeat {
+  readonly key: string;
+  readonly inputHash: string;
+}
+
+export function repeatOf(principal: Principal, { key, operation }: IdempotencyWish, input: unknown): Repeat {
+  if (key.length === 0 || key.length > 255) {
+    throw new ToolError('invalid_input', 'An idempotency key has 1 to 255 characters.');
+  }
+  return { key: sha256([principal.type, principal.id, operation, key]), inputHash: sha256(input) };
+}
+
+/** The answer kept for an earlier call, or undefined for the first one. @throws ToolError (conflict) for another input. */
+export async function findKept(store: Readers, repeat: Repeat, now: Date): Promise<KeptAnswer | undefined> {
+  const { records } = await store.idempotency.find({ where: { key: repeat.key }, from: oldest(now), limit: 1 });
+  const kept = records[0];
+  if (!kept) return undefined;
+  if (kept.inputHash !== repeat.inputHash) {
+    throw new ToolError('conflict', 'This idempotency key was used with another input; take a new key for a new call.');
+  }
+  if (kept.answer === undefined) {
+    const message = 'This call was made before and its answer held a secret that is shown once; it was not made again.';
+    throw new ToolError('conflict', message);
+  }
+  return kept.answer as KeptAnswer; // written by `keep` below
+}
+
+/** Keeps the answer (undefined: it holds a secret), and forgets a few that are older than a day. */
+export async function keep(tx: Writers, repeat: Repeat, answer: KeptAnswer | undefined, now: Date): Promise<void> {
+  const same = await tx.idempotency.find({ where: { key: repeat.key }, to: oldest(now), limit: 1 });
+  const expired = await tx.idempotency.find({ to: oldest(now), order: 'oldest', limit: 3 });
+  for (const id of new Set([...same.records, ...expired.records].map((record) => record.id))) {
+    await tx.idempotency.delete(id);
+  }
+  await tx.idempotency.insert({ ...repeat, ...(answer && { answer }) });
+}
+
+function oldest(now: Date): string {
+  return new Date(now.getTime() - KEPT_MS).toISOString();
+}
+
+function sha256(value: unknown): string {
+  return createHash('sha256').update(canonicalize(value)).digest('base64url');
+}

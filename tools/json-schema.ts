@@ -1,0 +1,25 @@
+import { z } from 'zod';
+
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+const made = new WeakMap<z.ZodType, { input?: JsonSchema; output?: JsonSchema }>();
+
+/** JSON Schema (2020-12) of what the schema takes (`input`) or gives (`output`). Made once per schema. */
+export function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
+  const known = made.get(schema) ?? {};
+  made.set(schema, known);
+  known[io] ??= make(schema, io);
+  return known[io];
+}
+
+function make(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
+  const { $schema: _, $id: __, ...rest } = z.toJSONSchema(schema, { io, override: ({ jsonSchema }) => shorten(jsonSchema) });
+  return rest;
+}
+
+/** Takes away what says nothing to a reader: the pattern beside a format, the bounds of safe integers. */
+function shorten(node: Record<string, unknown>): void {
+  if (node.format !== undefined) delete node.pattern;
+  if (node.maximum === Number.MAX_SAFE_INTEGER) delete node.maximum;
+  if (node.minimum === Number.MIN_SAFE_INTEGER) delete node.minimum;
+}

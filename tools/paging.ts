@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto';
+import type { Page, Position, Query, Reader, Where } from '../store/port.ts';
+import { ToolError } from './errors.ts';
+
+interface ListInput {
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+  readonly includeTotal?: boolean | undefined;
+}
+
+/** One page of a list tool: newest first, with a cursor that holds only for the same filters. */
+export async function listPage<Record, Shown>(
+  reader: Pick<Reader<Record>, 'find' | 'count'>,
+  input: ListInput,
+  query: Omit<Query<Record>, 'limit' | 'after'>,
+  show: (record: Record) => Shown,
+): Promise<{ data: Shown[]; nextCursor: string | null; total?: number }> {
+  const bound = { order: query.order, where: query.where, any: query.any, from: query.from, to: query.to };
+  const page = await reader.find({ ...query, limit: input.limit, after: openCursor(input.cursor, bound) });
+  return {
+    ...pageBody(page, bound, show),
+    ...(input.includeTotal && { total: await reader.count(query) }),
+  };
+}
+
+export function pageBody<Record, Shown>(page: Page<Record>, filters: unknown, show: (record: Record) => Shown) {
+  return { data: page.records.map(show), nextCursor: page.next && sealCursor(page.next, filters) };
+}
+
+/** The filter for records a principal is limited to, by the members its grants may name them with. */
+export function onlyThese<Record>(
+  ids: readonly string[] | undefined,
+  ...members: (keyof Record & string)[]
+): readonly Where<Record>[] | undefined {
+  // A computed member name makes TypeScript forget which of the record's members it is.
+  return ids && members.map((member) => ({ [member]: ids }) as Where<Record>);
+}
+
+function sealCursor({ createdAt, id }: Position, filters: unknown): string {
+  return Buffer.from(JSON.stringify([createdAt, id, digest(filters)])).toString('base64url');
+}
+
+/** @throws ToolError where the cursor was not made by `sealCursor` for the same filters. */
+export function openCursor(cursor: string | undefined, filters: unknown): Position | undefined {
+  if (cursor === undefined) return undefined;
+  const [createdAt, id, mark] = decode(cursor);
+  if (typeof createdAt === 'string' && typeof id === 'string' && mark === digest(filters)) return { createdAt, id };
+  throw new ToolError('invalid_input', 'The cursor does not belong to this list and these filters; start without it.', {
+    issues: [{ path: 'cursor', message: 'Take `nextCursor` of the page before, with the same filters.' }],
+  });
+}
+
+function decode(cursor: string): readonly unknown[] {
+  try {
+    const parsed: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
+    return Array.isArray(parsed) ? parsed : [];
+  } catch {
+    return [];
+  }
+}
+
+function digest(filters: unknown): string {
+  return createHash('sha256').update(JSON.stringify(filters)).digest('base64url').slice(0, 12);
+}

@@ -1,0 +1,113 @@
+import { z } from 'zod';
+import { expectedRevision, pageOf, paging, recordId } from '../resources/fields.ts';
+import { type Skill, skill, skillFields } from '../resources/skill.ts';
+import { CREATES, DELETES, defineTool, READS, UPDATES } from './define-tool.ts';
+import { listPage, onlyThese } from './paging.ts';
+import { type Entity, withoutBookkeeping } from './versioning.ts';
+
+const skillId = recordId.describe('Skill id (`skl_…`), see list_skills.');
+const name = skillFields.name.trim();
+
+const listSkills = defineTool({
+  name: 'list_skills',
+  title: 'List skills',
+  description: 'List the skills agents can be given, newest first. Returns a page with `nextCursor`.',
+  access: { scope: 'skills:read', grant: 'skill:read', narrows: true },
+  annotations: READS,
+  input: z.strictObject(paging),
+  output: pageOf(skill),
+  errors: [],
+
+  handler(input, { store, principal }) {
+    const any = onlyThese<Skill>(principal.rights.limitedTo('skill', 'read'), 'id');
+    return listPage(store.skills, input, { any }, (record) => record);
+  },
+});
+
+const getSkill = defineTool({
+  name: 'get_skill',
+  title: 'Get skill',
+  description: 'Read one skill with its instructions.',
+  access: { scope: 'skills:read', grant: 'skill:read:{id}' },
+  annotations: READS,
+  input: z.strictObject({ id: skillId }),
+  output: skill,
+  errors: ['not_found'],
+
+  async handler({ id }, { store, fail }) {
+    const found = await store.skills.get(id);
+    if (!found) throw fail('not_found', `There is no skill ${id}; list_skills shows the ones you can see.`);
+    return found;
+  },
+});
+
+const createSkill = defineTool({
+  name: 'create_skill',
+  title: 'Create skill',
+  description: 'Create a skill: instructions that agents share. Returns it; give its id to agents in `skillIds`.',
+  access: { scope: 'skills:write', grant: 'skill:write' },
+  annotations: CREATES,
+  input: z.strictObject({
+    name: name.describe('Unique.'),
+    displayName: skillFields.displayName.optional(),
+    description: skillFields.description.optional(),
+    instructions: skillFields.instructions.optional(),
+  }),
+  output: skill,
+  errors: ['conflict'],
+
+  handler: (input, { store }) => store.skills.insert(input),
+});
+
+const updateSkill = defineTool({
+  name: 'update_skill',
+  title: 'Update skill',
+  description: 'Change members of a skill; null clears an optional one. Returns the skill. History keeps the old state.',
+  access: { scope: 'skills:write', grant: 'skill:write:{id}' },
+  annotations: UPDATES,
+  input: z.strictObject({
+    id: skillId,
+    name: name.optional(),
+    displayName: skillFields.displayName.nullable().optional(),
+    description: skillFields.description.nullable().optional(),
+    instructions: skillFields.instructions.nullable().optional(),
+    expectedRevision,
+  }),
+  output: skill,
+  errors: ['not_found', 'conflict'],
+
+  handler: ({ id, expectedRevision, ...change }, { store }) => store.skills.update(id, change, { expectedRevision }),
+});
+
+const deleteSkill = defineTool({
+  name: 'delete_skill',
+  title: 'Delete skill',
+  description: 'Delete a skill that no agent uses; restore_version brings it back.',
+  access: { scope: 'skills:write', grant: 'skill:delete:{id}' },
+  annotations: DELETES,
+  input: z.strictObject({ id: skillId, expectedRevision }),
+  output: z.object({}),
+  errors: ['not_found', 'conflict'],
+
+  async handler({ id, expectedRevision }, { store, fail }) {
+    const users = await store.agents.find({ where: { skillIds: id, status: ['active', 'paused'] }, limit: 10 });
+    if (users.records.length > 0) {
+      const names = users.records.map((agent) => `${agent.name} (${agent.id})`).join(', ');
+      const more = users.next ? ' and more' : '';
+      throw fail('conflict', `The skill is used by ${names}${more}; take it out of their skillIds first.`);
+    }
+    await store.skills.delete(id, { expectedRevision });
+    return {};
+  },
+});
+
+export const skillTools = [listSkills, getSkill, createSkill, updateSkill, deleteSkill];
+
+export const skillEntity: Entity<'skills'> = {
+  type: 'skill',
+  collection: 'skills',
+  getTool: getSkill,
+  updateTool: updateSkill,
+  text: 'instructions',
+  payload: withoutBookkeeping,
+};

@@ -1,0 +1,98 @@
+import { z } from 'zod';
+import { health, systemHealth } from '../resources/health.ts';
+import { ANYONE, mayTry } from './access/requirement.ts';
+import { defineTool, READS } from './define-tool.ts';
+
+export const checkHealth = defineTool({
+  name: 'check_health',
+  title: 'Check health',
+  description: 'Tell whether this server works: status, version, uptime and whether the store can be written.',
+  access: { scope: 'agents:read', grant: 'system:read' },
+  annotations: READS,
+  input: z.strictObject({}),
+  output: health,
+  errors: [],
+
+  async handler(_, { server }) {
+    const { writable } = server.storeStatus();
+    return {
+      status: writable ? ('ok' as const) : ('degraded' as const),
+      version: server.version,
+      uptimeSeconds: Math.floor((server.now().getTime() - server.startedAt.getTime()) / 1000),
+      store: { kind: server.storeKind, writable },
+    };
+  },
+});
+
+export const getSystemHealth = defineTool({
+  name: 'get_system_health',
+  title: 'Get system health',
+  description: 'Report the state, latency and last error of everything the server depends on, such as the store.',
+  access: { scope: 'agents:read', grant: 'system:read' },
+  annotations: READS,
+  input: z.strictObject({}),
+  output: systemHealth,
+  errors: [],
+
+  async handler(_, { store, server }) {
+    const started = performance.now();
+    await store.agents.find({ limit: 1 });
+    const latencyMs = Math.round((performance.now() - started) * 1000) / 1000;
+    const { writable, lastError } = server.storeStatus();
+    const status = writable ? ('ok' as const) : ('degraded' as const);
+    const kept = { name: 'store', kind: server.storeKind, status, latencyMs, ...(lastError !== undefined && { lastError }) };
+    return { overallStatus: status, integrations: [kept] };
+  },
+});
+
+export const listToolCategories = defineTool({
+  name: 'list_tool_categories',
+  title: 'List tool categories',
+  description: 'List the tools you may call, by category, each with title and description.',
+  access: { scope: 'agents:read', grant: 'tool:read' },
+  annotations: READS,
+  input: z.strictObject({}),
+  output: z.object({
+    data: z.array(
+      z.object({
+        category: z.string(),
+        tools: z.array(z.object({ name: z.string(), title: z.string(), description: z.string() })),
+      }),
+    ),
+  }),
+  errors: [],
+
+  async handler(_, { server, principal }) {
+    const groups = new Map<string, { name: string; title: string; description: string }[]>();
+    for (const { group, tool } of server.catalog.entries) {
+      if (tool.doorOnly || !mayTry(principal.rights, tool.access)) continue;
+      const { name, title, description } = tool;
+      groups.set(group, [...(groups.get(group) ?? []), { name, title, description }]);
+    }
+    return { data: [...groups].map(([category, tools]) => ({ category, tools })) };
+  },
+});
+
+export const getMcpStatus = defineTool({
+  name: 'get_mcp_status',
+  title: 'Get MCP status',
+  description: 'Tell that the MCP endpoint is up, which protocol revisions it speaks and how many tools you may call.',
+  access: ANYONE,
+  annotations: READS,
+  doorOnly: true,
+  input: z.strictObject({}),
+  output: z.object({
+    status: z.literal('ok'),
+    name: z.string(),
+    version: z.string(),
+    protocolVersions: z.array(z.string()),
+    tools: z.int().min(0),
+  }),
+  errors: [],
+
+  async handler(_, { server, principal }) {
+    const tools = server.catalog.entries.filter(({ tool }) => !tool.doorOnly && mayTry(principal.rights, tool.access));
+    const { name, version, protocolVersions } = server;
+    return { status: 'ok' as const, name, version, protocolVersions: [...protocolVersions], tools: tools.length };
+  },
+});

@@ -1,0 +1,123 @@
+import { createHash } from 'node:crypto';
+import { canonicalize } from 'json-canonicalize';
+import type { Author, EntityType, Version, VersionKind, VersionRecord } from '../resources/version.ts';
+import type { CollectionName, RecordOf } from '../store/collections.ts';
+import { NotFound } from '../store/errors.ts';
+import type { Guard, NewRecord, Reader, Transaction, Writer } from '../store/port.ts';
+import type { Context } from './context.ts';
+import type { Tool } from './define-tool.ts';
+
+export type Payload = Readonly<Record<string, unknown>>;
+
+/** How one kind of record is kept in history. */
+export interface Entity<Name extends CollectionName = CollectionName> {
+  readonly type: EntityType;
+  readonly collection: Name;
+  /** The tools whose access decides who sees the history and who restores from it. */
+  readonly getTool: Tool;
+  readonly updateTool: Tool;
+  /** The member that is the text of a text entity. */
+  readonly text?: string;
+  /** The record without server-managed secrets. */
+  payload(record: RecordOf<Name>): Payload;
+  /**
+   * The record to store when one of its earlier states is restored: checked against what is there now, with the members
+   * that only the server writes as they are now. Without it the state is stored as it was.
+   */
+  prepareRestore?(
+    state: RecordOf<Name>,
+    current: RecordOf<Name> | undefined,
+    context: Context<HistoryWriters, 'conflict'>,
+  ): Promise<NewRecord<RecordOf<Name>>>;
+}
+
+/** What a change leaves in the history besides the new state. */
+export interface VersionNote {
+  /** `snapshot` unless given; a `delete` holds the state before. */
+  readonly kind?: VersionKind;
+  readonly changeDescription?: string | undefined;
+}
+
+/** A writer that also writes a version with every change, where the collection is a versioned one. */
+export interface HistoryWriter<Record> extends Reader<Record> {
+  insert(record: NewRecord<Record>, note?: VersionNote): Promise<Record>;
+  update(id: string, change: Parameters<Writer<Record>['update']>[1], options?: Guard & VersionNote): Promise<Record>;
+  touch: Writer<Record>['touch'];
+  delete(id: string, options?: Guard & VersionNote): Promise<Record>;
+}
+export type HistoryWriters = { readonly [Name in CollectionName]: HistoryWriter<RecordOf<Name>> };
+
+/** The transaction as handlers get it: changes of versioned records cannot be made without their version. */
+export function withHistory(tx: Transaction, entities: readonly Entity[], author: Author): HistoryWriters {
+  const wrapped = entities.map((entity) => [entity.collection, historyWriter(tx, entity, author)]);
+  return { ...tx, ...Object.fromEntries(wrapped) };
+}
+
+function historyWriter<Name extends CollectionName>(tx: Transaction, entity: Entity<Name>, author: Author) {
+  type Kept = RecordOf<Name> & { readonly id: string; readonly revision: number };
+  // TypeScript does not relate the indexed access on a generic name to the record type of the entity of that name.
+  const writer = tx[entity.collection] as unknown as Writer<Kept>;
+
+  async function note(state: Kept, revision: number, { kind = 'snapshot', changeDescription }: VersionNote = {}) {
+    const payload = entity.payload(state);
+    await tx.versions.insert({
+      entityType: entity.type,
+      entityId: state.id,
+      revision,
+      kind,
+      contentHash: hash(contentOf(entity, payload)),
+      payload,
+      author,
+      ...(changeDescription !== undefined && { changeDescription }),
+    });
+  }
+  async function before(id: string): Promise<Kept> {
+    const found = await writer.get(id);
+    if (!found) throw new NotFound(entity.collection, id);
+    return found;
+  }
+
+  const history: HistoryWriter<Kept> = {
+    get: (id) => writer.get(id),
+    find: (query) => writer.find(query),
+    count: (query) => writer.count(query),
+    touch: (id, change) => writer.touch(id, change),
+    async insert(record, versionNote) {
+      const inserted = await writer.insert(record);
+      await note(inserted, inserted.revision, versionNote);
+      return inserted;
+    },
+    async update(id, change, options) {
+      const old = await before(id);
+      const updated = await writer.update(id, change, options);
+      if (updated.revision !== old.revision) {
+        await note(options?.kind === 'delete' ? old : updated, updated.revision, options);
+      }
+      return updated;
+    },
+    async delete(id, options) {
+      const removed = await writer.delete(id, options);
+      await note(removed, removed.revision + 1, { ...options, kind: 'delete' });
+      return removed;
+    },
+  };
+  return history;
+}
+
+/** Payload members that every version has of its own. */
+export function withoutBookkeeping<Kept extends { updatedAt: string; revision: number }>(record: Kept): Payload {
+  const { updatedAt: _, revision: __, ...rest } = record;
+  return rest;
+}
+
+export function contentOf({ text }: Pick<Entity, 'text'>, payload: Payload): string {
+  return text === undefined ? canonicalize(payload) : String(payload[text] ?? '');
+}
+
+export function showVersion(entity: Pick<Entity, 'text'>, record: VersionRecord): Version {
+  return { ...record, content: contentOf(entity, record.payload) };
+}
+
+function hash(content: string): string {
+  return createHash('sha256').update(content).digest('hex');
+}
