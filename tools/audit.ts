@@ -76,7 +76,10 @@ function redactorOf(schema: unknown): Redactor {
   if (schema instanceof z.ZodObject) return objectRedactor(schema);
   if (schema instanceof z.ZodArray) {
     const item = redactorOf(schema.element);
-    return { guards: item.guards, redact: (value) => (Array.isArray(value) ? value.map(item.redact) : unfit(item, value)) };
+    return {
+      guards: item.guards,
+      redact: (value) => (Array.isArray(value) ? value.map(item.redact) : unfit(item, value)),
+    };
   }
   return PLAIN;
 }
@@ -87,7 +90,10 @@ function objectRedactor(schema: z.ZodObject): Redactor {
   const redact = (value: unknown) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return unfit({ guards }, value);
     return Object.fromEntries(
-      Object.entries(value).map(([name, item]) => [name, members.has(name) ? members.get(name)?.redact(item) : UNKNOWN]),
+      Object.entries(value).map(([name, item]) => [
+        name,
+        members.has(name) ? members.get(name)?.redact(item) : UNKNOWN,
+      ]),
     );
   };
   return { guards, redact };

@@ -1,11 +1,13 @@
 import { agentTools } from './agents/agents.ts';
 import { listModels } from './agents/models.ts';
 import { provisionAgentIdentity } from './agents/provision.ts';
+import { apiKeyTools } from './api-keys.ts';
 import { listAuditEntries } from './audit-log.ts';
 import { type CatalogEntry, indexCatalog } from './catalog-index.ts';
 import type { Tool } from './define-tool.ts';
 import { skillTools } from './skills.ts';
 import { checkHealth, getMcpStatus, getSystemHealth, listToolCategories } from './system.ts';
+import { versionTools } from './versions/versions.ts';
 
 function group(name: string, ...tools: readonly Tool[]): CatalogEntry[] {
   return tools.map((tool) => ({ group: name, tool }));
@@ -15,6 +17,8 @@ function group(name: string, ...tools: readonly Tool[]): CatalogEntry[] {
 export const catalog = indexCatalog([
   ...group('Agents', ...agentTools, provisionAgentIdentity, getSystemHealth, listModels, listToolCategories),
   ...group('Skills', ...skillTools),
+  ...group('Versions', ...versionTools),
+  ...group('API keys', ...apiKeyTools),
   ...group('Audit', listAuditEntries),
   ...group('System', checkHealth),
   ...group('MCP', getMcpStatus),

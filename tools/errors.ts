@@ -47,12 +47,20 @@ export function toToolError(error: unknown): ToolError {
   }
   if (error instanceof UniqueTaken) {
     const fields = error.fields.join(' and ');
-    return new ToolError('conflict', `Another record of ${words(error.collection)} has this ${fields}; choose another.`);
+    return new ToolError(
+      'conflict',
+      `Another record of ${words(error.collection)} has this ${fields}; choose another.`,
+    );
   }
   if (error instanceof StoreUnavailable) {
     return new ToolError('unavailable', 'The change could not be stored and was not made; try again.', {}, error);
   }
-  return new ToolError('internal', 'The server failed; the operator finds the cause in the log under the requestId.', {}, error);
+  return new ToolError(
+    'internal',
+    'The server failed; the operator finds the cause in the log under the requestId.',
+    {},
+    error,
+  );
 }
 
 function words(collection: string): string {

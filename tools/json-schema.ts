@@ -13,7 +13,11 @@ export function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSchem
 }
 
 function make(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
-  const { $schema: _, $id: __, ...rest } = z.toJSONSchema(schema, { io, override: ({ jsonSchema }) => shorten(jsonSchema) });
+  const {
+    $schema: _,
+    $id: __,
+    ...rest
+  } = z.toJSONSchema(schema, { io, override: ({ jsonSchema }) => shorten(jsonSchema) });
   return rest;
 }
 

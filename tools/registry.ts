@@ -110,7 +110,9 @@ export function createRegistry({ store, server, onFailure }: RegistryOptions): R
     const kept = await findKept(store, repeat, server.now());
     if (!kept) return undefined;
     store.audit.append(entry('error' in kept ? kept.error.code : undefined));
-    return 'error' in kept ? { ok: false, error: kept.error, replayed: true } : { ok: true, output: kept.output, replayed: true };
+    return 'error' in kept
+      ? { ok: false, error: kept.error, replayed: true }
+      : { ok: true, output: kept.output, replayed: true };
   }
 
   async function runOnce(repeat: Repeat, tool: Tool, asked: Call, input: object, entry: MakeEntry): Promise<Answer> {

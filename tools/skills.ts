@@ -62,7 +62,8 @@ const createSkill = defineTool({
 const updateSkill = defineTool({
   name: 'update_skill',
   title: 'Update skill',
-  description: 'Change members of a skill; null clears an optional one. Returns the skill. History keeps the old state.',
+  description:
+    'Change members of a skill; null clears an optional one. Returns the skill. History keeps the old state.',
   access: { scope: 'skills:write', grant: 'skill:write:{id}' },
   annotations: UPDATES,
   input: z.strictObject({

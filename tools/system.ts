@@ -40,7 +40,13 @@ export const getSystemHealth = defineTool({
     const latencyMs = Math.round((performance.now() - started) * 1000) / 1000;
     const { writable, lastError } = server.storeStatus();
     const status = writable ? ('ok' as const) : ('degraded' as const);
-    const kept = { name: 'store', kind: server.storeKind, status, latencyMs, ...(lastError !== undefined && { lastError }) };
+    const kept = {
+      name: 'store',
+      kind: server.storeKind,
+      status,
+      latencyMs,
+      ...(lastError !== undefined && { lastError }),
+    };
     return { overallStatus: status, integrations: [kept] };
   },
 });

@@ -29,7 +29,9 @@ function toIssues(schema: z.ZodType, issue: z.core.$ZodIssue): Issue[] {
   const path = formatPath(issue.path);
   if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }];
   const owner = objectAt(schema, issue.path);
-  return issue.keys.slice(0, MOST_ISSUES).map((key) => ({ path: formatPath([...issue.path, key]), message: unknownMember(owner, key) }));
+  return issue.keys
+    .slice(0, MOST_ISSUES)
+    .map((key) => ({ path: formatPath([...issue.path, key]), message: unknownMember(owner, key) }));
 }
 
 function unknownMember(owner: z.ZodObject | undefined, key: string): string {

@@ -40,11 +40,12 @@ export function grantRights(grants: readonly Grant[]): Rights {
   const unlimited = (need: Need) => grants.some((grant) => grant.id === '*' && concerns(grant, need));
   return {
     isAdmin: everything,
-    fingerprint: `grants ${grants.map(({ resource, op, id }) => `${resource}:${op}:${id}`).sort().join(' ')}`,
+    fingerprint: `grants ${grants
+      .map(({ resource, op, id }) => `${resource}:${op}:${id}`)
+      .sort()
+      .join(' ')}`,
     mayTry: ({ needs, narrows }) =>
-      needs.every((need) =>
-        need.ids || narrows ? grants.some((grant) => concerns(grant, need)) : unlimited(need),
-      ),
+      needs.every((need) => (need.ids || narrows ? grants.some((grant) => concerns(grant, need)) : unlimited(need))),
     allows: ({ needs, narrows }) =>
       needs.every((need) =>
         narrows && !need.ids

@@ -1,7 +1,7 @@
 import { firstBeyond } from '../allowlist.ts';
 import type { Catalog } from '../catalog-index.ts';
 import { ToolError } from '../errors.ts';
-import { type Grant, formatGrant, grantCovers } from './grants.ts';
+import { formatGrant, type Grant, grantCovers } from './grants.ts';
 import type { Principal } from './principal.ts';
 import { accessFor, narrowestGrant } from './requirement.ts';
 import { scopesSatisfy } from './scopes.ts';

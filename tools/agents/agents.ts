@@ -122,12 +122,19 @@ const updateAgent = defineTool({
   async handler({ id, expectedRevision, identity, ...change }, { store, principal, fail, server }) {
     const current = await findAgent(store, id, fail);
     if (current.status === 'deleted' && !(revives(change) && identity === undefined)) {
-      throw fail('conflict', 'The agent is deleted; revive it first with {"status": "active"} and, if need be, a name.');
+      throw fail(
+        'conflict',
+        'The agent is deleted; revive it first with {"status": "active"} and, if need be, a name.',
+      );
     }
     if (change.name !== undefined && change.name !== current.name) requireRenaming(principal, fail);
     requireWithin(principal, { tools: { entries: change.tools ?? [], catalog: server.catalog } });
     await requireSkills(store, change.skillIds ?? (revives(change) ? current.skillIds : undefined), fail);
-    const updated = await store.agents.update(id, { ...change, ...identityChange(current, identity) }, { expectedRevision });
+    const updated = await store.agents.update(
+      id,
+      { ...change, ...identityChange(current, identity) },
+      { expectedRevision },
+    );
     return showAgent(updated, server.catalog);
   },
 });
@@ -176,7 +183,14 @@ export async function findAgent(store: Pick<Readers, 'agents'>, id: string, fail
   return found;
 }
 
-function revives({ status, name: _, ...rest }: { readonly status?: string | undefined; readonly name?: unknown }): boolean {
+function revives({
+  status,
+  name: _,
+  ...rest
+}: {
+  readonly status?: string | undefined;
+  readonly name?: unknown;
+}): boolean {
   return status === 'active' && Object.values(rest).every((value) => value === undefined);
 }
 
@@ -200,7 +214,6 @@ async function requireSkills(
 
 function identityChange(current: Agent, change: Parameters<typeof mergeIdentity>[1] | null | undefined) {
   if (change === undefined) return {};
-  const identity =
-    change === null ? withServerManaged({}, current.identity) : mergeIdentity(current.identity, change);
+  const identity = change === null ? withServerManaged({}, current.identity) : mergeIdentity(current.identity, change);
   return { identity: Object.keys(identity).length > 0 ? identity : null };
 }

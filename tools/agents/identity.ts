@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Agent } from '../../resources/agent.ts';
-import { type AgentIdentity, MASK } from '../../resources/agent-identity.ts';
 import type { agentIdentityInput, agentIdentityPatch } from '../../resources/agent-identity.ts';
+import { type AgentIdentity, MASK } from '../../resources/agent-identity.ts';
 
 /** The identity as every door shows it: what the operator keeps secret is masked. */
 export function maskIdentity(identity: AgentIdentity): AgentIdentity {

@@ -7,7 +7,9 @@ import { defineTool, type Fail, UPDATES } from '../define-tool.ts';
 import { agentAnswer, agentId, findAgent, showAgent } from './agents.ts';
 
 const phone = z.strictObject({
-  number: secret(z.string().trim().min(1).max(40)).optional().describe('As the provider assigned it. Masked in answers.'),
+  number: secret(z.string().trim().min(1).max(40))
+    .optional()
+    .describe('As the provider assigned it. Masked in answers.'),
   a2pStatus: a2pStatus.optional().describe('unregistered → pending → registered, and back to unregistered.'),
 });
 const card = z.strictObject({

@@ -1,0 +1,61 @@
+import type { ApiKeyRecord } from '../../resources/api-key.ts';
+import type { Readers, Store } from '../../store/port.ts';
+import { parseGrant } from './grants.ts';
+import { prefixOf, secretMatches } from './key-secret.ts';
+import type { Principal } from './principal.ts';
+import { grantRights, scopeRights } from './rights.ts';
+
+const USE_NOTED_EVERY_MS = 60_000;
+
+/** The principal an API key secret stands for, or undefined where it opens nothing (any more). */
+export async function authenticateKey(store: Readers, secret: string, now: Date): Promise<Principal | undefined> {
+  const prefix = prefixOf(secret);
+  if (prefix === undefined) return undefined;
+  const { records } = await store.apiKeys.find({ where: { prefix }, limit: 1 });
+  const key = records[0];
+  if (!key || !secretMatches(secret, key.hash)) return undefined;
+  return (await isLive(store, key, now)) ? principalOf(key) : undefined;
+}
+
+/** Whether the key is still good: neither revoked nor expired, and its owner active. */
+export async function isLive(store: Readers, key: ApiKeyRecord, now: Date): Promise<boolean> {
+  if (key.revokedAt !== undefined) return false;
+  if (key.expiresAt !== undefined && Date.parse(key.expiresAt) <= now.getTime()) return false;
+  return (await store.adminUsers.get(key.ownerId))?.isActive === true;
+}
+
+const principals = new WeakMap<ApiKeyRecord, Principal>();
+
+/** Made once per state of the key: records are immutable. */
+function principalOf(key: ApiKeyRecord): Principal {
+  let principal = principals.get(key);
+  if (!principal) {
+    const grants = key.grants?.flatMap((text) => {
+      const parsed = parseGrant(text);
+      return parsed.ok ? [parsed.grant] : [];
+    });
+    principal = {
+      type: 'api-key',
+      id: key.id,
+      name: key.name,
+      scopes: key.scopes,
+      ...(grants && { grants }),
+      ownerId: key.ownerId,
+      ...(key.expiresAt !== undefined && { expiresAt: key.expiresAt }),
+      rights: grants ? grantRights(grants) : scopeRights(key.scopes),
+    };
+    principals.set(key, principal);
+  }
+  return principal;
+}
+
+/** Keeps `lastUsedAt` of keys, to the minute, without holding up the call that used the key. */
+export function createUseNotes(store: Store, onFailure: (cause: unknown) => void) {
+  const noted = new Map<string, number>();
+  return function noteUse(keyId: string, now: Date): void {
+    const last = noted.get(keyId);
+    if (last !== undefined && now.getTime() - last < USE_NOTED_EVERY_MS) return;
+    noted.set(keyId, now.getTime());
+    store.transaction((tx) => tx.apiKeys.touch(keyId, { lastUsedAt: now.toISOString() })).catch(onFailure);
+  };
+}

@@ -1,0 +1,202 @@
+import { z } from 'zod';
+import { cursor, expectedRevision, includeTotal, limit, pageOf, recordId } from '../../resources/fields.ts';
+import { type EntityType, entityType, type VersionRecord, version, versionDiff } from '../../resources/version.ts';
+import { collections } from '../../store/collections.ts';
+import { StaleRevision } from '../../store/errors.ts';
+import type { Readers } from '../../store/port.ts';
+import { type Access, type AccessByInput, accessFor } from '../access/requirement.ts';
+import { CREATES, defineTool, type Fail, READS } from '../define-tool.ts';
+import { entities } from '../entities.ts';
+import { listPage } from '../paging.ts';
+import { type Entity, type Payload, showVersion } from '../versioning.ts';
+import { diffPayloads } from './diff.ts';
+
+const byType = new Map<EntityType, Entity>(entities.map((entity) => [entity.type, entity]));
+
+/** History follows its record: whoever may call the get (or update) tool of the record may read (or restore) it. */
+function accessOf(which: 'getTool' | 'updateTool'): AccessByInput {
+  const perType = new Map(
+    entities.map((entity) => [entity.type as string, onEntity(accessFor(entity[which].access, {}))]),
+  );
+  const among = [...perType.values()];
+  const [fallback] = among;
+  if (!fallback) throw new Error('No entity has a history.');
+  return { among, of: (input) => perType.get(String((input as { entityType?: unknown }).entityType)) ?? fallback };
+}
+
+function onEntity({ scope, grant }: Access): Access {
+  return { scope, grant: [grant].flat().map((text) => text.replace('{id}', '{entityId}')) };
+}
+
+const readAccess = accessOf('getTool');
+const path = { entityType, entityId: recordId.describe('Id of the record, e.g. `agt_…`.') };
+const versionPath = { ...path, versionId: recordId.describe('Version id (`ver_…`), see list_versions.') };
+
+const listVersions = defineTool({
+  name: 'list_versions',
+  title: 'List versions',
+  description: 'List the states a record has had, newest first, with who made each. Deleted records have theirs still.',
+  access: readAccess,
+  annotations: READS,
+  input: z.strictObject({ ...path, limit, cursor, includeTotal }),
+  output: pageOf(version),
+  errors: ['not_found'],
+
+  async handler({ entityType, entityId, ...input }, { store, fail }) {
+    const entity = await entityWithHistory(store, entityType, entityId, fail);
+    return listPage(store.versions, input, { where: { entityType, entityId } }, (found) => showVersion(entity, found));
+  },
+});
+
+const getVersion = defineTool({
+  name: 'get_version',
+  title: 'Get version',
+  description: 'Read one earlier state of a record: content, payload, author, time.',
+  access: readAccess,
+  annotations: READS,
+  input: z.strictObject(versionPath),
+  output: version,
+  errors: ['not_found'],
+
+  async handler(input, { store, fail }) {
+    const entity = await entityWithHistory(store, input.entityType, input.entityId, fail);
+    return showVersion(entity, await findVersion(store, input, fail));
+  },
+});
+
+const diffVersion = defineTool({
+  name: 'diff_version',
+  title: 'Diff version',
+  description: 'Show what changed from another state of the record (by default the one before) to this version.',
+  access: readAccess,
+  annotations: READS,
+  input: z.strictObject({
+    ...versionPath,
+    against: z
+      .string()
+      .min(1)
+      .max(200)
+      .default('previous')
+      .describe('Where to start: `previous`, `current`, a version id or a revision number.'),
+  }),
+  output: versionDiff,
+  errors: ['not_found'],
+
+  async handler({ against, ...input }, { store, fail }) {
+    const entity = await entityWithHistory(store, input.entityType, input.entityId, fail);
+    const target = await findVersion(store, input, fail);
+    return diffPayloads(entity, await startOfDiff(store, target, against, fail), target.payload);
+  },
+});
+
+const restoreVersion = defineTool({
+  name: 'restore_version',
+  title: 'Restore version',
+  description:
+    'Bring a record, deleted ones too, back to an earlier state. Writes and returns a new version; an equal state writes nothing and returns the current one.',
+  access: accessOf('updateTool'),
+  annotations: { ...CREATES, idempotentHint: true },
+  input: z.strictObject({
+    ...versionPath,
+    expectedRevision: expectedRevision.describe(
+      'Refuse with `conflict` unless this is the latest revision of the record.',
+    ),
+  }),
+  output: version,
+  errors: ['not_found', 'conflict'],
+
+  async handler({ expectedRevision, ...input }, context) {
+    const { store, fail } = context;
+    const { entityId } = input;
+    const entity = await entityWithHistory(store, input.entityType, entityId, fail);
+    const target = await findVersion(store, input, fail);
+    const latest = await latestVersion(store, input);
+    if (expectedRevision !== undefined && expectedRevision !== latest.revision)
+      throw new StaleRevision(latest.revision);
+
+    const records = store[entity.collection] as unknown as AnyHistory; // of the entity's own kind, as is its schema
+    const current = await records.get(entityId);
+    const { schema } = collections[entity.collection];
+    const state = schema.parse({ ...target.payload, updatedAt: target.createdAt, revision: latest.revision });
+    const prepared = entity.prepareRestore
+      ? await entity.prepareRestore(state as never, current as never, context)
+      : state;
+    const {
+      updatedAt: _,
+      revision: __,
+      ...restored
+    } = prepared as Payload & { updatedAt?: unknown; revision?: unknown };
+    const note = { kind: 'restore', changeDescription: `Restored revision ${target.revision}` } as const;
+    if (current) await records.update(entityId, { ...clearing(current), ...restored }, note);
+    else await records.insert({ ...restored, revision: latest.revision + 1 }, note);
+    return showVersion(entity, await latestVersion(store, input));
+  },
+});
+
+export const versionTools = [listVersions, getVersion, diffVersion, restoreVersion];
+
+interface AnyHistory {
+  get(id: string): Promise<Payload | undefined>;
+  insert(record: Payload, note: object): Promise<unknown>;
+  update(id: string, change: Payload, options: object): Promise<unknown>;
+}
+
+/** A change that removes every member of the record; those with a bookkeeping meaning stay. */
+function clearing(record: Payload): Payload {
+  const kept = new Set(['id', 'createdAt', 'updatedAt', 'revision']);
+  return Object.fromEntries(Object.keys(record).map((member) => [member, kept.has(member) ? undefined : null]));
+}
+
+type Place = { readonly entityType: EntityType; readonly entityId: string };
+
+async function entityWithHistory(
+  store: Readers,
+  entityType: EntityType,
+  entityId: string,
+  fail: Fail<'not_found'>,
+): Promise<Entity> {
+  const entity = byType.get(entityType);
+  const count = entity ? await store.versions.count({ where: { entityType, entityId } }) : 0;
+  if (!entity || count === 0)
+    throw fail('not_found', `There is no history of a ${entityType} ${entityId}; check type and id.`);
+  return entity;
+}
+
+async function findVersion(
+  store: Readers,
+  { entityType, entityId, versionId }: Place & { readonly versionId: string },
+  fail: Fail<'not_found'>,
+): Promise<VersionRecord> {
+  const found = await store.versions.get(versionId);
+  if (found?.entityType === entityType && found.entityId === entityId) return found;
+  throw fail(
+    'not_found',
+    `The ${entityType} ${entityId} has no version ${versionId}; list_versions shows those it has.`,
+  );
+}
+
+async function latestVersion(store: Readers, { entityType, entityId }: Place): Promise<VersionRecord> {
+  const { records } = await store.versions.find({ where: { entityType, entityId }, limit: 1 });
+  const [latest] = records;
+  if (!latest) throw new Error(`${entityType} ${entityId} lost its history.`);
+  return latest;
+}
+
+async function startOfDiff(
+  store: Readers,
+  target: VersionRecord,
+  against: string,
+  fail: Fail<'not_found'>,
+): Promise<Payload> {
+  if (against === 'current') return (await latestVersion(store, target)).payload;
+  if (against === 'previous' && target.revision === 1) return {};
+  const revision = against === 'previous' ? target.revision - 1 : Number(against);
+  if (!/^[0-9]+$/.test(against) && against !== 'previous') {
+    return (await findVersion(store, { ...target, versionId: against }, fail)).payload;
+  }
+  const { entityType, entityId } = target;
+  const { records } = await store.versions.find({ where: { entityType, entityId, revision }, limit: 1 });
+  const [found] = records;
+  if (!found) throw fail('not_found', `The ${entityType} ${entityId} has no revision ${against}; see list_versions.`);
+  return found.payload;
+}
