@@ -5,7 +5,7 @@ import { authorOf, type Principal } from './access/principal.ts';
 import { accessFor, allows, mayTry, narrowestGrant, type Subjects } from './access/requirement.ts';
 import { subjectsIn } from './access/subjects.ts';
 import { auditEntryOf, auditedArguments } from './audit.ts';
-import { type CatalogEntry, nearest } from './catalog-index.ts';
+import { type Catalog, type CatalogEntry, nearest } from './catalog-index.ts';
 import type { Context, ServerFacts } from './context.ts';
 import type { Fail, Tool } from './define-tool.ts';
 import { entities } from './entities.ts';
@@ -46,128 +46,140 @@ export interface RegistryOptions {
   onFailure(cause: unknown, call: Pick<Call, 'requestId' | 'tool'>): void;
 }
 
-export function createRegistry({ store, server, onFailure }: RegistryOptions): Registry {
-  const { catalog } = server;
-  const subjects = subjectsIn(store);
-  const lists = new Map<string, readonly CatalogEntry[]>();
-  const running = new Set<string>();
+export function createRegistry(options: RegistryOptions): Registry {
+  return new ToolRegistry(options);
+}
 
-  async function call(asked: Call): Promise<Answer> {
-    const at = server.now();
-    const started = performance.now();
-    const tool = catalog.get(asked.tool)?.tool;
-    const entry: MakeEntry = (code) =>
-      auditEntryOf({
-        requestId: asked.requestId,
-        door: asked.door,
-        principal: asked.principal,
-        tool: asked.tool,
-        arguments: tool ? auditedArguments(tool, asked.input) : {},
-        at,
-        durationMs: performance.now() - started,
-        code,
-      });
+class ToolRegistry implements Registry {
+  readonly server: ServerFacts;
+  readonly #store: Store;
+  readonly #onFailure: RegistryOptions['onFailure'];
+  readonly #subjects: Subjects;
+  readonly #lists = new Map<string, readonly CatalogEntry[]>();
+  /** Idempotency keys of calls under way in this process. */
+  readonly #running = new Set<string>();
+
+  constructor({ store, server, onFailure }: RegistryOptions) {
+    this.server = server;
+    this.#store = store;
+    this.#onFailure = onFailure;
+    this.#subjects = subjectsIn(store);
+  }
+
+  find(name: string): Tool | undefined {
+    const tool = this.server.catalog.get(name)?.tool;
+    return tool?.doorOnly ? undefined : tool;
+  }
+
+  list({ rights }: Principal): readonly CatalogEntry[] {
+    let found = this.#lists.get(rights.fingerprint);
+    if (!found) {
+      found = this.server.catalog.entries.filter(({ tool }) => !tool.doorOnly && mayTry(rights, tool.access));
+      if (this.#lists.size >= MOST_LISTS) this.#lists.clear();
+      this.#lists.set(rights.fingerprint, found);
+    }
+    return found;
+  }
+
+  async call(asked: Call): Promise<Answer> {
+    const tool = this.server.catalog.get(asked.tool)?.tool;
+    const entry = this.#entryMaker(asked, tool);
     try {
-      if (!tool) throw unknownTool(asked.tool);
-      const input = await admit(tool, asked);
-      if (!tool.annotations.readOnlyHint) return await runWrite(tool, asked, input, entry);
+      if (!tool) throw unknownTool(asked.tool, this.server.catalog);
+      const input = await this.#admit(tool, asked);
+      if (!tool.annotations.readOnlyHint) return await this.#write(tool, asked, input, entry);
       // A tool with readOnlyHint is typed to take no more than the readers of the view.
-      const view = store as unknown as HistoryWriters;
-      const output = tool.output.parse(await tool.handler(input, contextOf(asked, view)));
-      store.audit.append(entry());
+      const view = this.#store as unknown as HistoryWriters;
+      const output = tool.output.parse(await tool.handler(input, this.#context(asked, view)));
+      this.#store.audit.append(entry());
       return { ok: true, output };
     } catch (thrown) {
       const error = toToolError(thrown);
-      if (error.cause !== undefined) onFailure(error.cause, asked);
-      store.audit.append(entry(error.code));
+      if (error.cause !== undefined) this.#onFailure(error.cause, asked);
+      this.#store.audit.append(entry(error.code));
       return { ok: false, error: errorBody(error, asked.requestId) };
     }
   }
 
   /** Coarse check, validation, exact check; the parsed input. */
-  async function admit(tool: Tool, { principal, input: raw }: Call): Promise<object> {
+  async #admit(tool: Tool, { principal, input: raw }: Call): Promise<object> {
     if (!mayTry(principal.rights, tool.access)) throw forbidden(tool, raw);
     const input = parseInput(tool.input, raw);
-    if (await allows(principal.rights, accessFor(tool.access, input), input, subjects)) return input;
+    if (await allows(principal.rights, accessFor(tool.access, input), input, this.#subjects)) return input;
     throw forbidden(tool, input);
   }
 
-  async function runWrite(tool: Tool, asked: Call, input: object, entry: MakeEntry): Promise<Answer> {
-    if (!asked.idempotency) return store.transaction((tx) => runIn(tx, tool, asked, input, entry));
+  async #write(tool: Tool, asked: Call, input: object, entry: MakeEntry): Promise<Answer> {
+    if (!asked.idempotency) return this.#store.transaction((tx) => this.#runIn(tx, tool, asked, input, entry));
     const repeat = repeatOf(asked.principal, asked.idempotency, input);
-    if (running.has(repeat.key)) {
+    if (this.#running.has(repeat.key)) {
       throw new ToolError('conflict', 'The first call with this idempotency key is still running; repeat it later.');
     }
-    running.add(repeat.key);
+    this.#running.add(repeat.key);
     try {
-      return (await replay(repeat, entry)) ?? (await runOnce(repeat, tool, asked, input, entry));
+      return (await this.#replay(repeat, entry)) ?? (await this.#runOnce(repeat, tool, asked, input, entry));
     } finally {
-      running.delete(repeat.key);
+      this.#running.delete(repeat.key);
     }
   }
 
-  async function replay(repeat: Repeat, entry: MakeEntry): Promise<Answer | undefined> {
-    const kept = await findKept(store, repeat, server.now());
+  async #replay(repeat: Repeat, entry: MakeEntry): Promise<Answer | undefined> {
+    const kept = await findKept(this.#store, repeat, this.server.now());
     if (!kept) return undefined;
-    store.audit.append(entry('error' in kept ? kept.error.code : undefined));
-    return 'error' in kept
+    const failed = 'error' in kept;
+    this.#store.audit.append(entry(failed ? kept.error.code : undefined));
+    return failed
       ? { ok: false, error: kept.error, replayed: true }
       : { ok: true, output: kept.output, replayed: true };
   }
 
-  async function runOnce(repeat: Repeat, tool: Tool, asked: Call, input: object, entry: MakeEntry): Promise<Answer> {
+  /** Runs the call and keeps its answer in the same transaction; an error of the caller's is kept in one of its own. */
+  async #runOnce(repeat: Repeat, tool: Tool, asked: Call, input: object, entry: MakeEntry): Promise<Answer> {
     try {
-      return await store.transaction(async (tx) => {
-        const answer = await runIn(tx, tool, asked, input, entry);
-        await keep(tx, repeat, tool.answersSecret ? undefined : { output: answer.output }, server.now());
+      return await this.#store.transaction(async (tx) => {
+        const answer = await this.#runIn(tx, tool, asked, input, entry);
+        await keep(tx, repeat, tool.answersSecret ? undefined : { output: answer.output }, this.server.now());
         return answer;
       });
     } catch (thrown) {
       const error = toToolError(thrown);
       if (errorStatus[error.code] < 500) {
         const answer = { error: errorBody(error, asked.requestId) };
-        await store.transaction((tx) => keep(tx, repeat, answer, server.now()));
+        await this.#store.transaction((tx) => keep(tx, repeat, answer, this.server.now()));
       }
       throw error;
     }
   }
 
-  async function runIn(tx: Transaction, tool: Tool, asked: Call, input: object, entry: MakeEntry) {
-    const author = authorOf(asked.principal);
-    const output = tool.output.parse(await tool.handler(input, contextOf(asked, withHistory(tx, entities, author))));
+  async #runIn(tx: Transaction, tool: Tool, asked: Call, input: object, entry: MakeEntry) {
+    const view = withHistory(tx, entities, authorOf(asked.principal));
+    const output = tool.output.parse(await tool.handler(input, this.#context(asked, view)));
     tx.audit.append(entry());
     return { ok: true, output } as const;
   }
 
-  function contextOf(asked: Call, view: HistoryWriters): Context<HistoryWriters, ErrorCode> {
-    const fail: Fail<ErrorCode> = (code, message, detail) => new ToolError(code, message, detail);
-    return { store: view, principal: asked.principal, fail, server, signal: asked.signal };
+  #context({ principal, signal }: Call, store: HistoryWriters): Context<HistoryWriters, ErrorCode> {
+    return { store, principal, fail, server: this.server, signal };
   }
 
-  function unknownTool(name: string): ToolError {
-    const names = catalog.entries.filter(({ tool }) => !tool.doorOnly).map(({ tool }) => tool.name);
-    const close = nearest(name, names, 3);
-    const hint = close.length > 0 ? `Similar names: ${close.join(', ')}.` : 'tools/list shows the tools there are.';
-    return new ToolError('not_found', `There is no tool of this name. ${hint}`);
+  #entryMaker({ requestId, door, principal, input, tool: name }: Call, tool: Tool | undefined): MakeEntry {
+    const at = this.server.now();
+    const started = performance.now();
+    return (code) => {
+      const args = tool ? auditedArguments(tool, input) : {};
+      const durationMs = performance.now() - started;
+      return auditEntryOf({ requestId, door, principal, tool: name, arguments: args, at, durationMs, code });
+    };
   }
+}
 
-  return {
-    server,
-    call,
-    find(name) {
-      const tool = catalog.get(name)?.tool;
-      return tool?.doorOnly ? undefined : tool;
-    },
-    list({ rights }) {
-      let found = lists.get(rights.fingerprint);
-      if (!found) {
-        found = catalog.entries.filter(({ tool }) => !tool.doorOnly && mayTry(rights, tool.access));
-        if (lists.size >= MOST_LISTS) lists.clear();
-        lists.set(rights.fingerprint, found);
-      }
-      return found;
-    },
-  };
+const fail: Fail<ErrorCode> = (code, message, detail) => new ToolError(code, message, detail);
+
+function unknownTool(name: string, catalog: Catalog): ToolError {
+  const names = catalog.entries.filter(({ tool }) => !tool.doorOnly).map(({ tool }) => tool.name);
+  const close = nearest(name, names, 3);
+  const hint = close.length > 0 ? `Similar names: ${close.join(', ')}.` : 'tools/list shows the tools there are.';
+  return new ToolError('not_found', `There is no tool of this name. ${hint}`);
 }
 
 /** Lists kept per set of rights; beyond that they are made again. */

@@ -1,0 +1,81 @@
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, inflate } from 'node:zlib';
+import { ToolError } from '../tools/errors.ts';
+
+/** Largest request body in bytes, as sent and after decompression. */
+export const LARGEST_BODY = 4 * 1024 * 1024;
+
+const EMPTY = Buffer.alloc(0);
+const decoders: Readonly<Record<string, (body: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>>> = {
+  gzip: promisify(gunzip),
+  deflate: promisify(inflate),
+  br: promisify(brotliDecompress),
+};
+
+/** The whole body, decompressed. @throws ToolError (too_large, unsupported_media_type, invalid_input) */
+export async function readBody(request: IncomingMessage): Promise<Buffer> {
+  const { headers } = request;
+  if (headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0') return EMPTY;
+  requireJson(headers['content-type']);
+  if (Number(headers['content-length'] ?? 0) > LARGEST_BODY) throw tooLarge(request);
+  const body = await collect(request);
+  const encoding = headers['content-encoding']?.toLowerCase() ?? 'identity';
+  return encoding === 'identity' ? body : decompress(body, encoding);
+}
+
+/** The text of a JSON body. @throws ToolError where it is no UTF-8 */
+export function decodeText(body: Buffer): string {
+  if (!isUtf8(body)) throw new ToolError('invalid_input', 'The body is not UTF-8; send JSON in UTF-8.');
+  return body.toString('utf8');
+}
+
+function requireJson(contentType: string | undefined): void {
+  const [type = '', ...parameters] = (contentType ?? '')
+    .toLowerCase()
+    .split(';')
+    .map((part) => part.trim());
+  const charset = parameters.find((parameter) => parameter.startsWith('charset='));
+  if (type === 'application/json' && (!charset || /^charset="?utf-?8"?$/.test(charset))) return;
+  throw new ToolError('unsupported_media_type', 'Send the body with Content-Type: application/json (UTF-8).');
+}
+
+function collect(request: IncomingMessage): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    request.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > LARGEST_BODY) {
+        request.removeAllListeners('data');
+        reject(tooLarge(request));
+      } else chunks.push(chunk);
+    });
+    request.on('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
+    request.on('error', reject);
+    request.on('close', () => reject(new ToolError('invalid_input', 'The connection ended before the body did.')));
+  });
+}
+
+/** Says so without reading on; the connection is not used again. */
+function tooLarge(request: IncomingMessage): ToolError {
+  request.resume();
+  return new ToolError('too_large', `The body is larger than ${LARGEST_BODY} bytes; send less at a time.`);
+}
+
+async function decompress(body: Buffer, encoding: string): Promise<Buffer> {
+  const decode = Object.hasOwn(decoders, encoding) ? decoders[encoding] : undefined;
+  if (!decode) {
+    const known = Object.keys(decoders).join(', ');
+    throw new ToolError('unsupported_media_type', `Content-Encoding can be ${known} or absent.`);
+  }
+  try {
+    return await decode(body, { maxOutputLength: LARGEST_BODY });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') {
+      throw new ToolError('too_large', `The decompressed body is larger than ${LARGEST_BODY} bytes.`);
+    }
+    throw new ToolError('invalid_input', `The body is not in the Content-Encoding ${encoding}.`);
+  }
+}

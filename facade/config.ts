@@ -1,0 +1,96 @@
+import { isIP } from 'node:net';
+import { z } from 'zod';
+import { prefixOf } from '../tools/access/key-secret.ts';
+
+const origin = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
+
+/** Every environment variable the server reads, with its default. */
+const environment = z.object({
+  HOST: z.string().min(1).default('127.0.0.1').describe('Address to listen on.'),
+  PORT: z.coerce.number().int().min(0).max(65535).default(3000).describe('Port to listen on; 0 takes a free one.'),
+  BASE_URL: origin.optional().describe('Address under which clients reach the server. Default: from HOST and PORT.'),
+  DATA_DIR: z.string().min(1).default('data/local').describe('Folder of the embedded store.'),
+  BOOTSTRAP_API_KEY: z
+    .string()
+    .refine((key) => prefixOf(key) !== undefined, 'must have the form ak_<8 characters>_<40 or more characters>')
+    .optional()
+    .describe('Admin key made at the first start. Default: a new one, printed once.'),
+  ADMIN_EMAIL: z
+    .email()
+    .or(z.literal('admin@localhost'))
+    .default('admin@localhost')
+    .describe('Owner made at the first start.'),
+  ALLOWED_ORIGINS: z
+    .string()
+    .default('')
+    .transform((text) =>
+      text
+        .split(',')
+        .map((part) => part.trim())
+        .filter(Boolean),
+    )
+    .pipe(z.array(origin))
+    .describe('Origins of browser clients, comma separated, e.g. https://app.example.com.'),
+  LOG_LEVEL: z
+    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
+    .default('info')
+    .describe('Least level that is logged; debug logs every request.'),
+  RATE_LIMIT_PER_MINUTE: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(0)
+    .describe('Calls a minute for each key; 0 sets no limit.'),
+});
+
+export interface Config {
+  readonly host: string;
+  readonly port: number;
+  /** Without a trailing slash; undefined: known once the port is. */
+  readonly baseUrl: string | undefined;
+  readonly dataDir: string;
+  readonly bootstrapKey: string | undefined;
+  readonly adminEmail: string;
+  readonly allowedOrigins: readonly string[];
+  readonly logLevel: z.output<typeof environment>['LOG_LEVEL'];
+  readonly rateLimitPerMinute: number;
+}
+
+/** The environment was not what the server can run with; the message lists every problem. */
+export class ConfigError extends Error {}
+
+/** An empty variable counts as not set. @throws ConfigError */
+export function readConfig(env: NodeJS.ProcessEnv): Config {
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+  const parsed = environment.safeParse(given);
+  if (!parsed.success) {
+    const lines = parsed.error.issues.map(({ path, message }) => `  ${path.join('.')}: ${message}`);
+    throw new ConfigError(`The environment does not fit:\n${lines.join('\n')}`);
+  }
+  const { data } = parsed;
+  return {
+    host: data.HOST,
+    port: data.PORT,
+    baseUrl: data.BASE_URL?.replace(/\/+$/, ''),
+    dataDir: data.DATA_DIR,
+    bootstrapKey: data.BOOTSTRAP_API_KEY,
+    adminEmail: data.ADMIN_EMAIL,
+    allowedOrigins: data.ALLOWED_ORIGINS.map((text) => new URL(text).origin),
+    logLevel: data.LOG_LEVEL,
+    rateLimitPerMinute: data.RATE_LIMIT_PER_MINUTE,
+  };
+}
+
+/** Name, default and meaning of each variable, for the README. */
+export function describeEnvironment(): { name: string; fallback: string; meaning: string }[] {
+  return Object.entries(environment.shape).map(([name, schema]) => {
+    const fallback = schema.safeParse(undefined).data;
+    return { name, fallback: fallback === undefined ? '' : String(fallback), meaning: schema.description ?? '' };
+  });
+}
+
+/** The URL a server on this address has when no BASE_URL is given. */
+export function localUrl(host: string, port: number): string {
+  const reachable = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
+  return `http://${isIP(reachable) === 6 ? `[${reachable}]` : reachable}:${port}`;
+}

@@ -1,0 +1,48 @@
+import type { Store } from '../store/port.ts';
+import { hashSecret, newKeySecret, prefixOf } from '../tools/access/key-secret.ts';
+import type { Config } from './config.ts';
+
+/** What the operator is told once, or has to be warned of. */
+export interface FirstStart {
+  /** Secret of the admin key, only when it was made now. */
+  readonly newKey?: string;
+  readonly warning?: string;
+}
+
+/** On an empty store: makes the owner and one admin key. On any other: changes nothing. */
+export async function prepareStore(
+  store: Store,
+  config: Pick<Config, 'adminEmail' | 'bootstrapKey'>,
+): Promise<FirstStart> {
+  if ((await store.adminUsers.count({})) > 0) return checkBootstrapKey(store, config.bootstrapKey);
+  const secret = config.bootstrapKey ?? newKeySecret();
+  await store.transaction(async (tx) => {
+    const owner = await tx.adminUsers.insert({ email: config.adminEmail, role: 'owner', isActive: true });
+    await tx.apiKeys.insert(adminKey(secret, owner.id, 'bootstrap'));
+  });
+  return { newKey: secret };
+}
+
+/** A further admin key for the first active owner, for when all others are lost. Returns its secret. */
+export async function recoverKey(store: Store): Promise<string> {
+  const owners = await store.adminUsers.find({ where: { role: 'owner', isActive: true }, order: 'oldest', limit: 1 });
+  const [owner] = owners.records;
+  if (!owner) throw new Error('The store has no active owner; start the server once on it first.');
+  const secret = newKeySecret();
+  await store.transaction((tx) => tx.apiKeys.insert(adminKey(secret, owner.id, 'recovered')));
+  return secret;
+}
+
+async function checkBootstrapKey(store: Store, bootstrapKey: string | undefined): Promise<FirstStart> {
+  if (bootstrapKey === undefined) return {};
+  const { records } = await store.apiKeys.find({ where: { prefix: prefixOf(bootstrapKey) ?? '' }, limit: 1 });
+  if (records[0]?.hash === hashSecret(bootstrapKey)) return {};
+  const warning =
+    'BOOTSTRAP_API_KEY is not a key of this store and is ignored: it counts at the first start only. `npm run recover-key` makes a new admin key.';
+  return { warning };
+}
+
+function adminKey(secret: string, ownerId: string, name: string) {
+  const hash = hashSecret(secret);
+  return { name, prefix: prefixOf(secret) ?? '', hash, scopes: ['admin'], ownerId, createdBy: ownerId };
+}

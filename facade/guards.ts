@@ -1,0 +1,47 @@
+import type { IncomingMessage } from 'node:http';
+import { localhostAllowedHostnames, validateHostHeader } from '@modelcontextprotocol/server';
+import { ToolError } from '../tools/errors.ts';
+
+/** Refuses requests for a host that is not ours (DNS rebinding) and from pages of foreign origins. */
+export interface Guards {
+  check(request: IncomingMessage): void;
+}
+
+export interface GuardOptions {
+  readonly host: string;
+  readonly baseUrl: string;
+  readonly allowedOrigins: readonly string[];
+}
+
+/** A server on all interfaces is reached by names it cannot know, so its Host check needs the BASE_URL to be set to be of use. */
+export function createGuards({ host, baseUrl, allowedOrigins }: GuardOptions): Guards {
+  const base = new URL(baseUrl);
+  const hostnames = [...new Set([...localhostAllowedHostnames(), bracketed(host), base.hostname])];
+  const origins = new Set([base.origin, ...allowedOrigins]);
+  const known = new Set<string>();
+
+  function checkHost(given: string | undefined): void {
+    if (given !== undefined && known.has(given)) return;
+    if (!validateHostHeader(given, hostnames).ok) {
+      throw new ToolError(
+        'forbidden',
+        'This server does not answer for that Host; set BASE_URL to the address you use.',
+      );
+    }
+    if (given !== undefined && known.size < 100) known.add(given);
+  }
+
+  return {
+    check({ headers }) {
+      checkHost(headers.host);
+      const { origin } = headers;
+      if (origin !== undefined && !origins.has(origin)) {
+        throw new ToolError('forbidden', 'Pages of this origin may not call; add it to ALLOWED_ORIGINS.');
+      }
+    },
+  };
+}
+
+function bracketed(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
+}

@@ -1,0 +1,87 @@
+import type { Tool } from '../tools/define-tool.ts';
+import { ToolError } from '../tools/errors.ts';
+import type { Registry } from '../tools/registry.ts';
+import { decodeText, readBody } from './body.ts';
+import type { Exchange } from './exchange.ts';
+import { createMatcher } from './match-route.ts';
+import { type QueryReader, queryReader } from './query.ts';
+import { sendErrorBody, sendJson } from './respond.ts';
+import { type Route, routes } from './routes.ts';
+
+interface RestOperation extends Route {
+  readonly readQuery: QueryReader;
+  readonly takesBody: boolean;
+}
+
+/** The REST door: finds the route, gathers the input of its tool, calls it, answers with the status of the route. */
+export function createRestDoor(registry: Registry) {
+  const match = createMatcher(routes.map((route) => prepare(route, registry)));
+
+  return async function serve(exchange: Exchange): Promise<void> {
+    const { request, response, url, requestId, principal } = exchange;
+    const result = match(request.method ?? '', url.pathname);
+    if (!result)
+      throw new ToolError('not_found', 'There is nothing at this path; GET /api/v1/openapi lists every path.');
+    if ('allow' in result) {
+      response.setHeader('Allow', result.allow.join(', '));
+      throw new ToolError('method_not_allowed', `This path takes ${result.allow.join(', ')}.`);
+    }
+    const { target, parameters } = result.found;
+    const input = { ...(await readInput(exchange, target, parameters)), ...parameters };
+    const answer = await registry.call({
+      principal,
+      tool: target.tool,
+      input,
+      door: 'rest',
+      requestId,
+      idempotency: idempotencyOf(exchange),
+    });
+    if (answer.replayed) response.setHeader('Idempotency-Replayed', 'true');
+    if (!answer.ok) sendErrorBody(response, answer.error);
+    else if (target.status === 204) response.writeHead(204, { 'Cache-Control': 'no-store' }).end();
+    else sendJson(response, target.status, answer.output);
+  };
+}
+
+function prepare(route: Route, { server }: Registry): RestOperation {
+  const tool: Tool | undefined = server.catalog.get(route.tool)?.tool;
+  if (!tool) throw new Error(`The route ${route.method} ${route.path} names no tool of the catalog.`);
+  return { ...route, readQuery: queryReader(tool.input), takesBody: route.method !== 'GET' };
+}
+
+async function readInput(
+  { request, url }: Exchange,
+  { readQuery, takesBody, method }: RestOperation,
+  parameters: Readonly<Record<string, string>>,
+): Promise<object> {
+  const body = takesBody ? parseBody(await readBody(request)) : undefined;
+  if (body && method !== 'DELETE' && url.searchParams.size > 0) {
+    throw new ToolError('invalid_input', 'This operation takes no query parameters; put the members into the body.');
+  }
+  const input = { ...readQuery(url.searchParams), ...body };
+  const repeated = Object.keys(parameters).filter((name) => Object.hasOwn(input, name));
+  if (repeated.length > 0) {
+    const issues = repeated.map((path) => ({ path, message: 'Is given by the path; leave it out here.' }));
+    throw new ToolError('invalid_input', `${repeated[0]}: is given by the path; leave it out elsewhere.`, { issues });
+  }
+  return input;
+}
+
+function parseBody(body: Buffer): object {
+  if (body.length === 0) return {};
+  const text = decodeText(body);
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    throw new ToolError('invalid_input', 'The body is not valid JSON.');
+  }
+  if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return parsed;
+  throw new ToolError('invalid_input', 'The body must be a JSON object.');
+}
+
+function idempotencyOf({ request, url }: Exchange) {
+  const key = request.headers['idempotency-key'];
+  if (request.method !== 'POST' || typeof key !== 'string') return undefined;
+  return { key, operation: `POST ${url.pathname}` };
+}

@@ -1,0 +1,40 @@
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** One REST operation: a path template whose parameters are inputs of the tool, and the status of its success. */
+export interface Route {
+  readonly method: Method;
+  readonly path: string;
+  readonly tool: string;
+  readonly status: number;
+}
+
+function route(method: Method, path: string, tool: string, status: number): Route {
+  return { method, path, tool, status };
+}
+
+/** Every REST operation that is a tool call, in the order of the specification. */
+export const routes: readonly Route[] = [
+  route('GET', '/api/v1/agents', 'list_agents', 200),
+  route('POST', '/api/v1/agents', 'create_agent', 201),
+  route('GET', '/api/v1/agents/{id}', 'get_agent', 200),
+  route('PATCH', '/api/v1/agents/{id}', 'update_agent', 200),
+  route('DELETE', '/api/v1/agents/{id}', 'delete_agent', 200),
+  route('GET', '/api/v1/agents/health', 'get_system_health', 200),
+  route('GET', '/api/v1/agents/models', 'list_models', 200),
+  route('GET', '/api/v1/agents/tools', 'list_tool_categories', 200),
+
+  route('GET', '/api/v1/agents/skills', 'list_skills', 200),
+  route('POST', '/api/v1/agents/skills', 'create_skill', 201),
+  route('GET', '/api/v1/agents/skills/{id}', 'get_skill', 200),
+  route('PATCH', '/api/v1/agents/skills/{id}', 'update_skill', 200),
+  route('DELETE', '/api/v1/agents/skills/{id}', 'delete_skill', 204),
+
+  route('GET', '/api/v1/health', 'check_health', 200),
+
+  route('GET', '/api/v1/mcp', 'get_mcp_status', 200),
+
+  route('GET', '/api/v1/versions/{entityType}/{entityId}', 'list_versions', 200),
+  route('GET', '/api/v1/versions/{entityType}/{entityId}/{versionId}', 'get_version', 200),
+  route('GET', '/api/v1/versions/{entityType}/{entityId}/{versionId}/diff', 'diff_version', 200),
+  route('POST', '/api/v1/versions/{entityType}/{entityId}/{versionId}/restore', 'restore_version', 200),
+];

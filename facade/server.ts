@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Logger } from 'pino';
+import type { Store } from '../store/port.ts';
+import { catalog } from '../tools/catalog.ts';
+import type { ServerFacts } from '../tools/context.ts';
+import { createRegistry } from '../tools/registry.ts';
+import { createApp } from './app.ts';
+import { AuthFailures } from './auth-failures.ts';
+import { createAuthenticator } from './authenticate.ts';
+import { type Config, localUrl } from './config.ts';
+import { createGuards } from './guards.ts';
+import { createMcpDoor, PROTOCOL_VERSIONS } from './mcp.ts';
+import { createNativeServer } from './native-prototypes.ts';
+
+/** How long running calls may take to finish once the server stops. */
+const SHUTDOWN_MS = 10_000;
+
+export interface RunningServer {
+  readonly baseUrl: string;
+  /** Stops accepting, lets running calls finish, ends after 10 s what is left. The store stays open. */
+  close(): Promise<void>;
+}
+
+const product = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+  readonly name: string;
+  readonly version: string;
+};
+
+/** Starts all doors on an open store. */
+export async function startServer(config: Config, store: Store, logger: Logger): Promise<RunningServer> {
+  const onFailure = (cause: unknown) => logger.error({ err: cause }, 'background work failed');
+  const failures = new AuthFailures((entry) => store.audit.append(entry));
+  const registry = createRegistry({
+    store,
+    server: factsOf(store),
+    onFailure: (cause, { requestId, tool }) => logger.error({ err: cause, requestId, tool }, 'tool call failed'),
+  });
+  const mcp = createMcpDoor({ registry, onError: onFailure });
+  const { server, mount } = createNativeServer();
+  await listen(server, config);
+  const baseUrl = config.baseUrl ?? localUrl(config.host, (server.address() as AddressInfo).port); // listening on TCP
+  const authenticator = createAuthenticator({ store, failures, onFailure });
+  const guards = createGuards({ ...config, baseUrl });
+  mount(createApp({ ...config, registry, mcp, authenticator, guards, baseUrl, logger }));
+  return {
+    baseUrl,
+    async close() {
+      await Promise.all([drain(server), mcp.close()]);
+      failures.close();
+    },
+  };
+}
+
+function factsOf(store: Store): ServerFacts {
+  return {
+    ...product,
+    protocolVersions: PROTOCOL_VERSIONS,
+    startedAt: new Date(),
+    catalog,
+    audit: store.audit,
+    storeKind: store.kind,
+    storeStatus: () => store.status(),
+    now: () => new Date(),
+  };
+}
+
+function listen(server: Server, { host, port }: Config): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+/** `server.close` alone would wait for keep-alive connections that fall idle after it. */
+async function drain(server: Server): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve));
+  const idle = setInterval(() => server.closeIdleConnections(), 50);
+  const deadline = setTimeout(() => server.closeAllConnections(), SHUTDOWN_MS);
+  await closed;
+  clearInterval(idle);
+  clearTimeout(deadline);
+}
