@@ -1,19 +1,11 @@
-import type { Store } from '../store/port.ts';
-import { StoreDamaged, StoreLocked } from '../store/errors.ts';
 import { openLowdbStore } from '../store/lowdb/open.ts';
-import { ConfigError, readConfig } from './config.ts';
+import type { Store } from '../store/port.ts';
+import { readConfig } from './config.ts';
+import { explainExit } from './explain-exit.ts';
 import { prepareStore } from './first-start.ts';
 import { createLogger } from './logger.ts';
 import { type RunningServer, startServer } from './server.ts';
 import { welcome } from './welcome.ts';
-
-try {
-  await main();
-} catch (error) {
-  if (!(error instanceof ConfigError || error instanceof StoreDamaged || error instanceof StoreLocked || inUse(error))) throw error;
-  console.error((error as Error).message); // one of the classes above, or a system error
-  process.exitCode = 1;
-}
 
 async function main(): Promise<void> {
   const config = readConfig(process.env);
@@ -47,6 +39,4 @@ function stopOnSignal(server: RunningServer, store: Store): void {
   }
 }
 
-function inUse(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
-}
+main().catch(explainExit);

@@ -1,0 +1,38 @@
+import type { FetchLike } from '@modelcontextprotocol/client';
+
+/**
+ * A `fetch` for a client that must answer every request it carries: where the server cannot be reached or refuses the request as
+ * such, the answer is a JSON-RPC error of that request, where the transport would only throw.
+ */
+export const answeringFetch: FetchLike = async (url, init) => {
+  if (init?.method !== 'POST') return fetch(url, init);
+  const { id } = JSON.parse(String(init.body)) as { readonly id?: string | number };
+  let response: Response;
+  try {
+    response = await fetch(url, init);
+  } catch {
+    if (init.signal?.aborted) throw init.signal.reason;
+    return rpcError(id, `No server answers at ${new URL(url).origin}; start it with npm start, or set BASE_URL.`);
+  }
+  if (response.ok) return response;
+  const text = await response.text();
+  const body = parse(text);
+  if (body && 'jsonrpc' in body) return new Response(text, { headers: { 'Content-Type': 'application/json' } });
+  const said = body && 'error' in body && typeof body.error === 'string' ? body.error : `HTTP ${response.status}`;
+  return rpcError(id, response.status === 401 ? `${said}: the server does not accept API_KEY.` : said);
+};
+
+/** A notification has no id and gets no answer. */
+function rpcError(id: string | number | undefined, message: string): Response {
+  if (id === undefined) return new Response(null, { status: 202 });
+  return Response.json({ jsonrpc: '2.0', id, error: { code: -32000, message } });
+}
+
+function parse(text: string): object | undefined {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    return typeof parsed === 'object' && parsed !== null ? parsed : undefined;
+  } catch {
+    return undefined;
+  }
+}
