@@ -1,0 +1,29 @@
+import { readdirSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { relative } from 'node:path';
+import { run } from 'node:test';
+import { spec } from 'node:test/reporters';
+import { fileURLToPath } from 'node:url';
+
+/** Runs every test file below this folder, or those whose path holds one of the arguments; fails where none ran. */
+const root = fileURLToPath(new URL('.', import.meta.url));
+const wanted = process.argv.slice(2);
+const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.test.ts') && (wanted.length === 0 || wanted.some((part) => file.includes(part))))
+  .sort()
+  .map((file) => `${root}${file}`);
+
+let passed = 0;
+let failed = 0;
+const stream = run({ files, concurrency: Math.max(1, availableParallelism() - 1), timeout: 15 * 60 * 1000 });
+stream.on('test:pass', ({ details }) => {
+  if (details.type !== 'suite') passed += 1;
+});
+stream.on('test:fail', () => {
+  failed += 1;
+});
+stream.on('end', () => {
+  if (passed + failed === 0) console.error(`No test ran: ${files.length} files below ${relative('.', root)}.`);
+  process.exitCode = failed > 0 || passed === 0 ? 1 : 0;
+});
+stream.compose(spec).pipe(process.stdout);

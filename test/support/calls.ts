@@ -1,0 +1,75 @@
+import type { ErrorBody } from '../../resources/error.ts';
+
+export interface RestAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  // The body is whatever the server sent; tests look into it freely.
+  // biome-ignore lint/suspicious/noExplicitAny: see above
+  readonly body: any;
+}
+
+export interface RestOptions {
+  readonly key?: string | undefined;
+  readonly body?: unknown;
+  readonly headers?: Record<string, string>;
+}
+
+/** One REST request; a text body is sent as it is. */
+export async function rest(
+  { baseUrl }: { readonly baseUrl: string },
+  method: string,
+  path: string,
+  { key, body, headers = {} }: RestOptions = {},
+): Promise<RestAnswer> {
+  const response = await fetch(`${baseUrl}${path}`, {
+    method,
+    headers: {
+      ...(key !== undefined && { Authorization: `Bearer ${key}` }),
+      ...(body !== undefined && { 'Content-Type': 'application/json' }),
+      ...headers,
+    },
+    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
+}
+
+export type ToolAnswer = { readonly output: Record<string, unknown> } | { readonly error: ErrorBody };
+
+/** One tool call over the unified endpoint, as a plain script makes it. */
+export async function callTool(
+  { baseUrl }: { readonly baseUrl: string },
+  key: string,
+  name: string,
+  input: unknown = {},
+  meta?: Record<string, unknown>,
+): Promise<ToolAnswer> {
+  const params = { name, arguments: input, ...(meta && { _meta: meta }) };
+  const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params };
+  const { body } = await rest({ baseUrl }, 'POST', '/api/v1/mcp', { key, body: message });
+  if (!body.result) throw new Error(`tools/call ${name}: ${JSON.stringify(body)}`);
+  if (body.result.isError) return { error: JSON.parse(body.result.content[0].text) };
+  return { output: body.result.structuredContent };
+}
+
+/** The output of a call that must succeed. */
+export async function mustCall(
+  server: { readonly baseUrl: string },
+  key: string,
+  name: string,
+  input: unknown = {},
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into outputs freely
+): Promise<any> {
+  const answer = await callTool(server, key, name, input);
+  if ('error' in answer) throw new Error(`${name}: ${JSON.stringify(answer.error)}`);
+  return answer.output;
+}
+
+/** A new key of the given rights; its secret. */
+export async function makeKey(
+  server: { readonly baseUrl: string; readonly adminKey: string },
+  rights: { scopes?: string[]; grants?: string[]; expiresAt?: string },
+): Promise<string> {
+  const { secret } = await mustCall(server, server.adminKey, 'create_api_key', { name: 'test', scopes: [], ...rights });
+  return secret;
+}

@@ -1,0 +1,43 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { type Config, readConfig } from '../../facade/config.ts';
+import { prepareStore } from '../../facade/first-start.ts';
+import { startServer } from '../../facade/server.ts';
+import { openLowdbStore } from '../../store/lowdb/open.ts';
+import type { Store } from '../../store/port.ts';
+
+/** A real server on a free port of loopback with a store of its own. */
+export interface TestServer {
+  readonly baseUrl: string;
+  /** Secret of the admin key of the first start. */
+  readonly adminKey: string;
+  readonly store: Store;
+  /** What was logged, one parsed line each. */
+  readonly log: readonly Record<string, unknown>[];
+  /** Stops it and removes its data. */
+  close(): Promise<void>;
+}
+
+/** Fields of the environment as an operator sets them. */
+export async function startTestServer(env: Record<string, string> = {}): Promise<TestServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'agent-admin-'));
+  const config: Config = readConfig({ PORT: '0', DATA_DIR: folder, LOG_LEVEL: 'debug', ...env });
+  const log: Record<string, unknown>[] = [];
+  const logger = pino({ level: config.logLevel }, { write: (line: string) => log.push(JSON.parse(line)) });
+  const store = await openLowdbStore({ folder });
+  const { newKey = '' } = await prepareStore(store, config);
+  const server = await startServer(config, store, logger);
+  return {
+    baseUrl: server.baseUrl,
+    adminKey: newKey,
+    store,
+    log,
+    async close() {
+      await server.close();
+      await store.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
