@@ -1,0 +1,151 @@
+import { z } from 'zod';
+import type { ErrorCode } from '../resources/error.ts';
+import { type Access, ANYONE } from '../tools/access/requirement.ts';
+import type { CatalogEntry } from '../tools/catalog-index.ts';
+import type { Tool } from '../tools/define-tool.ts';
+import { COMMON_ERRORS } from '../tools/errors.ts';
+import type { JsonSchema } from '../tools/json-schema.ts';
+import { unwrap } from '../tools/validate.ts';
+import type { ErrorResponses } from './openapi-errors.ts';
+import { examples } from './openapi-examples.ts';
+import type { SchemaComponents } from './openapi-schemas.ts';
+import type { Route } from './routes.ts';
+
+export interface Components {
+  readonly schemas: SchemaComponents;
+  readonly errors: ErrorResponses;
+}
+
+/** Errors of a request with a body, before it reaches the tool. */
+export const BODY_ERRORS = ['too_large', 'unsupported_media_type'] as const satisfies readonly ErrorCode[];
+
+const SUCCESS: Readonly<Record<number, string>> = {
+  200: 'Done.',
+  201: 'Created.',
+  202: 'Accepted; the work goes on.',
+  204: 'Done; there is nothing to return.',
+};
+
+/** The OpenAPI operation of a route: what it takes and gives is what its tool takes and gives. */
+export function toolOperation(route: Route, { group, tool }: CatalogEntry, components: Components): JsonSchema {
+  const { path, query, body } = placeInput(route, tool.input);
+  const input = components.schemas.inline(tool.input, 'input');
+  const requestBody = body.length > 0 ? requestBodyOf(tool, body, input) : undefined;
+  const posts = route.method === 'POST';
+  const codes: ErrorCode[] = [
+    ...COMMON_ERRORS,
+    'rate_limited',
+    ...tool.errors,
+    ...(requestBody ? BODY_ERRORS : []),
+    ...(posts ? (['conflict'] as const) : []), // of idempotency keys
+  ];
+  return {
+    operationId: tool.name,
+    tags: [group],
+    summary: tool.title,
+    description: `${tool.description}\n\n${accessLine(tool)}`,
+    ...accessMembers(tool),
+    ...parametersOf(path, query, input, posts),
+    ...(requestBody && { requestBody }),
+    responses: { [route.status]: successOf(route, tool, components), ...components.errors.of(codes) },
+  };
+}
+
+/** Reference to a header of the components. */
+export function headerRefs(...names: readonly string[]): JsonSchema {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+interface Places {
+  readonly path: readonly string[];
+  readonly query: readonly string[];
+  readonly body: readonly string[];
+}
+
+/** GET and DELETE take what the path does not hold in the query, but for lists and objects, which only a body can hold. */
+function placeInput({ method, path }: Route, input: z.ZodObject): Places {
+  const inPath = Array.from(path.matchAll(/\{(\w+)\}/g), ([, name = '']) => name);
+  const rest = Object.keys(input.shape).filter((name) => !inPath.includes(name));
+  if (method === 'GET') return { path: inPath, query: rest, body: [] };
+  if (method !== 'DELETE') return { path: inPath, query: [], body: rest };
+  const nested = (name: string) => isNested(input.shape[name]);
+  return { path: inPath, query: rest.filter((name) => !nested(name)), body: rest.filter(nested) };
+}
+
+function isNested(schema: unknown): boolean {
+  const inner = unwrap(schema);
+  return inner instanceof z.ZodObject || inner instanceof z.ZodArray || inner instanceof z.ZodRecord;
+}
+
+function parametersOf(path: readonly string[], query: readonly string[], input: JsonSchema, posts: boolean): object {
+  const parameters = [
+    ...path.map((name) => parameter(name, 'path', input)),
+    ...query.map((name) => parameter(name, 'query', input)),
+    ...(posts ? [{ $ref: '#/components/parameters/Idempotency-Key' }] : []),
+  ];
+  return parameters.length > 0 ? { parameters } : {};
+}
+
+function parameter(name: string, place: 'path' | 'query', input: JsonSchema): JsonSchema {
+  const { description, ...schema } = propertiesOf(input)[name] ?? {};
+  const required = place === 'path' || requiredOf(input).includes(name);
+  return { name, in: place, ...(required && { required }), ...(description !== undefined && { description }), schema };
+}
+
+function requestBodyOf(tool: Tool, members: readonly string[], input: JsonSchema): JsonSchema {
+  const { properties: _, required: __, ...rest } = input;
+  const required = requiredOf(input).filter((name) => members.includes(name));
+  const properties = Object.fromEntries(members.map((name) => [name, propertiesOf(input)[name]]));
+  const example = examples[tool.name]?.request;
+  return {
+    required: required.length > 0,
+    content: {
+      'application/json': {
+        schema: { ...rest, properties, ...(required.length > 0 && { required }) },
+        ...(example && { example }),
+      },
+    },
+  };
+}
+
+function successOf({ method, status }: Route, tool: Tool, { schemas }: Components): JsonSchema {
+  const example = examples[tool.name]?.answer;
+  return {
+    description: SUCCESS[status] ?? 'Done.',
+    headers: headerRefs('X-Request-Id', ...(method === 'POST' ? ['Idempotency-Replayed'] : [])),
+    ...(status !== 204 && {
+      content: { 'application/json': { schema: schemas.schema(tool.output, 'output'), ...(example && { example }) } },
+    }),
+  };
+}
+
+function accessMembers({ access }: Tool): object {
+  if (access === ANYONE) return {};
+  if (!('among' in access)) return { 'x-required-scope': access.scope, 'x-required-grant': grantText(access) };
+  return {
+    'x-required-scope': access.among.map(({ scope }) => scope),
+    'x-required-grant': access.among.map(grantText),
+  };
+}
+
+function accessLine({ access }: Tool): string {
+  if (access === ANYONE) return 'Every authenticated caller may call this.';
+  if (!('among' in access)) return `Needs ${rightText(access)}.`;
+  return `Needs, depending on the input, ${access.among.map(rightText).join('; or ')}.`;
+}
+
+function rightText(access: Access): string {
+  return `the scope \`${access.scope}\`, or of keys with grants \`${grantText(access)}\``;
+}
+
+function grantText({ grant }: Access): string {
+  return [grant].flat().join(', ');
+}
+
+function propertiesOf(schema: JsonSchema): Readonly<Record<string, JsonSchema>> {
+  return (schema.properties ?? {}) as Readonly<Record<string, JsonSchema>>; // made from an object schema
+}
+
+function requiredOf(schema: JsonSchema): readonly string[] {
+  return (schema.required ?? []) as readonly string[]; // made from an object schema
+}

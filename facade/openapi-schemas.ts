@@ -1,0 +1,98 @@
+import { z } from 'zod';
+import { agent } from '../resources/agent.ts';
+import { agentIdentity, agentIdentityInput } from '../resources/agent-identity.ts';
+import { errorBody } from '../resources/error.ts';
+import { health, systemHealth } from '../resources/health.ts';
+import { model } from '../resources/model.ts';
+import { skill } from '../resources/skill.ts';
+import { version, versionDiff } from '../resources/version.ts';
+import { agentAnswer } from '../tools/agents/agents.ts';
+import type { JsonSchema } from '../tools/json-schema.ts';
+import { jsonRpcRequest, jsonRpcResponse } from './openapi-mcp.ts';
+
+/** Schemas that the document names once and refers to wherever they appear, in what it takes and in what it gives. */
+export const namedSchemas: Readonly<Record<'input' | 'output', Readonly<Record<string, z.ZodType>>>> = {
+  input: {
+    AgentIdentityInput: agentIdentityInput,
+    JsonRpcRequest: jsonRpcRequest,
+  },
+  output: {
+    Agent: agent,
+    AgentWithWarnings: agentAnswer,
+    AgentIdentity: agentIdentity,
+    Skill: skill,
+    Model: model,
+    Version: version,
+    VersionDiff: versionDiff,
+    Health: health,
+    SystemHealth: systemHealth,
+    Error: errorBody,
+    JsonRpcResponse: jsonRpcResponse,
+  },
+};
+
+/** A schema with another description has the same definition, which is what makes it the same schema here. */
+const nameOf = {
+  input: byDefinition(namedSchemas.input),
+  output: byDefinition(namedSchemas.output),
+};
+
+export interface SchemaComponents {
+  /** JSON Schema of what the schema takes (`input`) or gives (`output`): a reference where it is one of the named. */
+  schema(schema: z.ZodType, io: 'input' | 'output'): JsonSchema;
+  /** The same, spelled out at the top. */
+  inline(schema: z.ZodType, io: 'input' | 'output'): JsonSchema;
+  /** The named schemas that were referred to. */
+  collect(): Record<string, JsonSchema>;
+}
+
+export function createSchemaComponents(): SchemaComponents {
+  const made = new Map<string, JsonSchema>();
+
+  function refer(name: string, io: 'input' | 'output'): JsonSchema {
+    const schema = namedSchemas[io][name];
+    if (schema && !made.has(name)) {
+      made.set(name, {});
+      made.set(name, inline(schema, io));
+    }
+    return { $ref: `#/components/schemas/${name}` };
+  }
+
+  function inline(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
+    const { $schema: _, ...rest } = z.toJSONSchema(schema, {
+      io,
+      override({ zodSchema, jsonSchema }) {
+        const name = zodSchema._zod.def === schema._zod.def ? undefined : nameOf[io].get(zodSchema._zod.def);
+        if (name === undefined) shorten(jsonSchema);
+        else replace(jsonSchema, refer(name, io));
+      },
+    });
+    return rest;
+  }
+
+  return {
+    inline,
+    schema(schema, io) {
+      const name = nameOf[io].get(schema._zod.def);
+      return name === undefined ? inline(schema, io) : refer(name, io);
+    },
+    collect: () => Object.fromEntries([...made].sort(([a], [b]) => a.localeCompare(b))),
+  };
+}
+
+function byDefinition(named: Readonly<Record<string, z.ZodType>>): ReadonlyMap<unknown, string> {
+  return new Map(Object.entries(named).map(([name, schema]) => [schema._zod.def, name]));
+}
+
+/** Takes away what says nothing to a reader: the pattern beside a format, the bounds of safe integers. */
+function shorten(node: z.core.JSONSchema.BaseSchema): void {
+  if (node.format !== undefined) delete node.pattern;
+  if (node.maximum === Number.MAX_SAFE_INTEGER) delete node.maximum;
+  if (node.minimum === Number.MIN_SAFE_INTEGER) delete node.minimum;
+}
+
+function replace(node: z.core.JSONSchema.BaseSchema, reference: JsonSchema): void {
+  const { description } = node;
+  for (const member of Object.keys(node)) delete node[member];
+  Object.assign(node, reference, description !== undefined && { description });
+}

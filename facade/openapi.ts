@@ -1,0 +1,123 @@
+import type { ServerFacts } from '../tools/context.ts';
+import type { JsonSchema } from '../tools/json-schema.ts';
+import { createErrorResponses } from './openapi-errors.ts';
+import { mcpOperation } from './openapi-mcp.ts';
+import { type Components, headerRefs, toolOperation } from './openapi-operation.ts';
+import { createSchemaComponents } from './openapi-schemas.ts';
+import { type Route, routes } from './routes.ts';
+
+/** Groups in the order of the specification. */
+const GROUPS: Readonly<Record<string, string>> = {
+  Auth: 'The session of the dashboard.',
+  Agents: 'Agents, and what they can use: memories, models, tools.',
+  Skills: 'Instructions that agents share.',
+  Flows: 'Steps that run on demand, on a schedule or on an event.',
+  Threads: 'Conversations: messages, access, forks, chat.',
+  Users: 'Users of the product, read-only.',
+  'Admin Users': 'People who administer the workspace.',
+  Analytics: 'Metrics computed from the stored rows.',
+  Reports: 'Saved analytics queries.',
+  Settings: 'Bot configuration and workspace settings.',
+  System: 'Health, search and this description.',
+  MCP: 'The unified MCP endpoint.',
+  Capsules: 'Bundles of allowed tools, each an MCP endpoint of its own.',
+  Versions: 'History of records: list, diff, restore.',
+};
+
+/** The OpenAPI 3.1 document of the REST door, derived from its routes and the schemas of their tools. */
+export function createOpenApi(server: ServerFacts, baseUrl: string, table: readonly Route[] = routes): object {
+  const schemas = createSchemaComponents();
+  const components = { schemas, errors: createErrorResponses(schemas) };
+  const paths = pathsOf(server, table, components);
+  const used = new Set(Object.values(paths).flatMap((item) => Object.values(item).flatMap(({ tags }) => tags)));
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Admin REST API',
+      version: server.version,
+      description: INTRODUCTION,
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: baseUrl }],
+    security: [{ apiKey: [] }, { session: [] }],
+    tags: Object.entries(GROUPS)
+      .filter(([name]) => used.has(name))
+      .map(([name, description]) => ({ name, description })),
+    paths,
+    components: {
+      schemas: schemas.collect(),
+      responses: components.errors.collect(),
+      parameters: PARAMETERS,
+      headers: HEADERS,
+      securitySchemes: SECURITY_SCHEMES,
+    },
+  };
+}
+
+function pathsOf({ catalog }: ServerFacts, table: readonly Route[], components: Components) {
+  const paths: Record<string, Record<string, JsonSchema>> = {};
+  for (const route of table) {
+    const entry = catalog.get(route.tool);
+    if (!entry) throw new Error(`The route ${route.method} ${route.path} names no tool of the catalog.`);
+    const operation = toolOperation(route, entry, components);
+    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation };
+  }
+  paths['/api/v1/mcp'] = { ...paths['/api/v1/mcp'], post: mcpOperation(components) };
+  paths['/api/v1/openapi'] = { get: describeApi(components) };
+  return paths;
+}
+
+function describeApi({ errors }: Components): JsonSchema {
+  return {
+    operationId: 'get_openapi',
+    tags: ['System'],
+    summary: 'Get API description',
+    description: 'This document.\n\nEvery authenticated caller may call this.',
+    responses: {
+      200: {
+        description: 'OpenAPI 3.1.',
+        headers: headerRefs('X-Request-Id'),
+        content: {
+          'application/json': {
+            schema: { type: 'object', required: ['openapi'], properties: { openapi: { type: 'string' } } },
+          },
+        },
+      },
+      ...errors.of(['unauthenticated', 'forbidden', 'rate_limited', 'internal', 'unavailable']),
+    },
+  };
+}
+
+const INTRODUCTION = `Administration of a platform of AI agents.
+
+Every call needs an API key (\`Authorization: Bearer\`) or the session cookie of the dashboard. A key with grants is judged by
+them alone, any other by its scopes. Lists are paged: pass \`nextCursor\` as \`cursor\`. Unknown members and parameters are refused.
+Errors are \`{error, code, requestId}\`; \`error\` names the next step.`;
+
+const PARAMETERS = {
+  'Idempotency-Key': {
+    name: 'Idempotency-Key',
+    in: 'header',
+    description: 'A repeat with the same key and body within 24 hours gets the first answer and does nothing.',
+    schema: { type: 'string', minLength: 1, maxLength: 255 },
+  },
+};
+
+const HEADERS = {
+  'X-Request-Id': {
+    description: 'Names the request in logs and audit entries.',
+    required: true,
+    schema: { type: 'string' },
+  },
+  'Idempotency-Replayed': {
+    description: 'The answer was kept from the first call with this Idempotency-Key.',
+    schema: { type: 'string', const: 'true' },
+  },
+  'Retry-After': { description: 'Seconds to wait.', required: true, schema: { type: 'integer', minimum: 1 } },
+  'WWW-Authenticate': { required: true, schema: { type: 'string', const: 'Bearer' } },
+};
+
+const SECURITY_SCHEMES = {
+  apiKey: { type: 'http', scheme: 'bearer', description: 'An API key, `ak_…`.' },
+  session: { type: 'apiKey', in: 'cookie', name: 'admin-session', description: 'The session of the dashboard.' },
+};
