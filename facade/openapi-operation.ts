@@ -7,7 +7,7 @@ import { COMMON_ERRORS } from '../tools/errors.ts';
 import type { JsonSchema } from '../tools/json-schema.ts';
 import { unwrap } from '../tools/validate.ts';
 import type { ErrorResponses } from './openapi-errors.ts';
-import { examples } from './openapi-examples.ts';
+import { examples } from './openapi-examples/index.ts';
 import type { SchemaComponents } from './openapi-schemas.ts';
 import type { Route } from './routes.ts';
 
@@ -45,7 +45,7 @@ export function toolOperation(route: Route, { group, tool }: CatalogEntry, compo
     summary: tool.title,
     description: `${tool.description}\n\n${accessLine(tool)}`,
     ...accessMembers(tool),
-    ...parametersOf(path, query, input, posts),
+    ...parametersOf(tool, { path, query }, input, posts),
     ...(requestBody && { requestBody }),
     responses: { [route.status]: successOf(route, tool, components), ...components.errors.of(codes) },
   };
@@ -77,32 +77,44 @@ function isNested(schema: unknown): boolean {
   return inner instanceof z.ZodObject || inner instanceof z.ZodArray || inner instanceof z.ZodRecord;
 }
 
-function parametersOf(path: readonly string[], query: readonly string[], input: JsonSchema, posts: boolean): object {
+function parametersOf(
+  { name: tool }: Tool,
+  { path, query }: Omit<Places, 'body'>,
+  input: JsonSchema,
+  posts: boolean,
+): object {
+  const given = examples[tool]?.input ?? {};
   const parameters = [
-    ...path.map((name) => parameter(name, 'path', input)),
-    ...query.map((name) => parameter(name, 'query', input)),
+    ...path.map((name) => parameter(name, 'path', input, given[name])),
+    ...query.map((name) => parameter(name, 'query', input, given[name])),
     ...(posts ? [{ $ref: '#/components/parameters/Idempotency-Key' }] : []),
   ];
   return parameters.length > 0 ? { parameters } : {};
 }
 
-function parameter(name: string, place: 'path' | 'query', input: JsonSchema): JsonSchema {
+function parameter(name: string, place: 'path' | 'query', input: JsonSchema, example: unknown): JsonSchema {
   const { description, ...schema } = propertiesOf(input)[name] ?? {};
-  const required = place === 'path' || requiredOf(input).includes(name);
-  return { name, in: place, ...(required && { required }), ...(description !== undefined && { description }), schema };
+  return {
+    name,
+    in: place,
+    ...((place === 'path' || requiredOf(input).includes(name)) && { required: true }),
+    ...(description !== undefined && { description }),
+    schema,
+    ...(example !== undefined && { example }),
+  };
 }
 
 function requestBodyOf(tool: Tool, members: readonly string[], input: JsonSchema): JsonSchema {
   const { properties: _, required: __, ...rest } = input;
   const required = requiredOf(input).filter((name) => members.includes(name));
   const properties = Object.fromEntries(members.map((name) => [name, propertiesOf(input)[name]]));
-  const example = examples[tool.name]?.request;
+  const given = Object.entries(examples[tool.name]?.input ?? {}).filter(([name]) => members.includes(name));
   return {
     required: required.length > 0,
     content: {
       'application/json': {
         schema: { ...rest, properties, ...(required.length > 0 && { required }) },
-        ...(example && { example }),
+        ...(given.length > 0 && { example: Object.fromEntries(given) }),
       },
     },
   };

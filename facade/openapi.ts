@@ -24,8 +24,10 @@ const GROUPS: Readonly<Record<string, string>> = {
   Versions: 'History of records: list, diff, restore.',
 };
 
+type Described = Pick<ServerFacts, 'version' | 'catalog'>;
+
 /** The OpenAPI 3.1 document of the REST door, derived from its routes and the schemas of their tools. */
-export function createOpenApi(server: ServerFacts, baseUrl: string, table: readonly Route[] = routes): object {
+export function createOpenApi(server: Described, baseUrl: string, table: readonly Route[] = routes): object {
   const schemas = createSchemaComponents();
   const components = { schemas, errors: createErrorResponses(schemas) };
   const paths = pathsOf(server, table, components);
@@ -54,7 +56,7 @@ export function createOpenApi(server: ServerFacts, baseUrl: string, table: reado
   };
 }
 
-function pathsOf({ catalog }: ServerFacts, table: readonly Route[], components: Components) {
+function pathsOf({ catalog }: Described, table: readonly Route[], components: Components) {
   const paths: Record<string, Record<string, JsonSchema>> = {};
   for (const route of table) {
     const entry = catalog.get(route.tool);

@@ -1,0 +1,13 @@
+import { agentExamples } from './agents.ts';
+import type { Examples } from './example.ts';
+import { skillExamples } from './skills.ts';
+import { systemExamples } from './system.ts';
+import { versionExamples } from './versions.ts';
+
+/** Shown in the document; every operation has an answer, and an input where it needs one. */
+export const examples: Examples = {
+  ...agentExamples,
+  ...skillExamples,
+  ...systemExamples,
+  ...versionExamples,
+};

@@ -1,0 +1,55 @@
+import { createOpenApi } from '../../facade/openapi.ts';
+import { type Route, routes } from '../../facade/routes.ts';
+import { catalog } from '../../tools/catalog.ts';
+import { type CatalogEntry, indexCatalog } from '../../tools/catalog-index.ts';
+
+export interface Media {
+  readonly schema: Record<string, unknown>;
+  readonly example?: unknown;
+}
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly required?: true;
+  readonly schema: Record<string, unknown>;
+  readonly $ref?: string;
+}
+
+export interface Operation {
+  readonly operationId: string;
+  readonly tags: readonly string[];
+  readonly description: string;
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: { readonly required: boolean; readonly content: { readonly 'application/json': Media } };
+  readonly responses: Record<string, { readonly content?: { readonly 'application/json': Media } }>;
+  readonly 'x-required-scope'?: unknown;
+  readonly 'x-required-grant'?: unknown;
+}
+
+export interface Document {
+  readonly tags: readonly { readonly name: string }[];
+  readonly paths: Record<string, Record<string, Operation>>;
+  readonly components: Record<string, Record<string, unknown>>;
+}
+
+/** The document as a client receives it. */
+export function documentOf(table: readonly Route[] = routes, extra: readonly CatalogEntry[] = []): Document {
+  const server = { version: '1.2.3', catalog: indexCatalog([...catalog.entries, ...extra]) };
+  return JSON.parse(JSON.stringify(createOpenApi(server, 'https://admin.acme.example', table)));
+}
+
+/** Every operation as `METHOD path`. */
+export function operationsOf({ paths }: Document): Map<string, Operation> {
+  return new Map(
+    Object.entries(paths).flatMap(([path, item]) =>
+      Object.entries(item).map(([method, operation]) => [`${method.toUpperCase()} ${path}`, operation] as const),
+    ),
+  );
+}
+
+/** Every `$ref` below the value. */
+export function refsIn(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, item]) => (key === '$ref' ? [String(item)] : refsIn(item)));
+}

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { z } from 'zod';
+import { namedSchemas } from '../../facade/openapi-schemas.ts';
+import { routes } from '../../facade/routes.ts';
+import { errorStatus } from '../../resources/error.ts';
+import { catalog } from '../../tools/catalog.ts';
+import { DELETES, defineTool, READS } from '../../tools/define-tool.ts';
+import { documentOf, operationsOf, refsIn } from './openapi-document.ts';
+
+const document = documentOf();
+const operations = operationsOf(document);
+const toolOf = (name: string) => catalog.get(name)?.tool ?? assert.fail(`no tool ${name}`);
+const operationOf = (place: string) => operations.get(place) ?? assert.fail(`no operation ${place}`);
+
+describe('OpenAPI document', () => {
+  it('holds every route, the MCP endpoint, itself and nothing else', () => {
+    const expected = routes.map(({ method, path }) => `${method} ${path}`);
+    assert.deepEqual([...operations.keys()].sort(), [...expected, 'POST /api/v1/mcp', 'GET /api/v1/openapi'].sort());
+    for (const { method, path, tool } of routes) assert.equal(operationOf(`${method} ${path}`).operationId, tool);
+  });
+
+  it('answers with the status of the route and with every error of its tool', () => {
+    for (const { method, path, tool, status } of routes) {
+      const statuses = Object.keys(operationOf(`${method} ${path}`).responses).map(Number);
+      assert.deepEqual(
+        statuses.filter((found) => found < 300),
+        [status],
+        tool,
+      );
+      for (const code of toolOf(tool).errors) assert.ok(statuses.includes(errorStatus[code]), `${tool} ${code}`);
+      for (const common of [400, 401, 403, 429, 500, 503]) assert.ok(statuses.includes(common), `${tool} ${common}`);
+    }
+  });
+
+  it('places every input member once: in the path, the query or the body', () => {
+    for (const { method, path, tool } of routes) {
+      const { parameters = [], requestBody } = operationOf(`${method} ${path}`);
+      const own = parameters.filter(({ $ref }) => !$ref);
+      const inPath = own.filter((parameter) => parameter.in === 'path').map(({ name }) => `{${name}}`);
+      assert.deepEqual(inPath, path.match(/\{\w+\}/g) ?? [], tool);
+      const body = requestBody?.content['application/json'].schema.properties ?? {};
+      const placed = [...own.map(({ name }) => name), ...Object.keys(body)];
+      assert.deepEqual(placed.sort(), Object.keys(toolOf(tool).input.shape).sort(), tool);
+    }
+  });
+
+  it('says what right an operation needs', () => {
+    const get = operationOf('GET /api/v1/agents/{id}');
+    assert.deepEqual([get['x-required-scope'], get['x-required-grant']], ['agents:read', 'agent:read:{id}']);
+    assert.match(get.description, /the scope `agents:read`, or of keys with grants `agent:read:\{id\}`/);
+    const diff = operationOf('GET /api/v1/versions/{entityType}/{entityId}/{versionId}/diff');
+    assert.ok([diff['x-required-scope']].flat().includes('agents:read'));
+    assert.ok([diff['x-required-grant']].flat().includes('skill:read:{entityId}'));
+    assert.equal(operationOf('GET /api/v1/mcp')['x-required-scope'], undefined);
+  });
+
+  it('has defaults, limits and choices of the input schema', () => {
+    const list = operationOf('GET /api/v1/agents').parameters ?? [];
+    const schemas = Object.fromEntries(list.map(({ name, schema }) => [name, schema]));
+    assert.deepEqual(schemas.limit, { default: 20, type: 'integer', minimum: 1, maximum: 100 });
+    assert.deepEqual(schemas.status, { type: 'string', enum: ['active', 'paused', 'deleted'] });
+    const body = operationOf('POST /api/v1/agents').requestBody ?? assert.fail();
+    assert.deepEqual(body.content['application/json'].schema.required, ['name', 'displayName']);
+    assert.equal(body.required, true);
+    assert.equal(operationOf('PATCH /api/v1/agents/{id}').requestBody?.required, false);
+  });
+
+  it('refers to named schemas, leaves no reference open and no component unused', () => {
+    const refs = new Set(refsIn(document));
+    const parts = Object.entries(document.components).filter(([kind]) => kind !== 'securitySchemes');
+    const components = parts.flatMap(([kind, named]) =>
+      Object.keys(named).map((name) => `#/components/${kind}/${name}`),
+    );
+    assert.deepEqual([...refs].sort(), components.sort());
+    const names = Object.values(namedSchemas).flatMap((named) => Object.keys(named));
+    assert.deepEqual(Object.keys(document.components.schemas ?? {}), names.sort());
+    const create = operationOf('POST /api/v1/agents').requestBody ?? assert.fail();
+    const { identity } = create.content['application/json'].schema.properties as Record<string, unknown>; // of an object
+    assert.deepEqual(identity, { $ref: '#/components/schemas/AgentIdentityInput' });
+  });
+
+  it('declares every tag, in the order of the specification', () => {
+    const used = new Set([...operations.values()].flatMap(({ tags }) => tags));
+    assert.deepEqual(new Set(document.tags.map(({ name }) => name)), used);
+    assert.equal(document.tags.at(-1)?.name, 'Versions');
+  });
+});
+
+describe('OpenAPI operation', () => {
+  const access = { scope: 'agents:read', grant: 'agent:read:{id}' };
+  const output = z.object({ ok: z.boolean() });
+  const handler = async () => ({ ok: true });
+
+  it('of a DELETE takes lists in the body and the rest in the query', () => {
+    const input = z.strictObject({ id: z.string(), force: z.boolean().default(false), names: z.array(z.string()) });
+    const tool = defineTool({
+      ...{ name: 'delete_some', title: 't', description: 'd', access, annotations: DELETES, input, output, errors: [] },
+      handler,
+    });
+    const route = { method: 'DELETE', path: '/api/v1/some/{id}', tool: 'delete_some', status: 204 } as const;
+    const extended = documentOf([...routes, route], [{ group: 'System', tool }]);
+    const { parameters, requestBody, responses } = extended.paths[route.path]?.delete ?? assert.fail();
+    assert.deepEqual(
+      parameters?.map((parameter) => [parameter.name, parameter.in]),
+      [
+        ['id', 'path'],
+        ['force', 'query'],
+      ],
+    );
+    assert.deepEqual(Object.keys(requestBody?.content['application/json'].schema.properties ?? {}), ['names']);
+    assert.equal(requestBody?.required, true);
+    assert.equal(responses['204']?.content, undefined);
+    assert.ok(responses['413'] && responses['415']);
+  });
+
+  it('refers to a named schema also where it has another description', () => {
+    const { Skill = assert.fail() } = namedSchemas.output;
+    const tool = defineTool({
+      ...{ name: 'get_some', title: 't', description: 'd', access, annotations: READS, errors: [] },
+      input: z.strictObject({ id: z.string() }),
+      output: z.object({ skill: Skill.describe('The one.').optional() }),
+      handler: async () => ({}),
+    });
+    const route = { method: 'GET', path: '/api/v1/some/{id}', tool: 'get_some', status: 200 } as const;
+    const { responses } =
+      documentOf([...routes, route], [{ group: 'System', tool }]).paths[route.path]?.get ?? assert.fail();
+    assert.deepEqual(responses['200']?.content?.['application/json'].schema.properties, {
+      skill: { $ref: '#/components/schemas/Skill', description: 'The one.' },
+    });
+  });
+});
