@@ -1,0 +1,196 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import type { AuditEntry } from '../../resources/audit-entry.ts';
+import { StoreUnavailable } from '../errors.ts';
+import type { AuditQuery, Page } from '../port.ts';
+import { AuditIndex, type Place } from './audit-index.ts';
+import { AuditSegment, READ, segmentDays } from './audit-segment.ts';
+import type { Files } from './files.ts';
+import { AUDIT } from './folder.ts';
+import type { Recovered } from './recovery.ts';
+
+export interface AuditOptions {
+  readonly folder: string;
+  readonly files: Files;
+  /** Entries of reads kept while the disk takes none. */
+  readonly bufferLimit: number;
+}
+
+type JournaledAudit = Pick<Recovered, 'auditEntries' | 'firstSequence' | 'prunedBefore'>;
+
+const FLUSH_MS = 250;
+
+/** Audit entries in one file per UTC day; in memory an index of them, and those not written yet. */
+export class SegmentedAudit {
+  readonly #folder: string;
+  readonly #options: AuditOptions;
+  readonly #index = new AuditIndex();
+  /** By number, as the index names them; removed ones leave a hole. */
+  readonly #segments: (AuditSegment | undefined)[] = [];
+  readonly #numbers = new Map<string, number>();
+  readonly #dirty = new Set<AuditSegment>();
+  #lost = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #flushing: Promise<void> = Promise.resolve();
+  #error: Error | undefined;
+
+  constructor(options: AuditOptions) {
+    this.#options = options;
+    this.#folder = join(options.folder, AUDIT);
+  }
+
+  get error(): Error | undefined {
+    if (this.#lost === 0) return this.#error;
+    return new Error(
+      `${this.#lost} audit entries of reads were lost: ${this.#error?.message ?? 'the disk took no writes'}`,
+    );
+  }
+
+  /** Reads the segments, and adds the entries of surviving journals that did not get into them. */
+  async load({ auditEntries, firstSequence, prunedBefore }: JournaledAudit): Promise<void> {
+    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    await this.#options.files.syncFolder(this.#options.folder);
+    const present = new Set<string>();
+    for (const day of segmentDays(this.#folder)) {
+      const number = this.#segmentNumber(day);
+      const segment = this.#segments[number];
+      const whole = segment?.load((entry, origin, offset, length) => {
+        this.#index.add(entry, { segment: number, offset, length });
+        if (origin !== READ && Number.parseInt(origin, 10) >= firstSequence) present.add(`${origin} ${entry.id}`);
+      });
+      if (segment && !whole) this.#dirty.add(segment);
+    }
+    for (const { origin, entry } of auditEntries) {
+      const pruned = dayOf(entry) < prunedBefore.slice(0, 10);
+      if (!pruned && !present.has(`${origin} ${entry.id}`)) this.append(entry, origin);
+    }
+    await this.flush();
+  }
+
+  /** `origin` is given for an entry that a transaction carried and the journal holds. */
+  append(entry: AuditEntry, origin = READ): void {
+    if (this.#pending() >= this.#options.bufferLimit && origin === READ) {
+      this.#lost += 1;
+      return;
+    }
+    const number = this.#segmentNumber(dayOf(entry));
+    const segment = this.#segments[number];
+    if (!segment) return;
+    this.#index.add(entry, { segment: number, ...segment.add(entry, origin) });
+    this.#dirty.add(segment);
+    this.#timer ??= setTimeout(() => this.#flushLater(), FLUSH_MS).unref();
+  }
+
+  /** @throws StoreUnavailable when the disk does not take them; they are kept and tried again. */
+  flush(): Promise<void> {
+    const flushed = this.#flushing.then(() => this.#flush());
+    this.#flushing = flushed.catch(() => {});
+    return flushed;
+  }
+
+  async find(query: AuditQuery): Promise<Page<AuditEntry>> {
+    const from = query.from === undefined ? Number.NEGATIVE_INFINITY : Date.parse(query.from);
+    const to = query.to === undefined ? Number.POSITIVE_INFINITY : Date.parse(query.to) - 1;
+    const { after, limit } = query;
+    const tiesAt = after && Date.parse(after.createdAt);
+    const places = this.#index.newest(query, from, Math.min(to, tiesAt ?? to), limit + 1, tiesAt);
+    const entries = (await this.#read(places))
+      .filter((entry) => !after || compare(entry, { at: after.createdAt, id: after.id }) < 0)
+      .sort((a, b) => compare(b, a));
+    const records = entries.slice(0, limit);
+    const last = records.at(-1);
+    return { records, next: entries.length > limit && last ? { createdAt: last.at, id: last.id } : null };
+  }
+
+  /** Removes the segments of the days before this one. */
+  async prune(before: string): Promise<number> {
+    await this.flush();
+    const day = new Date(before).toISOString().slice(0, 10);
+    const removed = this.#segments.filter((segment) => segment !== undefined && segment.day < day);
+    if (removed.length === 0) return 0;
+    const count = this.#index.dropBefore(Date.parse(day));
+    for (const segment of removed) {
+      if (!segment) continue;
+      this.#segments[this.#segmentNumber(segment.day)] = undefined;
+      this.#numbers.delete(segment.day);
+      await segment.close();
+      await this.#options.files.remove(segment.path);
+    }
+    await this.#options.files.syncFolder(this.#folder);
+    return count;
+  }
+
+  async close(): Promise<void> {
+    try {
+      await this.flush();
+    } finally {
+      clearTimeout(this.#timer);
+      for (const segment of this.#segments) await segment?.close();
+    }
+  }
+
+  #flushLater(): void {
+    const started = performance.now();
+    this.#timer = undefined;
+    this.flush()
+      .catch(() => {})
+      .finally(() => {
+        const again = this.#error ? 1000 : FLUSH_MS - (performance.now() - started);
+        if (this.#dirty.size > 0) this.#timer ??= setTimeout(() => this.#flushLater(), Math.max(0, again)).unref();
+      });
+  }
+
+  async #flush(): Promise<void> {
+    try {
+      for (const segment of [...this.#dirty]) await this.#flushSegment(segment);
+      this.#error = undefined;
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      this.#error = new StoreUnavailable(`audit entries could not be written to the disk: ${reason}`, { cause });
+      throw this.#error;
+    }
+  }
+
+  async #flushSegment(segment: AuditSegment): Promise<void> {
+    await segment.flush();
+    if (segment.pending > 0) return;
+    this.#dirty.delete(segment);
+    // Entries come for a few days at most; files of other days are opened again when needed.
+    if (this.#segments.at(-1) !== segment) await segment.close();
+  }
+
+  #pending(): number {
+    let pending = 0;
+    for (const segment of this.#dirty) pending += segment.pending;
+    return pending;
+  }
+
+  async #read(places: readonly Place[]): Promise<AuditEntry[]> {
+    const bySegment = new Map<number, Place[]>();
+    for (const place of places) {
+      const own = bySegment.get(place.segment);
+      if (own) own.push(place);
+      else bySegment.set(place.segment, [place]);
+    }
+    const reads = [...bySegment].map(([number, own]) => this.#segments[number]?.read(own) ?? []);
+    return (await Promise.all(reads)).flat();
+  }
+
+  #segmentNumber(day: string): number {
+    const known = this.#numbers.get(day);
+    if (known !== undefined) return known;
+    this.#numbers.set(day, this.#segments.length);
+    return this.#segments.push(new AuditSegment(this.#folder, day, this.#options.files)) - 1;
+  }
+}
+
+function dayOf(entry: AuditEntry): string {
+  return entry.at.slice(0, 10);
+}
+
+function compare(a: { at: string; id: string }, b: { at: string; id: string }): number {
+  if (a.at !== b.at) return a.at < b.at ? -1 : 1;
+  if (a.id === b.id) return 0;
+  return a.id < b.id ? -1 : 1;
+}

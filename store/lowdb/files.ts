@@ -1,0 +1,53 @@
+import { constants } from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
+
+/** How the store writes to the disk. Tests put failing files in its place. */
+export interface Files {
+  /** Opens for positioned writes; makes the file, readable by its owner only, where it is absent. */
+  open(path: string): Promise<WritableFile>;
+  rename(from: string, to: string): Promise<void>;
+  remove(path: string): Promise<void>;
+  /** Makes new, renamed and removed names in the folder durable. */
+  syncFolder(path: string): Promise<void>;
+}
+
+export interface WritableFile {
+  /** May write less than it was given; returns how many bytes. */
+  write(bytes: Uint8Array, position: number): Promise<number>;
+  sync(): Promise<void>;
+  truncate(size: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+export const realFiles: Files = {
+  async open(path) {
+    const handle = await open(path, constants.O_WRONLY | constants.O_CREAT, 0o600);
+    return {
+      write: async (bytes, position) => (await handle.write(bytes, 0, bytes.length, position)).bytesWritten,
+      sync: () => handle.datasync(),
+      truncate: (size) => handle.truncate(size),
+      close: () => handle.close(),
+    };
+  },
+  rename,
+  remove: (path) => rm(path, { force: true }),
+  async syncFolder(path) {
+    // Windows cannot open a folder; its file systems journal names by themselves.
+    if (process.platform === 'win32') return;
+    const handle = await open(path, constants.O_RDONLY);
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  },
+};
+
+export async function writeAll(file: WritableFile, bytes: Uint8Array, position: number): Promise<void> {
+  let done = 0;
+  while (done < bytes.length) {
+    const written = await file.write(done === 0 ? bytes : bytes.subarray(done), position + done);
+    if (written === 0) throw new Error('the disk took no bytes');
+    done += written;
+  }
+}

@@ -1,0 +1,30 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { StoreDamaged } from '../errors.ts';
+
+/** The names inside a data folder. */
+export const SNAPSHOT = 'db.json';
+export const SNAPSHOT_DRAFT = 'db.json.tmp';
+export const LOCK = 'lock.json';
+export const AUDIT = 'audit';
+
+const JOURNAL = /^journal-(\d{8,})\.ndjson$/;
+
+export function journalPath(folder: string, generation: number): string {
+  return join(folder, `journal-${String(generation).padStart(8, '0')}.ndjson`);
+}
+
+/** The generations of the journals in a folder, oldest first. */
+export function journalsIn(folder: string): number[] {
+  return readdirSync(folder)
+    .flatMap((name) => JOURNAL.exec(name)?.[1] ?? [])
+    .map(Number)
+    .sort((a, b) => a - b);
+}
+
+export const RESTORE = 'Stop the server and restore a backup made with `npm run backup`.';
+
+/** `place` names file and line; `rescue` says what else can be done and what it loses. */
+export function damaged(place: string, what: string, rescue = ''): StoreDamaged {
+  return new StoreDamaged(`${place}: ${what}. ${RESTORE}${rescue && ` ${rescue}`}`);
+}

@@ -1,0 +1,118 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { Low } from 'lowdb';
+import { collections as definitions } from '../collections.ts';
+import type { Readers, Store } from '../port.ts';
+import { SegmentedAudit } from './audit-log.ts';
+import { Collection } from './collection.ts';
+import { Compaction } from './compaction.ts';
+import { type Files, realFiles } from './files.ts';
+import { journalPath, journalsIn, SNAPSHOT, SNAPSHOT_DRAFT } from './folder.ts';
+import { currentFormat, type Format } from './format.ts';
+import { Journal } from './journal.ts';
+import { FolderLock } from './lock.ts';
+import { type Recovered, Recovery } from './recovery.ts';
+import { emptySnapshot, type Snapshot, SnapshotAdapter } from './snapshot.ts';
+import { LowdbStore } from './store.ts';
+import { Unwritten } from './unwritten.ts';
+
+export interface LowdbOptions {
+  /** Made where it is absent. One process at a time uses it. */
+  readonly folder: string;
+  readonly now?: () => Date;
+  /** Journals shorter than this are not merged into the snapshot. */
+  readonly compactBytes?: number;
+  /** When to try again after a compaction failed. */
+  readonly compactRetryMs?: number;
+  /** When to see whether the disk takes writes again. */
+  readonly probeMs?: number;
+  /** Audit entries of reads kept while the disk takes none. */
+  readonly auditBufferLimit?: number;
+  readonly format?: Format;
+  readonly files?: Files;
+}
+
+/**
+ * Opens the embedded store: everything in memory, durable in a folder.
+ * @throws StoreLocked, StoreDamaged
+ */
+export async function openLowdbStore(options: LowdbOptions): Promise<Store> {
+  const lock = await FolderLock.take(options.folder);
+  try {
+    return await assemble(options, lock);
+  } catch (error) {
+    await lock.release();
+    throw error;
+  }
+}
+
+async function assemble(options: LowdbOptions, lock: FolderLock): Promise<Store> {
+  const { folder, files = realFiles, format = currentFormat, now = () => new Date() } = options;
+  const collections = new Map(
+    Object.entries(definitions).map(([name, definition]) => [name, new Collection(name, definition)]),
+  );
+  const unwritten = new Unwritten();
+  const snapshots = new SnapshotAdapter(join(folder, SNAPSHOT), files, format, () => compaction.assertOpen());
+  const low = new Low<Snapshot>(snapshots, emptySnapshot);
+  const recovered = await recover(folder, collections, low, format);
+  const audit = new SegmentedAudit({ folder, files, bufferLimit: options.auditBufferLimit ?? 100_000 });
+  await audit.load(recovered);
+  const journal = new Journal({
+    folder,
+    files,
+    format: format.number,
+    probeMs: options.probeMs ?? 1000,
+    afterBatch: () => compaction.check(),
+    ...recovered,
+  });
+  const compaction = new Compaction({
+    folder,
+    files,
+    format: format.number,
+    snapshots,
+    low,
+    collections,
+    journal,
+    minimumBytes: options.compactBytes ?? 8 * 1024 * 1024,
+    retryMs: options.compactRetryMs ?? 30_000,
+    unwritten: () => unwritten.latestFirst(),
+    flushAudit: () => audit.flush(),
+  });
+  await settle(recovered, journal, compaction);
+  const core = new LowdbStore({ collections, journal, unwritten, compaction, audit, lock, now });
+  const readers = Object.fromEntries([...collections].map(([name, collection]) => [name, core.reader(collection)]));
+  // Every row of a collection was parsed by its schema, when it was written or read from the disk.
+  return Object.assign(core, readers as unknown as Readers);
+}
+
+/** Brings the records into memory as they were acknowledged. */
+async function recover(
+  folder: string,
+  collections: ReadonlyMap<string, Collection>,
+  low: Low<Snapshot>,
+  format: Format,
+): Promise<Recovered> {
+  rmSync(join(folder, SNAPSHOT_DRAFT), { force: true });
+  await low.read();
+  const { generation, sequence, chain, collections: kept, format: written } = low.data;
+  const found = generation > 0;
+  for (const [name, rows] of Object.entries(kept)) {
+    for (const row of rows) collections.get(name)?.set(row.id, row);
+  }
+  low.data = emptySnapshot;
+  // A crash came between the new snapshot and the removal of what it holds.
+  for (const old of journalsIn(folder)) if (old < generation) rmSync(journalPath(folder, old));
+  const start = found ? { sequence, crc: Number.parseInt(chain, 16) } : { sequence: 0, crc: 0 };
+  const recovered = new Recovery(folder, collections, format, start).run(found ? generation : 1, found);
+  return { ...recovered, outdated: recovered.outdated || (found && written < format.number), found };
+}
+
+/** The first journal and snapshot of a new folder; one snapshot for what a crash left in several files. */
+async function settle(recovered: Recovered, journal: Journal, compaction: Compaction): Promise<void> {
+  await journal.begin();
+  if (!recovered.found) return compaction.first(recovered.generation, recovered.end);
+  if (!recovered.outdated && !recovered.several) return;
+  const switched = compaction.request();
+  // Nothing may be added to a journal of an older format. A disk too full to merge journals is no reason not to start.
+  await (recovered.outdated ? switched : switched.catch(() => {}));
+}

@@ -1,0 +1,131 @@
+import type { Position } from '../port.ts';
+import type { Row } from './row.ts';
+
+/** A record's place in every ordered set it is in. `row` is replaced when the record changes; the position never changes. */
+export interface Entry extends Position {
+  row: Row;
+}
+
+export function comparePositions(a: Position, b: Position): number {
+  if (a.createdAt !== b.createdAt) return a.createdAt < b.createdAt ? -1 : 1;
+  if (a.id === b.id) return 0;
+  return a.id < b.id ? -1 : 1;
+}
+
+const CHUNK_LIMIT = 512;
+
+/** Entries by (createdAt, id), oldest first, in sorted chunks: cheap to append to, to count and to walk from any rank. */
+export class OrderedSet {
+  #chunks: Entry[][] = [];
+  #size = 0;
+
+  static of(entries: readonly Entry[]): OrderedSet {
+    const set = new OrderedSet();
+    for (const entry of entries) set.add(entry);
+    return set;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  add(entry: Entry): void {
+    const at = Math.min(this.#chunkOf(entry), this.#chunks.length - 1);
+    const chunk = this.#chunks[at];
+    this.#size += 1;
+    if (!chunk) {
+      this.#chunks.push([entry]);
+      return;
+    }
+    const place = placeIn(chunk, entry);
+    if (chunk.length < CHUNK_LIMIT) {
+      chunk.splice(place, 0, entry);
+    } else if (place === chunk.length) {
+      this.#chunks.splice(at + 1, 0, [entry]);
+    } else {
+      chunk.splice(place, 0, entry);
+      this.#chunks.splice(at + 1, 0, chunk.splice(CHUNK_LIMIT / 2));
+    }
+  }
+
+  delete(position: Position): void {
+    const at = this.#chunkOf(position);
+    const chunk = this.#chunks[at];
+    if (!chunk) return;
+    const place = placeIn(chunk, position);
+    const found = chunk[place];
+    if (!found || comparePositions(found, position) !== 0) return;
+    chunk.splice(place, 1);
+    this.#size -= 1;
+    if (chunk.length === 0) this.#chunks.splice(at, 1);
+  }
+
+  /** How many entries come before the position. */
+  rank(position: Position): number {
+    const at = this.#chunkOf(position);
+    const chunk = this.#chunks[at];
+    let rank = chunk ? placeIn(chunk, position) : 0;
+    for (let before = 0; before < at; before += 1) rank += this.#chunks[before]?.length ?? 0;
+    return rank;
+  }
+
+  /** How many entries come before the position or are at it. */
+  rankAfter(position: Position): number {
+    return this.rank({ createdAt: position.createdAt, id: `${position.id}\u0000` });
+  }
+
+  /** The entries with ranks in [low, high), from `low` upwards. */
+  *ascending(low: number, high: number): Generator<Entry, void> {
+    let first = 0;
+    for (const chunk of this.#chunks) {
+      if (first >= high) return;
+      const end = Math.min(chunk.length, high - first);
+      for (let at = Math.max(0, low - first); at < end; at += 1) {
+        const entry = chunk[at];
+        if (entry) yield entry;
+      }
+      first += chunk.length;
+    }
+  }
+
+  /** The entries with ranks in [low, high), from `high` downwards. */
+  *descending(low: number, high: number): Generator<Entry, void> {
+    let first = this.#size;
+    for (let of = this.#chunks.length - 1; of >= 0; of -= 1) {
+      const chunk = this.#chunks[of] ?? [];
+      if (first <= low) return;
+      first -= chunk.length;
+      const end = Math.max(0, low - first);
+      for (let at = Math.min(chunk.length, high - first) - 1; at >= end; at -= 1) {
+        const entry = chunk[at];
+        if (entry) yield entry;
+      }
+    }
+  }
+
+  /** The first chunk whose last entry is not before the position; the number of chunks when there is none. */
+  #chunkOf(position: Position): number {
+    let low = 0;
+    let high = this.#chunks.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const last = this.#chunks[middle]?.at(-1);
+      if (last && comparePositions(last, position) < 0) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+/** The index of the first entry that is not before the position. */
+function placeIn(chunk: readonly Entry[], position: Position): number {
+  let low = 0;
+  let high = chunk.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const entry = chunk[middle];
+    if (entry && comparePositions(entry, position) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

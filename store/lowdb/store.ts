@@ -1,0 +1,150 @@
+import { StoreUnavailable } from '../errors.ts';
+import type { AuditLog, Reader, Readers, Store, StoreStatus, Transaction } from '../port.ts';
+import type { SegmentedAudit } from './audit-log.ts';
+import type { Collection } from './collection.ts';
+import type { Compaction } from './compaction.ts';
+import type { Journal } from './journal.ts';
+import type { FolderLock } from './lock.ts';
+import { count, find } from './query.ts';
+import type { Row } from './row.ts';
+import { StagedTransaction } from './transaction.ts';
+import { Turns } from './turns.ts';
+import type { Unwritten } from './unwritten.ts';
+
+export interface StoreParts {
+  readonly collections: ReadonlyMap<string, Collection>;
+  readonly journal: Journal;
+  readonly unwritten: Unwritten;
+  readonly compaction: Compaction;
+  readonly audit: SegmentedAudit;
+  readonly lock: FolderLock;
+  readonly now: () => Date;
+}
+
+/** The store without the collections' readers, which are set by name. */
+export type StoreCore = Omit<Store, keyof Readers>;
+
+export class LowdbStore implements StoreCore {
+  readonly kind = 'lowdb';
+  readonly audit: AuditLog;
+  readonly #parts: StoreParts;
+  readonly #turns = new Turns();
+  #closing: Promise<void> | undefined;
+
+  constructor(parts: StoreParts) {
+    this.#parts = parts;
+    this.audit = {
+      append: (entry) => {
+        this.#assertOpen();
+        parts.audit.append(entry);
+      },
+      find: async (query) => {
+        this.#assertOpen();
+        return parts.audit.find(query);
+      },
+      flush: async () => {
+        this.#assertOpen();
+        return parts.audit.flush();
+      },
+      prune: (before) => this.#prune(before),
+    };
+  }
+
+  async transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> {
+    this.#assertOpen();
+    const endTurn = await this.#turns.take();
+    let result: Result;
+    let durable: Promise<void>;
+    try {
+      const { journal, collections, now } = this.#parts;
+      const { refusals } = journal;
+      const staged = new StagedTransaction(collections, () => now().toISOString());
+      result = await staged.run(work);
+      if (journal.refusals !== refusals) {
+        throw new StoreUnavailable('a change that this one was based on could not be written to the disk');
+      }
+      durable = this.#commit(staged);
+    } finally {
+      endTurn();
+    }
+    await durable;
+    return result;
+  }
+
+  status(): StoreStatus {
+    const { journal, compaction, audit } = this.#parts;
+    const error = journal.error ?? compaction.error ?? audit.error;
+    return {
+      writable: !journal.error && !this.#closing,
+      ...(journal.flushMs !== undefined && { flushMs: journal.flushMs }),
+      ...(error && { lastError: error.message }),
+    };
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  reader(collection: Collection): Reader<Row> {
+    return {
+      get: async (id) => {
+        this.#assertOpen();
+        return collection.get(id);
+      },
+      find: async (query) => {
+        this.#assertOpen();
+        return find(collection, query);
+      },
+      count: async (filter) => {
+        this.#assertOpen();
+        return count(collection, filter);
+      },
+    };
+  }
+
+  /** Puts the changes into memory and into the journal's queue in one step. */
+  #commit(staged: StagedTransaction): Promise<void> {
+    const { journal, unwritten, audit, collections } = this.#parts;
+    const body = staged.body();
+    // What it returns may rest on changes that are still on their way.
+    if (!body) return journal.settled();
+    const json = JSON.stringify(body);
+    const undo = unwritten.apply(collections, staged.changes());
+    return journal.append({
+      json,
+      undo,
+      written: (sequence) => {
+        unwritten.forget(undo);
+        for (const [index, entry] of (body.audit ?? []).entries()) audit.append(entry, `${sequence}.${index}`);
+      },
+    });
+  }
+
+  async #prune(before: string): Promise<number> {
+    this.#assertOpen();
+    const { journal, audit } = this.#parts;
+    const pruned = new Date(before).toISOString();
+    // Else the next start would take pruned entries from the journals again.
+    await journal.append({ json: JSON.stringify({ pruned }), undo: () => {}, written: () => {} });
+    return audit.prune(pruned);
+  }
+
+  async #close(): Promise<void> {
+    const { journal, compaction, audit, lock } = this.#parts;
+    const endTurn = await this.#turns.take();
+    endTurn();
+    try {
+      await journal.drained();
+      await compaction.close();
+      await journal.close();
+      await audit.close();
+    } finally {
+      await lock.release();
+    }
+  }
+
+  #assertOpen(): void {
+    if (this.#closing) throw new StoreUnavailable('the store is closed');
+  }
+}

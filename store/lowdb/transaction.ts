@@ -1,0 +1,65 @@
+import type { AuditEntry } from '../../resources/audit-entry.ts';
+import type { Transaction, Writers } from '../port.ts';
+import type { Collection } from './collection.ts';
+import type { TransactionBody } from './recovery.ts';
+import { frozenCopy, type Row } from './row.ts';
+import { Staging } from './staging.ts';
+import type { Change } from './unwritten.ts';
+
+/** The changes of one transaction until it commits. */
+export class StagedTransaction {
+  readonly #stagings = new Map<string, Staging>();
+  readonly #audit: AuditEntry[] = [];
+  #ended = false;
+
+  constructor(collections: ReadonlyMap<string, Collection>, now: () => string) {
+    for (const [name, collection] of collections) {
+      this.#stagings.set(name, new Staging(collection, now, () => this.#assertLive()));
+    }
+  }
+
+  async run<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> {
+    const audit = {
+      append: (entry: AuditEntry) => {
+        this.#assertLive();
+        // A copy of an audit entry is one.
+        this.#audit.push(frozenCopy(entry) as AuditEntry);
+      },
+    };
+    // A staging checks each record by its collection's schema, so it is a writer of that collection's records.
+    const writers = Object.fromEntries(this.#stagings) as unknown as Writers;
+    try {
+      return await work({ ...writers, audit });
+    } finally {
+      this.#ended = true;
+    }
+  }
+
+  changes(): Change[] {
+    return [...this.#stagings].flatMap(([collection, { changes }]) =>
+      Array.from(changes, ([id, row]) => ({ collection, id, row })),
+    );
+  }
+
+  /** What the journal keeps of it; undefined when nothing changed. */
+  body(): TransactionBody | undefined {
+    const put: Record<string, Row[]> = {};
+    const deleted: Record<string, string[]> = {};
+    for (const [name, { changes }] of this.#stagings) {
+      const rows = [...changes.values()].filter((row) => row !== undefined);
+      const gone = [...changes].flatMap(([id, row]) => (row ? [] : id));
+      if (rows.length > 0) put[name] = rows;
+      if (gone.length > 0) deleted[name] = gone;
+    }
+    const body = {
+      ...(Object.keys(put).length > 0 && { put }),
+      ...(Object.keys(deleted).length > 0 && { delete: deleted }),
+      ...(this.#audit.length > 0 && { audit: this.#audit }),
+    };
+    return Object.keys(body).length > 0 ? body : undefined;
+  }
+
+  #assertLive(): void {
+    if (this.#ended) throw new Error('the transaction has ended');
+  }
+}

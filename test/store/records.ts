@@ -1,0 +1,47 @@
+import type { AuditEntry } from '../../resources/audit-entry.ts';
+import { newId } from '../../store/ids.ts';
+
+/** Records for tests; `over` replaces members. */
+export function agentRecord(name: string, over: object = {}) {
+  return {
+    name,
+    displayName: name,
+    status: 'active' as 'active' | 'paused' | 'deleted',
+    maxSteps: 10,
+    memoryPolicy: { remember: false, maxInjected: 20 },
+    ...over,
+  };
+}
+
+export function versionOf(entityId: string, revision: number, over: object = {}) {
+  return {
+    entityType: 'agent' as const,
+    entityId,
+    revision,
+    contentHash: 'x'.repeat(64),
+    kind: 'snapshot' as const,
+    payload: { name: entityId, revision },
+    author: { type: 'session', id: 'usr_1', name: 'Ada' },
+    ...over,
+  };
+}
+
+export function auditRecord(over: Partial<AuditEntry> = {}): AuditEntry {
+  return {
+    id: newId('aud'),
+    at: new Date().toISOString(),
+    requestId: 'req_1',
+    door: 'rest',
+    principal: { type: 'api-key', id: 'key_1', name: 'Key' },
+    tool: 'get_agent',
+    arguments: { id: 'agt_1' },
+    outcome: 'ok',
+    durationMs: 1.5,
+    ...over,
+  };
+}
+
+/** A time on one day, `seconds` apart from the others. */
+export function time(seconds: number): string {
+  return new Date(Date.UTC(2026, 0, 5) + seconds * 1000).toISOString();
+}
