@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import { email } from '../resources/fields.ts';
 import { prefixOf } from '../tools/access/key-secret.ts';
 
 const origin = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
@@ -15,11 +16,7 @@ const environment = z.object({
     .refine((key) => prefixOf(key) !== undefined, 'must have the form ak_<8 characters>_<40 or more characters>')
     .optional()
     .describe('Admin key made at the first start. Default: a new one, printed once.'),
-  ADMIN_EMAIL: z
-    .email()
-    .or(z.literal('admin@localhost'))
-    .default('admin@localhost')
-    .describe('Owner made at the first start.'),
+  ADMIN_EMAIL: email.default('admin@localhost').describe('Owner made at the first start.'),
   ALLOWED_ORIGINS: z
     .string()
     .default('')

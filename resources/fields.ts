@@ -5,6 +5,9 @@ export const timestamp = z.iso.datetime();
 
 export const recordId = z.string().min(1).max(200);
 
+/** As browsers check it: hosts without a dot such as `localhost` are addresses too. */
+export const email = z.email({ pattern: z.regexes.html5Email }).max(320);
+
 /** Members every mutable record carries. `revision` starts at 1 and grows by one with every change. */
 export const bookkeeping = {
   createdAt: timestamp,

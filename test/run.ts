@@ -26,4 +26,4 @@ stream.on('end', () => {
   if (passed + failed === 0) console.error(`No test ran: ${files.length} files below ${relative('.', root)}.`);
   process.exitCode = failed > 0 || passed === 0 ? 1 : 0;
 });
-stream.compose(spec).pipe(process.stdout);
+stream.compose(new spec()).pipe(process.stdout);

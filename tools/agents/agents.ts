@@ -129,7 +129,8 @@ const updateAgent = defineTool({
     }
     if (change.name !== undefined && change.name !== current.name) requireRenaming(principal, fail);
     requireWithin(principal, { tools: { entries: change.tools ?? [], catalog: server.catalog } });
-    await requireSkills(store, change.skillIds ?? (revives(change) ? current.skillIds : undefined), fail);
+    await requireSkills(store, change.skillIds, fail);
+    if (revives(change)) await requireSkills(store, current.skillIds, (_, message) => fail('conflict', message));
     const updated = await store.agents.update(
       id,
       { ...change, ...identityChange(current, identity) },

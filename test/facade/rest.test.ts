@@ -1,0 +1,261 @@
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { makeKey, rest } from '../support/calls.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+let server: TestServer;
+let key: string;
+before(async () => {
+  server = await startTestServer({ ALLOWED_ORIGINS: 'https://app.example.com' });
+  key = server.adminKey;
+});
+after(() => server.close());
+
+const get = (path: string, headers: Record<string, string> = {}) => rest(server, 'GET', path, { key, headers });
+const post = (body: unknown, headers: Record<string, string> = {}) =>
+  rest(server, 'POST', '/api/v1/agents', { key, body, headers });
+
+describe('authentication', () => {
+  it('is required on every /api path, known or not', async () => {
+    for (const [method, path] of [
+      ['GET', '/api/v1/agents'],
+      ['GET', '/api/v1/nothing'],
+      ['GET', '/api'],
+      ['GET', '/api/v1/openapi'],
+      ['POST', '/api/v1/mcp'],
+      ['GET', '/api/v1/mcp'],
+      ['PATCH', '/api/v1/agents'],
+    ] as const) {
+      const { status, body, headers } = await rest(server, method, path);
+      assert.deepEqual(
+        [status, body.error, body.code],
+        [401, 'Authentication required', 'unauthenticated'],
+        `${method} ${path}`,
+      );
+      assert.equal(headers.get('WWW-Authenticate'), 'Bearer');
+    }
+  });
+
+  it('refuses what is no key, an unknown key and a wrong secret alike', async () => {
+    const wrong = `${key.slice(0, -1)}${key.endsWith('x') ? 'y' : 'x'}`;
+    for (const bad of ['x', 'ak_12345678_', `ak_00000000_${'0'.repeat(43)}`, wrong, `${key}x`, `${key}, ${key}`]) {
+      assert.equal((await rest(server, 'GET', '/api/v1/health', { key: bad })).status, 401);
+    }
+    for (const Authorization of [key, `Basic ${key}`, 'Bearer', `Bearer\t${key}x`]) {
+      assert.equal((await rest(server, 'GET', '/api/v1/health', { headers: { Authorization } })).status, 401);
+    }
+    assert.equal(
+      (await rest(server, 'GET', '/api/v1/health', { headers: { Authorization: `bearer ${key}` } })).status,
+      200,
+    );
+  });
+});
+
+describe('paths and methods', () => {
+  it('answer 404 for an unknown path and 405 with Allow for a wrong method', async () => {
+    assert.equal((await get('/api/v1/nothing')).status, 404);
+    assert.equal((await get('/api/v1/agents/')).status, 404);
+    assert.equal((await get('/elsewhere')).status, 404);
+    const { status, headers } = await rest(server, 'PUT', '/api/v1/agents', { key, body: {} });
+    assert.deepEqual([status, headers.get('Allow')], [405, 'HEAD, GET, POST']);
+  });
+
+  it('never take a fixed segment for an agent id', async () => {
+    for (const segment of ['health', 'models', 'tools', 'skills']) {
+      const { status } = await rest(server, 'DELETE', `/api/v1/agents/${segment}`, { key });
+      assert.equal(status, 405, segment);
+    }
+    assert.equal((await get('/api/v1/agents/health')).body.overallStatus, 'ok');
+  });
+
+  it('decode parameters, and survive malformed ones', async () => {
+    assert.equal((await get('/api/v1/agents/a%2Fb')).status, 404);
+    assert.equal((await get('/api/v1/agents/%E0%A4%A')).status, 404);
+    assert.equal((await get(`/api/v1/agents/${'x'.repeat(5000)}`)).status, 400);
+    assert.equal((await get('/api/v1/agents/%00')).status, 400);
+  });
+
+  it('answer HEAD like GET without a body', async () => {
+    const response = await fetch(`${server.baseUrl}/api/v1/health`, {
+      method: 'HEAD',
+      headers: { Authorization: `Bearer ${key}` },
+    });
+    assert.deepEqual([response.status, await response.text()], [200, '']);
+    assert.ok(Number(response.headers.get('Content-Length')) > 0);
+  });
+});
+
+describe('request ids', () => {
+  it('are kept when sane, made otherwise, and repeated in error bodies', async () => {
+    assert.equal((await get('/api/v1/health', { 'X-Request-Id': 'trace-42' })).headers.get('X-Request-Id'), 'trace-42');
+    const made = await get('/api/v1/nothing', { 'X-Request-Id': 'a b' });
+    assert.match(made.headers.get('X-Request-Id') ?? '', /^[0-9a-f-]{36}$/);
+    assert.equal(made.body.requestId, made.headers.get('X-Request-Id'));
+  });
+});
+
+describe('bodies', () => {
+  it('are JSON objects in UTF-8', async () => {
+    for (const body of ['{', '[]', '"x"', 'null', '1', '{"name": }', '']) {
+      const { status } = await post(body === '' ? ' ' : body);
+      assert.equal(status, 400, body);
+    }
+    const response = await fetch(`${server.baseUrl}/api/v1/agents`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+      body: Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]),
+    });
+    assert.equal(response.status, 400);
+  });
+
+  it('of another type are 415', async () => {
+    for (const type of [
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'application/json; charset=latin1',
+      'application/jsonp',
+    ]) {
+      assert.equal((await post('{}', { 'Content-Type': type })).status, 415, type);
+    }
+    assert.equal((await post('{}', { 'Content-Encoding': 'compress' })).status, 415);
+  });
+
+  it('above 4 MiB are 413, also when they only say so, and when they unfold to it', async () => {
+    assert.equal((await post({ name: 'x', displayName: 'x'.repeat(5 * 1024 * 1024) })).status, 413);
+    const bomb = gzipSync(Buffer.alloc(50 * 1024 * 1024, 32));
+    const response = await fetch(`${server.baseUrl}/api/v1/agents`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' },
+      body: bomb,
+    });
+    assert.equal(response.status, 413);
+    assert.equal((await get('/api/v1/health')).status, 200);
+  });
+
+  it('may be compressed', async () => {
+    const response = await fetch(`${server.baseUrl}/api/v1/agents`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' },
+      body: gzipSync(JSON.stringify({ name: 'compressed', displayName: 'x' })),
+    });
+    assert.equal(response.status, 201);
+  });
+
+  it('with hostile members are refused as input, never with 500', async () => {
+    const deep = `${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`;
+    for (const body of [
+      `{"name":"n","displayName":"d","identity":${deep}}`,
+      `{"name":"n","displayName":"d","x":${deep}}`,
+      '{"name":"n","displayName":"d","__proto__":{"status":"deleted"}}',
+      '{"name":"n","displayName":"d","constructor":{"prototype":1}}',
+      '{"name":"a\\u0000b","displayName":"d"}',
+      '{"name":"a\\ud800b","displayName":"d"}',
+      `{${Array.from({ length: 20_000 }, (_, n) => `"k${n}":1`).join(',')}}`,
+    ]) {
+      const { status, body: error } = await post(body);
+      assert.deepEqual([status, error.code], [400, 'invalid_input'], body.slice(0, 60));
+    }
+  });
+
+  it('of a request that dies half way leave nothing behind', async () => {
+    const { hostname, port } = new URL(server.baseUrl);
+    await new Promise<void>((resolve) => {
+      const socket = connect(Number(port), hostname, () => {
+        socket.write(`POST /api/v1/agents HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${key}\r\n`);
+        socket.write('Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"name":"half');
+        setTimeout(() => socket.destroy(), 50);
+      });
+      socket.on('close', () => resolve());
+    });
+    const { body } = await get('/api/v1/agents?limit=100');
+    assert.equal(
+      body.data.some(({ name }: { name: string }) => name.startsWith('half')),
+      false,
+    );
+  });
+});
+
+describe('Host and Origin', () => {
+  const raw = (headers: string) =>
+    new Promise<string>((resolve, reject) => {
+      const { hostname, port } = new URL(server.baseUrl);
+      const socket = connect(Number(port), hostname, () =>
+        socket.end(`GET /api/v1/health HTTP/1.1\r\n${headers}\r\nConnection: close\r\n\r\n`),
+      );
+      let text = '';
+      socket.on('data', (chunk) => {
+        text += chunk;
+      });
+      socket.on('error', reject);
+      socket.on('close', () => resolve(text));
+    });
+
+  it('of strangers are refused', async () => {
+    assert.match(await raw(`Host: evil.example\r\nAuthorization: Bearer ${key}`), /^HTTP\/1.1 403 /);
+    assert.match(await raw(`Host: localhost\r\nAuthorization: Bearer ${key}`), /^HTTP\/1.1 200 /);
+    assert.equal((await get('/api/v1/health', { Origin: 'https://evil.example' })).status, 403);
+    assert.equal((await get('/api/v1/health', { Origin: 'null' })).status, 403);
+  });
+
+  it('of allowed pages are served, preflight included', async () => {
+    const { status, headers } = await get('/api/v1/health', { Origin: 'https://app.example.com' });
+    assert.deepEqual([status, headers.get('Access-Control-Allow-Origin')], [200, 'https://app.example.com']);
+    const preflight = await fetch(`${server.baseUrl}/api/v1/agents`, {
+      method: 'OPTIONS',
+      headers: { Origin: 'https://app.example.com', 'Access-Control-Request-Method': 'POST' },
+    });
+    assert.equal(preflight.status, 204);
+  });
+});
+
+describe('answers', () => {
+  it('are not cached, not sniffed and do not name their maker', async () => {
+    const { headers } = await get('/api/v1/health');
+    assert.equal(headers.get('Cache-Control'), 'no-store');
+    assert.equal(headers.get('X-Content-Type-Options'), 'nosniff');
+    assert.equal(headers.get('X-Powered-By'), null);
+    assert.equal(headers.get('ETag'), null);
+  });
+
+  it('tell health: of the server and of what it depends on', async () => {
+    const { body } = await get('/api/v1/health');
+    assert.deepEqual(
+      { ...body, uptimeSeconds: 0 },
+      { status: 'ok', version: '0.1.0', uptimeSeconds: 0, store: { kind: 'lowdb', writable: true } },
+    );
+    const { body: system } = await get('/api/v1/agents/health');
+    assert.deepEqual(
+      system.integrations.map(({ name, status }: { name: string; status: string }) => [name, status]),
+      [['store', 'ok']],
+    );
+  });
+
+  it('stub the MCP endpoint on GET, and refuse to stream there', async () => {
+    const { status, body } = await get('/api/v1/mcp');
+    assert.equal(status, 200);
+    assert.deepEqual([body.status, body.name, body.protocolVersions[0]], ['ok', 'agent-admin', '2026-07-28']);
+    const stream = await get('/api/v1/mcp', { Accept: 'text/event-stream' });
+    assert.deepEqual([stream.status, stream.headers.get('Allow')], [405, 'POST']);
+  });
+});
+
+describe('RATE_LIMIT_PER_MINUTE', () => {
+  it('answers 429 with Retry-After, for each key of its own', async () => {
+    const limited = await startTestServer({ RATE_LIMIT_PER_MINUTE: '5' });
+    try {
+      const other = await makeKey(limited, { scopes: ['read'] });
+      const statuses = [];
+      for (let n = 0; n < 6; n += 1)
+        statuses.push((await rest(limited, 'GET', '/api/v1/health', { key: other })).status);
+      assert.deepEqual(statuses, [200, 200, 200, 200, 200, 429]);
+      const { headers, body } = await rest(limited, 'GET', '/api/v1/health', { key: other });
+      assert.ok(Number(headers.get('Retry-After')) > 0);
+      assert.equal(body.code, 'rate_limited');
+      assert.equal((await rest(limited, 'GET', '/api/v1/health', { key: limited.adminKey })).status, 200);
+    } finally {
+      await limited.close();
+    }
+  });
+});

@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { callTool, makeKey, mustCall, rest } from '../support/calls.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+let server: TestServer;
+before(async () => {
+  server = await startTestServer();
+});
+after(() => server.close());
+
+const admin = (name: string, input: object = {}) => mustCall(server, server.adminKey, name, input);
+const status = async (key: string, path = '/api/v1/health') => (await rest(server, 'GET', path, { key })).status;
+
+async function refusal(key: string, input: object) {
+  const answer = await callTool(server, key, 'create_api_key', { name: 'k', scopes: [], ...input });
+  assert.ok('error' in answer, 'is refused');
+  return answer.error;
+}
+
+describe('create_api_key', () => {
+  it('shows the secret once and stores prefix and hash alone', async () => {
+    const made = await admin('create_api_key', { name: 'once', scopes: ['read'] });
+    assert.match(made.secret, /^ak_[0-9A-Za-z]{8}_[0-9A-Za-z]{43}$/);
+    assert.equal(made.secret.split('_')[1], made.prefix);
+    const listed = JSON.stringify(await admin('list_api_keys', { limit: 100 }));
+    const stored = JSON.stringify(await server.store.apiKeys.get(made.id));
+    for (const text of [listed, JSON.stringify(server.log)]) {
+      assert.equal(text.includes(made.secret) || text.includes('"hash"'), false);
+    }
+    assert.equal(stored.includes(made.secret), false);
+    assert.equal(await status(made.secret), 200);
+  });
+
+  for (const [grant, message] of [
+    ['', /may not be empty/],
+    ['agent:', /Segment 2 of the grant is empty/],
+    [':read', /Segment 1 of the grant is empty/],
+    ['agent::x', /Segment 2 of the grant is empty/],
+    ['agent:read ', /white space/],
+    ['a:b:c:d', /at most 3 segments/],
+  ] as const) {
+    it(`refuses the grant ${JSON.stringify(grant)}`, async () => {
+      const error = await refusal(server.adminKey, { grants: ['agent:read', grant] });
+      assert.equal(error.code, 'invalid_input');
+      assert.equal(error.issues?.[0]?.path, 'grants[1]');
+      assert.match(error.issues?.[0]?.message ?? '', message);
+    });
+  }
+
+  it('refuses unknown scopes with the nearest names, *, no rights at all, and a past expiry', async () => {
+    assert.match((await refusal(server.adminKey, { scopes: ['agent:read'] })).error, /did you mean agents:read/);
+    assert.match((await refusal(server.adminKey, { scopes: ['*'] })).error, /for sessions alone/);
+    assert.match((await refusal(server.adminKey, { scopes: [], grants: [] })).error, /opens nothing/);
+    const past = await refusal(server.adminKey, { scopes: ['read'], expiresAt: '2020-01-01T00:00:00Z' });
+    assert.equal(past.issues?.[0]?.path, 'expiresAt');
+  });
+
+  it('gives a caller limited by grants no more than its own grants cover', async () => {
+    const key = await makeKey(server, { scopes: ['admin'], grants: ['key:write', 'agent:read', 'skill:read:skl_1'] });
+    const ok = await callTool(server, key, 'create_api_key', {
+      name: 'k',
+      scopes: [],
+      grants: ['agent:read:agt_1', 'skill:read:skl_1'],
+    });
+    assert.ok('output' in ok);
+    for (const grants of [['*'], ['agent'], ['agent:write'], ['skill:read'], ['agent:read', '*:read']]) {
+      const error = await refusal(key, { grants });
+      assert.deepEqual([error.code, error.error], ['forbidden', 'Insufficient permissions']);
+    }
+    for (const rights of [{ scopes: ['read'] }, { scopes: ['admin'], grants: [] }]) {
+      assert.equal((await refusal(key, rights)).code, 'forbidden');
+    }
+  });
+
+  it('makes no key that outlives its maker', async () => {
+    const expiresAt = new Date(Date.now() + 60_000).toISOString();
+    const key = await makeKey(server, { scopes: ['admin'], expiresAt });
+    assert.equal((await refusal(key, { scopes: ['read'] })).code, 'forbidden');
+    const later = new Date(Date.now() + 120_000).toISOString();
+    assert.equal((await refusal(key, { scopes: ['read'], expiresAt: later })).code, 'forbidden');
+    assert.ok('output' in (await callTool(server, key, 'create_api_key', { name: 'k', scopes: ['read'], expiresAt })));
+  });
+
+  it('needs admin: write alone makes no keys', async () => {
+    const key = await makeKey(server, { scopes: ['write'] });
+    assert.deepEqual((await refusal(key, { scopes: ['read'] })).required, { scope: 'admin', grant: 'key:write' });
+  });
+});
+
+describe('a key', () => {
+  it('of scope read is refused on create and reads', async () => {
+    const key = await makeKey(server, { scopes: ['read'] });
+    const create = await rest(server, 'POST', '/api/v1/agents', { key, body: { name: 'x', displayName: 'x' } });
+    assert.deepEqual(
+      [create.status, create.body.error, create.body.required],
+      [403, 'Insufficient permissions', { scope: 'agents:write', grant: 'agent:write' }],
+    );
+    assert.equal(await status(key, '/api/v1/agents'), 200);
+  });
+
+  it('with grants is judged by them alone: one agent, one in the list, nothing else', async () => {
+    const made = [];
+    for (const name of ['one', 'two']) made.push(await admin('create_agent', { name, displayName: name }));
+    const [mine, other] = made;
+    const key = await makeKey(server, { scopes: ['admin'], grants: [`agent:read:${mine.id}`] });
+    assert.equal(await status(key, `/api/v1/agents/${mine.id}`), 200);
+    assert.equal(await status(key, `/api/v1/agents/${other.id}`), 403);
+    const { body } = await rest(server, 'GET', '/api/v1/agents?includeTotal=true', { key });
+    assert.deepEqual([body.data.map(({ id }: { id: string }) => id), body.total], [[mine.id], 1]);
+    for (const path of ['/agents/skills', '/agents/health', '/health', '/agents/models', '/agents/tools']) {
+      assert.equal(await status(key, `/api/v1${path}`), 403, path);
+    }
+    assert.equal(
+      (await rest(server, 'POST', '/api/v1/agents', { key, body: { name: 'x', displayName: 'x' } })).status,
+      403,
+    );
+    assert.deepEqual(await mustCall(server, key, 'list_agents'), { data: body.data, nextCursor: null });
+    const listed = await rest(server, 'POST', '/api/v1/mcp', {
+      key,
+      body: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+    });
+    const names = listed.body.result.tools.map(({ name }: { name: string }) => name);
+    assert.deepEqual(names, ['list_agents', 'get_agent', 'list_versions', 'get_version', 'diff_version']);
+    for (const name of ['create_api_key', 'update_agent', 'list_audit_entries']) {
+      const answer = await callTool(server, key, name, { id: mine.id });
+      assert.equal('error' in answer && answer.error.code, 'forbidden', name);
+    }
+  });
+
+  it('may name its agent by name, percent-encoded', async () => {
+    const agent = await admin('create_agent', { name: 'My Agent', displayName: 'x' });
+    const key = await makeKey(server, { grants: ['agent:read:My%20Agent'] });
+    assert.equal(await status(key, `/api/v1/agents/${agent.id}`), 200);
+    assert.equal((await mustCall(server, key, 'list_agents')).data.length, 1);
+  });
+
+  it('is dead from the next request on once it is revoked, expired or its owner deactivated', async () => {
+    const made = await admin('create_api_key', { name: 'short', scopes: ['read'] });
+    const first = await admin('revoke_api_key', { id: made.id });
+    assert.ok(first.revokedAt);
+    assert.deepEqual(await admin('revoke_api_key', { id: made.id }), first);
+    assert.equal(await status(made.secret), 401);
+
+    const expiring = await makeKey(server, { scopes: ['read'], expiresAt: new Date(Date.now() + 300).toISOString() });
+    assert.equal(await status(expiring), 200);
+    await delay(310);
+    assert.equal(await status(expiring), 401);
+
+    const { id: userId } = await server.store.transaction((tx) =>
+      tx.adminUsers.insert({ email: 'm@example.com', role: 'member', isActive: true }),
+    );
+    const owned = await admin('create_api_key', { name: 'owned', scopes: ['read'] });
+    await server.store.transaction((tx) => tx.apiKeys.update(owned.id, { ownerId: userId }));
+    assert.equal(await status(owned.secret), 200);
+    await server.store.transaction((tx) => tx.adminUsers.update(userId, { isActive: false }));
+    assert.equal(await status(owned.secret), 401);
+  });
+
+  it('notes its last use, without a new revision', async () => {
+    const made = await admin('create_api_key', { name: 'noted', scopes: ['read'] });
+    await status(made.secret);
+    await delay(50);
+    const key = await server.store.apiKeys.get(made.id);
+    assert.ok(key?.lastUsedAt);
+    assert.equal(key?.revision, 1);
+  });
+});

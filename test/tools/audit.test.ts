@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { callTool, makeKey, mustCall, rest } from '../support/calls.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+let server: TestServer;
+before(async () => {
+  server = await startTestServer();
+});
+after(() => server.close());
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into entries freely
+const entries = async (filters: object = {}): Promise<any[]> =>
+  (await mustCall(server, server.adminKey, 'list_audit_entries', { limit: 100, ...filters })).data;
+
+describe('the audit log', () => {
+  it('has one entry per call with outcome and code, refused calls included', async () => {
+    const key = await makeKey(server, { scopes: ['agents:read'] });
+    const requestIds = ['ok-1', 'denied-1', 'invalid-1', 'failed-1'];
+    const ask = (path: string, n: number, method = 'GET', body?: unknown) =>
+      rest(server, method, path, { key, body, headers: { 'X-Request-Id': requestIds[n] ?? '' } });
+    await ask('/api/v1/agents?limit=5', 0);
+    await ask('/api/v1/agents', 1, 'POST', { name: 'n', displayName: 'd' });
+    await ask('/api/v1/agents?limit=0', 2);
+    await ask('/api/v1/agents/agt_none', 3);
+    const found = (await entries()).filter(({ requestId }) => requestIds.includes(requestId)).reverse();
+    assert.deepEqual(
+      found.map(({ requestId, tool, outcome, code, door }) => [requestId, tool, outcome, code, door]),
+      [
+        ['ok-1', 'list_agents', 'ok', undefined, 'rest'],
+        ['denied-1', 'create_agent', 'denied', 'forbidden', 'rest'],
+        ['invalid-1', 'list_agents', 'invalid', 'invalid_input', 'rest'],
+        ['failed-1', 'get_agent', 'failed', 'not_found', 'rest'],
+      ],
+    );
+    assert.deepEqual(found[0].arguments, { limit: 5 });
+    assert.equal(found[0].principal.type, 'api-key');
+  });
+
+  it('filters by principal, tool, outcome, door and time, and pages', async () => {
+    const made = await mustCall(server, server.adminKey, 'create_api_key', { name: 'filtered', scopes: ['read'] });
+    for (let n = 0; n < 5; n += 1) await callTool(server, made.secret, 'list_skills');
+    await callTool(server, made.secret, 'create_skill', { name: 'x' });
+    const mine = await entries({ principal: made.id });
+    assert.equal(mine.length, 6);
+    assert.equal((await entries({ principal: made.id, tool: 'list_skills' })).length, 5);
+    assert.equal((await entries({ principal: made.id, outcome: 'denied', door: 'mcp' })).length, 1);
+    assert.equal((await entries({ principal: made.id, door: 'rest' })).length, 0);
+    assert.equal(
+      (await entries({ principal: made.id, from: mine[2].at })).every(({ at }) => at >= mine[2].at),
+      true,
+    );
+    assert.equal((await entries({ principal: made.id, to: mine[5].at })).length, 0);
+    const page = await mustCall(server, server.adminKey, 'list_audit_entries', { principal: made.id, limit: 4 });
+    const rest = await mustCall(server, server.adminKey, 'list_audit_entries', {
+      principal: made.id,
+      limit: 4,
+      cursor: page.nextCursor,
+    });
+    assert.deepEqual([...page.data, ...rest.data], mine);
+  });
+
+  it('names unknown members without their values and cuts long arguments', async () => {
+    await callTool(server, server.adminKey, 'create_skill', { name: 'long', instructions: 'x'.repeat(10_000) });
+    await callTool(server, server.adminKey, 'create_skill', { name: 'odd', password: 'hunter2' });
+    const [odd, long] = await entries({ tool: 'create_skill' });
+    assert.deepEqual(odd.arguments, { name: 'odd', password: '[unknown member]' });
+    assert.ok(JSON.stringify(long.arguments).length < 4300);
+  });
+
+  it('keeps the entry of a write in its transaction', async () => {
+    await mustCall(server, server.adminKey, 'create_skill', { name: 'together' });
+    const [entry] = await entries({ tool: 'create_skill' });
+    assert.deepEqual([entry.outcome, entry.arguments], ['ok', { name: 'together' }]);
+  });
+
+  it('needs admin or audit:read', async () => {
+    const plain = await callTool(server, await makeKey(server, { scopes: ['write'] }), 'list_audit_entries');
+    assert.deepEqual('error' in plain && plain.error.required, { scope: 'admin', grant: 'audit:read' });
+    assert.ok(
+      'output' in (await callTool(server, await makeKey(server, { grants: ['audit:read'] }), 'list_audit_entries')),
+    );
+  });
+});

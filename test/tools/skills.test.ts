@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { rest } from '../support/calls.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+let server: TestServer;
+before(async () => {
+  server = await startTestServer();
+});
+after(() => server.close());
+
+const ask = (method: string, path: string, body?: unknown) =>
+  rest(server, method, `/api/v1/agents${path}`, { key: server.adminKey, body });
+
+describe('skills', () => {
+  it('live from create to delete', async () => {
+    const { status, body: skill } = await ask('POST', '/skills', { name: 'triage', instructions: 'Sort.' });
+    assert.equal(status, 201);
+    assert.match(skill.id, /^skl_/);
+    assert.deepEqual((await ask('GET', `/skills/${skill.id}`)).body, skill);
+    const updated = await ask('PATCH', `/skills/${skill.id}`, { description: 'd', instructions: null });
+    assert.deepEqual([updated.status, updated.body.revision, updated.body.instructions], [200, 2, undefined]);
+    assert.deepEqual((await ask('GET', '/skills')).body.data, [updated.body]);
+    const deleted = await ask('DELETE', `/skills/${skill.id}`);
+    assert.deepEqual([deleted.status, deleted.body], [204, undefined]);
+    for (const method of ['GET', 'DELETE']) assert.equal((await ask(method, `/skills/${skill.id}`)).status, 404);
+    assert.equal((await ask('PATCH', `/skills/${skill.id}`, { name: 'x' })).status, 404);
+  });
+
+  it('have unique names', async () => {
+    await ask('POST', '/skills', { name: 'one' });
+    const { body } = await ask('POST', '/skills', { name: 'two' });
+    assert.equal((await ask('POST', '/skills', { name: 'one' })).status, 409);
+    assert.equal((await ask('PATCH', `/skills/${body.id}`, { name: 'one' })).status, 409);
+  });
+
+  it('cannot be deleted while an agent uses them, which is named', async () => {
+    const { body: skill } = await ask('POST', '/skills', { name: 'used' });
+    const { body: agent } = await ask('POST', '', { name: 'user of it', displayName: 'u', skillIds: [skill.id] });
+    const refused = await ask('DELETE', `/skills/${skill.id}`);
+    assert.equal(refused.status, 409);
+    assert.match(refused.body.error, /used by user of it/);
+    await ask('DELETE', `/${agent.id}`);
+    assert.equal((await ask('DELETE', `/skills/${skill.id}`)).status, 204);
+    const revived = await ask('PATCH', `/${agent.id}`, { status: 'active' });
+    assert.equal(revived.status, 409);
+    assert.match(revived.body.error, /There is no skill/);
+  });
+});
