@@ -15,6 +15,8 @@ const OPTIONS = ['--module', 'nodenext', '--target', 'es2023', '--strict', '--no
 export interface Workshop {
   /** What the compiler says of a program that imports its types from `./schema.js`; empty where it compiles. */
   compile(program: string): Promise<string>;
+  /** What the program writes, run with the environment. */
+  run(program: string, env: Record<string, string>): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -23,15 +25,24 @@ export async function openWorkshop(document: object): Promise<Workshop> {
   await symlink(modules, join(folder, 'node_modules'));
   await writeFile(join(folder, 'package.json'), '{"type":"module"}');
   await writeFile(join(folder, 'openapi.json'), JSON.stringify(document));
-  const generated = await run(folder, generator, 'openapi.json', '--output', 'schema.ts');
+  const generated = await start(folder, {}, generator, 'openapi.json', '--output', 'schema.ts');
   if (generated.failed) throw new Error(generated.said);
   let count = 0;
+  async function save(program: string): Promise<string> {
+    const file = `program-${++count}.ts`;
+    await writeFile(join(folder, file), program);
+    return file;
+  }
+
   return {
     async compile(program) {
-      const file = `program-${++count}.ts`;
-      await writeFile(join(folder, file), program);
-      const { failed, said } = await run(folder, compiler, ...OPTIONS, '--types', 'node', file);
+      const { failed, said } = await start(folder, {}, compiler, ...OPTIONS, '--types', 'node', await save(program));
       return failed ? said : '';
+    },
+    async run(program, env) {
+      const { failed, said } = await start(folder, env, '--import', 'tsx', await save(program));
+      if (failed) throw new Error(said);
+      return said;
     },
     close: () => rm(folder, { recursive: true }),
   };
@@ -41,9 +52,14 @@ function binOf(from: string | URL, name: string, path: string): string {
   return join(dirname(createRequire(from).resolve(`${name}/package.json`)), path);
 }
 
+interface Ended {
+  readonly failed: boolean;
+  readonly said: string;
+}
+
 /** Without the loader of this process, which is not the client's. */
-function run(cwd: string, ...args: readonly string[]): Promise<{ failed: boolean; said: string }> {
-  const env = { ...process.env, NODE_OPTIONS: '' };
+function start(cwd: string, extra: Record<string, string>, ...args: readonly string[]): Promise<Ended> {
+  const env = { ...process.env, NODE_OPTIONS: '', ...extra };
   return new Promise((resolve) => {
     execFile(process.execPath, args, { cwd, env }, (error, stdout, stderr) => {
       resolve({ failed: error !== null, said: `${stdout}${stderr}` });

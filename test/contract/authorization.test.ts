@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { routes } from '../../facade/routes.ts';
+import { catalog } from '../../tools/catalog.ts';
+import { callTool, makeKey, rest } from '../support/calls.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+import { inputFor } from './inputs.ts';
+import { operations, toolsWithoutPath } from './operations-table.ts';
+
+/**
+ * Every tool x every kind of caller x every door, from the tables and not from the declarations: what is expected here is worked out
+ * by the rules of the specification written down once more, so that a tool with a wrong declaration fails.
+ */
+interface Right {
+  readonly scope: string;
+  readonly grant: string;
+}
+
+const versionRights: Right = { scope: 'agents:read', grant: 'agent:read:{entityId}' };
+const versionTools = new Map([
+  ['list_versions', versionRights],
+  ['get_version', versionRights],
+  ['diff_version', versionRights],
+  ['restore_version', { scope: 'agents:write', grant: 'agent:write:{entityId}' }],
+]);
+
+function rightOf(tool: string): Right {
+  const found = versionTools.get(tool) ?? operations.find((line) => line.tool === tool) ?? toolsWithoutPath[tool];
+  assert.ok(found, `${tool} is in no table`);
+  return found;
+}
+
+/** Specification part 5, "Scope satisfaction rules", for one held scope. */
+function satisfies(held: string, required: string): boolean {
+  if (held === 'admin') return true;
+  if (held === 'write') return /:(read|write)$/.test(required);
+  if (held === 'read') return /:read$/.test(required);
+  return held === required;
+}
+
+const scopes = ['read', 'write', 'admin', 'agents:read', 'agents:write', 'skills:read', 'skills:write'];
+
+let server: TestServer;
+const keys = new Map<string, Promise<string>>();
+before(async () => {
+  server = await startTestServer();
+});
+after(() => server.close());
+
+/** One key per set of rights. */
+function keyWith(rights: { scopes?: string[]; grants?: string[] }): Promise<string> {
+  const name = JSON.stringify(rights);
+  const key = keys.get(name) ?? makeKey(server, rights);
+  keys.set(name, key);
+  return key;
+}
+
+interface Verdict {
+  readonly code: string;
+  readonly required?: unknown;
+}
+
+/** What each door that has the tool says to the caller. */
+async function verdicts(tool: string, input: Record<string, unknown>, key: string): Promise<Record<string, Verdict>> {
+  const found: Record<string, Verdict> = {};
+  const entry = catalog.get(tool)?.tool;
+  if (!entry?.doorOnly) {
+    const answer = await callTool(server, key, tool, input);
+    found.mcp = 'error' in answer ? answer.error : { code: 'ok' };
+  }
+  const route = routes.find((candidate) => candidate.tool === tool);
+  if (route) {
+    const members = { ...input };
+    const path = route.path.replace(/\{(\w+)\}/g, (_, name: string) => {
+      const value = String(members[name]);
+      delete members[name];
+      return encodeURIComponent(value);
+    });
+    const body = route.method === 'GET' || route.method === 'DELETE' ? undefined : members;
+    const query = route.method === 'GET' ? `?${new URLSearchParams(members as Record<string, string>)}` : '';
+    const answer = await rest(server, route.method, `${path}${query}`, { key, body });
+    found.rest = answer.status < 300 ? { code: 'ok' } : answer.body;
+  }
+  return found;
+}
+
+async function listed(tool: string, key: string): Promise<boolean> {
+  const { body } = await rest(server, 'POST', '/api/v1/mcp', {
+    key,
+    body: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+  });
+  return body.result.tools.some(({ name }: { name: string }) => name === tool);
+}
+
+for (const { tool } of catalog.entries) {
+  describe(`access to ${tool.name}`, () => {
+    const { scope, grant } = rightOf(tool.name);
+    const input = inputFor(tool.name);
+    const bound = grant.replace(/\{(\w+)\}/g, (_, name: string) => String(input[name]));
+    const [resource = '', op = '', id] = bound.split(':');
+
+    async function expect(rights: { scopes?: string[]; grants?: string[] }, allowed: boolean, inList = allowed) {
+      const key = await keyWith(rights);
+      for (const [door, { code, required }] of Object.entries(await verdicts(tool.name, input, key))) {
+        assert.equal(code !== 'forbidden', allowed, `${door}: ${JSON.stringify(rights)} gave ${code}`);
+        if (!allowed) assert.deepEqual(required, { scope, grant: bound }, door);
+      }
+      assert.equal(await listed(tool.name, key), inList && !tool.doorOnly, `tools/list for ${JSON.stringify(rights)}`);
+    }
+
+    it('is refused to anonymous callers', async () => {
+      const { status } = await rest(server, 'POST', '/api/v1/mcp', {
+        body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: tool.name } },
+      });
+      assert.equal(status, 401);
+      const route = routes.find((candidate) => candidate.tool === tool.name);
+      if (route) assert.equal((await rest(server, route.method, route.path)).status, 401);
+    });
+
+    if (scope === '-') {
+      it('is open to every key', () => expect({ scopes: ['skills:read'] }, true));
+      return;
+    }
+
+    for (const held of scopes) {
+      it(`by scope ${held}`, () => {
+        const allowed = satisfies(held, scope);
+        const otherEntity = versionTools.has(tool.name) && /^skills:/.test(held);
+        const inList = allowed || (otherEntity && satisfies(held, scope.replace('agents', 'skills')));
+        return expect({ scopes: [held] }, allowed, inList);
+      });
+    }
+
+    it('by its own grant, which counts instead of scopes', async () => {
+      await expect({ grants: [bound] }, true);
+      await expect({ scopes: ['skills:read'], grants: [bound] }, true);
+      await expect({ grants: [`${resource}:${op}`] }, true);
+      await expect({ grants: [resource] }, true);
+      await expect({ grants: ['*'] }, true);
+    });
+
+    it('not by the grant of another resource or operation, whatever the scopes', async () => {
+      const other = resource === 'skill' ? 'agent' : 'skill';
+      const lists = versionTools.has(tool.name) && other === 'skill';
+      await expect({ scopes: ['admin'], grants: [other] }, false, lists);
+      await expect({ scopes: ['admin'], grants: ['report:read'] }, false);
+    });
+
+    it('not by a grant for another record, but for lists, which it narrows', async () => {
+      const elsewhere = { scopes: ['admin'], grants: [`${resource}:${op}:elsewhere`] };
+      if (id !== undefined) return expect(elsewhere, false, true);
+      const narrows = 'narrows' in tool.access && tool.access.narrows === true;
+      await expect(elsewhere, narrows);
+      if (!narrows) return;
+      const answer = await callTool(server, await keyWith(elsewhere), tool.name, input);
+      assert.deepEqual('output' in answer && answer.output.data, []);
+    });
+  });
+}

@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { routes } from '../../facade/routes.ts';
+import { catalog } from '../../tools/catalog.ts';
+import { callTool, makeKey, rest, type ToolAnswer } from '../support/calls.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+import { openStdio } from '../support/stdio.ts';
+
+type Input = Record<string, unknown>;
+type Ask = (tool: string, input: Input) => Promise<ToolAnswer>;
+
+interface Door {
+  readonly name: string;
+  /** Opens the door for one key; tools without a REST path are called over MCP there. */
+  open(server: TestServer, key: string): { ask: Ask; close(): Promise<unknown> };
+}
+
+const doors: readonly Door[] = [
+  {
+    name: 'mcp',
+    open: (server, key) => ({ ask: (tool, input) => callTool(server, key, tool, input), close: async () => {} }),
+  },
+  {
+    name: 'rest',
+    open: (server, key) => ({ ask: (tool, input) => overRest(server, key, tool, input), close: async () => {} }),
+  },
+  {
+    name: 'stdio',
+    open(server, key) {
+      const client = openStdio(server.baseUrl, key);
+      return {
+        async ask(tool, input) {
+          const { result } = await client.ask('tools/call', { name: tool, arguments: input });
+          return result.isError ? { error: JSON.parse(result.content[0].text) } : { output: result.structuredContent };
+        },
+        close: () => client.end(),
+      };
+    },
+  },
+];
+
+async function overRest(server: TestServer, key: string, tool: string, input: Input): Promise<ToolAnswer> {
+  const route = routes.find((candidate) => candidate.tool === tool);
+  if (!route) return callTool(server, key, tool, input);
+  const members = { ...input };
+  const path = route.path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = encodeURIComponent(String(members[name]));
+    delete members[name];
+    return value;
+  });
+  const inQuery = route.method === 'GET' || route.method === 'DELETE';
+  const query = inQuery ? `?${new URLSearchParams(members as Record<string, string>)}` : '';
+  const answer = await rest(server, route.method, `${path}${query}`, { key, body: inQuery ? undefined : members });
+  return answer.status < 300 ? { output: answer.body ?? {} } : { error: answer.body };
+}
+
+/** The life of two agents and a skill, with every tool called at least once and every error code on the way. */
+async function story(ask: Ask, asReader: Ask): Promise<ToolAnswer[]> {
+  const answers: ToolAnswer[] = [];
+  const tell = async (tool: string, input: Input = {}, as = ask) => {
+    const answer = await as(tool, input);
+    answers.push(answer);
+    // biome-ignore lint/suspicious/noExplicitAny: the story looks into outputs freely
+    return 'output' in answer ? (answer.output as any) : answer.error;
+  };
+  const skill = await tell('create_skill', { name: 'triage', instructions: 'one\ntwo' });
+  await tell('update_skill', { id: skill.id, instructions: 'one\n2', expectedRevision: 1 });
+  await tell('update_skill', { id: skill.id, instructions: 'x', expectedRevision: 1 });
+  const agent = await tell('create_agent', {
+    name: 'ada',
+    displayName: 'Ada',
+    skillIds: [skill.id],
+    tools: ['get_agent', 'nothing'],
+  });
+  await tell('create_agent', { name: 'ada', displayName: 'Ada again' });
+  await tell('create_agent', { name: '', displayname: 'x', identity: { phone: { enabled: true, number: '1' } } });
+  await tell('create_agent', { name: 'bob', displayName: 'Bob' }, asReader);
+  await tell('provision_agent_identity', { id: agent.id, phone: { number: '+15550100', a2pStatus: 'pending' } });
+  await tell('update_agent', { id: agent.id, description: 'An agent.', identity: { bio: 'b' } });
+  await tell('get_agent', { id: agent.id });
+  await tell('get_agent', { id: agent.id }, asReader);
+  await tell('get_agent', { id: 'agt_none' });
+  await tell('list_agents', { limit: 1, includeTotal: true });
+  await tell('list_agents', { limit: 0 });
+  await tell('list_agents', { cursor: 'foreign' });
+  await tell('delete_skill', { id: skill.id });
+  const versions = await tell('list_versions', { entityType: 'agent', entityId: agent.id });
+  const first = { entityType: 'agent', entityId: agent.id, versionId: versions.data.at(-1).id };
+  await tell('get_version', first);
+  await tell('diff_version', { ...first, against: 'current' });
+  await tell('restore_version', { ...first, expectedRevision: 1 });
+  await tell('restore_version', first);
+  await tell('delete_agent', { id: agent.id });
+  await tell('delete_skill', { id: skill.id });
+  await tell('get_skill', { id: skill.id });
+  await tell('list_skills', {});
+  const key = await tell('create_api_key', { name: 'made', scopes: ['read'], grants: ['agent:read'] });
+  await tell('create_api_key', { name: 'bad', scopes: ['nope'], grants: ['agent:'] });
+  await tell('revoke_api_key', { id: key.id });
+  await tell('list_api_keys', { limit: 2 });
+  await tell('list_audit_entries', { tool: 'get_skill', limit: 1 });
+  for (const tool of ['list_models', 'list_tool_categories', 'check_health', 'get_system_health']) await tell(tool);
+  await tell('list_audit_entries', {}, asReader);
+  return answers;
+}
+
+/** Replaces what differs from run to run (ids by the order in which they appear, times, secrets, durations) and the door's own name. */
+function normalised(value: unknown, door: string): unknown {
+  const ids = new Map<string, string>();
+  const text = JSON.stringify(value)
+    .replaceAll(`"door":"${door}"`, '"door":"own"')
+    .replace(/"secret":"[^"]+"/g, '"secret":""')
+    .replace(/"(prefix|nextCursor|requestId|contentHash)":"[^"]*"/g, '"$1":""')
+    .replace(/"(durationMs|latencyMs|uptimeSeconds)":[\d.]+/g, '"$1":0')
+    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
+    .replace(/\b[a-z]{3}_[0-9a-z]{26}\b/g, (id) => {
+      const known = ids.get(id) ?? `${id.slice(0, 3)}_${ids.size}`;
+      ids.set(id, known);
+      return known;
+    });
+  return JSON.parse(text);
+}
+
+async function tellAt(door: Door): Promise<{ answers: unknown; audit: unknown }> {
+  const server = await startTestServer();
+  const [asAdmin, asReader] = [
+    door.open(server, server.adminKey),
+    door.open(server, await makeKey(server, { scopes: ['read'] })),
+  ];
+  try {
+    const answers = await story(asAdmin.ask, asReader.ask);
+    await server.store.audit.flush();
+    const { records } = await server.store.audit.find({ limit: 1000 });
+    const audit = [...records]
+      .reverse()
+      .map((entry) => ({ ...entry, door: routeless(entry.tool) ? 'any' : entry.door }));
+    return { answers: normalised(answers, door.name), audit: normalised(audit, door.name) };
+  } finally {
+    await Promise.all([asAdmin.close(), asReader.close()]);
+    await server.close();
+  }
+}
+
+const routeless = (tool: string) => !routes.some((route) => route.tool === tool);
+
+describe('all doors', () => {
+  it('give the same outputs, errors and audit entries for the same calls', async () => {
+    const [mcp, ...others] = await Promise.all(doors.map(tellAt));
+    assert.ok(mcp);
+    for (const [index, other] of others.entries()) {
+      const name = doors[index + 1]?.name ?? '';
+      assert.deepEqual(other.answers, mcp.answers, `answers at ${name}`);
+      assert.deepEqual(other.audit, mcp.audit, `audit at ${name}`);
+    }
+  });
+
+  it('tell a story in which every tool has a part', async () => {
+    const told = new Set<string>();
+    await story(
+      async (tool) => {
+        told.add(tool);
+        return { output: { id: 'x', data: [{ id: 'x' }] } };
+      },
+      async () => ({ output: {} }),
+    );
+    const missing = catalog.entries
+      .filter(({ tool }) => !tool.doorOnly && !told.has(tool.name))
+      .map(({ tool }) => tool.name);
+    assert.deepEqual(missing, []);
+  });
+});

@@ -1,0 +1,22 @@
+/** An input for every tool that its schema accepts; records it names need not exist. */
+const inputs: Readonly<Record<string, Record<string, unknown>>> = {
+  get_agent: { id: 'agt_one' },
+  create_agent: { name: 'contract', displayName: 'Contract' },
+  update_agent: { id: 'agt_one', description: 'changed' },
+  delete_agent: { id: 'agt_one' },
+  provision_agent_identity: { id: 'agt_one', phone: { number: '+15550100' } },
+  get_skill: { id: 'skl_one' },
+  create_skill: { name: 'contract' },
+  update_skill: { id: 'skl_one', description: 'changed' },
+  delete_skill: { id: 'skl_one' },
+  list_versions: { entityType: 'agent', entityId: 'agt_one' },
+  get_version: { entityType: 'agent', entityId: 'agt_one', versionId: 'ver_one' },
+  diff_version: { entityType: 'agent', entityId: 'agt_one', versionId: 'ver_one' },
+  restore_version: { entityType: 'agent', entityId: 'agt_one', versionId: 'ver_one' },
+  create_api_key: { name: 'contract', scopes: [], grants: ['key:write:none'] },
+  revoke_api_key: { id: 'key_one' },
+};
+
+export function inputFor(tool: string): Record<string, unknown> {
+  return inputs[tool] ?? {};
+}

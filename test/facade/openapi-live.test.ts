@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { rest } from '../support/calls.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+import { type Document, documentOf, operationsOf } from './openapi-document.ts';
+import { openWorkshop } from './openapi-workshop.ts';
+
+let server: TestServer;
+let document: Document;
+before(async () => {
+  server = await startTestServer();
+  ({ body: document } = await rest(server, 'GET', '/api/v1/openapi', { key: server.adminKey }));
+});
+after(() => server.close());
+
+/** Compiled against the served document, then run against the server. */
+const PROGRAM = `
+  import createClient from 'openapi-fetch';
+  import type { paths } from './schema.js';
+
+  const { BASE_URL: baseUrl = '', API_KEY: key } = process.env;
+  const client = createClient<paths>({ baseUrl, headers: { Authorization: 'Bearer ' + key } });
+  const body = { name: 'generated', displayName: 'Generated', identity: { email: { alias: 'gen' } } };
+  const header = { 'Idempotency-Key': 'once' };
+  const created = await client.POST('/api/v1/agents', { body, params: { header } });
+  const again = await client.POST('/api/v1/agents', { body, params: { header } });
+  if (!created.data) throw new Error(created.error.error);
+  const path = { id: created.data.id };
+  const paused = await client.PATCH('/api/v1/agents/{id}', { params: { path }, body: { status: 'paused' } });
+  const listed = await client.GET('/api/v1/agents', { params: { query: { status: 'paused', limit: 1, includeTotal: true } } });
+  const stale = await client.DELETE('/api/v1/agents/{id}', { params: { path, query: { expectedRevision: 1 } } });
+  const diff = await client.GET('/api/v1/versions/{entityType}/{entityId}', {
+    params: { path: { entityType: 'agent', entityId: path.id } },
+  });
+  console.log(JSON.stringify({
+    replayed: again.response.headers.get('Idempotency-Replayed'),
+    same: again.data?.id === path.id,
+    status: paused.data?.status,
+    total: listed.data?.total,
+    stale: stale.error?.currentRevision,
+    versions: diff.data?.data.map(({ kind }) => kind),
+  }));
+`;
+
+describe('the served document', () => {
+  it('is the one of this server, at its own address', () => {
+    const { servers, info, ...rest } = document as Document & { servers: unknown; info: { version: string } };
+    assert.deepEqual(servers, [{ url: server.baseUrl }]);
+    const { servers: _, info: __, ...expected } = documentOf() as Document & Record<'servers' | 'info', unknown>;
+    assert.deepEqual(rest, expected);
+    assert.match(info.version, /^\d+\.\d+\.\d+$/);
+  });
+
+  it('makes a client that works', async () => {
+    const workshop = await openWorkshop(document);
+    try {
+      assert.equal(await workshop.compile(PROGRAM), '');
+      const said = await workshop.run(PROGRAM, { BASE_URL: server.baseUrl, API_KEY: server.adminKey });
+      assert.deepEqual(JSON.parse(said), {
+        replayed: 'true',
+        same: true,
+        status: 'paused',
+        total: 1,
+        stale: 2,
+        versions: ['snapshot', 'snapshot'],
+      });
+    } finally {
+      await workshop.close();
+    }
+  });
+
+  it('describes what the server answers', async () => {
+    const ajv = new Ajv2020({ strict: false, validateFormats: false }).addSchema(document, 'document');
+    for (const [place, operation] of operationsOf(document)) {
+      const [method = '', path = ''] = place.split(' ');
+      if (path.includes('{')) continue;
+      const body = operation.requestBody?.content['application/json'].example;
+      const answer = await rest(server, method, path, { key: server.adminKey, ...(body !== undefined && { body }) });
+      assert.ok(operation.responses[answer.status], `${place}: ${answer.status} ${JSON.stringify(answer.body)}`);
+      const at = ['paths', path, method.toLowerCase(), 'responses', String(answer.status)];
+      const pointer = [...at, 'content', 'application/json', 'schema'].map(escapePointer).join('/');
+      if (answer.status >= 300) assert.fail(`${place}: ${JSON.stringify(answer.body)}`);
+      const validate = ajv.getSchema(`document#/${pointer}`) ?? assert.fail(`${place} has no schema`);
+      assert.ok(validate(answer.body), `${place}: ${ajv.errorsText(validate.errors)}`);
+    }
+  });
+});
+
+function escapePointer(part: string): string {
+  return encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'));
+}

@@ -1,0 +1,294 @@
+import assert from 'node:assert/strict';
+import { appendFile, copyFile, cp, readdir, readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { StoreDamaged } from '../../store/errors.ts';
+import { type LowdbOptions, openLowdbStore } from '../../store/lowdb/open.ts';
+import { journalHeaderLine } from '../../store/lowdb/recovery.ts';
+import { testFolder } from './folders.ts';
+import { agentRecord, auditRecord } from './records.ts';
+
+const JOURNAL = 'journal-00000001.ndjson';
+
+/** A closed store with the agents a0, a1 … each written in its own transaction, with an audit entry. */
+async function written(test: TestContext, agents: number, options: Partial<LowdbOptions> = {}): Promise<string> {
+  const folder = await testFolder(test);
+  const store = await openLowdbStore({ folder, ...options });
+  for (let at = 0; at < agents; at += 1) {
+    await store.transaction(async (tx) => {
+      await tx.agents.insert(agentRecord(`a${at}`, { id: `agt_${at}` }));
+      tx.audit.append(auditRecord({ tool: `t${at}` }));
+    });
+  }
+  await store.close();
+  return folder;
+}
+
+async function contents(folder: string): Promise<{ agents: number; audit: number }> {
+  const store = await openLowdbStore({ folder });
+  const agents = await store.agents.count({});
+  const audit = (await store.audit.find({ limit: 1000 })).records.length;
+  await store.close();
+  return { agents, audit };
+}
+
+/** The message of the refusal to open. */
+async function refusal(folder: string, options: Partial<LowdbOptions> = {}): Promise<string> {
+  try {
+    await (await openLowdbStore({ folder, ...options })).close();
+  } catch (error) {
+    assert.ok(error instanceof StoreDamaged, String(error));
+    return error.message;
+  }
+  return assert.fail('the damaged store was opened');
+}
+
+describe('opening after a crash', () => {
+  it('cuts a torn tail at every byte of the last line and goes on writing', async (test) => {
+    const folder = await written(test, 3);
+    const whole = await readFile(join(folder, JOURNAL));
+    const lastLine = whole.lastIndexOf(10, whole.length - 2) + 1;
+    await rm(join(folder, 'audit'), { recursive: true });
+    for (let cut = lastLine; cut < whole.length; cut += 1) {
+      await writeFile(join(folder, JOURNAL), whole.subarray(0, cut));
+      const store = await openLowdbStore({ folder });
+      assert.equal(await store.agents.count({}), 2, `cut at ${cut}`);
+      if (cut % 40 === 0) await store.transaction((tx) => tx.agents.insert(agentRecord('after')));
+      await store.close();
+      if (cut % 40 === 0) assert.equal((await contents(folder)).agents, 3);
+    }
+    assert.deepEqual(await contents(folder), { agents: 2, audit: 2 });
+  });
+
+  it('refuses a flipped bit at every byte of a middle line, naming file and line', async (test) => {
+    const folder = await written(test, 3);
+    const whole = await readFile(join(folder, JOURNAL));
+    const start = whole.indexOf(10, whole.indexOf(10) + 1) + 1;
+    const end = whole.indexOf(10, start);
+    for (let at = start; at <= end; at += 1) {
+      const flipped = Buffer.from(whole);
+      flipped[at] = (whole[at] ?? 0) ^ (1 << (at % 8));
+      await writeFile(join(folder, JOURNAL), flipped);
+      const message = await refusal(folder);
+      assert.match(message, /journal-00000001\.ndjson, line 3: /, `flipped at ${at - start}`);
+      assert.match(message, /npm run backup/);
+    }
+  });
+
+  it('refuses a damaged last line that is complete', async (test) => {
+    const folder = await written(test, 2);
+    const whole = await readFile(join(folder, JOURNAL));
+    whole[whole.length - 5] = 0x21;
+    await writeFile(join(folder, JOURNAL), whole);
+    assert.match(await refusal(folder), /line 3: the checksum/);
+  });
+
+  it('gives a command that keeps what comes before the damage', async (test) => {
+    const folder = await written(test, 4);
+    const whole = await readFile(join(folder, JOURNAL));
+    whole[whole.length - 500] = 0x21;
+    await writeFile(join(folder, JOURNAL), whole);
+    const [, size, path] =
+      /`truncate -s (\d+) '([^']+)'` loses this transaction and all later/.exec(await refusal(folder)) ?? [];
+    await truncate(path ?? '', Number(size));
+    const { agents } = await contents(folder);
+    assert.ok(agents === 2 || agents === 3);
+  });
+
+  it('refuses a gap in the sequence', async (test) => {
+    const folder = await written(test, 4);
+    const lines = (await readFile(join(folder, JOURNAL), 'utf8')).split('\n');
+    lines.splice(2, 1);
+    await writeFile(join(folder, JOURNAL), lines.join('\n'));
+    assert.match(await refusal(folder), /line 3: the sequence has a gap: transaction 2 is expected here, 3 is found/);
+  });
+
+  it('refuses a missing or empty journal, and the command it gives keeps the snapshot', async (test) => {
+    const folder = await written(test, 2);
+    await truncate(join(folder, JOURNAL), 0);
+    assert.match(await refusal(folder), /the journal is empty/);
+    await rm(join(folder, JOURNAL));
+    const message = await refusal(folder);
+    assert.match(message, /journal-00000001\.ndjson: the journal is missing/);
+    const header = /printf '%s\\n' '([^']+)' > /.exec(message)?.[1];
+    await writeFile(join(folder, JOURNAL), `${header}\n`);
+    assert.equal((await contents(folder)).agents, 0);
+  });
+
+  it('refuses a snapshot that is missing, cut short or changed', async (test) => {
+    const folder = await written(test, 3, { compactBytes: 1 });
+    const path = join(folder, 'db.json');
+    const whole = await readFile(path);
+    const refused = async (bytes: Uint8Array, message: RegExp) => {
+      await writeFile(path, bytes);
+      assert.match(await refusal(folder), message);
+    };
+    await refused(whole.subarray(0, whole.length - 40), /db\.json, line \d+: the file ends too early/);
+    await refused(
+      Buffer.from(whole.toString().replace('"paused"', '"active"').replace('"a0"', '"b0"')),
+      /db\.json, line \d+: the checksum/,
+    );
+    await refused(
+      Buffer.from(whole.toString().replace('"status":"active"', '"status":"gone"')),
+      /db\.json, line 3: .*status/,
+    );
+    await rm(path);
+    assert.match(await refusal(folder), /db\.json: the snapshot is missing/);
+  });
+
+  it('refuses a record that does not fit its schema', async (test) => {
+    const folder = await written(test, 1);
+    const format = { number: 1, migrations: {} };
+    await appendLine(folder, '{"put":{"agents":[{"id":"agt_x"}]}}');
+    assert.match(
+      await refusal(folder, { format }),
+      /ndjson, line 3: the record agt_x does not fit the schema of agents/,
+    );
+  });
+
+  it('refuses a newer format and says so', async (test) => {
+    const folder = await written(test, 1, { format: { number: 7, migrations: {} } });
+    assert.match(await refusal(folder), /has format 7, written by a newer version; this version knows formats up to 1/);
+  });
+
+  it('migrates snapshot and journals of an older format', async (test) => {
+    const folder = await written(test, 2, { compactBytes: 1 });
+    const older = await openLowdbStore({ folder });
+    await older.transaction((tx) => tx.agents.insert(agentRecord('journaled')));
+    await older.close();
+    const rename = (collection: string, record: Record<string, unknown>) =>
+      collection === 'agents' ? { ...record, displayName: `${record.displayName} (migrated)` } : record;
+    const format = { number: 3, migrations: { 1: rename, 2: (_: string, record: Record<string, unknown>) => record } };
+    for (let time = 0; time < 2; time += 1) {
+      const store = await openLowdbStore({ folder, format });
+      const names = (await store.agents.find({ limit: 10 })).records.map((record) => record.displayName);
+      assert.deepEqual(names.sort(), ['a0 (migrated)', 'a1 (migrated)', 'journaled (migrated)'], `start ${time}`);
+      while ((await journals(folder)).length > 1) await new Promise((resolve) => setTimeout(resolve, 5));
+      await store.close();
+    }
+    assert.match(await refusal(folder), /format 3/);
+  });
+
+  it('keeps the file and folder private', async (test) => {
+    const folder = await written(test, 1);
+    assert.equal((await stat(join(folder, 'audit'))).mode & 0o777, 0o700);
+    const files = [JOURNAL, 'db.json', `audit/${new Date().toISOString().slice(0, 10)}.ndjson`];
+    for (const name of files) assert.equal((await stat(join(folder, name))).mode & 0o777, 0o600, name);
+  });
+});
+
+describe('opening after a crash during compaction', () => {
+  /** Folder states of a store with 20 agents in the snapshot to come and 5 after it. */
+  async function states(test: TestContext) {
+    const before = await written(test, 20);
+    const after = await testFolder(test);
+    await cp(before, after, { recursive: true });
+    const store = await openLowdbStore({ folder: after, compactBytes: 1 });
+    for (let at = 20; at < 25; at += 1) {
+      await store.transaction(async (tx) => {
+        await tx.agents.insert(agentRecord(`a${at}`));
+        tx.audit.append(auditRecord());
+      });
+      while ((await journals(after)).length > 1) await new Promise((resolve) => setTimeout(resolve, 2));
+      if (at === 20) await copyFile(join(after, 'db.json'), join(before, 'db.json.new'));
+    }
+    await store.close();
+    return { before, after };
+  }
+
+  it('ignores a half-written snapshot', async (test) => {
+    const folder = await written(test, 3);
+    await writeFile(join(folder, 'db.json.tmp'), '{"format":1,"gen');
+    assert.deepEqual(await contents(folder), { agents: 3, audit: 3 });
+    assert.ok(!(await readdir(folder)).includes('db.json.tmp'));
+  });
+
+  it('finishes a next journal that has no header or half of one', async (test) => {
+    for (const half of ['', '0badc0de 3 {"for']) {
+      const folder = await written(test, 3);
+      await writeFile(join(folder, 'journal-00000002.ndjson'), half);
+      const store = await openLowdbStore({ folder });
+      await store.transaction((tx) => tx.agents.insert(agentRecord('next')));
+      await store.close();
+      assert.deepEqual(await contents(folder), { agents: 4, audit: 3 });
+    }
+  });
+
+  it('reads several journals and merges them', async (test) => {
+    const folder = await written(test, 3);
+    await breakCompaction(folder, 3);
+    assert.ok((await journals(folder)).length > 1);
+    const store = await openLowdbStore({ folder });
+    assert.equal(await store.agents.count({}), 6);
+    while ((await journals(folder)).length > 1) await new Promise((resolve) => setTimeout(resolve, 5));
+    await store.close();
+    assert.deepEqual(await contents(folder), { agents: 6, audit: 3 });
+    JSON.parse(await readFile(join(folder, 'db.json'), 'utf8'));
+  });
+
+  it('takes a new snapshot beside the journals it replaces', async (test) => {
+    const { before, after } = await states(test);
+    assert.deepEqual(await contents(after), { agents: 25, audit: 25 });
+    // The new snapshot was renamed into place; the old journal is still there.
+    for (const name of await journals(after)) await copyFile(join(after, name), join(before, name));
+    await copyFile(join(after, 'db.json'), join(before, 'db.json'));
+    assert.deepEqual(await contents(before), { agents: 25, audit: 20 });
+    assert.ok(!(await readdir(before)).includes(JOURNAL));
+  });
+
+  it('refuses a missing or damaged journal in the middle', async (test) => {
+    const folder = await written(test, 3);
+    await breakCompaction(folder, 3);
+    const [first = '', second = ''] = await journals(folder);
+    await rename(join(folder, second), join(folder, 'aside'));
+    await writeFile(join(folder, 'journal-00000009.ndjson'), '');
+    assert.match(await refusal(folder), new RegExp(`${second}: the journal is missing`));
+    await rm(join(folder, 'journal-00000009.ndjson'));
+    await rename(join(folder, 'aside'), join(folder, second));
+    await truncate(join(folder, first), (await stat(join(folder, first))).size - 3);
+    assert.match(await refusal(folder), new RegExp(`${first}, line 4: the line is cut short`));
+  });
+
+  it('knows a snapshot line format that is ordinary JSON', async (test) => {
+    const folder = await written(test, 2, { compactBytes: 1 });
+    const snapshot = JSON.parse(await readFile(join(folder, 'db.json'), 'utf8'));
+    assert.equal(snapshot.format, 1);
+    assert.ok(snapshot.collections.agents.length >= 1);
+  });
+});
+
+/** Adds agents while every snapshot fails, as a crash between journal and snapshot would leave it. */
+async function breakCompaction(folder: string, agents: number): Promise<void> {
+  const { realFiles } = await import('../../store/lowdb/files.ts');
+  const files = {
+    ...realFiles,
+    rename: async () => {
+      throw new Error('stopped here');
+    },
+  };
+  const store = await openLowdbStore({ folder, files, compactBytes: 1, compactRetryMs: 1 });
+  for (let at = 0; at < agents; at += 1) {
+    await store.transaction((tx) => tx.agents.insert(agentRecord(`late${at}`)));
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  assert.match(store.status().lastError ?? '', /stopped here/);
+  await store.close();
+}
+
+async function journals(folder: string): Promise<string[]> {
+  return (await readdir(folder)).filter((name) => name.startsWith('journal-')).sort();
+}
+
+/** A line with right checksum and number. */
+async function appendLine(folder: string, json: string): Promise<void> {
+  const { sealLine, unsealLine } = await import('../../store/lowdb/line.ts');
+  const path = join(folder, JOURNAL);
+  let crc = 0;
+  let sequence = -1;
+  for (const line of (await readFile(path, 'utf8')).split('\n').slice(0, -1)) {
+    crc = unsealLine(Buffer.from(`${line}\n`), crc)?.crc ?? assert.fail(line);
+    sequence += 1;
+  }
+  assert.ok(journalHeaderLine(1, 1, { sequence: 0, crc: 0 }).text.length > 0);
+  await appendFile(path, sealLine(String(sequence + 1), json, crc).text);
+}

@@ -1,0 +1,54 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+const door = fileURLToPath(new URL('../../facade/stdio.ts', import.meta.url));
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into messages freely
+type Message = any;
+
+/** A process of the stdio door, spoken to line by line. */
+export interface StdioClient {
+  /** Sends a request and waits for the answer with its id. */
+  ask(method: string, params?: object): Promise<Message>;
+  /** Writes a line as it is and waits for the next message. */
+  send(line: string): Promise<Message>;
+  readonly stderr: () => string;
+  /** Ends standard input; the exit code. */
+  end(): Promise<number | null>;
+}
+
+export function openStdio(baseUrl: string, key: string): StdioClient {
+  const child: ChildProcess = spawn(process.execPath, ['--import', 'tsx', door], {
+    env: { ...process.env, BASE_URL: baseUrl, API_KEY: key },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  const waiting: ((message: Message) => void)[] = [];
+  let stderr = '';
+  let id = 0;
+  if (child.stdout) createInterface({ input: child.stdout }).on('line', (line) => waiting.shift()?.(JSON.parse(line)));
+  child.stderr?.on('data', (chunk) => {
+    stderr += chunk;
+  });
+
+  const send = (line: string) =>
+    new Promise<Message>((resolve, reject) => {
+      waiting.push(resolve);
+      child.once('exit', (code) => reject(new Error(`the stdio door ended with ${code}: ${stderr}`)));
+      child.stdin?.write(`${line}\n`);
+    });
+
+  return {
+    send,
+    stderr: () => stderr,
+    ask(method, params) {
+      id += 1;
+      return send(JSON.stringify({ jsonrpc: '2.0', id, method, ...(params && { params }) }));
+    },
+    end: () =>
+      new Promise((resolve) => {
+        child.once('exit', (code) => resolve(code));
+        child.stdin?.end();
+      }),
+  };
+}
