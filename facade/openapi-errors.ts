@@ -1,6 +1,5 @@
 import { type ErrorBody, type ErrorCode, errorBody, errorStatus } from '../resources/error.ts';
-import type { JsonSchema } from '../tools/json-schema.ts';
-import type { SchemaComponents } from './openapi-schemas.ts';
+import type { Part, SchemaComponents } from './openapi-schemas.ts';
 
 interface ErrorAnswer {
   readonly description: string;
@@ -69,15 +68,15 @@ const headersOf: Partial<Record<ErrorCode, string>> = {
 
 export interface ErrorResponses {
   /** The `responses` of an operation that can answer with these codes, one per status. */
-  of(codes: Iterable<ErrorCode>): Record<string, JsonSchema>;
+  of(codes: Iterable<ErrorCode>): Record<string, Part>;
   /** The responses that were referred to. */
-  collect(): Record<string, JsonSchema>;
+  collect(): Record<string, Part>;
 }
 
 export function createErrorResponses(schemas: SchemaComponents): ErrorResponses {
-  const made = new Map<string, JsonSchema>();
+  const made = new Map<string, Part>();
 
-  function refer(codes: readonly ErrorCode[]): JsonSchema {
+  function refer(codes: readonly ErrorCode[]): Part {
     const name = codes.map(pascalCase).join('Or');
     if (!made.has(name)) made.set(name, response(codes, schemas));
     return { $ref: `#/components/responses/${name}` };
@@ -96,7 +95,7 @@ export function createErrorResponses(schemas: SchemaComponents): ErrorResponses 
   };
 }
 
-function response(codes: readonly ErrorCode[], schemas: SchemaComponents): JsonSchema {
+function response(codes: readonly ErrorCode[], schemas: SchemaComponents): Part {
   const headers = new Set(['X-Request-Id', ...codes.flatMap((code) => headersOf[code] ?? [])]);
   return {
     description: codes.map((code) => answers[code].description).join(' Or: '),

@@ -1,28 +1,10 @@
-import { z } from 'zod';
 import type { JsonSchema } from '../tools/json-schema.ts';
-import type { Components } from './openapi-operation.ts';
-
-/** A message to the MCP endpoint. Notifications have no id. */
-export const jsonRpcRequest = z.object({
-  jsonrpc: z.literal('2.0'),
-  id: z.union([z.string(), z.int()]).optional().describe('Omit for notifications.'),
-  method: z.enum(['initialize', 'tools/list', 'tools/call']),
-  params: z.record(z.string(), z.unknown()).optional(),
-});
-
-/** The answer to a message with an id: `result`, or `error` where the message itself was at fault. */
-export const jsonRpcResponse = z.object({
-  jsonrpc: z.literal('2.0'),
-  id: z.union([z.string(), z.int(), z.null()]).optional(),
-  result: z.record(z.string(), z.unknown()).optional().describe('A failed tool call is a result with `isError`.'),
-  error: z
-    .object({ code: z.int(), message: z.string(), data: z.unknown().optional() })
-    .optional()
-    .describe('JSON-RPC 2.0 error.'),
-});
+import { jsonRpcRequest, jsonRpcResponse } from './openapi-json-rpc.ts';
+import { BODY_ERRORS, type Components, headerRefs } from './openapi-operation.ts';
+import type { Part } from './openapi-schemas.ts';
 
 /** `POST /api/v1/mcp`, which is no tool call. */
-export function mcpOperation({ schemas, errors }: Components): JsonSchema {
+export function mcpOperation({ schemas, errors }: Components): Part {
   const answer = schemas.schema(jsonRpcResponse, 'output');
   return {
     operationId: 'post_mcp',
@@ -56,19 +38,14 @@ export function mcpOperation({ schemas, errors }: Components): JsonSchema {
         content: { 'application/json': { schema: answer, example: REFUSAL } },
       },
       ...errors.of([
-        'unauthenticated',
-        'forbidden',
-        'too_large',
-        'unsupported_media_type',
-        'rate_limited',
-        'internal',
-        'unavailable',
+        ...(['unauthenticated', 'forbidden', 'rate_limited', 'internal', 'unavailable'] as const),
+        ...BODY_ERRORS,
       ]),
     },
   };
 }
 
-const REQUEST_ID = { 'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' } };
+const REQUEST_ID = headerRefs('X-Request-Id');
 
 const DESCRIPTION = `JSON-RPC 2.0 over HTTP. What a caller sees is what its scopes or grants allow.
 
@@ -85,6 +62,6 @@ const ANSWER = {
 
 const REFUSAL = { jsonrpc: '2.0', id: null, error: { code: -32600, message: 'Invalid Request' } };
 
-function query(name: string, description: string, schema: JsonSchema = {}): JsonSchema {
+function query(name: string, description: string, schema: JsonSchema = {}): Part {
   return { name, in: 'query', description, schema: { type: 'string', ...schema } };
 }

@@ -8,7 +8,7 @@ import type { JsonSchema } from '../tools/json-schema.ts';
 import { unwrap } from '../tools/validate.ts';
 import type { ErrorResponses } from './openapi-errors.ts';
 import { examples } from './openapi-examples/index.ts';
-import type { SchemaComponents } from './openapi-schemas.ts';
+import type { Part, SchemaComponents } from './openapi-schemas.ts';
 import type { Route } from './routes.ts';
 
 export interface Components {
@@ -19,6 +19,9 @@ export interface Components {
 /** Errors of a request with a body, before it reaches the tool. */
 export const BODY_ERRORS = ['too_large', 'unsupported_media_type'] as const satisfies readonly ErrorCode[];
 
+/** The one operation that is called before there is a session or a key. */
+const SIGNS_IN = 'create_session';
+
 const SUCCESS: Readonly<Record<number, string>> = {
   200: 'Done.',
   201: 'Created.',
@@ -27,7 +30,7 @@ const SUCCESS: Readonly<Record<number, string>> = {
 };
 
 /** The OpenAPI operation of a route: what it takes and gives is what its tool takes and gives. */
-export function toolOperation(route: Route, { group, tool }: CatalogEntry, components: Components): JsonSchema {
+export function toolOperation(route: Route, { group, tool }: CatalogEntry, components: Components): Part {
   const { path, query, body } = placeInput(route, tool.input);
   const input = components.schemas.inline(tool.input, 'input');
   const requestBody = body.length > 0 ? requestBodyOf(tool, body, input) : undefined;
@@ -44,7 +47,7 @@ export function toolOperation(route: Route, { group, tool }: CatalogEntry, compo
     tags: [group],
     summary: tool.title,
     description: `${tool.description}\n\n${accessLine(tool)}`,
-    ...accessMembers(tool),
+    ...(SIGNS_IN === tool.name ? { security: [] } : accessMembers(tool)),
     ...parametersOf(tool, { path, query }, input, posts),
     ...(requestBody && { requestBody }),
     responses: { [route.status]: successOf(route, tool, components), ...components.errors.of(codes) },
@@ -52,7 +55,7 @@ export function toolOperation(route: Route, { group, tool }: CatalogEntry, compo
 }
 
 /** Reference to a header of the components. */
-export function headerRefs(...names: readonly string[]): JsonSchema {
+export function headerRefs(...names: readonly string[]): Part {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
@@ -92,7 +95,7 @@ function parametersOf(
   return parameters.length > 0 ? { parameters } : {};
 }
 
-function parameter(name: string, place: 'path' | 'query', input: JsonSchema, example: unknown): JsonSchema {
+function parameter(name: string, place: 'path' | 'query', input: JsonSchema, example: unknown): Part {
   const { description, ...schema } = propertiesOf(input)[name] ?? {};
   return {
     name,
@@ -104,7 +107,7 @@ function parameter(name: string, place: 'path' | 'query', input: JsonSchema, exa
   };
 }
 
-function requestBodyOf(tool: Tool, members: readonly string[], input: JsonSchema): JsonSchema {
+function requestBodyOf(tool: Tool, members: readonly string[], input: JsonSchema): Part {
   const { properties: _, required: __, ...rest } = input;
   const required = requiredOf(input).filter((name) => members.includes(name));
   const properties = Object.fromEntries(members.map((name) => [name, propertiesOf(input)[name]]));
@@ -120,7 +123,7 @@ function requestBodyOf(tool: Tool, members: readonly string[], input: JsonSchema
   };
 }
 
-function successOf({ method, status }: Route, tool: Tool, { schemas }: Components): JsonSchema {
+function successOf({ method, status }: Route, tool: Tool, { schemas }: Components): Part {
   const example = examples[tool.name]?.answer;
   return {
     description: SUCCESS[status] ?? 'Done.',
@@ -140,7 +143,8 @@ function accessMembers({ access }: Tool): object {
   };
 }
 
-function accessLine({ access }: Tool): string {
+function accessLine({ name, access }: Tool): string {
+  if (name === SIGNS_IN) return 'Authenticated by the ID token in the body.';
   if (access === ANYONE) return 'Every authenticated caller may call this.';
   if (!('among' in access)) return `Needs ${rightText(access)}.`;
   return `Needs, depending on the input, ${access.among.map(rightText).join('; or ')}.`;

@@ -8,7 +8,10 @@ import { skill } from '../resources/skill.ts';
 import { version, versionDiff } from '../resources/version.ts';
 import { agentAnswer } from '../tools/agents/agents.ts';
 import type { JsonSchema } from '../tools/json-schema.ts';
-import { jsonRpcRequest, jsonRpcResponse } from './openapi-mcp.ts';
+import { jsonRpcRequest, jsonRpcResponse } from './openapi-json-rpc.ts';
+
+/** A piece of the document that is no schema. */
+export type Part = Readonly<Record<string, unknown>>;
 
 /** Schemas that the document names once and refers to wherever they appear, in what it takes and in what it gives. */
 export const namedSchemas: Readonly<Record<'input' | 'output', Readonly<Record<string, z.ZodType>>>> = {

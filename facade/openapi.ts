@@ -1,10 +1,12 @@
 import type { ServerFacts } from '../tools/context.ts';
-import type { JsonSchema } from '../tools/json-schema.ts';
 import { createErrorResponses } from './openapi-errors.ts';
 import { mcpOperation } from './openapi-mcp.ts';
 import { type Components, headerRefs, toolOperation } from './openapi-operation.ts';
-import { createSchemaComponents } from './openapi-schemas.ts';
+import { createSchemaComponents, type Part } from './openapi-schemas.ts';
 import { type Route, routes } from './routes.ts';
+
+const OPENAPI = '3.1.1';
+const TITLE = 'Admin REST API';
 
 /** Groups in the order of the specification. */
 const GROUPS: Readonly<Record<string, string>> = {
@@ -33,9 +35,9 @@ export function createOpenApi(server: Described, baseUrl: string, table: readonl
   const paths = pathsOf(server, table, components);
   const used = new Set(Object.values(paths).flatMap((item) => Object.values(item).flatMap(({ tags }) => tags)));
   return {
-    openapi: '3.1.1',
+    openapi: OPENAPI,
     info: {
-      title: 'Admin REST API',
+      title: TITLE,
       version: server.version,
       description: INTRODUCTION,
       license: { name: 'MIT', identifier: 'MIT' },
@@ -57,7 +59,7 @@ export function createOpenApi(server: Described, baseUrl: string, table: readonl
 }
 
 function pathsOf({ catalog }: Described, table: readonly Route[], components: Components) {
-  const paths: Record<string, Record<string, JsonSchema>> = {};
+  const paths: Record<string, Record<string, Part>> = {};
   for (const route of table) {
     const entry = catalog.get(route.tool);
     if (!entry) throw new Error(`The route ${route.method} ${route.path} names no tool of the catalog.`);
@@ -69,7 +71,7 @@ function pathsOf({ catalog }: Described, table: readonly Route[], components: Co
   return paths;
 }
 
-function describeApi({ errors }: Components): JsonSchema {
+function describeApi({ errors }: Components): Part {
   return {
     operationId: 'get_openapi',
     tags: ['System'],
@@ -81,7 +83,13 @@ function describeApi({ errors }: Components): JsonSchema {
         headers: headerRefs('X-Request-Id'),
         content: {
           'application/json': {
-            schema: { type: 'object', required: ['openapi'], properties: { openapi: { type: 'string' } } },
+            schema: {
+              type: 'object',
+              properties: { openapi: { type: 'string' } },
+              required: ['openapi'],
+              additionalProperties: true,
+            },
+            example: { openapi: OPENAPI, info: { title: TITLE, version: '0.1.0' }, paths: {} },
           },
         },
       },

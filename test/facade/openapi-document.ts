@@ -13,6 +13,7 @@ export interface Parameter {
   readonly in: string;
   readonly required?: true;
   readonly schema: Record<string, unknown>;
+  readonly example?: unknown;
   readonly $ref?: string;
 }
 
@@ -23,6 +24,7 @@ export interface Operation {
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: { readonly required: boolean; readonly content: { readonly 'application/json': Media } };
   readonly responses: Record<string, { readonly content?: { readonly 'application/json': Media } }>;
+  readonly security?: readonly object[];
   readonly 'x-required-scope'?: unknown;
   readonly 'x-required-grant'?: unknown;
 }
@@ -35,7 +37,8 @@ export interface Document {
 
 /** The document as a client receives it. */
 export function documentOf(table: readonly Route[] = routes, extra: readonly CatalogEntry[] = []): Document {
-  const server = { version: '1.2.3', catalog: indexCatalog([...catalog.entries, ...extra]) };
+  const kept = catalog.entries.filter(({ tool }) => !extra.some((entry) => entry.tool.name === tool.name));
+  const server = { version: '1.2.3', catalog: indexCatalog([...kept, ...extra]) };
   return JSON.parse(JSON.stringify(createOpenApi(server, 'https://admin.acme.example', table)));
 }
 

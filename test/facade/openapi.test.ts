@@ -114,6 +114,21 @@ describe('OpenAPI operation', () => {
     assert.ok(responses['413'] && responses['415']);
   });
 
+  it('that signs in asks for no other credential', () => {
+    const tool = defineTool({
+      ...{ name: 'create_session', title: 't', description: 'd', access, annotations: READS, output, errors: [] },
+      input: z.strictObject({ idToken: z.string() }),
+      handler,
+    });
+    const route = { method: 'POST', path: '/api/v1/auth/session', tool: 'create_session', status: 201 } as const;
+    const other = routes.filter(({ tool: name }) => name !== route.tool);
+    const extended = documentOf([...other, route], [{ group: 'Auth', tool }]);
+    const { security, description } = extended.paths[route.path]?.post ?? assert.fail();
+    assert.deepEqual(security, []);
+    assert.match(description, /ID token/);
+    assert.equal(extended.tags[0]?.name, 'Auth');
+  });
+
   it('refers to a named schema also where it has another description', () => {
     const { Skill = assert.fail() } = namedSchemas.output;
     const tool = defineTool({
