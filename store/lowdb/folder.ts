@@ -14,6 +14,10 @@ export function journalPath(folder: string, generation: number): string {
   return join(folder, `journal-${String(generation).padStart(8, '0')}.ndjson`);
 }
 
+export function isJournal(name: string): boolean {
+  return JOURNAL.test(name);
+}
+
 /** The generations of the journals in a folder, oldest first. */
 export function journalsIn(folder: string): number[] {
   return readdirSync(folder)

@@ -105,7 +105,7 @@ export class Recovery {
     for (const line of readLines(path)) {
       if (!line.complete) {
         if (isLast && (size > 0 || mayLackHeader)) return size;
-        throw this.#damagedLine(path, line, 'the line is cut short', generation);
+        throw this.#damagedLine(path, line, 'the line is cut short', line.number === 1 ? generation : undefined);
       }
       if (line.number === 1) format = this.#header(path, line, generation);
       else this.#transaction(path, line, format);

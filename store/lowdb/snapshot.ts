@@ -173,3 +173,7 @@ class CheckedLines {
     return line.value.bytes;
   }
 }
+
+export function readSnapshotHeader(path: string): SnapshotHeader {
+  return new CheckedLines(path).header();
+}

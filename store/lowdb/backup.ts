@@ -1,0 +1,77 @@
+import { constants, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { chmod, copyFile, open, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { StoreDamaged } from '../errors.ts';
+import { realFiles } from './files.ts';
+import { AUDIT, isJournal, journalPath, journalsIn, LOCK, SNAPSHOT, SNAPSHOT_DRAFT } from './folder.ts';
+import { openLowdbStore } from './open.ts';
+import { readSnapshotHeader } from './snapshot.ts';
+
+const ATTEMPTS = 5;
+
+/**
+ * Copies a data folder, also while a server writes to it: everything acknowledged before, in whole transactions.
+ * The copy is durable and was opened once when this resolves.
+ * @throws StoreDamaged when the source cannot be opened either
+ */
+export async function copySnapshot(sourceFolder: string, targetFolder: string): Promise<void> {
+  if (!existsSync(join(sourceFolder, SNAPSHOT)))
+    throw new Error(`${sourceFolder} is no data folder: it has no ${SNAPSHOT}`);
+  mkdirSync(targetFolder, { recursive: true, mode: 0o700 });
+  if (readdirSync(targetFolder).length > 0) throw new Error(`${targetFolder} is not empty`);
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await copyOnce(sourceFolder, targetFolder);
+      await (await openLowdbStore({ folder: targetFolder })).close();
+      return;
+    } catch (error) {
+      for (const name of readdirSync(targetFolder)) await rm(join(targetFolder, name), { recursive: true });
+      // A compaction may have removed journals meanwhile, or a failed write may have been cut off.
+      if (attempt === ATTEMPTS || !(error instanceof StoreDamaged || isMissing(error))) throw error;
+    }
+  }
+}
+
+/**
+ * The order matters. The journals from the snapshot's generation on hold all that came after it; entries of older journals were in the audit
+ * segments before the snapshot appeared; and what the segments hold by now is in the journals, which are copied last.
+ */
+async function copyOnce(source: string, target: string): Promise<void> {
+  await copyDurably(join(source, SNAPSHOT), join(target, SNAPSHOT));
+  const { generation } = readSnapshotHeader(join(target, SNAPSHOT));
+  mkdirSync(join(target, AUDIT), { recursive: true, mode: 0o700 });
+  for (const name of plainFiles(join(source, AUDIT)))
+    await copyDurably(join(source, AUDIT, name), join(target, AUDIT, name));
+  for (const journal of journalsIn(source)) {
+    if (journal >= generation) await copyDurably(journalPath(source, journal), journalPath(target, journal));
+  }
+  const done = [SNAPSHOT, SNAPSHOT_DRAFT, LOCK];
+  for (const name of plainFiles(source)) {
+    if (done.includes(name) || isJournal(name)) continue;
+    await copyDurably(join(source, name), join(target, name));
+  }
+  await realFiles.syncFolder(join(target, AUDIT));
+  await realFiles.syncFolder(target);
+}
+
+async function copyDurably(from: string, to: string): Promise<void> {
+  await copyFile(from, to, constants.COPYFILE_EXCL);
+  await chmod(to, 0o600);
+  const file = await open(to, 'r+');
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+function plainFiles(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => entry.name);
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}
