@@ -134,13 +134,16 @@ describe('OpenAPI operation', () => {
     const tool = defineTool({
       ...{ name: 'get_some', title: 't', description: 'd', access, annotations: READS, errors: [] },
       input: z.strictObject({ id: z.string() }),
-      output: z.object({ skill: Skill.describe('The one.').optional() }),
+      output: z.object({ count: z.int().min(0).default(0), skill: Skill.describe('The one.').optional() }),
       handler: async () => ({}),
     });
     const route = { method: 'GET', path: '/api/v1/some/{id}', tool: 'get_some', status: 200 } as const;
     const { responses } =
       documentOf([...routes, route], [{ group: 'System', tool }]).paths[route.path]?.get ?? assert.fail();
-    assert.deepEqual(responses['200']?.content?.['application/json'].schema.properties, {
+    const { properties, required } = responses['200']?.content?.['application/json'].schema ?? assert.fail();
+    assert.deepEqual(required, ['count'], 'what has a default is always there in an answer');
+    assert.deepEqual(properties, {
+      count: { default: 0, type: 'integer', minimum: 0 },
       skill: { $ref: '#/components/schemas/Skill', description: 'The one.' },
     });
   });
