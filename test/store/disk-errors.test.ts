@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import { readdir } from 'node:fs/promises';
+import { describe, it } from 'node:test';
+import { StoreUnavailable, UniqueTaken } from '../../store/errors.ts';
+import { openLowdbStore } from '../../store/lowdb/open.ts';
+import { FailingFiles } from './failing-files.ts';
+import { testFolder } from './folders.ts';
+import { agentRecord, auditRecord } from './records.ts';
+
+describe('a failing disk', () => {
+  for (const failure of ['write', 'short write', 'sync', 'sync and truncate'] as const) {
+    it(`takes every change of the batch and behind it back (${failure})`, async (test) => {
+      const folder = await testFolder(test);
+      const files = new FailingFiles();
+      const store = await openLowdbStore({ folder, files, probeMs: 60_000 });
+      const kept = await store.transaction((tx) =>
+        tx.agents.insert(agentRecord('kept', { id: 'agt_kept', skillIds: ['skl_1'] })),
+      );
+      const gone = await store.transaction((tx) => tx.agents.insert(agentRecord('gone')));
+      files.failure = failure;
+      const results = await Promise.allSettled([
+        store.transaction((tx) => tx.agents.update(kept.id, { name: 'renamed', skillIds: ['skl_2'] })),
+        store.transaction((tx) => tx.agents.insert(agentRecord('kept', { id: 'agt_new' }))),
+        store.transaction((tx) => tx.agents.delete(gone.id)),
+        ...Array.from({ length: 30 }, (_, at) =>
+          store.transaction((tx) => tx.agents.update(kept.id, { description: `${at}` })),
+        ),
+      ]);
+      for (const result of results)
+        assert.ok(result.status === 'rejected' && result.reason instanceof StoreUnavailable);
+      assert.equal(store.status().writable, false);
+      assert.match(store.status().lastError ?? '', /injected/);
+      assert.deepEqual(await store.agents.get(kept.id), kept);
+      assert.deepEqual(await store.agents.get(gone.id), gone);
+      assert.equal(await store.agents.count({ where: { skillIds: 'skl_1' } }), 1);
+      assert.equal(await store.agents.count({ where: { skillIds: 'skl_2' } }), 0);
+      assert.equal(await store.agents.count({}), 2);
+      files.failure = undefined;
+      await assert.rejects(
+        store.transaction((tx) => tx.agents.insert(agentRecord('gone'))),
+        UniqueTaken,
+      );
+      await store.transaction((tx) => tx.agents.insert(agentRecord('renamed')));
+      assert.deepEqual(store.status().lastError, undefined);
+      await store.close();
+      const again = await openLowdbStore({ folder });
+      assert.deepEqual((await again.agents.find({ limit: 10 })).records.map(({ name }) => name).sort(), [
+        'gone',
+        'kept',
+        'renamed',
+      ]);
+      await again.close();
+    });
+  }
+
+  it('refuses a transaction in flight that saw changes taken back', async (test) => {
+    const files = new FailingFiles();
+    const store = await openLowdbStore({ folder: await testFolder(test), files, probeMs: 60_000 });
+    const agent = await store.transaction((tx) => tx.agents.insert(agentRecord('a')));
+    files.failure = 'sync';
+    const failing = store.transaction((tx) => tx.agents.update(agent.id, { name: 'b' }));
+    const settled = failing.catch((error: unknown) => error);
+    let seen: string | undefined;
+    const inFlight = store.transaction(async (tx) => {
+      seen = (await tx.agents.get(agent.id))?.name;
+      assert.ok((await settled) instanceof StoreUnavailable);
+      files.failure = undefined;
+      await tx.skills.insert({ name: `made for ${seen}` });
+    });
+    await assert.rejects(inFlight, StoreUnavailable);
+    assert.equal(seen, 'b');
+    assert.equal(await store.skills.count({}), 0);
+    await store.close();
+  });
+
+  it('tells one that changes nothing when what it saw could not be kept', async (test) => {
+    const files = new FailingFiles();
+    const store = await openLowdbStore({ folder: await testFolder(test), files, probeMs: 60_000 });
+    files.failure = 'sync';
+    const failing = store.transaction((tx) => tx.agents.insert(agentRecord('a', { id: 'agt_a' })));
+    const looking = store.transaction((tx) => tx.agents.get('agt_a'));
+    await Promise.all([assert.rejects(failing, StoreUnavailable), assert.rejects(looking, StoreUnavailable)]);
+    files.failure = undefined;
+    const { syncs } = files;
+    assert.equal(await store.transaction((tx) => tx.agents.get('agt_a')), undefined);
+    assert.equal(files.syncs, syncs);
+    await store.close();
+  });
+
+  it('keeps journals and tries again when a snapshot fails', async (test) => {
+    for (const failure of ['write', 'sync', 'rename'] as const) {
+      const folder = await testFolder(test);
+      const files = new FailingFiles();
+      files.path = /db\.json/;
+      const store = await openLowdbStore({ folder, files, compactBytes: 1000, compactRetryMs: 20 });
+      files.failure = failure;
+      for (let at = 0; at < 30; at += 1) await store.transaction((tx) => tx.agents.insert(agentRecord(`a${at}`)));
+      await until(() => store.status().lastError !== undefined);
+      assert.match(store.status().lastError ?? '', /could not be merged into a snapshot: injected/);
+      assert.equal(store.status().writable, true);
+      files.failure = undefined;
+      await until(() => store.status().lastError === undefined);
+      const journals = (await readdir(folder)).filter((name) => name.startsWith('journal-'));
+      assert.equal(journals.length, 1);
+      await store.close();
+      const again = await openLowdbStore({ folder });
+      assert.equal(await again.agents.count({}), 30);
+      await again.close();
+    }
+  });
+
+  it('goes on in the old journal when a new one cannot be begun', async (test) => {
+    const folder = await testFolder(test);
+    const files = new FailingFiles();
+    const store = await openLowdbStore({ folder, files, compactBytes: 1000, compactRetryMs: 20 });
+    files.path = /journal-00000002/;
+    files.failure = 'sync';
+    for (let at = 0; at < 30; at += 1) await store.transaction((tx) => tx.agents.insert(agentRecord(`a${at}`)));
+    assert.match(store.status().lastError ?? '', /merged into a snapshot: injected/);
+    const crashed = await openedCopy(test, folder);
+    assert.equal(await crashed.agents.count({}), 30);
+    await crashed.close();
+    files.failure = undefined;
+    await until(() => store.status().lastError === undefined);
+    await store.close();
+    const again = await openLowdbStore({ folder });
+    assert.equal(await again.agents.count({}), 30);
+    await again.close();
+  });
+
+  it('leaves changes that are not durable out of a snapshot', async (test) => {
+    const folder = await testFolder(test);
+    const files = new FailingFiles();
+    files.path = /journal-/;
+    const store = await openLowdbStore({ folder, files, compactBytes: 500, compactRetryMs: 10, probeMs: 5 });
+    let acknowledged = 0;
+    const taken: string[] = [];
+    await store.transaction((tx) => tx.agents.insert(agentRecord('base', { id: 'agt_base' })));
+    for (let round = 0; round < 60; round += 1) {
+      if (round % 4 === 2) setImmediate(() => (files.failure = 'sync'));
+      const results = await Promise.allSettled(
+        Array.from({ length: 8 }, async (_, at) => {
+          await new Promise((resolve) => setTimeout(resolve, at % 3));
+          await store.transaction((tx) => tx.agents.insert(agentRecord(`r${round}_${at}`)));
+          return `r${round}_${at}`;
+        }),
+      );
+      files.failure = undefined;
+      for (const result of results) if (result.status === 'fulfilled') taken.push(result.value);
+      acknowledged = taken.length;
+    }
+    assert.ok(acknowledged > 50 && acknowledged < 480, String(acknowledged));
+    const crashed = await openedCopy(test, folder);
+    const names = (await crashed.agents.find({ limit: 10_000 })).records.map(({ name }) => name);
+    assert.deepEqual(names.sort(), ['base', ...taken].sort());
+    await crashed.close();
+    await store.close();
+  });
+
+  it('keeps audit entries of reads until the disk takes them, and says how many it could not', async (test) => {
+    const folder = await testFolder(test);
+    const files = new FailingFiles();
+    const store = await openLowdbStore({ folder, files, auditBufferLimit: 50 });
+    files.path = /audit/;
+    files.failure = 'short write';
+    for (let at = 0; at < 60; at += 1) store.audit.append(auditRecord({ tool: `t${at}` }));
+    await assert.rejects(store.audit.flush(), StoreUnavailable);
+    assert.match(store.status().lastError ?? '', /10 audit entries of reads were lost/);
+    assert.equal((await store.audit.find({ limit: 100 })).records.length, 50);
+    await store.transaction(async (tx) => tx.audit.append(auditRecord({ tool: 'write' })));
+    files.failure = undefined;
+    await store.audit.flush();
+    await store.close();
+    const again = await openLowdbStore({ folder });
+    assert.equal((await again.audit.find({ limit: 100 })).records.length, 51);
+    await again.close();
+  });
+});
+
+/** What a crash now would leave. */
+async function openedCopy(test: Parameters<typeof testFolder>[0], folder: string) {
+  const { cp } = await import('node:fs/promises');
+  const copy = await testFolder(test);
+  await cp(folder, copy, { recursive: true, filter: (path) => !path.endsWith('lock.json') });
+  return openLowdbStore({ folder: copy });
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  const started = Date.now();
+  while (!condition()) {
+    assert.ok(Date.now() - started < 5000, 'waited 5 s in vain');
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}

@@ -1,0 +1,53 @@
+import { type Files, realFiles, type WritableFile } from '../../store/lowdb/files.ts';
+
+export type Failure = 'write' | 'short write' | 'sync' | 'sync and truncate' | 'rename' | undefined;
+
+/** The real files, failing as told where the path matches. */
+export class FailingFiles implements Files {
+  failure: Failure;
+  path = /./;
+  bytesWritten = 0;
+  writes = 0;
+  syncs = 0;
+  remove = realFiles.remove;
+  syncFolder = realFiles.syncFolder;
+
+  async open(path: string): Promise<WritableFile> {
+    const file = await realFiles.open(path);
+    return {
+      write: async (bytes, position) => {
+        this.#fail(path, 'write');
+        this.writes += 1;
+        const short = this.#is(path, 'short write');
+        const written = await file.write(short ? bytes.subarray(0, Math.ceil(bytes.length / 2)) : bytes, position);
+        this.bytesWritten += written;
+        if (short) this.failure = 'write';
+        return written;
+      },
+      sync: async () => {
+        this.#fail(path, 'sync');
+        this.#fail(path, 'sync and truncate');
+        this.syncs += 1;
+        await file.sync();
+      },
+      truncate: async (size) => {
+        this.#fail(path, 'sync and truncate');
+        await file.truncate(size);
+      },
+      close: () => file.close(),
+    };
+  }
+
+  async rename(from: string, to: string): Promise<void> {
+    this.#fail(to, 'rename');
+    await realFiles.rename(from, to);
+  }
+
+  #is(path: string, failure: Failure): boolean {
+    return this.failure === failure && this.path.test(path);
+  }
+
+  #fail(path: string, failure: Failure): void {
+    if (this.#is(path, failure)) throw Object.assign(new Error(`injected ${failure} failure`), { code: 'ENOSPC' });
+  }
+}
