@@ -65,7 +65,8 @@ export class SegmentedAudit {
       const pruned = dayOf(entry) < prunedBefore.slice(0, 10);
       if (!pruned && !present.has(`${origin} ${entry.id}`)) this.append(entry, origin);
     }
-    await this.flush();
+    // On a full disk they stay in memory and in the journals.
+    await this.flush().catch(() => {});
   }
 
   /** `origin` is given for an entry that a transaction carried and the journal holds. */

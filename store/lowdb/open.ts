@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { Low } from 'lowdb';
 import { collections as definitions } from '../collections.ts';
 import type { Readers, Store } from '../port.ts';
@@ -79,6 +79,7 @@ async function assemble(options: LowdbOptions, lock: FolderLock): Promise<Store>
     flushAudit: () => audit.flush(),
   });
   await settle(recovered, journal, compaction);
+  if (!recovered.found) await files.syncFolder(dirname(resolve(folder)));
   const core = new LowdbStore({ collections, journal, unwritten, compaction, audit, lock, now });
   const readers = Object.fromEntries([...collections].map(([name, collection]) => [name, core.reader(collection)]));
   // Every row of a collection was parsed by its schema, when it was written or read from the disk.
@@ -100,19 +101,20 @@ async function recover(
     for (const row of rows) collections.get(name)?.set(row.id, row);
   }
   low.data = emptySnapshot;
-  // A crash came between the new snapshot and the removal of what it holds.
-  for (const old of journalsIn(folder)) if (old < generation) rmSync(journalPath(folder, old));
   const start = found ? { sequence, crc: Number.parseInt(chain, 16) } : { sequence: 0, crc: 0 };
   const recovered = new Recovery(folder, collections, format, start).run(found ? generation : 1, found);
+  // A crash came between the new snapshot and the removal of what it holds.
+  for (const old of journalsIn(folder)) if (old < generation) rmSync(journalPath(folder, old));
   return { ...recovered, outdated: recovered.outdated || (found && written < format.number), found };
 }
 
 /** The first journal and snapshot of a new folder; one snapshot for what a crash left in several files. */
 async function settle(recovered: Recovered, journal: Journal, compaction: Compaction): Promise<void> {
+  const { found, several, outdated, size, generation, end } = recovered;
   await journal.begin();
-  if (!recovered.found) return compaction.first(recovered.generation, recovered.end);
-  if (!recovered.outdated && !recovered.several) return;
+  if (!found && size === 0) return compaction.first(generation, end);
+  if (found && !several && !outdated) return;
   const switched = compaction.request();
   // Nothing may be added to a journal of an older format. A disk too full to merge journals is no reason not to start.
-  await (recovered.outdated ? switched : switched.catch(() => {}));
+  await (outdated ? switched : switched.catch(() => {}));
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { z } from 'zod';
-import { type AuditEntry, auditEntry } from '../../resources/audit-entry.ts';
+import type { AuditEntry } from '../../resources/audit-entry.ts';
 import type { Collection } from './collection.ts';
 import { damaged, journalPath, journalsIn, SNAPSHOT } from './folder.ts';
 import { assertKnown, type Format, parseRecord } from './format.ts';
@@ -13,7 +13,8 @@ const journalHeader = z.object({ format: z.int().min(1), generation: z.int().min
 const transactionBody = z.object({
   put: z.record(z.string(), z.array(z.record(z.string(), z.unknown()))).optional(),
   delete: z.record(z.string(), z.array(z.string())).optional(),
-  audit: z.array(auditEntry).optional(),
+  /** Checked when they were written. */
+  audit: z.array(z.custom<AuditEntry>((entry) => typeof entry === 'object' && entry !== null)).optional(),
   /** Audit entries before this were forgotten. */
   pruned: z.string().optional(),
 });
@@ -71,7 +72,7 @@ export class Recovery {
   /** `first` is the generation to start with; `found` says that a snapshot promises its journal. */
   run(first: number, found: boolean): Recovered {
     const firstSequence = this.#end.sequence + 1;
-    const generations = journalsIn(this.#folder);
+    const generations = journalsIn(this.#folder).filter((generation) => !found || generation >= first);
     if (!found && generations.length > 0 && !generations.includes(first)) {
       throw damaged(join(this.#folder, SNAPSHOT), 'the snapshot is missing, but there are journals');
     }

@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../../resources/audit-entry.ts';
+import { type AuditEntry, auditEntry } from '../../resources/audit-entry.ts';
 import type { Transaction, Writers } from '../port.ts';
 import type { Collection } from './collection.ts';
 import type { TransactionBody } from './recovery.ts';
@@ -23,7 +23,7 @@ export class StagedTransaction {
       append: (entry: AuditEntry) => {
         this.#assertLive();
         // A copy of an audit entry is one.
-        this.#audit.push(frozenCopy(entry) as AuditEntry);
+        this.#audit.push(frozenCopy(auditEntry.parse(entry)) as AuditEntry);
       },
     };
     // A staging checks each record by its collection's schema, so it is a writer of that collection's records.

@@ -5,6 +5,7 @@ import { Collection } from '../../store/lowdb/collection.ts';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
 import { OrderedSet } from '../../store/lowdb/ordered-set.ts';
 import { count, find } from '../../store/lowdb/query.ts';
+import type { Row } from '../../store/lowdb/row.ts';
 import { FailingFiles } from './failing-files.ts';
 import { testFolder } from './folders.ts';
 import { agentRecord } from './records.ts';
@@ -49,7 +50,7 @@ describe('the cost of a query', () => {
   it('does not grow with the records that do not match', () => {
     const looks = [1_000, 100_000].map((size) => {
       let reads = 0;
-      const get = (target: object, member: string | symbol): unknown => {
+      const get = (target: Row, member: string | symbol): unknown => {
         reads += 1;
         return Reflect.get(target, member);
       };

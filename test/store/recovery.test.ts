@@ -186,6 +186,31 @@ describe('opening after a crash', () => {
   });
 });
 
+describe('opening after a crash during the first start', () => {
+  it('begins again wherever it stopped', async (test) => {
+    const folder = await written(test, 0);
+    const header = await readFile(join(folder, JOURNAL));
+    for (const journal of [undefined, header.subarray(0, 0), header.subarray(0, 9), header]) {
+      await rm(join(folder, 'db.json'), { force: true });
+      await rm(join(folder, JOURNAL), { force: true });
+      for (const name of await journals(folder)) await rm(join(folder, name));
+      if (journal) await writeFile(join(folder, JOURNAL), journal);
+      for (let agents = 0; agents < 3; agents += 1) {
+        const store = await openLowdbStore({ folder });
+        assert.equal(await store.agents.count({}), agents);
+        await store.transaction((tx) => tx.agents.insert(agentRecord(`a${agents}`)));
+        await store.close();
+      }
+    }
+  });
+
+  it('takes journals without a snapshot when they go back to the first transaction', async (test) => {
+    const folder = await written(test, 3);
+    await rm(join(folder, 'db.json'));
+    for (let start = 0; start < 3; start += 1) assert.deepEqual(await contents(folder), { agents: 3, audit: 3 });
+  });
+});
+
 describe('opening after a crash during compaction', () => {
   it('ignores a half-written snapshot', async (test) => {
     const folder = await written(test, 3);
