@@ -52,7 +52,7 @@ export interface Writer<Record> extends Reader<Record> {
   insert(record: NewRecord<Record>): Promise<Record>;
   /**
    * Replaces the given members, removes those given as null, sets `updatedAt` and adds one to `revision`.
-   * A change that changes nothing returns the record as it is.
+   * A change that changes nothing returns the record as it is; `id`, `createdAt`, `updatedAt` and `revision` in it are ignored.
    * @throws NotFound, StaleRevision, UniqueTaken
    */
   update(id: string, change: Change<Record>, options?: Guard): Promise<Record>;

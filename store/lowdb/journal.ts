@@ -222,6 +222,7 @@ export class Journal {
     const refused = [...batch, ...this.#queue.splice(0)];
     for (const { undo } of refused.toReversed()) undo();
     this.refusals += 1;
+    this.#latest = Promise.resolve();
     const reason = cause instanceof Error ? cause.message : String(cause);
     this.error = new StoreUnavailable(`the change could not be written to the disk: ${reason}`, { cause });
     try {

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import fc from 'fast-check';
+import type { AuditQuery } from '../../store/port.ts';
+import { compareText, type Stage, seconds } from './conformance-stage.ts';
+import { auditRecord, time } from './records.ts';
+
+export function auditConformance(stage: Stage): void {
+  describe('the audit log', () => {
+    before(() => stage.fresh());
+
+    it('finds entries at once, newest first', async () => {
+      const entries = Array.from({ length: 30 }, (_, at) => auditRecord({ at: time(at), tool: 'in_order' }));
+      for (const entry of entries) stage.store.audit.append(entry);
+      const { records, next } = await stage.store.audit.find({ tool: 'in_order', limit: 100 });
+      assert.deepEqual(records, entries.toReversed());
+      assert.equal(next, null);
+    });
+
+    it('finds what a naive model finds', async () => {
+      const model: ReturnType<typeof auditRecord>[] = [];
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(naiveEntry, { maxLength: 12 }),
+          fc.array(auditQuery, { minLength: 3 }),
+          fc.boolean(),
+          async (added, queries, flush) => {
+            for (const [at, over] of added.entries()) {
+              const entry = auditRecord({ ...over, principal: { type: 'api-key', id: over.key, name: 'k' } });
+              Reflect.deleteProperty(entry, 'key');
+              model.push(entry);
+              if (at % 3 === 0) await stage.store.transaction(async (tx) => tx.audit.append(entry));
+              else stage.store.audit.append(entry);
+            }
+            if (flush) await stage.store.audit.flush();
+            for (const query of queries) {
+              const { records, next } = await stage.store.audit.find({ door: 'mcp', ...query });
+              const expected = model
+                .filter((entry) => matchesAudit(entry, query))
+                .sort((a, b) => compareText(b.at + b.id, a.at + a.id));
+              assert.deepEqual(records, expected.slice(0, query.limit));
+              const last = records.at(-1);
+              assert.deepEqual(next, expected.length > query.limit ? { createdAt: last?.at, id: last?.id } : null);
+            }
+          },
+        ),
+        { numRuns: 50, endOnFailure: true },
+      );
+      await stage.reopen();
+      const all = (await stage.store.audit.find({ door: 'mcp', limit: 10_000 })).records;
+      assert.deepEqual(
+        all,
+        model.sort((a, b) => compareText(b.at + b.id, a.at + a.id)),
+      );
+    });
+
+    it('prunes whole days, for good', async () => {
+      await stage.fresh();
+      const days = ['2026-01-01', '2026-01-02', '2026-01-03'];
+      for (const day of days) {
+        stage.store.audit.append(auditRecord({ at: `${day}T00:00:00.000Z` }));
+        await stage.store.transaction(async (tx) => tx.audit.append(auditRecord({ at: `${day}T12:00:00.000Z` })));
+      }
+      assert.equal(await stage.store.audit.prune('2026-01-03T00:00:00.000Z'), 4);
+      await stage.reopen();
+      const left = (await stage.store.audit.find({ limit: 10 })).records.map((entry) => entry.at.slice(0, 10));
+      assert.deepEqual(left, ['2026-01-03', '2026-01-03']);
+      assert.equal(await stage.store.audit.prune('2026-01-01T00:00:00.000Z'), 0);
+      const late = auditRecord({ at: '2026-01-02T01:00:00.000Z' });
+      stage.store.audit.append(late);
+      await stage.reopen();
+      assert.deepEqual((await stage.store.audit.find({ limit: 10 })).records.at(-1), late);
+    });
+  });
+}
+
+const naiveEntry = fc.record({
+  at: seconds.map(time),
+  id: fc.uuid().map((uuid) => `aud_${uuid}`),
+  key: fc.constantFrom('key_1', 'key_2'),
+  tool: fc.constantFrom('get_agent', 'list_agents'),
+  outcome: fc.constantFrom('ok', 'denied'),
+  door: fc.constant('mcp' as const),
+});
+const auditQuery: fc.Arbitrary<AuditQuery> = fc.record({
+  principal: fc.option(fc.constantFrom('key_1', 'key_2', 'key_3'), { nil: undefined }),
+  tool: fc.option(fc.constantFrom('get_agent', 'list_agents'), { nil: undefined }),
+  outcome: fc.option(fc.constantFrom('ok', 'denied'), { nil: undefined }),
+  from: fc.option(seconds.map(time), { nil: undefined }),
+  to: fc.option(seconds.map(time), { nil: undefined }),
+  limit: fc.integer({ min: 1, max: 10 }),
+  after: fc.option(fc.record({ createdAt: seconds.map(time), id: fc.uuid().map((uuid) => `aud_${uuid}`) }), {
+    nil: undefined,
+  }),
+});
+
+function matchesAudit(entry: ReturnType<typeof auditRecord>, query: AuditQuery): boolean {
+  const { principal, tool, outcome, from, to, after } = query;
+  if ((principal && entry.principal.id !== principal) || (tool && entry.tool !== tool)) return false;
+  if ((outcome && entry.outcome !== outcome) || (from && entry.at < from) || (to && entry.at >= to)) return false;
+  return !after || compareText(entry.at + entry.id, after.createdAt + after.id) < 0;
+}

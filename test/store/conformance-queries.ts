@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import fc from 'fast-check';
+import type { Position, Query, Store } from '../../store/port.ts';
+import { compareText, type Stage, seconds } from './conformance-stage.ts';
+import { agentRecord, time } from './records.ts';
+
+export function queriesConformance(stage: Stage): void {
+  describe('queries', () => {
+    before(() => stage.fresh());
+
+    it('find and count what a naive model finds, in and out of transactions', async () => {
+      const model: NaiveAgent[] = [];
+      let serial = 0;
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(naiveAgent, { maxLength: 6 }),
+          fc.array(agentQuery, { minLength: 4, maxLength: 8 }),
+          async (added, queries) => {
+            await stage.store.transaction(async (tx) => {
+              for (const over of added) {
+                serial += 1;
+                const name = `m${serial}`;
+                model.push(
+                  await tx.agents.insert({
+                    ...agentRecord(name),
+                    ...dropUndefined(over),
+                    id: `agt_${over.rank}_${serial}`,
+                  }),
+                );
+              }
+              const [oldest] = model;
+              if (oldest && model.length > 40) {
+                await tx.agents.delete(oldest.id);
+                model.shift();
+              }
+              const changed = model[Math.floor(model.length / 2)];
+              if (changed) {
+                const status = changed.status === 'paused' ? 'active' : 'paused';
+                model[model.indexOf(changed)] = await tx.agents.update(changed.id, { status, skillIds: ['skl_2'] });
+              }
+              for (const query of queries) await agrees(tx.agents, model, query);
+            });
+            for (const query of queries) await agrees(stage.store.agents, model, query);
+          },
+        ),
+        { numRuns: 60, endOnFailure: true },
+      );
+      await stage.reopen();
+      await agrees(stage.store.agents, model, { limit: 1000 });
+    });
+
+    it('walk all pages without gap or repetition', async () => {
+      for (const order of ['newest', 'oldest'] as const) {
+        const all = (await stage.store.agents.find({ order, limit: 1000 })).records;
+        const walked: unknown[] = [];
+        let after: Position | undefined;
+        do {
+          const page = await stage.store.agents.find({ order, limit: 7, after });
+          walked.push(...page.records);
+          after = page.next ?? undefined;
+        } while (after);
+        assert.deepEqual(walked, all);
+      }
+    });
+
+    it('continue behind a record that was deleted meanwhile', async () => {
+      const { records, next } = await stage.store.agents.find({ limit: 3 });
+      const expected = (await stage.store.agents.find({ limit: 6 })).records.slice(3);
+      await stage.store.transaction((tx) => tx.agents.delete(records.at(-1)?.id ?? ''));
+      assert.deepEqual((await stage.store.agents.find({ limit: 3, after: next ?? undefined })).records, expected);
+    });
+  });
+}
+
+type NaiveAgent = Awaited<ReturnType<Store['agents']['get']>> & object;
+type AgentQuery = Query<NaiveAgent>;
+
+const skills = fc.array(fc.constantFrom('skl_1', 'skl_2', 'skl_3'), { maxLength: 3 });
+const statuses = fc.constantFrom('active', 'paused', 'deleted');
+const naiveAgent = fc.record({
+  createdAt: seconds.map(time),
+  status: statuses as fc.Arbitrary<NaiveAgent['status']>,
+  skillIds: fc.option(skills, { nil: undefined }),
+  maxSteps: fc.integer({ min: 1, max: 3 }),
+  description: fc.option(fc.constantFrom('x', 'y'), { nil: undefined }),
+  rank: fc.integer({ min: 0, max: 9 }),
+});
+
+const oneOrMore = <Value>(value: fc.Arbitrary<Value>) => fc.oneof(value, fc.array(value, { maxLength: 3 }));
+const agentWhere = fc.record(
+  {
+    id: oneOrMore(
+      fc
+        .tuple(fc.integer({ min: 0, max: 9 }), fc.integer({ min: 1, max: 30 }))
+        .map(([rank, at]) => `agt_${rank}_${at}`),
+    ),
+    status: oneOrMore(statuses),
+    skillIds: oneOrMore(fc.constantFrom('skl_1', 'skl_2', 'skl_9')),
+    maxSteps: oneOrMore(fc.integer({ min: 1, max: 3 })),
+    description: oneOrMore(fc.constantFrom('x', 'y', '')),
+    name: oneOrMore(fc.integer({ max: 40, min: 0 }).map((at) => `m${at}`)),
+  },
+  { requiredKeys: [] },
+);
+const position = fc.record({
+  createdAt: seconds.map(time),
+  id: fc.integer({ min: 0, max: 9 }).map((rank) => `agt_${rank}_5`),
+});
+const agentQuery: fc.Arbitrary<AgentQuery> = fc.record({
+  where: fc.option(agentWhere, { nil: undefined }),
+  any: fc.option(fc.array(agentWhere, { maxLength: 3 }), { nil: undefined, freq: 2 }),
+  from: fc.option(seconds.map(time), { nil: undefined, freq: 2 }),
+  to: fc.option(seconds.map(time), { nil: undefined, freq: 2 }),
+  order: fc.constantFrom('newest', 'oldest', undefined),
+  limit: fc.integer({ min: 1, max: 12 }),
+  after: fc.option(position, { nil: undefined, freq: 2 }),
+});
+
+async function agrees(reader: Store['agents'], model: readonly NaiveAgent[], query: AgentQuery): Promise<void> {
+  const matching = model.filter((record) => matchesAgent(record, query));
+  assert.equal(
+    await reader.count({ where: query.where, any: query.any, from: query.from, to: query.to }),
+    matching.length,
+  );
+  const sign = query.order === 'oldest' ? 1 : -1;
+  const key = (at: Position) => `${at.createdAt} ${at.id}`;
+  const { after } = query;
+  const expected = matching
+    .filter((record) => !after || compareText(key(record), key(after)) * sign > 0)
+    .sort((a, b) => compareText(key(a), key(b)) * sign);
+  const { records, next } = await reader.find(query);
+  assert.deepEqual(records, expected.slice(0, query.limit));
+  const last = records.at(-1);
+  assert.deepEqual(next, expected.length > query.limit ? { createdAt: last?.createdAt, id: last?.id } : null);
+}
+
+function matchesAgent(record: NaiveAgent, { where, any, from, to }: AgentQuery): boolean {
+  const holds = (clause: object) =>
+    Object.entries(clause).every(([member, wanted]) => {
+      const value: unknown = Reflect.get(record, member);
+      const values = Array.isArray(value) ? value : [value];
+      return values.some((item) => item !== undefined && [wanted].flat().includes(item));
+    });
+  if ((from && record.createdAt < from) || (to && record.createdAt >= to)) return false;
+  return holds(where ?? {}) && (!any || any.some(holds));
+}
+
+function dropUndefined<Value extends object>(
+  value: Value,
+): { [Member in keyof Value]: Exclude<Value[Member], undefined> } {
+  const { rank: _, ...kept } = value as Value & { rank?: number };
+  // Exactly the members that are undefined are left out.
+  return Object.fromEntries(Object.entries(kept).filter(([, item]) => item !== undefined)) as never;
+}

@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import fc from 'fast-check';
+import { NotFound, StaleRevision, UniqueTaken } from '../../store/errors.ts';
+import type { Stage } from './conformance-stage.ts';
+import { agentRecord, time, versionOf } from './records.ts';
+
+export function recordsConformance(stage: Stage): void {
+  describe('records', () => {
+    before(() => stage.fresh());
+
+    it('fills in id, times and revision', async () => {
+      const agent = await stage.store.transaction((tx) => tx.agents.insert(agentRecord('filled')));
+      assert.match(agent.id, /^agt_[0-9a-hjkmnp-tv-z]{26}$/);
+      assert.equal(agent.revision, 1);
+      assert.equal(agent.createdAt, agent.updatedAt);
+      assert.equal(new Date(agent.createdAt).toISOString(), agent.createdAt);
+      assert.deepEqual(await stage.store.agents.get(agent.id), agent);
+    });
+
+    it('keeps given id, times and revision', async () => {
+      const given = { id: 'agt_given', createdAt: time(1), updatedAt: time(2), revision: 7 };
+      const agent = await stage.store.transaction((tx) => tx.agents.insert({ ...agentRecord('given'), ...given }));
+      assert.deepEqual({ ...agent }, { ...agentRecord('given'), ...given });
+    });
+
+    it('gives append-only records only id and creation time', async () => {
+      const version = await stage.store.transaction((tx) => tx.versions.insert(versionOf('agt_v', 3)));
+      assert.equal('updatedAt' in version, false);
+      assert.equal(version.revision, 3);
+      assert.match(version.id, /^ver_/);
+      await assert.rejects(stage.store.transaction((tx) => tx.versions.update(version.id, { changeDescription: 'x' })));
+      await stage.store.transaction((tx) => tx.versions.delete(version.id));
+      assert.equal(await stage.store.versions.get(version.id), undefined);
+    });
+
+    it('refuses a second record with an id, and one that does not fit its schema', async () => {
+      const insert = (over: object) => stage.store.transaction((tx) => tx.agents.insert(agentRecord('twice', over)));
+      await insert({ id: 'agt_twice' });
+      await assert.rejects(insert({ id: 'agt_twice', name: 'other' }), (error) => !(error instanceof UniqueTaken));
+      await assert.rejects(insert({ name: 'misfit', status: 'gone' }));
+      assert.equal(await stage.store.agents.count({ where: { name: ['other', 'misfit'] } }), 0);
+    });
+
+    it('answers undefined for an unknown id', async () => {
+      assert.equal(await stage.store.agents.get('agt_unknown'), undefined);
+      assert.equal(await stage.store.transaction((tx) => tx.agents.get('agt_unknown')), undefined);
+    });
+
+    it('merges a change, removes what is null, leaves what is undefined', async () => {
+      const { id } = await stage.store.transaction((tx) =>
+        tx.agents.insert(agentRecord('merge', { description: 'old', instructions: 'do' })),
+      );
+      const change = { description: null, instructions: undefined, displayName: 'New', identity: { bio: 'b' } };
+      const agent = await stage.store.transaction((tx) => tx.agents.update(id, change));
+      assert.equal('description' in agent, false);
+      assert.equal(agent.instructions, 'do');
+      assert.equal(agent.displayName, 'New');
+      assert.deepEqual(agent.identity, { bio: 'b' });
+      assert.equal(agent.revision, 2);
+      assert.ok(agent.updatedAt >= agent.createdAt);
+      assert.deepEqual(await stage.store.agents.get(id), agent);
+    });
+
+    it('replaces members whole', async () => {
+      const identity = { bio: 'b', signature: 's' };
+      const { id } = await stage.store.transaction((tx) => tx.agents.insert(agentRecord('whole', { identity })));
+      const agent = await stage.store.transaction((tx) => tx.agents.update(id, { identity: { bio: 'c' } }));
+      assert.deepEqual(agent.identity, { bio: 'c' });
+    });
+
+    it('keeps the revision when a change changes nothing', async () => {
+      const agent = await stage.store.transaction((tx) => tx.agents.insert(agentRecord('same', { tools: ['a', 'b'] })));
+      const same = await stage.store.transaction((tx) =>
+        tx.agents.update(agent.id, { tools: ['a', 'b'], displayName: 'same', description: null }),
+      );
+      assert.deepEqual(same, agent);
+      await assert.rejects(
+        stage.store.transaction((tx) => tx.agents.update(agent.id, { displayName: 'same' }, { expectedRevision: 5 })),
+        StaleRevision,
+      );
+    });
+
+    it('ignores bookkeeping members in a change', async () => {
+      const agent = await stage.store.transaction((tx) => tx.agents.insert(agentRecord('book')));
+      const change = { id: 'agt_other', createdAt: time(0), updatedAt: time(0), revision: 9, displayName: 'B' };
+      const changed = await stage.store.transaction((tx) => tx.agents.update(agent.id, change));
+      assert.equal(changed.id, agent.id);
+      assert.equal(changed.createdAt, agent.createdAt);
+      assert.notEqual(changed.updatedAt, time(0));
+      assert.equal(changed.revision, 2);
+    });
+
+    it('touches without a new revision', async () => {
+      const agent = await stage.store.transaction((tx) =>
+        tx.agents.insert(agentRecord('touch', { createdAt: time(3), updatedAt: time(4) })),
+      );
+      const touched = await stage.store.transaction((tx) => tx.agents.touch(agent.id, { description: 'seen' }));
+      assert.deepEqual({ ...touched }, { ...agent, description: 'seen' });
+    });
+
+    it('checks the expected revision of updates and deletions', async () => {
+      const { id } = await stage.store.transaction((tx) => tx.agents.insert(agentRecord('guard')));
+      await stage.store.transaction((tx) => tx.agents.update(id, { displayName: '2' }, { expectedRevision: 1 }));
+      const stale = (error: unknown) => error instanceof StaleRevision && error.currentRevision === 2;
+      await assert.rejects(
+        stage.store.transaction((tx) => tx.agents.update(id, { displayName: '3' }, { expectedRevision: 1 })),
+        stale,
+      );
+      await assert.rejects(
+        stage.store.transaction((tx) => tx.agents.delete(id, { expectedRevision: 1 })),
+        stale,
+      );
+      const removed = await stage.store.transaction((tx) => tx.agents.delete(id, { expectedRevision: 2 }));
+      assert.equal(removed.displayName, '2');
+      assert.equal(await stage.store.agents.get(id), undefined);
+    });
+
+    it('names the record that is not there', async () => {
+      const missing = (error: unknown) =>
+        error instanceof NotFound && error.id === 'agt_x' && error.collection === 'agents';
+      await assert.rejects(
+        stage.store.transaction((tx) => tx.agents.update('agt_x', {})),
+        missing,
+      );
+      await assert.rejects(
+        stage.store.transaction((tx) => tx.agents.touch('agt_x', {})),
+        missing,
+      );
+      await assert.rejects(
+        stage.store.transaction((tx) => tx.agents.delete('agt_x')),
+        missing,
+      );
+    });
+
+    it('is not changed by what callers do to their objects', async () => {
+      const tools = ['a'];
+      const payload = { deep: { list: [1] } };
+      const agent = await stage.store.transaction((tx) => tx.agents.insert(agentRecord('mine', { tools })));
+      const version = await stage.store.transaction((tx) => tx.versions.insert(versionOf(agent.id, 1, { payload })));
+      tools.push('b');
+      payload.deep.list.push(2);
+      const vandalise = (record: object) => {
+        try {
+          Object.assign(record, { name: 'vandal' });
+        } catch {
+          // A store may hand out frozen records.
+        }
+      };
+      vandalise(agent);
+      vandalise((await stage.store.agents.get(agent.id)) ?? {});
+      for (const record of (await stage.store.agents.find({ where: { name: 'mine' }, limit: 1 })).records)
+        vandalise(record);
+      assert.equal((await stage.store.agents.get(agent.id))?.name, 'mine');
+      assert.deepEqual((await stage.store.agents.get(agent.id))?.tools, ['a']);
+      assert.deepEqual((await stage.store.versions.get(version.id))?.payload, { deep: { list: [1] } });
+    });
+
+    it('gives back any JSON after opening again', async () => {
+      const kept = new Map<string, object>();
+      const json = fc
+        .dictionary(fc.string({ unit: 'binary' }), fc.jsonValue({ maxDepth: 3, stringUnit: 'binary' }))
+        // As a door would have parsed it: without NUL, which no store has to hold, and without `__proto__`.
+        .map(
+          (value): Record<string, unknown> => JSON.parse(JSON.stringify(value).replaceAll(/\\u0000|__proto__/g, '')),
+        );
+      let revision = 0;
+      await fc.assert(
+        fc.asyncProperty(json, async (payload) => {
+          revision += 1;
+          const input = versionOf('agt_json', revision, { payload });
+          const version = await stage.store.transaction((tx) => tx.versions.insert(input));
+          assert.deepEqual(version.payload, payload);
+          kept.set(version.id, version);
+        }),
+        { numRuns: 60, endOnFailure: true },
+      );
+      await stage.reopen();
+      for (const [id, version] of kept) assert.deepEqual(await stage.store.versions.get(id), version);
+    });
+  });
+}

@@ -1,0 +1,49 @@
+import fc from 'fast-check';
+import type { Store } from '../../store/port.ts';
+
+export interface OpenedStore {
+  readonly store: Store;
+  /** Closes the store and opens what it kept. */
+  reopen(): Promise<Store>;
+  /** Closes and removes everything. */
+  dispose(): Promise<void>;
+}
+
+/** The store that the tests of a suite share. */
+export class Stage {
+  readonly #open: () => Promise<OpenedStore>;
+  #opened: OpenedStore | undefined;
+  #store: Store | undefined;
+
+  constructor(open: () => Promise<OpenedStore>) {
+    this.#open = open;
+  }
+
+  get store(): Store {
+    if (!this.#store) throw new Error('no store is open');
+    return this.#store;
+  }
+
+  /** Begins again with an empty store. */
+  async fresh(): Promise<void> {
+    await this.dispose();
+    this.#opened = await this.#open();
+    this.#store = this.#opened.store;
+  }
+
+  async reopen(): Promise<void> {
+    this.#store = await this.#opened?.reopen();
+  }
+
+  async dispose(): Promise<void> {
+    await this.#opened?.dispose();
+    this.#opened = undefined;
+  }
+}
+
+/** Few enough that records share times. */
+export const seconds = fc.integer({ min: 0, max: 12 });
+
+export function compareText(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b);
+}
