@@ -1,0 +1,125 @@
+import { INVALID_PARAMS } from '@modelcontextprotocol/server';
+import { globMatcher } from '../tools/allowlist.ts';
+import { type CatalogEntry, nearest } from '../tools/catalog-index.ts';
+import type { Registry } from '../tools/registry.ts';
+import type { Exchange } from './exchange.ts';
+import { RpcError } from './mcp-message.ts';
+import type { Era } from './mcp-versions.ts';
+import { type ResponseWriter, type WireTool, wireTool } from './mcp-wire.ts';
+
+/** Tools on one page of `tools/list`. */
+const PAGE = 500;
+/** Lists kept, one per set of rights and narrowing. */
+const MOST_LISTS = 64;
+
+export interface ListPage {
+  readonly tools: readonly WireTool[];
+  readonly nextCursor?: string;
+}
+
+interface KeptList {
+  readonly entries: readonly CatalogEntry[];
+  readonly tools: readonly WireTool[];
+  readonly prepared: { legacy?: Buffer; modern?: Buffer };
+}
+
+type Asked = Pick<Exchange, 'principal' | 'url'>;
+
+/** What `tools/list` shows to whom. `?tools=` and `?groups=` on the URL narrow it; they give and take no rights. */
+export class ToolLists {
+  readonly #registry: Registry;
+  readonly #writer: ResponseWriter;
+  readonly #kept = new Map<string, KeptList>();
+
+  constructor(registry: Registry, writer: ResponseWriter) {
+    this.#registry = registry;
+    this.#writer = writer;
+  }
+
+  /** @throws RpcError for a foreign cursor and a narrowing that names nothing there is */
+  page(asked: Asked, cursor: unknown): ListPage {
+    const { tools } = this.#list(asked);
+    const start = cursor === undefined ? 0 : readCursor(cursor, tools.length);
+    const end = start + PAGE;
+    return { tools: tools.slice(start, end), ...(end < tools.length && { nextCursor: cursorAt(end) }) };
+  }
+
+  /** The first page as a response that lacks its id; undefined where it is not the only page. @throws RpcError */
+  prepared(asked: Asked, era: Era): Buffer | undefined {
+    const { tools, prepared } = this.#list(asked);
+    if (tools.length > PAGE) return undefined;
+    prepared[era] ??= this.#writer.listWithoutId(tools, era);
+    return prepared[era];
+  }
+
+  #list({ principal, url }: Asked): KeptList {
+    const entries = this.#registry.list(principal);
+    const key = `${principal.rights.fingerprint}${url.search === '' ? '' : `\n${narrowingOf(url)}`}`;
+    const known = this.#kept.get(key);
+    if (known && sameEntries(known.entries, entries)) return known;
+    const shown =
+      url.search === '' ? entries : narrow(entries, this.#registry.server.catalog.entries, url.searchParams);
+    const made = { entries, tools: shown.map(({ tool }) => wireTool(tool)), prepared: {} };
+    if (this.#kept.size >= MOST_LISTS) this.#kept.clear();
+    this.#kept.set(key, made);
+    return made;
+  }
+}
+
+function sameEntries(one: readonly CatalogEntry[], other: readonly CatalogEntry[]): boolean {
+  return one === other || (one.length === other.length && one.every((entry, index) => entry === other[index]));
+}
+
+function narrowingOf({ searchParams }: URL): string {
+  return JSON.stringify([wordsOf(searchParams, 'tools'), wordsOf(searchParams, 'groups')]);
+}
+
+function wordsOf(search: URLSearchParams, name: string): string[] {
+  const words = search.getAll(name).flatMap((value) => value.split(','));
+  return words.map((word) => word.trim()).filter((word) => word !== '');
+}
+
+function narrow(
+  entries: readonly CatalogEntry[],
+  all: readonly CatalogEntry[],
+  search: URLSearchParams,
+): readonly CatalogEntry[] {
+  const listable = all.filter(({ tool }) => !tool.doorOnly);
+  const inGroups = groupTest(listable, wordsOf(search, 'groups'));
+  const named = nameTest(listable, wordsOf(search, 'tools'));
+  return entries.filter((entry) => inGroups(entry) && named(entry));
+}
+
+type Test = (entry: CatalogEntry) => boolean;
+
+function groupTest(all: readonly CatalogEntry[], wanted: readonly string[]): Test {
+  if (wanted.length === 0) return () => true;
+  const known = [...new Set(all.map(({ group }) => group))];
+  const names = new Set(wanted.map((name) => name.toLowerCase()));
+  const unknown = [...names].some((name) => !known.some((group) => group.toLowerCase() === name));
+  if (unknown) {
+    throw new RpcError(INVALID_PARAMS, `groups= in the URL names an unknown group; there are: ${known.join(', ')}.`);
+  }
+  return ({ group }) => names.has(group.toLowerCase());
+}
+
+/** One entry that matches nothing may name a tool that is away; none that matches is a mistake. */
+function nameTest(all: readonly CatalogEntry[], globs: readonly string[]): Test {
+  if (globs.length === 0) return () => true;
+  const matchers = globs.map(globMatcher);
+  const test: Test = ({ tool }) => matchers.some((matches) => matches(tool.name));
+  if (all.some(test)) return test;
+  const names = all.map(({ tool }) => tool.name);
+  const close = globs.slice(0, 10).flatMap((glob) => nearest(glob, names, 2));
+  const hint = close.length > 0 ? `; similar names: ${close.join(', ')}` : '';
+  throw new RpcError(INVALID_PARAMS, `tools= in the URL matches no tool${hint}.`);
+}
+
+function cursorAt(start: number): string {
+  return Buffer.from(`tools ${start}`).toString('base64url');
+}
+
+function readCursor(cursor: unknown, length: number): number {
+  for (let start = PAGE; start < length; start += PAGE) if (cursorAt(start) === cursor) return start;
+  throw new RpcError(INVALID_PARAMS, 'The cursor is not one that this list gave; start again without it.');
+}

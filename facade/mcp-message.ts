@@ -1,0 +1,96 @@
+import { isUtf8 } from 'node:buffer';
+import { INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR } from '@modelcontextprotocol/server';
+
+export type RequestId = string | number;
+
+/** A JSON-RPC error. Its message is shown to the caller as it is. */
+export class RpcError extends Error {
+  readonly code: number;
+  readonly data: unknown;
+
+  constructor(code: number, message: string, data?: unknown) {
+    super(message);
+    this.code = code;
+    this.data = data;
+  }
+}
+
+/** The message in the body. @throws RpcError */
+export function parseMessage(body: Buffer): unknown {
+  if (!isUtf8(body)) throw new RpcError(PARSE_ERROR, 'Parse error: the body is not UTF-8.');
+  if (body.length > 2 * DEEPEST && nestsTooDeep(body)) {
+    throw new RpcError(INVALID_REQUEST, `Invalid request: nested more than ${DEEPEST} levels deep.`);
+  }
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    throw new RpcError(PARSE_ERROR, 'Parse error: the body is not valid JSON.');
+  }
+}
+
+/** Far more than any tool takes, and far less than exhausts the stack of what walks over a message. */
+const DEEPEST = 200;
+
+function nestsTooDeep(json: Buffer): boolean {
+  let depth = 0;
+  let inString = false;
+  for (let at = 0; at < json.length; at++) {
+    const byte = json[at];
+    if (inString) {
+      if (byte === BACKSLASH) at++;
+      else if (byte === QUOTE) inString = false;
+    } else if (byte === QUOTE) inString = true;
+    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+      if (++depth > DEEPEST) return true;
+    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth--;
+  }
+  return false;
+}
+
+const [QUOTE, BACKSLASH] = [0x22, 0x5c];
+const [OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET] = [0x7b, 0x7d, 0x5b, 0x5d];
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function isRequestId(value: unknown): value is RequestId {
+  return typeof value === 'string' || Number.isSafeInteger(value);
+}
+
+/** The id to answer under: that of a request, or null where none can be read. */
+export function answerableId(message: unknown): RequestId | null {
+  return isObject(message) && typeof message.method === 'string' && isRequestId(message.id) ? message.id : null;
+}
+
+/** What is wrong with a message that is no JSON-RPC message of any revision. */
+export function malformed(message: unknown): RpcError {
+  if (Array.isArray(message)) {
+    return new RpcError(INVALID_REQUEST, 'Invalid request: batches are not accepted; send one message at a time.');
+  }
+  if (answerableId(message) !== null && isObject(message) && 'params' in message) {
+    const { jsonrpc, id, method, params, ...rest } = message;
+    if (jsonrpc === '2.0' && Object.keys(rest).length === 0) return malformedParams(params);
+  }
+  const expected = 'jsonrpc "2.0", a method, a string or integer id, and params only beside them';
+  return new RpcError(INVALID_REQUEST, `Invalid request: a request has ${expected}.`);
+}
+
+function malformedParams(params: unknown): RpcError {
+  if (!isObject(params)) return new RpcError(INVALID_PARAMS, 'Invalid params: params is an object.');
+  return new RpcError(
+    INVALID_PARAMS,
+    'Invalid params: _meta is an object, and its progressToken a string or an integer.',
+  );
+}
+
+/** What may be shown of whatever was thrown; the cause of what is not ours to show goes to `onError`. */
+export function toRpcError(thrown: unknown, onError: (cause: unknown) => void): RpcError {
+  if (thrown instanceof RpcError) return thrown;
+  onError(thrown);
+  return new RpcError(INTERNAL_ERROR, 'The server failed; the operator finds the cause in the log.');
+}
+
+export function rpcErrorJson(id: RequestId | null, { code, message, data }: RpcError): string {
+  return JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, ...(data !== undefined && { data }) } });
+}

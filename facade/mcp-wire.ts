@@ -1,0 +1,78 @@
+import type { ServerResponse } from 'node:http';
+import { SERVER_INFO_META_KEY } from '@modelcontextprotocol/server';
+import type { Annotations, Tool } from '../tools/define-tool.ts';
+import { type JsonSchema, jsonSchema } from '../tools/json-schema.ts';
+import type { Answer } from '../tools/registry.ts';
+import type { RequestId } from './mcp-message.ts';
+import type { Era } from './mcp-versions.ts';
+
+/** A tool as `tools/list` shows it. */
+export interface WireTool {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly inputSchema: JsonSchema;
+  readonly outputSchema: JsonSchema;
+  readonly annotations: Annotations;
+}
+
+const wired = new WeakMap<Tool, WireTool>();
+
+export function wireTool(tool: Tool): WireTool {
+  const known = wired.get(tool);
+  if (known) return known;
+  const { name, title, description, annotations } = tool;
+  const inputSchema = jsonSchema(tool.input, 'input');
+  const outputSchema = jsonSchema(tool.output, 'output');
+  const made = { name, title, description, inputSchema, outputSchema, annotations };
+  wired.set(tool, made);
+  return made;
+}
+
+/** The result of `tools/call`. A failed call has no structured content: clients check that against the output schema. */
+export function toolResult(answer: Answer) {
+  if (!answer.ok) return { content: [{ type: 'text', text: JSON.stringify(answer.error) }], isError: true };
+  return { content: [{ type: 'text', text: JSON.stringify(answer.output) }], structuredContent: answer.output };
+}
+
+/** Whole responses as JSON text, equal to what the SDK makes of `toolResult` and of a list. */
+export class ResponseWriter {
+  /** Members of every modern result. */
+  readonly #modern: string;
+
+  constructor(server: { readonly name: string; readonly version: string }) {
+    const { name, version } = server;
+    const meta = JSON.stringify({ [SERVER_INFO_META_KEY]: { name, version } });
+    this.#modern = `,"resultType":"complete","_meta":${meta}`;
+  }
+
+  toolResult(answer: Answer, id: RequestId, era: Era): string {
+    const text = JSON.stringify(answer.ok ? answer.output : answer.error);
+    const rest = answer.ok ? `"structuredContent":${text}` : '"isError":true';
+    const content = `"content":[{"type":"text","text":${JSON.stringify(text)}}]`;
+    return `{"result":{${content},${rest}${era === 'modern' ? this.#modern : ''}}${closing(id)}`;
+  }
+
+  /** All of the response up to the id, which `closing` adds. */
+  listWithoutId(tools: readonly WireTool[], era: Era): Buffer {
+    const rest = era === 'modern' ? `,"ttlMs":0,"cacheScope":"private"${this.#modern}` : '';
+    return Buffer.from(`{"result":{"tools":${JSON.stringify(tools)}${rest}}`);
+  }
+}
+
+export function closing(id: RequestId): string {
+  return `,"jsonrpc":"2.0","id":${typeof id === 'string' ? JSON.stringify(id) : id}}`;
+}
+
+/** Ends the exchange with JSON made of these parts. */
+export function sendJsonText(response: ServerResponse, status: number, text: string, before?: Buffer): void {
+  const length = Buffer.byteLength(text) + (before?.length ?? 0);
+  response.writeHead(status, {
+    'Content-Type': 'application/json',
+    'Content-Length': length,
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+  });
+  if (before) response.write(before);
+  response.end(text);
+}

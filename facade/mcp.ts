@@ -1,0 +1,50 @@
+import type { Registry } from '../tools/registry.ts';
+import type { Exchange } from './exchange.ts';
+import { Flights } from './mcp-calls.ts';
+import { DirectPath } from './mcp-direct.ts';
+import { ToolLists } from './mcp-list.ts';
+import { parseMessage, RpcError, rpcErrorJson } from './mcp-message.ts';
+import { SdkPath } from './mcp-sdk.ts';
+import { ResponseWriter, sendJsonText } from './mcp-wire.ts';
+
+export { PROTOCOL_VERSIONS } from './mcp-versions.ts';
+
+/** The MCP endpoint: all revisions, without sessions, from one registry. */
+export interface McpDoor {
+  /** Answers the body of an authenticated POST. */
+  serve(exchange: Exchange, body: Buffer): Promise<void>;
+  /** Tells subscribers that the list of tools is another one now. */
+  toolsChanged(): void;
+  /** Ends the open subscriptions; calls under way are left to finish. */
+  close(): Promise<void>;
+}
+
+export interface McpDoorOptions {
+  readonly registry: Registry;
+  /** Told the cause of every answer that says no more than that the server failed. */
+  onError(cause: unknown): void;
+  /** False answers everything through the SDK, to compare with. */
+  readonly direct?: boolean;
+}
+
+export function createMcpDoor({ registry, onError, direct = true }: McpDoorOptions): McpDoor {
+  const writer = new ResponseWriter(registry.server);
+  const parts = { registry, writer, onError, flights: new Flights(), lists: new ToolLists(registry, writer) };
+  const directPath = direct ? new DirectPath(parts) : undefined;
+  const sdkPath = new SdkPath(parts);
+
+  return {
+    async serve(exchange, body) {
+      let message: unknown;
+      try {
+        message = parseMessage(body);
+      } catch (thrown) {
+        if (!(thrown instanceof RpcError)) throw thrown;
+        return sendJsonText(exchange.response, 400, rpcErrorJson(null, thrown));
+      }
+      await (directPath?.serve(exchange, message) ?? sdkPath.serve(exchange, message));
+    },
+    toolsChanged: () => sdkPath.toolsChanged(),
+    close: () => sdkPath.close(),
+  };
+}
