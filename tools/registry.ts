@@ -82,7 +82,7 @@ class ToolRegistry implements Registry {
   }
 
   async call(asked: Call): Promise<Answer> {
-    const tool = this.server.catalog.get(asked.tool)?.tool;
+    const tool = asked.door === 'rest' ? this.server.catalog.get(asked.tool)?.tool : this.find(asked.tool);
     const entry = this.#entryMaker(asked, tool);
     try {
       if (!tool) throw unknownTool(asked.tool, this.server.catalog);
