@@ -1,0 +1,66 @@
+import { readFileSync } from 'node:fs';
+import { describeEnvironment } from '../../facade/config.ts';
+import { wireTool } from '../../facade/mcp-wire.ts';
+import { routes } from '../../facade/routes.ts';
+import { ANYONE } from '../../tools/access/requirement.ts';
+import { catalog } from '../../tools/catalog.ts';
+import type { Tool } from '../../tools/define-tool.ts';
+
+export interface GeneratedFile {
+  /** From the top of the project. */
+  readonly path: string;
+  readonly text: string;
+}
+
+/** Every file that is made from the code, as it should be now. */
+export function generated(): GeneratedFile[] {
+  const wire = catalog.entries.filter(({ tool }) => !tool.doorOnly).map(({ tool }) => wireTool(tool));
+  return [
+    { path: 'README.md', text: readme() },
+    { path: 'test/contract/snapshots/tools-list.json', text: `${JSON.stringify(wire, null, 2)}\n` },
+  ];
+}
+
+function readme(): string {
+  const text = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+  return withSection(withSection(text, 'tools', toolTable()), 'configuration', configurationTable());
+}
+
+function withSection(text: string, name: string, content: string): string {
+  const [start, end] = [`<!-- ${name}: generated -->`, `<!-- end of ${name} -->`];
+  const [before, rest] = text.split(start);
+  const after = rest?.split(end)[1];
+  if (before === undefined || after === undefined)
+    throw new Error(`README.md has no section between ${start} and ${end}.`);
+  return `${before}${start}\n${content}\n${end}${after}`;
+}
+
+function toolTable(): string {
+  const rows = catalog.entries.map(({ group, tool }) => {
+    const paths = routes.filter((route) => route.tool === tool.name).map(({ method, path }) => `\`${method} ${path}\``);
+    return [group, `\`${tool.name}\``, paths.join('<br>') || 'MCP only', ...rightsOf(tool)];
+  });
+  return table(['group', 'tool', 'REST', 'scope', 'grant'], rows);
+}
+
+function rightsOf({ access }: Tool): [string, string] {
+  if (access === ANYONE) return ['any key', ''];
+  const choices = 'among' in access ? access.among : [access];
+  const scopes = choices.map(({ scope }) => `\`${scope}\``);
+  const grants = choices.map(({ grant }) => `\`${[grant].flat().join('`, `')}\``);
+  return [scopes.join(' or '), grants.join(' or ')];
+}
+
+function configurationTable(): string {
+  const rows = describeEnvironment().map(({ name, fallback, meaning }) => [
+    `\`${name}\``,
+    fallback && `\`${fallback}\``,
+    meaning,
+  ]);
+  return table(['variable', 'default', 'meaning'], rows);
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+}
