@@ -45,10 +45,8 @@ function toolTable(): string {
 
 function rightsOf({ access }: Tool): [string, string] {
   if (access === ANYONE) return ['any key', ''];
-  const choices = 'among' in access ? access.among : [access];
-  const scopes = choices.map(({ scope }) => `\`${scope}\``);
-  const grants = choices.map(({ grant }) => `\`${[grant].flat().join('`, `')}\``);
-  return [scopes.join(' or '), grants.join(' or ')];
+  if ('among' in access) return ['as its record', 'as its record'];
+  return [`\`${access.scope}\``, `\`${[access.grant].flat().join('`, `')}\``];
 }
 
 function configurationTable(): string {
