@@ -1,6 +1,6 @@
 import { INVALID_PARAMS } from '@modelcontextprotocol/server';
 import type { Principal } from '../tools/access/principal.ts';
-import type { Answer, Registry } from '../tools/registry.ts';
+import type { Answer, Call, Registry } from '../tools/registry.ts';
 import type { Exchange } from './exchange.ts';
 import { isObject, type RequestId, RpcError } from './mcp-message.ts';
 
@@ -28,12 +28,13 @@ export async function callTool(
   registry: Registry,
   exchange: Exchange,
   { name, arguments: input, idempotencyKey }: CallParams,
-  signal: AbortSignal,
+  { signal, onProgress }: Pick<Call, 'signal' | 'onProgress'>,
 ): Promise<Answer> {
   const { principal, door, requestId, response } = exchange;
   const idempotency =
     idempotencyKey === undefined ? undefined : { key: idempotencyKey, operation: `tools/call ${name}` };
-  const answer = await registry.call({ principal, tool: name, input, door, requestId, idempotency, signal });
+  const call = { principal, tool: name, input, door, requestId, idempotency, signal, onProgress };
+  const answer = await registry.call(call);
   // The call of an unknown tool is made all the same, for its audit entry and its hint.
   if (!answer.ok && !registry.find(name)) throw new RpcError(INVALID_PARAMS, answer.error.error);
   if (answer.replayed && !response.headersSent) response.setHeader('Idempotency-Replayed', 'true');

@@ -51,8 +51,7 @@ export class DirectPath {
     const flight = flights.enter(exchange, id);
     let text: string;
     try {
-      const answering = callTool(registry, exchange, call, flight.signal);
-      text = writer.toolResult(await answering, id, era);
+      text = writer.toolResult(await callTool(registry, exchange, call, flight), id, era);
     } catch (thrown) {
       text = rpcErrorJson(id, toRpcError(thrown, onError));
     } finally {

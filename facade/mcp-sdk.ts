@@ -12,9 +12,11 @@ import {
   preloadSchemas,
   type Result,
   Server,
+  type ServerContext,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv';
+import type { Progress } from '../tools/context.ts';
 import type { Exchange } from './exchange.ts';
 import { callTool, type Flight, readCallParams } from './mcp-calls.ts';
 import { acceptsEvents, type DirectPathParts } from './mcp-direct.ts';
@@ -166,16 +168,19 @@ export class SdkPath {
     );
     // Set for our methods only, so that the SDK refuses the others before it begins to answer, with the status of the revision.
     if (isObject(visit.message) && isToolMethod(visit.message.method)) {
-      server.fallbackRequestHandler = (request) => this.#answerToolMethod(visit, request);
+      server.fallbackRequestHandler = (request, context) => this.#answerToolMethod(visit, request, context);
     }
     return server;
   }
 
-  async #answerToolMethod({ exchange, flight }: Visit, { method, params }: JSONRPCRequest): Promise<Result> {
+  async #answerToolMethod(visit: Visit, { method, params }: JSONRPCRequest, context: ServerContext): Promise<Result> {
     const { registry, lists, onError } = this.#parts;
+    const { exchange, flight } = visit;
     try {
       if (method === 'tools/list') return { ...lists.page(exchange, params?.cursor) };
-      return toolResult(await callTool(registry, exchange, readCallParams(params), flight.signal));
+      const onProgress = progressReporter(exchange, context);
+      const hooks = { signal: flight.signal, onProgress };
+      return toolResult(await callTool(registry, exchange, readCallParams(params), hooks));
     } catch (thrown) {
       throw toRpcError(thrown, onError);
     }
@@ -194,6 +199,16 @@ function wantsProgress(message: unknown): boolean {
   if (!isObject(message) || message.method !== 'tools/call' || !isObject(message.params)) return false;
   const { _meta } = message.params;
   return isObject(_meta) && _meta.progressToken !== undefined;
+}
+
+/** Undefined where the client did not ask for progress, or takes no stream in which it could be told. */
+function progressReporter({ request }: Exchange, { mcpReq }: ServerContext) {
+  const progressToken = mcpReq._meta?.progressToken;
+  if (progressToken === undefined || !acceptsEvents(request.headers.accept)) return undefined;
+  return (progress: Progress) => {
+    const told = mcpReq.notify({ method: 'notifications/progress', params: { progressToken, ...progress } });
+    told.catch(() => {}); // the client went away, which ends the call by its signal
+  };
 }
 
 /** Whether the error tells of a fault of the client's, which was answered, and not of one of ours. */

@@ -13,6 +13,15 @@ export interface Context<Store, Code extends ErrorCode> {
   readonly server: ServerFacts;
   /** Aborted when the caller goes away. */
   readonly signal: AbortSignal | undefined;
+  /** Tells the caller how far the call has come, where it wants to know. */
+  readonly report: (progress: Progress) => void;
+}
+
+/** How far a call has come; `progress` grows with each report. */
+export interface Progress {
+  readonly progress: number;
+  readonly total?: number;
+  readonly message?: string;
 }
 
 /** What tools know of the server they run in. */

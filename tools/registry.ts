@@ -6,7 +6,7 @@ import { accessFor, allows, mayTry, narrowestGrant, type Subjects } from './acce
 import { subjectsIn } from './access/subjects.ts';
 import { auditEntryOf, auditedArguments } from './audit.ts';
 import { type Catalog, type CatalogEntry, nearest } from './catalog-index.ts';
-import type { Context, ServerFacts } from './context.ts';
+import type { Context, Progress, ServerFacts } from './context.ts';
 import type { Fail, Tool } from './define-tool.ts';
 import { entities } from './entities.ts';
 import { errorBody, ToolError, toToolError } from './errors.ts';
@@ -23,6 +23,7 @@ export interface Call {
   readonly requestId: string;
   readonly idempotency?: IdempotencyWish | undefined;
   readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
 
 export type Answer =
@@ -158,8 +159,9 @@ class ToolRegistry implements Registry {
     return { ok: true, output } as const;
   }
 
-  #context({ principal, signal }: Call, store: HistoryWriters): Context<HistoryWriters, ErrorCode> {
-    return { store, principal, fail, server: this.server, signal };
+  #context(asked: Call, store: HistoryWriters): Context<HistoryWriters, ErrorCode> {
+    const { principal, signal, onProgress: report = ignore } = asked;
+    return { store, principal, fail, server: this.server, signal, report };
   }
 
   #entryMaker({ requestId, door, principal, input, tool: name }: Call, tool: Tool | undefined): MakeEntry {
@@ -172,6 +174,8 @@ class ToolRegistry implements Registry {
     };
   }
 }
+
+function ignore(): void {}
 
 const fail: Fail<ErrorCode> = (code, message, detail) => new ToolError(code, message, detail);
 
