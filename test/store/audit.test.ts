@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { cp, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { appendFile, cp, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
@@ -51,6 +51,15 @@ describe('audit segments', () => {
       for (let start = 0; start < 2; start += 1)
         assert.equal((await found(copy)).length, 6, `cut at ${cut}, start ${start}`);
     }
+  });
+
+  it('go on behind the last whole line when the tail is longer than what follows', async (test) => {
+    const folder = await written(test);
+    await appendFile(join(folder, SEGMENT), 'x'.repeat(2000));
+    const store = await openLowdbStore({ folder });
+    store.audit.append(auditRecord({ id: 'aud_6', at: at(6) }));
+    await store.close();
+    assert.equal((await found(folder)).length, 7);
   });
 
   it('are refused when a line was changed, naming it', async (test) => {

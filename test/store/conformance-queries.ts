@@ -88,20 +88,24 @@ const naiveAgent = fc.record({
 });
 
 const oneOrMore = <Value>(value: fc.Arbitrary<Value>) => fc.oneof(value, fc.array(value, { maxLength: 3 }));
-const agentWhere = fc.record(
-  {
-    id: oneOrMore(
-      fc
-        .tuple(fc.integer({ min: 0, max: 9 }), fc.integer({ min: 1, max: 30 }))
-        .map(([rank, at]) => `agt_${rank}_${at}`),
-    ),
-    status: oneOrMore(statuses),
-    skillIds: oneOrMore(fc.constantFrom('skl_1', 'skl_2', 'skl_9')),
-    maxSteps: oneOrMore(fc.integer({ min: 1, max: 3 })),
-    description: oneOrMore(fc.constantFrom('x', 'y', '')),
-    name: oneOrMore(fc.integer({ max: 40, min: 0 }).map((at) => `m${at}`)),
-  },
-  { requiredKeys: [] },
+const conditions = {
+  id: oneOrMore(
+    fc.tuple(fc.integer({ min: 0, max: 9 }), fc.integer({ min: 1, max: 30 })).map(([rank, at]) => `agt_${rank}_${at}`),
+  ),
+  status: oneOrMore(statuses),
+  skillIds: oneOrMore(fc.constantFrom('skl_1', 'skl_2', 'skl_9')),
+  maxSteps: oneOrMore(fc.integer({ min: 1, max: 3 })),
+  description: oneOrMore(fc.constantFrom('x', 'y', '')),
+  name: oneOrMore(fc.integer({ max: 40, min: 0 }).map((at) => `m${at}`)),
+};
+/** Mostly one or two conditions, so that many records match. */
+const agentWhere = fc.oneof(
+  { weight: 2, arbitrary: fc.record({ skillIds: conditions.skillIds }) },
+  { weight: 2, arbitrary: fc.record({ status: conditions.status }) },
+  { weight: 1, arbitrary: fc.record({ status: conditions.status, skillIds: conditions.skillIds }) },
+  { weight: 1, arbitrary: fc.record({ name: conditions.name }) },
+  { weight: 1, arbitrary: fc.record({ id: conditions.id }) },
+  { weight: 2, arbitrary: fc.record(conditions, { requiredKeys: [] }) },
 );
 const position = fc.record({
   createdAt: seconds.map(time),

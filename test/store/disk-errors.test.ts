@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import { readdir } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { cp, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { StoreUnavailable, UniqueTaken } from '../../store/errors.ts';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
@@ -19,7 +21,9 @@ describe('a failing disk', () => {
       const gone = await store.transaction((tx) => tx.agents.insert(agentRecord('gone')));
       files.failure = failure;
       const results = await Promise.allSettled([
-        store.transaction((tx) => tx.agents.update(kept.id, { name: 'renamed', skillIds: ['skl_2'] })),
+        store.transaction((tx) =>
+          tx.agents.update(kept.id, { name: 'renamed', skillIds: ['skl_2'], instructions: 'x'.repeat(5000) }),
+        ),
         store.transaction((tx) => tx.agents.insert(agentRecord('kept', { id: 'agt_new' }))),
         store.transaction((tx) => tx.agents.delete(gone.id)),
         ...Array.from({ length: 30 }, (_, at) =>
@@ -131,29 +135,35 @@ describe('a failing disk', () => {
   it('leaves changes that are not durable out of a snapshot', async (test) => {
     const folder = await testFolder(test);
     const files = new FailingFiles();
-    files.path = /journal-/;
-    const store = await openLowdbStore({ folder, files, compactBytes: 500, compactRetryMs: 10, probeMs: 5 });
-    let acknowledged = 0;
-    const taken: string[] = [];
-    await store.transaction((tx) => tx.agents.insert(agentRecord('base', { id: 'agt_base' })));
-    for (let round = 0; round < 60; round += 1) {
-      if (round % 4 === 2) setImmediate(() => (files.failure = 'sync'));
-      const results = await Promise.allSettled(
-        Array.from({ length: 8 }, async (_, at) => {
-          await new Promise((resolve) => setTimeout(resolve, at % 3));
-          await store.transaction((tx) => tx.agents.insert(agentRecord(`r${round}_${at}`)));
-          return `r${round}_${at}`;
-        }),
-      );
-      files.failure = undefined;
-      for (const result of results) if (result.status === 'fulfilled') taken.push(result.value);
-      acknowledged = taken.length;
-    }
-    assert.ok(acknowledged > 50 && acknowledged < 480, String(acknowledged));
+    const store = await openLowdbStore({ folder, files, compactBytes: 500, probeMs: 60_000 });
+    const kept = await store.transaction((tx) => tx.agents.insert(agentRecord('kept')));
+    const deleted = await store.transaction((tx) => tx.skills.insert({ name: 'deleted' }));
+    let late = Promise.resolve<unknown>(undefined);
+    files.beforeSyncFolder = async () => {
+      files.beforeSyncFolder = undefined;
+      // In memory and in the queue when the next journal has begun; then the disk fails.
+      late = store.transaction(async (tx) => {
+        await tx.agents.insert(agentRecord('late'));
+        await tx.agents.update(kept.id, { name: 'renamed late' });
+        await tx.skills.delete(deleted.id);
+      });
+      late.catch(() => {});
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      files.path = /journal-/;
+      files.failure = 'write';
+    };
+    const last = await store.transaction((tx) =>
+      tx.agents.insert(agentRecord('last', { instructions: 'x'.repeat(500) })),
+    );
+    await until(() => files.beforeSyncFolder === undefined);
+    await assert.rejects(late, StoreUnavailable);
+    await until(() => !existsSync(join(folder, 'journal-00000001.ndjson')));
     const crashed = await openedCopy(test, folder);
-    const names = (await crashed.agents.find({ limit: 10_000 })).records.map(({ name }) => name);
-    assert.deepEqual(names.sort(), ['base', ...taken].sort());
+    const names = (await crashed.agents.find({ limit: 10 })).records.map(({ name }) => name);
+    assert.deepEqual(names.sort(), [kept.name, last.name]);
+    assert.deepEqual(await crashed.skills.get(deleted.id), deleted);
     await crashed.close();
+    files.failure = undefined;
     await store.close();
   });
 
@@ -179,7 +189,6 @@ describe('a failing disk', () => {
 
 /** What a crash now would leave. */
 async function openedCopy(test: Parameters<typeof testFolder>[0], folder: string) {
-  const { cp } = await import('node:fs/promises');
   const copy = await testFolder(test);
   await cp(folder, copy, { recursive: true, filter: (path) => !path.endsWith('lock.json') });
   return openLowdbStore({ folder: copy });

@@ -10,7 +10,7 @@ export class FailingFiles implements Files {
   writes = 0;
   syncs = 0;
   remove = realFiles.remove;
-  syncFolder = realFiles.syncFolder;
+  beforeSyncFolder: (() => Promise<void>) | undefined;
 
   async open(path: string): Promise<WritableFile> {
     const file = await realFiles.open(path);
@@ -36,6 +36,11 @@ export class FailingFiles implements Files {
       },
       close: () => file.close(),
     };
+  }
+
+  async syncFolder(path: string): Promise<void> {
+    await this.beforeSyncFolder?.();
+    await realFiles.syncFolder(path);
   }
 
   async rename(from: string, to: string): Promise<void> {

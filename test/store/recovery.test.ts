@@ -75,12 +75,15 @@ describe('opening after a crash', () => {
     const start = whole.indexOf(10, whole.indexOf(10) + 1) + 1;
     const end = whole.indexOf(10, start);
     for (let at = start; at <= end; at += 1) {
-      const flipped = Buffer.from(whole);
-      flipped[at] = (whole[at] ?? 0) ^ (1 << (at % 8));
-      await writeFile(join(folder, JOURNAL), flipped);
-      const message = await refusal(folder);
-      assert.match(message, /journal-00000001\.ndjson, line 3: /, `flipped at ${at - start}`);
-      assert.match(message, /npm run backup/);
+      // 0x20 turns the letters of a checksum into capitals.
+      for (const bit of at < start + 8 ? [1 << (at % 8), 0x20] : [1 << (at % 8)]) {
+        const flipped = Buffer.from(whole);
+        flipped[at] = (whole[at] ?? 0) ^ bit;
+        await writeFile(join(folder, JOURNAL), flipped);
+        const message = await refusal(folder);
+        assert.match(message, /journal-00000001\.ndjson, line 3: /, `flipped at ${at - start}`);
+        assert.match(message, /npm run backup/);
+      }
     }
   });
 
@@ -110,6 +113,9 @@ describe('opening after a crash', () => {
     lines.splice(2, 1);
     await writeFile(join(folder, JOURNAL), lines.join('\n'));
     assert.match(await refusal(folder), /line 3: the sequence has a gap: transaction 2 is expected here, 3 is found/);
+    const other = await written(test, 1);
+    await appendLine(other, '{}', 3);
+    assert.match(await refusal(other), /line 3: the sequence has a gap: transaction 2 is expected here, 3 is found/);
   });
 
   it('refuses a missing or empty journal, and the command it gives keeps the snapshot', async (test) => {
@@ -296,8 +302,8 @@ async function journals(folder: string): Promise<string[]> {
   return (await readdir(folder)).filter((name) => name.startsWith('journal-')).sort();
 }
 
-/** A line with right checksum and number. */
-async function appendLine(folder: string, json: string): Promise<void> {
+/** A line with the right checksum, and the right number unless another is given. */
+async function appendLine(folder: string, json: string, number?: number): Promise<void> {
   const path = join(folder, JOURNAL);
   let crc = 0;
   let sequence = -1;
@@ -305,5 +311,5 @@ async function appendLine(folder: string, json: string): Promise<void> {
     crc = unsealLine(Buffer.from(`${line}\n`), crc)?.crc ?? assert.fail(line);
     sequence += 1;
   }
-  await appendFile(path, sealLine(String(sequence + 1), json, crc).text);
+  await appendFile(path, sealLine(String(number ?? sequence + 1), json, crc).text);
 }
