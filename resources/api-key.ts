@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { bookkeeping, recordId, timestamp } from './fields.ts';
 
 export const apiKeyFields = {
-  name: z.string().min(1).max(120),
+  name: z.string().trim().min(1).max(120),
   scopes: z.array(z.string().max(100)).max(50),
   grants: z.array(z.string().max(500)).max(200),
 };

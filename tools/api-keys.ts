@@ -40,7 +40,7 @@ const createApiKey = defineTool({
   annotations: CREATES,
   answersSecret: true,
   input: z.strictObject({
-    name: apiKeyFields.name.trim(),
+    name: apiKeyFields.name,
     scopes: apiKeyFields.scopes.describe('read, write, admin, or finer ones such as agents:read.'),
     grants: apiKeyFields.grants
       .optional()

@@ -6,7 +6,7 @@ import { listPage, onlyThese } from './paging.ts';
 import { type Entity, withoutBookkeeping } from './versioning.ts';
 
 const skillId = recordId.describe('Skill id (`skl_…`), see list_skills.');
-const name = skillFields.name.trim();
+const { name } = skillFields;
 
 const listSkills = defineTool({
   name: 'list_skills',

@@ -34,6 +34,12 @@ describe('skills', () => {
     assert.equal((await ask('PATCH', `/skills/${body.id}`, { name: 'one' })).status, 409);
   });
 
+  it('have names of more than white space', async () => {
+    const { status, body } = await ask('POST', '/skills', { name: ' \t' });
+    assert.deepEqual([status, body.issues[0].path], [400, 'name']);
+    assert.equal((await ask('POST', '/skills', { name: ' padded ' })).body.name, 'padded');
+  });
+
   it('cannot be deleted while an agent uses them, which is named', async () => {
     const { body: skill } = await ask('POST', '/skills', { name: 'used' });
     const { body: agent } = await ask('POST', '', { name: 'user of it', displayName: 'u', skillIds: [skill.id] });

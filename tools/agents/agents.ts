@@ -16,7 +16,6 @@ const LOOKS_LIKE_AN_ID = /^[a-z]{3}_[0-9a-z]{26}$/;
 
 export const agentId = recordId.describe('Agent id (`agt_…`), see list_agents.');
 const name = agentFields.name
-  .trim()
   .refine((text) => !LOOKS_LIKE_AN_ID.test(text), 'A name may not look like an id.')
   .describe('Unique among agents that are not deleted. Grants may name the agent by it.');
 const strictMemoryPolicy = z.strictObject(memoryPolicy.shape);
