@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { adminUser } from '../resources/admin-user.ts';
 import { agent } from '../resources/agent.ts';
 import { agentIdentity, agentIdentityInput } from '../resources/agent-identity.ts';
 import { errorBody } from '../resources/error.ts';
@@ -25,6 +26,7 @@ export const namedSchemas: Readonly<Record<'input' | 'output', Readonly<Record<s
     AgentIdentity: agentIdentity,
     Skill: skill,
     Model: model,
+    AdminUser: adminUser,
     Version: version,
     VersionDiff: versionDiff,
     Health: health,

@@ -29,6 +29,12 @@ export const routes: readonly Route[] = [
   route('PATCH', '/api/v1/agents/skills/{id}', 'update_skill', 200),
   route('DELETE', '/api/v1/agents/skills/{id}', 'delete_skill', 204),
 
+  route('GET', '/api/v1/platform-users', 'list_admin_users', 200),
+  route('POST', '/api/v1/platform-users', 'create_admin_user', 201),
+  route('GET', '/api/v1/platform-users/{id}', 'get_admin_user', 200),
+  route('POST', '/api/v1/platform-users/{id}/deactivate', 'deactivate_admin_user', 200),
+  route('POST', '/api/v1/platform-users/{id}/reactivate', 'reactivate_admin_user', 200),
+
   route('GET', '/api/v1/health', 'check_health', 200),
 
   route('GET', '/api/v1/mcp', 'get_mcp_status', 200),

@@ -53,7 +53,7 @@ export const collections = {
     schema: adminUser,
     idPrefix: 'usr',
     unique: [{ fields: ['email'], ignoreCase: true }],
-    indexes: [['role', 'isActive']],
+    indexes: [['role', 'isActive'], ['isActive']],
   }),
   idempotency: define({ schema: idempotencyRecord, idPrefix: 'idm', unique: [{ fields: ['key'] }], indexes: [] }),
 } as const;

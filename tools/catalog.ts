@@ -1,3 +1,4 @@
+import { adminUserTools } from './admin-users.ts';
 import { agentTools } from './agents/agents.ts';
 import { listModels } from './agents/models.ts';
 import { provisionAgentIdentity } from './agents/provision.ts';
@@ -17,6 +18,7 @@ function group(name: string, ...tools: readonly Tool[]): CatalogEntry[] {
 export const catalog = indexCatalog([
   ...group('Agents', ...agentTools, provisionAgentIdentity, getSystemHealth, listModels, listToolCategories),
   ...group('Skills', ...skillTools),
+  ...group('Admin Users', ...adminUserTools),
   ...group('Versions', ...versionTools),
   ...group('API keys', ...apiKeyTools),
   ...group('Audit', listAuditEntries),

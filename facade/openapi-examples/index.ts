@@ -1,3 +1,4 @@
+import { adminUserExamples } from './admin-users.ts';
 import { agentExamples } from './agents.ts';
 import type { Examples } from './example.ts';
 import { skillExamples } from './skills.ts';
@@ -8,6 +9,7 @@ import { versionExamples } from './versions.ts';
 export const examples: Examples = {
   ...agentExamples,
   ...skillExamples,
+  ...adminUserExamples,
   ...systemExamples,
   ...versionExamples,
 };

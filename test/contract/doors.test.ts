@@ -94,6 +94,12 @@ async function story(ask: Ask, asReader: Ask): Promise<ToolAnswer[]> {
   await tell('delete_skill', { id: skill.id });
   await tell('get_skill', { id: skill.id });
   await tell('list_skills', {});
+  const user = await tell('create_admin_user', { email: 'grace@example.com', role: 'admin' });
+  await tell('create_admin_user', { email: 'GRACE@example.com' });
+  await tell('deactivate_admin_user', { id: user.id });
+  await tell('reactivate_admin_user', { id: user.id });
+  await tell('get_admin_user', { id: user.id });
+  await tell('list_admin_users', { isActive: true });
   const key = await tell('create_api_key', { name: 'made', scopes: ['read'], grants: ['agent:read'] });
   await tell('create_api_key', { name: 'bad', scopes: ['nope'], grants: ['agent:'] });
   await tell('revoke_api_key', { id: key.id });

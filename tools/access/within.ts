@@ -11,6 +11,8 @@ export interface HandedRights {
   readonly scopes?: readonly string[];
   readonly grants?: readonly Grant[];
   readonly tools?: { readonly entries: readonly string[]; readonly catalog: Catalog };
+  /** What is made acts with full access, as a person who signs in does. */
+  readonly fullAccess?: true;
   /** When what is made ends, for things that could outlive their maker. */
   readonly lifetime?: { readonly expiresAt: string | undefined };
 }
@@ -20,6 +22,7 @@ export interface HandedRights {
  * @throws ToolError (forbidden) naming the first right beyond the giver's own.
  */
 export function requireWithin(giver: Principal, handed: HandedRights): void {
+  if (handed.fullAccess && !giver.rights.isAdmin) throw refusal('full access', { scope: 'admin', grant: '*' });
   requireScopesWithin(giver, handed.scopes ?? []);
   requireGrantsWithin(giver, handed);
   if (handed.tools) requireToolsWithin(giver, handed.tools);

@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { callTool, makeKey, mustCall, rest } from '../support/calls.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+let server: TestServer;
+before(async () => {
+  server = await startTestServer();
+});
+after(() => server.close());
+
+const ask = (method: string, path: string, body?: unknown, key = server.adminKey) =>
+  rest(server, method, `/api/v1/platform-users${path}`, { key, body });
+
+async function person(email: string, role?: string) {
+  const { status, body } = await ask('POST', '', { email, role });
+  assert.equal(status, 201);
+  return body;
+}
+
+const VERSION = '2026-07-28';
+
+/** A subscription over MCP as the key; resolves once it is open, with a promise of its end. */
+async function openStream(key: string): Promise<{ ended: Promise<void> }> {
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': VERSION,
+    'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+    'io.modelcontextprotocol/clientCapabilities': {},
+  };
+  const params = { notifications: { toolsListChanged: true }, _meta };
+  const response = await fetch(`${server.baseUrl}/api/v1/mcp`, {
+    method: 'POST',
+    headers: {
+      Authorization: `Bearer ${key}`,
+      'Content-Type': 'application/json',
+      Accept: 'application/json, text/event-stream',
+      'MCP-Protocol-Version': VERSION,
+      'Mcp-Method': 'subscriptions/listen',
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'subscriptions/listen', params }),
+  });
+  assert.match(response.headers.get('content-type') ?? '', /^text\/event-stream/);
+  const reader = response.body?.getReader();
+  await reader?.read();
+  const drain = async () => {
+    while (!(await reader?.read())?.done);
+  };
+  return { ended: drain().catch(() => undefined) };
+}
+
+/** A key of the rights that acts for the user. */
+async function keyOf(userId: string, rights: { scopes?: string[]; grants?: string[] }): Promise<string> {
+  const made = await mustCall(server, server.adminKey, 'create_api_key', { name: 'k', scopes: [], ...rights });
+  await server.store.transaction((tx) => tx.apiKeys.update(made.id, { ownerId: userId }));
+  return made.secret;
+}
+
+const firstOwner = async () => (await ask('GET', '?limit=100')).body.data.at(-1);
+
+describe('create_admin_user', () => {
+  it('makes an active member that get and list show', async () => {
+    const user = await person('New.Person@example.com');
+    assert.match(user.id, /^usr_/);
+    assert.deepEqual([user.role, user.isActive, user.revision], ['member', true, 1]);
+    assert.deepEqual((await ask('GET', `/${user.id}`)).body, user);
+    assert.deepEqual((await ask('GET', '?limit=1')).body.data, [user]);
+  });
+
+  it('takes an e-mail once, whatever its case, also from callers at the same time', async () => {
+    await person('twice@example.com');
+    const again = await ask('POST', '', { email: 'TWICE@Example.com' });
+    assert.deepEqual([again.status, again.body.code], [409, 'conflict']);
+    const answers = await Promise.all(
+      ['race@e.com', 'Race@e.com', 'RACE@e.com'].map((email) => ask('POST', '', { email })),
+    );
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 409, 409]);
+  });
+
+  it('names every problem of the input', async () => {
+    const { status, body } = await ask('POST', '', { email: 'no address', role: ' ', isActive: false });
+    assert.equal(status, 400);
+    assert.deepEqual(body.issues.map(({ path }: { path: string }) => path).sort(), ['email', 'isActive', 'role']);
+  });
+
+  it('is for callers with full access alone, since a person who signs in has it', async () => {
+    const limited = await makeKey(server, { scopes: ['admin'], grants: ['admin-user', 'key', 'agent'] });
+    const user = await person('target@example.com');
+    for (const [path, body] of [
+      ['', { email: 'owner2@example.com', role: 'owner' }],
+      ['', { email: 'member2@example.com' }],
+      [`/${user.id}/deactivate`, undefined],
+      [`/${user.id}/reactivate`, undefined],
+    ] as const) {
+      const refused = await ask('POST', path, body, limited);
+      assert.deepEqual([refused.status, refused.body.required], [403, { scope: 'admin', grant: '*' }], path);
+    }
+    assert.equal((await ask('GET', `/${user.id}`, undefined, limited)).body.isActive, true);
+    const full = await makeKey(server, { grants: ['*'] });
+    assert.equal((await ask('POST', '', { email: 'by-grants@example.com' }, full)).status, 201);
+  });
+});
+
+describe('list_admin_users', () => {
+  it('is narrowed to the users a key is limited to, and filters by isActive', async () => {
+    const mine = await person('mine@example.com');
+    const key = await makeKey(server, { grants: [`admin-user:read:${mine.id}`] });
+    assert.deepEqual((await ask('GET', '?includeTotal=true', undefined, key)).body, {
+      data: [mine],
+      nextCursor: null,
+      total: 1,
+    });
+    const other = await firstOwner();
+    assert.equal((await ask('GET', `/${other.id}`, undefined, key)).status, 403);
+    await ask('POST', `/${mine.id}/deactivate`);
+    assert.equal((await ask('GET', '?isActive=true', undefined, key)).body.data.length, 0);
+    assert.equal((await ask('GET', '?isActive=false', undefined, key)).body.data.length, 1);
+  });
+});
+
+describe('deactivate_admin_user and reactivate_admin_user', () => {
+  it('can be repeated, without a new revision', async () => {
+    const user = await person('repeat@example.com');
+    const off = await ask('POST', `/${user.id}/deactivate`);
+    assert.deepEqual([off.status, off.body.isActive, off.body.revision], [200, false, 2]);
+    assert.deepEqual((await ask('POST', `/${user.id}/deactivate`)).body, off.body);
+    const on = await ask('POST', `/${user.id}/reactivate`);
+    assert.deepEqual([on.status, on.body.isActive, on.body.revision], [200, true, 3]);
+    assert.deepEqual((await ask('POST', `/${user.id}/reactivate`)).body, on.body);
+    for (const verb of ['deactivate', 'reactivate']) assert.equal((await ask('POST', `/usr_none/${verb}`)).status, 404);
+  });
+
+  it('stop the keys of the user from the next request on, at every door, and let them work again', async () => {
+    const user = await person('keys@example.com');
+    const key = await keyOf(user.id, { scopes: ['read'] });
+    const status = async () => [
+      (await rest(server, 'GET', '/api/v1/agents', { key })).status,
+      (await rest(server, 'POST', '/api/v1/mcp', { key, body: { jsonrpc: '2.0', id: 1, method: 'tools/list' } }))
+        .status,
+    ];
+    assert.deepEqual(await status(), [200, 200]);
+    await ask('POST', `/${user.id}/deactivate`);
+    assert.deepEqual(await status(), [401, 401]);
+    await ask('POST', `/${user.id}/reactivate`);
+    assert.deepEqual(await status(), [200, 200]);
+  });
+
+  it('end the open streams of the user, and of nobody else', async () => {
+    const user = await person('streams@example.com');
+    const theirs = await openStream(await keyOf(user.id, { scopes: ['read'] }));
+    const others = await openStream(await makeKey(server, { scopes: ['read'] }));
+    await delay(1200);
+    assert.equal(await Promise.race([theirs.ended.then(() => 'ended'), delay(1, 'open')]), 'open');
+    await ask('POST', `/${user.id}/deactivate`);
+    assert.equal(await Promise.race([theirs.ended.then(() => 'ended'), delay(3000, 'open')]), 'ended');
+    assert.equal(await Promise.race([others.ended.then(() => 'ended'), delay(1, 'open')]), 'open');
+  });
+
+  it('refuse to lock yourself out', async () => {
+    const user = await person('self@example.com', 'owner');
+    const key = await keyOf(user.id, { scopes: ['admin'] });
+    const refused = await ask('POST', `/${user.id}/deactivate`, undefined, key);
+    assert.deepEqual([refused.status, refused.body.code], [409, 'conflict']);
+    assert.match(refused.body.error, /lock yourself out/);
+    await ask('POST', `/${user.id}/deactivate`);
+  });
+
+  it('leave one active owner, also when two are deactivated at the same time', async () => {
+    const first = await firstOwner();
+    const member = await person('not-an-owner@example.com');
+    const key = await keyOf(member.id, { scopes: ['admin'] });
+    const last = await ask('POST', `/${first.id}/deactivate`, undefined, key);
+    assert.deepEqual([last.status, last.body.code], [409, 'conflict']);
+    assert.match(last.body.error, /last active owner/);
+    const second = await person('second-owner@example.com', 'owner');
+    const answers = await Promise.all(
+      [first, second].map(({ id }) => callTool(server, key, 'deactivate_admin_user', { id })),
+    );
+    assert.equal(answers.filter((answer) => 'error' in answer).length, 1);
+    assert.equal(await server.store.adminUsers.count({ where: { role: 'owner', isActive: true } }), 1);
+  });
+});
