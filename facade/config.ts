@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { email } from '../resources/fields.ts';
+import { OperatorError } from '../store/errors.ts';
 import { prefixOf } from '../tools/access/key-secret.ts';
 
 const origin = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
@@ -54,7 +55,7 @@ export interface Config {
 }
 
 /** The environment was not what the server can run with; the message lists every problem. */
-export class ConfigError extends Error {}
+export class ConfigError extends OperatorError {}
 
 /** An empty variable counts as not set. @throws ConfigError */
 export function readConfig(env: NodeJS.ProcessEnv): Config {

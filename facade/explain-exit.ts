@@ -1,9 +1,8 @@
-import { StoreDamaged, StoreLocked } from '../store/errors.ts';
-import { ConfigError } from './config.ts';
+import { OperatorError } from '../store/errors.ts';
 
 /** For what the operator can mend the message is enough; anything else is a fault of ours and keeps its stack. */
 export function explainExit(error: unknown): void {
-  const known = [ConfigError, StoreDamaged, StoreLocked].some((type) => error instanceof type) || isSystemError(error);
+  const known = error instanceof OperatorError || isSystemError(error);
   console.error(known && error instanceof Error ? error.message : error);
   process.exitCode = 1;
 }

@@ -1,3 +1,4 @@
+import { OperatorError } from '../store/errors.ts';
 import type { Store } from '../store/port.ts';
 import { hashSecret, newKeySecret, prefixOf } from '../tools/access/key-secret.ts';
 import type { Config } from './config.ts';
@@ -27,7 +28,7 @@ export async function prepareStore(
 export async function recoverKey(store: Store): Promise<string> {
   const owners = await store.adminUsers.find({ where: { role: 'owner', isActive: true }, order: 'oldest', limit: 1 });
   const [owner] = owners.records;
-  if (!owner) throw new Error('The store has no active owner; start the server once on it first.');
+  if (!owner) throw new OperatorError('The store has no active owner; start the server once on it first.');
   const secret = newKeySecret();
   await store.transaction((tx) => tx.apiKeys.insert(adminKey(secret, owner.id, 'recovered')));
   return secret;

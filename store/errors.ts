@@ -34,8 +34,11 @@ export class UniqueTaken extends Error {
 /** The store cannot keep a change now (full disk, lost connection); nothing of the change remains. */
 export class StoreUnavailable extends Error {}
 
+/** Something an operator asked for cannot be done; the message says why and what to do, and is all they need. */
+export class OperatorError extends Error {}
+
 /** The store cannot be opened as it is; the message names the place and how to recover. */
-export class StoreDamaged extends Error {}
+export class StoreDamaged extends OperatorError {}
 
 /** Another process has the store open; the message names it. */
-export class StoreLocked extends Error {}
+export class StoreLocked extends OperatorError {}

@@ -16,9 +16,10 @@ const ATTEMPTS = 5;
  */
 export async function copySnapshot(sourceFolder: string, targetFolder: string): Promise<void> {
   if (!existsSync(join(sourceFolder, SNAPSHOT)))
-    throw new Error(`${sourceFolder} is no data folder: it has no ${SNAPSHOT}`);
+    throw new OperatorError(`${sourceFolder} is no data folder: it has no ${SNAPSHOT}; set DATA_DIR.`);
   mkdirSync(targetFolder, { recursive: true, mode: 0o700 });
-  if (readdirSync(targetFolder).length > 0) throw new Error(`${targetFolder} is not empty`);
+  if (readdirSync(targetFolder).length > 0)
+    throw new OperatorError(`${targetFolder} is not empty; name an empty or absent folder.`);
   for (let attempt = 1; ; attempt += 1) {
     try {
       await copyOnce(sourceFolder, targetFolder);

@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { execFile, spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { promisify } from 'node:util';
+import { mustCall, rest } from '../support/calls.ts';
+import { runFile, startProcess, withFolder } from '../support/child.ts';
+
+const KEY = /^ {2}(ak_\w+)$/m;
+const keyIn = (text: string) => KEY.exec(text)?.[1] ?? '';
+
+describe('the first start', () => {
+  it('prints a key, a curl line and a Claude Desktop block that work as pasted', async () => {
+    await withFolder(async (folder) => {
+      const server = await startProcess(folder);
+      const curl = /^ {2}(curl .+)$/m.exec(server.stdout)?.[1] ?? '';
+      const { stdout } = await promisify(execFile)('bash', ['-c', curl]);
+      assert.deepEqual(JSON.parse(stdout), { data: [], nextCursor: null });
+
+      const block = JSON.parse(server.stdout.slice(server.stdout.indexOf('{\n'), server.stdout.lastIndexOf('}') + 1));
+      const { command, args, env } = block.mcpServers['agent-admin'];
+      const child = spawn(command, args, { cwd: '/', env });
+      child.stdin.end(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' })}\n`);
+      let text = '';
+      for await (const chunk of child.stdout) text += chunk;
+      assert.ok(JSON.parse(text).result.tools.length > 10);
+      assert.equal(await server.stop('SIGTERM'), 0);
+    });
+  });
+
+  it('takes BOOTSTRAP_API_KEY, and later starts print no key and warn of another one', async () => {
+    await withFolder(async (folder) => {
+      const key = `ak_boot0000_${'x'.repeat(40)}`;
+      const first = await startProcess(folder, { BOOTSTRAP_API_KEY: key });
+      assert.equal(keyIn(first.stdout), key);
+      assert.equal((await rest(first, 'GET', '/api/v1/health', { key })).status, 200);
+      await first.stop('SIGTERM');
+      const second = await startProcess(folder, { BOOTSTRAP_API_KEY: `ak_boot0001_${'x'.repeat(40)}` });
+      assert.equal(keyIn(second.stdout), '');
+      assert.equal((await rest(second, 'GET', '/api/v1/health', { key })).status, 200);
+      assert.equal((await rest(second, 'GET', '/api/v1/health', { key: `ak_boot0001_${'x'.repeat(40)}` })).status, 401);
+      await second.stop('SIGTERM');
+    });
+  });
+
+  it('names every problem of the environment at once', async () => {
+    const env = {
+      PORT: 'x',
+      BASE_URL: 'ftp://x',
+      LOG_LEVEL: 'loud',
+      BOOTSTRAP_API_KEY: 'short',
+      ALLOWED_ORIGINS: 'nope',
+    };
+    const { code, stderr } = await runFile('facade/main.ts', { env });
+    assert.equal(code, 1);
+    for (const name of Object.keys(env)) assert.match(stderr, new RegExp(`${name}.*: `));
+    assert.doesNotMatch(stderr, /at .*\.ts/);
+  });
+});
+
+describe('a running server', () => {
+  it('keeps a second process off its data folder and its port', async () => {
+    await withFolder(async (folder) => {
+      const server = await startProcess(folder);
+      const second = await runFile('facade/main.ts', { env: { DATA_DIR: folder, PORT: '0' } });
+      assert.deepEqual([second.code, /open in process/.test(second.stderr)], [1, true]);
+      const samePort = await runFile('facade/main.ts', {
+        env: { DATA_DIR: join(folder, 'b'), PORT: new URL(server.baseUrl).port },
+      });
+      assert.deepEqual([samePort.code, /EADDRINUSE/.test(samePort.stderr)], [1, true]);
+      await server.stop('SIGTERM');
+    });
+  });
+
+  it('is called by npm run tool, which prints output, or the error and exit code 1', async () => {
+    await withFolder(async (folder) => {
+      const server = await startProcess(folder);
+      const env = { BASE_URL: server.baseUrl, API_KEY: keyIn(server.stdout) };
+      const tool = (...args: string[]) => runFile('facade/tool-command.ts', { args, env });
+      const made = await tool('create_skill', '{"name": "by command"}');
+      assert.deepEqual([made.code, JSON.parse(made.stdout).name], [0, 'by command']);
+      for (const [args, message] of [
+        [['create_skill', '{"name": ""}'], /invalid_input/],
+        [['create_skill', '{'], /not valid JSON/],
+        [['create_skil'], /Similar names: create_skill/],
+        [[], /Usage/],
+      ] as const) {
+        const { code, stderr } = await tool(...args);
+        assert.equal(code, 1);
+        assert.match(stderr, message);
+      }
+      const noKey = await runFile('facade/tool-command.ts', {
+        args: ['list_agents'],
+        env: { BASE_URL: server.baseUrl },
+      });
+      assert.match(noKey.stderr, /API_KEY: must hold an API key/);
+      await server.stop('SIGTERM');
+      const gone = await tool('list_agents');
+      assert.match(gone.stderr, /No server answers at/);
+    });
+  });
+
+  it('is spoken to through the stdio door, which answers every request even when the server does not', async () => {
+    await withFolder(async (folder) => {
+      const server = await startProcess(folder);
+      const ask = (apiKey: string, input: string) =>
+        runFile('facade/stdio.ts', { env: { BASE_URL: server.baseUrl, API_KEY: apiKey }, input });
+      const list = `${JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'tools/list' })}\n`;
+      const refused = JSON.parse((await ask('ak_wrong', list)).stdout);
+      assert.deepEqual([refused.id, refused.error.code], [7, -32000]);
+      assert.match(refused.error.message, /does not accept API_KEY/);
+      const garbage = JSON.parse((await ask('ak_wrong', 'garbage\n')).stdout);
+      assert.equal(garbage.error.code, -32700);
+      const unknown = JSON.parse(
+        (await ask(keyIn(server.stdout), `${JSON.stringify({ jsonrpc: '2.0', id: 8, method: 'x/y' })}\n`)).stdout,
+      );
+      assert.deepEqual([unknown.id, unknown.error.code], [8, -32601]);
+      await server.stop('SIGTERM');
+      const down = JSON.parse((await ask('ak_any', list)).stdout);
+      assert.match(down.error.message, /No server answers/);
+    });
+  });
+
+  it('is backed up while it runs; the copy starts and has everything', async () => {
+    await withFolder(async (folder) => {
+      const [data, copy] = [join(folder, 'data'), join(folder, 'copy')];
+      const server = await startProcess(data);
+      const key = keyIn(server.stdout);
+      const { id } = await mustCall(server, key, 'create_agent', { name: 'kept', displayName: 'Kept' });
+      const backup = await runFile('facade/backup.ts', { args: [copy], env: { DATA_DIR: data } });
+      assert.equal(backup.code, 0, backup.stderr);
+      await server.stop('SIGTERM');
+      const restored = await startProcess(copy);
+      assert.equal((await mustCall(restored, key, 'get_agent', { id })).name, 'kept');
+      await restored.stop('SIGTERM');
+      const again = await runFile('facade/backup.ts', { args: [copy], env: { DATA_DIR: data } });
+      assert.deepEqual([again.code, again.stderr.includes('\n    at ')], [1, false]);
+    });
+  });
+
+  it('gets a new admin key from recover-key when it is stopped, and refuses while it runs', async () => {
+    await withFolder(async (folder) => {
+      const server = await startProcess(folder);
+      const refused = await runFile('facade/recover-key.ts', { env: { DATA_DIR: folder } });
+      assert.deepEqual([refused.code, /open in process/.test(refused.stderr)], [1, true]);
+      await server.stop('SIGTERM');
+      const { code, stdout } = await runFile('facade/recover-key.ts', { env: { DATA_DIR: folder } });
+      assert.equal(code, 0);
+      const again = await startProcess(folder);
+      assert.ok(await mustCall(again, stdout.trim(), 'list_api_keys'));
+      await again.stop('SIGTERM');
+      const empty = await runFile('facade/recover-key.ts', { env: { DATA_DIR: join(folder, 'none') } });
+      assert.deepEqual([empty.code, /no active owner/.test(empty.stderr)], [1, true]);
+    });
+  });
+
+  it('is read by the command line of the MCP Inspector', async () => {
+    await withFolder(async (folder) => {
+      const server = await startProcess(folder);
+      const header = `Authorization: Bearer ${keyIn(server.stdout)}`;
+      const args = [
+        '--no-install',
+        'mcp-inspector',
+        '--cli',
+        `${server.baseUrl}/api/v1/mcp`,
+        '--transport',
+        'http',
+        '--header',
+        header,
+      ];
+      const inspect = async (...more: string[]) =>
+        JSON.parse((await promisify(execFile)('npx', [...args, ...more])).stdout);
+      const { tools } = await inspect('--method', 'tools/list');
+      assert.ok(tools.some(({ name }: { name: string }) => name === 'get_agent'));
+      const called = await inspect(
+        '--method',
+        'tools/call',
+        '--tool-name',
+        'create_skill',
+        '--tool-arg',
+        'name=inspected',
+      );
+      assert.equal(called.structuredContent.name, 'inspected');
+      await server.stop('SIGTERM');
+    });
+  });
+});

@@ -1,0 +1,88 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+export interface Finished {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RunOptions {
+  readonly args?: readonly string[];
+  readonly env?: Record<string, string>;
+  readonly input?: string;
+}
+
+/** Runs a file of the project, as its npm script does, to its end. */
+export async function runFile(file: string, { args = [], env = {}, input = '' }: RunOptions = {}): Promise<Finished> {
+  const child = spawnFile(file, args, env);
+  let [stdout, stderr] = ['', ''];
+  child.stdout?.on('data', (chunk) => {
+    stdout += chunk;
+  });
+  child.stderr?.on('data', (chunk) => {
+    stderr += chunk;
+  });
+  child.stdin?.end(input);
+  const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
+  return { code, stdout, stderr };
+}
+
+/** A server in a process of its own, on a free port. */
+export interface ServerProcess {
+  readonly baseUrl: string;
+  /** What it printed until it listened. */
+  readonly stdout: string;
+  readonly process: ChildProcess;
+  /** Sends the signal and waits for the end. */
+  stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null>;
+}
+
+export async function startProcess(dataDir: string, env: Record<string, string> = {}): Promise<ServerProcess> {
+  const child = spawnFile('facade/main.ts', [], { PORT: '0', DATA_DIR: dataDir, ...env });
+  let [stdout, stderr] = ['', ''];
+  child.stderr?.on('data', (chunk) => {
+    stderr += chunk;
+  });
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  const baseUrl = await new Promise<string>((resolve, reject) => {
+    child.stdout?.on('data', (chunk) => {
+      stdout += chunk;
+      const listening = /listens on (\S+)\n/.exec(stdout);
+      if (listening?.[1]) resolve(listening[1]);
+    });
+    void ended.then((code) => reject(new Error(`the server ended with ${code}: ${stderr}`)));
+  });
+  return {
+    baseUrl,
+    stdout,
+    process: child,
+    stop(signal) {
+      child.kill(signal);
+      return ended;
+    },
+  };
+}
+
+/** Runs the work with a folder that is removed afterwards. */
+export async function withFolder<Result>(work: (folder: string) => Promise<Result>): Promise<Result> {
+  const folder = await mkdtemp(join(tmpdir(), 'agent-admin-'));
+  try {
+    return await work(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function spawnFile(file: string, args: readonly string[], env: Record<string, string>): ChildProcess {
+  const { BASE_URL: _, API_KEY: __, DATA_DIR: ___, ...inherited } = process.env;
+  return spawn(process.execPath, ['--import', 'tsx', join(root, file), ...args], {
+    cwd: root,
+    env: { ...inherited, ...env },
+  });
+}
