@@ -1,7 +1,7 @@
 import { constants, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { chmod, copyFile, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { StoreDamaged } from '../errors.ts';
+import { OperatorError, StoreDamaged } from '../errors.ts';
 import { realFiles } from './files.ts';
 import { AUDIT, isJournal, journalPath, journalsIn, LOCK, SNAPSHOT, SNAPSHOT_DRAFT } from './folder.ts';
 import { openLowdbStore } from './open.ts';
