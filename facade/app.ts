@@ -1,9 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import cors from 'cors';
 import express, { type Express } from 'express';
 import type { Logger } from 'pino';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
-import { v7 as uuid } from 'uuid';
 import type { Door } from '../resources/audit-entry.ts';
 import type { Principal } from '../tools/access/principal.ts';
 import { ToolError, toToolError } from '../tools/errors.ts';
@@ -125,7 +125,7 @@ function parseUrl(request: IncomingMessage & { originalUrl?: string }): URL {
 /** An incoming id is kept where it is short and plain, so that it can be searched for in logs. */
 function requestIdOf({ headers }: IncomingMessage): string {
   const given = headers['x-request-id'];
-  return typeof given === 'string' && /^[\w.:-]{1,128}$/.test(given) ? given : uuid();
+  return typeof given === 'string' && /^[\w.:-]{1,128}$/.test(given) ? given : randomUUID();
 }
 
 function wantsOnlyEvents({ method, headers }: IncomingMessage): boolean {

@@ -54,7 +54,9 @@ function collect(request: IncomingMessage): Promise<Buffer> {
     });
     request.on('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
     request.on('error', reject);
-    request.on('close', () => reject(new ToolError('invalid_input', 'The connection ended before the body did.')));
+    request.on('close', () => {
+      if (!request.complete) reject(new ToolError('invalid_input', 'The connection ended before the body did.'));
+    });
   });
 }
 

@@ -1,0 +1,18 @@
+import type { AddressInfo } from 'node:net';
+import express from 'express';
+
+/** Bare Express as its guide writes it, without any guard: every path answers the bytes it was told to. */
+const answers = new Map<string, unknown>();
+const app = express();
+app.use(express.json());
+app.all(/.*/, (request, response) => {
+  response.json(answers.get(`${request.method} ${request.path}`));
+});
+const server = app.listen(0, '127.0.0.1', () => {
+  process.send?.({ baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+});
+process.on('message', (message: { key: string; body: unknown } | 'stop') => {
+  if (message === 'stop') process.exit(0);
+  answers.set(message.key, message.body);
+  process.send?.('ready');
+});

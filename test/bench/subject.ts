@@ -1,0 +1,54 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readConfig } from '../../facade/config.ts';
+import { prepareStore } from '../../facade/first-start.ts';
+import { createLogger } from '../../facade/logger.ts';
+import { startServer } from '../../facade/server.ts';
+import { openLowdbStore } from '../../store/lowdb/open.ts';
+import type { Store } from '../../store/port.ts';
+
+/** The process under measurement: a real server whose store holds as many agents as the argument says. */
+const count = Number(process.argv[2]);
+const folder = await mkdtemp(join(tmpdir(), 'agent-admin-bench-'));
+const config = readConfig({ PORT: '0', LOG_LEVEL: 'silent', BOOTSTRAP_API_KEY: process.argv[3], DATA_DIR: folder });
+
+const filled = await openLowdbStore({ folder });
+await prepareStore(filled, config);
+const id = await fill(filled);
+await filled.close();
+
+const started = performance.now();
+const store = await openLowdbStore({ folder });
+const openMs = Math.round(performance.now() - started);
+const server = await startServer(config, store, createLogger(config));
+process.send?.({ baseUrl: server.baseUrl, id, openMs });
+process.on('message', async () => {
+  await server.close();
+  await store.close();
+  await rm(folder, { recursive: true, force: true });
+  process.exit(0);
+});
+
+/** Id of the last agent made. */
+async function fill(into: Store): Promise<string> {
+  let last = '';
+  for (let from = 0; from < count; from += 1000) {
+    await into.transaction(async (tx) => {
+      for (let n = from; n < Math.min(count, from + 1000); n += 1) {
+        const memoryPolicy = { remember: false, maxInjected: 20 };
+        const status = n % 10 === 0 ? 'paused' : 'active';
+        const record = {
+          name: `agent ${n}`,
+          displayName: `Agent ${n}`,
+          description: 'x'.repeat(200),
+          status,
+          maxSteps: 10,
+          memoryPolicy,
+        } as const;
+        last = (await tx.agents.insert(record)).id;
+      }
+    });
+  }
+  return last;
+}
