@@ -1,8 +1,10 @@
+import type { ServerResponse } from 'node:http';
 import { INVALID_PARAMS } from '@modelcontextprotocol/server';
 import type { Principal } from '../tools/access/principal.ts';
 import type { Answer, Call, Registry } from '../tools/registry.ts';
 import type { Exchange } from './exchange.ts';
 import { isObject, type RequestId, RpcError } from './mcp-message.ts';
+import { sendNothing } from './mcp-wire.ts';
 
 /** The params of `tools/call`, found to be well-formed. */
 export interface CallParams {
@@ -45,10 +47,12 @@ export async function callTool(
 export class Flight {
   /** Undefined for a notification, which nothing can cancel. */
   readonly key: string | undefined;
+  readonly #response: ServerResponse;
   readonly #controller = new AbortController();
 
-  constructor(key: string | undefined) {
+  constructor(key: string | undefined, response: ServerResponse) {
     this.key = key;
+    this.#response = response;
   }
 
   get signal(): AbortSignal {
@@ -58,6 +62,12 @@ export class Flight {
   abort(): void {
     this.#controller.abort();
   }
+
+  /** A cancelled request gets no answer, only an end. */
+  cancel(): void {
+    this.#controller.abort();
+    if (!this.#response.headersSent) sendNothing(this.#response, 202);
+  }
 }
 
 /** Requests under way, so that a `notifications/cancelled`, which comes in a request of its own, finds the one it means. */
@@ -65,7 +75,7 @@ export class Flights {
   readonly #byKey = new Map<string, Flight | Flight[]>();
 
   enter({ principal, response }: Exchange, id: RequestId | null): Flight {
-    const flight = new Flight(id === null ? undefined : keyOf(principal, id));
+    const flight = new Flight(id === null ? undefined : keyOf(principal, id), response);
     if (flight.key !== undefined) {
       const others = this.#byKey.get(flight.key);
       this.#byKey.set(flight.key, others === undefined ? flight : [others, flight].flat());
@@ -90,7 +100,7 @@ export class Flights {
   cancel(principal: Principal, id: RequestId): void {
     const found = this.#byKey.get(keyOf(principal, id));
     const flight = Array.isArray(found) && found.length === 1 ? found[0] : found;
-    if (flight instanceof Flight) flight.abort();
+    if (flight instanceof Flight) flight.cancel();
   }
 }
 

@@ -4,20 +4,16 @@ import {
   CLIENT_INFO_META_KEY,
   PROTOCOL_VERSION_META_KEY,
 } from '@modelcontextprotocol/server';
-import type { Registry } from '../tools/registry.ts';
 import type { Exchange } from './exchange.ts';
-import { type CallParams, callTool, type Flights } from './mcp-calls.ts';
-import type { ToolLists } from './mcp-list.ts';
+import { type CallParams, callTool } from './mcp-calls.ts';
 import { isObject, isRequestId, type RequestId, rpcErrorJson, toRpcError } from './mcp-message.ts';
+import type { DoorParts } from './mcp-sdk-server.ts';
 import { type Era, LEGACY_VERSIONS, MODERN_VERSION } from './mcp-versions.ts';
+import { acceptsEvents } from './mcp-web.ts';
 import { closing, type ResponseWriter, sendJsonText } from './mcp-wire.ts';
 
-export interface DirectPathParts {
-  readonly registry: Registry;
-  readonly lists: ToolLists;
-  readonly flights: Flights;
+export interface DirectPathParts extends DoorParts {
   readonly writer: ResponseWriter;
-  onError(cause: unknown): void;
 }
 
 interface PlainRequest {
@@ -40,7 +36,7 @@ export class DirectPath {
 
   /** Undefined where the message is not one for this path. */
   serve(exchange: Exchange, message: unknown): Promise<void> | undefined {
-    const plain = recognise(message, exchange.request.headers);
+    const plain = recognise(message, exchange);
     if (!plain) return undefined;
     if (!plain.call) return this.#serveList(exchange, plain);
     return this.#parts.registry.find(plain.call.name) ? this.#serveCall(exchange, plain, plain.call) : undefined;
@@ -48,7 +44,7 @@ export class DirectPath {
 
   async #serveCall(exchange: Exchange, { id, era }: PlainRequest, call: CallParams): Promise<void> {
     const { registry, flights, writer, onError } = this.#parts;
-    const flight = flights.enter(exchange, id);
+    const flight = flights.enter(exchange, era === 'legacy' ? id : null);
     let text: string;
     try {
       text = writer.toolResult(await callTool(registry, exchange, call, flight), id, era);
@@ -57,7 +53,7 @@ export class DirectPath {
     } finally {
       flights.leave(flight);
     }
-    sendJsonText(exchange.response, 200, text);
+    if (!flight.signal.aborted) sendJsonText(exchange.response, 200, text);
   }
 
   #serveList(exchange: Exchange, { id, era }: PlainRequest): Promise<void> | undefined {
@@ -75,7 +71,7 @@ export class DirectPath {
 
 const DONE = Promise.resolve();
 
-function recognise(message: unknown, headers: IncomingHttpHeaders): PlainRequest | undefined {
+function recognise(message: unknown, exchange: Exchange): PlainRequest | undefined {
   if (!isObject(message) || !hasOnly(message, MESSAGE_MEMBERS) || message.jsonrpc !== '2.0') return undefined;
   const { id, method, params } = message;
   if (!isRequestId(id)) return undefined;
@@ -85,8 +81,9 @@ function recognise(message: unknown, headers: IncomingHttpHeaders): PlainRequest
   const given = (params ?? NOTHING) as Record<string, unknown>; // an object, as the line above found
   const call = isCall ? recogniseCall(given) : undefined;
   if (isCall ? !call : !hasOnly(given, LIST_MEMBERS)) return undefined;
+  const { headers } = exchange.request;
   const era = eraOf(headers, isCall ? 'tools/call' : 'tools/list', call?.name, given._meta);
-  if (!era || (isCall && mayStream(given._meta, headers))) return undefined;
+  if (!era || (isCall && mayStream(given._meta, exchange))) return undefined;
   return { id, era, call };
 }
 
@@ -136,12 +133,8 @@ function isPlainMeta(meta: unknown, checks: MetaChecks): boolean {
 }
 
 /** A call that reports its progress is answered by a stream where the client takes one. */
-function mayStream(meta: unknown, { accept }: IncomingHttpHeaders): boolean {
-  return isObject(meta) && meta.progressToken !== undefined && acceptsEvents(accept);
-}
-
-export function acceptsEvents(accept: string | undefined): boolean {
-  return accept?.toLowerCase().includes('text/event-stream') ?? false;
+function mayStream(meta: unknown, exchange: Exchange): boolean {
+  return isObject(meta) && meta.progressToken !== undefined && acceptsEvents(exchange);
 }
 
 function hasOnly(value: Record<string, unknown>, members: ReadonlySet<string>): boolean {

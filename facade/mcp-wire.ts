@@ -76,3 +76,7 @@ export function sendJsonText(response: ServerResponse, status: number, text: str
   if (before) response.write(before);
   response.end(text);
 }
+
+export function sendNothing(response: ServerResponse, status: number): void {
+  response.writeHead(status, { 'Content-Length': 0, 'Cache-Control': 'no-store' }).end();
+}

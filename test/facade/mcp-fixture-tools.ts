@@ -1,0 +1,95 @@
+import { EventEmitter, once } from 'node:events';
+import { z } from 'zod';
+import { ANYONE } from '../../tools/access/requirement.ts';
+import { CREATES, defineTool, READS } from '../../tools/define-tool.ts';
+
+/** Says what happens to calls of `wait`: `started`, and `aborted` with the reason it was given. */
+export const waiting = new EventEmitter<{ started: [string]; aborted: [string] }>();
+
+const wait = defineTool({
+  name: 'wait',
+  title: 'Wait',
+  description: 'Wait until the caller goes away.',
+  access: ANYONE,
+  annotations: READS,
+  input: z.strictObject({ label: z.string() }),
+  output: z.object({ label: z.string() }),
+  errors: [],
+
+  async handler({ label }, { signal }) {
+    if (!signal) throw new Error('There is no signal.');
+    waiting.emit('started', label);
+    if (!signal.aborted) await once(signal, 'abort');
+    waiting.emit('aborted', label);
+    return { label };
+  },
+});
+
+const countUp = defineTool({
+  name: 'count_up',
+  title: 'Count up',
+  description: 'Count to a number, telling each step.',
+  access: ANYONE,
+  annotations: READS,
+  input: z.strictObject({ to: z.int().min(1).max(10) }),
+  output: z.object({ count: z.int() }),
+  errors: [],
+
+  async handler({ to }, { report }) {
+    for (let progress = 1; progress <= to; progress++) {
+      report({ progress, total: to, message: `step ${progress}` });
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+    return { count: to };
+  },
+});
+
+const echo = defineTool({
+  name: 'echo',
+  title: 'Echo',
+  description: 'Answer the text. Emoji 🙂 and "quotes" survive.',
+  access: ANYONE,
+  annotations: READS,
+  input: z.strictObject({ text: z.string().default('none'), more: z.record(z.string(), z.json()).optional() }),
+  output: z.object({ text: z.string(), more: z.record(z.string(), z.json()).optional() }),
+  errors: [],
+
+  async handler(input) {
+    return input;
+  },
+});
+
+const breakDown = defineTool({
+  name: 'break_down',
+  title: 'Break down',
+  description: 'Fail in a way nobody expected.',
+  access: ANYONE,
+  annotations: READS,
+  input: z.strictObject({}),
+  output: z.object({}),
+  errors: [],
+
+  async handler() {
+    throw new Error('the secret of the database is hunter2');
+  },
+});
+
+let runs = 0;
+
+const countRuns = defineTool({
+  name: 'count_runs',
+  title: 'Count runs',
+  description: 'Answer how often this ran.',
+  access: ANYONE,
+  annotations: CREATES,
+  input: z.strictObject({}),
+  output: z.object({ runs: z.int() }),
+  errors: [],
+
+  async handler() {
+    runs += 1;
+    return { runs };
+  },
+});
+
+export const fixtureTools = [wait, countUp, echo, breakDown, countRuns];

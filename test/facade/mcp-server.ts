@@ -1,0 +1,122 @@
+import { rm } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Exchange } from '../../facade/exchange.ts';
+import { createMcpDoor, type McpDoor, PROTOCOL_VERSIONS } from '../../facade/mcp.ts';
+import { openLowdbStore } from '../../store/lowdb/open.ts';
+import type { Store } from '../../store/port.ts';
+import { parseGrant } from '../../tools/access/grants.ts';
+import type { Principal } from '../../tools/access/principal.ts';
+import { grantRights, type Rights, scopeRights } from '../../tools/access/rights.ts';
+import { catalog } from '../../tools/catalog.ts';
+import { type CatalogEntry, indexCatalog } from '../../tools/catalog-index.ts';
+import { createRegistry, type Registry } from '../../tools/registry.ts';
+import { temporaryFolder } from '../store/folders.ts';
+import { fixtureTools } from './mcp-fixture-tools.ts';
+
+export interface McpTestServer {
+  /** The endpoint of the whole door, and that of one that answers everything through the SDK. */
+  readonly url: string;
+  readonly sdkUrl: string;
+  readonly store: Store;
+  readonly registry: Registry;
+  readonly door: McpDoor;
+  /** What the doors and the registry told to the log. */
+  readonly errors: unknown[];
+  /** Tokens that are not accepted any more. */
+  readonly revoked: Set<string>;
+  close(): Promise<void>;
+}
+
+/** Bearer tokens of the callers these tests know. */
+export const tokens = { admin: 'admin', reader: 'reader', limited: 'limited', nobody: 'nobody' } as const;
+
+const principals = new Map<string, Principal>([
+  ['admin', principal('admin', scopeRights(['*']))],
+  ['reader', principal('reader', scopeRights(['read']))],
+  ['limited', principal('limited', grantRights(['agent:read:agt_other', 'skill:read'].flatMap(grant)))],
+  ['nobody', principal('nobody', scopeRights([]))],
+]);
+
+function principal(id: string, rights: Rights): Principal {
+  return { type: 'api-key', id, name: id, scopes: [], ownerId: 'usr_owner', rights };
+}
+
+function grant(text: string) {
+  const parsed = parseGrant(text);
+  if (!parsed.ok) throw new Error(parsed.message);
+  return [parsed.grant];
+}
+
+/** Both doors over one registry with the real catalog, the fixture tools and `extra`, on a store of its own. */
+export async function startMcpServer(extra: readonly CatalogEntry[] = []): Promise<McpTestServer> {
+  const folder = await temporaryFolder();
+  const store = await openLowdbStore({ folder });
+  const fixtures = fixtureTools.map((tool) => ({ group: 'Fixtures', tool }));
+  const errors: unknown[] = [];
+  const revoked = new Set<string>();
+  const registry = createRegistry({
+    store,
+    server: {
+      name: 'agent-admin',
+      version: '0.0.0',
+      protocolVersions: PROTOCOL_VERSIONS,
+      startedAt: new Date(),
+      catalog: indexCatalog([...catalog.entries, ...fixtures, ...extra]),
+      audit: store.audit,
+      storeKind: store.kind,
+      storeStatus: () => store.status(),
+      now: () => new Date(),
+    },
+    onFailure: (cause) => errors.push(cause),
+  });
+  const onError = (cause: unknown) => void errors.push(cause);
+  const doors = {
+    '/mcp': createMcpDoor({ registry, onError }),
+    '/sdk': createMcpDoor({ registry, onError, direct: false }),
+  };
+  const server = createServer((request, response) => void answer(request, response));
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? '/', 'http://localhost');
+    const token = request.headers.authorization?.replace('Bearer ', '') ?? '';
+    const caller = principals.get(token);
+    const door = Object.entries(doors).find(([path]) => path === url.pathname)?.[1];
+    if (!caller || !door || revoked.has(token)) return void response.writeHead(caller ? 404 : 401).end();
+    const body = await readAll(request);
+    const requestId = String(request.headers['x-request-id'] ?? 'req_test');
+    response.setHeader('X-Request-Id', requestId);
+    const stillValid = async () => !revoked.has(token);
+    const exchange: Exchange = { request, response, requestId, principal: caller, door: 'mcp', url, stillValid };
+    await door.serve(exchange, body).catch((cause) => {
+      errors.push(cause);
+      response.destroy();
+    });
+  }
+
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // listening on TCP
+  return {
+    url: `${base}/mcp`,
+    sdkUrl: `${base}/sdk`,
+    store,
+    registry,
+    door: doors['/mcp'],
+    errors,
+    revoked,
+    async close() {
+      await Promise.all(Object.values(doors).map((door) => door.close()));
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+      await store.close();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+async function readAll(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { after, before, describe, it } from 'node:test';
+import { waiting } from './mcp-fixture-tools.ts';
+import { eventsIn, legacy, modern, modernHeaders, modernMeta, post } from './mcp-requests.ts';
+import { type McpTestServer, startMcpServer, tokens } from './mcp-server.ts';
+
+const EVENTS = { Accept: 'application/json, text/event-stream' };
+
+let server: McpTestServer;
+before(async () => {
+  server = await startMcpServer();
+});
+after(() => server.close());
+
+describe('a call with a progress token', () => {
+  it('streams its progress and then its result to a legacy client that accepts events', async () => {
+    const params = { name: 'count_up', arguments: { to: 3 }, _meta: { progressToken: 'p' } };
+    const { status, type, text, headers } = await post(server.url, legacy('tools/call', params, 7), {
+      headers: EVENTS,
+    });
+    assert.equal(status, 200);
+    assert.equal(type, 'text/event-stream');
+    assert.equal(headers.get('x-request-id'), 'req_test');
+    const events = eventsIn(text);
+    const told = events
+      .slice(0, -1)
+      .map(({ method, params }) => [method, params.progressToken, params.progress, params.total]);
+    assert.deepEqual(
+      told,
+      [1, 2, 3].map((step) => ['notifications/progress', 'p', step, 3]),
+    );
+    assert.equal(events.at(-1).id, 7);
+    assert.deepEqual(events.at(-1).result.structuredContent, { count: 3 });
+  });
+
+  it('streams its progress and then its result to a modern client that accepts events', async () => {
+    const message = modern('tools/call', { name: 'count_up', arguments: { to: 2 } }, { progressToken: 1 });
+    const { type, text } = await post(server.url, message, {
+      headers: { ...EVENTS, ...modernHeaders('tools/call', 'count_up') },
+    });
+    assert.equal(type, 'text/event-stream');
+    const events = eventsIn(text);
+    assert.deepEqual(
+      events.map(({ method, id }) => method ?? id),
+      ['notifications/progress', 'notifications/progress', 1],
+    );
+    assert.equal(events.at(-1).result.resultType, 'complete');
+  });
+
+  it('is answered in JSON where the tool reports none to a modern client', async () => {
+    const message = modern('tools/call', { name: 'echo' }, { progressToken: 1 });
+    const { type } = await post(server.url, message, {
+      headers: { ...EVENTS, ...modernHeaders('tools/call', 'echo') },
+    });
+    assert.equal(type, 'application/json');
+  });
+});
+
+describe('a call whose client goes away', () => {
+  const message = (label: string) => ({ name: 'wait', arguments: { label } });
+
+  it('is aborted, at every path and in every era', async () => {
+    const cases = [
+      [server.url, legacy('tools/call', message('a')), {}],
+      [server.sdkUrl, legacy('tools/call', message('b')), {}],
+      [server.url, modern('tools/call', message('c')), modernHeaders('tools/call', 'wait')],
+      [server.sdkUrl, modern('tools/call', message('d')), modernHeaders('tools/call', 'wait')],
+      [server.url, legacy('tools/call', { ...message('e'), _meta: { progressToken: 1 } }), EVENTS],
+    ] as const;
+    for (const [url, body, headers] of cases) {
+      const controller = new AbortController();
+      const started = once(waiting, 'started');
+      const aborted = once(waiting, 'aborted');
+      const call = post(url, body, { headers, signal: controller.signal });
+      const [label] = await started;
+      controller.abort();
+      await assert.rejects(call, { name: 'AbortError' });
+      assert.deepEqual(await aborted, [label]);
+    }
+  });
+});
+
+describe('notifications/cancelled of a legacy client', () => {
+  const cancel = (requestId: unknown, token: string = tokens.admin) =>
+    post(server.url, { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } }, { token });
+
+  async function start(url: string, id: string | number, label: string, token: string = tokens.admin, headers = {}) {
+    const started = once(waiting, 'started');
+    const params = { name: 'wait', arguments: { label }, ...('Accept' in headers && { _meta: { progressToken: 1 } }) };
+    const controller = new AbortController();
+    const call = post(url, legacy('tools/call', params, id), { token, headers, signal: controller.signal });
+    call.catch(() => {});
+    await started;
+    return { call, leave: () => controller.abort() };
+  }
+
+  it('aborts the request of that id, which ends without an answer', async () => {
+    for (const url of [server.url, server.sdkUrl]) {
+      const { call } = await start(url, 'x', 'cancelled');
+      const aborted = once(waiting, 'aborted');
+      const other =
+        url === server.url
+          ? cancel('x')
+          : post(server.sdkUrl, { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'x' } });
+      assert.equal((await other).status, 202);
+      assert.deepEqual(await aborted, ['cancelled']);
+      const { status, text } = await call;
+      assert.deepEqual([status, text], [202, '']);
+    }
+  });
+
+  it('ends the stream of a streamed call', async () => {
+    const { call } = await start(server.url, 9, 'streamed', tokens.admin, EVENTS);
+    await cancel(9);
+    const { status, text } = await call;
+    assert.deepEqual([status, eventsIn(text)], [200, []]);
+  });
+
+  it('aborts no request of another id, type of id or principal', async () => {
+    const { leave } = await start(server.url, 1, 'stays');
+    let aborted = false;
+    waiting.once('aborted', () => {
+      aborted = true;
+    });
+    for (const id of ['1', 2, null, {}, undefined]) await cancel(id);
+    await cancel(1, tokens.reader);
+    assert.equal(aborted, false);
+    const ended = once(waiting, 'aborted');
+    leave();
+    await ended;
+  });
+
+  it('aborts none where several clients of one key use the id', async () => {
+    const calls = [await start(server.url, 1, 'one'), await start(server.url, 1, 'two')];
+    let aborted = 0;
+    const count = () => {
+      aborted += 1;
+    };
+    waiting.on('aborted', count);
+    await cancel(1);
+    assert.equal(aborted, 0);
+    for (const { leave } of calls) {
+      const ended = once(waiting, 'aborted');
+      leave();
+      await ended;
+    }
+    waiting.off('aborted', count);
+  });
+});
+
+describe('subscriptions/listen', () => {
+  async function listen(token: string = tokens.admin) {
+    const message = modern('subscriptions/listen', { notifications: { toolsListChanged: true } }, {}, 'sub');
+    const controller = new AbortController();
+    const response = await fetch(server.url, {
+      method: 'POST',
+      headers: {
+        Authorization: `Bearer ${token}`,
+        'Content-Type': 'application/json',
+        ...EVENTS,
+        ...modernHeaders('subscriptions/listen'),
+      },
+      body: JSON.stringify(message),
+      signal: controller.signal,
+    });
+    assert.equal(response.headers.get('content-type'), 'text/event-stream');
+    return { response, leave: () => controller.abort() };
+  }
+
+  it('acknowledges, tells that the list changed, and ends when the door closes', async () => {
+    const own = await startMcpServer();
+    const message = modern('subscriptions/listen', { notifications: { toolsListChanged: true } });
+    const streaming = post(own.url, message, { headers: { ...EVENTS, ...modernHeaders('subscriptions/listen') } });
+    setTimeout(() => own.door.toolsChanged(), 100);
+    setTimeout(() => own.door.close(), 200);
+    const events = eventsIn((await streaming).text);
+    const methods = events.map(({ method, result }) => method ?? result.resultType);
+    assert.deepEqual(methods, [
+      'notifications/subscriptions/acknowledged',
+      'notifications/tools/list_changed',
+      'complete',
+    ]);
+    await own.close();
+  });
+
+  it('leaves calls under way alone when the door closes', async () => {
+    const own = await startMcpServer();
+    const message = modern('tools/call', { name: 'count_up', arguments: { to: 10 } }, { progressToken: 1 });
+    const call = post(own.url, message, { headers: { ...EVENTS, ...modernHeaders('tools/call', 'count_up') } });
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    await own.door.close();
+    assert.equal(eventsIn((await call).text).at(-1).result.structuredContent.count, 10);
+    await own.close();
+  });
+
+  it('ends within two seconds once the credential is not valid any more', async () => {
+    const { response } = await listen(tokens.reader);
+    const started = Date.now();
+    server.revoked.add(tokens.reader);
+    await response.text();
+    server.revoked.delete(tokens.reader);
+    assert.ok(Date.now() - started < 2000);
+  });
+
+  it('stays open while the credential is valid', async () => {
+    const { response, leave } = await listen();
+    const ended = response.text().then(
+      () => 'ended',
+      () => 'left',
+    );
+    const later = new Promise((resolve) => setTimeout(() => resolve('open'), 1500));
+    assert.equal(await Promise.race([ended, later]), 'open');
+    leave();
+    assert.equal(await ended, 'left');
+  });
+
+  it('lets each caller hold a bounded number of streams', async () => {
+    const streams = await Promise.all(Array.from({ length: 20 }, () => listen(tokens.limited)));
+    const message = modern('subscriptions/listen', { notifications: { toolsListChanged: true } });
+    const headers = { ...EVENTS, ...modernHeaders('subscriptions/listen') };
+    const { type, body } = await post(server.url, message, { headers, token: tokens.limited });
+    assert.equal(type, 'application/json');
+    assert.match(body.error.message, /20/);
+    const other = await listen(tokens.nobody);
+    for (const { leave } of [...streams, other]) leave();
+  });
+
+  it('is refused in JSON where events are not accepted, and where the filter is malformed', async () => {
+    const plain = await post(server.url, modern('subscriptions/listen', { notifications: {} }), {
+      headers: modernHeaders('subscriptions/listen'),
+    });
+    assert.deepEqual([plain.status, plain.body.error.code], [400, -32600]);
+    const message = legacy('subscriptions/listen', { notifications: 5, _meta: modernMeta });
+    const wrong = await post(server.url, message, { headers: { ...EVENTS, ...modernHeaders('subscriptions/listen') } });
+    assert.equal(wrong.body.error.code, -32602);
+  });
+});
