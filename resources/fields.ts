@@ -3,6 +3,11 @@ import { z } from 'zod';
 /** ISO 8601 in UTC with milliseconds, as `Date.prototype.toISOString` writes it. */
 export const timestamp = z.iso.datetime();
 
+/** The same instant as `timestamp` is written everywhere, so that texts compare as times do. */
+export function instant(text: string): string {
+  return new Date(text).toISOString();
+}
+
 export const recordId = z.string().min(1).max(200);
 
 /** As browsers check it: hosts without a dot such as `localhost` are addresses too. */

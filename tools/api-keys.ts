@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type ApiKey, type ApiKeyRecord, apiKey, apiKeyFields } from '../resources/api-key.ts';
 import type { Issue } from '../resources/error.ts';
-import { pageOf, paging, recordId, timestamp } from '../resources/fields.ts';
+import { instant, pageOf, paging, recordId, timestamp } from '../resources/fields.ts';
 import { type Grant, parseGrant } from './access/grants.ts';
 import { hashSecret, newKeySecret, prefixOf } from './access/key-secret.ts';
 import { COARSE_SCOPES } from './access/scopes.ts';
@@ -50,9 +50,10 @@ const createApiKey = defineTool({
   output: apiKey.extend({ secret: z.string().describe('Keep it: it cannot be shown again.') }),
   errors: [],
 
-  async handler({ name, scopes, grants: texts, expiresAt }, { store, principal, server, fail }) {
+  async handler({ name, scopes, grants: texts, expiresAt: until }, { store, principal, server, fail }) {
+    const expiresAt = until && instant(until);
     const grants = readRights(scopes, texts ?? [], server.catalog);
-    if (expiresAt !== undefined && Date.parse(expiresAt) <= server.now().getTime()) {
+    if (expiresAt && Date.parse(expiresAt) <= server.now().getTime()) {
       const message = 'expiresAt is in the past; give a later time or leave it out.';
       throw fail('invalid_input', message, { issues: [{ path: 'expiresAt', message }] });
     }
@@ -64,7 +65,7 @@ const createApiKey = defineTool({
       hash: hashSecret(secret),
       scopes,
       ...(texts?.length && { grants: texts }),
-      ...(expiresAt !== undefined && { expiresAt }),
+      ...(expiresAt && { expiresAt }),
       ownerId: principal.ownerId,
       createdBy: principal.id,
     });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { auditEntry, door, outcome } from '../resources/audit-entry.ts';
-import { cursor, limit, pageOf, timestamp } from '../resources/fields.ts';
+import { cursor, instant, limit, pageOf, timestamp } from '../resources/fields.ts';
 import { defineTool, READS } from './define-tool.ts';
 import { openCursor, pageBody } from './paging.ts';
 
@@ -23,7 +23,8 @@ export const listAuditEntries = defineTool({
   output: pageOf(auditEntry),
   errors: [],
 
-  async handler({ limit, cursor, ...filters }, { server }) {
+  async handler({ limit, cursor, from, to, ...named }, { server }) {
+    const filters = { ...named, ...(from && { from: instant(from) }), ...(to && { to: instant(to) }) };
     const page = await server.audit.find({ ...filters, limit, after: openCursor(cursor, filters) });
     return pageBody(page, filters, (entry) => entry);
   },

@@ -83,6 +83,16 @@ describe('create_api_key', () => {
     assert.ok('output' in (await callTool(server, key, 'create_api_key', { name: 'k', scopes: ['read'], expiresAt })));
   });
 
+  it('compares times as instants, however they are written', async () => {
+    const second = `${new Date(Date.now() + 3_600_000).toISOString().slice(0, 19)}`;
+    const key = await makeKey(server, { scopes: ['admin'], expiresAt: `${second}Z` });
+    assert.ok(
+      'output' in
+        (await callTool(server, key, 'create_api_key', { name: 'k', scopes: ['read'], expiresAt: `${second}.000Z` })),
+    );
+    assert.equal((await refusal(key, { scopes: ['read'], expiresAt: `${second}.001Z` })).code, 'forbidden');
+  });
+
   it('needs admin: write alone makes no keys', async () => {
     const key = await makeKey(server, { scopes: ['write'] });
     assert.deepEqual((await refusal(key, { scopes: ['read'] })).required, { scope: 'admin', grant: 'key:write' });

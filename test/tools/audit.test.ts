@@ -51,6 +51,11 @@ describe('the audit log', () => {
       true,
     );
     assert.equal((await entries({ principal: made.id, to: mine[5].at })).length, 0);
+    const second = mine[2].at.slice(0, 19);
+    assert.equal(
+      (await entries({ principal: made.id, from: `${second}Z` })).length,
+      (await entries({ principal: made.id, from: `${second}.000Z` })).length,
+    );
     const page = await mustCall(server, server.adminKey, 'list_audit_entries', { principal: made.id, limit: 4 });
     const rest = await mustCall(server, server.adminKey, 'list_audit_entries', {
       principal: made.id,
