@@ -2,9 +2,11 @@ import { z } from 'zod';
 import { adminUser } from '../resources/admin-user.ts';
 import { agent } from '../resources/agent.ts';
 import { agentIdentity, agentIdentityInput } from '../resources/agent-identity.ts';
+import { botConfig } from '../resources/bot-config.ts';
 import { errorBody } from '../resources/error.ts';
 import { health, systemHealth } from '../resources/health.ts';
 import { model } from '../resources/model.ts';
+import { settings } from '../resources/settings.ts';
 import { skill } from '../resources/skill.ts';
 import { version, versionDiff } from '../resources/version.ts';
 import { agentAnswer } from '../tools/agents/agents.ts';
@@ -27,6 +29,8 @@ export const namedSchemas: Readonly<Record<'input' | 'output', Readonly<Record<s
     Skill: skill,
     Model: model,
     AdminUser: adminUser,
+    BotConfig: botConfig,
+    Settings: settings,
     Version: version,
     VersionDiff: versionDiff,
     Health: health,

@@ -35,6 +35,11 @@ export const routes: readonly Route[] = [
   route('POST', '/api/v1/platform-users/{id}/deactivate', 'deactivate_admin_user', 200),
   route('POST', '/api/v1/platform-users/{id}/reactivate', 'reactivate_admin_user', 200),
 
+  route('GET', '/api/v1/bot-config', 'get_bot_config', 200),
+  route('PUT', '/api/v1/bot-config', 'update_bot_config', 200),
+  route('GET', '/api/v1/settings', 'get_settings', 200),
+  route('PATCH', '/api/v1/settings', 'update_settings', 200),
+
   route('GET', '/api/v1/health', 'check_health', 200),
 
   route('GET', '/api/v1/mcp', 'get_mcp_status', 200),

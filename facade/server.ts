@@ -3,9 +3,11 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import type { Store } from '../store/port.ts';
+import { startAuditRetention } from '../tools/audit-retention.ts';
 import { catalog } from '../tools/catalog.ts';
 import type { ServerFacts } from '../tools/context.ts';
 import { createRegistry } from '../tools/registry.ts';
+import { prepareSettings } from '../tools/settings/defaults.ts';
 import { createApp } from './app.ts';
 import { AuthFailures } from './auth-failures.ts';
 import { createAuthenticator } from './authenticate.ts';
@@ -31,6 +33,7 @@ const product = JSON.parse(readFileSync(new URL('../package.json', import.meta.u
 /** Starts all doors on an open store. */
 export async function startServer(config: Config, store: Store, logger: Logger): Promise<RunningServer> {
   const onFailure = (cause: unknown) => logger.error({ err: cause }, 'background work failed');
+  await prepareSettings(store);
   const failures = new AuthFailures((entry) => store.audit.append(entry));
   const registry = createRegistry({
     store,
@@ -44,11 +47,13 @@ export async function startServer(config: Config, store: Store, logger: Logger):
   const authenticator = createAuthenticator({ store, failures, onFailure });
   const guards = createGuards({ ...config, baseUrl });
   mount(createApp({ ...config, registry, mcp, authenticator, guards, baseUrl, logger }));
+  const retention = startAuditRetention(store, onFailure);
   return {
     baseUrl,
     async close() {
       await Promise.all([drain(server), mcp.close()]);
       failures.close();
+      await retention.close();
     },
   };
 }

@@ -2,7 +2,9 @@ import type { z } from 'zod';
 import { adminUser } from '../resources/admin-user.ts';
 import { agent } from '../resources/agent.ts';
 import { apiKeyRecord } from '../resources/api-key.ts';
+import { botConfigRecord } from '../resources/bot-config.ts';
 import { idempotencyRecord } from '../resources/idempotency.ts';
+import { settingsRecord } from '../resources/settings.ts';
 import { skill } from '../resources/skill.ts';
 import { versionRecord } from '../resources/version.ts';
 
@@ -55,6 +57,8 @@ export const collections = {
     unique: [{ fields: ['email'], ignoreCase: true }],
     indexes: [['role', 'isActive'], ['isActive']],
   }),
+  botConfigs: define({ schema: botConfigRecord, idPrefix: 'bot', unique: [], indexes: [] }),
+  settings: define({ schema: settingsRecord, idPrefix: 'set', unique: [], indexes: [] }),
   idempotency: define({ schema: idempotencyRecord, idPrefix: 'idm', unique: [{ fields: ['key'] }], indexes: [] }),
 } as const;
 

@@ -6,6 +6,8 @@ import { apiKeyTools } from './api-keys.ts';
 import { listAuditEntries } from './audit-log.ts';
 import { type CatalogEntry, indexCatalog } from './catalog-index.ts';
 import type { Tool } from './define-tool.ts';
+import { getBotConfig, updateBotConfig } from './settings/bot-config.ts';
+import { settingsTools } from './settings/settings.ts';
 import { skillTools } from './skills.ts';
 import { checkHealth, getMcpStatus, getSystemHealth, listToolCategories } from './system.ts';
 import { versionTools } from './versions/versions.ts';
@@ -19,6 +21,7 @@ export const catalog = indexCatalog([
   ...group('Agents', ...agentTools, provisionAgentIdentity, getSystemHealth, listModels, listToolCategories),
   ...group('Skills', ...skillTools),
   ...group('Admin Users', ...adminUserTools),
+  ...group('Settings', getBotConfig, updateBotConfig, ...settingsTools),
   ...group('Versions', ...versionTools),
   ...group('API keys', ...apiKeyTools),
   ...group('Audit', listAuditEntries),

@@ -27,6 +27,7 @@ function summary(issues: readonly Issue[]): string {
 
 function toIssues(schema: z.ZodType, issue: z.core.$ZodIssue): Issue[] {
   const path = formatPath(issue.path);
+  if (issue.code === 'invalid_key') return [{ path, message: issue.issues[0]?.message ?? issue.message }];
   if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }];
   const owner = objectAt(schema, issue.path);
   return issue.keys
@@ -81,13 +82,14 @@ interface Unstorable {
   readonly tooDeep?: true;
 }
 
-/** The first text (or member name) that no store can keep as it is, or nesting that no recursion should follow. */
+/** The first text (or member name) that no store can keep as it is, a name that schemas pass over, or nesting that no recursion should follow. */
 function findUnstorable(value: unknown, path: PropertyKey[], depth: number): Unstorable | undefined {
   if (typeof value === 'string') return storable(value) ? undefined : { path: [...path], message: UNSTORABLE };
   if (typeof value !== 'object' || value === null) return undefined;
   if (depth > DEEPEST) return { path: [], message: `Nested deeper than ${DEEPEST} levels.`, tooDeep: true };
   for (const [name, item] of Object.entries(value)) {
     if (!storable(name)) return { path: [...path], message: UNSTORABLE };
+    if (name === '__proto__') return { path: [...path, name], message: 'No member may have this name.' };
     path.push(Array.isArray(value) ? Number(name) : name);
     const found = findUnstorable(item, path, depth + 1);
     path.pop();

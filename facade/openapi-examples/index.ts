@@ -1,6 +1,7 @@
 import { adminUserExamples } from './admin-users.ts';
 import { agentExamples } from './agents.ts';
 import type { Examples } from './example.ts';
+import { settingsExamples } from './settings.ts';
 import { skillExamples } from './skills.ts';
 import { systemExamples } from './system.ts';
 import { versionExamples } from './versions.ts';
@@ -10,6 +11,7 @@ export const examples: Examples = {
   ...agentExamples,
   ...skillExamples,
   ...adminUserExamples,
+  ...settingsExamples,
   ...systemExamples,
   ...versionExamples,
 };

@@ -100,6 +100,12 @@ async function story(ask: Ask, asReader: Ask): Promise<ToolAnswer[]> {
   await tell('reactivate_admin_user', { id: user.id });
   await tell('get_admin_user', { id: user.id });
   await tell('list_admin_users', { isActive: true });
+  const config = await tell('get_bot_config');
+  await tell('update_bot_config', { promptSections: { b: 'B', a: 'A' }, expectedRevision: config.revision });
+  await tell('update_bot_config', { systemPrompt: 'x', promptSections: { 1: 'one' }, maxTokens: 1 });
+  await tell('update_settings', { workspaceName: 'Acme', timezone: 'Europe/Berlin' });
+  await tell('update_settings', { timezone: 'Mars/Base', currency: 'eur', color: 'red' });
+  await tell('get_settings');
   const key = await tell('create_api_key', { name: 'made', scopes: ['read'], grants: ['agent:read'] });
   await tell('create_api_key', { name: 'bad', scopes: ['nope'], grants: ['agent:'] });
   await tell('revoke_api_key', { id: key.id });

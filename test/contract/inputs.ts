@@ -13,6 +13,8 @@ const inputs: Readonly<Record<string, Record<string, unknown>>> = {
   create_admin_user: { email: 'contract@example.com' },
   deactivate_admin_user: { id: 'usr_one' },
   reactivate_admin_user: { id: 'usr_one' },
+  update_bot_config: { maxTokens: 2048 },
+  update_settings: { workspaceName: 'Contract' },
   list_versions: { entityType: 'agent', entityId: 'agt_one' },
   get_version: { entityType: 'agent', entityId: 'agt_one', versionId: 'ver_one' },
   diff_version: { entityType: 'agent', entityId: 'agt_one', versionId: 'ver_one' },

@@ -20,13 +20,17 @@ export interface TestServer {
   close(): Promise<void>;
 }
 
-/** Fields of the environment as an operator sets them. */
-export async function startTestServer(env: Record<string, string> = {}): Promise<TestServer> {
+/** `env`: fields of the environment as an operator sets them; `fill` writes into the store before the server starts on it. */
+export async function startTestServer(
+  env: Record<string, string> = {},
+  fill?: (store: Store) => Promise<void>,
+): Promise<TestServer> {
   const folder = await mkdtemp(join(tmpdir(), 'agent-admin-'));
   const config: Config = readConfig({ PORT: '0', DATA_DIR: folder, LOG_LEVEL: 'debug', ...env });
   const log: Record<string, unknown>[] = [];
   const logger = pino({ level: config.logLevel }, { write: (line: string) => log.push(JSON.parse(line)) });
   const store = await openLowdbStore({ folder });
+  await fill?.(store);
   const { newKey = '' } = await prepareStore(store, config);
   const server = await startServer(config, store, logger);
   return {

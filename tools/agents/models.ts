@@ -11,6 +11,14 @@ const BUILT_IN: Model = {
   capabilities: { tools: true, streaming: true, structuredOutput: false },
 };
 
+/** The model of a workspace that chose none. */
+export const DEFAULT_MODEL = BUILT_IN.id;
+
+/** Every model that agents can be given. */
+export function availableModels(): readonly Model[] {
+  return [BUILT_IN];
+}
+
 export const listModels = defineTool({
   name: 'list_models',
   title: 'List models',
@@ -21,5 +29,5 @@ export const listModels = defineTool({
   output: z.object({ data: z.array(model) }),
   errors: [],
 
-  handler: async () => ({ data: [BUILT_IN] }),
+  handler: async () => ({ data: [...availableModels()] }),
 });

@@ -36,7 +36,11 @@ function linesOf(text: string): string[] {
 }
 
 const differ = create({
-  objectHash: (item) => JSON.stringify((item as { id?: unknown }).id ?? item), // array items are of any shape
+  // Array items are of any shape; those with an id or a name are the same item while that stays.
+  objectHash(item) {
+    const { id, name } = item as { id?: unknown; name?: unknown };
+    return JSON.stringify(id ?? name ?? item);
+  },
   arrays: { detectMove: false },
 });
 

@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import { bookkeeping, recordId } from './fields.ts';
+import { serverManaged } from './markers.ts';
+
+/** Id of the one record, also as `entityId` of its history. */
+export const BOT_CONFIG_ID = 'bot-config';
+
+const sectionName = z
+  .string()
+  .min(1)
+  .max(100)
+  .regex(/^(?!-?\d+$)/, 'A section name that is an integer would lose its place in the order; add a letter.');
+const sectionText = z.string().max(100_000);
+
+export const botConfigFields = {
+  /** The order of the members is the order of the prompt; JSON objects keep it for all names but integers. */
+  promptSections: z
+    .record(sectionName, sectionText)
+    .refine((sections) => Object.keys(sections).length <= 100, 'At most 100 sections.')
+    .describe('Sections of the system prompt by name, in order.'),
+  defaultModel: z.string().min(1).max(200).describe('Model id, see list_models.'),
+  maxTokens: z.int().min(1024).max(32768).describe('Tokens of one answer at most.'),
+};
+
+/** As stored: the sections as an array, which keeps their order in every store and in history. */
+export const botConfigRecord = z.object({
+  id: recordId,
+  promptSections: z.array(z.object({ name: sectionName, text: sectionText })),
+  promptConfigVersion: z.int().min(1),
+  defaultModel: botConfigFields.defaultModel,
+  maxTokens: botConfigFields.maxTokens,
+  ...bookkeeping,
+});
+export type BotConfigRecord = z.infer<typeof botConfigRecord>;
+
+/** What every agent of the workspace starts from. */
+export const botConfig = z.object({
+  systemPrompt: z.string().describe('Composed of the texts of `promptSections`, in order; read-only.'),
+  promptConfigVersion: z.int().min(1).describe('Grows by one with each change of `promptSections`.'),
+  ...botConfigFields,
+  ...bookkeeping,
+});
+export type BotConfig = z.infer<typeof botConfig>;
+
+/** The members that clients write: given ones are replaced, others kept. */
+export const botConfigUpdate = z.strictObject({
+  promptSections: botConfigFields.promptSections.optional(),
+  defaultModel: botConfigFields.defaultModel.optional(),
+  maxTokens: botConfigFields.maxTokens.optional(),
+});
+/** Members of an answer that an update may not hold, for schemas that extend the update. */
+export const botConfigManaged = {
+  members: {
+    systemPrompt: 'is composed by the server; write promptSections',
+    promptConfigVersion: 'is counted by the server',
+  },
+};
+serverManaged.add(botConfigUpdate, botConfigManaged);

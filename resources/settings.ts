@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import { bookkeeping, recordId } from './fields.ts';
+import { currency, month, timezone } from './locale.ts';
+
+/** Id of the one record. */
+export const SETTINGS_ID = 'settings';
+
+const eventName = z.string().min(1).max(200);
+const switchName = z
+  .string()
+  .regex(/^[A-Za-z][\w.-]*$/, 'Write a name of letters, digits, dots, - and _.')
+  .max(100);
+const domain = z
+  .string()
+  .max(253)
+  .regex(
+    /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/,
+    'Write a domain in small letters, like example.com.',
+  );
+
+export const exchangeRate = z.strictObject({
+  month,
+  currency,
+  rate: z.number().positive().describe('Units of the workspace currency for one unit of `currency` in that month.'),
+});
+
+/** Which imported events mean what to the metrics. */
+export const analyticsEvents = z.strictObject({
+  features: z
+    .record(z.string().min(1).max(200), z.array(eventName).min(1).max(100))
+    .refine((features) => Object.keys(features).length <= 200, 'At most 200 features.')
+    .describe('Event names by the feature they are a use of.'),
+  funnel: z.array(eventName).max(50).describe('Events of the onboarding funnel, in order.'),
+  activityEvents: z.union([z.literal('all'), z.array(eventName).max(500)]).describe('Events that make a user active.'),
+});
+
+/** What the settings hold, without bookkeeping. */
+export const settingsFields = {
+  workspaceName: z.string().trim().min(1).max(120),
+  timezone: timezone.describe('IANA time zone of the workspace; the default of metrics and schedules.'),
+  currency: currency.describe('ISO 4217 code of the currency that metrics are given in.'),
+  exchangeRates: z
+    .array(exchangeRate)
+    .max(5000)
+    .describe('Rates to the workspace currency, at most one per month and currency.'),
+  defaultAgentId: recordId.describe('Agent that answers where none is named.'),
+  analytics: analyticsEvents,
+  signInDomains: z.array(domain).max(100).describe('Where not empty, only e-mails of these domains may sign in.'),
+  retentionDays: z
+    .strictObject({ audit: z.int().min(1).max(36_500).nullable().describe('null keeps audit entries for ever.') })
+    .describe('Days after which entries are deleted.'),
+  featureSwitches: z
+    .record(switchName, z.boolean())
+    .refine((switches) => Object.keys(switches).length <= 200, 'At most 200 switches.')
+    .describe('Feature switches.'),
+};
+
+export const settingsRecord = z.object({
+  id: recordId,
+  ...settingsFields,
+  defaultAgentId: settingsFields.defaultAgentId.optional(),
+  ...bookkeeping,
+});
+export type SettingsRecord = z.infer<typeof settingsRecord>;
+
+/** Settings of the workspace. */
+export const settings = settingsRecord.omit({ id: true });
+export type Settings = z.infer<typeof settings>;

@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { mustCall, rest } from '../support/calls.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+let server: TestServer;
+before(async () => {
+  server = await startTestServer();
+});
+after(() => server.close());
+
+const get = async () => (await rest(server, 'GET', '/api/v1/settings', { key: server.adminKey })).body;
+const patch = (body: unknown) => rest(server, 'PATCH', '/api/v1/settings', { key: server.adminKey, body });
+const refused = async (body: unknown): Promise<string[]> => {
+  const answer = await patch(body);
+  assert.equal(answer.status, 400, JSON.stringify(body));
+  return answer.body.issues.map(({ path }: { path: string }) => path).sort();
+};
+
+describe('settings', () => {
+  it('have values before the first write', async () => {
+    const { createdAt: _, updatedAt: __, ...shown } = await get();
+    assert.deepEqual(shown, {
+      workspaceName: 'Workspace',
+      timezone: 'UTC',
+      currency: 'USD',
+      exchangeRates: [],
+      analytics: { features: {}, funnel: [], activityEvents: 'all' },
+      signInDomains: [],
+      retentionDays: { audit: 365 },
+      featureSwitches: {},
+      revision: 1,
+    });
+  });
+
+  it('take every member, keep the ones not given, and stay as they are for the same values', async () => {
+    const change = {
+      workspaceName: 'Acme',
+      timezone: 'America/Argentina/Buenos_Aires',
+      currency: 'EUR',
+      exchangeRates: [{ month: '2026-03', currency: 'USD', rate: 0.92 }],
+      analytics: { features: { publish: ['site_published'] }, funnel: ['a', 'b'], activityEvents: ['login'] },
+      signInDomains: ['acme.example', 'localhost'],
+      retentionDays: { audit: null },
+      featureSwitches: { 'new-editor': true },
+    };
+    const { status, body } = await patch(change);
+    assert.equal(status, 200);
+    for (const [name, value] of Object.entries(change)) assert.deepEqual(body[name], value, name);
+    const same = await patch({ workspaceName: 'Acme', expectedRevision: body.revision });
+    assert.deepEqual(same.body, body);
+    const next = await patch({ workspaceName: 'Acme 2' });
+    assert.deepEqual([next.body.timezone, next.body.revision], [change.timezone, body.revision + 1]);
+    assert.deepEqual(await get(), next.body);
+    assert.equal((await patch({ workspaceName: 'x', expectedRevision: body.revision })).status, 409);
+  });
+
+  it('refuse unknown members and wrong types, all at once', async () => {
+    assert.deepEqual(
+      await refused({
+        workspaceName: ' ',
+        timezone: 'Mars/Base',
+        currency: 'eur',
+        exchangeRates: [{ month: '2026-13', currency: 'XYZ', rate: 0, extra: 1 }],
+        analytics: { features: { f: 'x' }, funnel: 'a', activityEvents: 'some' },
+        signInDomains: ['Acme.Example', 'a@b.c'],
+        retentionDays: { audit: 0 },
+        featureSwitches: { on: 'yes', '1x': true },
+        colour: 'red',
+      }),
+      [
+        'analytics.activityEvents',
+        'analytics.features.f',
+        'analytics.funnel',
+        'colour',
+        'currency',
+        'exchangeRates[0].currency',
+        'exchangeRates[0].extra',
+        'exchangeRates[0].month',
+        'exchangeRates[0].rate',
+        'featureSwitches.1x',
+        'featureSwitches.on',
+        'retentionDays.audit',
+        'signInDomains[0]',
+        'signInDomains[1]',
+        'timezone',
+        'workspaceName',
+      ],
+    );
+    for (const timezone of ['+01:00', '', 'UTC0', 7]) await refused({ timezone });
+    assert.deepEqual(await refused({ analytics: { funnel: [] } }), ['analytics.activityEvents', 'analytics.features']);
+    assert.deepEqual(await refused({ workspaceName: null, revision: 7 }), ['revision', 'workspaceName']);
+    await refused('{"featureSwitches": {"__proto__": true}}');
+  });
+
+  it('name a default agent that there is, and null clears it', async () => {
+    const agent = await mustCall(server, server.adminKey, 'create_agent', { name: 'default', displayName: 'D' });
+    assert.equal((await patch({ defaultAgentId: agent.id })).body.defaultAgentId, agent.id);
+    assert.equal('defaultAgentId' in (await patch({ defaultAgentId: null })).body, false);
+    await mustCall(server, server.adminKey, 'delete_agent', { id: agent.id });
+    for (const defaultAgentId of [agent.id, 'agt_none']) {
+      assert.deepEqual(await refused({ defaultAgentId }), ['defaultAgentId']);
+    }
+  });
+
+  it('keep rates that lead to the workspace currency, one per month and currency', async () => {
+    const usd = { month: '2026-04', currency: 'USD', rate: 0.9 };
+    assert.equal((await patch({ currency: 'EUR', exchangeRates: [usd, { ...usd, month: '2026-05' }] })).status, 200);
+    assert.deepEqual(await refused({ exchangeRates: [usd, usd] }), ['exchangeRates[1]']);
+    assert.deepEqual(await refused({ exchangeRates: [usd, { ...usd, currency: 'EUR' }] }), ['exchangeRates[1]']);
+    assert.deepEqual(await refused({ currency: 'CHF' }), ['exchangeRates']);
+    assert.equal((await patch({ currency: 'CHF', exchangeRates: [] })).status, 200);
+  });
+});

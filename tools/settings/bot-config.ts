@@ -1,0 +1,107 @@
+import { z } from 'zod';
+import {
+  BOT_CONFIG_ID,
+  type BotConfig,
+  type BotConfigRecord,
+  botConfig,
+  botConfigManaged,
+  botConfigUpdate,
+} from '../../resources/bot-config.ts';
+import { expectedRevision } from '../../resources/fields.ts';
+import { serverManaged } from '../../resources/markers.ts';
+import type { Readers } from '../../store/port.ts';
+import { availableModels } from '../agents/models.ts';
+import { defineTool, type Fail, READS, UPDATES } from '../define-tool.ts';
+import { type Entity, withoutBookkeeping } from '../versioning.ts';
+
+type Sections = BotConfigRecord['promptSections'];
+
+export const getBotConfig = defineTool({
+  name: 'get_bot_config',
+  title: 'Get bot config',
+  description:
+    'Read what every agent starts from: prompt sections, the system prompt made of them, model, token limit.',
+  access: { scope: 'admin', grant: 'settings:read' },
+  annotations: READS,
+  input: z.strictObject({}),
+  output: botConfig,
+  errors: [],
+
+  handler: async (_, { store }) => showBotConfig(await readBotConfig(store)),
+});
+
+const input = botConfigUpdate.extend({ expectedRevision });
+serverManaged.add(input, botConfigManaged);
+
+export const updateBotConfig = defineTool({
+  name: 'update_bot_config',
+  title: 'Update bot config',
+  description:
+    'Replace the given members of the bot config and keep the others; promptSections is replaced as a whole, its order counts. Returns it composed.',
+  access: { scope: 'admin', grant: 'settings:write' },
+  annotations: UPDATES,
+  input,
+  output: botConfig,
+  errors: ['conflict'],
+
+  async handler({ promptSections, expectedRevision, ...change }, { store, fail }) {
+    if (change.defaultModel !== undefined) requireModel(change.defaultModel, fail);
+    const current = await readBotConfig(store);
+    const sections = promptSections && Object.entries(promptSections).map(([name, text]) => ({ name, text }));
+    const updated = await store.botConfigs.update(
+      BOT_CONFIG_ID,
+      { ...change, ...(sections && sectionsChange(current, sections)) },
+      { expectedRevision },
+    );
+    return showBotConfig(updated);
+  },
+});
+
+export const botConfigEntity: Entity<'botConfigs'> = {
+  type: 'agent-config',
+  collection: 'botConfigs',
+  getTool: getBotConfig,
+  updateTool: updateBotConfig,
+  payload: withoutBookkeeping,
+
+  async prepareRestore(state, current, { fail }) {
+    requireModel(state.defaultModel, (_, message) => fail('conflict', message));
+    return current ? { ...state, ...sectionsChange(current, state.promptSections) } : state;
+  },
+};
+
+/** @throws where the server did not prepare the store, which it does at start. */
+export async function readBotConfig(store: Pick<Readers, 'botConfigs'>): Promise<BotConfigRecord> {
+  const found = await store.botConfigs.get(BOT_CONFIG_ID);
+  if (!found) throw new Error('The store holds no bot config.');
+  return found;
+}
+
+export function composePrompt(sections: Sections): string {
+  return sections.map(({ text }) => text).join('\n\n');
+}
+
+function showBotConfig({ id: _, promptSections, ...rest }: BotConfigRecord): BotConfig {
+  return {
+    ...rest,
+    systemPrompt: composePrompt(promptSections),
+    promptSections: Object.fromEntries(promptSections.map(({ name, text }) => [name, text])),
+  };
+}
+
+/** The sections with the count of their changes, which never goes back, not even when an earlier state returns. */
+function sectionsChange(current: BotConfigRecord, promptSections: Sections) {
+  const same = sectionsText(promptSections) === sectionsText(current.promptSections);
+  return { promptSections, promptConfigVersion: current.promptConfigVersion + (same ? 0 : 1) };
+}
+
+function sectionsText(sections: Sections): string {
+  return JSON.stringify(sections.map(({ name, text }) => [name, text]));
+}
+
+function requireModel(id: string, fail: Fail<never>): void {
+  const ids = availableModels().map((model) => model.id);
+  if (ids.includes(id)) return;
+  const message = `There is no model ${JSON.stringify(id)}; list_models shows: ${ids.join(', ')}.`;
+  throw fail('invalid_input', message, { issues: [{ path: 'defaultModel', message }] });
+}

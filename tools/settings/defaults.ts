@@ -1,0 +1,44 @@
+import { BOT_CONFIG_ID } from '../../resources/bot-config.ts';
+import { SETTINGS_ID } from '../../resources/settings.ts';
+import type { Store } from '../../store/port.ts';
+import { DEFAULT_MODEL } from '../agents/models.ts';
+import { entities } from '../entities.ts';
+import { withHistory } from '../versioning.ts';
+
+const SERVER = { type: 'server', id: 'agent-admin', name: 'agent-admin' };
+
+const botConfigDefaults = {
+  id: BOT_CONFIG_ID,
+  promptSections: [
+    { name: 'role', text: 'You are the assistant of this workspace. You help its members with their work.' },
+    {
+      name: 'rules',
+      text: 'Use the tools you have rather than guess. Say so when you do not know. Ask before you change or delete anything.',
+    },
+  ],
+  promptConfigVersion: 1,
+  defaultModel: DEFAULT_MODEL,
+  maxTokens: 4096,
+};
+
+const settingsDefaults = {
+  id: SETTINGS_ID,
+  workspaceName: 'Workspace',
+  timezone: 'UTC',
+  currency: 'USD',
+  exchangeRates: [],
+  analytics: { features: {}, funnel: [], activityEvents: 'all' as const },
+  signInDomains: [],
+  retentionDays: { audit: 365 },
+  featureSwitches: {},
+};
+
+/** Puts the records of which there is always one into a store that has them not yet, as revision 1 of their history. */
+export async function prepareSettings(store: Store): Promise<void> {
+  if ((await store.botConfigs.get(BOT_CONFIG_ID)) && (await store.settings.get(SETTINGS_ID))) return;
+  await store.transaction(async (tx) => {
+    const view = withHistory(tx, entities, SERVER);
+    if (!(await view.botConfigs.get(BOT_CONFIG_ID))) await view.botConfigs.insert(botConfigDefaults);
+    if (!(await view.settings.get(SETTINGS_ID))) await view.settings.insert(settingsDefaults);
+  });
+}

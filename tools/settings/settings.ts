@@ -1,0 +1,101 @@
+import { z } from 'zod';
+import type { Issue } from '../../resources/error.ts';
+import { expectedRevision } from '../../resources/fields.ts';
+import { SETTINGS_ID, type Settings, type SettingsRecord, settings, settingsFields } from '../../resources/settings.ts';
+import type { Readers } from '../../store/port.ts';
+import { defineTool, type Fail, READS, UPDATES } from '../define-tool.ts';
+
+const getSettings = defineTool({
+  name: 'get_settings',
+  title: 'Get settings',
+  description:
+    'Read the workspace settings: name, time zone, currency and rates, default agent, analytics events, sign-in, retention, switches.',
+  access: { scope: 'admin', grant: 'settings:read' },
+  annotations: READS,
+  input: z.strictObject({}),
+  output: settings,
+  errors: [],
+
+  handler: async (_, { store }) => showSettings(await readSettings(store)),
+});
+
+const updateSettings = defineTool({
+  name: 'update_settings',
+  title: 'Update settings',
+  description:
+    'Change workspace settings: each given member is replaced as a whole, others stay, null clears defaultAgentId. Returns the settings.',
+  access: { scope: 'admin', grant: 'settings:write' },
+  annotations: UPDATES,
+  input: z.strictObject({
+    workspaceName: settingsFields.workspaceName.optional(),
+    timezone: settingsFields.timezone.optional(),
+    currency: settingsFields.currency.optional(),
+    exchangeRates: settingsFields.exchangeRates.optional(),
+    defaultAgentId: settingsFields.defaultAgentId.nullable().optional(),
+    analytics: settingsFields.analytics.optional(),
+    signInDomains: settingsFields.signInDomains.optional(),
+    retentionDays: settingsFields.retentionDays.optional(),
+    featureSwitches: settingsFields.featureSwitches.optional(),
+    expectedRevision,
+  }),
+  output: settings,
+  errors: ['conflict'],
+
+  async handler({ expectedRevision, ...change }, { store, fail }) {
+    await requireAgent(store, change.defaultAgentId, fail);
+    requireUsableRates(await readSettings(store), change, fail);
+    return showSettings(await store.settings.update(SETTINGS_ID, change, { expectedRevision }));
+  },
+});
+
+export const settingsTools = [getSettings, updateSettings];
+
+/** @throws where the server did not prepare the store, which it does at start. */
+export async function readSettings(store: Pick<Readers, 'settings'>): Promise<SettingsRecord> {
+  const found = await store.settings.get(SETTINGS_ID);
+  if (!found) throw new Error('The store holds no settings.');
+  return found;
+}
+
+function showSettings({ id: _, ...shown }: SettingsRecord): Settings {
+  return shown;
+}
+
+async function requireAgent(
+  store: Pick<Readers, 'agents'>,
+  id: string | null | undefined,
+  fail: Fail<never>,
+): Promise<void> {
+  if (typeof id !== 'string') return;
+  const agent = await store.agents.get(id);
+  if (agent && agent.status !== 'deleted') return;
+  const message = agent ? `The agent ${id} is deleted; name another.` : `There is no agent ${id}; see list_agents.`;
+  throw fail('invalid_input', message, { issues: [{ path: 'defaultAgentId', message }] });
+}
+
+/** One rate per month and currency, none of the workspace currency to itself, and none left that is to another one. */
+function requireUsableRates(
+  current: Pick<Settings, 'currency' | 'exchangeRates'>,
+  { currency = current.currency, exchangeRates }: { currency?: string | undefined; exchangeRates?: Rates | undefined },
+  fail: Fail<never>,
+): void {
+  const issues: Issue[] = [];
+  if (!exchangeRates && currency !== current.currency && current.exchangeRates.length > 0) {
+    const message = `The rates there are lead to ${current.currency}; give those to ${currency} too, or [].`;
+    issues.push({ path: 'exchangeRates', message });
+  }
+  const seen = new Set<string>();
+  for (const [index, rate] of (exchangeRates ?? []).entries()) {
+    const path = `exchangeRates[${index}]`;
+    const key = `${rate.month} ${rate.currency}`;
+    if (seen.has(key)) issues.push({ path, message: `${rate.currency} has a rate for ${rate.month} already.` });
+    if (rate.currency === currency) {
+      issues.push({ path, message: `${currency} is the workspace currency; rates are of other currencies to it.` });
+    }
+    seen.add(key);
+  }
+  if (issues[0])
+    throw fail('invalid_input', `${issues[0].path}: ${issues[0].message}`, { issues: issues.slice(0, 100) });
+}
+
+type Rates = Settings['exchangeRates'];
