@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { openLowdbStore } from '../../store/lowdb/open.ts';
+import { rest } from '../support/calls.ts';
+import { startProcess, withFolder } from '../support/child.ts';
+
+const key = `ak_shutdown_${'k'.repeat(40)}`;
+
+describe('SIGTERM', () => {
+  it('lets a request that has begun finish, takes no new ones, and exits 0', async () => {
+    await withFolder(async (folder) => {
+      const server = await startProcess(folder, { BOOTSTRAP_API_KEY: key });
+      const { hostname, port } = new URL(server.baseUrl);
+      const body = JSON.stringify({ name: 'last', displayName: 'Last' });
+      const socket = connect(Number(port), hostname);
+      const answer = new Promise<string>((resolve) => {
+        let text = '';
+        socket.on('data', (chunk) => {
+          text += chunk;
+        });
+        socket.on('close', () => resolve(text));
+      });
+      socket.write(`POST /api/v1/agents HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${key}\r\n`);
+      socket.write(`Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 10)}`);
+      await delay(200);
+      const stopped = server.stop('SIGTERM');
+      await delay(200);
+      await assert.rejects(fetch(server.baseUrl), 'takes no new connections');
+      socket.write(body.slice(10));
+      assert.match(await answer, /^HTTP\/1.1 201 /);
+      assert.equal(await stopped, 0);
+      const store = await openLowdbStore({ folder });
+      assert.equal(await store.agents.count({ where: { name: 'last' } }), 1);
+      await store.close();
+    });
+  });
+
+  it('stores the entries of reads and the count of failed attempts before it exits', async () => {
+    await withFolder(async (folder) => {
+      const server = await startProcess(folder, { BOOTSTRAP_API_KEY: key });
+      for (let n = 0; n < 3; n += 1) await rest(server, 'GET', '/api/v1/agents', { key: 'ak_wrong' });
+      await rest(server, 'GET', '/api/v1/agents', { key });
+      await server.stop('SIGTERM');
+      const store = await openLowdbStore({ folder });
+      const { records } = await store.audit.find({ limit: 10 });
+      await store.close();
+      assert.deepEqual(records.map(({ tool, outcome, code, arguments: args }) => [tool, outcome, code, args]).sort(), [
+        ['authenticate', 'denied', 'unauthenticated', { attempts: 3 }],
+        ['list_agents', 'ok', undefined, {}],
+      ]);
+    });
+  });
+});
