@@ -5,7 +5,9 @@ import { apiKeyRecord } from '../resources/api-key.ts';
 import { botConfigRecord } from '../resources/bot-config.ts';
 import { idempotencyRecord } from '../resources/idempotency.ts';
 import { settingsRecord } from '../resources/settings.ts';
+import { message } from '../resources/message.ts';
 import { skill } from '../resources/skill.ts';
+import { threadRecord, threadSource } from '../resources/thread.ts';
 import { versionRecord } from '../resources/version.ts';
 
 /** What a store keeps of one kind of record and how it can be asked for; data, so that SQL can be made from it. */
@@ -43,6 +45,26 @@ export const collections = {
     indexes: [['status'], ['name'], ['skillIds']],
   }),
   skills: define({ schema: skill, idPrefix: 'skl', unique: [{ fields: ['name'] }], indexes: [] }),
+  threads: define({
+    schema: threadRecord,
+    idPrefix: 'thr',
+    unique: [],
+    indexes: [
+      ['accessKeys'],
+      ['accessKeys', 'status'],
+      ['accessKeys', 'source'],
+      ['accessKeys', 'agentIds'],
+      ['visibility'],
+    ],
+  }),
+  messages: define({ schema: message, idPrefix: 'msg', appendOnly: true, unique: [], indexes: [['threadId']] }),
+  threadSources: define({
+    schema: threadSource,
+    idPrefix: 'src',
+    appendOnly: true,
+    unique: [{ fields: ['source'] }],
+    indexes: [['source']],
+  }),
   versions: define({
     schema: versionRecord,
     idPrefix: 'ver',

@@ -1,0 +1,33 @@
+import { z } from 'zod';
+import { recordId, timestamp } from './fields.ts';
+
+export const messageRole = z.enum(['user', 'assistant', 'system', 'tool']);
+
+export const messageFields = {
+  content: z.string().max(1_000_000),
+};
+
+const toolCall = z.object({
+  id: z.string().min(1).max(200),
+  tool: z.string().min(1).max(200),
+  arguments: z.record(z.string(), z.unknown()),
+});
+
+const usage = z.object({
+  inputTokens: z.int().min(0),
+  outputTokens: z.int().min(0),
+});
+
+/** One turn of a conversation. Written once and never changed; it goes with its thread. */
+export const message = z.object({
+  id: recordId,
+  threadId: recordId,
+  role: messageRole,
+  content: messageFields.content,
+  agentId: recordId.optional().describe('The agent that wrote it.'),
+  toolCalls: z.array(toolCall).optional(),
+  usage: usage.optional(),
+  sourceMessageId: recordId.optional().describe('In a fork: the message this is a copy of.'),
+  createdAt: timestamp.describe('A copy in a fork keeps the time of its original.'),
+});
+export type Message = z.infer<typeof message>;

@@ -1,0 +1,90 @@
+import { z } from 'zod';
+import { bookkeeping, recordId, timestamp } from './fields.ts';
+
+export const threadStatus = z.enum(['active', 'archived']);
+export const threadVisibility = z
+  .enum(['workspace', 'restricted'])
+  .describe('restricted: for everybody but its access entries and admins the thread does not exist.');
+export const threadRole = z
+  .enum(['viewer', 'editor', 'owner'])
+  .describe('viewer reads and forks; editor also chats, renames, archives; owner also changes access and deletes.');
+export type ThreadRole = z.infer<typeof threadRole>;
+
+/** Limits shared by the record and the inputs that write it. */
+export const threadFields = {
+  title: z.string().trim().min(1).max(200),
+  source: z.string().trim().min(1).max(100).describe('Where the thread comes from, such as api, chat, mcp, flow.'),
+  agentIds: z.array(recordId).max(50),
+};
+
+export const accessPrincipal = z.object({
+  type: z.enum(['user', 'api-key', 'capsule', 'agent']),
+  id: recordId.describe('Of an admin user, API key, capsule or agent.'),
+});
+export type AccessPrincipal = z.infer<typeof accessPrincipal>;
+
+const accessEntry = z.object({
+  principal: accessPrincipal,
+  role: threadRole,
+  createdAt: timestamp,
+  grantedBy: recordId.describe('Admin user or API key.'),
+});
+export type AccessEntry = z.infer<typeof accessEntry>;
+
+/** Most principals a thread can be shared with. */
+export const MOST_ENTRIES = 100;
+
+/** A conversation, as answers show it. */
+export const thread = z.object({
+  id: recordId,
+  title: threadFields.title,
+  status: threadStatus,
+  source: threadFields.source,
+  agentIds: threadFields.agentIds.optional(),
+  visibility: threadVisibility,
+  messageCount: z.int().min(0),
+  lastMessageAt: timestamp.optional(),
+  forkedFrom: z
+    .object({
+      threadId: recordId,
+      messageId: recordId.optional().describe('The last message that was copied; absent where there was none.'),
+      at: timestamp,
+      by: recordId,
+    })
+    .optional(),
+  createdBy: recordId.describe('Admin user or API key.'),
+  ...bookkeeping,
+});
+export type Thread = z.infer<typeof thread>;
+
+/** As stored: with who may see it, and the keys by which lists and counts find it for them. */
+export const threadRecord = thread.extend({
+  entries: z.array(accessEntry).max(MOST_ENTRIES),
+  accessKeys: z.array(z.string()),
+});
+export type ThreadRecord = z.infer<typeof threadRecord>;
+
+/** Who may do what with a thread. */
+export const threadAccess = z.object({
+  visibility: threadVisibility,
+  entries: z.array(accessEntry),
+  revision: bookkeeping.revision.describe('Of the thread; changes of its access count.'),
+});
+
+/** A source that some thread has. There is one record per source, and none for a source that no thread has any more. */
+export const threadSource = z.object({ id: recordId, source: threadFields.source, createdAt: timestamp });
+
+export const threadStats = z.object({
+  asOf: timestamp,
+  threads: z.int().min(0),
+  byStatus: z.object({ active: z.int().min(0), archived: z.int().min(0) }),
+  bySource: z
+    .array(z.object({ source: z.string(), threads: z.int().min(0) }))
+    .describe('Most threads first, at most 100 sources.'),
+  messages: z.int().min(0),
+  messagesPerDay: z
+    .array(z.object({ date: z.iso.date(), messages: z.int().min(0) }))
+    .describe('The last 30 days in UTC, today last.'),
+  averageMessagesPerThread: z.number().min(0).nullable().describe('messages / threads; null without threads.'),
+});
+export type ThreadStats = z.infer<typeof threadStats>;
