@@ -5,9 +5,11 @@ import { agentIdentity, agentIdentityInput } from '../resources/agent-identity.t
 import { botConfig } from '../resources/bot-config.ts';
 import { errorBody } from '../resources/error.ts';
 import { health, systemHealth } from '../resources/health.ts';
+import { message } from '../resources/message.ts';
 import { model } from '../resources/model.ts';
 import { settings } from '../resources/settings.ts';
 import { skill } from '../resources/skill.ts';
+import { thread, threadAccess, threadStats } from '../resources/thread.ts';
 import { version, versionDiff } from '../resources/version.ts';
 import { agentAnswer } from '../tools/agents/agents.ts';
 import type { JsonSchema } from '../tools/json-schema.ts';
@@ -27,6 +29,10 @@ export const namedSchemas: Readonly<Record<'input' | 'output', Readonly<Record<s
     AgentWithWarnings: agentAnswer,
     AgentIdentity: agentIdentity,
     Skill: skill,
+    Thread: thread,
+    ThreadAccess: threadAccess,
+    ThreadStats: threadStats,
+    Message: message,
     Model: model,
     AdminUser: adminUser,
     BotConfig: botConfig,

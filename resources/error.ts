@@ -21,8 +21,12 @@ export const errorCode = z.enum(Object.keys(errorStatus) as [ErrorCode, ...Error
 export const issue = z.object({ path: z.string(), message: z.string() });
 export type Issue = z.infer<typeof issue>;
 
-/** The scope, and the narrowest grant, either of which would have allowed the call. */
-export const requiredRight = z.object({ scope: z.string().optional(), grant: z.string().optional() });
+/** The scope, and the narrowest grant, either of which would have allowed the call; or the role in the record it is about. */
+export const requiredRight = z.object({
+  scope: z.string().optional(),
+  grant: z.string().optional(),
+  role: z.string().optional().describe('Role in the thread, given by its access entries.'),
+});
 export type RequiredRight = z.infer<typeof requiredRight>;
 
 /** The body of every refusal and failure, at every door. */

@@ -10,6 +10,11 @@ import { getBotConfig, updateBotConfig } from './settings/bot-config.ts';
 import { settingsTools } from './settings/settings.ts';
 import { skillTools } from './skills.ts';
 import { checkHealth, getMcpStatus, getSystemHealth, listToolCategories } from './system.ts';
+import { forkThread } from './threads/fork.ts';
+import { listMessages } from './threads/messages.ts';
+import { sharingTools } from './threads/sharing.ts';
+import { getThreadStats } from './threads/stats.ts';
+import { threadTools } from './threads/threads.ts';
 import { versionTools } from './versions/versions.ts';
 
 function group(name: string, ...tools: readonly Tool[]): CatalogEntry[] {
@@ -20,6 +25,7 @@ function group(name: string, ...tools: readonly Tool[]): CatalogEntry[] {
 export const catalog = indexCatalog([
   ...group('Agents', ...agentTools, provisionAgentIdentity, getSystemHealth, listModels, listToolCategories),
   ...group('Skills', ...skillTools),
+  ...group('Threads', ...threadTools, ...sharingTools, forkThread, listMessages, getThreadStats),
   ...group('Admin Users', ...adminUserTools),
   ...group('Settings', getBotConfig, updateBotConfig, ...settingsTools),
   ...group('Versions', ...versionTools),

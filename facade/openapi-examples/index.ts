@@ -4,12 +4,14 @@ import type { Examples } from './example.ts';
 import { settingsExamples } from './settings.ts';
 import { skillExamples } from './skills.ts';
 import { systemExamples } from './system.ts';
+import { threadExamples } from './threads.ts';
 import { versionExamples } from './versions.ts';
 
 /** Shown in the document; every operation has an answer, and an input where it needs one. */
 export const examples: Examples = {
   ...agentExamples,
   ...skillExamples,
+  ...threadExamples,
   ...adminUserExamples,
   ...settingsExamples,
   ...systemExamples,

@@ -54,6 +54,41 @@ async function overRest(server: TestServer, key: string, tool: string, input: In
   return answer.status < 300 ? { output: answer.body ?? {} } : { error: answer.body };
 }
 
+// biome-ignore lint/suspicious/noExplicitAny: the story looks into outputs freely
+type Tell = (tool: string, input?: Input, as?: Ask) => Promise<any>;
+
+/** The life of a thread that is shared, forked, restricted and deleted. */
+async function threadStory(tell: Tell, keyId: string, asReader: Ask): Promise<void> {
+  const messages = [
+    { role: 'user', content: 'Hello?' },
+    { role: 'assistant', content: 'Hello.' },
+  ];
+  const { id } = await tell('create_thread', { title: 'First', messages });
+  await tell('create_thread', { title: 'Nobody', agentIds: ['agt_none'] });
+  await tell('get_thread', { id });
+  const principal = { type: 'api-key', id: keyId };
+  await tell('add_thread_access', { id, entries: [{ principal, role: 'viewer' }] });
+  await tell('add_thread_access', { id, entries: [{ principal: { type: 'user', id: 'usr_none' }, role: 'viewer' }] });
+  await tell('get_thread_access', { id }, asReader);
+  await tell('update_thread', { id, status: 'archived', expectedRevision: 2 });
+  await tell('update_thread', { id, title: 'Second', expectedRevision: 2 });
+  await tell('update_thread', { id, title: 'Mine' }, asReader);
+  const page = await tell('list_messages', { id, limit: 1 });
+  const fork = await tell('fork_thread', { id, messageId: page.data[0].id });
+  await tell('list_messages', { id: fork.id, order: 'oldest' });
+  await tell('fork_thread', { id, messageId: 'msg_none' });
+  await tell('update_thread_access', { id, visibility: 'restricted' });
+  for (const tool of ['get_thread', 'list_messages', 'get_thread_access']) await tell(tool, { id }, asReader);
+  for (const tool of ['list_threads', 'get_thread_stats']) await tell(tool, {}, asReader);
+  for (const tool of ['get_thread', 'get_thread_access']) await tell(tool, { id });
+  await tell('get_thread_stats');
+  await tell('list_threads', { status: 'archived', includeTotal: true });
+  await tell('remove_thread_access', { id, principalType: 'api-key', principalId: keyId });
+  await tell('remove_thread_access', { id });
+  await tell('delete_thread', { id });
+  await tell('delete_thread', { id });
+}
+
 /** The life of two agents and a skill, with every tool called at least once and every error code on the way. */
 async function story(ask: Ask, asReader: Ask): Promise<ToolAnswer[]> {
   const answers: ToolAnswer[] = [];
@@ -108,6 +143,7 @@ async function story(ask: Ask, asReader: Ask): Promise<ToolAnswer[]> {
   await tell('get_settings');
   const key = await tell('create_api_key', { name: 'made', scopes: ['read'], grants: ['agent:read'] });
   await tell('create_api_key', { name: 'bad', scopes: ['nope'], grants: ['agent:'] });
+  await threadStory(tell, key.id, asReader);
   await tell('revoke_api_key', { id: key.id });
   await tell('list_api_keys', { limit: 2 });
   await tell('list_audit_entries', { tool: 'get_skill', limit: 1 });

@@ -1,0 +1,70 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openLowdbStore } from '../../store/lowdb/open.ts';
+import type { Store } from '../../store/port.ts';
+import type { Grant } from '../../tools/access/grants.ts';
+import { parseGrant } from '../../tools/access/grants.ts';
+import type { Principal } from '../../tools/access/principal.ts';
+import { grantRights, scopeRights } from '../../tools/access/rights.ts';
+import { catalog } from '../../tools/catalog.ts';
+import { createRegistry } from '../../tools/registry.ts';
+import type { ToolAnswer } from './calls.ts';
+
+/** The registry on a store of its own, for callers that no door lets in yet, or at another time. */
+export interface TestRegistry {
+  readonly store: Store;
+  call(principal: Principal, tool: string, input?: object): Promise<ToolAnswer>;
+  close(): Promise<void>;
+}
+
+export async function openTestRegistry(now: () => Date = () => new Date()): Promise<TestRegistry> {
+  const folder = await mkdtemp(join(tmpdir(), 'agent-admin-'));
+  const store = await openLowdbStore({ folder, now });
+  const registry = createRegistry({
+    store,
+    server: {
+      name: 'test',
+      version: '0.0.0',
+      protocolVersions: [],
+      startedAt: now(),
+      catalog,
+      audit: store.audit,
+      storeKind: store.kind,
+      storeStatus: () => store.status(),
+      now,
+    },
+    onFailure: (cause) => console.error(cause),
+  });
+  return {
+    store,
+    async call(principal, tool, input = {}) {
+      const answer = await registry.call({ principal, tool, input, door: 'mcp', requestId: 'test' });
+      // The output of a tool is an object with named members.
+      return answer.ok ? { output: answer.output as Record<string, unknown> } : { error: answer.error };
+    },
+    async close() {
+      await store.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+interface PrincipalOptions {
+  readonly type: Principal['type'];
+  readonly id: string;
+  readonly ownerId?: string;
+  readonly scopes?: readonly string[];
+  /** Instead of scopes. */
+  readonly grants?: readonly string[];
+}
+
+/** A caller as a door would have found it. */
+export function principalOf({ type, id, ownerId = 'usr_owner', scopes = [], grants }: PrincipalOptions): Principal {
+  const parsed: Grant[] | undefined = grants?.flatMap((text) => {
+    const result = parseGrant(text);
+    return result.ok ? [result.grant] : [];
+  });
+  const rights = parsed ? grantRights(parsed) : scopeRights(scopes);
+  return { type, id, name: id, scopes, ownerId, rights, ...(parsed && { grants: parsed }) };
+}

@@ -1,0 +1,80 @@
+import { z } from 'zod';
+import { recordId } from '../../resources/fields.ts';
+import type { Message } from '../../resources/message.ts';
+import { thread, threadFields } from '../../resources/thread.ts';
+import { CREATES, defineTool } from '../define-tool.ts';
+import type { HistoryWriters } from '../versioning.ts';
+import { inBatches, messagesBack, threadId } from './messages.ts';
+import { startThread } from './start.ts';
+import { showThread } from './threads.ts';
+import { makerOf, openThread } from './visibility.ts';
+
+const FORKED = ' (fork)';
+const LONGEST_TITLE = 200;
+/** While a fork is made other writers wait: half a second for this many. */
+const MOST_COPIED = 20_000;
+
+export const forkThread = defineTool({
+  name: 'fork_thread',
+  title: 'Fork thread',
+  description:
+    'Copy a thread, up to a message or whole, into a new thread of the same visibility that you own. Returns the new thread.',
+  access: { scope: 'threads:write', grant: ['thread:write', 'thread:read:{id}'] },
+  annotations: CREATES,
+  input: z.strictObject({
+    id: threadId,
+    messageId: recordId.optional().describe('The last message to copy; all are copied without it.'),
+    title: threadFields.title.optional().describe('Default: the title of the thread with "(fork)" behind it.'),
+    latest: z.int().min(1).max(MOST_COPIED).optional().describe('Copy only this many, the latest before that message.'),
+  }),
+  output: thread,
+  errors: ['not_found', 'conflict'],
+
+  async handler({ id, messageId, title, latest }, context) {
+    const { store, principal, fail, server } = context;
+    const source = await openThread(context, id);
+    const end = messageId === undefined ? undefined : await store.messages.get(messageId);
+    if (messageId !== undefined && end?.threadId !== id) {
+      throw fail('not_found', `The thread has no message ${messageId}; list_messages shows those it has.`);
+    }
+    const originals = (await messagesBack(store, id, latest ?? MOST_COPIED + 1, end)).toReversed();
+    if (originals.length > MOST_COPIED) {
+      const limit = MOST_COPIED.toLocaleString('en');
+      throw fail('conflict', `A fork copies at most ${limit} messages; name an earlier messageId, or give \`latest\`.`);
+    }
+    const last = originals.at(-1);
+    const now = server.now();
+    const fork = await startThread(
+      store,
+      principal,
+      {
+        title: title ?? `${source.title.slice(0, LONGEST_TITLE - FORKED.length)}${FORKED}`,
+        source: source.source,
+        agentIds: source.agentIds,
+        visibility: source.visibility,
+        forkedFrom: {
+          threadId: id,
+          ...(last && { messageId: last.id }),
+          at: now.toISOString(),
+          by: makerOf(principal).id,
+        },
+      },
+      now,
+    );
+    await copyMessages(store, originals, fork.id);
+    if (!last) return showThread(fork);
+    const counts = { messageCount: originals.length, lastMessageAt: last.createdAt };
+    return showThread(await store.threads.touch(fork.id, counts));
+  },
+});
+
+/** Copies keep the times of their originals, so that the fork reads as the conversation went. */
+function copyMessages(
+  store: Pick<HistoryWriters, 'messages'>,
+  originals: readonly Message[],
+  threadId: string,
+): Promise<void> {
+  return inBatches(originals, ({ id: sourceMessageId, ...original }) =>
+    store.messages.insert({ ...original, threadId, sourceMessageId }),
+  );
+}

@@ -1,0 +1,85 @@
+import { setImmediate } from 'node:timers/promises';
+import { z } from 'zod';
+import { pageOf, paging, recordId } from '../../resources/fields.ts';
+import { type Message, message, messageFields, messageRole } from '../../resources/message.ts';
+import type { ThreadRecord } from '../../resources/thread.ts';
+import type { NewRecord, Position, Readers } from '../../store/port.ts';
+import { defineTool, READS } from '../define-tool.ts';
+import { listPage } from '../paging.ts';
+import type { HistoryWriters } from '../versioning.ts';
+import { openThread } from './visibility.ts';
+
+export const threadId = recordId.describe('Thread id (`thr_…`), see list_threads.');
+
+/** A message as a caller may write it. */
+export const messageInput = z.strictObject({
+  role: messageRole,
+  content: messageFields.content.min(1),
+});
+
+export const listMessages = defineTool({
+  name: 'list_messages',
+  title: 'List messages',
+  description:
+    'Read the messages of a thread, newest first; order=oldest reads from the beginning. Returns a page with `nextCursor`.',
+  access: { scope: 'threads:read', grant: 'thread:read:{id}' },
+  annotations: READS,
+  input: z.strictObject({
+    id: threadId,
+    order: z.enum(['newest', 'oldest']).default('newest').describe('Which end to begin at.'),
+    ...paging,
+    limit: paging.limit.default(50),
+  }),
+  output: pageOf(message),
+  errors: ['not_found'],
+
+  async handler({ id, order, ...input }, context) {
+    await openThread(context, id);
+    return listPage(context.store.messages, input, { where: { threadId: id }, order }, (record) => record);
+  },
+});
+
+/** The only way to add to a thread: its count and the time of its last message change in the same transaction. */
+export async function appendMessages(
+  store: Pick<HistoryWriters, 'messages' | 'threads'>,
+  thread: ThreadRecord,
+  messages: readonly Omit<NewRecord<Message>, 'threadId'>[],
+): Promise<ThreadRecord> {
+  let last: Message | undefined;
+  for (const added of messages) last = await store.messages.insert({ ...added, threadId: thread.id });
+  if (!last) return thread;
+  return store.threads.touch(thread.id, {
+    messageCount: thread.messageCount + messages.length,
+    lastMessageAt: last.createdAt,
+  });
+}
+
+const BATCH = 1000;
+
+/** Messages of a thread, newest first, from `end` (the newest without it) back: all, or as many as given. */
+export async function messagesBack(
+  store: Pick<Readers, 'messages'>,
+  threadId: string,
+  most = Number.POSITIVE_INFINITY,
+  end?: Message,
+): Promise<Message[]> {
+  const found: Message[] = end ? [end] : [];
+  let after: Position | undefined = end;
+  while (found.length < most) {
+    const limit = Math.min(BATCH, most - found.length);
+    const page = await store.messages.find({ where: { threadId }, limit, after });
+    found.push(...page.records);
+    if (!page.next) break;
+    after = page.next;
+    await setImmediate();
+  }
+  return found;
+}
+
+/** Works through many records and lets other calls have their turn in between. */
+export async function inBatches<Item>(items: readonly Item[], work: (item: Item) => Promise<unknown>): Promise<void> {
+  for (const [index, item] of items.entries()) {
+    await work(item);
+    if (index % BATCH === BATCH - 1) await setImmediate();
+  }
+}

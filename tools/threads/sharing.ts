@@ -1,0 +1,162 @@
+import { z } from 'zod';
+import { expectedRevision } from '../../resources/fields.ts';
+import {
+  type AccessEntry,
+  type AccessPrincipal,
+  accessPrincipal,
+  MOST_ENTRIES,
+  type ThreadRecord,
+  threadAccess,
+  threadRole,
+  threadVisibility,
+} from '../../resources/thread.ts';
+import type { Readers } from '../../store/port.ts';
+import { DELETES, defineTool, type Fail, READS, UPDATES } from '../define-tool.ts';
+import type { HistoryWriters } from '../versioning.ts';
+import { threadId } from './messages.ts';
+import { accessKeysOf, hasOwner, isSame, makerOf, openThread } from './visibility.ts';
+
+const principalInput = z.strictObject(accessPrincipal.shape);
+
+const getThreadAccess = defineTool({
+  name: 'get_thread_access',
+  title: 'Get thread access',
+  description: 'Tell who may see a thread: its visibility and access entries with their roles.',
+  access: { scope: 'threads:read', grant: 'thread:read:{id}' },
+  annotations: READS,
+  input: z.strictObject({ id: threadId }),
+  output: threadAccess,
+  errors: ['not_found'],
+
+  handler: async ({ id }, context) => openThread(context, id),
+});
+
+const addThreadAccess = defineTool({
+  name: 'add_thread_access',
+  title: 'Add thread access',
+  description: 'Share a thread: add access entries, or change the role of those there are. Returns who has access.',
+  access: { scope: 'threads:write', grant: 'thread:share:{id}' },
+  annotations: UPDATES,
+  input: z.strictObject({
+    id: threadId,
+    entries: z
+      .array(z.strictObject({ principal: principalInput, role: threadRole }))
+      .min(1)
+      .max(MOST_ENTRIES),
+    expectedRevision,
+  }),
+  output: threadAccess,
+  errors: ['not_found', 'conflict'],
+
+  async handler({ id, entries, expectedRevision }, context) {
+    const { store, principal, fail, server } = context;
+    const current = await openThread(context, id, 'owner');
+    await requirePrincipals(store, entries, fail);
+    const added = { createdAt: server.now().toISOString(), grantedBy: makerOf(principal).id };
+    const merged = entries.reduce((all, entry) => withEntry(all, { ...entry, ...added }), current.entries);
+    if (merged.length > MOST_ENTRIES) {
+      throw fail('conflict', `A thread has at most ${MOST_ENTRIES} access entries; remove some first.`);
+    }
+    return changeAccess(store, current, { entries: merged }, { expectedRevision, fail });
+  },
+});
+
+const updateThreadAccess = defineTool({
+  name: 'update_thread_access',
+  title: 'Update thread access',
+  description: 'Open a thread to the whole workspace or restrict it to its access entries. Returns who has access.',
+  access: { scope: 'threads:write', grant: 'thread:share:{id}' },
+  annotations: UPDATES,
+  input: z.strictObject({ id: threadId, visibility: threadVisibility, expectedRevision }),
+  output: threadAccess,
+  errors: ['not_found', 'conflict'],
+
+  async handler({ id, visibility, expectedRevision }, context) {
+    const current = await openThread(context, id, 'owner');
+    return changeAccess(context.store, current, { visibility }, { expectedRevision, fail: context.fail });
+  },
+});
+
+const removeThreadAccess = defineTool({
+  name: 'remove_thread_access',
+  title: 'Remove thread access',
+  description:
+    'Take access entries away, named by principals, or one by principalType and principalId. One owner must stay. Returns who has access.',
+  access: { scope: 'threads:write', grant: 'thread:share:{id}' },
+  annotations: DELETES,
+  input: z.strictObject({
+    id: threadId,
+    principals: z.array(principalInput).min(1).max(MOST_ENTRIES).optional(),
+    principalType: accessPrincipal.shape.type.optional(),
+    principalId: accessPrincipal.shape.id.optional(),
+    expectedRevision,
+  }),
+  output: threadAccess,
+  errors: ['not_found', 'conflict'],
+
+  async handler({ id, expectedRevision, ...named }, context) {
+    const { store, fail } = context;
+    const current = await openThread(context, id, 'owner');
+    const removed = principalsOf(named, fail);
+    const entries = current.entries.filter((entry) => !removed.some((gone) => isSame(gone, entry.principal)));
+    return changeAccess(store, current, { entries }, { expectedRevision, fail });
+  },
+});
+
+export const sharingTools = [getThreadAccess, addThreadAccess, updateThreadAccess, removeThreadAccess];
+
+/** An entry of the same role keeps who granted it and when. */
+function withEntry(entries: AccessEntry[], added: AccessEntry): AccessEntry[] {
+  const place = entries.findIndex(({ principal }) => isSame(principal, added.principal));
+  const before = entries[place];
+  if (!before) return [...entries, added];
+  return before.role === added.role ? entries : entries.with(place, added);
+}
+
+/** The only way to change who sees a thread: the keys it is found by change with it. */
+function changeAccess(
+  store: Pick<HistoryWriters, 'threads'>,
+  current: ThreadRecord,
+  change: Partial<Pick<ThreadRecord, 'visibility' | 'entries'>>,
+  { expectedRevision, fail }: { expectedRevision: number | undefined; fail: Fail<'conflict'> },
+): Promise<ThreadRecord> {
+  const next = { visibility: current.visibility, entries: current.entries, ...change };
+  if (!hasOwner(next.entries)) throw fail('conflict', 'The last owner must stay; make somebody else owner first.');
+  return store.threads.update(current.id, { ...next, accessKeys: accessKeysOf(next) }, { expectedRevision });
+}
+
+interface NamedPrincipals {
+  readonly principals?: readonly AccessPrincipal[] | undefined;
+  readonly principalType?: AccessPrincipal['type'] | undefined;
+  readonly principalId?: string | undefined;
+}
+
+function principalsOf(
+  { principals, principalType: type, principalId: id }: NamedPrincipals,
+  fail: Fail<never>,
+): readonly AccessPrincipal[] {
+  if (principals && type === undefined && id === undefined) return principals;
+  if (!principals && type !== undefined && id !== undefined) return [{ type, id }];
+  const message = 'Give either principals, or principalType and principalId.';
+  throw fail('invalid_input', message, { issues: [{ path: 'principals', message }] });
+}
+
+/** A slip in an id would share with nobody, unnoticed. */
+async function requirePrincipals(
+  store: Readers,
+  entries: readonly { readonly principal: AccessPrincipal }[],
+  fail: Fail<never>,
+): Promise<void> {
+  const exists = await Promise.all(entries.map(({ principal }) => principalExists(store, principal)));
+  const issues = entries.flatMap(({ principal: { type, id } }, index) =>
+    exists[index] ? [] : [{ path: `entries[${index}].principal.id`, message: `There is no ${type} ${id}.` }],
+  );
+  if (issues[0]) throw fail('invalid_input', issues[0].message, { issues });
+}
+
+async function principalExists(store: Readers, { type, id }: AccessPrincipal): Promise<boolean> {
+  if (type === 'user') return (await store.adminUsers.get(id)) !== undefined;
+  if (type === 'api-key') return (await store.apiKeys.get(id)) !== undefined;
+  if (type === 'agent') return (await store.agents.get(id)) !== undefined;
+  return true;
+}

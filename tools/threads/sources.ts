@@ -1,0 +1,19 @@
+import type { HistoryWriters } from '../versioning.ts';
+import { everyThread } from './visibility.ts';
+
+/** Notes that a thread has the source, so that stats can count by source without reading every thread. */
+export async function enterSource(store: Pick<HistoryWriters, 'threadSources'>, source: string): Promise<void> {
+  const { records } = await store.threadSources.find({ where: { source }, limit: 1 });
+  if (records.length === 0) await store.threadSources.insert({ source });
+}
+
+/** After a thread with the source was deleted: forgets the source with the last of them. */
+export async function leaveSource(
+  store: Pick<HistoryWriters, 'threads' | 'threadSources'>,
+  source: string,
+): Promise<void> {
+  const others = await store.threads.find({ where: { ...everyThread, source }, limit: 1 });
+  if (others.records.length > 0) return;
+  const { records } = await store.threadSources.find({ where: { source }, limit: 1 });
+  for (const { id } of records) await store.threadSources.delete(id);
+}

@@ -1,0 +1,28 @@
+import type { Thread, ThreadRecord } from '../../resources/thread.ts';
+import type { Principal } from '../access/principal.ts';
+import type { HistoryWriters } from '../versioning.ts';
+import { enterSource } from './sources.ts';
+import { accessKeysOf, makerOf } from './visibility.ts';
+
+type Given = Pick<Thread, 'title' | 'source' | 'agentIds' | 'visibility' | 'forkedFrom'>;
+
+/** A new thread without messages, owned by whoever makes it. */
+export async function startThread(
+  store: Pick<HistoryWriters, 'threads' | 'threadSources'>,
+  principal: Principal,
+  { agentIds, ...given }: Given,
+  now: Date,
+): Promise<ThreadRecord> {
+  await enterSource(store, given.source);
+  const maker = makerOf(principal);
+  const entries = [{ principal: maker, role: 'owner' as const, createdAt: now.toISOString(), grantedBy: maker.id }];
+  return store.threads.insert({
+    ...given,
+    ...(agentIds && { agentIds: [...new Set(agentIds)] }),
+    status: 'active',
+    messageCount: 0,
+    createdBy: maker.id,
+    entries,
+    accessKeys: accessKeysOf({ visibility: given.visibility, entries }),
+  });
+}

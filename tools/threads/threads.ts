@@ -1,0 +1,144 @@
+import { z } from 'zod';
+import { expectedRevision, pageOf, paging, recordId } from '../../resources/fields.ts';
+import {
+  type Thread,
+  type ThreadRecord,
+  thread,
+  threadFields,
+  threadStatus,
+  threadVisibility,
+} from '../../resources/thread.ts';
+import type { Readers } from '../../store/port.ts';
+import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../define-tool.ts';
+import { listPage, onlyThese } from '../paging.ts';
+import { appendMessages, inBatches, messageInput, messagesBack, threadId } from './messages.ts';
+import { leaveSource } from './sources.ts';
+import { startThread } from './start.ts';
+import { openThread, visibleTo } from './visibility.ts';
+
+const MOST_FIRST_MESSAGES = 100;
+const agentIds = threadFields.agentIds.describe('Agents that take part.');
+
+/** Who may see a thread is for get_thread_access to say. */
+export function showThread({ entries: _, accessKeys: __, ...shown }: ThreadRecord): Thread {
+  return shown;
+}
+
+const listThreads = defineTool({
+  name: 'list_threads',
+  title: 'List threads',
+  description: 'List the conversation threads you can see, newest first. Returns a page with `nextCursor`.',
+  access: { scope: 'threads:read', grant: 'thread:read', narrows: true },
+  annotations: READS,
+  input: z.strictObject({
+    status: threadStatus.optional(),
+    source: threadFields.source.optional(),
+    agentId: recordId.optional().describe('Only threads this agent takes part in.'),
+    ...paging,
+  }),
+  output: pageOf(thread),
+  errors: [],
+
+  handler({ status, source, agentId, ...input }, { store, principal }) {
+    const any = onlyThese<ThreadRecord>(principal.rights.limitedTo('thread', 'read'), 'id');
+    const where = { ...visibleTo(principal), status, source, agentIds: agentId };
+    return listPage(store.threads, input, { where, any }, showThread);
+  },
+});
+
+const createThread = defineTool({
+  name: 'create_thread',
+  title: 'Create thread',
+  description: 'Start a conversation thread, which you own, optionally with its first messages. Returns the thread.',
+  access: { scope: 'threads:write', grant: 'thread:write' },
+  annotations: CREATES,
+  input: z.strictObject({
+    title: threadFields.title,
+    source: threadFields.source.default('api'),
+    agentIds: agentIds.optional(),
+    visibility: threadVisibility.default('workspace'),
+    messages: z.array(messageInput).max(MOST_FIRST_MESSAGES).optional().describe('Oldest first.'),
+  }),
+  output: thread,
+  errors: [],
+
+  async handler({ messages, ...input }, { store, principal, fail, server }) {
+    await requireAgents(store, input.agentIds, [], fail);
+    const started = await startThread(store, principal, input, server.now());
+    return showThread(await appendMessages(store, started, messages ?? []));
+  },
+});
+
+const getThread = defineTool({
+  name: 'get_thread',
+  title: 'Get thread',
+  description: 'Read one thread: title, status, agents, message count. Its messages come from list_messages.',
+  access: { scope: 'threads:read', grant: 'thread:read:{id}' },
+  annotations: READS,
+  input: z.strictObject({ id: threadId }),
+  output: thread,
+  errors: ['not_found'],
+
+  handler: async ({ id }, context) => showThread(await openThread(context, id)),
+});
+
+const updateThread = defineTool({
+  name: 'update_thread',
+  title: 'Update thread',
+  description: 'Rename a thread, change its agents, archive it or make it active again. Returns the thread.',
+  access: { scope: 'threads:write', grant: 'thread:write:{id}' },
+  annotations: UPDATES,
+  input: z.strictObject({
+    id: threadId,
+    title: threadFields.title.optional(),
+    status: threadStatus.optional(),
+    agentIds: agentIds.nullable().optional(),
+    expectedRevision,
+  }),
+  output: thread,
+  errors: ['not_found', 'conflict'],
+
+  async handler({ id, expectedRevision, ...change }, context) {
+    const current = await openThread(context, id, 'editor');
+    await requireAgents(context.store, change.agentIds, current.agentIds ?? [], context.fail);
+    return showThread(await context.store.threads.update(id, change, { expectedRevision }));
+  },
+});
+
+const deleteThread = defineTool({
+  name: 'delete_thread',
+  title: 'Delete thread',
+  description: 'Delete a thread with its messages and access entries, for good. Its forks stay. Owners only.',
+  access: { scope: 'threads:write', grant: 'thread:delete:{id}' },
+  annotations: DELETES,
+  input: z.strictObject({ id: threadId, expectedRevision }),
+  output: z.object({}),
+  errors: ['not_found', 'conflict'],
+
+  async handler({ id, expectedRevision }, context) {
+    const { store } = context;
+    const { source } = await openThread(context, id, 'owner');
+    await store.threads.delete(id, { expectedRevision });
+    await leaveSource(store, source);
+    await inBatches(await messagesBack(store, id), (message) => store.messages.delete(message.id));
+    return {};
+  },
+});
+
+export const threadTools = [listThreads, createThread, getThread, updateThread, deleteThread];
+
+/** Agents that were deleted since may stay, but not come new. */
+async function requireAgents(
+  store: Pick<Readers, 'agents'>,
+  agentIds: readonly string[] | null | undefined,
+  known: readonly string[],
+  fail: Fail<never>,
+): Promise<void> {
+  const found = await Promise.all((agentIds ?? []).map((id) => store.agents.get(id)));
+  const issues = found.flatMap((agent, index) => {
+    const id = agentIds?.[index] ?? '';
+    if ((agent && agent.status !== 'deleted') || known.includes(id)) return [];
+    return [{ path: `agentIds[${index}]`, message: `There is no agent ${id}; see list_agents.` }];
+  });
+  if (issues[0]) throw fail('invalid_input', issues[0].message, { issues });
+}
