@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { INVALID_PARAMS } from '@modelcontextprotocol/server';
+import type { Door } from '../resources/audit-entry.ts';
 import type { Principal } from '../tools/access/principal.ts';
 import type { Answer, Call, Registry } from '../tools/registry.ts';
 import type { Exchange } from './exchange.ts';
@@ -25,47 +26,86 @@ export function readCallParams(params: unknown): CallParams {
   return { name, arguments: given, idempotencyKey: key };
 }
 
+/** A message and what is known of it while it is under way. */
+export interface UnderWay {
+  readonly exchange: Exchange;
+  readonly flight: Flight;
+}
+
 /** Calls the tool for the principal of the exchange. @throws RpcError for an unknown tool */
 export async function callTool(
   registry: Registry,
-  exchange: Exchange,
-  { name, arguments: input, idempotencyKey }: CallParams,
-  { signal, onProgress }: Pick<Call, 'signal' | 'onProgress'>,
+  { exchange, flight }: UnderWay,
+  params: CallParams,
 ): Promise<Answer> {
-  const { principal, door, requestId, response } = exchange;
-  const idempotency =
-    idempotencyKey === undefined ? undefined : { key: idempotencyKey, operation: `tools/call ${name}` };
-  const call = { principal, tool: name, input, door, requestId, idempotency, signal, onProgress };
-  const answer = await registry.call(call);
+  const answer = await registry.call(new McpCall(exchange, params, flight));
   // The call of an unknown tool is made all the same, for its audit entry and its hint.
-  if (!answer.ok && !registry.find(name)) throw new RpcError(INVALID_PARAMS, answer.error.error);
-  if (answer.replayed && !response.headersSent) response.setHeader('Idempotency-Replayed', 'true');
+  if (!answer.ok && !registry.find(params.name)) throw new RpcError(INVALID_PARAMS, answer.error.error);
+  if (answer.replayed && !exchange.response.headersSent) exchange.response.setHeader('Idempotency-Replayed', 'true');
   return answer;
+}
+
+class McpCall implements Call {
+  readonly principal: Principal;
+  readonly tool: string;
+  readonly input: object;
+  readonly door: Door;
+  readonly requestId: string;
+  readonly idempotency: Call['idempotency'];
+  readonly onProgress: Call['onProgress'];
+  readonly #flight: Flight;
+
+  constructor(exchange: Exchange, params: CallParams, flight: Flight) {
+    const { name, idempotencyKey: key } = params;
+    this.principal = exchange.principal;
+    this.tool = name;
+    this.input = params.arguments;
+    this.door = exchange.door;
+    this.requestId = exchange.requestId;
+    this.idempotency = key === undefined ? undefined : { key, operation: `tools/call ${name}` };
+    this.onProgress = flight.onProgress;
+    this.#flight = flight;
+  }
+
+  get signal(): AbortSignal {
+    return this.#flight.signal;
+  }
 }
 
 /** One message under way. Its signal aborts when the client goes away or cancels it. */
 export class Flight {
   /** Undefined for a notification, which nothing can cancel. */
   readonly key: string | undefined;
+  /** Set where the client wants to know how far the call has come. */
+  onProgress: Call['onProgress'];
   readonly #response: ServerResponse;
-  readonly #controller = new AbortController();
+  /** Made when asked for: it costs more than the rest of a short call at this door. */
+  #controller: AbortController | undefined;
+  #aborted = false;
 
   constructor(key: string | undefined, response: ServerResponse) {
     this.key = key;
     this.#response = response;
   }
 
+  get aborted(): boolean {
+    return this.#aborted;
+  }
+
   get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.#aborted) this.#controller.abort();
     return this.#controller.signal;
   }
 
   abort(): void {
-    this.#controller.abort();
+    this.#aborted = true;
+    this.#controller?.abort();
   }
 
   /** A cancelled request gets no answer, only an end. */
   cancel(): void {
-    this.#controller.abort();
+    this.abort();
     if (!this.#response.headersSent) sendNothing(this.#response, 202);
   }
 }
@@ -80,7 +120,7 @@ export class Flights {
       const others = this.#byKey.get(flight.key);
       this.#byKey.set(flight.key, others === undefined ? flight : [others, flight].flat());
     }
-    response.once('close', () => {
+    response.on('close', () => {
       if (!response.writableFinished) flight.abort();
     });
     return flight;

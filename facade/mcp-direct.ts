@@ -47,13 +47,13 @@ export class DirectPath {
     const flight = flights.enter(exchange, era === 'legacy' ? id : null);
     let text: string;
     try {
-      text = writer.toolResult(await callTool(registry, exchange, call, flight), id, era);
+      text = writer.toolResult(await callTool(registry, { exchange, flight }, call), id, era);
     } catch (thrown) {
       text = rpcErrorJson(id, toRpcError(thrown, onError));
     } finally {
       flights.leave(flight);
     }
-    if (!flight.signal.aborted) sendJsonText(exchange.response, 200, text);
+    if (!flight.aborted) sendJsonText(exchange.response, 200, text);
   }
 
   #serveList(exchange: Exchange, { id, era }: PlainRequest): Promise<void> | undefined {

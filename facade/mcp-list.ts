@@ -1,6 +1,7 @@
 import { INVALID_PARAMS } from '@modelcontextprotocol/server';
 import { globMatcher } from '../tools/allowlist.ts';
 import { type CatalogEntry, nearest } from '../tools/catalog-index.ts';
+import type { ServerFacts } from '../tools/context.ts';
 import type { Registry } from '../tools/registry.ts';
 import type { Exchange } from './exchange.ts';
 import { RpcError } from './mcp-message.ts';
@@ -25,13 +26,18 @@ interface KeptList {
 
 type Asked = Pick<Exchange, 'principal' | 'url'>;
 
+/** The part of the registry from which lists are made. */
+interface ListSource extends Pick<Registry, 'list'> {
+  readonly server: Pick<ServerFacts, 'catalog'>;
+}
+
 /** What `tools/list` shows to whom. `?tools=` and `?groups=` on the URL narrow it; they give and take no rights. */
 export class ToolLists {
-  readonly #registry: Registry;
+  readonly #registry: ListSource;
   readonly #writer: ResponseWriter;
   readonly #kept = new Map<string, KeptList>();
 
-  constructor(registry: Registry, writer: ResponseWriter) {
+  constructor(registry: ListSource, writer: ResponseWriter) {
     this.#registry = registry;
     this.#writer = writer;
   }

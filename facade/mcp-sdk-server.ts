@@ -3,7 +3,7 @@ import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/
 import type { Progress } from '../tools/context.ts';
 import type { Registry } from '../tools/registry.ts';
 import type { Exchange } from './exchange.ts';
-import { callTool, type Flight, type Flights, readCallParams } from './mcp-calls.ts';
+import { callTool, type Flights, readCallParams, type UnderWay } from './mcp-calls.ts';
 import type { ToolLists } from './mcp-list.ts';
 import { isObject, toRpcError } from './mcp-message.ts';
 import { type Era, PROTOCOL_VERSIONS } from './mcp-versions.ts';
@@ -19,9 +19,7 @@ export interface DoorParts {
 }
 
 /** One message on its way through the SDK. */
-export interface Visit {
-  readonly exchange: Exchange;
-  readonly flight: Flight;
+export interface Visit extends UnderWay {
   readonly request: Request;
   readonly message: unknown;
 }
@@ -43,22 +41,19 @@ export function createSdkServer(parts: DoorParts, visit: Visit, era: Era): Serve
   // Set for our methods only: the SDK refuses the others before it begins to answer, with the status of the revision. As fallback, since
   // what it checks before other handlers it refuses in the words of its schema library.
   if (isObject(visit.message) && (visit.message.method === 'tools/list' || visit.message.method === 'tools/call')) {
-    server.fallbackRequestHandler = (request, context) => answer(parts, visit.exchange, request, context, visit.flight);
+    server.fallbackRequestHandler = (request, context) => {
+      visit.flight.onProgress = progressReporter(visit.exchange, context);
+      return answer(parts, visit, request);
+    };
   }
   return server;
 }
 
-async function answer(
-  { registry, lists, onError }: DoorParts,
-  exchange: Exchange,
-  { method, params }: JSONRPCRequest,
-  context: ServerContext,
-  { signal }: Flight,
-): Promise<Result> {
+async function answer(parts: DoorParts, visit: Visit, { method, params }: JSONRPCRequest): Promise<Result> {
+  const { registry, lists, onError } = parts;
   try {
-    if (method === 'tools/list') return { ...lists.page(exchange, params?.cursor) };
-    const onProgress = progressReporter(exchange, context);
-    return toolResult(await callTool(registry, exchange, readCallParams(params), { signal, onProgress }));
+    if (method === 'tools/list') return { ...lists.page(visit.exchange, params?.cursor) };
+    return toolResult(await callTool(registry, visit, readCallParams(params)));
   } catch (thrown) {
     throw toRpcError(thrown, onError);
   }

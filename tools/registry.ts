@@ -160,8 +160,7 @@ class ToolRegistry implements Registry {
   }
 
   #context(asked: Call, store: HistoryWriters): Context<HistoryWriters, ErrorCode> {
-    const { principal, signal, onProgress: report = ignore } = asked;
-    return { store, principal, fail, server: this.server, signal, report };
+    return new CallContext(asked, store, this.server);
   }
 
   #entryMaker({ requestId, door, principal, input, tool: name }: Call, tool: Tool | undefined): MakeEntry {
@@ -172,6 +171,28 @@ class ToolRegistry implements Registry {
       const durationMs = performance.now() - started;
       return auditEntryOf({ requestId, door, principal, tool: name, arguments: args, at, durationMs, code });
     };
+  }
+}
+
+class CallContext implements Context<HistoryWriters, ErrorCode> {
+  readonly store: HistoryWriters;
+  readonly principal: Principal;
+  readonly fail = fail;
+  readonly server: ServerFacts;
+  readonly report: (progress: Progress) => void;
+  readonly #asked: Call;
+
+  constructor(asked: Call, store: HistoryWriters, server: ServerFacts) {
+    this.store = store;
+    this.principal = asked.principal;
+    this.server = server;
+    this.report = asked.onProgress ?? ignore;
+    this.#asked = asked;
+  }
+
+  /** Looked up when used: most handlers need no signal, and doors make one only for those that do. */
+  get signal(): AbortSignal | undefined {
+    return this.#asked.signal;
   }
 }
 

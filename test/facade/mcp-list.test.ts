@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { z } from 'zod';
+import { ToolLists } from '../../facade/mcp-list.ts';
+import { ResponseWriter } from '../../facade/mcp-wire.ts';
 import { ANYONE } from '../../tools/access/requirement.ts';
+import { scopeRights } from '../../tools/access/rights.ts';
 import { catalog } from '../../tools/catalog.ts';
+import { indexCatalog } from '../../tools/catalog-index.ts';
 import { defineTool, READS } from '../../tools/define-tool.ts';
 import { legacy, modern, modernHeaders, post } from './mcp-requests.ts';
-import { type McpTestServer, startMcpServer, tokens } from './mcp-server.ts';
+import { type McpTestServer, principalOf, startMcpServer, tokens } from './mcp-server.ts';
 
 describe('tools/list', () => {
   let server: McpTestServer;
@@ -74,6 +78,22 @@ describe('tools/list', () => {
   it('does not narrow calls', async () => {
     const { body } = await post(`${server.url}?tools=get_skill`, legacy('tools/call', { name: 'echo' }));
     assert.equal(body.result.structuredContent.text, 'none');
+  });
+});
+
+describe('ToolLists', () => {
+  it('makes a list again once the registry gives another one for the same rights', async () => {
+    const entry = (name: string) => ({ group: 'Tiny', tool: tiny(name) });
+    let entries = [entry('one')];
+    const server = { catalog: indexCatalog(entries), name: 'x', version: '1' };
+    const lists = new ToolLists({ list: () => entries, server }, new ResponseWriter(server));
+    const asked = { principal: principalOf('admin', scopeRights(['*'])), url: new URL('http://localhost/') };
+    assert.equal(lists.prepared(asked, 'legacy'), lists.prepared(asked, 'legacy'));
+    entries = [...entries];
+    assert.equal(lists.page(asked, undefined).tools.length, 1);
+    entries = [...entries, entry('two')];
+    assert.match(String(lists.prepared(asked, 'legacy')), /"two"/);
+    assert.equal(lists.page(asked, undefined).tools.length, 2);
   });
 });
 

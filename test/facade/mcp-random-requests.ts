@@ -148,7 +148,7 @@ export class RandomRequests {
       { name, ...(input && { arguments: input }) },
     ];
     return this.#pick<() => [string, Params | undefined]>([
-      () => ['tools/list', this.#pick([undefined, {}])],
+      () => ['tools/list', this.#pick([undefined, {}, {}, { cursor: 'x' }])],
       () => call('echo', this.#pick([undefined, {}, { text: 'é🙂"\\\u2028' }, { text: 5 }, { txt: '' }])),
       () => call('get_agent', { id: this.#pick(this.#agentIds) }),
       () => call('list_agents', this.#pick([{}, { limit: 1 }, { limit: 0 }, { cursor: 'x' }])),
@@ -169,7 +169,7 @@ export class RandomRequests {
 
   /** A copy with one thing changed somewhere in it. */
   #changed(value: unknown, depth: number): unknown {
-    const goOn = depth === 0 || this.#random() < 0.7;
+    const goOn = depth === 0 || this.#random() < 0.85;
     if (!goOn || typeof value !== 'object' || value === null || Array.isArray(value)) return this.#pick(oddValues);
     const members = Object.entries(value);
     const [name = 'extra'] = this.#pick(members) ?? [];

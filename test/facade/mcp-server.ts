@@ -31,15 +31,23 @@ export interface McpTestServer {
 /** Bearer tokens of the callers these tests know. */
 export const tokens = { admin: 'admin', reader: 'reader', limited: 'limited', nobody: 'nobody' } as const;
 
+/** A token whose rights cannot be judged: everything that asks them fails. */
+export const brokenToken = 'broken';
+
 const principals = new Map<string, Principal>([
-  ['admin', principal('admin', scopeRights(['*']))],
-  ['reader', principal('reader', scopeRights(['read']))],
-  ['limited', principal('limited', grantRights(['agent:read:agt_other', 'skill:read'].flatMap(grant)))],
-  ['nobody', principal('nobody', scopeRights([]))],
+  ['admin', principalOf('admin', scopeRights(['*']))],
+  ['reader', principalOf('reader', scopeRights(['read']))],
+  ['limited', principalOf('limited', grantRights(['agent:read:agt_other', 'skill:read'].flatMap(grant)))],
+  ['nobody', principalOf('nobody', scopeRights([]))],
+  [brokenToken, principalOf(brokenToken, { ...scopeRights([]), fingerprint: 'broken', mayTry: fail })],
 ]);
 
-function principal(id: string, rights: Rights): Principal {
+export function principalOf(id: string, rights: Rights): Principal {
   return { type: 'api-key', id, name: id, scopes: [], ownerId: 'usr_owner', rights };
+}
+
+function fail(): never {
+  throw new Error('the secret of the database is hunter2');
 }
 
 function grant(text: string) {

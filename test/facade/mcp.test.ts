@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { PROTOCOL_VERSIONS } from '../../facade/mcp.ts';
 import { LEGACY_VERSIONS } from '../../facade/mcp-versions.ts';
 import { inEra, legacy, modern, modernHeaders, modernMeta, post } from './mcp-requests.ts';
-import { type McpTestServer, startMcpServer, tokens } from './mcp-server.ts';
+import { brokenToken, type McpTestServer, startMcpServer, tokens } from './mcp-server.ts';
 
 let server: McpTestServer;
 let agent: Record<string, unknown>;
@@ -114,6 +114,15 @@ function rulesOfBoth(era: 'legacy' | 'modern', path: 'url' | 'sdkUrl'): void {
     const { text } = await call('break_down');
     assert.doesNotMatch(text, /hunter2|secret|at .*\.ts/);
     assert.match(String(server.errors[logged]), /hunter2/);
+  });
+
+  it('answers with -32603 and a fixed sentence where it fails itself, and tells the cause to the log', async () => {
+    const logged = server.errors.length;
+    const { body, text } = await ask('tools/list', {}, { token: brokenToken });
+    assert.equal(body.error.code, -32603);
+    assert.doesNotMatch(text, /hunter2/);
+    assert.match(String(server.errors[logged]), /hunter2/);
+    assert.equal(server.errors.length, logged + 1);
   });
 
   it('answers an unknown tool with -32602 and the nearest names, and audits it', async () => {
