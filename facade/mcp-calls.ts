@@ -4,8 +4,17 @@ import type { Door } from '../resources/audit-entry.ts';
 import type { Principal } from '../tools/access/principal.ts';
 import type { Answer, Call, Registry } from '../tools/registry.ts';
 import type { Exchange } from './exchange.ts';
+import type { ToolLists } from './mcp-list.ts';
 import { isObject, type RequestId, RpcError } from './mcp-message.ts';
 import { sendNothing } from './mcp-wire.ts';
+
+/** What answering a message takes, at either path. */
+export interface DoorParts {
+  readonly registry: Registry;
+  readonly lists: ToolLists;
+  readonly flights: Flights;
+  onError(cause: unknown): void;
+}
 
 /** The params of `tools/call`, found to be well-formed. */
 export interface CallParams {

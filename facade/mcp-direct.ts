@@ -5,9 +5,8 @@ import {
   PROTOCOL_VERSION_META_KEY,
 } from '@modelcontextprotocol/server';
 import type { Exchange } from './exchange.ts';
-import { type CallParams, callTool } from './mcp-calls.ts';
+import { type CallParams, callTool, type DoorParts } from './mcp-calls.ts';
 import { isObject, isRequestId, type RequestId, rpcErrorJson, toRpcError } from './mcp-message.ts';
-import type { DoorParts } from './mcp-sdk-server.ts';
 import { type Era, LEGACY_VERSIONS, MODERN_VERSION } from './mcp-versions.ts';
 import { acceptsEvents } from './mcp-web.ts';
 import { closing, type ResponseWriter, sendJsonText } from './mcp-wire.ts';

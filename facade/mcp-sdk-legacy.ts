@@ -5,9 +5,9 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 import type { Exchange } from './exchange.ts';
-import type { Flights } from './mcp-calls.ts';
+import type { DoorParts, Flights } from './mcp-calls.ts';
 import { answerableId, isObject, isRequestId, RpcError } from './mcp-message.ts';
-import { createSdkServer, type DoorParts, type Visit } from './mcp-sdk-server.ts';
+import { createSdkServer, type Visit } from './mcp-sdk-server.ts';
 import { acceptsEvents, errorResponse } from './mcp-web.ts';
 
 /** Answers a message of the 2025 and 2024 revisions: in JSON, but for a call whose progress the client wants to see in a stream. */

@@ -1,22 +1,12 @@
 import { type JSONRPCRequest, type Result, Server, type ServerContext } from '@modelcontextprotocol/server';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv';
 import type { Progress } from '../tools/context.ts';
-import type { Registry } from '../tools/registry.ts';
 import type { Exchange } from './exchange.ts';
-import { callTool, type Flights, readCallParams, type UnderWay } from './mcp-calls.ts';
-import type { ToolLists } from './mcp-list.ts';
+import { callTool, type DoorParts, readCallParams, type UnderWay } from './mcp-calls.ts';
 import { isObject, toRpcError } from './mcp-message.ts';
 import { type Era, PROTOCOL_VERSIONS } from './mcp-versions.ts';
 import { acceptsEvents } from './mcp-web.ts';
 import { toolResult } from './mcp-wire.ts';
-
-/** What answering a message takes, at either path. */
-export interface DoorParts {
-  readonly registry: Registry;
-  readonly lists: ToolLists;
-  readonly flights: Flights;
-  onError(cause: unknown): void;
-}
 
 /** One message on its way through the SDK. */
 export interface Visit extends UnderWay {

@@ -10,9 +10,10 @@ import {
   preloadSchemas,
 } from '@modelcontextprotocol/server';
 import type { Exchange } from './exchange.ts';
+import type { DoorParts } from './mcp-calls.ts';
 import { answerableId, malformed, type RequestId, RpcError, toRpcError } from './mcp-message.ts';
 import { answerLegacy } from './mcp-sdk-legacy.ts';
-import { createSdkServer, type DoorParts, type Visit } from './mcp-sdk-server.ts';
+import { createSdkServer, type Visit } from './mcp-sdk-server.ts';
 import { MODERN_VERSION } from './mcp-versions.ts';
 import { acceptsEvents, errorResponse, sendWebResponse, standardHeaders, webRequest } from './mcp-web.ts';
 

@@ -25,6 +25,24 @@ const wait = defineTool({
   },
 });
 
+const waitFirst = defineTool({
+  name: 'wait_first',
+  title: 'Wait first',
+  description: 'Wait a moment, then look whether the caller went away.',
+  access: ANYONE,
+  annotations: READS,
+  input: z.strictObject({ label: z.string() }),
+  output: z.object({ label: z.string() }),
+  errors: [],
+
+  async handler({ label }, context) {
+    waiting.emit('started', label);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    if (context.signal?.aborted) waiting.emit('aborted', label);
+    return { label };
+  },
+});
+
 const countUp = defineTool({
   name: 'count_up',
   title: 'Count up',
@@ -92,4 +110,4 @@ const countRuns = defineTool({
   },
 });
 
-export const fixtureTools = [wait, countUp, echo, breakDown, countRuns];
+export const fixtureTools = [wait, waitFirst, countUp, echo, breakDown, countRuns];

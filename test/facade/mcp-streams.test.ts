@@ -58,7 +58,7 @@ describe('a call with a progress token', () => {
 });
 
 describe('a call whose client goes away', () => {
-  const message = (label: string) => ({ name: 'wait', arguments: { label } });
+  const message = (label: string, name = 'wait') => ({ name, arguments: { label } });
 
   it('is aborted, at every path and in every era', async () => {
     const cases = [
@@ -66,6 +66,7 @@ describe('a call whose client goes away', () => {
       [server.sdkUrl, legacy('tools/call', message('b')), {}],
       [server.url, modern('tools/call', message('c')), modernHeaders('tools/call', 'wait')],
       [server.sdkUrl, modern('tools/call', message('d')), modernHeaders('tools/call', 'wait')],
+      [server.url, legacy('tools/call', message('f', 'wait_first')), {}],
       [server.url, legacy('tools/call', { ...message('e'), _meta: { progressToken: 1 } }), EVENTS],
     ] as const;
     for (const [url, body, headers] of cases) {

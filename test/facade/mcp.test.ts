@@ -132,7 +132,7 @@ function rulesOfBoth(era: 'legacy' | 'modern', path: 'url' | 'sdkUrl'): void {
     assert.match(body.error.message, /get_agent/);
     await server.store.audit.flush();
     const { records } = await server.store.audit.find({ limit: 1 });
-    assert.equal(records[0]?.tool, 'get_agnt');
+    assert.deepEqual([records[0]?.code, records[0]?.door], ['not_found', 'mcp']);
   });
 
   it('knows no door-only tool', async () => {
