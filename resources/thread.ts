@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { bookkeeping, recordId, timestamp } from './fields.ts';
+import { timezone } from './locale.ts';
 
 export const threadStatus = z.enum(['active', 'archived']);
 export const threadVisibility = z
@@ -76,6 +77,7 @@ export const threadSource = z.object({ id: recordId, source: threadFields.source
 
 export const threadStats = z.object({
   asOf: timestamp,
+  timezone: timezone.describe('The time zone of the workspace, by which days are counted.'),
   threads: z.int().min(0),
   byStatus: z.object({ active: z.int().min(0), archived: z.int().min(0) }),
   bySource: z
@@ -84,7 +86,7 @@ export const threadStats = z.object({
   messages: z.int().min(0),
   messagesPerDay: z
     .array(z.object({ date: z.iso.date(), messages: z.int().min(0) }))
-    .describe('The last 30 days in UTC, today last.'),
+    .describe('The last 30 days in the time zone, today last.'),
   averageMessagesPerThread: z.number().min(0).nullable().describe('messages / threads; null without threads.'),
 });
 export type ThreadStats = z.infer<typeof threadStats>;

@@ -91,6 +91,7 @@ export const threadExamples: Examples = {
   get_thread_stats: {
     answer: {
       asOf: '2026-03-02T12:00:00.000Z',
+      timezone: 'UTC',
       threads: 2,
       byStatus: { active: 2, archived: 0 },
       bySource: [{ source: 'api', threads: 2 }],

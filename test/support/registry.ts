@@ -9,6 +9,7 @@ import type { Principal } from '../../tools/access/principal.ts';
 import { grantRights, scopeRights } from '../../tools/access/rights.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { createRegistry } from '../../tools/registry.ts';
+import { prepareSettings } from '../../tools/settings/defaults.ts';
 import type { ToolAnswer } from './calls.ts';
 
 /** The registry on a store of its own, for callers that no door lets in yet, or at another time. */
@@ -21,6 +22,7 @@ export interface TestRegistry {
 export async function openTestRegistry(now: () => Date = () => new Date()): Promise<TestRegistry> {
   const folder = await mkdtemp(join(tmpdir(), 'agent-admin-'));
   const store = await openLowdbStore({ folder, now });
+  await prepareSettings(store);
   const registry = createRegistry({
     store,
     server: {

@@ -310,7 +310,7 @@ describe('list_messages', () => {
 });
 
 describe('get_thread_stats', () => {
-  it('counts by status, source and UTC day, zero-filled, and undefined ratios are null', async () => {
+  it('counts by status, source and day, zero-filled, and undefined ratios are null', async () => {
     let now = new Date('2026-05-01T23:59:59.000Z');
     const registry = await openTestRegistry(() => now);
     const admin = principalOf({ type: 'session', id: 'ses_1', scopes: ['*'] });
@@ -349,6 +349,11 @@ describe('get_thread_stats', () => {
         true,
       );
       assert.equal(all.messagesPerDay[29].messages, 3);
+
+      await ask('update_settings', { timezone: 'Pacific/Kiritimati' });
+      const ahead = await ask('get_thread_stats', {}, reader);
+      assert.equal(ahead.timezone, 'Pacific/Kiritimati');
+      assert.deepEqual(ahead.messagesPerDay[29], { date: '2026-06-01', messages: 1 });
     } finally {
       await registry.close();
     }

@@ -2,11 +2,12 @@ import { z } from 'zod';
 import { type ThreadRecord, type ThreadStats, threadStats, threadStatus } from '../../resources/thread.ts';
 import type { Position, Readers, Where } from '../../store/port.ts';
 import type { Principal } from '../access/principal.ts';
+import { type Day, lastDays } from '../days.ts';
 import { defineTool, READS } from '../define-tool.ts';
+import { readSettings } from '../settings/settings.ts';
 import { keysHeldBy, roleIn } from './visibility.ts';
 
 const DAYS = 30;
-const DAY_MS = 24 * 60 * 60 * 1000;
 const MOST_SOURCES = 100;
 const BATCH = 1000;
 
@@ -18,7 +19,7 @@ export const getThreadStats = defineTool({
   name: 'get_thread_stats',
   title: 'Get thread stats',
   description:
-    'Count the threads you can see, by status and source, and their messages, in all, per day of the last 30 (UTC) and on average.',
+    'Count the threads you can see, by status and source, and their messages, in all, per day of the last 30 and on average.',
   access: { scope: 'threads:read', grant: 'thread:read', narrows: true },
   annotations: READS,
   input: z.strictObject({}),
@@ -27,12 +28,14 @@ export const getThreadStats = defineTool({
 
   async handler(_, { store, principal, server }) {
     const now = server.now();
+    const { timezone } = await readSettings(store);
     const countThreads = threadCounter(store, principal);
     const countMessages = await messageCounter(store, principal);
     const threads = await countThreads({});
     const messages = await countMessages({});
     return {
       asOf: now.toISOString(),
+      timezone,
       threads,
       byStatus: {
         active: await countThreads({ status: threadStatus.enum.active }),
@@ -40,7 +43,7 @@ export const getThreadStats = defineTool({
       },
       bySource: await bySource(store, countThreads),
       messages,
-      messagesPerDay: await perDay(now, countMessages),
+      messagesPerDay: await perDay(lastDays(now, timezone, DAYS), countMessages),
       averageMessagesPerThread: threads === 0 ? null : messages / threads,
     };
   },
@@ -99,15 +102,8 @@ async function bySource({ threadSources }: Stored, countThreads: ThreadCount): P
     .slice(0, MOST_SOURCES);
 }
 
-function perDay(now: Date, countMessages: MessageCount): Promise<ThreadStats['messagesPerDay']> {
-  const today = Math.floor(now.getTime() / DAY_MS) * DAY_MS;
-  const days = Array.from({ length: DAYS }, (_, index) => today - (DAYS - 1 - index) * DAY_MS);
-  return Promise.all(
-    days.map(async (day) => {
-      const [from, to] = [new Date(day).toISOString(), new Date(day + DAY_MS).toISOString()];
-      return { date: from.slice(0, 10), messages: await countMessages({ from, to }) };
-    }),
-  );
+function perDay(days: readonly Day[], countMessages: MessageCount): Promise<ThreadStats['messagesPerDay']> {
+  return Promise.all(days.map(async ({ date, from, to }) => ({ date, messages: await countMessages({ from, to }) })));
 }
 
 function sum(numbers: readonly number[]): number {
