@@ -195,7 +195,11 @@ describe('thread access', () => {
     const [one, two, hidden] = [
       await must(admin, 'create_thread', { title: 'one', messages: [{ role: 'user', content: '1' }] }),
       await must(admin, 'create_thread', { title: 'two', messages: [{ role: 'user', content: '2' }] }),
-      await must(admin, 'create_thread', { title: 'three', visibility: 'restricted' }),
+      await must(admin, 'create_thread', {
+        title: 'three',
+        visibility: 'restricted',
+        messages: [{ role: 'user', content: '3' }],
+      }),
     ];
     const grants = [`thread:read:${one.id}`, `thread:read:${hidden.id}`];
     const caller = principalOf({ type: 'api-key', id: 'key_narrow', grants });
