@@ -327,14 +327,19 @@ describe('get_thread_stats', () => {
       await ask('create_thread', { title: 'too early', messages: said('a') });
       now = new Date('2026-05-02T00:00:00.000Z');
       await ask('create_thread', { title: 'first day', messages: said('a', 'b') });
+      const early = { title: 'early', source: 'hidden', visibility: 'restricted', messages: said('h') };
+      const { id: earlyId } = await ask('create_thread', early);
       now = new Date('2026-05-31T12:00:00.000Z');
       const { id } = await ask('create_thread', { title: 'today', source: 'chat', messages: said('c') });
       await ask('update_thread', { id, status: 'archived' });
       const hidden = { title: 'hidden', source: 'hidden', visibility: 'restricted', messages: said('d', 'e') };
       await ask('create_thread', hidden);
 
+      await ask('fork_thread', { id: earlyId });
+
       const all = await ask('get_thread_stats');
-      assert.deepEqual([all.threads, all.messages, all.averageMessagesPerThread], [4, 6, 1.5]);
+      assert.deepEqual([all.threads, all.messages, all.averageMessagesPerThread], [6, 8, 8 / 6]);
+      assert.equal(all.messagesPerDay[0].messages, 4);
       const seen = await ask('get_thread_stats', {}, reader);
       assert.deepEqual([seen.threads, seen.messages, seen.byStatus], [3, 4, { active: 2, archived: 1 }]);
       assert.deepEqual(seen.bySource, [

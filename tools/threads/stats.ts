@@ -5,14 +5,15 @@ import type { Principal } from '../access/principal.ts';
 import { type Day, lastDays } from '../days.ts';
 import { defineTool, READS } from '../define-tool.ts';
 import { readSettings } from '../settings/settings.ts';
-import { keysHeldBy, roleIn } from './visibility.ts';
+import { roleIn, threadsSeenBy } from './visibility.ts';
 
 const DAYS = 30;
 const MOST_SOURCES = 100;
 const BATCH = 1000;
 
 type Stored = Pick<Readers, 'threads' | 'messages' | 'threadSources'>;
-type MessageCount = (range: { from?: string; to?: string }) => Promise<number>;
+type Range = Partial<Pick<Day, 'from' | 'to'>>;
+type MessageCount = (range: Range) => Promise<number>;
 type ThreadCount = (where: Where<ThreadRecord>) => Promise<number>;
 
 export const getThreadStats = defineTool({
@@ -29,7 +30,8 @@ export const getThreadStats = defineTool({
   async handler(_, { store, principal, server }) {
     const now = server.now();
     const { timezone } = await readSettings(store);
-    const countThreads = threadCounter(store, principal);
+    const seen = threadsSeenBy(store, principal);
+    const countThreads: ThreadCount = (where) => seen.count({ where });
     const countMessages = await messageCounter(store, principal);
     const threads = await countThreads({});
     const messages = await countMessages({});
@@ -49,40 +51,40 @@ export const getThreadStats = defineTool({
   },
 });
 
-/** No thread has two keys of one caller, so counts by key add up; each is read from an index. */
-function threadCounter({ threads }: Stored, principal: Principal): ThreadCount {
-  const only = principal.rights.limitedTo('thread', 'read');
-  const any = only && [{ id: only }];
-  return async (where) => {
-    const counts = keysHeldBy(principal).map((key) => threads.count({ where: { ...where, accessKeys: key }, any }));
-    return sum(await Promise.all(counts));
-  };
-}
-
-/** Of all messages, or of all but those in threads the caller may not see, or of the threads it is limited to. */
-async function messageCounter(store: Stored, principal: Principal): Promise<MessageCount> {
-  const { messages } = store;
-  const countIn = async (ids: readonly string[], range: object) =>
-    ids.length === 0 ? 0 : messages.count({ where: { threadId: ids }, ...range });
+/** Of all messages but those in threads the caller may not see; or, where it is limited to some threads, of those. */
+async function messageCounter({ threads, messages }: Stored, principal: Principal): Promise<MessageCount> {
   const only = principal.rights.limitedTo('thread', 'read');
   if (only) {
-    const found = await Promise.all([...new Set(only)].map((id) => store.threads.get(id)));
-    const seen = found.flatMap((thread) => (thread && roleIn(thread, principal) ? thread.id : []));
-    return (range) => countIn(seen, range);
+    const found = await Promise.all([...new Set(only)].map((id) => threads.get(id)));
+    const seen = found.filter((thread) => thread !== undefined).filter((thread) => roleIn(thread, principal));
+    return (range) => countIn(seen, range, messages);
   }
-  const hidden = principal.rights.isAdmin ? [] : await hiddenFrom(principal, store);
-  return async (range) => (await messages.count(range)) - (await countIn(hidden, range));
+  const hidden = principal.rights.isAdmin ? [] : await hiddenFrom(principal, threads);
+  return async (range) => (await messages.count(range)) - (await countIn(hidden, range, messages));
 }
 
-/** Restricted threads are few beside all threads. */
-async function hiddenFrom(principal: Principal, { threads }: Stored): Promise<readonly string[]> {
-  const hidden: string[] = [];
+/** A thread is looked into only where it can have messages in the range; without a range it knows their number. */
+async function countIn(
+  threads: readonly ThreadRecord[],
+  { from, to }: Range,
+  messages: Stored['messages'],
+): Promise<number> {
+  if (from === undefined || to === undefined) return threads.reduce((sum, { messageCount }) => sum + messageCount, 0);
+  const within = threads.filter(
+    // A fork has messages older than itself.
+    ({ createdAt, lastMessageAt, forkedFrom }) =>
+      lastMessageAt !== undefined && lastMessageAt >= from && (createdAt < to || forkedFrom),
+  );
+  if (within.length === 0) return 0;
+  return messages.count({ where: { threadId: within.map(({ id }) => id) }, from, to });
+}
+
+async function hiddenFrom(principal: Principal, threads: Stored['threads']): Promise<readonly ThreadRecord[]> {
+  const hidden: ThreadRecord[] = [];
   let after: Position | undefined;
   do {
     const page = await threads.find({ where: { visibility: 'restricted' }, limit: BATCH, after });
-    for (const thread of page.records) {
-      if (!roleIn(thread, principal) && thread.messageCount > 0) hidden.push(thread.id);
-    }
+    hidden.push(...page.records.filter((thread) => !roleIn(thread, principal)));
     after = page.next ?? undefined;
   } while (after);
   return hidden;
@@ -104,8 +106,4 @@ async function bySource({ threadSources }: Stored, countThreads: ThreadCount): P
 
 function perDay(days: readonly Day[], countMessages: MessageCount): Promise<ThreadStats['messagesPerDay']> {
   return Promise.all(days.map(async ({ date, from, to }) => ({ date, messages: await countMessages({ from, to }) })));
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, number) => total + number, 0);
 }

@@ -10,11 +10,11 @@ import {
 } from '../../resources/thread.ts';
 import type { Readers } from '../../store/port.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../define-tool.ts';
-import { listPage, onlyThese } from '../paging.ts';
+import { listPage } from '../paging.ts';
 import { appendMessages, inBatches, messageInput, messagesBack, threadId } from './messages.ts';
 import { leaveSource } from './sources.ts';
 import { startThread } from './start.ts';
-import { openThread, visibleTo } from './visibility.ts';
+import { openThread, threadsSeenBy } from './visibility.ts';
 
 const MOST_FIRST_MESSAGES = 100;
 const agentIds = threadFields.agentIds.describe('Agents that take part.');
@@ -40,9 +40,8 @@ const listThreads = defineTool({
   errors: [],
 
   handler({ status, source, agentId, ...input }, { store, principal }) {
-    const any = onlyThese<ThreadRecord>(principal.rights.limitedTo('thread', 'read'), 'id');
-    const where = { ...visibleTo(principal), status, source, agentIds: agentId };
-    return listPage(store.threads, input, { where, any }, showThread);
+    const where = { status, source, agentIds: agentId };
+    return listPage(threadsSeenBy(store, principal), input, { where }, showThread);
   },
 });
 

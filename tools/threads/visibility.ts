@@ -1,7 +1,8 @@
 import type { AccessEntry, AccessPrincipal, ThreadRecord, ThreadRole } from '../../resources/thread.ts';
-import type { Readers, Where } from '../../store/port.ts';
+import type { Reader, Readers, Where } from '../../store/port.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Fail } from '../define-tool.ts';
+import { onlyThese } from '../paging.ts';
 
 /**
  * Who may see a thread, in one place: `accessKeys` is what lists, counts and search filter by, `roleIn` judges a single thread.
@@ -21,7 +22,7 @@ export function accessKeysOf({ visibility, entries }: Shared): string[] {
 }
 
 /** The keys a caller holds; no thread has two of them. */
-export function keysHeldBy(principal: Principal): readonly string[] {
+function keysHeldBy(principal: Principal): readonly string[] {
   if (principal.rights.isAdmin) return [ADMINS];
   const own = entryPrincipalOf(principal);
   return own ? [WORKSPACE, keyOf(own)] : [WORKSPACE];
@@ -33,6 +34,24 @@ export const everyThread: Where<ThreadRecord> = { accessKeys: ADMINS };
 /** The filter for the threads a caller may see. */
 export function visibleTo(principal: Principal): Where<ThreadRecord> {
   return { accessKeys: keysHeldBy(principal) };
+}
+
+/** The threads a caller may see, narrowed by its grants too, as lists and counts read them. */
+export function threadsSeenBy(
+  { threads }: Pick<Readers, 'threads'>,
+  principal: Principal,
+): Pick<Reader<ThreadRecord>, 'find' | 'count'> {
+  const any = onlyThese<ThreadRecord>(principal.rights.limitedTo('thread', 'read'), 'id');
+  return {
+    find: (query) => threads.find({ ...query, where: { ...query.where, ...visibleTo(principal) }, any }),
+    /** By one key at a time, which an index counts; the sum is right because no thread has two keys of one caller. */
+    async count(query) {
+      const counts = keysHeldBy(principal).map((accessKeys) =>
+        threads.count({ ...query, where: { ...query.where, accessKeys }, any }),
+      );
+      return (await Promise.all(counts)).reduce((total, count) => total + count, 0);
+    },
+  };
 }
 
 /** What the caller is in the thread; undefined where it may not know of it. */
