@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import cors from 'cors';
-import express, { type Express } from 'express';
+import express, { type Express, type Request, type Response } from 'express';
 import type { Logger } from 'pino';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Door } from '../resources/audit-entry.ts';
@@ -14,7 +14,7 @@ import type { Exchange } from './exchange.ts';
 import type { Guards } from './guards.ts';
 import type { McpDoor } from './mcp.ts';
 import { createOpenApi } from './openapi.ts';
-import { sendError, sendJson } from './respond.ts';
+import { sendError, sendJsonBytes } from './respond.ts';
 import { createRestDoor } from './rest.ts';
 
 export interface AppOptions {
@@ -31,16 +31,22 @@ export interface AppOptions {
 /** The Express app: request id, guards, authentication and rate limit for all doors, then the door of the path. */
 export function createApp(options: AppOptions): Express {
   const { registry, mcp, authenticator, guards, logger } = options;
-  const serveRest = createRestDoor(registry);
-  const openApi = createOpenApi(registry.server, options.baseUrl);
+  const openApi = Buffer.from(JSON.stringify(createOpenApi(registry.server, options.baseUrl)));
+  const serveRest = createRestDoor(registry, [
+    {
+      method: 'POST',
+      path: MCP_PATH,
+      serve: async (exchange) => mcp.serve(exchange, await readBody(exchange.request)),
+    },
+    { method: 'GET', path: OPENAPI_PATH, serve: async ({ response }) => sendJsonBytes(response, 200, openApi) },
+  ]);
   const limit = createLimit(options.rateLimitPerMinute);
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const requestId = requestIdOf(request);
-    response.setHeader('X-Request-Id', requestId);
+    const requestId = String(response.getHeader('X-Request-Id'));
     try {
-      guards.check(request);
       const principal = await authenticator.authenticate(request);
+      guards.check(request);
       await limit(principal, response);
       await route(new HttpExchange(request, response, requestId, principal, authenticator));
     } catch (thrown) {
@@ -49,30 +55,28 @@ export function createApp(options: AppOptions): Express {
   }
 
   async function route(exchange: Exchange): Promise<void> {
-    const { request, response, url } = exchange;
-    if (url.pathname === MCP_PATH && request.method === 'POST') return mcp.serve(exchange, await readBody(request));
-    if (url.pathname === MCP_PATH && wantsOnlyEvents(request)) {
-      response.setHeader('Allow', 'POST');
+    if (exchange.url.pathname === MCP_PATH && wantsOnlyEvents(exchange.request)) {
+      exchange.response.setHeader('Allow', 'POST');
       throw new ToolError('method_not_allowed', 'This server opens no stream by GET; POST to this path.');
     }
-    if (url.pathname === OPENAPI_PATH && request.method === 'GET') return sendJson(response, 200, openApi);
     return serveRest(exchange);
   }
 
   function fail(response: ServerResponse, error: ToolError, requestId: string): void {
-    if (error.code === 'internal') logger.error({ requestId, cause: error.cause }, 'request failed');
+    if (error.code === 'internal') logger.error({ requestId, err: error.cause }, 'request failed');
     if (response.headersSent) response.destroy();
     else sendError(response, error, requestId);
   }
 
   const app = express();
   app.disable('x-powered-by').set('etag', false).set('query parser', false);
-  if (options.allowedOrigins.length > 0) app.use('/api', cors(corsOptions(options.allowedOrigins)));
+  app.use(identify);
+  if (options.allowedOrigins.length > 0) app.use('/api', browserAccess(options.allowedOrigins));
   if (logger.isLevelEnabled('debug')) app.use(requestLog(logger));
   app.use('/api', serve);
-  app.use((request: IncomingMessage, response: ServerResponse) => {
+  app.use((_: IncomingMessage, response: ServerResponse) => {
     const message = 'There is nothing here; the API is below /api/v1.';
-    sendError(response, new ToolError('not_found', message), requestIdOf(request));
+    sendError(response, new ToolError('not_found', message), String(response.getHeader('X-Request-Id')));
   });
   return app;
 }
@@ -106,7 +110,8 @@ class HttpExchange implements Exchange {
   /** The stdio door and the dashboard reach the server over MCP and say who they are; it is a label and gives no rights. */
   get door(): Door {
     const said = this.request.headers['x-agent-admin-door'];
-    return said === 'stdio' || said === 'dashboard' ? said : 'mcp';
+    if (said === 'dashboard' && this.principal.type === 'session') return 'dashboard';
+    return said === 'stdio' ? 'stdio' : 'mcp';
   }
 
   stillValid(): Promise<boolean> {
@@ -115,11 +120,15 @@ class HttpExchange implements Exchange {
 }
 
 function parseUrl(request: IncomingMessage & { originalUrl?: string }): URL {
+  const target = request.originalUrl ?? request.url ?? '';
   try {
-    return new URL(`http://localhost${request.originalUrl ?? request.url ?? ''}`);
+    const url = new URL(target.startsWith('/') ? `http://localhost${target}` : target);
+    // Else `/agents/../health` would be served as what it comes to.
+    if (target.includes(url.pathname)) return url;
   } catch {
-    throw new ToolError('not_found', 'The path is malformed.');
+    // refused below
   }
+  throw new ToolError('not_found', 'The path is malformed.');
 }
 
 /** An incoming id is kept where it is short and plain, so that it can be searched for in logs. */
@@ -128,8 +137,14 @@ function requestIdOf({ headers }: IncomingMessage): string {
   return typeof given === 'string' && /^[\w.:-]{1,128}$/.test(given) ? given : randomUUID();
 }
 
+function identify(request: IncomingMessage, response: ServerResponse, next: () => void): void {
+  response.setHeader('X-Request-Id', requestIdOf(request));
+  next();
+}
+
 function wantsOnlyEvents({ method, headers }: IncomingMessage): boolean {
-  return method === 'GET' && headers.accept?.trim() === 'text/event-stream';
+  const types = (headers.accept ?? '').split(',').map((part) => part.split(';')[0]?.trim().toLowerCase());
+  return method === 'GET' && types.every((type) => type === 'text/event-stream');
 }
 
 function createLimit(callsPerMinute: number) {
@@ -150,11 +165,18 @@ function createLimit(callsPerMinute: number) {
   };
 }
 
-function corsOptions(origins: readonly string[]): cors.CorsOptions {
-  return {
+/** CORS for the pages of these origins; requests of all others go on as if there were none. */
+function browserAccess(origins: readonly string[]) {
+  const allow = cors({
     origin: [...origins],
     credentials: true,
     exposedHeaders: ['X-Request-Id', 'Idempotency-Replayed', 'Retry-After', 'WWW-Authenticate'],
+  });
+  return (request: Request, response: Response, next: () => void): void => {
+    const preflight = 'access-control-request-method' in request.headers;
+    const known = origins.includes(request.headers.origin ?? '') && (request.method !== 'OPTIONS' || preflight);
+    if (known) allow(request, response, next);
+    else next();
   };
 }
 

@@ -8,6 +8,9 @@ import { ToolError } from '../tools/errors.ts';
 export const LARGEST_BODY = 4 * 1024 * 1024;
 
 const EMPTY = Buffer.alloc(0);
+const BROKEN = 'The connection ended before the body did.';
+/** How long an oversized body is taken in, so that its sender reads the answer instead of a broken connection. */
+const LINGER_MS = 1000;
 const decoders: Readonly<Record<string, (body: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>>> = {
   gzip: promisify(gunzip),
   deflate: promisify(inflate),
@@ -53,16 +56,17 @@ function collect(request: IncomingMessage): Promise<Buffer> {
       } else chunks.push(chunk);
     });
     request.on('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
-    request.on('error', reject);
+    request.on('error', () => reject(new ToolError('invalid_input', BROKEN)));
     request.on('close', () => {
-      if (!request.complete) reject(new ToolError('invalid_input', 'The connection ended before the body did.'));
+      if (!request.complete) reject(new ToolError('invalid_input', BROKEN));
     });
   });
 }
 
-/** Says so without reading on; the connection is not used again. */
+/** The rest of the body is dropped; the connection is not used again. */
 function tooLarge(request: IncomingMessage): ToolError {
   request.resume();
+  setTimeout(() => request.destroy(), LINGER_MS).unref();
   return new ToolError('too_large', `The body is larger than ${LARGEST_BODY} bytes; send less at a time.`);
 }
 

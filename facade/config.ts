@@ -10,7 +10,10 @@ const origin = z.url({ protocol: /^https?$/, error: 'must be an http or https UR
 const environment = z.object({
   HOST: z.string().min(1).default('127.0.0.1').describe('Address to listen on.'),
   PORT: z.coerce.number().int().min(0).max(65535).default(3000).describe('Port to listen on; 0 takes a free one.'),
-  BASE_URL: origin.optional().describe('Address under which clients reach the server. Default: from HOST and PORT.'),
+  BASE_URL: origin
+    .refine((url) => !/[?#]/.test(url), 'must have neither query nor fragment')
+    .optional()
+    .describe('Address under which clients reach the server. Default: from HOST and PORT.'),
   DATA_DIR: z.string().min(1).default('data/local').describe('Folder of the embedded store.'),
   BOOTSTRAP_API_KEY: z
     .string()
@@ -59,7 +62,8 @@ export class ConfigError extends OperatorError {}
 
 /** An empty variable counts as not set. @throws ConfigError */
 export function readConfig(env: NodeJS.ProcessEnv): Config {
-  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+  const trimmed = Object.entries(env).map(([name, value]) => [name, value?.trim()] as const);
+  const given = Object.fromEntries(trimmed.filter(([, value]) => value !== ''));
   const parsed = environment.safeParse(given);
   if (!parsed.success) {
     const lines = parsed.error.issues.map(({ path, message }) => `  ${path.join('.')}: ${message}`);

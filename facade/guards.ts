@@ -23,10 +23,7 @@ export function createGuards({ host, baseUrl, allowedOrigins }: GuardOptions): G
   function checkHost(given: string | undefined): void {
     if (given !== undefined && known.has(given)) return;
     if (!validateHostHeader(given, hostnames).ok) {
-      throw new ToolError(
-        'forbidden',
-        'This server does not answer for that Host; set BASE_URL to the address you use.',
-      );
+      throw foreign('Host', 'This server does not answer for it; set BASE_URL to the address you use.');
     }
     if (given !== undefined && known.size < 100) known.add(given);
   }
@@ -36,10 +33,14 @@ export function createGuards({ host, baseUrl, allowedOrigins }: GuardOptions): G
       checkHost(headers.host);
       const { origin } = headers;
       if (origin !== undefined && !origins.has(origin)) {
-        throw new ToolError('forbidden', 'Pages of this origin may not call; add it to ALLOWED_ORIGINS.');
+        throw foreign('Origin', 'Its pages may not call; add it to ALLOWED_ORIGINS.');
       }
     },
   };
+}
+
+function foreign(header: string, message: string): ToolError {
+  return new ToolError('forbidden', 'Insufficient permissions', { issues: [{ path: header, message }] });
 }
 
 function bracketed(host: string): string {

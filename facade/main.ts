@@ -13,8 +13,9 @@ async function main(): Promise<void> {
   const store = await openLowdbStore({ folder: config.dataDir });
   let server: RunningServer;
   try {
-    const { newKey, warning } = await prepareStore(store, config);
+    // Listening comes first: a port in use must not cost the key, which is shown once.
     server = await startServer(config, store, logger);
+    const { newKey, warning } = await prepareStore(store, config);
     if (warning) logger.warn(warning);
     if (newKey) console.log(welcome(server.baseUrl, newKey));
     console.log(`agent-admin listens on ${server.baseUrl}`);

@@ -5,18 +5,23 @@ import { errorBody } from '../tools/errors.ts';
 
 /** Ends the exchange with a JSON body. Answers are never cached: they depend on who asks. */
 export function sendJson(response: ServerResponse, status: number, body: unknown): void {
-  const text = JSON.stringify(body);
+  sendJsonBytes(response, status, JSON.stringify(body));
+}
+
+/** The same for a body that is JSON already. */
+export function sendJsonBytes(response: ServerResponse, status: number, json: string | Buffer): void {
   response.writeHead(status, {
     'Content-Type': 'application/json; charset=utf-8',
-    'Content-Length': Buffer.byteLength(text),
+    'Content-Length': Buffer.byteLength(json),
     'Cache-Control': 'no-store',
     'X-Content-Type-Options': 'nosniff',
   });
-  response.end(text);
+  response.end(json);
 }
 
 export function sendErrorBody(response: ServerResponse, body: ErrorBody): void {
   if (body.code === 'unauthenticated') response.setHeader('WWW-Authenticate', 'Bearer');
+  if (body.code === 'too_large') response.setHeader('Connection', 'close');
   if (body.code === 'unavailable') response.setHeader('Retry-After', '5');
   sendJson(response, errorStatus[body.code], body);
 }

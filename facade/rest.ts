@@ -13,9 +13,15 @@ interface RestOperation extends Route {
   readonly takesBody: boolean;
 }
 
+/** A path that is served, but by no tool call of this door. */
+export interface OtherRoute extends Pick<Route, 'method' | 'path'> {
+  serve(exchange: Exchange): Promise<void>;
+}
+
 /** The REST door: finds the route, gathers the input of its tool, calls it, answers with the status of the route. */
-export function createRestDoor(registry: Registry) {
-  const match = createMatcher(routes.map((route) => prepare(route, registry)));
+export function createRestDoor(registry: Registry, others: readonly OtherRoute[]) {
+  const operations = routes.map((route) => prepare(route, registry));
+  const match = createMatcher<RestOperation | OtherRoute>([...operations, ...others]);
 
   return async function serve(exchange: Exchange): Promise<void> {
     const { request, response, url, requestId, principal } = exchange;
@@ -27,11 +33,12 @@ export function createRestDoor(registry: Registry) {
       throw new ToolError('method_not_allowed', `This path takes ${result.allow.join(', ')}.`);
     }
     const { target, parameters } = result.found;
-    const input = { ...(await readInput(exchange, target, parameters)), ...parameters };
+    if ('serve' in target) return target.serve(exchange);
     const answer = await registry.call({
       principal,
       tool: target.tool,
-      input,
+      input: parameters,
+      readInput: async () => ({ ...(await readInput(exchange, target, parameters)), ...parameters }),
       door: 'rest',
       requestId,
       idempotency: idempotencyOf(exchange),
@@ -58,7 +65,11 @@ async function readInput(
   if (body && method !== 'DELETE' && url.searchParams.size > 0) {
     throw new ToolError('invalid_input', 'This operation takes no query parameters; put the members into the body.');
   }
-  const input = { ...readQuery(url.searchParams), ...body };
+  const query = readQuery(url.searchParams);
+  const twice = Object.keys(query).find((name) => body && Object.hasOwn(body, name));
+  if (twice !== undefined)
+    throw new ToolError('invalid_input', `${twice} is given in the query and in the body; give it once.`);
+  const input = { ...query, ...body };
   const repeated = Object.keys(parameters).filter((name) => Object.hasOwn(input, name));
   if (repeated.length > 0) {
     const issues = repeated.map((path) => ({ path, message: 'Is given by the path; leave it out here.' }));

@@ -1,11 +1,14 @@
+import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
 import type { Store } from '../store/port.ts';
 import { startAuditRetention } from '../tools/audit-retention.ts';
 import { catalog } from '../tools/catalog.ts';
 import type { ServerFacts } from '../tools/context.ts';
+import { errorBody, ToolError } from '../tools/errors.ts';
 import { createRegistry } from '../tools/registry.ts';
 import { prepareSettings } from '../tools/settings/defaults.ts';
 import { createApp } from './app.ts';
@@ -42,6 +45,7 @@ export async function startServer(config: Config, store: Store, logger: Logger):
   });
   const mcp = createMcpDoor({ registry, onError: onFailure });
   const { server, mount } = createNativeServer();
+  server.on('clientError', refuseUnreadable);
   await listen(server, config);
   const baseUrl = config.baseUrl ?? localUrl(config.host, (server.address() as AddressInfo).port); // listening on TCP
   const authenticator = createAuthenticator({ store, failures, onFailure });
@@ -70,6 +74,24 @@ function factsOf(store: Store): ServerFacts {
     now: () => new Date(),
   };
 }
+
+/** What is no HTTP never reaches the app. */
+function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+  const requestId = randomUUID();
+  const tooLong = error.code === 'HPE_HEADER_OVERFLOW';
+  const body = JSON.stringify(errorBody(new ToolError('invalid_input', UNREADABLE), requestId));
+  const head = [
+    tooLong ? 'HTTP/1.1 431 Request Header Fields Too Large' : 'HTTP/1.1 400 Bad Request',
+    `X-Request-Id: ${requestId}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+}
+
+const UNREADABLE = 'The request is not HTTP that this server reads; check its first line and the size of its headers.';
 
 function listen(server: Server, { host, port }: Config): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -44,7 +44,15 @@ async function main(): Promise<void> {
 function parse(line: string): JSONRPCMessage | undefined {
   if (line.trim() === '') return undefined;
   try {
-    return JSON.parse(line);
+    const message: unknown = JSON.parse(line);
+    // The server says what is wrong with an object that is no message.
+    if (typeof message === 'object' && message !== null && !Array.isArray(message)) return message as JSONRPCMessage;
+    write({
+      jsonrpc: '2.0',
+      id: null,
+      error: { code: -32600, message: 'Invalid request: a line is one JSON object.' },
+    });
+    return undefined;
   } catch {
     write({
       jsonrpc: '2.0',

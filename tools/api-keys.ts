@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type ApiKey, type ApiKeyRecord, apiKey, apiKeyFields } from '../resources/api-key.ts';
 import type { Issue } from '../resources/error.ts';
 import { instant, pageOf, paging, recordId, timestamp } from '../resources/fields.ts';
+import { grantsOf } from './access/authenticate.ts';
 import { type Grant, parseGrant } from './access/grants.ts';
 import { hashSecret, newKeySecret, prefixOf } from './access/key-secret.ts';
 import { COARSE_SCOPES } from './access/scopes.ts';
@@ -76,16 +77,18 @@ const createApiKey = defineTool({
 const revokeApiKey = defineTool({
   name: 'revoke_api_key',
   title: 'Revoke API key',
-  description: 'End an API key for good, from the next request on. Returns the key.',
+  description:
+    'End an API key for good, from the next request on; one with rights within your own, or yours. Returns the key.',
   access: { scope: 'admin', grant: 'key:write:{id}' },
   annotations: DELETES,
   input: z.strictObject({ id: recordId.describe('Key id (`key_…`), see list_api_keys.') }),
   output: apiKey,
   errors: ['not_found'],
 
-  async handler({ id }, { store, fail, server }) {
+  async handler({ id }, { store, principal, fail, server }) {
     const key = await store.apiKeys.get(id);
     if (!key) throw fail('not_found', `There is no key ${id}; list_api_keys shows the ones you can see.`);
+    if (key.id !== principal.id) requireWithin(principal, { scopes: key.scopes, grants: grantsOf(key) });
     if (key.revokedAt !== undefined) return showKey(key);
     return showKey(await store.apiKeys.update(id, { revokedAt: server.now().toISOString() }));
   },

@@ -19,6 +19,8 @@ export interface Call {
   readonly principal: Principal;
   readonly tool: string;
   readonly input: unknown;
+  /** Gathers the whole input where the door has only a part of it yet; may throw a ToolError. */
+  readonly readInput?: (() => Promise<unknown>) | undefined;
   readonly door: Door;
   readonly requestId: string;
   readonly idempotency?: IdempotencyWish | undefined;
@@ -84,10 +86,11 @@ class ToolRegistry implements Registry {
 
   async call(asked: Call): Promise<Answer> {
     const tool = asked.door === 'rest' ? this.server.catalog.get(asked.tool)?.tool : this.find(asked.tool);
-    const entry = this.#entryMaker(asked, tool);
+    const raw: RawInput = { value: asked.input };
+    const entry = this.#entryMaker(asked, tool, raw);
     try {
       if (!tool) throw unknownTool(asked.tool, this.server.catalog);
-      const input = await this.#admit(tool, asked);
+      const input = await this.#admit(tool, asked, raw);
       if (!tool.annotations.readOnlyHint) return await this.#write(tool, asked, input, entry);
       // A tool with readOnlyHint is typed to take no more than the readers of the view.
       const view = this.#store as unknown as HistoryWriters;
@@ -103,9 +106,12 @@ class ToolRegistry implements Registry {
   }
 
   /** Coarse check, validation, exact check; the parsed input. */
-  async #admit(tool: Tool, { principal, input: raw }: Call): Promise<object> {
-    if (!mayTry(principal.rights, tool.access)) throw forbidden(tool, raw);
-    const input = parseInput(tool.input, raw);
+  async #admit(tool: Tool, { principal, readInput }: Call, raw: RawInput): Promise<object> {
+    const tries = mayTry(principal.rights, tool.access);
+    // Of a caller who is refused anyway it is read for the audit entry alone, whatever is wrong with it.
+    if (readInput) raw.value = await (tries ? readInput() : readInput().catch(() => raw.value));
+    if (!tries) throw forbidden(tool, nameable(raw.value));
+    const input = parseInput(tool.input, raw.value);
     if (await allows(principal.rights, accessFor(tool.access, input), input, this.#subjects)) return input;
     throw forbidden(tool, input);
   }
@@ -118,20 +124,21 @@ class ToolRegistry implements Registry {
     }
     this.#running.add(repeat.key);
     try {
-      return (await this.#replay(repeat, entry)) ?? (await this.#runOnce(repeat, tool, asked, input, entry));
+      return (await this.#replay(repeat, asked, entry)) ?? (await this.#runOnce(repeat, tool, asked, input, entry));
     } finally {
       this.#running.delete(repeat.key);
     }
   }
 
-  async #replay(repeat: Repeat, entry: MakeEntry): Promise<Answer | undefined> {
+  async #replay(repeat: Repeat, { requestId }: Call, entry: MakeEntry): Promise<Answer | undefined> {
     const kept = await findKept(this.#store, repeat, this.server.now());
     if (!kept) return undefined;
-    const failed = 'error' in kept;
-    this.#store.audit.append(entry(failed ? kept.error.code : undefined));
-    return failed
-      ? { ok: false, error: kept.error, replayed: true }
-      : { ok: true, output: kept.output, replayed: true };
+    if ('output' in kept) {
+      this.#store.audit.append(entry());
+      return { ok: true, output: kept.output, replayed: true };
+    }
+    this.#store.audit.append(entry(kept.error.code));
+    return { ok: false, error: { ...kept.error, requestId }, replayed: true };
   }
 
   /** Runs the call and keeps its answer in the same transaction; an error of the caller's is kept in one of its own. */
@@ -153,7 +160,7 @@ class ToolRegistry implements Registry {
   }
 
   async #runIn(tx: Transaction, tool: Tool, asked: Call, input: object, entry: MakeEntry) {
-    const view = withHistory(tx, entities, authorOf(asked.principal));
+    const view = withHistory(tx, entities, authorOf(asked.principal), this.server.now);
     const output = tool.output.parse(await tool.handler(input, this.#context(asked, view)));
     tx.audit.append(entry());
     return { ok: true, output } as const;
@@ -163,11 +170,12 @@ class ToolRegistry implements Registry {
     return new CallContext(asked, store, this.server);
   }
 
-  #entryMaker({ requestId, door, principal, input, tool: name }: Call, tool: Tool | undefined): MakeEntry {
+  #entryMaker({ requestId, door, principal, tool: asked }: Call, tool: Tool | undefined, raw: RawInput): MakeEntry {
     const at = this.server.now();
     const started = performance.now();
+    const name = tool?.name ?? UNKNOWN_TOOL;
     return (code) => {
-      const args = tool ? auditedArguments(tool, input) : {};
+      const args = tool ? auditedArguments(tool, raw.value) : { name: asked.slice(0, LONGEST_NAME) };
       const durationMs = performance.now() - started;
       return auditEntryOf({ requestId, door, principal, tool: name, arguments: args, at, durationMs, code });
     };
@@ -212,12 +220,27 @@ const MOST_LISTS = 1000;
 
 type MakeEntry = (code?: ErrorCode) => AuditEntry;
 
-function forbidden(tool: Tool, input: unknown): ToolError {
-  const given = typeof input === 'object' && input !== null ? input : {};
-  const access = accessFor(tool.access, given);
+/** The input of a call, as far as it has been read. */
+interface RawInput {
+  value: unknown;
+}
+
+/** Stands in the audit log for names that are no tool's, which callers could make without end. */
+const UNKNOWN_TOOL = '(unknown)';
+const LONGEST_NAME = 100;
+
+function forbidden(tool: Tool, input: object): ToolError {
+  const access = accessFor(tool.access, input);
   return new ToolError('forbidden', FORBIDDEN, {
-    required: { scope: access.scope, grant: narrowestGrant(access, given) },
+    required: { scope: access.scope, grant: narrowestGrant(access, input) },
   });
+}
+
+/** Of an input that is not checked yet, the members that a grant can name. */
+function nameable(input: unknown): object {
+  if (typeof input !== 'object' || input === null) return {};
+  const fit = (value: unknown) => typeof value === 'string' && value.length <= 200 && value.isWellFormed();
+  return Object.fromEntries(Object.entries(input).filter(([, value]) => fit(value)));
 }
 
 const FORBIDDEN = 'Insufficient permissions';

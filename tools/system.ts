@@ -86,7 +86,10 @@ export const getMcpStatus = defineTool({
   access: ANYONE,
   annotations: READS,
   doorOnly: true,
-  input: z.strictObject({}),
+  input: z.strictObject({
+    tools: z.string().optional().describe('Narrows the list of the endpoint; says nothing here.'),
+    groups: z.string().optional().describe('Narrows the list of the endpoint; says nothing here.'),
+  }),
   output: z.object({
     status: z.literal('ok'),
     name: z.string(),

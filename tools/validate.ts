@@ -6,10 +6,10 @@ import { ToolError } from './errors.ts';
 
 /** The parsed input. @throws ToolError that names every problem at once. */
 export function parseInput<Schema extends z.ZodObject>(schema: Schema, input: unknown): z.output<Schema> {
-  const unstorable = findUnstorable(input, [], 0);
-  const parsed = schema.safeParse(unstorable?.tooDeep ? undefined : input);
+  const unstorable = countValues(input) > MOST_VALUES ? TOO_MANY : findUnstorable(input, [], 0);
+  const parsed = schema.safeParse(unstorable?.fatal ? undefined : input);
   if (parsed.success && !unstorable) return parsed.data;
-  const problems = parsed.success || unstorable?.tooDeep ? [] : parsed.error.issues;
+  const problems = parsed.success || unstorable?.fatal ? [] : parsed.error.issues;
   const issues = problems.slice(0, MOST_ISSUES).flatMap((issue) => toIssues(schema, issue));
   if (unstorable) issues.push({ path: formatPath(unstorable.path), message: unstorable.message });
   throw new ToolError('invalid_input', summary(issues), { issues: issues.slice(0, MOST_ISSUES) });
@@ -35,9 +35,10 @@ function toIssues(schema: z.ZodType, issue: z.core.$ZodIssue): Issue[] {
     .map((key) => ({ path: formatPath([...issue.path, key]), message: unknownMember(owner, key) }));
 }
 
-function unknownMember(owner: z.ZodObject | undefined, key: string): string {
-  const managed = owner && serverManaged.get(owner)?.members[key];
-  if (managed) return `"${key}" ${managed}.`;
+function unknownMember(owner: z.ZodObject | undefined, name: string): string {
+  const key = shown(name);
+  const managed = owner && serverManaged.get(owner)?.members;
+  if (managed && Object.hasOwn(managed, key)) return `"${key}" ${managed[key]}.`;
   const allowed = owner ? Object.keys(owner.shape) : [];
   const [match] = nearest(key, allowed, 1);
   if (match) return `There is no member "${key}" here; did you mean "${match}"?`;
@@ -70,7 +71,7 @@ export function unwrap(schema: unknown): unknown {
 function formatPath(path: readonly PropertyKey[]): string {
   return path.reduce<string>((text, segment) => {
     if (typeof segment === 'number') return `${text}[${segment}]`;
-    const name = String(segment);
+    const name = shown(String(segment));
     if (!/^[\w$-]+$/.test(name)) return `${text}[${JSON.stringify(name)}]`;
     return text ? `${text}.${name}` : name;
   }, '');
@@ -79,14 +80,35 @@ function formatPath(path: readonly PropertyKey[]): string {
 interface Unstorable {
   readonly path: readonly PropertyKey[];
   readonly message: string;
-  readonly tooDeep?: true;
+  /** No schema should walk over the input then. */
+  readonly fatal?: true;
+}
+
+const MOST_VALUES = 100_000;
+const TOO_MANY: Unstorable = {
+  path: [],
+  message: `More than ${MOST_VALUES} values; send less at a time.`,
+  fatal: true,
+};
+
+/** Values in the input, counted no further than to one more than may be. */
+function countValues(input: unknown): number {
+  let count = 1;
+  const open = [input];
+  for (let value = open.pop(); value !== undefined && count <= MOST_VALUES; value = open.pop()) {
+    if (typeof value !== 'object' || value === null) continue;
+    const items = Object.values(value);
+    count += items.length;
+    if (count <= MOST_VALUES) for (const item of items) if (typeof item === 'object' && item !== null) open.push(item);
+  }
+  return count;
 }
 
 /** The first text (or member name) that no store can keep as it is, a name that schemas pass over, or nesting that no recursion should follow. */
 function findUnstorable(value: unknown, path: PropertyKey[], depth: number): Unstorable | undefined {
   if (typeof value === 'string') return storable(value) ? undefined : { path: [...path], message: UNSTORABLE };
   if (typeof value !== 'object' || value === null) return undefined;
-  if (depth > DEEPEST) return { path: [], message: `Nested deeper than ${DEEPEST} levels.`, tooDeep: true };
+  if (depth > DEEPEST) return { path: [], message: `Nested deeper than ${DEEPEST} levels.`, fatal: true };
   for (const [name, item] of Object.entries(value)) {
     if (!storable(name)) return { path: [...path], message: UNSTORABLE };
     if (name === '__proto__') return { path: [...path, name], message: 'No member may have this name.' };
@@ -96,6 +118,11 @@ function findUnstorable(value: unknown, path: PropertyKey[], depth: number): Uns
     if (found) return found;
   }
   return undefined;
+}
+
+/** Names come from the caller and may be of any length. */
+function shown(name: string): string {
+  return name.length > 100 ? `${name.slice(0, 100)}…` : name;
 }
 
 const UNSTORABLE = 'Text may hold neither NUL nor half of a surrogate pair.';

@@ -48,19 +48,31 @@ export interface HistoryWriter<Record> extends Reader<Record> {
 export type HistoryWriters = { readonly [Name in CollectionName]: HistoryWriter<RecordOf<Name>> };
 
 /** The transaction as handlers get it: changes of versioned records cannot be made without their version. */
-export function withHistory(tx: Transaction, entities: readonly Entity[], author: Author): HistoryWriters {
-  const wrapped = entities.map((entity) => [entity.collection, historyWriter(tx, entity, author)]);
+export function withHistory(
+  tx: Transaction,
+  entities: readonly Entity[],
+  author: Author,
+  now: () => Date = () => new Date(),
+): HistoryWriters {
+  const wrapped = entities.map((entity) => [entity.collection, historyWriter(tx, entity, author, now)]);
   return { ...tx, ...Object.fromEntries(wrapped) };
 }
 
-function historyWriter<Name extends CollectionName>(tx: Transaction, entity: Entity<Name>, author: Author) {
+function historyWriter<Name extends CollectionName>(
+  tx: Transaction,
+  entity: Entity<Name>,
+  author: Author,
+  now: () => Date,
+) {
   type Kept = RecordOf<Name> & { readonly id: string; readonly revision: number };
   // TypeScript does not relate the indexed access on a generic name to the record type of the entity of that name.
   const writer = tx[entity.collection] as unknown as Writer<Kept>;
 
   async function note(state: Kept, revision: number, { kind = 'snapshot', changeDescription }: VersionNote = {}) {
     const payload = entity.payload(state);
+    const createdAt = await timeOfNext(state.id, revision);
     await tx.versions.insert({
+      ...(createdAt !== undefined && { createdAt }),
       entityType: entity.type,
       entityId: state.id,
       revision,
@@ -70,6 +82,13 @@ function historyWriter<Name extends CollectionName>(tx: Transaction, entity: Ent
       author,
       ...(changeDescription !== undefined && { changeDescription }),
     });
+  }
+  /** Later than the version before, also when the clock went back, so that the order in time is the order of revisions. */
+  async function timeOfNext(entityId: string, revision: number): Promise<string | undefined> {
+    if (revision === 1) return undefined;
+    const { records } = await tx.versions.find({ where: { entityType: entity.type, entityId }, limit: 1 });
+    const previous = records[0] ? Date.parse(records[0].createdAt) : 0;
+    return previous < now().getTime() ? undefined : new Date(previous + 1).toISOString();
   }
   async function before(id: string): Promise<Kept> {
     const found = await writer.get(id);

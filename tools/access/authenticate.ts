@@ -1,6 +1,6 @@
 import type { ApiKeyRecord } from '../../resources/api-key.ts';
 import type { Readers, Store } from '../../store/port.ts';
-import { parseGrant } from './grants.ts';
+import { type Grant, parseGrant } from './grants.ts';
 import { prefixOf, secretMatches } from './key-secret.ts';
 import type { Principal } from './principal.ts';
 import { grantRights, scopeRights } from './rights.ts';
@@ -24,16 +24,21 @@ export async function isLive(store: Readers, key: ApiKeyRecord, now: Date): Prom
   return (await store.adminUsers.get(key.ownerId))?.isActive === true;
 }
 
+/** The parsed grants of a key. What no longer parses gives nothing. */
+export function grantsOf({ grants = [] }: Pick<ApiKeyRecord, 'grants'>): Grant[] {
+  return grants.flatMap((text) => {
+    const parsed = parseGrant(text);
+    return parsed.ok ? [parsed.grant] : [];
+  });
+}
+
 const principals = new WeakMap<ApiKeyRecord, Principal>();
 
 /** Made once per state of the key: records are immutable. */
 function principalOf(key: ApiKeyRecord): Principal {
   let principal = principals.get(key);
   if (!principal) {
-    const grants = key.grants?.flatMap((text) => {
-      const parsed = parseGrant(text);
-      return parsed.ok ? [parsed.grant] : [];
-    });
+    const grants = key.grants && grantsOf(key);
     principal = {
       type: 'api-key',
       id: key.id,

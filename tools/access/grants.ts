@@ -34,7 +34,7 @@ export const grantOps: Readonly<Record<string, readonly string[]>> = {
   audit: ['read'],
 };
 
-const SEGMENT = /^(?:\*|[A-Za-z0-9][A-Za-z0-9._@/%-]*)$/;
+const SEGMENT = /^(?:\*|[A-Za-z0-9%][A-Za-z0-9._@/%-]*)$/;
 const FORM = 'Write <resource>:<op>:<id>, for example agent:read; op and id may be left out.';
 
 export type GrantResult =
@@ -60,7 +60,7 @@ function malformed(text: string): string | undefined {
   if (empty >= 0) return `Segment ${empty + 1} of the grant is empty. ${FORM}`;
   const bad = segments.findIndex((segment) => !SEGMENT.test(segment));
   if (bad >= 0) {
-    return `Segment ${bad + 1} of the grant is neither * nor letters, digits and . _ @ / % - after a letter or digit. ${FORM}`;
+    return `Segment ${bad + 1} of the grant is neither * nor letters, digits and . _ @ / % - after a letter, a digit or a percent-encoding. ${FORM}`;
   }
   return decodable(segments[2] ?? '') ? undefined : 'Segment 3 of the grant has a % that starts no percent-encoding.';
 }
@@ -97,7 +97,7 @@ export interface Need {
 export function grantAllows(grant: Grant, need: Need): boolean {
   if (!concerns(grant, need)) return false;
   if (grant.id === '*') return true;
-  return need.ids?.some((id) => id === grant.id || id === decodeURIComponent(grant.id)) ?? false;
+  return need.ids?.includes(decodeURIComponent(grant.id)) ?? false;
 }
 
 /** Whether the grant speaks of the operation at all, be it for some records only. */

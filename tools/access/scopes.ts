@@ -10,6 +10,6 @@ export function scopesSatisfy(held: readonly Scope[], required: Scope): boolean 
 
 function satisfies(held: Scope, required: Scope): boolean {
   if (held === '*' || held === 'admin' || held === required) return true;
-  if (held === 'write') return required.endsWith(':write') || required.endsWith(':read') || required === 'read';
+  if (held === 'write') return required.endsWith(':write') || required.endsWith(':read');
   return held === 'read' && required.endsWith(':read');
 }

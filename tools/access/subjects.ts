@@ -1,12 +1,13 @@
 import type { Readers } from '../../store/port.ts';
 import type { Subjects } from './requirement.ts';
 
-/** An agent goes by its id or its name; every other record by the value itself. */
+/** An agent goes by its id and, while it is not deleted, its name; every other record by the value itself. */
 export function subjectsIn(store: Readers): Subjects {
   return async (resource, value) => {
     if (resource !== 'agent') return [value];
     const agent = (await store.agents.get(value)) ?? (await agentNamed(store, value));
-    return agent ? [agent.id, agent.name] : [value];
+    if (!agent) return [value];
+    return agent.status === 'deleted' ? [agent.id] : [agent.id, agent.name];
   };
 }
 

@@ -8,7 +8,7 @@ import { requireWithin } from '../access/within.ts';
 import { allowlistWarnings } from '../allowlist.ts';
 import type { Catalog } from '../catalog-index.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../define-tool.ts';
-import { listPage, onlyThese } from '../paging.ts';
+import { listPage } from '../paging.ts';
 import { type Entity, withoutBookkeeping } from '../versioning.ts';
 import { maskAgent, mergeIdentity, withServerManaged } from './identity.ts';
 
@@ -42,7 +42,8 @@ const listAgents = defineTool({
   errors: [],
 
   handler(input, { store, principal }) {
-    const any = onlyThese<Agent>(principal.rights.limitedTo('agent', 'read'), 'id', 'name');
+    const ids = principal.rights.limitedTo('agent', 'read');
+    const any = ids && [{ id: ids }, { name: ids, status: ['active', 'paused'] }];
     return listPage(store.agents, input, { where: { status: input.status ?? ['active', 'paused'] }, any }, maskAgent);
   },
 });
@@ -87,7 +88,7 @@ const createAgent = defineTool({
     const created = await store.agents.insert({
       ...input,
       status: 'active',
-      ...(identity && { identity: mergeIdentity(undefined, identity) }),
+      ...(identity && Object.keys(identity).length > 0 && { identity: mergeIdentity(undefined, identity) }),
     });
     return showAgent(created, server.catalog);
   },
@@ -129,7 +130,10 @@ const updateAgent = defineTool({
     if (change.name !== undefined && change.name !== current.name) requireRenaming(principal, fail);
     requireWithin(principal, { tools: { entries: change.tools ?? [], catalog: server.catalog } });
     await requireSkills(store, change.skillIds, fail);
-    if (revives(change)) await requireSkills(store, current.skillIds, (_, message) => fail('conflict', message));
+    if (current.status === 'deleted') {
+      requireWithin(principal, { tools: { entries: current.tools ?? [], catalog: server.catalog } });
+      await requireSkills(store, current.skillIds, (_, message) => fail('conflict', message));
+    }
     const updated = await store.agents.update(
       id,
       { ...change, ...identityChange(current, identity) },
@@ -167,7 +171,9 @@ export const agentEntity: Entity<'agents'> = {
 
   async prepareRestore(record, current, { store, principal, fail, server }) {
     await requireSkills(store, record.skillIds, (_, message) => fail('conflict', message));
-    if (JSON.stringify(record.tools) !== JSON.stringify(current?.tools)) {
+    if (current && record.name !== current.name) requireRenaming(principal, fail);
+    const live = current !== undefined && current.status !== 'deleted';
+    if (!live || JSON.stringify(record.tools) !== JSON.stringify(current.tools)) {
       requireWithin(principal, { tools: { entries: record.tools ?? [], catalog: server.catalog } });
     }
     const { identity: kept, ...rest } = record;

@@ -3,7 +3,7 @@ import { create, type Delta } from 'jsondiffpatch';
 import type { VersionDiff } from '../../resources/version.ts';
 import { contentOf, type Entity, type Payload } from '../versioning.ts';
 
-const TEXT_DIFF_MS = 500;
+const TEXT_DIFF_MS = 100;
 
 type Change = NonNullable<VersionDiff['changes']>[number];
 type Line = NonNullable<VersionDiff['lines']>[number];

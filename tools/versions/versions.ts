@@ -21,7 +21,13 @@ function accessOf(which: 'getTool' | 'updateTool'): AccessByInput {
   const among = [...perType.values()];
   const [fallback] = among;
   if (!fallback) throw new Error('No entity has a history.');
-  return { among, of: (input) => perType.get(String((input as { entityType?: unknown }).entityType)) ?? fallback };
+  return {
+    among,
+    of(input) {
+      const type = 'entityType' in input ? input.entityType : undefined;
+      return (typeof type === 'string' && perType.get(type)) || fallback;
+    },
+  };
 }
 
 function onEntity({ scope, grant }: Access): Access {
