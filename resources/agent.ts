@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { agentIdentity } from './agent-identity.ts';
-import { bookkeeping, recordId } from './fields.ts';
+import { bookkeeping, nameText, recordId } from './fields.ts';
 
 export const agentStatus = z.enum(['active', 'paused', 'deleted']);
 
@@ -11,7 +11,7 @@ export const memoryPolicy = z.object({
 
 /** Limits shared by the record and the inputs that write it. */
 export const agentFields = {
-  name: z.string().trim().min(1).max(120),
+  name: nameText(120),
   displayName: z.string().min(1).max(200),
   description: z.string().max(2000),
   modelPreference: z.string().min(1).max(200).describe('Model id, see list_models.'),

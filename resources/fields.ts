@@ -8,6 +8,14 @@ export function instant(text: string): string {
   return new Date(text).toISOString();
 }
 
+const INVISIBLE = /^[^\p{Cc}\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]*$/u;
+
+/** A name that people tell apart by looking: composed characters, no control and no invisible formatting ones. */
+export function nameText(longest: number) {
+  const problem = 'May hold no control or invisible formatting characters.';
+  return z.string().trim().normalize('NFC').min(1).max(longest).regex(INVISIBLE, problem);
+}
+
 export const recordId = z.string().min(1).max(200);
 
 /** As browsers check it: hosts without a dot such as `localhost` are addresses too. */

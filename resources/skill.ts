@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { bookkeeping, recordId } from './fields.ts';
+import { bookkeeping, nameText, recordId } from './fields.ts';
 
 export const skillFields = {
-  name: z.string().trim().min(1).max(120),
+  name: nameText(120),
   displayName: z.string().min(1).max(200),
   description: z.string().max(2000),
   instructions: z.string().max(200_000).describe('What the agent is told when it has the skill. Markdown.'),

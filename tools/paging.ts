@@ -8,15 +8,20 @@ interface ListInput {
   readonly includeTotal?: boolean | undefined;
 }
 
-/** One page of a list tool: newest first, with a cursor that holds only for the same filters. */
-export async function listPage<Record, Shown>(
+/**
+ * One page of a list tool: newest first, with a cursor that holds only for the same filters. A page of large records ends early, when
+ * it holds that many characters of JSON.
+ */
+export async function listPage<Record extends Position, Shown>(
   reader: Pick<Reader<Record>, 'find' | 'count'>,
   input: ListInput,
   query: Omit<Query<Record>, 'limit' | 'after'>,
   show: (record: Record) => Shown,
+  mostCharacters = Number.POSITIVE_INFINITY,
 ): Promise<{ data: Shown[]; nextCursor: string | null; total?: number }> {
   const bound = { order: query.order, where: query.where, any: query.any, from: query.from, to: query.to };
-  const page = await reader.find({ ...query, limit: input.limit, after: openCursor(input.cursor, bound) });
+  const found = await reader.find({ ...query, limit: input.limit, after: openCursor(input.cursor, bound) });
+  const page = shortened(found, mostCharacters);
   return {
     ...pageBody(page, bound, show),
     ...(input.includeTotal && { total: await reader.count(query) }),
@@ -25,6 +30,19 @@ export async function listPage<Record, Shown>(
 
 export function pageBody<Record, Shown>(page: Page<Record>, filters: unknown, show: (record: Record) => Shown) {
   return { data: page.records.map(show), nextCursor: page.next && sealCursor(page.next, filters) };
+}
+
+function shortened<Record extends Position>(page: Page<Record>, mostCharacters: number): Page<Record> {
+  if (mostCharacters === Number.POSITIVE_INFINITY) return page;
+  let characters = 0;
+  const end = page.records.findIndex((record) => {
+    characters += JSON.stringify(record).length;
+    return characters > mostCharacters;
+  });
+  const records = end < 0 ? page.records : page.records.slice(0, Math.max(1, end));
+  const last = records.at(-1);
+  if (records.length === page.records.length || !last) return page;
+  return { records, next: { createdAt: last.createdAt, id: last.id } };
 }
 
 /** The filter for records a principal is limited to, by the members its grants may name them with. */
@@ -44,7 +62,10 @@ function sealCursor({ createdAt, id }: Position, filters: unknown): string {
 export function openCursor(cursor: string | undefined, filters: unknown): Position | undefined {
   if (cursor === undefined) return undefined;
   const [createdAt, id, mark] = decode(cursor);
-  if (typeof createdAt === 'string' && typeof id === 'string' && mark === digest(filters)) return { createdAt, id };
+  if (typeof createdAt === 'string' && typeof id === 'string' && mark === digest(filters)) {
+    const position = { createdAt, id };
+    if (sealCursor(position, filters) === cursor && !Number.isNaN(Date.parse(createdAt))) return position;
+  }
   throw new ToolError('invalid_input', 'The cursor does not belong to this list and these filters; start without it.', {
     issues: [{ path: 'cursor', message: 'Take `nextCursor` of the page before, with the same filters.' }],
   });

@@ -58,6 +58,21 @@ describe('the first start', () => {
   });
 });
 
+describe('a start that fails', () => {
+  it('on a port in use costs nothing: the next one is the first and prints the key', async () => {
+    await withFolder(async (folder) => {
+      const other = await startProcess(join(folder, 'other'));
+      const data = join(folder, 'data');
+      const failed = await runFile('facade/main.ts', { env: { DATA_DIR: data, PORT: new URL(other.baseUrl).port } });
+      assert.deepEqual([failed.code, keyIn(failed.stdout)], [1, '']);
+      await other.stop('SIGTERM');
+      const next = await startProcess(data);
+      assert.match(keyIn(next.stdout), /^ak_/);
+      await next.stop('SIGTERM');
+    });
+  });
+});
+
 describe('a running server', () => {
   it('keeps a second process off its data folder and its port', async () => {
     await withFolder(async (folder) => {
@@ -109,8 +124,11 @@ describe('a running server', () => {
       const refused = JSON.parse((await ask('ak_wrong', list)).stdout);
       assert.deepEqual([refused.id, refused.error.code], [7, -32000]);
       assert.match(refused.error.message, /does not accept API_KEY/);
-      const garbage = JSON.parse((await ask('ak_wrong', 'garbage\n')).stdout);
-      assert.equal(garbage.error.code, -32700);
+      const lines = (await ask('ak_wrong', 'garbage\n5\n[]\n')).stdout.trim().split('\n');
+      assert.deepEqual(
+        lines.map((line) => JSON.parse(line).error.code),
+        [-32700, -32600, -32600],
+      );
       const unknown = JSON.parse(
         (await ask(keyIn(server.stdout), `${JSON.stringify({ jsonrpc: '2.0', id: 8, method: 'x/y' })}\n`)).stdout,
       );

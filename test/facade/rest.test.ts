@@ -17,6 +17,22 @@ const get = (path: string, headers: Record<string, string> = {}) => rest(server,
 const post = (body: unknown, headers: Record<string, string> = {}) =>
   rest(server, 'POST', '/api/v1/agents', { key, body, headers });
 
+/** A request written out by hand; all that comes back. */
+function raw(headers: string, target = '/api/v1/health'): Promise<string> {
+  return new Promise((resolve) => {
+    const { hostname, port } = new URL(server.baseUrl);
+    const socket = connect(Number(port), hostname, () =>
+      socket.write(`GET ${target} HTTP/1.1\r\n${headers}\r\nConnection: close\r\n\r\n`),
+    );
+    let text = '';
+    socket.on('data', (chunk) => {
+      text += chunk;
+    });
+    socket.on('error', () => resolve(text));
+    socket.on('close', () => resolve(text));
+  });
+}
+
 describe('authentication', () => {
   it('is required on every /api path, known or not', async () => {
     for (const [method, path] of [
@@ -62,6 +78,23 @@ describe('paths and methods', () => {
     assert.deepEqual([status, headers.get('Allow')], [405, 'HEAD, GET, POST']);
   });
 
+  it('are those of the API description and of the MCP endpoint too', async () => {
+    const head = await fetch(`${server.baseUrl}/api/v1/openapi`, {
+      method: 'HEAD',
+      headers: { Authorization: `Bearer ${key}` },
+    });
+    assert.equal(head.status, 200);
+    for (const [path, allow] of [
+      ['/api/v1/openapi', 'HEAD, GET'],
+      ['/api/v1/mcp', 'HEAD, GET, POST'],
+    ] as const) {
+      const { status, headers } = await rest(server, 'DELETE', path, { key });
+      assert.deepEqual([status, headers.get('Allow')], [405, allow]);
+    }
+    const options = await rest(server, 'OPTIONS', '/api/v1/agents', { key });
+    assert.deepEqual([options.status, options.headers.get('Allow')], [405, 'HEAD, GET, POST']);
+  });
+
   it('never take a fixed segment for an agent id', async () => {
     for (const segment of ['health', 'models', 'tools', 'skills']) {
       const { status } = await rest(server, 'DELETE', `/api/v1/agents/${segment}`, { key });
@@ -84,6 +117,22 @@ describe('paths and methods', () => {
     });
     assert.deepEqual([response.status, await response.text()], [200, '']);
     assert.ok(Number(response.headers.get('Content-Length')) > 0);
+  });
+});
+
+describe('request targets', () => {
+  it('are taken in absolute form, and not where they climb', async () => {
+    const get = (target: string) => raw(`Host: localhost\r\nAuthorization: Bearer ${key}`, target);
+    assert.match(await get('http://localhost/api/v1/health'), /^HTTP\/1.1 200 /);
+    assert.match(await get('/api/v1/agents/../health'), /^HTTP\/1.1 404 /);
+    assert.match(await get('/api/v1/agents/%2e%2e/health'), /^HTTP\/1.1 404 /);
+  });
+
+  it('and headers that are not HTTP get an answer with a request id all the same', async () => {
+    const answer = await raw(`Host: localhost\r\nX-Big: ${'x'.repeat(100_000)}`);
+    assert.match(answer, /^HTTP\/1.1 431 /);
+    assert.match(answer, /X-Request-Id: \S+/);
+    assert.match(await raw('Host localhost'), /^HTTP\/1.1 400 [\s\S]+"code":"invalid_input"/);
   });
 });
 
@@ -123,7 +172,8 @@ describe('bodies', () => {
   });
 
   it('above 4 MiB are 413, also when they only say so, and when they unfold to it', async () => {
-    assert.equal((await post({ name: 'x', displayName: 'x'.repeat(5 * 1024 * 1024) })).status, 413);
+    const large = await post({ name: 'x', displayName: 'x'.repeat(5 * 1024 * 1024) });
+    assert.deepEqual([large.status, large.headers.get('Connection')], [413, 'close']);
     const bomb = gzipSync(Buffer.alloc(50 * 1024 * 1024, 32));
     const response = await fetch(`${server.baseUrl}/api/v1/agents`, {
       method: 'POST',
@@ -178,20 +228,6 @@ describe('bodies', () => {
 });
 
 describe('Host and Origin', () => {
-  const raw = (headers: string) =>
-    new Promise<string>((resolve, reject) => {
-      const { hostname, port } = new URL(server.baseUrl);
-      const socket = connect(Number(port), hostname, () =>
-        socket.end(`GET /api/v1/health HTTP/1.1\r\n${headers}\r\nConnection: close\r\n\r\n`),
-      );
-      let text = '';
-      socket.on('data', (chunk) => {
-        text += chunk;
-      });
-      socket.on('error', reject);
-      socket.on('close', () => resolve(text));
-    });
-
   it('of strangers are refused', async () => {
     assert.match(await raw(`Host: evil.example\r\nAuthorization: Bearer ${key}`), /^HTTP\/1.1 403 /);
     assert.match(await raw(`Host: localhost\r\nAuthorization: Bearer ${key}`), /^HTTP\/1.1 200 /);

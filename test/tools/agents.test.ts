@@ -106,6 +106,27 @@ describe('create_agent', () => {
   });
 });
 
+describe('names of agents', () => {
+  it('are composed, and hold nothing that cannot be seen', async () => {
+    await create('caf\u00e9');
+    assert.equal((await asAdmin('POST', '/api/v1/agents', { name: 'cafe\u0301', displayName: 'x' })).status, 409);
+    for (const name of ['\u200b', 'a\nb', '\u202eevil', ' ']) {
+      assert.equal(
+        (await asAdmin('POST', '/api/v1/agents', { name, displayName: 'x' })).status,
+        400,
+        JSON.stringify(name),
+      );
+    }
+    await create('👩‍👩‍👧 family');
+  });
+
+  it('come without an identity where nothing is in it', async () => {
+    const agent = await create('empty identity', { identity: {} });
+    const { body } = await asAdmin('PATCH', `/api/v1/agents/${agent.id}`, { identity: {} });
+    assert.deepEqual(body, agent);
+  });
+});
+
 describe('update_agent', () => {
   it('merges top-level members and those of identity, null clears', async () => {
     const { id } = await create('merge', { description: 'd', identity: { bio: 'b', signature: 's' } });

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { canonicalize } from 'json-canonicalize';
 import { makeKey, mustCall, rest } from '../support/calls.ts';
+import { openTestRegistry, principalOf } from '../support/registry.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
 let server: TestServer;
@@ -172,6 +173,49 @@ describe('versions of a skill', () => {
     const { body } = await ask('GET', `/versions/skill/${skill.id}`);
     const { status, body: error } = await ask('POST', `/versions/skill/${skill.id}/${body.data[0].id}/restore`);
     assert.deepEqual([status, error.code], [409, 'conflict']);
+  });
+});
+
+describe('a long history of a large text', () => {
+  it('is listed in pages of bounded size', async () => {
+    const { body: skill } = await ask('POST', '/agents/skills', { name: 'large', instructions: 'x'.repeat(190_000) });
+    for (let n = 0; n < 7; n += 1)
+      await ask('PATCH', `/agents/skills/${skill.id}`, { instructions: `${n}`.repeat(190_000) });
+    const revisions: number[] = [];
+    let cursor = '';
+    do {
+      const { body } = await ask('GET', `/versions/skill/${skill.id}?limit=100${cursor && `&cursor=${cursor}`}`);
+      assert.ok(body.data.length < 8);
+      revisions.push(...body.data.map(({ revision }: { revision: number }) => revision));
+      cursor = body.nextCursor;
+    } while (cursor);
+    assert.deepEqual(revisions, [8, 7, 6, 5, 4, 3, 2, 1]);
+  });
+});
+
+describe('history while the clock goes back', () => {
+  it('stays in the order of its revisions', async () => {
+    let hour = 12;
+    const registry = await openTestRegistry(() => new Date(Date.UTC(2026, 0, 1, hour)));
+    const caller = principalOf({ type: 'api-key', id: 'key_1', scopes: ['admin'] });
+    // biome-ignore lint/suspicious/noExplicitAny: tests look into outputs freely
+    const call = async (tool: string, input: object): Promise<any> => {
+      const answer = await registry.call(caller, tool, input);
+      assert.ok('output' in answer, JSON.stringify(answer));
+      return answer.output;
+    };
+    const { id } = await call('create_skill', { name: 'one' });
+    hour = 11;
+    await call('update_skill', { id, name: 'two' });
+    const entity = { entityType: 'skill', entityId: id };
+    const { data } = await call('list_versions', entity);
+    assert.deepEqual(
+      data.map(({ revision }: { revision: number }) => revision),
+      [2, 1],
+    );
+    const restored = await call('restore_version', { ...entity, versionId: data[1].id, expectedRevision: 2 });
+    assert.deepEqual([restored.kind, restored.revision], ['restore', 3]);
+    await registry.close();
   });
 });
 

@@ -97,7 +97,12 @@ export interface Need {
 export function grantAllows(grant: Grant, need: Need): boolean {
   if (!concerns(grant, need)) return false;
   if (grant.id === '*') return true;
-  return need.ids?.includes(decodeURIComponent(grant.id)) ?? false;
+  return need.ids?.includes(decodedId(grant)) ?? false;
+}
+
+/** The id or name that the grant means. Names are kept composed (NFC). */
+export function decodedId({ id }: Grant): string {
+  return decodeURIComponent(id).normalize('NFC');
 }
 
 /** Whether the grant speaks of the operation at all, be it for some records only. */

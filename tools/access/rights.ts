@@ -1,4 +1,4 @@
-import { concerns, type Grant, grantAllows, type Need } from './grants.ts';
+import { concerns, decodedId, type Grant, grantAllows, type Need } from './grants.ts';
 import { type Scope, scopesSatisfy } from './scopes.ts';
 
 /** What one access rule asks for: a scope, or grants for all of the needs. */
@@ -54,7 +54,7 @@ export function grantRights(grants: readonly Grant[]): Rights {
       ),
     limitedTo(resource, op) {
       if (unlimited({ resource, op })) return undefined;
-      return grants.filter((grant) => concerns(grant, { resource, op })).map((grant) => decodeURIComponent(grant.id));
+      return grants.filter((grant) => concerns(grant, { resource, op })).map(decodedId);
     },
   };
 }

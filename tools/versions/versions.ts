@@ -38,6 +38,9 @@ const readAccess = accessOf('getTool');
 const path = { entityType, entityId: recordId.describe('Id of the record, e.g. `agt_…`.') };
 const versionPath = { ...path, versionId: recordId.describe('Version id (`ver_…`), see list_versions.') };
 
+/** In characters of JSON: a version holds the whole record. */
+const LARGEST_PAGE = 1_000_000;
+
 const listVersions = defineTool({
   name: 'list_versions',
   title: 'List versions',
@@ -50,7 +53,8 @@ const listVersions = defineTool({
 
   async handler({ entityType, entityId, ...input }, { store, fail }) {
     const entity = await entityWithHistory(store, entityType, entityId, fail);
-    return listPage(store.versions, input, { where: { entityType, entityId } }, (found) => showVersion(entity, found));
+    const query = { where: { entityType, entityId } };
+    return listPage(store.versions, input, query, (found) => showVersion(entity, found), LARGEST_PAGE);
   },
 });
 

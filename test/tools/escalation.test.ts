@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { callTool, makeKey, mustCall, rest } from '../support/calls.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+let server: TestServer;
+before(async () => {
+  server = await startTestServer();
+});
+after(() => server.close());
+
+const admin = (name: string, input: object) => mustCall(server, server.adminKey, name, input);
+const agentNamed = (name: string, more: object = {}) => admin('create_agent', { name, displayName: name, ...more });
+const code = async (key: string, tool: string, input: object) => {
+  const answer = await callTool(server, key, tool, input);
+  return 'error' in answer ? answer.error.code : 'ok';
+};
+const firstVersion = async (id: string) =>
+  (await admin('list_versions', { entityType: 'agent', entityId: id })).data.at(-1).id;
+
+describe('a caller cannot reach beyond its rights', () => {
+  it('by restoring a name that it may not give', async () => {
+    const { id } = await agentNamed('first name');
+    await admin('update_agent', { id, name: 'second name' });
+    const key = await makeKey(server, { grants: [`agent:write:${id}`, `agent:read:${id}`] });
+    const versionId = await firstVersion(id);
+    assert.equal(await code(key, 'restore_version', { entityType: 'agent', entityId: id, versionId }), 'forbidden');
+  });
+
+  it('by reviving or restoring a deleted agent whose allowlist is beyond them', async () => {
+    const { id } = await agentNamed('strong', { tools: ['create_api_key'] });
+    await admin('delete_agent', { id });
+    const key = await makeKey(server, { scopes: ['write'] });
+    const versionId = await firstVersion(id);
+    assert.equal(await code(key, 'update_agent', { id, status: 'active' }), 'forbidden');
+    assert.equal(await code(key, 'restore_version', { entityType: 'agent', entityId: id, versionId }), 'forbidden');
+    assert.equal(await code(server.adminKey, 'update_agent', { id, status: 'active' }), 'ok');
+  });
+
+  it('by a grant on a name that a deleted agent had before', async () => {
+    const old = await agentNamed('homonym', { instructions: 'secret' });
+    await admin('delete_agent', { id: old.id });
+    const live = await agentNamed('homonym');
+    const key = await makeKey(server, { grants: ['agent:read:homonym', 'agent:write:homonym'] });
+    assert.equal(await code(key, 'get_agent', { id: live.id }), 'ok');
+    assert.equal(await code(key, 'get_agent', { id: old.id }), 'forbidden');
+    assert.equal(await code(key, 'update_agent', { id: old.id, status: 'active' }), 'forbidden');
+    assert.deepEqual((await mustCall(server, key, 'list_agents', { status: 'deleted' })).data, []);
+  });
+
+  it('by a grant whose encoded id is another name', async () => {
+    await agentNamed('a b');
+    const odd = await agentNamed('a%20b');
+    const key = await makeKey(server, { grants: ['agent:read:a%20b'] });
+    assert.equal(await code(key, 'get_agent', { id: odd.id }), 'forbidden');
+  });
+
+  it('by revoking a stronger key, though its own it may', async () => {
+    const [strong, weak] = [
+      await admin('create_api_key', { name: 's', scopes: ['admin'] }),
+      await admin('create_api_key', { name: 'w', scopes: [], grants: ['key:write'] }),
+    ];
+    assert.equal(await code(weak.secret, 'revoke_api_key', { id: strong.id }), 'forbidden');
+    assert.equal(await code(weak.secret, 'revoke_api_key', { id: weak.id }), 'ok');
+  });
+});
+
+describe('names in grants', () => {
+  it('may begin with any letter, percent-encoded, and a refusal recommends a grant that can be given', async () => {
+    const agent = await agentNamed('émile');
+    const none = await makeKey(server, { grants: ['agent:read:nobody'] });
+    const answer = await callTool(server, none, 'get_agent', { id: agent.id });
+    assert.ok('error' in answer);
+    const key = await makeKey(server, { grants: [`agent:read:${encodeURIComponent('émile')}`] });
+    assert.equal(await code(key, 'get_agent', { id: agent.id }), 'ok');
+  });
+});
+
+describe('a call without the right', () => {
+  it('is forbidden whatever its input', async () => {
+    const key = await makeKey(server, { grants: ['report:read'] });
+    for (const [tool, input] of [
+      ['get_agent', { id: '\ud800' }],
+      ['get_agent', { id: 'é'.repeat(100_000) }],
+      ['list_versions', { entityType: { toString: 1, valueOf: 1 } }],
+      ['list_versions', { entityType: ['agent'] }],
+    ] as const) {
+      const answer = await callTool(server, key, tool, input);
+      assert.ok('error' in answer);
+      assert.equal(answer.error.code, 'forbidden');
+      assert.ok(JSON.stringify(answer.error).length < 1000);
+    }
+  });
+
+  it('is audited with its arguments, also where its body was never valid', async () => {
+    const key = await makeKey(server, { scopes: ['read'] });
+    const ask = (body: unknown, id: string, as = key) =>
+      rest(server, 'POST', '/api/v1/agents', { key: as, body, headers: { 'X-Request-Id': id } });
+    assert.equal((await ask('{', 'refused-broken')).status, 403);
+    assert.equal((await ask({ name: 'x' }, 'refused-whole')).status, 403);
+    assert.equal((await ask('{', 'broken', server.adminKey)).status, 400);
+    const { data } = await admin('list_audit_entries', { limit: 10 });
+    const of = (id: string) => data.find(({ requestId }: { requestId: string }) => requestId === id);
+    assert.deepEqual(
+      [of('refused-broken').outcome, of('refused-whole').arguments, of('broken').outcome],
+      ['denied', { name: 'x' }, 'invalid'],
+    );
+  });
+});
+
+describe('names that are no tool', () => {
+  it('are audited cut, under one label', async () => {
+    const params = { name: `nothing ${'x'.repeat(100_000)}` };
+    await rest(server, 'POST', '/api/v1/mcp', {
+      key: server.adminKey,
+      body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params },
+    });
+    const { data } = await admin('list_audit_entries', { limit: 1 });
+    assert.equal(data[0].tool, '(unknown)');
+    assert.equal(data[0].arguments.name.length, 100);
+  });
+});
