@@ -11,8 +11,8 @@ import { makerOf, openThread } from './visibility.ts';
 
 const FORKED = ' (fork)';
 const LONGEST_TITLE = 200;
-/** While a fork is made other writers wait: half a second for this many. */
-const MOST_COPIED = 20_000;
+/** While a fork is made other writers wait: 0.3 seconds for this many, their text indexed for search. */
+const MOST_COPIED = 5000;
 
 export const forkThread = defineTool({
   name: 'fork_thread',
