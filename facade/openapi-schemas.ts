@@ -7,6 +7,7 @@ import { errorBody } from '../resources/error.ts';
 import { health, systemHealth } from '../resources/health.ts';
 import { message } from '../resources/message.ts';
 import { model } from '../resources/model.ts';
+import { renderedReport, report } from '../resources/report.ts';
 import { settings } from '../resources/settings.ts';
 import { skill } from '../resources/skill.ts';
 import { thread, threadAccess, threadStats } from '../resources/thread.ts';
@@ -35,6 +36,8 @@ export const namedSchemas: Readonly<Record<'input' | 'output', Readonly<Record<s
     Message: message,
     Model: model,
     AdminUser: adminUser,
+    Report: report,
+    RenderedReport: renderedReport,
     BotConfig: botConfig,
     Settings: settings,
     Version: version,

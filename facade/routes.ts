@@ -48,6 +48,12 @@ export const routes: readonly Route[] = [
   route('POST', '/api/v1/platform-users/{id}/deactivate', 'deactivate_admin_user', 200),
   route('POST', '/api/v1/platform-users/{id}/reactivate', 'reactivate_admin_user', 200),
 
+  route('GET', '/api/v1/reports', 'list_reports', 200),
+  route('POST', '/api/v1/reports', 'create_report', 201),
+  route('GET', '/api/v1/reports/{id}', 'get_report', 200),
+  route('PATCH', '/api/v1/reports/{id}', 'update_report', 200),
+  route('DELETE', '/api/v1/reports/{id}', 'delete_report', 204),
+
   route('GET', '/api/v1/bot-config', 'get_bot_config', 200),
   route('PUT', '/api/v1/bot-config', 'update_bot_config', 200),
   route('GET', '/api/v1/settings', 'get_settings', 200),

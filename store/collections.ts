@@ -5,6 +5,7 @@ import { apiKeyRecord } from '../resources/api-key.ts';
 import { botConfigRecord } from '../resources/bot-config.ts';
 import { idempotencyRecord } from '../resources/idempotency.ts';
 import { message } from '../resources/message.ts';
+import { report } from '../resources/report.ts';
 import { settingsRecord } from '../resources/settings.ts';
 import { skill } from '../resources/skill.ts';
 import { threadRecord, threadSource } from '../resources/thread.ts';
@@ -79,6 +80,7 @@ export const collections = {
     unique: [{ fields: ['email'], ignoreCase: true }],
     indexes: [['role', 'isActive'], ['isActive']],
   }),
+  reports: define({ schema: report, idPrefix: 'rep', unique: [], indexes: [] }),
   botConfigs: define({ schema: botConfigRecord, idPrefix: 'bot', unique: [], indexes: [] }),
   settings: define({ schema: settingsRecord, idPrefix: 'set', unique: [], indexes: [] }),
   idempotency: define({ schema: idempotencyRecord, idPrefix: 'idm', unique: [{ fields: ['key'] }], indexes: [] }),

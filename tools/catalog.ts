@@ -6,6 +6,7 @@ import { apiKeyTools } from './api-keys.ts';
 import { listAuditEntries } from './audit-log.ts';
 import { type CatalogEntry, indexCatalog } from './catalog-index.ts';
 import type { Tool } from './define-tool.ts';
+import { reportTools } from './reports/reports.ts';
 import { getBotConfig, updateBotConfig } from './settings/bot-config.ts';
 import { settingsTools } from './settings/settings.ts';
 import { skillTools } from './skills.ts';
@@ -27,6 +28,7 @@ export const catalog = indexCatalog([
   ...group('Skills', ...skillTools),
   ...group('Threads', ...threadTools, ...sharingTools, forkThread, listMessages, getThreadStats),
   ...group('Admin Users', ...adminUserTools),
+  ...group('Reports', ...reportTools),
   ...group('Settings', getBotConfig, updateBotConfig, ...settingsTools),
   ...group('Versions', ...versionTools),
   ...group('API keys', ...apiKeyTools),

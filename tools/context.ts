@@ -1,6 +1,7 @@
 import type { ErrorCode } from '../resources/error.ts';
 import type { AuditLog, StoreStatus } from '../store/port.ts';
 import type { Principal } from './access/principal.ts';
+import type { Answer } from './call.ts';
 import type { Catalog } from './catalog-index.ts';
 import type { Fail } from './define-tool.ts';
 
@@ -22,6 +23,15 @@ export interface Progress {
   readonly progress: number;
   readonly total?: number;
   readonly message?: string;
+}
+
+/** The same for a handler outside a transaction: it may call other tools. */
+export interface CallingContext<Store, Code extends ErrorCode> extends Context<Store, Code> {
+  /**
+   * Calls a tool as the same principal in the same request: access, validation and audit entry are those of a direct call.
+   * A tool that only reads can call only such. Never rejects.
+   */
+  readonly call: (tool: string, input: unknown) => Promise<Answer>;
 }
 
 /** What tools know of the server they run in. */

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { ErrorCode } from '../resources/error.ts';
 import type { Readers } from '../store/port.ts';
 import type { Access, AccessByInput } from './access/requirement.ts';
-import type { Context } from './context.ts';
+import type { CallingContext, Context } from './context.ts';
 import type { ErrorDetail, ToolError } from './errors.ts';
 import type { HistoryWriters } from './versioning.ts';
 
@@ -69,7 +69,7 @@ interface Meaning<Input extends z.ZodObject, Output extends z.ZodObject, Code ex
 export interface ReadTool<Input extends z.ZodObject, Output extends z.ZodObject, Code extends ErrorCode>
   extends Meaning<Input, Output, Code> {
   readonly annotations: Annotations & { readonly readOnlyHint: true };
-  handler(input: z.output<Input>, context: Context<Readers, Code>): Promise<z.input<Output>>;
+  handler(input: z.output<Input>, context: CallingContext<Readers, Code>): Promise<z.input<Output>>;
 }
 
 /** Runs in one transaction, in which the audit entry and the versions of changed records are written too. */
@@ -93,5 +93,5 @@ export function defineTool(tool: object): Tool {
 /** Any tool, as the registry sees it. */
 export interface Tool extends Meaning<z.ZodObject, z.ZodObject, ErrorCode> {
   readonly annotations: Annotations;
-  handler(input: object, context: Context<HistoryWriters, ErrorCode>): Promise<unknown>;
+  handler(input: object, context: CallingContext<HistoryWriters, ErrorCode>): Promise<unknown>;
 }

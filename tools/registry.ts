@@ -1,36 +1,23 @@
-import type { AuditEntry, Door } from '../resources/audit-entry.ts';
-import { type ErrorBody, type ErrorCode, errorStatus } from '../resources/error.ts';
+import type { AuditEntry } from '../resources/audit-entry.ts';
+import { type ErrorCode, errorStatus } from '../resources/error.ts';
+import { newId } from '../store/ids.ts';
 import type { Store, Transaction } from '../store/port.ts';
 import { authorOf, type Principal } from './access/principal.ts';
 import { accessFor, allows, mayTry, narrowestGrant, type Subjects } from './access/requirement.ts';
 import { subjectsIn } from './access/subjects.ts';
 import { auditEntryOf, auditedArguments } from './audit.ts';
+import type { Answer, Call } from './call.ts';
+import { CallContext, requireCallable } from './call-context.ts';
 import { type Catalog, type CatalogEntry, nearest } from './catalog-index.ts';
-import type { Context, Progress, ServerFacts } from './context.ts';
-import type { Fail, Tool } from './define-tool.ts';
+import type { ServerFacts } from './context.ts';
+import type { Tool } from './define-tool.ts';
 import { entities } from './entities.ts';
 import { errorBody, ToolError, toToolError } from './errors.ts';
-import { findKept, type IdempotencyWish, keep, type Repeat, repeatOf } from './idempotency.ts';
+import { findKept, keep, type Repeat, repeatOf } from './idempotency.ts';
 import { parseInput } from './validate.ts';
 import { type HistoryWriters, withHistory } from './versioning.ts';
 
-/** One tool call, as a door hands it over. */
-export interface Call {
-  readonly principal: Principal;
-  readonly tool: string;
-  readonly input: unknown;
-  /** Gathers the whole input where the door has only a part of it yet; may throw a ToolError. */
-  readonly readInput?: (() => Promise<unknown>) | undefined;
-  readonly door: Door;
-  readonly requestId: string;
-  readonly idempotency?: IdempotencyWish | undefined;
-  readonly signal?: AbortSignal | undefined;
-  readonly onProgress?: ((progress: Progress) => void) | undefined;
-}
-
-export type Answer =
-  | { readonly ok: true; readonly output: object; readonly replayed?: true }
-  | { readonly ok: false; readonly error: ErrorBody; readonly replayed?: true };
+export type { Answer, Call } from './call.ts';
 
 export interface Registry {
   readonly server: ServerFacts;
@@ -85,7 +72,8 @@ class ToolRegistry implements Registry {
   }
 
   async call(asked: Call): Promise<Answer> {
-    const tool = asked.door === 'rest' ? this.server.catalog.get(asked.tool)?.tool : this.find(asked.tool);
+    const tool =
+      asked.door === 'rest' && !asked.from ? this.server.catalog.get(asked.tool)?.tool : this.find(asked.tool);
     const raw: RawInput = { value: asked.input };
     const entry = this.#entryMaker(asked, tool, raw);
     try {
@@ -94,7 +82,7 @@ class ToolRegistry implements Registry {
       if (!tool.annotations.readOnlyHint) return await this.#write(tool, asked, input, entry);
       // A tool with readOnlyHint is typed to take no more than the readers of the view.
       const view = this.#store as unknown as HistoryWriters;
-      const output = tool.output.parse(await tool.handler(input, this.#context(asked, view)));
+      const output = tool.output.parse(await tool.handler(input, new CallContext(asked, view, this, tool)));
       this.#store.audit.append(entry());
       return { ok: true, output };
     } catch (thrown) {
@@ -106,7 +94,8 @@ class ToolRegistry implements Registry {
   }
 
   /** Coarse check, validation, exact check; the parsed input. */
-  async #admit(tool: Tool, { principal, readInput }: Call, raw: RawInput): Promise<object> {
+  async #admit(tool: Tool, { principal, readInput, from }: Call, raw: RawInput): Promise<object> {
+    if (from) requireCallable(tool, from);
     const tries = mayTry(principal.rights, tool.access);
     // Of a caller who is refused anyway it is read for the audit entry alone, whatever is wrong with it.
     if (readInput) raw.value = await (tries ? readInput() : readInput().catch(() => raw.value));
@@ -161,52 +150,23 @@ class ToolRegistry implements Registry {
 
   async #runIn(tx: Transaction, tool: Tool, asked: Call, input: object, entry: MakeEntry) {
     const view = withHistory(tx, entities, authorOf(asked.principal), this.server.now);
-    const output = tool.output.parse(await tool.handler(input, this.#context(asked, view)));
+    const output = tool.output.parse(await tool.handler(input, new CallContext(asked, view, this)));
     tx.audit.append(entry());
     return { ok: true, output } as const;
   }
 
-  #context(asked: Call, store: HistoryWriters): Context<HistoryWriters, ErrorCode> {
-    return new CallContext(asked, store, this.server);
-  }
-
   #entryMaker({ requestId, door, principal, tool: asked }: Call, tool: Tool | undefined, raw: RawInput): MakeEntry {
     const at = this.server.now();
+    const id = newId('aud');
     const started = performance.now();
     const name = tool?.name ?? UNKNOWN_TOOL;
     return (code) => {
       const args = tool ? auditedArguments(tool, raw.value) : { name: asked.slice(0, LONGEST_NAME) };
       const durationMs = performance.now() - started;
-      return auditEntryOf({ requestId, door, principal, tool: name, arguments: args, at, durationMs, code });
+      return auditEntryOf({ id, requestId, door, principal, tool: name, arguments: args, at, durationMs, code });
     };
   }
 }
-
-class CallContext implements Context<HistoryWriters, ErrorCode> {
-  readonly store: HistoryWriters;
-  readonly principal: Principal;
-  readonly fail = fail;
-  readonly server: ServerFacts;
-  readonly report: (progress: Progress) => void;
-  readonly #asked: Call;
-
-  constructor(asked: Call, store: HistoryWriters, server: ServerFacts) {
-    this.store = store;
-    this.principal = asked.principal;
-    this.server = server;
-    this.report = asked.onProgress ?? ignore;
-    this.#asked = asked;
-  }
-
-  /** Looked up when used: most handlers need no signal, and doors make one only for those that do. */
-  get signal(): AbortSignal | undefined {
-    return this.#asked.signal;
-  }
-}
-
-function ignore(): void {}
-
-const fail: Fail<ErrorCode> = (code, message, detail) => new ToolError(code, message, detail);
 
 function unknownTool(name: string, catalog: Catalog): ToolError {
   const names = catalog.entries.filter(({ tool }) => !tool.doorOnly).map(({ tool }) => tool.name);

@@ -1,6 +1,7 @@
 import { adminUserExamples } from './admin-users.ts';
 import { agentExamples } from './agents.ts';
 import type { Examples } from './example.ts';
+import { reportExamples } from './reports.ts';
 import { settingsExamples } from './settings.ts';
 import { skillExamples } from './skills.ts';
 import { systemExamples } from './system.ts';
@@ -13,6 +14,7 @@ export const examples: Examples = {
   ...skillExamples,
   ...threadExamples,
   ...adminUserExamples,
+  ...reportExamples,
   ...settingsExamples,
   ...systemExamples,
   ...versionExamples,

@@ -135,6 +135,17 @@ async function story(ask: Ask, asReader: Ask): Promise<ToolAnswer[]> {
   await tell('reactivate_admin_user', { id: user.id });
   await tell('get_admin_user', { id: user.id });
   await tell('list_admin_users', { isActive: true });
+  const report = await tell('create_report', {
+    title: 'Skills',
+    query: { tool: 'list_skills', arguments: { limit: 1 } },
+  });
+  await tell('create_report', { title: 'Bad', query: { tool: 'delete_skill', arguments: { id: 'x' } } });
+  await tell('get_report', { id: report.id });
+  await tell('get_report', { id: report.id, render: true }, asReader);
+  await tell('update_report', { id: report.id, query: { tool: 'list_api_keys' }, visualization: 'number' });
+  await tell('get_report', { id: report.id, render: true }, asReader);
+  await tell('list_reports');
+  await tell('delete_report', { id: report.id });
   const config = await tell('get_bot_config');
   await tell('update_bot_config', { promptSections: { b: 'B', a: 'A' }, expectedRevision: config.revision });
   await tell('update_bot_config', { systemPrompt: 'x', promptSections: { 1: 'one' }, maxTokens: 1 });

@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { bookkeeping, recordId, timestamp } from './fields.ts';
+
+export const reportFields = {
+  title: z.string().trim().min(1).max(200),
+  description: z.string().max(2000),
+  visualization: z.enum(['table', 'line', 'bar', 'number']),
+};
+
+const queryTool = z.string().min(1).max(200).describe('Name of a tool that only reads.');
+const queryArguments = z.record(z.string(), z.unknown());
+
+export const reportQueryInput = z.strictObject({
+  tool: queryTool,
+  arguments: queryArguments.default({}).describe('Checked by the input schema of the tool.'),
+});
+
+/** A question to the workspace that is kept: a tool that reads, with its arguments, and how to show what it gives. */
+export const report = z.object({
+  id: recordId,
+  title: reportFields.title,
+  description: reportFields.description.optional(),
+  query: z.object({ tool: queryTool, arguments: queryArguments }),
+  visualization: reportFields.visualization,
+  ...bookkeeping,
+});
+export type Report = z.infer<typeof report>;
+
+export const renderedReport = report.extend({
+  result: z.record(z.string(), z.unknown()).optional().describe('What the tool gave; only with `render`.'),
+  asOf: timestamp.optional().describe('When the result was made.'),
+});

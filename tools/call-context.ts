@@ -1,0 +1,90 @@
+import type { Door } from '../resources/audit-entry.ts';
+import type { ErrorCode } from '../resources/error.ts';
+import type { Principal } from './access/principal.ts';
+import type { Answer, Call } from './call.ts';
+import type { CallingContext, Progress, ServerFacts } from './context.ts';
+import type { Fail, Tool } from './define-tool.ts';
+import { ToolError } from './errors.ts';
+import type { HistoryWriters } from './versioning.ts';
+
+/** What runs the calls that handlers make. */
+interface Caller {
+  readonly server: ServerFacts;
+  call(call: Call): Promise<Answer>;
+}
+
+export class CallContext implements CallingContext<HistoryWriters, ErrorCode> {
+  readonly store: HistoryWriters;
+  readonly principal: Principal;
+  readonly fail = fail;
+  readonly server: ServerFacts;
+  readonly report: (progress: Progress) => void;
+  readonly #asked: Call;
+  readonly #caller: Caller;
+  readonly #tool: Tool | undefined;
+
+  /** `tool`: given where its handler may call others, as those outside a transaction may. */
+  constructor(asked: Call, store: HistoryWriters, caller: Caller, tool?: Tool) {
+    this.store = store;
+    this.principal = asked.principal;
+    this.server = caller.server;
+    this.report = asked.onProgress ?? ignore;
+    this.#asked = asked;
+    this.#caller = caller;
+    this.#tool = tool;
+  }
+
+  /** Looked up when used: most handlers need no signal, and doors make one only for those that do. */
+  get signal(): AbortSignal | undefined {
+    return this.#asked.signal;
+  }
+
+  get call(): CallingContext<never, never>['call'] {
+    const tool = this.#tool;
+    // Handlers that write are typed without `call`: the transaction of the other tool would wait for theirs.
+    if (!tool) throw new Error('A handler inside a transaction calls no tool.');
+    return (name, input) => this.#caller.call(new InnerCall(this.#asked, tool, name, input));
+  }
+}
+
+/** A call made by the handler of another one: whatever is not its own is that of the other. */
+class InnerCall implements Call {
+  readonly principal: Principal;
+  readonly tool: string;
+  readonly input: unknown;
+  readonly door: Door;
+  readonly requestId: string;
+  readonly from: NonNullable<Call['from']>;
+  readonly #outer: Call;
+
+  constructor(outer: Call, from: Tool, tool: string, input: unknown) {
+    this.principal = outer.principal;
+    this.tool = tool;
+    this.input = input;
+    this.door = outer.door;
+    this.requestId = outer.requestId;
+    this.from = { tool: from, depth: (outer.from?.depth ?? 0) + 1 };
+    this.#outer = outer;
+  }
+
+  get signal(): AbortSignal | undefined {
+    return this.#outer.signal;
+  }
+}
+
+/** @throws ToolError where the tool may not be called from where the call comes from. */
+export function requireCallable(tool: Tool, from: NonNullable<Call['from']>): void {
+  if (from.depth > MOST_NESTED) {
+    throw new ToolError('conflict', 'The tool calls are nested too deep; call them one by one.');
+  }
+  if (from.tool.annotations.readOnlyHint && !tool.annotations.readOnlyHint) {
+    throw new ToolError('forbidden', `${from.tool.name} only reads and cannot call ${tool.name}, which does not.`);
+  }
+}
+
+/** Calls of tools by tools, one inside the other. */
+const MOST_NESTED = 5;
+
+function ignore(): void {}
+
+const fail: Fail<ErrorCode> = (code, message, detail) => new ToolError(code, message, detail);

@@ -1,0 +1,37 @@
+import type { Door } from '../resources/audit-entry.ts';
+import type { ErrorBody } from '../resources/error.ts';
+import type { Principal } from './access/principal.ts';
+import type { Progress } from './context.ts';
+import type { Tool } from './define-tool.ts';
+import { ToolError } from './errors.ts';
+import type { IdempotencyWish } from './idempotency.ts';
+
+/** One tool call, as a door hands it over. */
+export interface Call {
+  readonly principal: Principal;
+  readonly tool: string;
+  readonly input: unknown;
+  /** Gathers the whole input where the door has only a part of it yet; may throw a ToolError. */
+  readonly readInput?: (() => Promise<unknown>) | undefined;
+  readonly door: Door;
+  readonly requestId: string;
+  readonly idempotency?: IdempotencyWish | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
+  /** Where the handler of a tool makes the call: that tool, and how many calls this one is inside of. */
+  readonly from?: { readonly tool: Tool; readonly depth: number } | undefined;
+}
+
+/** What came of a call. */
+export type Answer =
+  | { readonly ok: true; readonly output: object; readonly replayed?: true }
+  | { readonly ok: false; readonly error: ErrorBody; readonly replayed?: true };
+
+/** The error of a call, to be thrown by the handler that made the call. Its cause was logged with the call. */
+export function errorOf({ code, error, issues, required, currentRevision }: ErrorBody): ToolError {
+  return new ToolError(code, error, {
+    ...(issues && { issues }),
+    ...(required && { required }),
+    ...(currentRevision !== undefined && { currentRevision }),
+  });
+}

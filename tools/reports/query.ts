@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import type { Report } from '../../resources/report.ts';
+import type { Readers } from '../../store/port.ts';
+import { accessFor, allows, narrowestGrant } from '../access/requirement.ts';
+import { subjectsIn } from '../access/subjects.ts';
+import { errorOf } from '../call.ts';
+import { nearest } from '../catalog-index.ts';
+import type { CallingContext, Context } from '../context.ts';
+import type { Tool } from '../define-tool.ts';
+import { parseInput } from '../validate.ts';
+
+type Query = Report['query'];
+
+/** Refuses a query that could not run for the caller as it is now. */
+export async function requireQuery(query: Query, context: Context<Readers, never>): Promise<void> {
+  const { principal, store, fail } = context;
+  const tool = requireReadOnly(query.tool, context);
+  const shape = z.object({ query: z.object({ arguments: tool.input }) });
+  const parsed = parseInput(shape, { query: { arguments: query.arguments } }).query.arguments;
+  const access = accessFor(tool.access, parsed);
+  if (await allows(principal.rights, access, parsed, subjectsIn(store))) return;
+  throw fail('forbidden', 'Insufficient permissions', {
+    required: { scope: access.scope, grant: narrowestGrant(access, parsed) },
+    issues: [{ path: 'query.tool', message: `You may not call ${tool.name} with these arguments.` }],
+  });
+}
+
+/** What the query gives now, under the rights of the caller. */
+export async function runQuery(query: Query, { call, fail }: CallingContext<Readers, 'conflict'>): Promise<object> {
+  const answer = await call(query.tool, query.arguments);
+  if (answer.ok) return answer.output;
+  const { error } = answer;
+  if (error.code === 'forbidden' || error.code === 'unavailable' || error.code === 'internal') throw errorOf(error);
+  const { issues = [] } = error;
+  const message = `The query of the report does not run any more (${error.code}); change it with update_report.`;
+  throw fail('conflict', message, {
+    issues: [{ path: 'query', message: error.error }, ...issues.map((issue) => inQuery(issue))],
+  });
+}
+
+function inQuery({ path, message }: { readonly path: string; readonly message: string }) {
+  return { path: path ? `query.arguments.${path}` : 'query.arguments', message };
+}
+
+function requireReadOnly(name: string, { server, fail }: Pick<Context<Readers, never>, 'server' | 'fail'>): Tool {
+  const tool = server.catalog.get(name)?.tool;
+  if (tool && !tool.doorOnly && tool.annotations.readOnlyHint && name !== RENDERS) return tool;
+  const readers = server.catalog.entries
+    .map((entry) => entry.tool)
+    .filter((candidate) => candidate.annotations.readOnlyHint && !candidate.doorOnly && candidate.name !== RENDERS)
+    .map((candidate) => candidate.name);
+  const close = nearest(name, readers, 3);
+  const problem = tool && !tool.doorOnly ? `${name} is no tool that a report can run` : `There is no tool ${name}`;
+  const hint = close.length > 0 ? `similar ones that read: ${close.join(', ')}` : 'name one that only reads';
+  throw fail('invalid_input', `query.tool: ${problem}; ${hint}.`, {
+    issues: [{ path: 'query.tool', message: `${problem}; ${hint}.` }],
+  });
+}
+
+/** A report that shows a report could show itself. */
+const RENDERS = 'get_report';

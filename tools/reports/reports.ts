@@ -1,0 +1,108 @@
+import { z } from 'zod';
+import { expectedRevision, pageOf, paging, recordId } from '../../resources/fields.ts';
+import { type Report, renderedReport, report, reportFields, reportQueryInput } from '../../resources/report.ts';
+import { CREATES, DELETES, defineTool, READS, UPDATES } from '../define-tool.ts';
+import { listPage, onlyThese } from '../paging.ts';
+import { requireQuery, runQuery } from './query.ts';
+
+const reportId = recordId.describe('Report id (`rep_…`), see list_reports.');
+
+const listReports = defineTool({
+  name: 'list_reports',
+  title: 'List reports',
+  description: 'List the saved reports, newest first, with the query of each. Returns a page with `nextCursor`.',
+  access: { scope: 'reports:read', grant: 'report:read', narrows: true },
+  annotations: READS,
+  input: z.strictObject(paging),
+  output: pageOf(report),
+  errors: [],
+
+  handler(input, { store, principal }) {
+    const any = onlyThese<Report>(principal.rights.limitedTo('report', 'read'), 'id');
+    return listPage(store.reports, input, { any }, (record) => record);
+  },
+});
+
+const getReport = defineTool({
+  name: 'get_report',
+  title: 'Get report',
+  description:
+    'Read one report; with render=true also run its query, under your own rights, and return `result` and `asOf`.',
+  access: { scope: 'reports:read', grant: 'report:read:{id}' },
+  annotations: READS,
+  input: z.strictObject({ id: reportId, render: z.boolean().default(false).describe('Also run the query.') }),
+  output: renderedReport,
+  errors: ['not_found', 'conflict'],
+
+  async handler({ id, render }, context) {
+    const found = await context.store.reports.get(id);
+    if (!found) {
+      throw context.fail('not_found', `There is no report ${id}; list_reports shows the ones you can see.`);
+    }
+    if (!render) return found;
+    const asOf = context.server.now().toISOString();
+    return { ...found, result: { ...(await runQuery(found.query, context)) }, asOf };
+  },
+});
+
+const createReport = defineTool({
+  name: 'create_report',
+  title: 'Create report',
+  description: 'Save a query: a tool that only reads and that you may call, with its arguments. Returns the report.',
+  access: { scope: 'reports:write', grant: 'report:write' },
+  annotations: CREATES,
+  input: z.strictObject({
+    title: reportFields.title,
+    description: reportFields.description.optional(),
+    query: reportQueryInput,
+    visualization: reportFields.visualization.default('table'),
+  }),
+  output: report,
+  errors: [],
+
+  async handler(input, context) {
+    await requireQuery(input.query, context);
+    return context.store.reports.insert(input);
+  },
+});
+
+const updateReport = defineTool({
+  name: 'update_report',
+  title: 'Update report',
+  description: 'Change members of a report; `query` is replaced as a whole, null clears the description. Returns it.',
+  access: { scope: 'reports:write', grant: 'report:write:{id}' },
+  annotations: UPDATES,
+  input: z.strictObject({
+    id: reportId,
+    title: reportFields.title.optional(),
+    description: reportFields.description.nullable().optional(),
+    query: reportQueryInput.optional(),
+    visualization: reportFields.visualization.optional(),
+    expectedRevision,
+  }),
+  output: report,
+  errors: ['not_found', 'conflict'],
+
+  async handler({ id, expectedRevision, ...change }, context) {
+    if (change.query) await requireQuery(change.query, context);
+    return context.store.reports.update(id, change, { expectedRevision });
+  },
+});
+
+const deleteReport = defineTool({
+  name: 'delete_report',
+  title: 'Delete report',
+  description: 'Delete a report for good; the data it shows stays.',
+  access: { scope: 'reports:write', grant: 'report:delete:{id}' },
+  annotations: DELETES,
+  input: z.strictObject({ id: reportId, expectedRevision }),
+  output: z.object({}),
+  errors: ['not_found', 'conflict'],
+
+  async handler({ id, expectedRevision }, { store }) {
+    await store.reports.delete(id, { expectedRevision });
+    return {};
+  },
+});
+
+export const reportTools = [listReports, getReport, createReport, updateReport, deleteReport];
