@@ -308,6 +308,25 @@ describe('list_messages', () => {
   });
 });
 
+describe('list_messages of long messages', () => {
+  it('ends a page early and goes on with the next', async () => {
+    const { id } = await create();
+    await server.store.transaction(async (tx) => {
+      for (const letter of 'abcdef') {
+        await tx.messages.insert({ threadId: id, role: 'tool', content: letter.repeat(1_000_000) });
+      }
+    });
+    const pages: string[] = [];
+    let next: string | null = '';
+    while (next !== null) {
+      const { body } = await asAdmin('GET', `/${id}/messages?order=oldest${next && `&cursor=${next}`}`);
+      pages.push(body.data.map(({ content }: { content: string }) => content[0]).join(''));
+      next = body.nextCursor;
+    }
+    assert.deepEqual(pages, ['abc', 'def']);
+  });
+});
+
 describe('get_thread_stats', () => {
   it('counts by status, source and day, zero-filled, and undefined ratios are null', async () => {
     let now = new Date('2026-05-01T23:59:59.000Z');

@@ -17,6 +17,9 @@ export const messageInput = z.strictObject({
   content: messageFields.content.min(1),
 });
 
+/** A page of long messages ends early, as one of versions does. */
+const MOST_CHARACTERS = 4_000_000;
+
 export const listMessages = defineTool({
   name: 'list_messages',
   title: 'List messages',
@@ -35,7 +38,8 @@ export const listMessages = defineTool({
 
   async handler({ id, order, ...input }, context) {
     await openThread(context, id);
-    return listPage(context.store.messages, input, { where: { threadId: id }, order }, (record) => record);
+    const query = { where: { threadId: id }, order };
+    return listPage(context.store.messages, input, query, (record) => record, MOST_CHARACTERS);
   },
 });
 
