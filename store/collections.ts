@@ -2,12 +2,18 @@ import type { z } from 'zod';
 import { adminUser } from '../resources/admin-user.ts';
 import { agent } from '../resources/agent.ts';
 import { apiKeyRecord } from '../resources/api-key.ts';
+import { artifactRecord } from '../resources/artifact.ts';
 import { botConfigRecord } from '../resources/bot-config.ts';
+import { database, databaseRecord } from '../resources/database.ts';
+import { document } from '../resources/document.ts';
+import { goal } from '../resources/goal.ts';
 import { idempotencyRecord } from '../resources/idempotency.ts';
 import { message } from '../resources/message.ts';
+import { project } from '../resources/project.ts';
 import { report } from '../resources/report.ts';
 import { settingsRecord } from '../resources/settings.ts';
 import { skill } from '../resources/skill.ts';
+import { task, taskDocument } from '../resources/task.ts';
 import { threadRecord, threadSource } from '../resources/thread.ts';
 import { versionRecord } from '../resources/version.ts';
 
@@ -83,6 +89,25 @@ export const collections = {
   reports: define({ schema: report, idPrefix: 'rep', unique: [], indexes: [] }),
   botConfigs: define({ schema: botConfigRecord, idPrefix: 'bot', unique: [], indexes: [] }),
   settings: define({ schema: settingsRecord, idPrefix: 'set', unique: [], indexes: [] }),
+  projects: define({ schema: project, idPrefix: 'prj', unique: [], indexes: [['status']] }),
+  goals: define({ schema: goal, idPrefix: 'gol', unique: [], indexes: [['status'], ['projectId']] }),
+  tasks: define({
+    schema: task,
+    idPrefix: 'tsk',
+    unique: [],
+    indexes: [['status'], ['projectId'], ['goalId'], ['assigneeAgentId'], ['assigneeAgentId', 'status']],
+  }),
+  /** Each under the id of its task. */
+  taskDocuments: define({ schema: taskDocument, idPrefix: 'tdc', unique: [], indexes: [] }),
+  documents: define({ schema: document, idPrefix: 'doc', unique: [], indexes: [['projectId'], ['tags']] }),
+  artifacts: define({
+    schema: artifactRecord,
+    idPrefix: 'art',
+    unique: [],
+    indexes: [['projectId'], ['threadId'], ['mimeType']],
+  }),
+  databases: define({ schema: database, idPrefix: 'dbs', unique: [], indexes: [] }),
+  databaseRecords: define({ schema: databaseRecord, idPrefix: 'rec', unique: [], indexes: [['databaseId']] }),
   idempotency: define({ schema: idempotencyRecord, idPrefix: 'idm', unique: [{ fields: ['key'] }], indexes: [] }),
 } as const;
 

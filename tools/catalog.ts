@@ -3,14 +3,21 @@ import { agentTools } from './agents/agents.ts';
 import { listModels } from './agents/models.ts';
 import { provisionAgentIdentity } from './agents/provision.ts';
 import { apiKeyTools } from './api-keys.ts';
+import { artifactTools } from './artifacts.ts';
 import { listAuditEntries } from './audit-log.ts';
 import { type CatalogEntry, indexCatalog } from './catalog-index.ts';
+import { databaseTools } from './databases/databases.ts';
+import { recordTools } from './databases/records.ts';
 import type { Tool } from './define-tool.ts';
+import { documentTools } from './documents.ts';
+import { goalTools } from './goals.ts';
+import { projectTools } from './projects.ts';
 import { reportTools } from './reports/reports.ts';
 import { getBotConfig, updateBotConfig } from './settings/bot-config.ts';
 import { settingsTools } from './settings/settings.ts';
 import { skillTools } from './skills.ts';
 import { checkHealth, getMcpStatus, getSystemHealth, listToolCategories } from './system.ts';
+import { taskTools } from './tasks.ts';
 import { forkThread } from './threads/fork.ts';
 import { listMessages } from './threads/messages.ts';
 import { sharingTools } from './threads/sharing.ts';
@@ -32,6 +39,12 @@ export const catalog = indexCatalog([
   ...group('Settings', getBotConfig, updateBotConfig, ...settingsTools),
   ...group('Versions', ...versionTools),
   ...group('API keys', ...apiKeyTools),
+  ...group('Projects', ...projectTools),
+  ...group('Goals', ...goalTools),
+  ...group('Tasks', ...taskTools),
+  ...group('Documents', ...documentTools),
+  ...group('Artifacts', ...artifactTools),
+  ...group('Databases', ...databaseTools, ...recordTools),
   ...group('Audit', listAuditEntries),
   ...group('System', checkHealth),
   ...group('MCP', getMcpStatus),

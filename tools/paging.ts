@@ -8,6 +8,9 @@ interface ListInput {
   readonly includeTotal?: boolean | undefined;
 }
 
+/** For lists of records that may be large, in characters of JSON. */
+export const LARGEST_PAGE = 1_000_000;
+
 /**
  * One page of a list tool: newest first, with a cursor that holds only for the same filters. A page of large records ends early, when
  * it holds that many characters of JSON.

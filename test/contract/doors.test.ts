@@ -152,6 +152,7 @@ async function story(ask: Ask, asReader: Ask): Promise<ToolAnswer[]> {
   await tell('update_settings', { workspaceName: 'Acme', timezone: 'Europe/Berlin' });
   await tell('update_settings', { timezone: 'Mars/Base', currency: 'eur', color: 'red' });
   await tell('get_settings');
+  await workspaceStory(tell, agent.id);
   const key = await tell('create_api_key', { name: 'made', scopes: ['read'], grants: ['agent:read'] });
   await tell('create_api_key', { name: 'bad', scopes: ['nope'], grants: ['agent:'] });
   await threadStory(tell, key.id, asReader);
@@ -161,6 +162,45 @@ async function story(ask: Ask, asReader: Ask): Promise<ToolAnswer[]> {
   for (const tool of ['list_models', 'list_tool_categories', 'check_health', 'get_system_health']) await tell(tool);
   await tell('list_audit_entries', {}, asReader);
   return answers;
+}
+
+/** A project with a goal, a task for the agent, a document, an artifact and a table. */
+async function workspaceStory(tell: Tell, assigneeAgentId: string): Promise<void> {
+  const project = await tell('create_project', { name: 'Launch' });
+  const projectId = project.id;
+  await tell('update_project', { id: projectId, description: 'Soon.' });
+  const goal = await tell('create_goal', { title: 'Ship', projectId, targetDate: '2026-12-24' });
+  await tell('update_goal', { id: goal.id, progress: 2 });
+  const task = await tell('create_task', { title: 'Write', projectId, goalId: goal.id, content: '# Brief' });
+  await tell('update_task', { id: task.id, assigneeAgentId, dueAt: '2026-12-01T09:00:00Z' });
+  await tell('update_task', { id: task.id, goalId: 'gol_none' });
+  await tell('update_task_document', { id: task.id, content: '# Brief\nDone.', expectedRevision: 1 });
+  const document = await tell('create_document', { title: 'Notes', projectId, tags: ['launch'] });
+  await tell('update_document', { id: document.id, content: 'text' });
+  const artifact = await tell('create_artifact', { name: 'a', mimeType: 'image/png', data: 'AAEC', projectId });
+  await tell('update_artifact', { id: artifact.id, mimeType: 'text/plain', content: 'x' });
+  await tell('create_artifact', { name: 'b', mimeType: 'nonsense', content: 'x', data: '!' });
+  const columns = [{ name: 'Name', type: 'string', required: true }];
+  const database = await tell('create_database', { name: 'Leads', columns });
+  const record = await tell('create_record', { databaseId: database.id, values: { Name: 'Ada' } });
+  await tell('create_record', { databaseId: database.id, values: { Nmae: 'Ada' } });
+  const inDatabase = { databaseId: database.id, id: record.id };
+  await tell('update_record', { ...inDatabase, values: { Name: 'Grace' } });
+  await tell('delete_project', { id: projectId });
+  await tell('delete_goal', { id: goal.id });
+  await tell('delete_database', { id: database.id });
+  for (const kind of ['project', 'goal', 'task', 'document', 'artifact', 'database']) await tell(`list_${kind}s`, {});
+  await tell('list_records', { databaseId: database.id });
+  await tell('get_record', inDatabase);
+  await tell('delete_record', inDatabase);
+  await tell('get_database', { id: database.id });
+  await tell('delete_database', { id: database.id });
+  await tell('get_task_document', { id: task.id });
+  for (const [kind, { id }] of Object.entries({ artifact, document, task, goal, project })) {
+    await tell(`get_${kind}`, { id });
+    await tell(`delete_${kind}`, { id });
+    await tell(`get_${kind}`, { id });
+  }
 }
 
 /** Replaces what differs from run to run (ids by the order in which they appear, times, secrets, durations) and the door's own name. */

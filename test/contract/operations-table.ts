@@ -21,11 +21,41 @@ export const operations: readonly Operation[] = readFileSync(new URL('operations
     return { group, method, path, tool, scope, grant, status: Number(status) };
   });
 
+interface Right {
+  readonly scope: string;
+  readonly grant: string;
+}
+
+/** The five tools of a group of records, of which each `id` names one. */
+function lifeOf(group: string, resource: string): Readonly<Record<string, Right>> {
+  const [read, write] = [`${group}:read`, `${group}:write`];
+  return {
+    [`list_${group}`]: { scope: read, grant: `${resource}:read` },
+    [`get_${resource}`]: { scope: read, grant: `${resource}:read:{id}` },
+    [`create_${resource}`]: { scope: write, grant: `${resource}:write` },
+    [`update_${resource}`]: { scope: write, grant: `${resource}:write:{id}` },
+    [`delete_${resource}`]: { scope: write, grant: `${resource}:delete:{id}` },
+  };
+}
+
 /** The same for tools without a REST path. */
-export const toolsWithoutPath: Readonly<Record<string, { readonly scope: string; readonly grant: string }>> = {
+export const toolsWithoutPath: Readonly<Record<string, Right>> = {
   list_api_keys: { scope: 'admin', grant: 'key:read' },
   create_api_key: { scope: 'admin', grant: 'key:write' },
   revoke_api_key: { scope: 'admin', grant: 'key:write:{id}' },
   provision_agent_identity: { scope: 'admin', grant: 'agent:provision:{id}' },
+  ...lifeOf('projects', 'project'),
+  ...lifeOf('goals', 'goal'),
+  ...lifeOf('tasks', 'task'),
+  get_task_document: { scope: 'tasks:read', grant: 'task:read:{id}' },
+  update_task_document: { scope: 'tasks:write', grant: 'task:write:{id}' },
+  ...lifeOf('documents', 'document'),
+  ...lifeOf('artifacts', 'artifact'),
+  list_databases: { scope: 'records:read', grant: 'record:read' },
+  get_database: { scope: 'records:read', grant: 'record:read:{id}' },
+  create_database: { scope: 'records:write', grant: 'record:write' },
+  delete_database: { scope: 'records:write', grant: 'record:delete:{id}' },
+  ...lifeOf('records', 'record'),
+  create_record: { scope: 'records:write', grant: 'record:write:{databaseId}' },
   list_audit_entries: { scope: 'admin', grant: 'audit:read' },
 };

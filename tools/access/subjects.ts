@@ -1,9 +1,13 @@
 import type { Readers } from '../../store/port.ts';
 import type { Subjects } from './requirement.ts';
 
-/** An agent goes by its id and, while it is not deleted, its name; every other record by the value itself. */
+/**
+ * An agent goes by its id and, while it is not deleted, its name; a record of a database by its id or the database's; every other
+ * record by the value itself.
+ */
 export function subjectsIn(store: Readers): Subjects {
   return async (resource, value) => {
+    if (resource === 'record') return recordSubjects(store, value);
     if (resource !== 'agent') return [value];
     const agent = (await store.agents.get(value)) ?? (await agentNamed(store, value));
     if (!agent) return [value];
@@ -14,4 +18,16 @@ export function subjectsIn(store: Readers): Subjects {
 async function agentNamed(store: Readers, name: string) {
   const { records } = await store.agents.find({ where: { name, status: ['active', 'paused'] }, limit: 1 });
   return records[0];
+}
+
+/** A deleted record is still one of its database's to those who look into its history. */
+async function recordSubjects(store: Readers, id: string): Promise<readonly string[]> {
+  const record = (await store.databaseRecords.get(id)) ?? (await lastPayload(store, id));
+  return typeof record?.databaseId === 'string' ? [id, record.databaseId] : [id];
+}
+
+async function lastPayload(store: Readers, id: string): Promise<{ readonly databaseId?: unknown } | undefined> {
+  const where = { entityType: 'database-record', entityId: id };
+  const { records } = await store.versions.find({ where, limit: 1 });
+  return records[0]?.payload;
 }

@@ -7,7 +7,7 @@ import type { Readers } from '../../store/port.ts';
 import { type Access, type AccessByInput, accessFor } from '../access/requirement.ts';
 import { CREATES, defineTool, type Fail, READS } from '../define-tool.ts';
 import { entities } from '../entities.ts';
-import { listPage } from '../paging.ts';
+import { LARGEST_PAGE, listPage } from '../paging.ts';
 import { type Entity, type Payload, showVersion } from '../versioning.ts';
 import { diffPayloads } from './diff.ts';
 
@@ -37,9 +37,6 @@ function onEntity({ scope, grant }: Access): Access {
 const readAccess = accessOf('getTool');
 const path = { entityType, entityId: recordId.describe('Id of the record, e.g. `agt_…`.') };
 const versionPath = { ...path, versionId: recordId.describe('Version id (`ver_…`), see list_versions.') };
-
-/** In characters of JSON: a version holds the whole record. */
-const LARGEST_PAGE = 1_000_000;
 
 const listVersions = defineTool({
   name: 'list_versions',

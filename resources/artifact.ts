@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import { bookkeeping, nameText, recordId } from './fields.ts';
+
+const MOST_BYTES = 1024 * 1024;
+const MIME_TYPE = /^[a-z0-9][\w!#$&^.+-]*\/[a-z0-9][\w!#$&^.+-]*(; ?[\w.+-]+=[\w.+-]+)*$/i;
+
+/** Limits shared by the record and the inputs that write it. */
+export const artifactFields = {
+  name: nameText(200),
+  mimeType: z
+    .string()
+    .max(200)
+    .regex(MIME_TYPE, 'Write a media type such as text/csv or image/png.')
+    .describe('Media type, e.g. text/csv.'),
+  content: z.string().max(500_000).describe('What is in it, where that is text.'),
+  data: z
+    .base64('Not base64; encode the bytes with the alphabet A-Z a-z 0-9 + / and padding.')
+    .max(Math.ceil(MOST_BYTES / 3) * 4, 'More than 1 MiB of bytes.')
+    .describe('What is in it in base64, where that is no text; at most 1 MiB of bytes.'),
+};
+
+/** Something that was made, such as a table, a picture or a program. As stored: with either `content` or `data`. */
+export const artifactRecord = z.object({
+  id: recordId,
+  name: artifactFields.name,
+  mimeType: artifactFields.mimeType,
+  content: artifactFields.content.optional(),
+  data: artifactFields.data.optional(),
+  projectId: recordId.optional(),
+  threadId: recordId.optional().describe('Thread that it comes from, which may be deleted since.'),
+  ...bookkeeping,
+});
+export type ArtifactRecord = z.infer<typeof artifactRecord>;
+
+export const artifact = artifactRecord.extend({ sizeBytes: z.int().min(0) });
+
+/** As lists show it. */
+export const artifactSummary = artifact.omit({ content: true, data: true });

@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import { bookkeeping, nameText, recordId } from './fields.ts';
+
+export const columnType = z.enum(['string', 'number', 'boolean', 'date-time', 'json']);
+export type ColumnType = z.infer<typeof columnType>;
+
+/** Names start with a letter, so that records keep the order of their members, and are none that objects inherit. */
+const columnName = z
+  .string()
+  .normalize('NFC')
+  .max(100)
+  .regex(/^\p{L}[\p{L}\p{M}\p{N} _.()/%#&+-]*$/u, 'Write a name that starts with a letter.')
+  .refine((name) => !name.endsWith(' '), 'A name may not end with a space.')
+  .refine((name) => !(name in {}), 'Every object has a member of this name; choose another.');
+
+export const column = z.strictObject({
+  name: columnName.describe('Unique in the database.'),
+  type: columnType.describe('date-time is ISO 8601 in UTC, json any JSON value.'),
+  required: z.boolean().default(false),
+});
+export type Column = z.infer<typeof column>;
+
+/** Limits shared by the records and the inputs that write them. */
+export const databaseFields = {
+  name: nameText(200),
+  description: z.string().max(2000),
+  columns: z.array(column).min(1).max(100),
+  values: z.record(z.string().max(100), z.unknown()),
+};
+
+/** A table with typed columns, which stay as they were made. */
+export const database = z.object({
+  id: recordId,
+  name: databaseFields.name,
+  description: databaseFields.description.optional(),
+  columns: databaseFields.columns,
+  ...bookkeeping,
+});
+export type Database = z.infer<typeof database>;
+
+export const databaseRecord = z.object({
+  id: recordId,
+  databaseId: recordId,
+  values: databaseFields.values.describe('By column; columns without a value are left out.'),
+  ...bookkeeping,
+});
+export type DatabaseRecord = z.infer<typeof databaseRecord>;

@@ -1,0 +1,24 @@
+import { z } from 'zod';
+import { bookkeeping, nameText, recordId } from './fields.ts';
+
+export const goalStatus = z.enum(['planned', 'active', 'achieved', 'dropped']);
+
+/** Limits shared by the record and the inputs that write it. */
+export const goalFields = {
+  title: nameText(200),
+  description: z.string().max(10_000),
+  targetDate: z.iso.date(),
+  progress: z.number().min(0).max(1).describe('From 0 to 1.'),
+};
+
+export const goal = z.object({
+  id: recordId,
+  title: goalFields.title,
+  description: goalFields.description.optional(),
+  status: goalStatus,
+  projectId: recordId.optional(),
+  targetDate: goalFields.targetDate.optional(),
+  progress: goalFields.progress,
+  ...bookkeeping,
+});
+export type Goal = z.infer<typeof goal>;

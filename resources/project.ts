@@ -1,0 +1,20 @@
+import { z } from 'zod';
+import { bookkeeping, nameText, recordId } from './fields.ts';
+
+export const projectStatus = z.enum(['planned', 'active', 'paused', 'completed', 'archived']);
+
+/** Limits shared by the record and the inputs that write it. */
+export const projectFields = {
+  name: nameText(200),
+  description: z.string().max(10_000),
+};
+
+/** What goals, tasks, documents and artifacts belong to. */
+export const project = z.object({
+  id: recordId,
+  name: projectFields.name,
+  description: projectFields.description.optional(),
+  status: projectStatus,
+  ...bookkeeping,
+});
+export type Project = z.infer<typeof project>;

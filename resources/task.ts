@@ -1,0 +1,33 @@
+import { z } from 'zod';
+import { bookkeeping, nameText, recordId, timestamp } from './fields.ts';
+
+export const taskStatus = z.enum(['todo', 'in_progress', 'blocked', 'done']);
+export const taskPriority = z.enum(['low', 'normal', 'high', 'urgent']);
+
+/** Limits shared by the records and the inputs that write them. */
+export const taskFields = {
+  title: nameText(200),
+  dueAt: timestamp,
+  content: z.string().max(500_000).describe('Markdown.'),
+};
+
+export const task = z.object({
+  id: recordId,
+  title: taskFields.title,
+  status: taskStatus,
+  priority: taskPriority,
+  projectId: recordId.optional(),
+  goalId: recordId.optional(),
+  assigneeAgentId: recordId.optional(),
+  dueAt: taskFields.dueAt.optional(),
+  ...bookkeeping,
+});
+export type Task = z.infer<typeof task>;
+
+/** The text that goes with a task from its creation to its end, with a revision and a history of its own. */
+export const taskDocument = z.object({
+  id: recordId.describe('Id of the task.'),
+  content: taskFields.content,
+  ...bookkeeping,
+});
+export type TaskDocument = z.infer<typeof taskDocument>;

@@ -1,0 +1,140 @@
+import { z } from 'zod';
+import { type ArtifactRecord, artifact, artifactFields, artifactSummary } from '../resources/artifact.ts';
+import { expectedRevision, pageOf, paging, recordId } from '../resources/fields.ts';
+import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from './define-tool.ts';
+import { listPage, onlyThese } from './paging.ts';
+import { requireReferences, restoreWithReferences } from './references.ts';
+import { type Entity, withoutBookkeeping } from './versioning.ts';
+
+const artifactId = recordId.describe('Artifact id (`art_…`), see list_artifacts.');
+const { name, mimeType, content, data } = artifactFields;
+
+const listArtifacts = defineTool({
+  name: 'list_artifacts',
+  title: 'List artifacts',
+  description:
+    'List artifacts (what agents made: tables, pictures, code) without what is in them, newest first. Returns a page with `nextCursor`.',
+  access: { scope: 'artifacts:read', grant: 'artifact:read', narrows: true },
+  annotations: READS,
+  input: z.strictObject({
+    projectId: recordId.optional(),
+    threadId: recordId.optional(),
+    mimeType: z.string().min(1).max(200).optional(),
+    ...paging,
+  }),
+  output: pageOf(artifactSummary),
+  errors: [],
+
+  handler({ projectId, threadId, mimeType, ...input }, { store, principal }) {
+    const any = onlyThese<ArtifactRecord>(principal.rights.limitedTo('artifact', 'read'), 'id');
+    return listPage(store.artifacts, input, { where: { projectId, threadId, mimeType }, any }, showArtifact);
+  },
+});
+
+const getArtifact = defineTool({
+  name: 'get_artifact',
+  title: 'Get artifact',
+  description: 'Read one artifact: text in `content`, anything else in base64 in `data`.',
+  access: { scope: 'artifacts:read', grant: 'artifact:read:{id}' },
+  annotations: READS,
+  input: z.strictObject({ id: artifactId }),
+  output: artifact,
+  errors: ['not_found'],
+
+  async handler({ id }, { store, fail }) {
+    const found = await store.artifacts.get(id);
+    if (!found) throw fail('not_found', `There is no artifact ${id}; list_artifacts shows the ones you can see.`);
+    return showArtifact(found);
+  },
+});
+
+const createArtifact = defineTool({
+  name: 'create_artifact',
+  title: 'Create artifact',
+  description:
+    'Keep something that was made, alone or in a project or thread: give either `content` or `data`. Returns it.',
+  access: { scope: 'artifacts:write', grant: 'artifact:write' },
+  annotations: CREATES,
+  input: z.strictObject({
+    name,
+    mimeType,
+    content: content.optional(),
+    data: data.optional(),
+    projectId: recordId.optional(),
+    threadId: recordId.optional().describe('Thread that it comes from (`thr_…`).'),
+  }),
+  output: artifact,
+  errors: [],
+
+  async handler(input, context) {
+    requireOne(input, context.fail);
+    await requireReferences(context, input);
+    return showArtifact(await context.store.artifacts.insert(input));
+  },
+});
+
+const updateArtifact = defineTool({
+  name: 'update_artifact',
+  title: 'Update artifact',
+  description:
+    'Change members of an artifact; given `content` or `data` takes the place of what was in it, null clears projectId or threadId. Returns the artifact. History keeps the old state.',
+  access: { scope: 'artifacts:write', grant: 'artifact:write:{id}' },
+  annotations: UPDATES,
+  input: z.strictObject({
+    id: artifactId,
+    name: name.optional(),
+    mimeType: mimeType.optional(),
+    content: content.optional(),
+    data: data.optional(),
+    projectId: recordId.nullable().optional(),
+    threadId: recordId.nullable().optional(),
+    expectedRevision,
+  }),
+  output: artifact,
+  errors: ['not_found', 'conflict'],
+
+  async handler({ id, expectedRevision, content, data, ...change }, context) {
+    const inside = content === undefined && data === undefined ? {} : { content: content ?? null, data: data ?? null };
+    if (content !== undefined) requireOne({ content, data }, context.fail);
+    await requireReferences(context, change);
+    return showArtifact(await context.store.artifacts.update(id, { ...change, ...inside }, { expectedRevision }));
+  },
+});
+
+const deleteArtifact = defineTool({
+  name: 'delete_artifact',
+  title: 'Delete artifact',
+  description: 'Delete an artifact; restore_version brings it back.',
+  access: { scope: 'artifacts:write', grant: 'artifact:delete:{id}' },
+  annotations: DELETES,
+  input: z.strictObject({ id: artifactId, expectedRevision }),
+  output: z.object({}),
+  errors: ['not_found', 'conflict'],
+
+  async handler({ id, expectedRevision }, { store }) {
+    await store.artifacts.delete(id, { expectedRevision });
+    return {};
+  },
+});
+
+export const artifactTools = [listArtifacts, getArtifact, createArtifact, updateArtifact, deleteArtifact];
+
+export const artifactEntity: Entity<'artifacts'> = {
+  type: 'artifact',
+  collection: 'artifacts',
+  getTool: getArtifact,
+  updateTool: updateArtifact,
+  payload: withoutBookkeeping,
+  prepareRestore: restoreWithReferences,
+};
+
+function showArtifact(record: ArtifactRecord): z.input<typeof artifact> {
+  const { content = '', data } = record;
+  return { ...record, sizeBytes: data === undefined ? Buffer.byteLength(content) : Buffer.byteLength(data, 'base64') };
+}
+
+function requireOne(inside: { readonly content?: unknown; readonly data?: unknown }, fail: Fail<never>): void {
+  if ((inside.content === undefined) !== (inside.data === undefined)) return;
+  const message = 'Give either `content` (text) or `data` (base64), and not both.';
+  throw fail('invalid_input', message, { issues: [{ path: 'content', message }] });
+}

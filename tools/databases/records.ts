@@ -1,0 +1,123 @@
+import { z } from 'zod';
+import { type DatabaseRecord, databaseFields, databaseRecord } from '../../resources/database.ts';
+import { expectedRevision, pageOf, paging, recordId } from '../../resources/fields.ts';
+import type { Readers } from '../../store/port.ts';
+import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../define-tool.ts';
+import { LARGEST_PAGE, listPage, onlyThese } from '../paging.ts';
+import { restoreWithReferences } from '../references.ts';
+import { type Entity, withoutBookkeeping } from '../versioning.ts';
+import { changedValues, newValues } from './values.ts';
+
+const databaseId = recordId.describe('Database id (`dbs_…`), see list_databases.');
+const one = { databaseId, id: recordId.describe('Record id (`rec_…`), see list_records.') };
+const { values } = databaseFields;
+
+const listRecords = defineTool({
+  name: 'list_records',
+  title: 'List records',
+  description: 'List the records of a database, newest first. Returns a page with `nextCursor`.',
+  access: { scope: 'records:read', grant: 'record:read', narrows: true },
+  annotations: READS,
+  input: z.strictObject({ databaseId, ...paging }),
+  output: pageOf(databaseRecord),
+  errors: ['not_found'],
+
+  async handler({ databaseId, ...input }, { store, principal, fail }) {
+    const any = onlyThese<DatabaseRecord>(principal.rights.limitedTo('record', 'read'), 'id', 'databaseId');
+    if (!any) await findDatabase(store, databaseId, fail);
+    return listPage(store.databaseRecords, input, { where: { databaseId }, any }, (record) => record, LARGEST_PAGE);
+  },
+});
+
+const getRecord = defineTool({
+  name: 'get_record',
+  title: 'Get record',
+  description: 'Read one record of a database.',
+  access: { scope: 'records:read', grant: 'record:read:{id}' },
+  annotations: READS,
+  input: z.strictObject(one),
+  output: databaseRecord,
+  errors: ['not_found'],
+
+  handler: (input, { store, fail }) => findRecord(store, input, fail),
+});
+
+const createRecord = defineTool({
+  name: 'create_record',
+  title: 'Create record',
+  description: 'Add a record to a database; its values must fit the columns, see get_database. Returns it.',
+  access: { scope: 'records:write', grant: 'record:write:{databaseId}' },
+  annotations: CREATES,
+  input: z.strictObject({ databaseId, values: values.describe('By column.') }),
+  output: databaseRecord,
+  errors: ['not_found'],
+
+  async handler({ databaseId, values }, { store, fail }) {
+    const { columns } = await findDatabase(store, databaseId, fail);
+    return store.databaseRecords.insert({ databaseId, values: newValues(columns, values) });
+  },
+});
+
+const updateRecord = defineTool({
+  name: 'update_record',
+  title: 'Update record',
+  description:
+    'Change values of a record, others stay; null clears that of an optional column. Returns the record. History keeps the old state.',
+  access: { scope: 'records:write', grant: 'record:write:{id}' },
+  annotations: UPDATES,
+  input: z.strictObject({ ...one, values: values.describe('By column.'), expectedRevision }),
+  output: databaseRecord,
+  errors: ['not_found', 'conflict'],
+
+  async handler({ databaseId, id, values, expectedRevision }, { store, fail }) {
+    const current = await findRecord(store, { databaseId, id }, fail);
+    const { columns } = await findDatabase(store, databaseId, fail);
+    const change = { values: changedValues(columns, current.values, values) };
+    return store.databaseRecords.update(id, change, { expectedRevision });
+  },
+});
+
+const deleteRecord = defineTool({
+  name: 'delete_record',
+  title: 'Delete record',
+  description: 'Delete a record of a database; restore_version brings it back while the database is there.',
+  access: { scope: 'records:write', grant: 'record:delete:{id}' },
+  annotations: DELETES,
+  input: z.strictObject({ ...one, expectedRevision }),
+  output: z.object({}),
+  errors: ['not_found', 'conflict'],
+
+  async handler({ databaseId, id, expectedRevision }, { store, fail }) {
+    await findRecord(store, { databaseId, id }, fail);
+    await store.databaseRecords.delete(id, { expectedRevision });
+    return {};
+  },
+});
+
+export const recordTools = [listRecords, getRecord, createRecord, updateRecord, deleteRecord];
+
+export const databaseRecordEntity: Entity<'databaseRecords'> = {
+  type: 'database-record',
+  collection: 'databaseRecords',
+  getTool: getRecord,
+  updateTool: updateRecord,
+  payload: withoutBookkeeping,
+  prepareRestore: restoreWithReferences,
+};
+
+async function findDatabase(store: Readers, id: string, fail: Fail<'not_found'>) {
+  const found = await store.databases.get(id);
+  if (!found) throw fail('not_found', `There is no database ${id}; list_databases shows the ones you can see.`);
+  return found;
+}
+
+/** The record, where it is one of the database. */
+async function findRecord(
+  store: Readers,
+  { databaseId, id }: { readonly databaseId: string; readonly id: string },
+  fail: Fail<'not_found'>,
+): Promise<DatabaseRecord> {
+  const found = await store.databaseRecords.get(id);
+  if (found?.databaseId === databaseId) return found;
+  throw fail('not_found', `The database ${databaseId} has no record ${id}; list_records shows those it has.`);
+}

@@ -1,0 +1,117 @@
+import { z } from 'zod';
+import { type Document, document, documentFields, documentSummary } from '../resources/document.ts';
+import { expectedRevision, pageOf, paging, recordId } from '../resources/fields.ts';
+import { CREATES, DELETES, defineTool, READS, UPDATES } from './define-tool.ts';
+import { listPage, onlyThese } from './paging.ts';
+import { requireReferences, restoreWithReferences } from './references.ts';
+import { type Entity, withoutBookkeeping } from './versioning.ts';
+
+const documentId = recordId.describe('Document id (`doc_…`), see list_documents.');
+const { title, content, tags } = documentFields;
+
+const listDocuments = defineTool({
+  name: 'list_documents',
+  title: 'List documents',
+  description:
+    'List documents without their content, newest first, all or those of a project or tag. Returns a page with `nextCursor`.',
+  access: { scope: 'documents:read', grant: 'document:read', narrows: true },
+  annotations: READS,
+  input: z.strictObject({ projectId: recordId.optional(), tag: documentFields.tag.optional(), ...paging }),
+  output: pageOf(documentSummary),
+  errors: [],
+
+  handler({ projectId, tag, ...input }, { store, principal }) {
+    const any = onlyThese<Document>(principal.rights.limitedTo('document', 'read'), 'id');
+    return listPage(store.documents, input, { where: { projectId, tags: tag }, any }, (record) => record);
+  },
+});
+
+const getDocument = defineTool({
+  name: 'get_document',
+  title: 'Get document',
+  description: 'Read one document with its Markdown content.',
+  access: { scope: 'documents:read', grant: 'document:read:{id}' },
+  annotations: READS,
+  input: z.strictObject({ id: documentId }),
+  output: document,
+  errors: ['not_found'],
+
+  async handler({ id }, { store, fail }) {
+    const found = await store.documents.get(id);
+    if (!found) throw fail('not_found', `There is no document ${id}; list_documents shows the ones you can see.`);
+    return found;
+  },
+});
+
+const createDocument = defineTool({
+  name: 'create_document',
+  title: 'Create document',
+  description: 'Create a Markdown document, alone or in a project. Returns it.',
+  access: { scope: 'documents:write', grant: 'document:write' },
+  annotations: CREATES,
+  input: z.strictObject({
+    title,
+    content: content.default(''),
+    projectId: recordId.optional(),
+    tags: tags.default([]),
+  }),
+  output: document,
+  errors: [],
+
+  async handler(input, context) {
+    await requireReferences(context, input);
+    return context.store.documents.insert(input);
+  },
+});
+
+const updateDocument = defineTool({
+  name: 'update_document',
+  title: 'Update document',
+  description:
+    'Change members of a document; given content and tags replace the old ones, null clears projectId. Returns the document. History keeps the old state.',
+  access: { scope: 'documents:write', grant: 'document:write:{id}' },
+  annotations: UPDATES,
+  input: z.strictObject({
+    id: documentId,
+    title: title.optional(),
+    content: content.optional(),
+    projectId: recordId.nullable().optional(),
+    tags: tags.optional(),
+    expectedRevision,
+  }),
+  output: document,
+  errors: ['not_found', 'conflict'],
+
+  async handler({ id, expectedRevision, ...change }, context) {
+    await requireReferences(context, change);
+    return context.store.documents.update(id, change, { expectedRevision });
+  },
+});
+
+const deleteDocument = defineTool({
+  name: 'delete_document',
+  title: 'Delete document',
+  description: 'Delete a document; restore_version brings it back.',
+  access: { scope: 'documents:write', grant: 'document:delete:{id}' },
+  annotations: DELETES,
+  input: z.strictObject({ id: documentId, expectedRevision }),
+  output: z.object({}),
+  errors: ['not_found', 'conflict'],
+
+  async handler({ id, expectedRevision }, { store }) {
+    await store.documents.delete(id, { expectedRevision });
+    return {};
+  },
+});
+
+export const documentTools = [listDocuments, getDocument, createDocument, updateDocument, deleteDocument];
+
+export const documentEntity: Entity<'documents'> = {
+  type: 'document',
+  collection: 'documents',
+  getTool: getDocument,
+  updateTool: updateDocument,
+  text: 'content',
+  payload: withoutBookkeeping,
+  prepareRestore: restoreWithReferences,
+};

@@ -1,0 +1,109 @@
+import { z } from 'zod';
+import { expectedRevision, pageOf, paging, recordId } from '../resources/fields.ts';
+import { type Goal, goal, goalFields, goalStatus } from '../resources/goal.ts';
+import { CREATES, DELETES, defineTool, READS, UPDATES } from './define-tool.ts';
+import { listPage, onlyThese } from './paging.ts';
+import { requireReferences, requireUnnamed } from './references.ts';
+
+const goalId = recordId.describe('Goal id (`gol_…`), see list_goals.');
+const { title, description, targetDate, progress } = goalFields;
+
+const listGoals = defineTool({
+  name: 'list_goals',
+  title: 'List goals',
+  description: 'List goals, newest first, all or those of a status or project. Returns a page with `nextCursor`.',
+  access: { scope: 'goals:read', grant: 'goal:read', narrows: true },
+  annotations: READS,
+  input: z.strictObject({ status: goalStatus.optional(), projectId: recordId.optional(), ...paging }),
+  output: pageOf(goal),
+  errors: [],
+
+  handler({ status, projectId, ...input }, { store, principal }) {
+    const any = onlyThese<Goal>(principal.rights.limitedTo('goal', 'read'), 'id');
+    return listPage(store.goals, input, { where: { status, projectId }, any }, (record) => record);
+  },
+});
+
+const getGoal = defineTool({
+  name: 'get_goal',
+  title: 'Get goal',
+  description: 'Read one goal with its progress and target date.',
+  access: { scope: 'goals:read', grant: 'goal:read:{id}' },
+  annotations: READS,
+  input: z.strictObject({ id: goalId }),
+  output: goal,
+  errors: ['not_found'],
+
+  async handler({ id }, { store, fail }) {
+    const found = await store.goals.get(id);
+    if (!found) throw fail('not_found', `There is no goal ${id}; list_goals shows the ones you can see.`);
+    return found;
+  },
+});
+
+const createGoal = defineTool({
+  name: 'create_goal',
+  title: 'Create goal',
+  description: 'Create a goal, alone or in a project. Returns it; tasks name its id as `goalId`.',
+  access: { scope: 'goals:write', grant: 'goal:write' },
+  annotations: CREATES,
+  input: z.strictObject({
+    title,
+    description: description.optional(),
+    status: goalStatus.default('active'),
+    projectId: recordId.optional(),
+    targetDate: targetDate.optional(),
+    progress: progress.default(0),
+  }),
+  output: goal,
+  errors: [],
+
+  async handler(input, context) {
+    await requireReferences(context, input);
+    return context.store.goals.insert(input);
+  },
+});
+
+const updateGoal = defineTool({
+  name: 'update_goal',
+  title: 'Update goal',
+  description: 'Change members of a goal, such as its progress; null clears an optional one. Returns the goal.',
+  access: { scope: 'goals:write', grant: 'goal:write:{id}' },
+  annotations: UPDATES,
+  input: z.strictObject({
+    id: goalId,
+    title: title.optional(),
+    description: description.nullable().optional(),
+    status: goalStatus.optional(),
+    projectId: recordId.nullable().optional(),
+    targetDate: targetDate.nullable().optional(),
+    progress: progress.optional(),
+    expectedRevision,
+  }),
+  output: goal,
+  errors: ['not_found', 'conflict'],
+
+  async handler({ id, expectedRevision, ...change }, context) {
+    await requireReferences(context, change);
+    return context.store.goals.update(id, change, { expectedRevision });
+  },
+});
+
+const deleteGoal = defineTool({
+  name: 'delete_goal',
+  title: 'Delete goal',
+  description: 'Delete a goal that no task names. It cannot be brought back; status `dropped` keeps it.',
+  access: { scope: 'goals:write', grant: 'goal:delete:{id}' },
+  annotations: DELETES,
+  input: z.strictObject({ id: goalId, expectedRevision }),
+  output: z.object({}),
+  errors: ['not_found', 'conflict'],
+
+  async handler({ id, expectedRevision }, context) {
+    await requireUnnamed(context, { goalId: id }, 'tasks');
+    await context.store.goals.delete(id, { expectedRevision });
+    return {};
+  },
+});
+
+export const goalTools = [listGoals, getGoal, createGoal, updateGoal, deleteGoal];

@@ -1,0 +1,103 @@
+import { z } from 'zod';
+import { expectedRevision, pageOf, paging, recordId } from '../resources/fields.ts';
+import { type Project, project, projectFields, projectStatus } from '../resources/project.ts';
+import { CREATES, DELETES, defineTool, READS, UPDATES } from './define-tool.ts';
+import { listPage, onlyThese } from './paging.ts';
+import { requireUnnamed } from './references.ts';
+import { type Entity, withoutBookkeeping } from './versioning.ts';
+
+const projectId = recordId.describe('Project id (`prj_…`), see list_projects.');
+const { name, description } = projectFields;
+
+const listProjects = defineTool({
+  name: 'list_projects',
+  title: 'List projects',
+  description: 'List projects, newest first, all or those of a status. Returns a page with `nextCursor`.',
+  access: { scope: 'projects:read', grant: 'project:read', narrows: true },
+  annotations: READS,
+  input: z.strictObject({ status: projectStatus.optional(), ...paging }),
+  output: pageOf(project),
+  errors: [],
+
+  handler({ status, ...input }, { store, principal }) {
+    const any = onlyThese<Project>(principal.rights.limitedTo('project', 'read'), 'id');
+    return listPage(store.projects, input, { where: { status }, any }, (record) => record);
+  },
+});
+
+const getProject = defineTool({
+  name: 'get_project',
+  title: 'Get project',
+  description: 'Read one project. Its goals, tasks, documents and artifacts are listed by their own tools.',
+  access: { scope: 'projects:read', grant: 'project:read:{id}' },
+  annotations: READS,
+  input: z.strictObject({ id: projectId }),
+  output: project,
+  errors: ['not_found'],
+
+  async handler({ id }, { store, fail }) {
+    const found = await store.projects.get(id);
+    if (!found) throw fail('not_found', `There is no project ${id}; list_projects shows the ones you can see.`);
+    return found;
+  },
+});
+
+const createProject = defineTool({
+  name: 'create_project',
+  title: 'Create project',
+  description: 'Create a project, active unless told otherwise. Returns it; name its id in goals, tasks and documents.',
+  access: { scope: 'projects:write', grant: 'project:write' },
+  annotations: CREATES,
+  input: z.strictObject({ name, description: description.optional(), status: projectStatus.default('active') }),
+  output: project,
+  errors: [],
+
+  handler: (input, { store }) => store.projects.insert(input),
+});
+
+const updateProject = defineTool({
+  name: 'update_project',
+  title: 'Update project',
+  description:
+    'Change members of a project; null clears an optional one. Returns the project. History keeps the old state.',
+  access: { scope: 'projects:write', grant: 'project:write:{id}' },
+  annotations: UPDATES,
+  input: z.strictObject({
+    id: projectId,
+    name: name.optional(),
+    description: description.nullable().optional(),
+    status: projectStatus.optional(),
+    expectedRevision,
+  }),
+  output: project,
+  errors: ['not_found', 'conflict'],
+
+  handler: ({ id, expectedRevision, ...change }, { store }) => store.projects.update(id, change, { expectedRevision }),
+});
+
+const deleteProject = defineTool({
+  name: 'delete_project',
+  title: 'Delete project',
+  description: 'Delete a project that no goal, task, document or artifact names; restore_version brings it back.',
+  access: { scope: 'projects:write', grant: 'project:delete:{id}' },
+  annotations: DELETES,
+  input: z.strictObject({ id: projectId, expectedRevision }),
+  output: z.object({}),
+  errors: ['not_found', 'conflict'],
+
+  async handler({ id, expectedRevision }, context) {
+    await requireUnnamed(context, { projectId: id }, 'goals', 'tasks', 'documents', 'artifacts');
+    await context.store.projects.delete(id, { expectedRevision });
+    return {};
+  },
+});
+
+export const projectTools = [listProjects, getProject, createProject, updateProject, deleteProject];
+
+export const projectEntity: Entity<'projects'> = {
+  type: 'project',
+  collection: 'projects',
+  getTool: getProject,
+  updateTool: updateProject,
+  payload: withoutBookkeeping,
+};

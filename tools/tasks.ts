@@ -1,0 +1,168 @@
+import { z } from 'zod';
+import { expectedRevision, instant, pageOf, paging, recordId } from '../resources/fields.ts';
+import { type Task, task, taskDocument, taskFields, taskPriority, taskStatus } from '../resources/task.ts';
+import { CREATES, DELETES, defineTool, READS, UPDATES } from './define-tool.ts';
+import { listPage, onlyThese } from './paging.ts';
+import { requireReferences } from './references.ts';
+import { type Entity, withoutBookkeeping } from './versioning.ts';
+
+const taskId = recordId.describe('Task id (`tsk_…`), see list_tasks.');
+const { title, dueAt, content } = taskFields;
+
+const listTasks = defineTool({
+  name: 'list_tasks',
+  title: 'List tasks',
+  description:
+    'List tasks, newest first, all or those of a status, project, goal or assigned agent. Returns a page with `nextCursor`.',
+  access: { scope: 'tasks:read', grant: 'task:read', narrows: true },
+  annotations: READS,
+  input: z.strictObject({
+    status: taskStatus.optional(),
+    projectId: recordId.optional(),
+    goalId: recordId.optional(),
+    assigneeAgentId: recordId.optional(),
+    ...paging,
+  }),
+  output: pageOf(task),
+  errors: [],
+
+  handler({ status, projectId, goalId, assigneeAgentId, ...input }, { store, principal }) {
+    const any = onlyThese<Task>(principal.rights.limitedTo('task', 'read'), 'id');
+    const where = { status, projectId, goalId, assigneeAgentId };
+    return listPage(store.tasks, input, { where, any }, (record) => record);
+  },
+});
+
+const getTask = defineTool({
+  name: 'get_task',
+  title: 'Get task',
+  description: 'Read one task: status, priority, assignee, due time. Its text is read with get_task_document.',
+  access: { scope: 'tasks:read', grant: 'task:read:{id}' },
+  annotations: READS,
+  input: z.strictObject({ id: taskId }),
+  output: task,
+  errors: ['not_found'],
+
+  async handler({ id }, { store, fail }) {
+    const found = await store.tasks.get(id);
+    if (!found) throw fail('not_found', `There is no task ${id}; list_tasks shows the ones you can see.`);
+    return found;
+  },
+});
+
+const createTask = defineTool({
+  name: 'create_task',
+  title: 'Create task',
+  description: 'Create a task, alone or in a project or goal, and its document. Returns the task.',
+  access: { scope: 'tasks:write', grant: 'task:write' },
+  annotations: CREATES,
+  input: z.strictObject({
+    title,
+    status: taskStatus.default('todo'),
+    priority: taskPriority.default('normal'),
+    projectId: recordId.optional(),
+    goalId: recordId.optional(),
+    assigneeAgentId: recordId.optional().describe('Agent that is to do it (`agt_…`).'),
+    dueAt: dueAt.optional(),
+    content: content.default('').describe('First text of the task document. Markdown.'),
+  }),
+  output: task,
+  errors: [],
+
+  async handler({ content, dueAt, ...input }, context) {
+    await requireReferences(context, input);
+    const created = await context.store.tasks.insert({ ...input, ...(dueAt && { dueAt: instant(dueAt) }) });
+    await context.store.taskDocuments.insert({ id: created.id, content });
+    return created;
+  },
+});
+
+const updateTask = defineTool({
+  name: 'update_task',
+  title: 'Update task',
+  description: 'Change members of a task, such as status or assignee; null clears an optional one. Returns the task.',
+  access: { scope: 'tasks:write', grant: 'task:write:{id}' },
+  annotations: UPDATES,
+  input: z.strictObject({
+    id: taskId,
+    title: title.optional(),
+    status: taskStatus.optional(),
+    priority: taskPriority.optional(),
+    projectId: recordId.nullable().optional(),
+    goalId: recordId.nullable().optional(),
+    assigneeAgentId: recordId.nullable().optional(),
+    dueAt: dueAt.nullable().optional(),
+    expectedRevision,
+  }),
+  output: task,
+  errors: ['not_found', 'conflict'],
+
+  async handler({ id, expectedRevision, dueAt, ...change }, context) {
+    await requireReferences(context, change);
+    return context.store.tasks.update(id, { ...change, dueAt: dueAt && instant(dueAt) }, { expectedRevision });
+  },
+});
+
+const deleteTask = defineTool({
+  name: 'delete_task',
+  title: 'Delete task',
+  description: 'Delete a task and its document. It cannot be brought back; status `done` keeps it.',
+  access: { scope: 'tasks:write', grant: 'task:delete:{id}' },
+  annotations: DELETES,
+  input: z.strictObject({ id: taskId, expectedRevision }),
+  output: z.object({}),
+  errors: ['not_found', 'conflict'],
+
+  async handler({ id, expectedRevision }, { store }) {
+    await store.tasks.delete(id, { expectedRevision });
+    await store.taskDocuments.delete(id);
+    return {};
+  },
+});
+
+const getTaskDocument = defineTool({
+  name: 'get_task_document',
+  title: 'Get task document',
+  description: 'Read the text that goes with a task: brief, notes, result. It has a revision of its own.',
+  access: { scope: 'tasks:read', grant: 'task:read:{id}' },
+  annotations: READS,
+  input: z.strictObject({ id: taskId }),
+  output: taskDocument,
+  errors: ['not_found'],
+
+  async handler({ id }, { store, fail }) {
+    const found = await store.taskDocuments.get(id);
+    if (!found) throw fail('not_found', `There is no task ${id}; list_tasks shows the ones you can see.`);
+    return found;
+  },
+});
+
+const updateTaskDocument = defineTool({
+  name: 'update_task_document',
+  title: 'Update task document',
+  description: 'Replace the text that goes with a task. Returns the document; history keeps the old text.',
+  access: { scope: 'tasks:write', grant: 'task:write:{id}' },
+  annotations: UPDATES,
+  input: z.strictObject({ id: taskId, content, expectedRevision }),
+  output: taskDocument,
+  errors: ['not_found', 'conflict'],
+
+  handler: ({ id, expectedRevision, content }, { store }) =>
+    store.taskDocuments.update(id, { content }, { expectedRevision }),
+});
+
+export const taskTools = [listTasks, getTask, createTask, updateTask, deleteTask, getTaskDocument, updateTaskDocument];
+
+export const taskDocumentEntity: Entity<'taskDocuments'> = {
+  type: 'task-document',
+  collection: 'taskDocuments',
+  getTool: getTaskDocument,
+  updateTool: updateTaskDocument,
+  text: 'content',
+  payload: withoutBookkeeping,
+
+  async prepareRestore(state, _, { store, fail }) {
+    if (await store.tasks.get(state.id)) return state;
+    throw fail('conflict', `The task ${state.id} is deleted; get_version still shows its text, for a new task.`);
+  },
+};
