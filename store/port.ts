@@ -22,12 +22,14 @@ export interface Store extends Readers {
   close(): Promise<void>;
 }
 
-export type Readers = { readonly [Name in CollectionName]: Reader<RecordOf<Name>> };
+export type Readers = { readonly [Name in CollectionName]: Reader<RecordOf<Name>> } & { readonly rows: RowLog };
 export type Writers = { readonly [Name in CollectionName]: Writer<RecordOf<Name>> };
 
 export type Transaction = Writers & {
   /** Kept if and only if the transaction commits. */
   readonly audit: { append(entry: AuditEntry): void };
+  /** `append` is kept if and only if the transaction commits; reading shows what was committed before. */
+  readonly rows: RowLog & { append(rows: readonly NewLoggedRow[]): void };
 };
 
 export interface StoreStatus {
@@ -124,4 +126,30 @@ export interface AuditQuery {
   readonly to?: string | undefined;
   readonly limit: number;
   readonly after?: Position | undefined;
+}
+
+/**
+ * Imported rows in the order in which they came: append-only, too many to be held as records in memory. What they amount to is folded
+ * by the reader, who comes back for what is new; only durable rows are shown.
+ */
+export interface RowLog {
+  /** Rows at and behind this position (0 is the start), oldest first. */
+  read(from: number, limit: number): Promise<readonly LoggedRow[]>;
+  /** Rows by position, in the order asked. */
+  get(positions: readonly number[]): Promise<readonly LoggedRow[]>;
+}
+
+export interface NewLoggedRow {
+  /** One word. */
+  readonly type: string;
+  /** When it was imported, ISO 8601. */
+  readonly at: string;
+  readonly row: Readonly<Record<string, unknown>>;
+}
+
+export interface LoggedRow extends NewLoggedRow {
+  /** Grows with every row; not without gaps. */
+  readonly position: number;
+  /** Where to go on reading. */
+  readonly next: number;
 }

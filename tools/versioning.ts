@@ -45,7 +45,10 @@ export interface HistoryWriter<Record> extends Reader<Record> {
   touch: Writer<Record>['touch'];
   delete(id: string, options?: Guard & VersionNote): Promise<Record>;
 }
-export type HistoryWriters = { readonly [Name in CollectionName]: HistoryWriter<RecordOf<Name>> };
+export type HistoryWriters = { readonly [Name in CollectionName]: HistoryWriter<RecordOf<Name>> } & Pick<
+  Transaction,
+  'rows'
+>;
 
 /** The transaction as handlers get it: changes of versioned records cannot be made without their version. */
 export function withHistory(

@@ -7,6 +7,7 @@ export const SNAPSHOT = 'db.json';
 export const SNAPSHOT_DRAFT = 'db.json.tmp';
 export const LOCK = 'lock.json';
 export const AUDIT = 'audit';
+export const ROWS = 'rows.ndjson';
 
 const JOURNAL = /^journal-(\d{8,})\.ndjson$/;
 

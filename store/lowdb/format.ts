@@ -1,5 +1,5 @@
-import { collections } from '../collections.ts';
 import { StoreDamaged } from '../errors.ts';
+import { keptCollections } from './kept-collections.ts';
 import { deepFreeze, type Row } from './row.ts';
 
 export type RawRecord = Record<string, unknown>;
@@ -20,7 +20,7 @@ export const currentFormat: Format = { number: 1, migrations: {} };
  * @throws Error saying what does not fit
  */
 export function parseRecord(format: Format, from: number, collection: string, raw: RawRecord): Row {
-  const definition = Object.entries(collections).find(([name]) => name === collection)?.[1];
+  const definition = keptCollections.get(collection);
   if (!definition) throw new Error(`there is no collection ${collection}`);
   let record = raw;
   for (let step = from; step < format.number; step += 1) {

@@ -1,17 +1,18 @@
-import { rmSync } from 'node:fs';
+import { existsSync, rmSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { Low } from 'lowdb';
-import { collections as definitions } from '../collections.ts';
 import type { Readers, Store } from '../port.ts';
 import { SegmentedAudit } from './audit-log.ts';
 import { Collection } from './collection.ts';
 import { Compaction } from './compaction.ts';
 import { type Files, realFiles } from './files.ts';
-import { journalPath, journalsIn, SNAPSHOT, SNAPSHOT_DRAFT } from './folder.ts';
+import { damaged, journalPath, journalsIn, ROWS, SNAPSHOT, SNAPSHOT_DRAFT } from './folder.ts';
 import { currentFormat, type Format } from './format.ts';
 import { Journal } from './journal.ts';
+import { keptCollections, ROW_FILE_ID, ROW_FILES } from './kept-collections.ts';
 import { FolderLock } from './lock.ts';
 import { type Recovered, Recovery } from './recovery.ts';
+import { RowFile } from './row-file.ts';
 import { emptySnapshot, type Snapshot, SnapshotAdapter } from './snapshot.ts';
 import { LowdbStore } from './store.ts';
 import { Unwritten } from './unwritten.ts';
@@ -49,12 +50,13 @@ export async function openLowdbStore(options: LowdbOptions): Promise<Store> {
 async function assemble(options: LowdbOptions, lock: FolderLock): Promise<Store> {
   const { folder, files = realFiles, format = currentFormat, now = () => new Date() } = options;
   const collections = new Map(
-    Object.entries(definitions).map(([name, definition]) => [name, new Collection(name, definition)]),
+    Array.from(keptCollections, ([name, definition]) => [name, new Collection(name, definition)]),
   );
   const unwritten = new Unwritten();
   const snapshots = new SnapshotAdapter(join(folder, SNAPSHOT), files, format, () => compaction.assertOpen());
   const low = new Low<Snapshot>(snapshots, emptySnapshot);
   const recovered = await recover(folder, collections, low, format);
+  const rows = openRows(folder, files, collections);
   const audit = new SegmentedAudit({ folder, files, bufferLimit: options.auditBufferLimit ?? 100_000 });
   await audit.load(recovered);
   const journal = new Journal({
@@ -80,10 +82,18 @@ async function assemble(options: LowdbOptions, lock: FolderLock): Promise<Store>
   });
   await settle(recovered, journal, compaction);
   if (!recovered.found) await files.syncFolder(dirname(resolve(folder)));
-  const core = new LowdbStore({ collections, journal, unwritten, compaction, audit, lock, now });
+  const core = new LowdbStore({ collections, journal, unwritten, compaction, audit, rows, lock, now });
   const readers = Object.fromEntries([...collections].map(([name, collection]) => [name, core.reader(collection)]));
   // Every row of a collection was parsed by its schema, when it was written or read from the disk.
   return Object.assign(core, readers as unknown as Readers);
+}
+
+function openRows(folder: string, files: Files, collections: ReadonlyMap<string, Collection>): RowFile {
+  const end = Number(collections.get(ROW_FILES)?.get(ROW_FILE_ID)?.end ?? 0);
+  const path = join(folder, ROWS);
+  const size = existsSync(path) ? statSync(path).size : 0;
+  if (size < end) throw damaged(path, `the file ends before the rows that were committed (${size} of ${end} bytes)`);
+  return new RowFile(folder, files, end);
 }
 
 /** Brings the records into memory as they were acknowledged. */

@@ -1,5 +1,5 @@
 import { StoreUnavailable } from '../errors.ts';
-import type { AuditLog, Reader, Readers, Store, StoreStatus, Transaction } from '../port.ts';
+import type { AuditLog, Reader, Readers, RowLog, Store, StoreStatus, Transaction } from '../port.ts';
 import type { SegmentedAudit } from './audit-log.ts';
 import type { Collection } from './collection.ts';
 import type { Compaction } from './compaction.ts';
@@ -7,6 +7,7 @@ import type { Journal } from './journal.ts';
 import type { FolderLock } from './lock.ts';
 import { count, find } from './query.ts';
 import type { Row } from './row.ts';
+import type { RowFile } from './row-file.ts';
 import { StagedTransaction } from './transaction.ts';
 import { Turns } from './turns.ts';
 import type { Unwritten } from './unwritten.ts';
@@ -17,16 +18,18 @@ export interface StoreParts {
   readonly unwritten: Unwritten;
   readonly compaction: Compaction;
   readonly audit: SegmentedAudit;
+  readonly rows: RowFile;
   readonly lock: FolderLock;
   readonly now: () => Date;
 }
 
 /** The store without the collections' readers, which are set by name. */
-export type StoreCore = Omit<Store, keyof Readers>;
+export type StoreCore = Omit<Store, Exclude<keyof Readers, 'rows'>>;
 
 export class LowdbStore implements StoreCore {
   readonly kind = 'lowdb';
   readonly audit: AuditLog;
+  readonly rows: RowLog;
   readonly #parts: StoreParts;
   readonly #turns = new Turns();
   #closing: Promise<void> | undefined;
@@ -48,6 +51,16 @@ export class LowdbStore implements StoreCore {
       },
       prune: (before) => this.#prune(before),
     };
+    this.rows = {
+      read: async (from, limit) => {
+        this.#assertOpen();
+        return parts.rows.read(from, limit);
+      },
+      get: async (positions) => {
+        this.#assertOpen();
+        return parts.rows.get(positions);
+      },
+    };
   }
 
   async transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> {
@@ -56,14 +69,20 @@ export class LowdbStore implements StoreCore {
     let result: Result;
     let durable: Promise<void>;
     try {
-      const { journal, collections, now } = this.#parts;
+      const { journal, collections, rows, now } = this.#parts;
       const { refusals } = journal;
-      const staged = new StagedTransaction(collections, () => now().toISOString());
+      const staged = new StagedTransaction(collections, rows, () => now().toISOString());
       result = await staged.run(work);
+      const rowEnd = await this.#writeRows(staged);
       if (journal.refusals !== refusals) {
         throw new StoreUnavailable('a change that this one was based on could not be written to the disk');
       }
       durable = this.#commit(staged);
+      // The next rows go behind these, so it must be known that these count.
+      if (rowEnd !== undefined) {
+        await durable;
+        rows.commit(rowEnd);
+      }
     } finally {
       endTurn();
     }
@@ -103,6 +122,18 @@ export class LowdbStore implements StoreCore {
     };
   }
 
+  /** Makes the rows durable beside the journal; they count once the transaction does. */
+  async #writeRows(staged: StagedTransaction): Promise<number | undefined> {
+    if (staged.rows.length === 0) return undefined;
+    try {
+      const end = await this.#parts.rows.write(staged.rows);
+      staged.moveRowEnd(end);
+      return end;
+    } catch (cause) {
+      throw new StoreUnavailable('the rows could not be written to the disk', { cause });
+    }
+  }
+
   /** Puts the changes into memory and into the journal's queue in one step. */
   #commit(staged: StagedTransaction): Promise<void> {
     const { journal, unwritten, audit, collections } = this.#parts;
@@ -131,7 +162,7 @@ export class LowdbStore implements StoreCore {
   }
 
   async #close(): Promise<void> {
-    const { journal, compaction, audit, lock } = this.#parts;
+    const { journal, compaction, audit, rows, lock } = this.#parts;
     const endTurn = await this.#turns.take();
     endTurn();
     try {
@@ -139,6 +170,7 @@ export class LowdbStore implements StoreCore {
       await compaction.close();
       await journal.close();
       await audit.close();
+      await rows.close();
     } finally {
       await lock.release();
     }

@@ -1,6 +1,7 @@
 import { type AuditEntry, auditEntry } from '../../resources/audit-entry.ts';
-import type { Transaction, Writers } from '../port.ts';
+import type { NewLoggedRow, RowLog, Transaction, Writers } from '../port.ts';
 import type { Collection } from './collection.ts';
+import { ROW_FILE_ID, ROW_FILES } from './kept-collections.ts';
 import type { TransactionBody } from './recovery.ts';
 import { frozenCopy, type Row } from './row.ts';
 import { Staging } from './staging.ts';
@@ -10,9 +11,14 @@ import type { Change } from './unwritten.ts';
 export class StagedTransaction {
   readonly #stagings = new Map<string, Staging>();
   readonly #audit: AuditEntry[] = [];
+  readonly #rowLog: RowLog;
+  readonly #now: () => string;
+  readonly rows: NewLoggedRow[] = [];
   #ended = false;
 
-  constructor(collections: ReadonlyMap<string, Collection>, now: () => string) {
+  constructor(collections: ReadonlyMap<string, Collection>, rowLog: RowLog, now: () => string) {
+    this.#rowLog = rowLog;
+    this.#now = now;
     for (const [name, collection] of collections) {
       this.#stagings.set(name, new Staging(collection, now, () => this.#assertLive()));
     }
@@ -26,13 +32,28 @@ export class StagedTransaction {
         this.#audit.push(frozenCopy(auditEntry.parse(entry)) as AuditEntry);
       },
     };
+    const rows = {
+      read: (from: number, limit: number) => this.#rowLog.read(from, limit),
+      get: (positions: readonly number[]) => this.#rowLog.get(positions),
+      append: (added: readonly NewLoggedRow[]) => {
+        this.#assertLive();
+        this.rows.push(...added);
+      },
+    };
     // A staging checks each record by its collection's schema, so it is a writer of that collection's records.
     const writers = Object.fromEntries(this.#stagings) as unknown as Writers;
     try {
-      return await work({ ...writers, audit });
+      return await work({ ...writers, audit, rows });
     } finally {
       this.#ended = true;
     }
+  }
+
+  /** Takes the rows in up to `end` of their file. */
+  moveRowEnd(end: number): void {
+    const now = this.#now();
+    const row: Row = Object.freeze({ id: ROW_FILE_ID, end, createdAt: now, updatedAt: now, revision: 1 });
+    this.#stagings.get(ROW_FILES)?.changes.set(ROW_FILE_ID, row);
   }
 
   changes(): Change[] {

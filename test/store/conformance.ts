@@ -2,6 +2,7 @@ import { after, describe } from 'node:test';
 import { auditConformance } from './conformance-audit.ts';
 import { queriesConformance } from './conformance-queries.ts';
 import { recordsConformance } from './conformance-records.ts';
+import { rowsConformance } from './conformance-rows.ts';
 import { type OpenedStore, Stage } from './conformance-stage.ts';
 import { transactionsConformance } from './conformance-transactions.ts';
 
@@ -14,5 +15,6 @@ export function runConformance(name: string, openStore: () => Promise<OpenedStor
     transactionsConformance(stage);
     queriesConformance(stage);
     auditConformance(stage);
+    rowsConformance(stage);
   });
 }
