@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
 import type { Store } from '../store/port.ts';
+import { ImportedData } from '../tools/analytics/model/model.ts';
 import { startAuditRetention } from '../tools/audit-retention.ts';
 import { catalog } from '../tools/catalog.ts';
 import type { ServerFacts } from '../tools/context.ts';
@@ -38,9 +39,12 @@ export async function startServer(config: Config, store: Store, logger: Logger):
   const onFailure = (cause: unknown) => logger.error({ err: cause }, 'background work failed');
   await prepareSettings(store);
   const failures = new AuthFailures((entry) => store.audit.append(entry));
+  const facts = factsOf(store);
+  // So that the first question need not wait for it; a failure shows again where somebody asks.
+  facts.imported.current().catch(() => {});
   const registry = createRegistry({
     store,
-    server: factsOf(store),
+    server: facts,
     onFailure: (cause, { requestId, tool }) => logger.error({ err: cause, requestId, tool }, 'tool call failed'),
   });
   const mcp = createMcpDoor({ registry, onError: onFailure });
@@ -69,6 +73,7 @@ function factsOf(store: Store): ServerFacts {
     startedAt: new Date(),
     catalog,
     audit: store.audit,
+    imported: new ImportedData(store.rows),
     storeKind: store.kind,
     storeStatus: () => store.status(),
     now: () => new Date(),

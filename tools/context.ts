@@ -2,6 +2,7 @@ import type { ErrorCode } from '../resources/error.ts';
 import type { AuditLog, StoreStatus } from '../store/port.ts';
 import type { Principal } from './access/principal.ts';
 import type { Answer } from './call.ts';
+import type { ImportedData } from './analytics/model/model.ts';
 import type { Catalog } from './catalog-index.ts';
 import type { Fail } from './define-tool.ts';
 
@@ -43,6 +44,8 @@ export interface ServerFacts {
   readonly startedAt: Date;
   readonly catalog: Catalog;
   readonly audit: Pick<AuditLog, 'find'>;
+  /** What was imported, as it can be asked for. */
+  readonly imported: Pick<ImportedData, 'current' | 'rowsAt'>;
   readonly storeKind: string;
   storeStatus(): StoreStatus;
   now(): Date;

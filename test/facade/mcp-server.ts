@@ -10,6 +10,7 @@ import type { Principal } from '../../tools/access/principal.ts';
 import { grantRights, type Rights, scopeRights } from '../../tools/access/rights.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { type CatalogEntry, indexCatalog } from '../../tools/catalog-index.ts';
+import { ImportedData } from '../../tools/analytics/model/model.ts';
 import { createRegistry, type Registry } from '../../tools/registry.ts';
 import { temporaryFolder } from '../store/folders.ts';
 import { fixtureTools } from './mcp-fixture-tools.ts';
@@ -72,6 +73,7 @@ export async function startMcpServer(extra: readonly CatalogEntry[] = []): Promi
       startedAt: new Date(),
       catalog: indexCatalog([...catalog.entries, ...fixtures, ...extra]),
       audit: store.audit,
+      imported: new ImportedData(store.rows),
       storeKind: store.kind,
       storeStatus: () => store.status(),
       now: () => new Date(),

@@ -1,0 +1,76 @@
+export type Interval = 'day' | 'week' | 'month';
+
+/** A calendar date without a zone, `2026-03-01`. */
+export type LocalDate = string;
+
+const DAY_MS = 86_400_000;
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+/** The date that clocks in the zone show at the instant. */
+export function dateIn(zone: string, instant: number): LocalDate {
+  let format = formats.get(zone);
+  if (!format) {
+    format = new Intl.DateTimeFormat('en-CA-u-ca-gregory-nu-latn', {
+      timeZone: zone,
+      year: 'numeric',
+      month: '2-digit',
+      day: '2-digit',
+    });
+    formats.set(zone, format);
+  }
+  const parts = Object.fromEntries(format.formatToParts(instant).map(({ type, value }) => [type, value]));
+  return `${parts.year?.padStart(4, '0')}-${parts.month}-${parts.day}`;
+}
+
+/** The first instant of the date in the zone: midnight, or where clocks skip it what comes instead. */
+export function startOf(date: LocalDate, zone: string): number {
+  const middle = Date.parse(date);
+  if (zone === 'UTC') return middle;
+  // No zone is further from UTC than 15 hours.
+  let [low, high] = [middle - 15 * 3_600_000, middle + 15 * 3_600_000];
+  while (low < high) {
+    const guess = Math.floor((low + high) / 2);
+    if (dateIn(zone, guess) < date) low = guess + 1;
+    else high = guess;
+  }
+  return low;
+}
+
+export function addDays(date: LocalDate, days: number): LocalDate {
+  return new Date(Date.parse(date) + days * DAY_MS).toISOString().slice(0, 10);
+}
+
+/** The first date of the interval that holds the date; weeks begin on Monday. */
+export function floorTo(date: LocalDate, interval: Interval): LocalDate {
+  if (interval === 'month') return `${date.slice(0, 7)}-01`;
+  if (interval === 'day') return date;
+  return addDays(date, -((new Date(date).getUTCDay() + 6) % 7));
+}
+
+/** The first date of the interval so many intervals later. `date` must be the first of one. */
+export function addIntervals(date: LocalDate, interval: Interval, count: number): LocalDate {
+  if (interval === 'day') return addDays(date, count);
+  if (interval === 'week') return addDays(date, 7 * count);
+  const [year = 0, month = 1] = date.split('-').map(Number);
+  return new Date(Date.UTC(year, month - 1 + count, 1)).toISOString().slice(0, 10);
+}
+
+/** A stretch of time: from the first instant of `from` to before the first instant of `to`. */
+export interface Period {
+  readonly from: LocalDate;
+  readonly to: LocalDate;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The range cut at the limits of calendar intervals; the first and last may be shorter. */
+export function periodsOf(from: LocalDate, to: LocalDate, interval: Interval, zone: string): Period[] {
+  const periods: Period[] = [];
+  for (let date = from; date < to; ) {
+    const limit = addIntervals(floorTo(date, interval), interval, 1);
+    const next = limit < to ? limit : to;
+    periods.push({ from: date, to: next, start: startOf(date, zone), end: startOf(next, zone) });
+    date = next;
+  }
+  return periods;
+}

@@ -1,0 +1,228 @@
+import { z } from 'zod';
+import { addDays, addIntervals, dateIn, floorTo, type Interval, type Period, periodsOf } from './calendar.ts';
+import { activeUsers } from './product/activity.ts';
+import { passages } from './product/product.ts';
+import { median, metric, type Question, ratio } from './request.ts';
+import { bookOf } from './revenue/book.ts';
+import { bridge, movements } from './revenue/movements.ts';
+import { monthlyChurn } from './revenue/revenue.ts';
+import { measure } from './traffic/traffic.ts';
+
+const severity = z.enum(['info', 'warning', 'critical']);
+
+const insight = z.object({
+  kind: z.enum(['change', 'anomaly', 'broken_funnel', 'churn']),
+  severity,
+  title: z.string(),
+  detail: z.string(),
+  evidence: z
+    .array(
+      z.object({
+        tool: z.string(),
+        arguments: z.record(z.string(), z.string()),
+        member: z.string().describe('Path of the value in the answer of the tool.'),
+        value: z.number().nullable(),
+      }),
+    )
+    .describe('Call the tool with the arguments to see the value again.'),
+});
+type Insight = z.input<typeof insight>;
+
+export const getInsights = metric({
+  name: 'get_insights',
+  title: 'Get insights',
+  description:
+    'What stands out now: large changes of MRR, visitors and active users, high churn, anomalous days, broken funnel steps; each with the calls that prove it.',
+  topic: 'insights',
+  interval: 'month',
+  definition:
+    'Found by rules in the complete periods before asOf, or before the end of the range where that is earlier. Change: MRR of the last complete month by 10 % or more, visitors or active users of the last complete week by 25 % or more against the week before with 20 or more in either. Churn: customer churn of the last complete month above 5 % and above 1.5 times the mean of the six months before. Anomaly: visitors of the last complete day further from the median of the 28 days before than 5 times their median absolute deviation (at least 10 visitors). Broken funnel: a step that no user passed in the last 30 complete days, or fewer than half the share of the 30 days before, where 20 or more came to it.',
+  shape: {
+    totals: z.object({ insights: z.int().min(0), critical: z.int().min(0), warning: z.int().min(0) }),
+    rows: z.array(insight),
+  },
+
+  answer(question) {
+    const today = dateIn(question.zone, Math.min(question.now, question.end));
+    const rows = [
+      ...mrrChange(question, today),
+      ...highChurn(question, today),
+      ...weeklyChange(question, today),
+      ...anomalousDay(question, today),
+      ...brokenSteps(question, today),
+    ].sort((a, b) => rank(b) - rank(a));
+    const having = (wanted: string) => rows.filter((row) => row.severity === wanted).length;
+    return { totals: { insights: rows.length, critical: having('critical'), warning: having('warning') }, rows };
+  },
+});
+
+function rank(row: Insight): number {
+  return severity.options.indexOf(row.severity);
+}
+
+/** The stretch of so many whole intervals that ends with the last complete one before the date. */
+function lastIntervals({ zone }: Question, today: string, interval: Interval, back: number): Period {
+  const to = addIntervals(floorTo(today, interval), interval, 1 - back);
+  const [period] = periodsOf(addIntervals(to, interval, -1), to, interval, zone);
+  if (!period) throw new Error('An interval is a period.');
+  return period;
+}
+
+function rangeOf({ from, to }: Period, { zone }: Question, interval: Interval): Record<string, string> {
+  return { from, to, interval, timezone: zone };
+}
+
+function mrrChange(question: Question, today: string): Insight[] {
+  const book = bookOf(question.model, question.settings);
+  const month = lastIntervals(question, today, 'month', 1);
+  const [movement] = movements(book, [month.start, month.end]);
+  if (!movement) return [];
+  const change = ratio(movement.end - movement.start, movement.start);
+  if (change === null || Math.abs(change) < 0.1) return [];
+  const closed = bridge(movement, book.money);
+  const parts = {
+    new: closed.new,
+    reactivation: closed.reactivation,
+    expansion: closed.expansion,
+    contraction: closed.contraction,
+    churn: closed.churn,
+  };
+  const [largest = 'new'] = Object.entries(parts).sort((a, b) => b[1] - a[1])[0] ?? [];
+  const args = rangeOf(month, question, 'month');
+  return [
+    {
+      kind: 'change',
+      severity: change <= -0.2 ? 'critical' : change < 0 ? 'warning' : 'info',
+      title: `MRR ${change > 0 ? 'rose' : 'fell'} by ${percent(change)} in ${month.from.slice(0, 7)}`,
+      detail: `From ${closed.start} to ${closed.end} ${book.money.currency}; the largest movement is ${largest}.`,
+      evidence: (['start', 'end'] as const).map((name) => ({
+        tool: 'get_mrr',
+        arguments: args,
+        member: `totals.${name}`,
+        value: closed[name],
+      })),
+    },
+  ];
+}
+
+function highChurn(question: Question, today: string): Insight[] {
+  const book = bookOf(question.model, question.settings);
+  const month = lastIntervals(question, today, 'month', 1);
+  const months = monthlyChurn(book, question.zone, month.end, 7);
+  const last = months.at(-1) ?? null;
+  const before = months.slice(0, -1).filter((value) => value !== null);
+  const mean = before.length === 0 ? 0 : before.reduce((sum, value) => sum + value, 0) / before.length;
+  if (last === null || last <= 0.05 || last <= mean * 1.5) return [];
+  return [
+    {
+      kind: 'churn',
+      severity: last > 0.1 ? 'critical' : 'warning',
+      title: `${percent(last)} of customers churned in ${month.from.slice(0, 7)}`,
+      detail: `The mean of the six months before is ${percent(mean)}.`,
+      evidence: [
+        {
+          tool: 'get_churn',
+          arguments: rangeOf(month, question, 'month'),
+          member: 'totals.customerChurn',
+          value: last,
+        },
+      ],
+    },
+  ];
+}
+
+function weeklyChange(question: Question, today: string): Insight[] {
+  const weeks = [1, 2].map((back) => lastIntervals(question, today, 'week', back));
+  const { model, settings } = question;
+  const measured = [
+    {
+      what: 'Visitors',
+      tool: 'get_traffic_visitors',
+      member: 'totals.visitors',
+      of: ({ start, end }: Period) => measure(question, start, end)[0].visitors,
+    },
+    {
+      what: 'Active users',
+      tool: 'get_active_users',
+      member: 'totals.activeUsers',
+      of: ({ start, end }: Period) => activeUsers(model.events, settings, start, end).size,
+    },
+  ];
+  return measured.flatMap(({ what, tool, member, of }): Insight[] => {
+    const [last = 0, before = 0] = weeks.map(of);
+    const change = ratio(last - before, before);
+    if (change === null || Math.abs(change) < 0.25 || Math.max(last, before) < 20) return [];
+    return [
+      {
+        kind: 'change',
+        severity: change <= -0.5 ? 'critical' : change < 0 ? 'warning' : 'info',
+        title: `${what} ${change > 0 ? 'rose' : 'fell'} by ${percent(change)} in the week from ${weeks[0]?.from}`,
+        detail: `${last} after ${before} the week before.`,
+        evidence: weeks.map((week, at) => ({
+          tool,
+          arguments: rangeOf(week, question, 'week'),
+          member,
+          value: at === 0 ? last : before,
+        })),
+      },
+    ];
+  });
+}
+
+function anomalousDay(question: Question, today: string): Insight[] {
+  const days = periodsOf(addDays(today, -29), today, 'day', question.zone);
+  const counts = days.map(({ start, end }) => measure(question, start, end)[0].visitors);
+  const last = days.at(-1);
+  const value = counts.pop() ?? 0;
+  const middle = median(counts) ?? 0;
+  const spread = median(counts.map((count) => Math.abs(count - middle))) ?? 0;
+  if (!last || Math.abs(value - middle) <= Math.max(5 * spread, 9)) return [];
+  return [
+    {
+      kind: 'anomaly',
+      severity: value < middle ? 'warning' : 'info',
+      title: `${value} visitors on ${last.from} are far from the usual ${middle}`,
+      detail: `The median of the 28 days before is ${middle}, their median absolute deviation ${spread}.`,
+      evidence: [
+        { tool: 'get_traffic_visitors', arguments: rangeOf(last, question, 'day'), member: 'totals.visitors', value },
+      ],
+    },
+  ];
+}
+
+function brokenSteps(question: Question, today: string): Insight[] {
+  const steps = question.settings.analytics.funnel;
+  const dates = [today, addDays(today, -30), addDays(today, -60)];
+  const [now, before] = [0, 1].map((at) => {
+    const [from = '', to = ''] = [dates[at + 1], dates[at]];
+    const periods = periodsOf(from, to, 'day', question.zone);
+    const [start, end] = [periods[0]?.start ?? 0, periods.at(-1)?.end ?? 0];
+    const { users } = passages({ ...question, start, end }, steps);
+    return { users, range: { from, to, interval: 'day', timezone: question.zone } };
+  });
+  if (!now || !before) return [];
+  return steps.flatMap((event, at): Insight[] => {
+    const came = now.users[at - 1] ?? 0;
+    const share = ratio(now.users[at] ?? 0, came);
+    const earlier = ratio(before.users[at] ?? 0, before.users[at - 1] ?? 0);
+    if (at === 0 || share === null || came < 20) return [];
+    if (share > 0 && (earlier === null || share >= earlier / 2)) return [];
+    const member = `rows[${at}].conversionFromPrevious`;
+    const evidence = [{ tool: 'get_onboarding_funnel', arguments: now.range, member, value: share }];
+    if (earlier !== null)
+      evidence.push({ ...evidence[0], arguments: before.range, value: earlier } as (typeof evidence)[0]);
+    return [
+      {
+        kind: 'broken_funnel',
+        severity: share === 0 ? 'critical' : 'warning',
+        title: `Step ${at + 1} of the funnel (${JSON.stringify(event)}) ${share === 0 ? 'is passed by nobody' : 'lost half its users or more'}`,
+        detail: `${percent(share)} of ${came} users passed it in the last 30 days; ${earlier === null ? 'nobody came to it' : percent(earlier)} in the 30 days before.`,
+        evidence,
+      },
+    ];
+  });
+}
+
+function percent(value: number): string {
+  return `${Math.round(Math.abs(value) * 1000) / 10} %`;
+}

@@ -1,0 +1,70 @@
+const HOSTS: Readonly<Record<string, readonly string[]>> = {
+  Mail: [
+    'mail.google.com',
+    'mail.yahoo.com',
+    'outlook.live.com',
+    'outlook.office.com',
+    'mail.proton.me',
+    'mail.aol.com',
+    'webmail.gmx.net',
+  ],
+  Video: ['youtube.com', 'youtu.be', 'vimeo.com', 'twitch.tv', 'dailymotion.com', 'bilibili.com'],
+  Search: [
+    'bing.com',
+    'duckduckgo.com',
+    'yahoo.com',
+    'baidu.com',
+    'yandex.ru',
+    'yandex.com',
+    'ecosia.org',
+    'startpage.com',
+    'qwant.com',
+    'search.brave.com',
+    'kagi.com',
+    'perplexity.ai',
+    'naver.com',
+    'sogou.com',
+  ],
+  Social: [
+    'facebook.com',
+    'fb.com',
+    'instagram.com',
+    'threads.net',
+    'threads.com',
+    'twitter.com',
+    'x.com',
+    't.co',
+    'linkedin.com',
+    'lnkd.in',
+    'reddit.com',
+    'pinterest.com',
+    'tiktok.com',
+    'snapchat.com',
+    'mastodon.social',
+    'bsky.app',
+    'vk.com',
+    'weibo.com',
+    'whatsapp.com',
+    't.me',
+    'telegram.org',
+    'news.ycombinator.com',
+    'xing.com',
+  ],
+};
+const GOOGLE = /(^|\.)google\.(com?\.)?[a-z]{2,3}$/;
+
+/** Where a visit came from: Direct without a referrer, Search, Social, Mail or Video by its host, else Referral. */
+export function channelOf(referrer: string | undefined): string {
+  if (referrer === undefined || referrer.trim() === '') return 'Direct';
+  const host = hostOf(referrer);
+  for (const [channel, hosts] of Object.entries(HOSTS)) {
+    if (hosts.some((known) => host === known || host.endsWith(`.${known}`))) return channel;
+  }
+  return GOOGLE.test(host) ? 'Search' : 'Referral';
+}
+
+/** Referrers come as URLs or as bare hosts. */
+function hostOf(referrer: string): string {
+  const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(referrer) ? referrer : `https://${referrer}`;
+  return URL.canParse(text) ? new URL(text).hostname.replace(/\.$/, '') : '';
+}

@@ -1,0 +1,156 @@
+import type {
+  EventRow,
+  InvoiceRow,
+  RowType,
+  SubscriptionRow,
+  UserRow,
+  VisitRow,
+  WebsiteRow,
+} from '../../../resources/imported-rows.ts';
+import type { LoggedRow, RowLog } from '../../../store/port.ts';
+import { EventTable } from './events.ts';
+import { States } from './states.ts';
+import { Labels } from './tables.ts';
+import { UserDirectory } from './user-directory.ts';
+import { VisitTable } from './visits.ts';
+
+const STEP = 5000;
+
+/** A row of a type, as the log holds it: parsed by the schema of the type when it was imported. */
+export type TypedRow =
+  | { readonly type: 'users'; readonly row: UserRow }
+  | { readonly type: 'subscriptions'; readonly row: SubscriptionRow }
+  | { readonly type: 'invoices'; readonly row: InvoiceRow }
+  | { readonly type: 'events'; readonly row: EventRow }
+  | { readonly type: 'visits'; readonly row: VisitRow }
+  | { readonly type: 'websites'; readonly row: WebsiteRow };
+
+export type Known = 'new' | 'changed' | 'same';
+
+/** What all imported rows amount to: the log folded in its order, kept in memory and brought up to date before it is used. */
+export class Model {
+  readonly users = new UserDirectory();
+  readonly subscriptions = new Map<string, States<SubscriptionRow>>();
+  readonly invoices = new Map<string, InvoiceRow>();
+  readonly websites = new Map<string, States<WebsiteRow>>();
+  readonly uids = new Labels();
+  readonly events = new EventTable(this.uids);
+  readonly visits = new VisitTable(this.uids);
+  /** Ids of the records of a user, by type. */
+  readonly owned = { subscriptions: new Owned(), invoices: new Owned(), websites: new Owned() };
+  /** Grows with every row: what was worked out from the model holds as long as it stays. */
+  version = 0;
+  /** The same for subscriptions alone. */
+  subscriptionsVersion = 0;
+
+  knows({ type, row }: TypedRow): Known {
+    if (type === 'events') return this.events.knows(row);
+    if (type === 'visits') return this.visits.knows(row);
+    if (type === 'subscriptions') return knownState(this.subscriptions.get(row.id), row);
+    if (type === 'websites') return knownState(this.websites.get(row.id), row);
+    const before = type === 'users' ? this.users.get(row.uid) : this.invoices.get(row.id);
+    if (!before) return 'new';
+    return JSON.stringify(before) === JSON.stringify(row) ? 'same' : 'changed';
+  }
+
+  put({ type, row }: TypedRow, position: number, at: string): void {
+    this.version += 1;
+    if (type === 'events') this.events.put(row, position);
+    else if (type === 'visits') this.visits.put(row);
+    else if (type === 'users') this.users.put(row);
+    else if (type === 'invoices') {
+      this.owned.invoices.move(row.id, this.invoices.get(row.id)?.uid, row.uid);
+      this.invoices.set(row.id, row);
+    } else if (type === 'subscriptions') this.#putSubscription(row, at);
+    else this.#putWebsite(row, at);
+  }
+
+  #putSubscription(row: SubscriptionRow, at: string): void {
+    const states = this.subscriptions.get(row.id) ?? new States<SubscriptionRow>();
+    this.subscriptions.set(row.id, states);
+    this.subscriptionsVersion += 1;
+    const before = states.latest?.uid;
+    // As far as anyone knows, what the first import says has been so from the start.
+    states.put(row, Date.parse(states.list.length === 0 ? row.startedAt : at));
+    this.owned.subscriptions.move(row.id, before, states.latest?.uid ?? row.uid);
+  }
+
+  #putWebsite(row: WebsiteRow, at: string): void {
+    const states = this.websites.get(row.id) ?? new States<WebsiteRow>();
+    this.websites.set(row.id, states);
+    const before = states.latest?.uid;
+    states.put(row, websiteFrom(row, at, states.list.length === 0));
+    this.owned.websites.move(row.id, before, states.latest?.uid ?? row.uid);
+  }
+}
+
+/** A draft is one from its creation on and a published site from its publication on; other states only since we know. */
+function websiteFrom(row: WebsiteRow, at: string, isFirst: boolean): number {
+  if (row.state === 'published' && row.publishedAt !== undefined) return Date.parse(row.publishedAt);
+  const known = isFirst && (row.state === 'draft' || row.state === 'published') && row.publishedAt === undefined;
+  return Date.parse(known ? row.createdAt : at);
+}
+
+function knownState<Row extends { readonly effectiveAt?: string | undefined }>(
+  states: States<Row> | undefined,
+  row: Row,
+): Known {
+  if (!states) return 'new';
+  return states.holds(row) ? 'same' : 'changed';
+}
+
+/** Which records belong to a user. */
+class Owned {
+  readonly #ids = new Map<string, Set<string>>();
+
+  of(uid: string): readonly string[] {
+    return [...(this.#ids.get(uid) ?? [])];
+  }
+
+  move(id: string, from: string | undefined, to: string): void {
+    if (from === to) return;
+    if (from !== undefined) this.#ids.get(from)?.delete(id);
+    const ids = this.#ids.get(to) ?? new Set<string>();
+    this.#ids.set(to, ids.add(id));
+  }
+}
+
+/** The model of a store, read from its row log as far as that goes. */
+export class ImportedData {
+  readonly #log: RowLog;
+  readonly #model = new Model();
+  #position = 0;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(log: RowLog) {
+    this.#log = log;
+  }
+
+  /** The model with every row that was imported before the call. */
+  current(): Promise<Model> {
+    const read = this.#last.then(() => this.#catchUp());
+    this.#last = read.catch(() => {});
+    return read;
+  }
+
+  /** The whole rows at these positions of the log. */
+  rowsAt(positions: readonly number[]): Promise<readonly LoggedRow[]> {
+    return this.#log.get(positions);
+  }
+
+  async #catchUp(): Promise<Model> {
+    for (;;) {
+      const rows = await this.#log.read(this.#position, STEP);
+      for (const logged of rows) {
+        this.#model.put(typed(logged), logged.position, logged.at);
+        this.#position = logged.next;
+      }
+      if (rows.length < STEP) return this.#model;
+    }
+  }
+}
+
+function typed({ type, row }: LoggedRow): TypedRow {
+  // `import_records` parsed the row by the schema of its type, which is one of RowType.
+  return { type: type as RowType, row } as unknown as TypedRow;
+}

@@ -1,0 +1,121 @@
+import type { UserRow } from '../../../resources/imported-rows.ts';
+import { comparePositions, OrderedSet } from '../../../store/lowdb/ordered-set.ts';
+import type { Position } from '../../../store/port.ts';
+
+export interface UserQuery {
+  readonly status?: UserRow['status'] | undefined;
+  /** Part of uid, email or name, whatever its case. */
+  readonly search?: string | undefined;
+  /** No others than these. */
+  readonly uids?: readonly string[] | undefined;
+}
+
+const GRAM = 3;
+
+/** Product users by time of creation and by the three-letter pieces of their texts. */
+export class UserDirectory {
+  readonly #users = new Map<string, { readonly row: UserRow; readonly number: number; readonly text: string }>();
+  /** By status, and all of them under ''. */
+  readonly #sets = new Map<string, OrderedSet>();
+  /** Numbers of the texts that hold a piece; those of earlier texts of a user stay and are skipped. */
+  readonly #pieces = new Map<string, number[]>();
+  readonly #uidOf: string[] = [];
+
+  get size(): number {
+    return this.#users.size;
+  }
+
+  get(uid: string): UserRow | undefined {
+    return this.#users.get(uid)?.row;
+  }
+
+  *rows(): Generator<UserRow, void> {
+    for (const { row } of this.#users.values()) yield row;
+  }
+
+  put(row: UserRow): void {
+    const before = this.#users.get(row.uid);
+    if (before) for (const status of ['', before.row.status]) this.#sets.get(status)?.delete(placeOf(before.row));
+    const text = [row.uid, row.email, row.name ?? ''].join('\n').toLowerCase();
+    const number = before?.text === text ? before.number : this.#index(row.uid, text);
+    this.#users.set(row.uid, { row, number, text });
+    for (const status of ['', row.status]) {
+      const set = this.#sets.get(status) ?? new OrderedSet();
+      this.#sets.set(status, set);
+      set.add({ ...placeOf(row), row: { ...placeOf(row) } });
+    }
+  }
+
+  /** Newest first, from behind the position. */
+  *find(query: UserQuery, after?: Position): Generator<UserRow, void> {
+    const candidates = this.#candidates(query);
+    if (candidates) {
+      const rows = [...candidates].flatMap((uid) => this.get(uid) ?? []).filter((row) => this.#matches(row, query));
+      rows.sort((a, b) => comparePositions(placeOf(b), placeOf(a)));
+      for (const row of rows) if (!after || comparePositions(placeOf(row), after) < 0) yield row;
+      return;
+    }
+    const set = this.#sets.get(query.status ?? '');
+    for (const { id } of set?.descending(0, after ? set.rank(after) : set.size) ?? []) {
+      const row = this.get(id);
+      if (row && this.#matches(row, query)) yield row;
+    }
+  }
+
+  count(query: UserQuery): number {
+    if (query.search === undefined && !query.uids) return this.#sets.get(query.status ?? '')?.size ?? 0;
+    let count = 0;
+    for (const _ of this.find(query)) count += 1;
+    return count;
+  }
+
+  #matches(row: UserRow, { status, search, uids }: UserQuery): boolean {
+    if (status !== undefined && row.status !== status) return false;
+    if (uids && !uids.includes(row.uid)) return false;
+    return search === undefined || (this.#users.get(row.uid)?.text.includes(search.toLowerCase()) ?? false);
+  }
+
+  /** Uids among which all matches are, or undefined where walking through the list finds a page sooner. */
+  #candidates({ search, uids }: UserQuery): ReadonlySet<string> | undefined {
+    if (uids) return new Set(uids);
+    if (search === undefined) return undefined;
+    const lists = this.#lists(search.toLowerCase());
+    const total = lists.reduce((sum, list) => sum + list.length, 0);
+    if (total > Math.max(1000, this.size / 10)) return undefined;
+    return new Set(lists.flatMap((list) => list.flatMap((number) => this.#current(number))));
+  }
+
+  /** One list that holds all matches, or for short texts one for each piece with the text in it. */
+  #lists(search: string): readonly (readonly number[])[] {
+    if (search.length < GRAM)
+      return [...this.#pieces].flatMap(([piece, list]) => (piece.includes(search) ? [list] : []));
+    const lists = [...piecesOf(search)].map((piece) => this.#pieces.get(piece) ?? []);
+    return [lists.reduce((best, list) => (list.length < best.length ? list : best))];
+  }
+
+  #current(number: number): string[] {
+    const uid = this.#uidOf[number] ?? '';
+    return this.#users.get(uid)?.number === number ? [uid] : [];
+  }
+
+  #index(uid: string, text: string): number {
+    const number = this.#uidOf.push(uid) - 1;
+    // The breaks at both ends put every letter into some piece.
+    for (const piece of piecesOf(`\n\n${text}\n\n`)) {
+      const list = this.#pieces.get(piece);
+      if (list) list.push(number);
+      else this.#pieces.set(piece, [number]);
+    }
+    return number;
+  }
+}
+
+function placeOf({ createdAt, uid }: UserRow): Position {
+  return { createdAt, id: uid };
+}
+
+function piecesOf(text: string): Set<string> {
+  const pieces = new Set<string>();
+  for (let at = 0; at + GRAM <= text.length; at += 1) pieces.add(text.slice(at, at + GRAM));
+  return pieces;
+}

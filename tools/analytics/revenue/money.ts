@@ -1,0 +1,80 @@
+import type { SettingsRecord } from '../../../resources/settings.ts';
+
+/** Amounts are kept as whole millionths of a minor unit of the workspace currency, so that sums are exact in any order. */
+export const MICROS = 1_000_000;
+
+export interface Warning {
+  readonly reason: string;
+  readonly type: string;
+  readonly currency: string;
+  readonly rows: number;
+}
+
+/** Converts amounts to the workspace currency by the rate of a month, and counts the rows for which there is none. */
+export class Money {
+  readonly currency: string;
+  readonly #rates: ReadonlyMap<string, number>;
+  readonly #missing = new Map<string, Set<string>>();
+
+  constructor({ currency, exchangeRates }: Pick<SettingsRecord, 'currency' | 'exchangeRates'>) {
+    this.currency = currency;
+    this.#rates = new Map(exchangeRates.map((rate) => [`${rate.currency} ${rate.month}`, rate.rate]));
+  }
+
+  /** Minor units of the workspace currency, not rounded; undefined without a rate. `row` is named in the warnings. */
+  convert(
+    minor: number,
+    from: string,
+    time: number,
+    row: { readonly type: string; readonly id: string },
+  ): number | undefined {
+    if (from === this.currency) return minor;
+    const rate = this.#rates.get(`${from} ${new Date(time).toISOString().slice(0, 7)}`);
+    if (rate !== undefined) return (minor / unitsIn(from)) * rate * unitsIn(this.currency);
+    const key = `${row.type} ${from}`;
+    this.#missing.set(key, (this.#missing.get(key) ?? new Set()).add(row.id));
+    return undefined;
+  }
+
+  warnings(): { readonly warnings?: Warning[] } {
+    if (this.#missing.size === 0) return {};
+    const reason = `No exchange rate to ${this.currency} for the month; update_settings takes them.`;
+    const warnings = [...this.#missing].map(([key, rows]) => {
+      const [type = '', currency = ''] = key.split(' ');
+      return { reason, type, currency, rows: rows.size };
+    });
+    return { warnings };
+  }
+
+  /** Major units, rounded to 2 decimals. */
+  major(micros: number): number {
+    return roundCents(this.exact(micros));
+  }
+
+  /** Major units, not rounded. */
+  exact(micros: number): number {
+    return micros / MICROS / unitsIn(this.currency);
+  }
+}
+
+export function roundCents(amount: number): number {
+  // Half away from zero; the tiny addition lifts halves that binary fractions hold a little too low.
+  const rounded = (Math.sign(amount) * Math.round(Math.abs(amount) * 100 + 1e-7)) / 100;
+  return rounded === 0 ? 0 : rounded;
+}
+
+const units = new Map<string, number>();
+
+/** Minor units in a major one: 100 cents, 1 yen. */
+export function unitsIn(currency: string): number {
+  let found = units.get(currency);
+  if (found === undefined) {
+    const { maximumFractionDigits = 2 } = new Intl.NumberFormat('en', {
+      style: 'currency',
+      currency,
+    }).resolvedOptions();
+    found = 10 ** maximumFractionDigits;
+    units.set(currency, found);
+  }
+  return found;
+}

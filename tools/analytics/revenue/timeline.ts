@@ -1,0 +1,90 @@
+import type { SubscriptionRow } from '../../../resources/imported-rows.ts';
+import type { States } from '../model/states.ts';
+import { MICROS, type Money } from './money.ts';
+
+export const PHASES = ['none', 'trialing', 'active', 'past_due', 'canceled'] as const;
+export type Phase = (typeof PHASES)[number];
+
+/** From its time on the subscription is in the phase and brings so much a month (millionths of a minor unit). */
+export interface Step {
+  readonly time: number;
+  readonly phase: Phase;
+  readonly mrr: number;
+  readonly plan: string;
+}
+
+/** How a subscription went, from the statements about it; steps that change nothing are left out. */
+export function timelineOf(states: States<SubscriptionRow>, money: Money): Step[] {
+  const steps: Step[] = [];
+  let plan = '';
+  for (const { row, start, end, cut } of windows(states)) {
+    const value = monthly(row, start, money);
+    const marks = [row.startedAt, trialStart(row), row.trialEnd, row.discountEndsAt].map(instant);
+    const times = [start, ...marks, cut].filter((time) => time >= start && time < end).sort((a, b) => a - b);
+    for (const time of new Set(times)) {
+      const phase = time >= cut ? 'canceled' : phaseAt(row, time);
+      const mrr = phase === 'active' || phase === 'past_due' ? value(time) : 0;
+      const before = steps.at(-1);
+      if (before ? before.phase === phase && before.mrr === mrr && plan === row.plan : phase === 'none') continue;
+      plan = row.plan;
+      steps.push({ time, phase, mrr, plan });
+    }
+  }
+  return steps;
+}
+
+/**
+ * Each statement with the stretch for which it counts. `cut` is when the subscription ended, as far as this statement or a later one knows:
+ * that it ended is often learnt after it did.
+ */
+function windows(states: States<SubscriptionRow>) {
+  let cut = Number.POSITIVE_INFINITY;
+  let end = Number.POSITIVE_INFINITY;
+  const found: { row: SubscriptionRow; start: number; end: number; cut: number }[] = [];
+  for (const [at, { row, from }] of [...states.list.entries()].reverse()) {
+    cut = Math.min(cut, endOf(row));
+    // What the first statement says has been so from the start.
+    const start = at === 0 ? Math.min(from, Date.parse(row.startedAt), Date.parse(trialStart(row))) : from;
+    found.unshift({ row, start, end, cut });
+    end = start;
+  }
+  return found;
+}
+
+/** When the paid time ends; that it was announced earlier does not count. */
+export function endOf(row: SubscriptionRow): number {
+  if (row.endedAt !== undefined) return Date.parse(row.endedAt);
+  return row.status === 'canceled' ? instant(row.canceledAt) : Number.POSITIVE_INFINITY;
+}
+
+function phaseAt(row: SubscriptionRow, time: number): Phase {
+  if (time < Date.parse(row.startedAt) && !inTrial(row, time)) return 'none';
+  if (inTrial(row, time)) return 'trialing';
+  return row.status === 'past_due' ? 'past_due' : 'active';
+}
+
+/** A trial without an end lasts as long as the status says so. */
+function inTrial(row: SubscriptionRow, time: number): boolean {
+  if (row.trialEnd === undefined) return row.status === 'trialing' && time >= Date.parse(trialStart(row));
+  return time >= Date.parse(trialStart(row)) && time < Date.parse(row.trialEnd);
+}
+
+function trialStart(row: SubscriptionRow): string {
+  return row.trialStart ?? row.startedAt;
+}
+
+const PERIODS_A_MONTH = { month: 1, year: 1 / 12, week: 52 / 12, day: 365 / 12 };
+
+/** What the subscription brings a month at a time, by the exchange rate of the month in which the statement began to hold. */
+function monthly(row: SubscriptionRow, start: number, money: Money): (time: number) => number {
+  const rated = money.convert(1, row.currency, start, { type: 'subscriptions', id: row.id });
+  const full = row.amount * row.quantity;
+  const off = row.discountPercent === undefined ? (row.discountAmount ?? 0) : (full * row.discountPercent) / 100;
+  const discountEnd = row.discountEndsAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(row.discountEndsAt);
+  const factor = ((rated ?? 0) * PERIODS_A_MONTH[row.interval] * MICROS) / row.intervalCount;
+  return (time) => Math.round((time < discountEnd ? Math.max(0, full - off) : full) * factor);
+}
+
+function instant(time: string | undefined): number {
+  return time === undefined ? Number.NaN : Date.parse(time);
+}

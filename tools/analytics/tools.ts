@@ -1,0 +1,30 @@
+import { getInsights } from './insights.ts';
+import { getOverview } from './overview.ts';
+import { getActiveUsers } from './product/active-users.ts';
+import { getFeatureAdoption, getOnboardingFunnel, getWebsiteStates } from './product/product.ts';
+import { getCohortRetention } from './product/retention.ts';
+import { getChurn, getLtv, getMrr, getSubscriptions } from './revenue/revenue.ts';
+import {
+  getTrafficChannels,
+  getTrafficGeography,
+  getTrafficTechnology,
+  getTrafficVisitors,
+} from './traffic/traffic.ts';
+
+export const analyticsTools = [
+  getInsights,
+  getOverview,
+  getActiveUsers,
+  getCohortRetention,
+  getFeatureAdoption,
+  getOnboardingFunnel,
+  getWebsiteStates,
+  getChurn,
+  getLtv,
+  getMrr,
+  getSubscriptions,
+  getTrafficChannels,
+  getTrafficGeography,
+  getTrafficTechnology,
+  getTrafficVisitors,
+];

@@ -1,0 +1,171 @@
+import { z } from 'zod';
+import { cursor, limit, pageOf } from '../../resources/fields.ts';
+import { type TimelineEntry, timelineEntry } from '../../resources/product-user.ts';
+import type { Position } from '../../store/port.ts';
+import type { Model } from '../analytics/model/model.ts';
+import { lowerBound } from '../analytics/model/tables.ts';
+import { websiteHistory } from '../analytics/model/website-history.ts';
+import { endOf } from '../analytics/revenue/timeline.ts';
+import { defineTool, READS } from '../define-tool.ts';
+import { openCursor, pageBody } from '../paging.ts';
+import { findUser, userId } from './find-user.ts';
+
+export const getUserTimeline = defineTool({
+  name: 'get_user_timeline',
+  title: 'Get user timeline',
+  description:
+    'Read what happened with a user, newest first: product events, subscriptions, invoices, websites, sign-up. Returns a page.',
+  access: { scope: 'users:read', grant: 'user:read:{userId}' },
+  annotations: READS,
+  input: z.strictObject({ userId, limit, cursor }),
+  output: pageOf(timelineEntry),
+  errors: ['not_found'],
+
+  async handler({ userId: uid, limit: count, cursor: given }, { server, fail }) {
+    const model = await server.imported.current();
+    findUser(model, uid, fail);
+    const after = openCursor(given, { uid });
+    const entries: Pending[] = [
+      ...recordEntries(model, uid, server.now().getTime()),
+      ...eventEntries(model, uid, count + 1, after),
+    ]
+      .filter((entry) => !after || comparePlaces(placeOf(entry), after) < 0)
+      .sort((a, b) => comparePlaces(placeOf(b), placeOf(a)));
+    const shown = entries.slice(0, count);
+    const last = shown.at(-1);
+    const positions = shown.flatMap(({ position }) => position ?? []);
+    const rows = new Map((await server.imported.rowsAt(positions)).map((row) => [row.position, row.row]));
+    const records = shown.map(({ position, ...entry }) =>
+      position === undefined ? entry : eventEntry(entry, rows.get(position)),
+    );
+    const next = entries.length > count && last ? placeOf(last) : null;
+    return pageBody({ records, next }, { uid }, (entry) => entry);
+  },
+});
+
+/** An entry; that of an event is completed from the row log. */
+type Pending = TimelineEntry & { readonly position?: number };
+
+function placeOf({ at, id }: TimelineEntry): Position {
+  return { createdAt: at, id };
+}
+
+function comparePlaces(a: Position, b: Position): number {
+  if (a.createdAt !== b.createdAt) return a.createdAt < b.createdAt ? -1 : 1;
+  return a.id < b.id ? -1 : Number(a.id > b.id);
+}
+
+/** The latest events at or before the place, and all of the time at which the last of them happened. */
+function eventEntries({ events }: Model, uid: string, count: number, after: Position | undefined): Pending[] {
+  const rows = events.ofUser(uid);
+  const time = (row: number) => events.table.at('time', row);
+  const found: Pending[] = [];
+  let last = Number.NaN;
+  const afterTime = after && Date.parse(after.createdAt);
+  const high = afterTime === undefined ? rows.length : lowerBound(rows, afterTime + 1, time);
+  for (let at = high - 1, more = 0; at >= 0; at -= 1) {
+    const row = rows[at] ?? 0;
+    if (more >= count && time(row) !== last) break;
+    last = time(row);
+    if (last !== afterTime) more += 1;
+    const name = events.names.text(events.table.at('name', row));
+    const position = events.table.at('position', row);
+    found.push({
+      id: `event:${String(position).padStart(16, '0')}`,
+      at: new Date(last).toISOString(),
+      type: 'event',
+      subjectId: '',
+      title: name,
+      position,
+    });
+  }
+  return found;
+}
+
+function eventEntry(entry: TimelineEntry, row: Readonly<Record<string, unknown>> | undefined): TimelineEntry {
+  const properties = row?.properties as Record<string, unknown> | undefined; // by the schema of event rows
+  return { ...entry, subjectId: String(row?.id ?? ''), ...(properties && { properties }) };
+}
+
+/** Everything but product events, up to the time. A user has tens of these. */
+function recordEntries(model: Model, uid: string, now: number): TimelineEntry[] {
+  const entries = [
+    ...userEntries(model, uid),
+    ...subscriptionEntries(model, uid),
+    ...invoiceEntries(model, uid),
+    ...websiteEntries(model, uid),
+  ];
+  return entries.filter(({ at }) => Date.parse(at) <= now);
+}
+
+function entry(
+  type: TimelineEntry['type'],
+  subjectId: string,
+  time: string | number,
+  title: string,
+  properties?: Record<string, unknown>,
+): TimelineEntry {
+  const at = new Date(time).toISOString();
+  return {
+    id: `${type}:${subjectId}:${Date.parse(at)}`,
+    at,
+    type,
+    subjectId,
+    title,
+    ...(properties && { properties }),
+  };
+}
+
+function userEntries({ users }: Model, uid: string): TimelineEntry[] {
+  const row = users.get(uid);
+  if (!row) return [];
+  const created = entry('user.created', uid, row.createdAt, 'Signed up');
+  return row.deletedAt === undefined ? [created] : [created, entry('user.deleted', uid, row.deletedAt, 'Deleted')];
+}
+
+function subscriptionEntries(model: Model, uid: string): TimelineEntry[] {
+  return model.owned.subscriptions.of(uid).flatMap((id) => {
+    const states = model.subscriptions.get(id);
+    const row = states?.latest;
+    if (!states || !row) return [];
+    const entries = [entry('subscription.started', id, row.startedAt, `Subscribed to ${states.list[0]?.row.plan}`)];
+    if (row.trialEnd !== undefined) entries.push(entry('trial.ended', id, row.trialEnd, 'Trial ended'));
+    if (row.canceledAt !== undefined) entries.push(entry('subscription.canceled', id, row.canceledAt, 'Canceled'));
+    const end = endOf(row);
+    if (Number.isFinite(end)) entries.push(entry('subscription.ended', id, end, `${row.plan} ended`));
+    for (const { from, row: changed } of states.list.slice(1)) {
+      const { plan, amount, currency, quantity, status } = changed;
+      entries.push(
+        entry('subscription.changed', id, from, `Subscription changed`, { plan, amount, currency, quantity, status }),
+      );
+    }
+    return entries;
+  });
+}
+
+function invoiceEntries(model: Model, uid: string): TimelineEntry[] {
+  return model.owned.invoices.of(uid).flatMap((id) => {
+    const row = model.invoices.get(id);
+    if (!row) return [];
+    const { total, currency, status } = row;
+    const issued = entry('invoice.issued', id, row.issuedAt, 'Invoice issued', { total, currency, status });
+    return row.paidAt === undefined
+      ? [issued]
+      : [issued, entry('invoice.paid', id, row.paidAt, 'Invoice paid', { total, currency })];
+  });
+}
+
+function websiteEntries(model: Model, uid: string): TimelineEntry[] {
+  return model.owned.websites.of(uid).flatMap((id) => {
+    const states = model.websites.get(id);
+    const row = states?.latest;
+    if (!states || !row) return [];
+    const [, ...changes] = websiteHistory(states);
+    return [
+      entry('website.created', id, row.createdAt, `Created ${row.name}`, { url: row.url }),
+      ...changes.map(({ time, state }) =>
+        entry('website.state_changed', id, time, `${row.name} is ${state}`, { state }),
+      ),
+    ];
+  });
+}

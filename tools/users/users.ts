@@ -1,0 +1,136 @@
+import { z } from 'zod';
+import { pageOf, paging } from '../../resources/fields.ts';
+import { type UserRow, userStatus } from '../../resources/imported-rows.ts';
+import { productUser, userBilling, userWebsite } from '../../resources/product-user.ts';
+import type { Page } from '../../store/port.ts';
+import type { Model } from '../analytics/model/model.ts';
+import { websiteHistory } from '../analytics/model/website-history.ts';
+import { workspaceSettings } from '../analytics/request.ts';
+import { defineTool, READS } from '../define-tool.ts';
+import { openCursor, pageBody } from '../paging.ts';
+import { billingOf } from './billing.ts';
+import { findUser, userId } from './find-user.ts';
+import { getUserTimeline } from './timeline.ts';
+
+const listUsers = defineTool({
+  name: 'list_users',
+  title: 'List users',
+  description:
+    'List the users of the product, newest first, by status or by part of their uid, e-mail or name. Not the admins: see list_admin_users. Returns a page.',
+  access: { scope: 'users:read', grant: 'user:read', narrows: true },
+  annotations: READS,
+  input: z.strictObject({
+    status: userStatus.optional(),
+    search: z.string().trim().min(1).max(200).optional().describe('Part of uid, e-mail or name, whatever its case.'),
+    ...paging,
+  }),
+  output: pageOf(productUser),
+  errors: [],
+
+  async handler({ status, search, limit, cursor, includeTotal }, { server, principal }) {
+    const model = await server.imported.current();
+    const query = { status, search, uids: principal.rights.limitedTo('user', 'read') };
+    const after = openCursor(cursor, query);
+    const page = firstOf(model.users.find(query, after), limit);
+    return {
+      ...pageBody(page, query, (row) => showUser(model, row)),
+      ...(includeTotal && { total: model.users.count(query) }),
+    };
+  },
+});
+
+const getUser = defineTool({
+  name: 'get_user',
+  title: 'Get user',
+  description: 'Read one user of the product: e-mail, status, name, country, when created and last active.',
+  access: { scope: 'users:read', grant: 'user:read:{userId}' },
+  annotations: READS,
+  input: z.strictObject({ userId }),
+  output: productUser,
+  errors: ['not_found'],
+
+  async handler({ userId: uid }, { server, fail }) {
+    const model = await server.imported.current();
+    return showUser(model, findUser(model, uid, fail));
+  },
+});
+
+const getUserBilling = defineTool({
+  name: 'get_user_billing',
+  title: 'Get user billing',
+  description: 'Read what a user pays: plan, state, MRR, trial and period ends, lifetime value, latest invoices.',
+  access: { scope: 'users:read', grant: 'user:read:{userId}' },
+  annotations: READS,
+  input: z.strictObject({ userId }),
+  output: userBilling,
+  errors: ['not_found'],
+
+  async handler({ userId: uid }, { store, server, fail }) {
+    const model = await server.imported.current();
+    findUser(model, uid, fail);
+    return billingOf(model, await workspaceSettings(store), uid, server.now().getTime());
+  },
+});
+
+const listUserWebsites = defineTool({
+  name: 'list_user_websites',
+  title: 'List user websites',
+  description: 'List the websites of a user with their state, newest first. Returns a page.',
+  access: { scope: 'users:read', grant: 'user:read:{userId}' },
+  annotations: READS,
+  input: z.strictObject({ userId, ...paging }),
+  output: pageOf(userWebsite),
+  errors: ['not_found'],
+
+  async handler({ userId: uid, limit, cursor, includeTotal }, { server, fail }) {
+    const model = await server.imported.current();
+    findUser(model, uid, fail);
+    const now = server.now().getTime();
+    const sites = model.owned.websites.of(uid).flatMap((id) => {
+      const states = model.websites.get(id);
+      const row = states?.latest;
+      if (!states || !row) return [];
+      const state = websiteHistory(states).findLast(({ time }) => time <= now)?.state ?? row.state;
+      const { url, name, createdAt, publishedAt = null } = row;
+      return [{ id, url, name, state, createdAt, publishedAt }];
+    });
+    sites.sort((a, b) => comparePlaces(b, a));
+    const after = openCursor(cursor, { uid });
+    const page = firstOf(after ? sites.filter((site) => comparePlaces(site, after) < 0) : sites, limit);
+    return { ...pageBody(page, { uid }, (site) => site), ...(includeTotal && { total: sites.length }) };
+  },
+});
+
+export const userTools = [listUsers, getUser, getUserBilling, getUserTimeline, listUserWebsites];
+
+interface Place {
+  readonly createdAt: string;
+  readonly id: string;
+}
+
+function comparePlaces(a: Place, b: Place): number {
+  if (a.createdAt !== b.createdAt) return a.createdAt < b.createdAt ? -1 : 1;
+  return a.id < b.id ? -1 : Number(a.id > b.id);
+}
+
+/** The first page of what comes, which must be sorted. */
+function firstOf<Item extends { readonly createdAt: string }>(items: Iterable<Item>, limit: number): Page<Item> {
+  const records: Item[] = [];
+  for (const item of items) {
+    if (records.length === limit) return { records, next: placeOf(records.at(-1)) };
+    records.push(item);
+  }
+  return { records, next: null };
+}
+
+function placeOf(item: object | undefined): Place | null {
+  if (!item || !('createdAt' in item)) return null;
+  const id = 'uid' in item ? item.uid : 'id' in item ? item.id : '';
+  return { createdAt: String(item.createdAt), id: String(id) };
+}
+
+function showUser(model: Model, row: UserRow) {
+  const last = model.events.ofUser(row.uid).at(-1);
+  if (last === undefined) return row;
+  return { ...row, lastActiveAt: new Date(model.events.table.at('time', last)).toISOString() };
+}
