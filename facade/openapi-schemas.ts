@@ -7,12 +7,14 @@ import { errorBody } from '../resources/error.ts';
 import { health, systemHealth } from '../resources/health.ts';
 import { message } from '../resources/message.ts';
 import { model } from '../resources/model.ts';
+import { productUser } from '../resources/product-user.ts';
 import { renderedReport, report } from '../resources/report.ts';
 import { settings } from '../resources/settings.ts';
 import { skill } from '../resources/skill.ts';
 import { thread, threadAccess, threadStats } from '../resources/thread.ts';
 import { version, versionDiff } from '../resources/version.ts';
 import { agentAnswer } from '../tools/agents/agents.ts';
+import { getOverview } from '../tools/analytics/overview.ts';
 import type { JsonSchema } from '../tools/json-schema.ts';
 import { jsonRpcRequest, jsonRpcResponse } from './openapi-json-rpc.ts';
 
@@ -38,6 +40,8 @@ export const namedSchemas: Readonly<Record<'input' | 'output', Readonly<Record<s
     AdminUser: adminUser,
     Report: report,
     RenderedReport: renderedReport,
+    UserWithBilling: productUser,
+    OverviewMetrics: getOverview.output,
     BotConfig: botConfig,
     Settings: settings,
     Version: version,

@@ -2,6 +2,7 @@ import { adminUserTools } from './admin-users.ts';
 import { agentTools } from './agents/agents.ts';
 import { listModels } from './agents/models.ts';
 import { provisionAgentIdentity } from './agents/provision.ts';
+import { analyticsTools } from './analytics/tools.ts';
 import { apiKeyTools } from './api-keys.ts';
 import { artifactTools } from './artifacts.ts';
 import { listAuditEntries } from './audit-log.ts';
@@ -11,6 +12,7 @@ import { recordTools } from './databases/records.ts';
 import type { Tool } from './define-tool.ts';
 import { documentTools } from './documents.ts';
 import { goalTools } from './goals.ts';
+import { importRecords } from './import-records.ts';
 import { projectTools } from './projects.ts';
 import { reportTools } from './reports/reports.ts';
 import { getBotConfig, updateBotConfig } from './settings/bot-config.ts';
@@ -23,6 +25,7 @@ import { listMessages } from './threads/messages.ts';
 import { sharingTools } from './threads/sharing.ts';
 import { getThreadStats } from './threads/stats.ts';
 import { threadTools } from './threads/threads.ts';
+import { userTools } from './users/users.ts';
 import { versionTools } from './versions/versions.ts';
 
 function group(name: string, ...tools: readonly Tool[]): CatalogEntry[] {
@@ -34,7 +37,9 @@ export const catalog = indexCatalog([
   ...group('Agents', ...agentTools, provisionAgentIdentity, getSystemHealth, listModels, listToolCategories),
   ...group('Skills', ...skillTools),
   ...group('Threads', ...threadTools, ...sharingTools, forkThread, listMessages, getThreadStats),
+  ...group('Users', ...userTools),
   ...group('Admin Users', ...adminUserTools),
+  ...group('Analytics', ...analyticsTools),
   ...group('Reports', ...reportTools),
   ...group('Settings', getBotConfig, updateBotConfig, ...settingsTools),
   ...group('Versions', ...versionTools),
@@ -46,6 +51,7 @@ export const catalog = indexCatalog([
   ...group('Artifacts', ...artifactTools),
   ...group('Databases', ...databaseTools, ...recordTools),
   ...group('Audit', listAuditEntries),
+  ...group('Data', importRecords),
   ...group('System', checkHealth),
   ...group('MCP', getMcpStatus),
 ]);

@@ -1,8 +1,8 @@
 import type { ErrorCode } from '../resources/error.ts';
 import type { AuditLog, StoreStatus } from '../store/port.ts';
 import type { Principal } from './access/principal.ts';
-import type { Answer } from './call.ts';
 import type { ImportedData } from './analytics/model/model.ts';
+import type { Answer } from './call.ts';
 import type { Catalog } from './catalog-index.ts';
 import type { Fail } from './define-tool.ts';
 

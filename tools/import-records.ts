@@ -81,7 +81,7 @@ function withInstants(row: Row): Row {
   );
 }
 
-/** The rows that say something new. Repeats within the call are judged by the last row of their key. */
+/** The rows that say something new. A key with a new row in the call is judged by that one. */
 function freshRows(model: Model, type: RowType, rows: readonly Row[]) {
   const last = new Map<unknown, string>();
   const fresh: Row[] = [];
@@ -94,8 +94,9 @@ function freshRows(model: Model, type: RowType, rows: readonly Row[]) {
     const known =
       before === undefined ? model.knows({ type, row } as unknown as TypedRow) : before === text ? 'same' : 'changed';
     counts[known] += 1;
+    if (known === 'same') continue;
     last.set(key, text);
-    if (known !== 'same') fresh.push(row);
+    fresh.push(row);
   }
   return { rows: fresh, created: counts.new, updated: counts.changed };
 }

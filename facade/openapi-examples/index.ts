@@ -1,11 +1,15 @@
 import { adminUserExamples } from './admin-users.ts';
 import { agentExamples } from './agents.ts';
+import { analyticsExamples } from './analytics.ts';
+import { productExamples } from './analytics-product.ts';
+import { trafficExamples } from './analytics-traffic.ts';
 import type { Examples } from './example.ts';
 import { reportExamples } from './reports.ts';
 import { settingsExamples } from './settings.ts';
 import { skillExamples } from './skills.ts';
 import { systemExamples } from './system.ts';
 import { threadExamples } from './threads.ts';
+import { userExamples } from './users.ts';
 import { versionExamples } from './versions.ts';
 
 /** Shown in the document; every operation has an answer, and an input where it needs one. */
@@ -13,7 +17,11 @@ export const examples: Examples = {
   ...agentExamples,
   ...skillExamples,
   ...threadExamples,
+  ...userExamples,
   ...adminUserExamples,
+  ...analyticsExamples,
+  ...productExamples,
+  ...trafficExamples,
   ...reportExamples,
   ...settingsExamples,
   ...systemExamples,

@@ -89,6 +89,31 @@ async function threadStory(tell: Tell, keyId: string, asReader: Ask): Promise<vo
   await tell('delete_thread', { id });
 }
 
+/** Imported rows, the users they tell of and what is worked out from them. */
+async function productStory(tell: Tell, asReader: Ask): Promise<void> {
+  const users = [
+    { uid: 'u1', email: 'one@example.com', status: 'PRO', createdAt: '2026-01-01' },
+    { uid: 'u2', email: 'two@example.com', status: 'FREE', name: 'Two', createdAt: '2026-01-02' },
+  ];
+  await tell('import_records', { type: 'users', records: users });
+  await tell('import_records', { type: 'users', records: [{ uid: 'u3', emial: 'x', status: 'pro' }] });
+  await tell('import_records', { type: 'users', records: users }, asReader);
+  const terms = { plan: 'pro', amount: 1000, currency: 'EUR', interval: 'month', status: 'active' };
+  await tell('import_records', {
+    type: 'subscriptions',
+    records: [{ id: 's1', uid: 'u1', ...terms, startedAt: '2026-01-01' }],
+  });
+  await tell('list_users', { search: 'TWO@', includeTotal: true });
+  await tell('list_users', { limit: 1, status: 'PRO' }, asReader);
+  for (const tool of ['get_user', 'get_user_billing', 'get_user_timeline', 'list_user_websites']) {
+    await tell(tool, { userId: 'u1' });
+    await tell(tool, { userId: 'nobody' });
+  }
+  const range = { from: '2026-01-01', to: '2026-04-01', interval: 'month', timezone: 'UTC' };
+  for (const { group, tool } of catalog.entries) if (group === 'Analytics') await tell(tool.name, range);
+  await tell('get_mrr', { from: '2026-02-01', to: '2026-01-01' });
+}
+
 /** The life of two agents and a skill, with every tool called at least once and every error code on the way. */
 async function story(ask: Ask, asReader: Ask): Promise<ToolAnswer[]> {
   const answers: ToolAnswer[] = [];
@@ -153,6 +178,7 @@ async function story(ask: Ask, asReader: Ask): Promise<ToolAnswer[]> {
   await tell('update_settings', { timezone: 'Mars/Base', currency: 'eur', color: 'red' });
   await tell('get_settings');
   await workspaceStory(tell, agent.id);
+  await productStory(tell, asReader);
   const key = await tell('create_api_key', { name: 'made', scopes: ['read'], grants: ['agent:read'] });
   await tell('create_api_key', { name: 'bad', scopes: ['nope'], grants: ['agent:'] });
   await threadStory(tell, key.id, asReader);

@@ -57,5 +57,6 @@ export const toolsWithoutPath: Readonly<Record<string, Right>> = {
   delete_database: { scope: 'records:write', grant: 'record:delete:{id}' },
   ...lifeOf('records', 'record'),
   create_record: { scope: 'records:write', grant: 'record:write:{databaseId}' },
+  import_records: { scope: 'admin', grant: 'user:import' },
   list_audit_entries: { scope: 'admin', grant: 'audit:read' },
 };

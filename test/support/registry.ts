@@ -7,6 +7,7 @@ import type { Grant } from '../../tools/access/grants.ts';
 import { parseGrant } from '../../tools/access/grants.ts';
 import type { Principal } from '../../tools/access/principal.ts';
 import { grantRights, scopeRights } from '../../tools/access/rights.ts';
+import { ImportedData } from '../../tools/analytics/model/model.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { createRegistry } from '../../tools/registry.ts';
 import { prepareSettings } from '../../tools/settings/defaults.ts';
@@ -32,6 +33,7 @@ export async function openTestRegistry(now: () => Date = () => new Date()): Prom
       startedAt: now(),
       catalog,
       audit: store.audit,
+      imported: new ImportedData(store.rows),
       storeKind: store.kind,
       storeStatus: () => store.status(),
       now,

@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { mustCall } from '../../support/calls.ts';
+import { startTestServer, type TestServer } from '../../support/server.ts';
+
+const eur = { currency: 'EUR', interval: 'month', status: 'active' } as const;
+/** The worked example: what each customer pays, as imports say it. */
+const subscriptions = [
+  { id: 'a', uid: 'A', plan: 'basic', amount: 1000, ...eur, startedAt: '2026-01-01' },
+  { id: 'b', uid: 'B', plan: 'basic', amount: 12000, ...eur, interval: 'year', startedAt: '2026-01-15' },
+  {
+    id: 'c',
+    uid: 'C',
+    plan: 'plus',
+    amount: 2000,
+    ...eur,
+    discountPercent: 50,
+    discountEndsAt: '2026-04-01',
+    startedAt: '2026-02-01',
+    status: 'canceled',
+    canceledAt: '2026-04-20',
+    endedAt: '2026-05-01',
+  },
+  { id: 'a', uid: 'A', plan: 'basic', amount: 1500, ...eur, startedAt: '2026-01-01', effectiveAt: '2026-03-01' },
+  {
+    id: 'd',
+    uid: 'D',
+    plan: 'plus',
+    amount: 3000,
+    ...eur,
+    startedAt: '2026-03-01',
+    trialStart: '2026-03-01',
+    trialEnd: '2026-03-15',
+  },
+];
+const range = { from: '2026-01-01', to: '2026-06-01', interval: 'month', timezone: 'UTC' };
+
+let server: TestServer;
+const ask = (tool: string, input: object = range) => mustCall(server, server.adminKey, tool, input);
+before(async () => {
+  server = await startTestServer();
+  await ask('update_settings', { currency: 'EUR' });
+  await ask('import_records', { type: 'subscriptions', records: subscriptions });
+});
+after(() => server.close());
+
+describe('the worked example', () => {
+  const bridges = [
+    { start: 0, new: 20, reactivation: 0, expansion: 0, contraction: 0, churn: 0, end: 20 },
+    { start: 20, new: 10, reactivation: 0, expansion: 0, contraction: 0, churn: 0, end: 30 },
+    { start: 30, new: 30, reactivation: 0, expansion: 5, contraction: 0, churn: 0, end: 65 },
+    { start: 65, new: 0, reactivation: 0, expansion: 10, contraction: 0, churn: 0, end: 75 },
+    { start: 75, new: 0, reactivation: 0, expansion: 0, contraction: 0, churn: 20, end: 55 },
+  ];
+
+  it('has this MRR at the end of each month, and these movements', async () => {
+    const { series, totals, currency } = await ask('get_mrr');
+    assert.equal(currency, 'EUR');
+    const shown = series.map(({ from, to, complete, mrr, ...parts }: Record<string, number>) => {
+      assert.ok(from && to && complete);
+      assert.equal(mrr, parts.end);
+      return parts;
+    });
+    assert.deepEqual(shown, bridges);
+    assert.deepEqual(totals, {
+      start: 0,
+      new: 60,
+      reactivation: 0,
+      expansion: 15,
+      contraction: 0,
+      churn: 20,
+      end: 55,
+      mrr: 55,
+    });
+  });
+
+  it('loses one of four customers in May', async () => {
+    const { series } = await ask('get_churn');
+    const { customerChurn, grossMrrChurn, netMrrChurn, customersAtStart, churnedCustomers } = series[4];
+    assert.deepEqual([customersAtStart, churnedCustomers, customerChurn], [4, 1, 0.25]);
+    assert.deepEqual([grossMrrChurn, netMrrChurn], [20 / 75, 20 / 75]);
+    assert.equal(series[0].customerChurn, null);
+  });
+
+  it('has an LTV from May on, when somebody has churned', async () => {
+    const { series } = await ask('get_ltv');
+    assert.equal(series[3].ltv, null);
+    const { arpa, meanMonthlyChurn, ltv } = series[4];
+    assert.equal(arpa, 18.33);
+    assert.equal(meanMonthlyChurn, 0.25 / 4);
+    assert.equal(ltv, 293.33);
+  });
+
+  it('stands with three active subscriptions', async () => {
+    const { totals, rows } = await ask('get_subscriptions');
+    assert.deepEqual(totals, { trialing: 0, active: 3, pastDue: 0, canceled: 1, started: 4, ended: 1 });
+    assert.deepEqual(
+      rows.map(({ plan, active, canceled, mrr }: Record<string, unknown>) => ({ plan, active, canceled, mrr })),
+      [
+        { plan: 'plus', active: 1, canceled: 1, mrr: 30 },
+        { plan: 'basic', active: 2, canceled: 0, mrr: 25 },
+      ],
+    );
+  });
+
+  it('is the same when its rows are imported again, or in another order', async () => {
+    const expected = await ask('get_mrr');
+    const again = await ask('import_records', { type: 'subscriptions', records: subscriptions });
+    assert.deepEqual([again.unchanged, again.created, again.updated], [5, 0, 0]);
+    const other = await startTestServer();
+    await mustCall(other, other.adminKey, 'update_settings', { currency: 'EUR' });
+    const records = subscriptions.map((row) => ({ effectiveAt: row.startedAt, ...row })).reverse();
+    await mustCall(other, other.adminKey, 'import_records', { type: 'subscriptions', records });
+    const { series } = await mustCall(other, other.adminKey, 'get_mrr', range);
+    assert.deepEqual(series, expected.series);
+    await other.close();
+  });
+});
+
+describe('an empty store', () => {
+  it('gives zeros and nulls, never an error', async () => {
+    const empty = await startTestServer();
+    const overview = await mustCall(empty, empty.adminKey, 'get_overview');
+    assert.deepEqual([overview.totalUsers, overview.mrr, 'churnRate' in overview], [0, 0, false]);
+    assert.equal(overview.series.length, 12);
+    const churn = await mustCall(empty, empty.adminKey, 'get_churn');
+    assert.equal(churn.totals.customerChurn, null);
+    const { tools } = { tools: await listAnalytics(empty) };
+    assert.equal(tools.length, 15);
+    for (const tool of tools) {
+      const answer = await mustCall(empty, empty.adminKey, tool, {
+        from: '2026-02-27',
+        to: '2026-03-02',
+        interval: 'day',
+      });
+      assert.ok(answer.asOf && answer.definition && answer.totals && (answer.series ?? answer.rows), tool);
+      assert.deepEqual(answer.range, { from: '2026-02-27', to: '2026-03-02', interval: 'day', timezone: 'UTC' });
+      if (answer.series) assert.equal(answer.series.length, 3);
+    }
+    await empty.close();
+  });
+});
+
+async function listAnalytics(from: TestServer): Promise<string[]> {
+  const { data } = await mustCall(from, from.adminKey, 'list_tool_categories');
+  return data
+    .find(({ category }: { category: string }) => category === 'Analytics')
+    .tools.map(({ name }: { name: string }) => name);
+}
