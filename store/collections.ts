@@ -95,7 +95,15 @@ export const collections = {
     schema: task,
     idPrefix: 'tsk',
     unique: [],
-    indexes: [['status'], ['projectId'], ['goalId'], ['assigneeAgentId'], ['assigneeAgentId', 'status']],
+    indexes: [
+      ['status'],
+      ['projectId'],
+      ['goalId'],
+      ['assigneeAgentId'],
+      ['projectId', 'status'],
+      ['goalId', 'status'],
+      ['assigneeAgentId', 'status'],
+    ],
   }),
   /** Each under the id of its task. */
   taskDocuments: define({ schema: taskDocument, idPrefix: 'tdc', unique: [], indexes: [] }),
