@@ -8,6 +8,7 @@ import { database, databaseRecord } from '../resources/database.ts';
 import { document } from '../resources/document.ts';
 import { goal } from '../resources/goal.ts';
 import { idempotencyRecord } from '../resources/idempotency.ts';
+import { memory } from '../resources/memory.ts';
 import { message } from '../resources/message.ts';
 import { project } from '../resources/project.ts';
 import { report } from '../resources/report.ts';
@@ -28,6 +29,20 @@ export interface CollectionDefinition<Schema extends z.ZodObject = z.ZodObject> 
   readonly unique: readonly UniqueRule<z.infer<Schema>>[];
   /** Each entry serves equality filters on exactly these fields; an array field is indexed by each of its items. */
   readonly indexes: readonly (readonly Field<z.infer<Schema>>[])[];
+  /** Member with the time from which on the record is gone: no read finds it, and the store may forget it. */
+  readonly expires?: Field<z.infer<Schema>>;
+  readonly search?: SearchDefinition<z.infer<Schema>>;
+}
+
+/** What text search looks at in a record; never at any other member. */
+export interface SearchDefinition<Record> {
+  /** The kind of record, as answers name it. */
+  readonly type: string;
+  /** Weigh more than `text`; the first that a record has is shown as its title. */
+  readonly title: readonly Field<Record>[];
+  readonly text: readonly Field<Record>[];
+  /** The record it belongs to and whose visibility it shares: queries can filter by the members of that one. */
+  readonly owner?: { readonly collection: string; readonly field: Field<Record> };
 }
 
 export interface UniqueRule<Record> {
@@ -50,8 +65,33 @@ export const collections = {
     idPrefix: 'agt',
     unique: [{ fields: ['name'], except: { field: 'status', value: 'deleted' } }],
     indexes: [['status'], ['name'], ['skillIds']],
+    search: { type: 'agent', title: ['displayName', 'name'], text: ['description', 'instructions'] },
   }),
-  skills: define({ schema: skill, idPrefix: 'skl', unique: [{ fields: ['name'] }], indexes: [] }),
+  skills: define({
+    schema: skill,
+    idPrefix: 'skl',
+    unique: [{ fields: ['name'] }],
+    indexes: [],
+    search: { type: 'skill', title: ['displayName', 'name'], text: ['description', 'instructions'] },
+  }),
+  memories: define({
+    schema: memory,
+    idPrefix: 'mem',
+    unique: [],
+    indexes: [
+      ['superseded'],
+      ['agentId'],
+      ['threadId'],
+      ['userId'],
+      ['scope'],
+      ['kind'],
+      ['tags'],
+      ['pinned'],
+      ['supersedes'],
+    ],
+    expires: 'expiresAt',
+    search: { type: 'memory', title: [], text: ['content', 'tags'] },
+  }),
   threads: define({
     schema: threadRecord,
     idPrefix: 'thr',
@@ -63,8 +103,21 @@ export const collections = {
       ['accessKeys', 'agentIds'],
       ['visibility'],
     ],
+    search: { type: 'thread', title: ['title'], text: [] },
   }),
-  messages: define({ schema: message, idPrefix: 'msg', appendOnly: true, unique: [], indexes: [['threadId']] }),
+  messages: define({
+    schema: message,
+    idPrefix: 'msg',
+    appendOnly: true,
+    unique: [],
+    indexes: [['threadId']],
+    search: {
+      type: 'message',
+      title: [],
+      text: ['content'],
+      owner: { collection: 'threads', field: 'threadId' },
+    },
+  }),
   threadSources: define({
     schema: threadSource,
     idPrefix: 'src',
@@ -85,8 +138,15 @@ export const collections = {
     idPrefix: 'usr',
     unique: [{ fields: ['email'], ignoreCase: true }],
     indexes: [['role', 'isActive'], ['isActive']],
+    search: { type: 'admin-user', title: ['name', 'email'], text: [] },
   }),
-  reports: define({ schema: report, idPrefix: 'rep', unique: [], indexes: [] }),
+  reports: define({
+    schema: report,
+    idPrefix: 'rep',
+    unique: [],
+    indexes: [],
+    search: { type: 'report', title: ['title'], text: ['description'] },
+  }),
   botConfigs: define({ schema: botConfigRecord, idPrefix: 'bot', unique: [], indexes: [] }),
   settings: define({ schema: settingsRecord, idPrefix: 'set', unique: [], indexes: [] }),
   projects: define({ schema: project, idPrefix: 'prj', unique: [], indexes: [['status']] }),
@@ -95,15 +155,7 @@ export const collections = {
     schema: task,
     idPrefix: 'tsk',
     unique: [],
-    indexes: [
-      ['status'],
-      ['projectId'],
-      ['goalId'],
-      ['assigneeAgentId'],
-      ['projectId', 'status'],
-      ['goalId', 'status'],
-      ['assigneeAgentId', 'status'],
-    ],
+    indexes: [['status'], ['projectId'], ['goalId'], ['assigneeAgentId'], ['assigneeAgentId', 'status']],
   }),
   /** Each under the id of its task. */
   taskDocuments: define({ schema: taskDocument, idPrefix: 'tdc', unique: [], indexes: [] }),

@@ -7,7 +7,7 @@ import type { CollectionName, RecordOf } from './collections.ts';
  * Reads outside a transaction see what was committed; a committed change may be visible up to one flush before it is durable.
  * Records are immutable: a store never hands out an object that it or a caller changes later.
  */
-export interface Store extends Readers {
+export interface Store extends Readers, TextSearch {
   readonly kind: string;
   /**
    * Runs `work` alone among writers, against a view that holds its own changes, and commits them all at once, or none if it throws.
@@ -79,10 +79,13 @@ export type Scalar = string | number | boolean;
 /** Every named member equals the value or one of the values; an array member contains it. Absent members match nothing. */
 export type Where<Record> = { readonly [Member in keyof Record]?: Scalar | readonly Scalar[] | undefined };
 
-export interface Query<Record> {
+export interface Filter<Record> {
   readonly where?: Where<Record> | undefined;
   /** At least one of these must hold too. An empty list matches nothing. */
   readonly any?: readonly Where<Record>[] | undefined;
+}
+
+export interface Query<Record> extends Filter<Record> {
   /** `createdAt` in [from, to), ISO 8601. */
   readonly from?: string | undefined;
   readonly to?: string | undefined;
@@ -102,6 +105,47 @@ export interface Page<Record> {
   readonly records: readonly Record[];
   /** Position of the last record when more follow, else null. */
   readonly next: Position | null;
+}
+
+export interface TextSearch {
+  /**
+   * Committed records of a collection that declares `search`, best first: those whose id or title is the text, then those that have
+   * all its words or words beginning with them, then such as have the weightier ones. Case and accents do not count; a word that no
+   * record has stands for those spelled nearly so.
+   */
+  search<Name extends CollectionName>(
+    collection: Name,
+    query: TextQuery<RecordOf<Name>>,
+  ): Promise<TextPage<RecordOf<Name>>>;
+}
+
+export interface TextQuery<Record> extends Filter<Record> {
+  readonly text: string;
+  /** What the record's owner must meet, where the collection declares one. */
+  readonly owner?: Filter<object> | undefined;
+  readonly limit: number;
+  readonly after?: Rank | undefined;
+}
+
+/** A place in a ranked list: by score, ties by id, newest first. */
+export interface Rank {
+  readonly score: number;
+  readonly id: string;
+}
+
+export interface TextPage<Record> {
+  readonly hits: readonly TextHit<Record>[];
+  /** Place of the last hit when more follow, else null. */
+  readonly next: Rank | null;
+  /** How many records match, on this page or not. */
+  readonly count: number;
+}
+
+export interface TextHit<Record> {
+  readonly record: Record;
+  readonly owner?: object;
+  /** Above 0; 1 where the id or title is the text, less elsewhere. Comparable between collections. */
+  readonly score: number;
 }
 
 /** Append-only, newest first, too large to be held as records in memory. */

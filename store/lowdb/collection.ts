@@ -2,6 +2,7 @@ import type { CollectionDefinition } from '../collections.ts';
 import { FieldIndex, UniqueIndex } from './indexes.ts';
 import { type Entry, OrderedSet } from './ordered-set.ts';
 import type { Row } from './row.ts';
+import { TextIndex } from './text-index.ts';
 
 /** The committed records of one collection with their indexes. */
 export class Collection {
@@ -11,12 +12,26 @@ export class Collection {
   readonly indexes: readonly FieldIndex[];
   readonly uniques: readonly UniqueIndex[];
   readonly #entries = new Map<string, Entry>();
+  /** Records that will be gone, by the time when. */
+  readonly #due = new OrderedSet();
+  #text: TextIndex | undefined;
 
   constructor(name: string, definition: CollectionDefinition) {
     this.name = name;
     this.definition = definition;
     this.indexes = definition.indexes.map((fields) => new FieldIndex(fields));
     this.uniques = definition.unique.map((rule) => new UniqueIndex(rule));
+  }
+
+  get text(): TextIndex | undefined {
+    return this.#text;
+  }
+
+  /** Begins to keep the index of words, once the records are loaded: states that a journal replaced are never read. */
+  indexText(): void {
+    if (!this.definition.search) return;
+    this.#text = new TextIndex(this.definition.search);
+    for (const { row } of this.#entries.values()) this.#text.replace(undefined, row);
   }
 
   get(id: string): Row | undefined {
@@ -33,12 +48,18 @@ export class Collection {
     if (row && entry && entry.createdAt === row.createdAt) {
       const before = entry.row;
       entry.row = row;
-      for (const unique of this.uniques) unique.replace(before, row);
-      for (const index of this.indexes) index.replace(entry, before, row);
+      this.#reindex(entry, before, row);
       return;
     }
     if (entry) this.#remove(entry);
     if (row) this.#add({ createdAt: row.createdAt, id, row });
+  }
+
+  /** Forgets the records whose time has come. Every read and every transaction begins with it. */
+  expire(now: string): void {
+    if (this.#due.size === 0) return;
+    const over = this.#due.rank({ createdAt: now, id: '\uffff' });
+    for (const { id } of [...this.#due.ascending(0, over)]) this.set(id, undefined);
   }
 
   /** A copy that later changes leave as it is. */
@@ -49,14 +70,28 @@ export class Collection {
   #add(entry: Entry): void {
     this.#entries.set(entry.id, entry);
     this.ordered.add(entry);
-    for (const unique of this.uniques) unique.replace(undefined, entry.row);
-    for (const index of this.indexes) index.replace(entry, undefined, entry.row);
+    this.#reindex(entry, undefined, entry.row);
   }
 
   #remove(entry: Entry): void {
     this.#entries.delete(entry.id);
     this.ordered.delete(entry);
-    for (const unique of this.uniques) unique.replace(entry.row, undefined);
-    for (const index of this.indexes) index.replace(entry, entry.row, undefined);
+    this.#reindex(entry, entry.row, undefined);
   }
+
+  #reindex(entry: Entry, before: Row | undefined, after: Row | undefined): void {
+    for (const unique of this.uniques) unique.replace(before, after);
+    for (const index of this.indexes) index.replace(entry, before, after);
+    this.#text?.replace(before, after);
+    const { expires } = this.definition;
+    if (expires === undefined) return;
+    const [was, is] = [dueAt(before?.[expires]), dueAt(after?.[expires])];
+    if (was !== undefined) this.#due.delete({ createdAt: was, id: entry.id });
+    if (is !== undefined && after) this.#due.add({ createdAt: is, id: entry.id, row: after });
+  }
+}
+
+/** In the one form that sorts by time. */
+function dueAt(value: unknown): string | undefined {
+  return typeof value === 'string' ? new Date(value).toISOString() : undefined;
 }

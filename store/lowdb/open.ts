@@ -57,6 +57,7 @@ async function assemble(options: LowdbOptions, lock: FolderLock): Promise<Store>
   const low = new Low<Snapshot>(snapshots, emptySnapshot);
   const recovered = await recover(folder, collections, low, format);
   const rows = openRows(folder, files, collections);
+  for (const collection of collections.values()) collection.indexText();
   const audit = new SegmentedAudit({ folder, files, bufferLimit: options.auditBufferLimit ?? 100_000 });
   await audit.load(recovered);
   const journal = new Journal({

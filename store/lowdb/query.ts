@@ -124,7 +124,7 @@ function holds({ member, values }: Condition, row: Row): boolean {
   return values.includes(value as Scalar);
 }
 
-function matcher(filter: RowFilter): (row: Row) => boolean {
+export function matcher(filter: RowFilter): (row: Row) => boolean {
   const all = conditionsOf(filter.where);
   const any = filter.any?.map(conditionsOf);
   return (row) =>

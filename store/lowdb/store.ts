@@ -1,5 +1,16 @@
+import { type CollectionName, collections, type RecordOf } from '../collections.ts';
 import { StoreUnavailable } from '../errors.ts';
-import type { AuditLog, Reader, Readers, RowLog, Store, StoreStatus, Transaction } from '../port.ts';
+import type {
+  AuditLog,
+  Reader,
+  Readers,
+  RowLog,
+  Store,
+  StoreStatus,
+  TextPage,
+  TextQuery,
+  Transaction,
+} from '../port.ts';
 import type { SegmentedAudit } from './audit-log.ts';
 import type { Collection } from './collection.ts';
 import type { Compaction } from './compaction.ts';
@@ -8,6 +19,7 @@ import type { FolderLock } from './lock.ts';
 import { count, find } from './query.ts';
 import type { Row } from './row.ts';
 import type { RowFile } from './row-file.ts';
+import { search } from './text-search.ts';
 import { StagedTransaction } from './transaction.ts';
 import { Turns } from './turns.ts';
 import type { Unwritten } from './unwritten.ts';
@@ -107,19 +119,35 @@ export class LowdbStore implements StoreCore {
 
   reader(collection: Collection): Reader<Row> {
     return {
-      get: async (id) => {
-        this.#assertOpen();
-        return collection.get(id);
-      },
-      find: async (query) => {
-        this.#assertOpen();
-        return find(collection, query);
-      },
-      count: async (filter) => {
-        this.#assertOpen();
-        return count(collection, filter);
-      },
+      get: async (id) => this.#current(collection).get(id),
+      find: async (query) => find(this.#current(collection), query),
+      count: async (filter) => count(this.#current(collection), filter),
     };
+  }
+
+  async search<Name extends CollectionName>(
+    name: Name,
+    query: TextQuery<RecordOf<Name>>,
+  ): Promise<TextPage<RecordOf<Name>>> {
+    const owner = collections[name].search?.owner;
+    const owners = owner && this.#current(this.#collection(owner.collection));
+    // The rows of a collection were parsed by its schema, when they were written or read from the disk.
+    return search(this.#current(this.#collection(name)), owners, query as TextQuery<Row>) as unknown as TextPage<
+      RecordOf<Name>
+    >;
+  }
+
+  #collection(name: string): Collection {
+    const found = this.#parts.collections.get(name);
+    if (!found) throw new Error(`there is no collection ${name}`);
+    return found;
+  }
+
+  /** The collection as it is at this moment. */
+  #current(collection: Collection): Collection {
+    this.#assertOpen();
+    collection.expire(this.#parts.now().toISOString());
+    return collection;
   }
 
   /** Makes the rows durable beside the journal; they count once the transaction does. */

@@ -20,6 +20,7 @@ export class StagedTransaction {
     this.#rowLog = rowLog;
     this.#now = now;
     for (const [name, collection] of collections) {
+      collection.expire(now());
       this.#stagings.set(name, new Staging(collection, now, () => this.#assertLive()));
     }
   }

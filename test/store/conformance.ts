@@ -3,6 +3,7 @@ import { auditConformance } from './conformance-audit.ts';
 import { queriesConformance } from './conformance-queries.ts';
 import { recordsConformance } from './conformance-records.ts';
 import { rowsConformance } from './conformance-rows.ts';
+import { searchConformance } from './conformance-search.ts';
 import { type OpenedStore, Stage } from './conformance-stage.ts';
 import { transactionsConformance } from './conformance-transactions.ts';
 
@@ -14,6 +15,7 @@ export function runConformance(name: string, openStore: () => Promise<OpenedStor
     recordsConformance(stage);
     transactionsConformance(stage);
     queriesConformance(stage);
+    searchConformance(stage);
     auditConformance(stage);
     rowsConformance(stage);
   });

@@ -45,3 +45,30 @@ export function auditRecord(over: Partial<AuditEntry> = {}): AuditEntry {
 export function time(seconds: number): string {
   return new Date(Date.UTC(2026, 0, 5) + seconds * 1000).toISOString();
 }
+
+export function memoryRecord(content: string, over: object = {}) {
+  return {
+    content,
+    kind: 'fact' as const,
+    scope: 'workspace' as const,
+    tags: [] as string[],
+    importance: 0.5,
+    pinned: false,
+    superseded: false,
+    ...over,
+  };
+}
+
+export function threadRecord(title: string, over: object = {}) {
+  return {
+    title,
+    status: 'active' as const,
+    source: 'api',
+    visibility: 'workspace' as const,
+    messageCount: 0,
+    createdBy: 'usr_1',
+    entries: [],
+    accessKeys: [] as string[],
+    ...over,
+  };
+}

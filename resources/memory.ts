@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import { bookkeeping, recordId, timestamp } from './fields.ts';
+
+export const memoryKind = z.enum(['fact', 'preference', 'instruction', 'episode', 'summary']);
+export const memoryScope = z.enum(['workspace', 'agent', 'thread', 'user']);
+
+/** Limits shared by the record and the inputs that write it. */
+export const memoryFields = {
+  content: z.string().trim().min(1).max(20_000).describe('What is remembered, one thing in plain words.'),
+  kind: memoryKind,
+  scope: memoryScope.describe('For whom it holds; agent, thread and user need the id of that one.'),
+  agentId: recordId,
+  threadId: recordId,
+  userId: recordId.describe('`uid` of a product user.'),
+  tags: z.array(z.string().trim().min(1).max(100)).max(50),
+  importance: z.number().min(0).max(1),
+  pinned: z.boolean().describe('Always given to the agents it holds for.'),
+  source: z.string().trim().min(1).max(500).describe('Where it comes from.'),
+  expiresAt: timestamp.describe('From then on it is gone.'),
+  supersedes: recordId.describe('Memory that this one replaces.'),
+};
+
+/** Something agents remember across conversations. */
+export const memory = z.object({
+  id: recordId,
+  content: memoryFields.content,
+  kind: memoryFields.kind,
+  scope: memoryFields.scope,
+  agentId: memoryFields.agentId.optional(),
+  threadId: memoryFields.threadId.optional(),
+  userId: memoryFields.userId.optional(),
+  tags: memoryFields.tags,
+  importance: memoryFields.importance,
+  pinned: memoryFields.pinned,
+  source: memoryFields.source.optional(),
+  expiresAt: memoryFields.expiresAt.optional(),
+  supersedes: memoryFields.supersedes.optional(),
+  superseded: z.boolean().default(false).describe('Another memory replaced it; lists and searches leave it out.'),
+  ...bookkeeping,
+});
+export type Memory = z.infer<typeof memory>;

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { collections } from '../../store/collections.ts';
+import { StoreUnavailable } from '../../store/errors.ts';
+import { Collection } from '../../store/lowdb/collection.ts';
+import { openLowdbStore } from '../../store/lowdb/open.ts';
+import type { Row } from '../../store/lowdb/row.ts';
+import { search } from '../../store/lowdb/text-search.ts';
+import { FailingFiles } from './failing-files.ts';
+import { testFolder } from './folders.ts';
+import { memoryRecord } from './records.ts';
+
+const vocabulary = ['ada', 'adamant', 'byron', 'byrom', 'cafe', 'café', 'delta', '咖啡', 'x', 'epsilon'];
+const text = fc.array(fc.constantFrom(...vocabulary), { maxLength: 6 }).map((words) => words.join(' '));
+const id = fc.integer({ min: 0, max: 7 }).map((at) => `skl_${at}`);
+const step = fc.record({
+  id,
+  gone: fc.boolean(),
+  name: text,
+  instructions: fc.option(text, { nil: undefined }),
+  at: fc.integer({ min: 0, max: 2 }),
+});
+
+describe('the index of words', () => {
+  it('answers after any changes as one made anew would', () => {
+    fc.assert(
+      fc.property(
+        fc.array(step, { maxLength: 40 }),
+        fc.array(text, { minLength: 3, maxLength: 6 }),
+        (steps, queries) => {
+          const kept = new Collection('skills', collections.skills);
+          kept.indexText();
+          for (const { id, gone, at, ...members } of steps) {
+            const row: Row = { id, createdAt: `2026-01-0${at + 1}T00:00:00.000Z`, ...members };
+            kept.set(id, gone ? undefined : row);
+          }
+          const anew = new Collection('skills', collections.skills);
+          for (const row of kept.rows()) anew.set(row.id, row);
+          anew.indexText();
+          for (const query of [...queries, ...vocabulary, 'skl_3', 'epsilom']) {
+            const asked = { text: query, limit: 3 };
+            assert.deepEqual(search(kept, undefined, asked), search(anew, undefined, asked), query);
+          }
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+
+  it('does so after thousands of changes too', () => {
+    const kept = new Collection('skills', collections.skills);
+    kept.indexText();
+    for (let at = 0; at < 5_000; at += 1) {
+      const id = `skl_${(at * 7) % 23}`;
+      const name = `${vocabulary[at % 10]} ${vocabulary[(at * 3) % 7]}`;
+      kept.set(
+        id,
+        at % 11 === 0 ? undefined : { id, createdAt: '2026-01-01T00:00:00.000Z', name, instructions: `n${at}` },
+      );
+    }
+    const anew = new Collection('skills', collections.skills);
+    for (const row of kept.rows()) anew.set(row.id, row);
+    anew.indexText();
+    assert.ok(kept.rows().length > 10);
+    for (const query of [...vocabulary, 'n4999', 'n1', 'ada byron']) {
+      const asked = { text: query, limit: 50 };
+      assert.deepEqual(search(kept, undefined, asked), search(anew, undefined, asked), query);
+    }
+  });
+
+  it('takes back what the disk refused', async (test) => {
+    const files = new FailingFiles();
+    const store = await openLowdbStore({ folder: await testFolder(test), files, probeMs: 60_000 });
+    await store.transaction((tx) => tx.memories.insert(memoryRecord('walrus', { id: 'mem_kept' })));
+    files.failure = 'sync';
+    const results = await Promise.allSettled([
+      store.transaction((tx) => tx.memories.update('mem_kept', { content: 'penguin' })),
+      store.transaction((tx) => tx.memories.insert(memoryRecord('penguin'))),
+    ]);
+    for (const result of results) assert.ok(result.status === 'rejected' && result.reason instanceof StoreUnavailable);
+    assert.equal((await store.search('memories', { text: 'penguin', limit: 1 })).count, 0);
+    assert.equal((await store.search('memories', { text: 'walrus', limit: 1 })).count, 1);
+    files.failure = undefined;
+    await store.close();
+  });
+
+  it('does not look at rows that lack every word', () => {
+    const looks = [1_000, 20_000].map((size) => {
+      let reads = 0;
+      const get = (target: Row, member: string | symbol): unknown => {
+        reads += 1;
+        return Reflect.get(target, member);
+      };
+      const memories = new Collection('memories', collections.memories);
+      for (let at = 0; at < size; at += 1) {
+        const content = at < 500 ? 'needle in hay' : 'hay';
+        const row = { ...memoryRecord(content), id: `mem_${at}`, createdAt: new Date(at * 1000).toISOString() };
+        memories.set(row.id, new Proxy(row, { get }));
+      }
+      memories.indexText();
+      reads = 0;
+      const { count } = search(memories, undefined, { text: 'needle', where: { superseded: false }, limit: 10 });
+      assert.equal(count, 500);
+      return reads;
+    });
+    assert.ok(looks[0] !== undefined && looks[0] > 0);
+    assert.equal(looks[0], looks[1]);
+  });
+
+  it('takes long and hostile text in reasonable time', () => {
+    const skills = new Collection('skills', collections.skills);
+    skills.indexText();
+    const started = performance.now();
+    for (const [at, instructions] of [
+      'a'.repeat(200_000),
+      'ab '.repeat(66_000),
+      '咖啡'.repeat(100_000),
+      '\u0301'.repeat(200_000),
+      Array.from({ length: 30_000 }, (_, word) => `w${word}`).join(' '),
+    ].entries()) {
+      skills.set(`skl_${at}`, { id: `skl_${at}`, createdAt: '2026-01-01T00:00:00.000Z', name: `s${at}`, instructions });
+    }
+    assert.equal(search(skills, undefined, { text: 'w29999', limit: 1 }).count, 1);
+    search(skills, undefined, { text: 'w '.repeat(250), limit: 1 });
+    assert.ok(performance.now() - started < 5000);
+  });
+});
