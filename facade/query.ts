@@ -3,27 +3,54 @@ import type { Issue } from '../resources/error.ts';
 import { ToolError } from '../tools/errors.ts';
 import { unwrap } from '../tools/validate.ts';
 
-/** Turns a query string into tool input: text, numbers and booleans by the type of the member. What fits none stays text. */
+/**
+ * Turns a query string into tool input: text, numbers and booleans by the type of the member. What fits none stays text.
+ * A list is given as values between commas, as a repeated parameter, or as both.
+ */
 export type QueryReader = (query: URLSearchParams) => Record<string, unknown>;
 
 const NUMBER = /^-?\d+(\.\d+)?$/;
 
 /** Made once per route. */
 export function queryReader(input: z.ZodObject): QueryReader {
-  const readers = new Map(Object.entries(input.shape).map(([name, schema]) => [name, valueReader(schema)]));
+  const readers = new Map(Object.entries(input.shape).map(([name, schema]) => [name, memberReader(schema)]));
   return (query) => {
     const values: Record<string, unknown> = {};
     const issues: Issue[] = [];
-    for (const [name, text] of query) {
-      if (Object.hasOwn(values, name)) issues.push({ path: name, message: 'Given more than once in the query.' });
+    for (const name of new Set(query.keys())) {
+      const given = query.getAll(name);
+      const reader = readers.get(name);
+      if (given.length > 1 && !reader?.takesMany) {
+        issues.push({ path: name, message: 'Given more than once in the query.' });
+      }
       Object.defineProperty(values, name, {
-        value: readers.get(name)?.(text) ?? text,
+        value: reader ? reader.read(given) : given[0],
         enumerable: true,
         configurable: true,
       });
     }
     if (issues[0]) throw new ToolError('invalid_input', `${issues[0].path}: ${issues[0].message}`, { issues });
     return values;
+  };
+}
+
+interface MemberReader {
+  readonly takesMany: boolean;
+  /** `given` holds at least one text. */
+  read(given: readonly string[]): unknown;
+}
+
+function memberReader(schema: z.ZodType): MemberReader {
+  const inner = unwrap(schema);
+  if (!(inner instanceof z.ZodArray)) {
+    const read = valueReader(schema);
+    return { takesMany: false, read: ([text = '']) => read(text) };
+  }
+  // An array schema is typed to hold schemas of the core; this project makes them all with the classic package.
+  const read = valueReader(inner.element as z.ZodType);
+  return {
+    takesMany: true,
+    read: (given) => given.flatMap((text) => text.split(',')).map((text) => read(text.trim())),
   };
 }
 
