@@ -5,10 +5,12 @@ import { agentIdentity, agentIdentityInput } from '../resources/agent-identity.t
 import { botConfig } from '../resources/bot-config.ts';
 import { errorBody } from '../resources/error.ts';
 import { health, systemHealth } from '../resources/health.ts';
+import { memory } from '../resources/memory.ts';
 import { message } from '../resources/message.ts';
 import { model } from '../resources/model.ts';
 import { productUser } from '../resources/product-user.ts';
 import { renderedReport, report } from '../resources/report.ts';
+import { searchHit } from '../resources/search.ts';
 import { settings } from '../resources/settings.ts';
 import { skill } from '../resources/skill.ts';
 import { thread, threadAccess, threadStats } from '../resources/thread.ts';
@@ -16,6 +18,7 @@ import { version, versionDiff } from '../resources/version.ts';
 import { agentAnswer } from '../tools/agents/agents.ts';
 import { getOverview } from '../tools/analytics/overview.ts';
 import type { JsonSchema } from '../tools/json-schema.ts';
+import { foundMemory } from '../tools/memory/memory.ts';
 import { jsonRpcRequest, jsonRpcResponse } from './openapi-json-rpc.ts';
 
 /** A piece of the document that is no schema. */
@@ -36,6 +39,9 @@ export const namedSchemas: Readonly<Record<'input' | 'output', Readonly<Record<s
     ThreadAccess: threadAccess,
     ThreadStats: threadStats,
     Message: message,
+    Memory: memory,
+    FoundMemory: foundMemory,
+    SearchHit: searchHit,
     Model: model,
     AdminUser: adminUser,
     Report: report,

@@ -20,6 +20,8 @@ export const routes: readonly Route[] = [
   route('PATCH', '/api/v1/agents/{id}', 'update_agent', 200),
   route('DELETE', '/api/v1/agents/{id}', 'delete_agent', 200),
   route('GET', '/api/v1/agents/health', 'get_system_health', 200),
+  route('GET', '/api/v1/agents/memory', 'list_memories', 200),
+  route('POST', '/api/v1/agents/memory', 'create_memory', 201),
   route('GET', '/api/v1/agents/models', 'list_models', 200),
   route('GET', '/api/v1/agents/tools', 'list_tool_categories', 200),
 
@@ -82,6 +84,7 @@ export const routes: readonly Route[] = [
   route('PATCH', '/api/v1/settings', 'update_settings', 200),
 
   route('GET', '/api/v1/health', 'check_health', 200),
+  route('GET', '/api/v1/search', 'search', 200),
 
   route('GET', '/api/v1/mcp', 'get_mcp_status', 200),
 

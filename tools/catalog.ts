@@ -13,8 +13,10 @@ import type { Tool } from './define-tool.ts';
 import { documentTools } from './documents.ts';
 import { goalTools } from './goals.ts';
 import { importRecords } from './import-records.ts';
+import { memoryTools, pathMemoryTools } from './memory/memory.ts';
 import { projectTools } from './projects.ts';
 import { reportTools } from './reports/reports.ts';
+import { search } from './search/search.ts';
 import { getBotConfig, updateBotConfig } from './settings/bot-config.ts';
 import { settingsTools } from './settings/settings.ts';
 import { skillTools } from './skills.ts';
@@ -34,7 +36,8 @@ function group(name: string, ...tools: readonly Tool[]): CatalogEntry[] {
 
 /** Every tool of this server, in the order in which lists show them. */
 export const catalog = indexCatalog([
-  ...group('Agents', ...agentTools, provisionAgentIdentity, getSystemHealth, listModels, listToolCategories),
+  ...group('Agents', ...agentTools, provisionAgentIdentity, getSystemHealth),
+  ...group('Agents', ...pathMemoryTools, listModels, listToolCategories),
   ...group('Skills', ...skillTools),
   ...group('Threads', ...threadTools, ...sharingTools, forkThread, listMessages, getThreadStats),
   ...group('Users', ...userTools),
@@ -43,6 +46,7 @@ export const catalog = indexCatalog([
   ...group('Reports', ...reportTools),
   ...group('Settings', getBotConfig, updateBotConfig, ...settingsTools),
   ...group('Versions', ...versionTools),
+  ...group('Memory', ...memoryTools),
   ...group('API keys', ...apiKeyTools),
   ...group('Projects', ...projectTools),
   ...group('Goals', ...goalTools),
@@ -52,6 +56,6 @@ export const catalog = indexCatalog([
   ...group('Databases', ...databaseTools, ...recordTools),
   ...group('Audit', listAuditEntries),
   ...group('Data', importRecords),
-  ...group('System', checkHealth),
+  ...group('System', checkHealth, search),
   ...group('MCP', getMcpStatus),
 ]);

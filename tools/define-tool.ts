@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { ErrorCode } from '../resources/error.ts';
-import type { Readers } from '../store/port.ts';
+import type { Readers, TextSearch } from '../store/port.ts';
 import type { Access, AccessByInput } from './access/requirement.ts';
 import type { CallingContext, Context } from './context.ts';
 import type { ErrorDetail, ToolError } from './errors.ts';
@@ -69,7 +69,7 @@ interface Meaning<Input extends z.ZodObject, Output extends z.ZodObject, Code ex
 export interface ReadTool<Input extends z.ZodObject, Output extends z.ZodObject, Code extends ErrorCode>
   extends Meaning<Input, Output, Code> {
   readonly annotations: Annotations & { readonly readOnlyHint: true };
-  handler(input: z.output<Input>, context: CallingContext<Readers, Code>): Promise<z.input<Output>>;
+  handler(input: z.output<Input>, context: CallingContext<Readers & TextSearch, Code>): Promise<z.input<Output>>;
 }
 
 /** Runs in one transaction, in which the audit entry and the versions of changed records are written too. */

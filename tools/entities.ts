@@ -2,6 +2,7 @@ import { agentEntity } from './agents/agents.ts';
 import { artifactEntity } from './artifacts.ts';
 import { databaseRecordEntity } from './databases/records.ts';
 import { documentEntity } from './documents.ts';
+import { memoryEntity } from './memory/memory.ts';
 import { projectEntity } from './projects.ts';
 import { botConfigEntity } from './settings/bot-config.ts';
 import { skillEntity } from './skills.ts';
@@ -11,6 +12,7 @@ import { taskDocumentEntity } from './tasks.ts';
 export const entities = [
   agentEntity,
   skillEntity,
+  memoryEntity,
   botConfigEntity,
   projectEntity,
   taskDocumentEntity,

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Page, Position, Query, Reader, Where } from '../store/port.ts';
+import type { Page, Position, Query, Rank, Reader, Where } from '../store/port.ts';
 import { ToolError } from './errors.ts';
 
 interface ListInput {
@@ -58,20 +58,48 @@ export function onlyThese<Record>(
 }
 
 function sealCursor({ createdAt, id }: Position, filters: unknown): string {
-  return Buffer.from(JSON.stringify([createdAt, id, digest(filters)])).toString('base64url');
+  return seal([createdAt, id], filters);
 }
 
 /** @throws ToolError where the cursor was not made by `sealCursor` for the same filters. */
 export function openCursor(cursor: string | undefined, filters: unknown): Position | undefined {
   if (cursor === undefined) return undefined;
-  const [createdAt, id, mark] = decode(cursor);
-  if (typeof createdAt === 'string' && typeof id === 'string' && mark === digest(filters)) {
-    const position = { createdAt, id };
-    if (sealCursor(position, filters) === cursor && !Number.isNaN(Date.parse(createdAt))) return position;
+  const [createdAt, id] = unseal(cursor, filters);
+  if (typeof createdAt === 'string' && typeof id === 'string' && !Number.isNaN(Date.parse(createdAt))) {
+    return { createdAt, id };
   }
-  throw new ToolError('invalid_input', 'The cursor does not belong to this list and these filters; start without it.', {
-    issues: [{ path: 'cursor', message: 'Take `nextCursor` of the page before, with the same filters.' }],
-  });
+  throw foreignCursor();
+}
+
+/** The cursor of a ranked list. */
+export function sealRank(rank: Rank | null, filters: unknown): string | null {
+  return rank && seal([rank.score, rank.id], filters);
+}
+
+/** @throws ToolError where the cursor was not made by `sealRank` for the same filters. */
+export function openRank(cursor: string | undefined, filters: unknown): Rank | undefined {
+  if (cursor === undefined) return undefined;
+  const [score, id] = unseal(cursor, filters);
+  if (typeof score === 'number' && typeof id === 'string') return { score, id };
+  throw foreignCursor();
+}
+
+function seal(place: readonly [string | number, string], filters: unknown): string {
+  return Buffer.from(JSON.stringify([...place, digest(filters)])).toString('base64url');
+}
+
+function unseal(cursor: string, filters: unknown): readonly unknown[] {
+  const place = decode(cursor).slice(0, 2);
+  const own = Buffer.from(JSON.stringify([...place, digest(filters)])).toString('base64url');
+  return own === cursor ? place : [];
+}
+
+function foreignCursor(): ToolError {
+  return new ToolError(
+    'invalid_input',
+    'The cursor does not belong to this list and these filters; start without it.',
+    { issues: [{ path: 'cursor', message: 'Take `nextCursor` of the page before, with the same filters.' }] },
+  );
 }
 
 function decode(cursor: string): readonly unknown[] {

@@ -4,7 +4,9 @@ import { analyticsExamples } from './analytics.ts';
 import { productExamples } from './analytics-product.ts';
 import { trafficExamples } from './analytics-traffic.ts';
 import type { Examples } from './example.ts';
+import { memoryExamples } from './memory.ts';
 import { reportExamples } from './reports.ts';
+import { searchExamples } from './search.ts';
 import { settingsExamples } from './settings.ts';
 import { skillExamples } from './skills.ts';
 import { systemExamples } from './system.ts';
@@ -15,6 +17,8 @@ import { versionExamples } from './versions.ts';
 /** Shown in the document; every operation has an answer, and an input where it needs one. */
 export const examples: Examples = {
   ...agentExamples,
+  ...memoryExamples,
+  ...searchExamples,
   ...skillExamples,
   ...threadExamples,
   ...userExamples,

@@ -21,7 +21,7 @@ function rights({ access }: Tool): { scope: string; grant: string } {
 describe('every tool', () => {
   for (const tool of tools) {
     it(`${tool.name} has a name, a title and a description that serve a model`, () => {
-      assert.match(tool.name, /^[a-z]+(_[a-z]+)+$/);
+      assert.match(tool.name, /^(search|[a-z]+(_[a-z]+)+)$/);
       assert.match(tool.title, /^[A-Z]/);
       assert.ok(
         tool.description.length >= 30 && tool.description.length <= 300,

@@ -58,5 +58,9 @@ export const toolsWithoutPath: Readonly<Record<string, Right>> = {
   ...lifeOf('records', 'record'),
   create_record: { scope: 'records:write', grant: 'record:write:{databaseId}' },
   import_records: { scope: 'admin', grant: 'user:import' },
+  get_memory: { scope: 'memory:read', grant: 'memory:read:{id}' },
+  update_memory: { scope: 'memory:write', grant: 'memory:write:{id}' },
+  delete_memory: { scope: 'memory:write', grant: 'memory:delete:{id}' },
+  search_memories: { scope: 'memory:read', grant: 'memory:read' },
   list_audit_entries: { scope: 'admin', grant: 'audit:read' },
 };

@@ -1,0 +1,30 @@
+import { z } from 'zod';
+import { timestamp } from './fields.ts';
+
+export const searchText = z
+  .string()
+  .trim()
+  .min(1)
+  .max(500)
+  .describe('Words to find, in any order; beginnings of words and small misspellings do too.');
+
+/** One record that a search found, of any type. */
+export const searchHit = z.object({
+  type: z.string(),
+  id: z.string(),
+  title: z.string(),
+  snippet: z.string().describe('Where it matches. Plain text.'),
+  score: z.number().min(0).max(1).describe('1 where id, name or e-mail is what was asked for.'),
+  updatedAt: timestamp,
+  parent: z
+    .object({ type: z.string(), id: z.string() })
+    .optional()
+    .describe('The record it is read with, such as the thread of a message.'),
+});
+export type SearchHit = z.infer<typeof searchHit>;
+
+export const searchResult = z.object({
+  data: z.array(searchHit),
+  nextCursor: z.string().nullable(),
+  facets: z.record(z.string(), z.int().min(1)).describe('How many records match, by type.'),
+});

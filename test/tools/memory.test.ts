@@ -1,0 +1,235 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { callTool, makeKey, mustCall, rest } from '../support/calls.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+let server: TestServer;
+before(async () => {
+  server = await startTestServer();
+});
+after(() => server.close());
+
+const call = (tool: string, input: object = {}) => mustCall(server, server.adminKey, tool, input);
+const refused = async (tool: string, input: object) => {
+  const answer = await callTool(server, server.adminKey, tool, input);
+  assert.ok('error' in answer, `${tool} was not refused`);
+  return answer.error;
+};
+const get = (query: string, key = server.adminKey) => rest(server, 'GET', `/api/v1/agents/memory${query}`, { key });
+const ids = (page: { data: { id: string }[] }) => page.data.map(({ id }) => id);
+const soon = (milliseconds: number) => new Date(Date.now() + milliseconds).toISOString();
+
+describe('create_memory', () => {
+  it('fills in what is not given', async () => {
+    const { status, body } = await rest(server, 'POST', '/api/v1/agents/memory', {
+      key: server.adminKey,
+      body: { content: '  Ships on Fridays. ', tags: ['ops', 'ops'] },
+    });
+    assert.equal(status, 201);
+    const { id, createdAt, updatedAt, ...rest_ } = body;
+    assert.match(id, /^mem_/);
+    assert.equal(createdAt, updatedAt);
+    assert.deepEqual(rest_, {
+      content: 'Ships on Fridays.',
+      kind: 'fact',
+      scope: 'workspace',
+      tags: ['ops'],
+      importance: 0.5,
+      pinned: false,
+      superseded: false,
+      revision: 1,
+    });
+  });
+
+  it('wants the agent it names, and the id that its scope needs', async () => {
+    const agent = await call('create_agent', { name: 'gone', displayName: 'Gone' });
+    await call('delete_agent', { id: agent.id });
+    for (const [input, path] of [
+      [{ agentId: 'agt_none' }, 'agentId'],
+      [{ agentId: agent.id }, 'agentId'],
+      [{ threadId: 'thr_none' }, 'threadId'],
+      [{ scope: 'agent' }, 'agentId'],
+      [{ scope: 'thread' }, 'threadId'],
+      [{ scope: 'user' }, 'userId'],
+      [{ supersedes: 'mem_none' }, 'supersedes'],
+      [{ expiresAt: '2020-01-01T00:00:00Z' }, 'expiresAt'],
+      [{ importance: 1.1 }, 'importance'],
+      [{ kind: 'rumour' }, 'kind'],
+      [{ superseded: true }, 'superseded'],
+      [{ content: '  ' }, 'content'],
+    ] as const) {
+      const error = await refused('create_memory', { content: 'x', ...input });
+      assert.deepEqual([error.code, error.issues?.[0]?.path], ['invalid_input', path], JSON.stringify(input));
+    }
+    assert.deepEqual(ids(await call('list_memories', { agentId: agent.id })), []);
+  });
+
+  it('replaces the memory it supersedes, which deleting it brings back', async () => {
+    const old = await call('create_memory', { content: 'Prefers marmalade.' });
+    const now = await call('create_memory', { content: 'Prefers honey to marmalade.', supersedes: old.id });
+    assert.deepEqual(ids(await call('list_memories', { q: 'marmalade' })), [now.id]);
+    assert.deepEqual(ids(await call('search_memories', { q: 'marmalade' })), [now.id]);
+    assert.deepEqual(ids(await call('list_memories', { superseded: true })), [old.id]);
+    const kept = await call('get_memory', { id: old.id });
+    assert.deepEqual([kept.superseded, kept.revision], [true, 1]);
+    await call('delete_memory', { id: now.id });
+    assert.deepEqual(ids(await call('list_memories', { q: 'marmalade' })), [old.id]);
+    const path = `/api/v1/versions/memory/${now.id}`;
+    const { body } = await rest(server, 'GET', path, { key: server.adminKey });
+    const restored = await rest(server, 'POST', `${path}/${body.data[0].id}/restore`, {
+      key: server.adminKey,
+      body: {},
+    });
+    assert.equal(restored.status, 200);
+    assert.deepEqual(ids(await call('list_memories', { q: 'marmalade' })), [now.id]);
+  });
+});
+
+describe('list_memories', () => {
+  it('filters by every member, and by all together', async () => {
+    const agent = await call('create_agent', { name: 'filters', displayName: 'F' });
+    const one = await call('create_memory', {
+      content: 'The harbour closes at nine.',
+      kind: 'episode',
+      scope: 'agent',
+      agentId: agent.id,
+      userId: 'u1',
+      tags: ['port', 'time'],
+      pinned: true,
+    });
+    await call('create_memory', { content: 'The harbour is deep.', agentId: agent.id, tags: ['port'] });
+    for (const filter of [
+      { kind: 'episode' },
+      { scope: 'agent' },
+      { tag: 'time' },
+      { userId: 'u1' },
+      { pinned: true },
+    ]) {
+      const query = new URLSearchParams({ agentId: agent.id, includeTotal: 'true', ...filter } as Record<
+        string,
+        string
+      >);
+      const { body } = await get(`?${query}`);
+      assert.deepEqual([ids(body), body.total], [[one.id], 1], query.toString());
+      const ranked = (await get(`?${query}&q=harbour`)).body;
+      assert.deepEqual([ids(ranked), ranked.total], [[one.id], 1], query.toString());
+    }
+    assert.equal((await get(`?agentId=${agent.id}`)).body.data.length, 2);
+    assert.equal((await get(`?agentId=${agent.id}&kind=rule`)).status, 400);
+  });
+
+  it('ranks with q, and pages through all of it', async () => {
+    for (let at = 0; at < 7; at += 1) {
+      await call('create_memory', {
+        content: `Lanterns ${at % 2 === 0 ? 'lanterns' : 'are bright'} ${at}`,
+        tags: ['l'],
+      });
+    }
+    const all = (await get('?q=lanterns&limit=100&includeTotal=true')).body;
+    assert.equal(all.total, 7);
+    const scores = all.data.map(({ score }: { score: number }) => score);
+    assert.deepEqual(
+      scores,
+      [...scores].sort((a, b) => b - a),
+    );
+    assert.ok(scores[0] > scores[6] && scores[6] > 0 && scores[0] < 1);
+    const walked: string[] = [];
+    let cursor = '';
+    do {
+      const { body } = await get(`?q=lanterns&limit=3${cursor}`);
+      walked.push(...ids(body));
+      cursor = body.nextCursor && `&cursor=${body.nextCursor}`;
+    } while (cursor);
+    assert.deepEqual(walked, ids(all));
+    const { nextCursor } = (await get('?q=lanterns&limit=3')).body;
+    for (const query of [
+      `?q=lantern&cursor=${nextCursor}`,
+      `?cursor=${nextCursor}`,
+      `?q=lanterns&tag=l&cursor=${nextCursor}`,
+    ]) {
+      assert.equal((await get(query)).status, 400, query);
+    }
+  });
+
+  it('shows a key that is limited to some memories only those, in lists, totals and searches', async () => {
+    const mine = await call('create_memory', { content: 'obsidian one' });
+    const other = await call('create_memory', { content: 'obsidian two' });
+    const key = await makeKey(server, { grants: [`memory:read:${mine.id}`] });
+    for (const query of ['?includeTotal=true', '?q=obsidian&includeTotal=true']) {
+      const { body } = await get(query, key);
+      assert.deepEqual([ids(body), body.total], [[mine.id], 1], query);
+    }
+    assert.deepEqual(ids(await mustCall(server, key, 'search_memories', { q: 'obsidian' })), [mine.id]);
+    const answer = await callTool(server, key, 'get_memory', { id: other.id });
+    assert.equal('error' in answer && answer.error.code, 'forbidden');
+  });
+});
+
+describe('a memory that expires', () => {
+  it('is nowhere afterwards, and comes back by a restore', async () => {
+    const agent = await call('create_agent', { name: 'forgetful', displayName: 'F' });
+    const memory = await call('create_memory', { content: 'mayfly', agentId: agent.id, expiresAt: soon(700) });
+    const seen = async () => {
+      const { body } = await get(`?agentId=${agent.id}&includeTotal=true`);
+      const found = await call('search', { q: 'mayfly' });
+      const ranked = (await get('?q=mayfly')).body;
+      return [body.total, body.data.length, ranked.data.length, found.data.length, found.facets.memory ?? 0];
+    };
+    assert.deepEqual(await seen(), [1, 1, 1, 1, 1]);
+    await sleep(750);
+    assert.deepEqual(await seen(), [0, 0, 0, 0, 0]);
+    for (const tool of ['get_memory', 'delete_memory', 'update_memory']) {
+      assert.equal((await refused(tool, { id: memory.id })).code, 'not_found', tool);
+    }
+    const path = `/api/v1/versions/memory/${memory.id}`;
+    const { body } = await rest(server, 'GET', path, { key: server.adminKey });
+    const { status } = await rest(server, 'POST', `${path}/${body.data[0].id}/restore`, {
+      key: server.adminKey,
+      body: {},
+    });
+    assert.equal(status, 200);
+    const back = await call('get_memory', { id: memory.id });
+    assert.deepEqual([back.expiresAt, back.revision, back.content], [undefined, 2, 'mayfly']);
+  });
+});
+
+describe('update_memory', () => {
+  it('changes members, clears optional ones and keeps a history', async () => {
+    const memory = await call('create_memory', { content: 'a', source: 's', expiresAt: '2999-01-01T00:00:00Z' });
+    assert.equal(memory.expiresAt, '2999-01-01T00:00:00.000Z');
+    const change = {
+      id: memory.id,
+      content: 'b',
+      source: null,
+      expiresAt: null,
+      tags: ['t', 't'],
+      expectedRevision: 1,
+    };
+    const updated = await call('update_memory', change);
+    assert.deepEqual(
+      [updated.content, updated.source, updated.expiresAt, updated.tags, updated.revision],
+      ['b', undefined, undefined, ['t'], 2],
+    );
+    assert.equal((await refused('update_memory', change)).currentRevision, 2);
+    assert.equal((await refused('update_memory', { id: memory.id, scope: 'agent' })).issues?.[0]?.path, 'agentId');
+    assert.equal((await refused('update_memory', { id: memory.id, expiresAt: soon(-1) })).code, 'invalid_input');
+    const { data } = await call('list_versions', { entityType: 'memory', entityId: memory.id });
+    assert.deepEqual(
+      data.map(({ payload }: { payload: { content: string } }) => payload.content),
+      ['b', 'a'],
+    );
+    assert.ok(!('superseded' in data[0].payload));
+  });
+
+  it('is found by its new text at once, by concurrent callers too', async () => {
+    const made = await Promise.all(
+      Array.from({ length: 20 }, (_, at) => call('create_memory', { content: `beacon${at} old` })),
+    );
+    await Promise.all(made.map(({ id }, at) => call('update_memory', { id, content: `beacon${at} kestrel` })));
+    const { total, data } = (await get('?q=kestrel&limit=100&includeTotal=true')).body;
+    assert.deepEqual([total, new Set(ids({ data })).size], [20, 20]);
+    await Promise.all(made.map(({ id }) => call('delete_memory', { id })));
+    assert.deepEqual((await get('?q=kestrel')).body.data, []);
+  });
+});

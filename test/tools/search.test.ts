@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { callTool, makeKey, mustCall, rest } from '../support/calls.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+let server: TestServer;
+const agents: Record<string, string> = {};
+before(async () => {
+  server = await startTestServer({ ADMIN_EMAIL: 'grace@example.com' });
+  for (const name of ['falcon', 'falconer', 'heron']) {
+    const description =
+      name === 'heron' ? `Watches the falcon. ${'Rivers and lakes. '.repeat(40)}Zanzibar at last.` : '';
+    agents[name] = (await call('create_agent', { name, displayName: `The ${name}`, description })).id;
+  }
+  await call('create_skill', { name: 'falconry', instructions: 'How to keep a falcon.' });
+  await call('create_memory', { content: 'The falcon likes rabbit.' });
+});
+after(() => server.close());
+
+const call = (tool: string, input: object = {}) => mustCall(server, server.adminKey, tool, input);
+const search = (query: string, key = server.adminKey) => rest(server, 'GET', `/api/v1/search?${query}`, { key });
+const found = (body: { data: { type: string; title: string }[] }) =>
+  body.data.map(({ type, title }) => `${type} ${title}`);
+
+describe('search', () => {
+  it('finds records of every type, the exact name first, with counts by type', async () => {
+    const { status, body } = await search('q=falcon');
+    assert.equal(status, 200);
+    assert.equal(found(body)[0], 'agent The falcon');
+    assert.equal(body.data[0].score, 1);
+    assert.deepEqual(body.facets, { agent: 3, skill: 1, memory: 1 });
+    assert.equal(body.data.length, 5);
+    assert.equal(body.nextCursor, null);
+    for (const hit of body.data) {
+      assert.deepEqual(Object.keys(hit).sort(), ['id', 'score', 'snippet', 'title', 'type', 'updatedAt']);
+      assert.match(hit.snippet, /falcon/i);
+    }
+  });
+
+  it('finds by id and by e-mail', async () => {
+    assert.deepEqual(found((await search(`q=${agents.heron}`)).body).slice(0, 1), ['agent The heron']);
+    const { body } = await search('q=Grace@Example.com');
+    assert.deepEqual([found(body)[0], body.data[0].score], ['admin-user grace@example.com', 1]);
+  });
+
+  it('shows the place of the match', async () => {
+    const { body } = await search('q=zanzibar');
+    assert.match(body.data[0].snippet, /^….*Zanzibar at last\.$/);
+    assert.ok(body.data[0].snippet.length <= 201);
+  });
+
+  it('takes types repeated or between commas, and no others', async () => {
+    for (const query of ['types=agent&types=skill', 'types=agent,skill', 'types=agent,%20skill']) {
+      assert.deepEqual((await search(`q=falcon&${query}`)).body.facets, { agent: 3, skill: 1 }, query);
+    }
+    assert.deepEqual((await search('q=falcon&types=memory')).body.facets, { memory: 1 });
+    const { status, body } = await search('q=falcon&types=agent,agnet');
+    assert.deepEqual([status, body.issues[0].path], [400, 'types[1]']);
+    for (const query of [
+      '',
+      'q=',
+      'q=%20',
+      'q=a&types=',
+      'q=a&q=b',
+      `q=${'a'.repeat(501)}`,
+      'q=a&limit=0',
+      'q=a&offset=1',
+    ]) {
+      assert.equal((await search(query)).status, 400, query);
+    }
+  });
+
+  it('pages through everything once, best first', async () => {
+    const all = (await search('q=falcon&limit=100')).body.data;
+    const walked: unknown[] = [];
+    let cursor = '';
+    do {
+      const { body } = await search(`q=falcon&limit=2${cursor}`);
+      walked.push(...body.data);
+      assert.deepEqual(body.facets, { agent: 3, skill: 1, memory: 1 });
+      cursor = body.nextCursor && `&cursor=${body.nextCursor}`;
+    } while (cursor);
+    assert.deepEqual(walked, all);
+    const { nextCursor } = (await search('q=falcon&limit=2')).body;
+    assert.equal((await search(`q=heron&cursor=${nextCursor}`)).status, 400);
+    assert.equal((await search(`q=falcon&types=agent&cursor=${nextCursor}`)).status, 400);
+  });
+
+  it('gives nothing of types the caller may not read, and refuses them where they are asked for', async () => {
+    const byScope = await makeKey(server, { scopes: ['agents:read', 'skills:read'] });
+    assert.deepEqual((await search('q=falcon', byScope)).body.facets, { agent: 3, skill: 1 });
+    const byGrant = await makeKey(server, { scopes: ['admin'], grants: ['search:read', 'memory:read'] });
+    assert.deepEqual((await search('q=falcon', byGrant)).body.facets, { memory: 1 });
+    const none = await makeKey(server, { grants: ['search:read'] });
+    assert.deepEqual((await search('q=falcon', none)).body, { data: [], nextCursor: null, facets: {} });
+    const { status, body } = await search('q=falcon&types=memory,agent', byScope);
+    assert.deepEqual(
+      [status, body.error, body.required],
+      [403, 'Insufficient permissions', { scope: 'memory:read', grant: 'memory:read' }],
+    );
+    assert.equal((await search('q=grace&types=admin-user', byScope)).status, 403);
+    const reader = await makeKey(server, { scopes: ['read'] });
+    assert.deepEqual((await search('q=grace', reader)).body.data, []);
+  });
+
+  it('shows single records to those whose grants name them, by id or name', async () => {
+    const key = await makeKey(server, { grants: ['search:read', 'agent:read:falconer', `agent:read:${agents.heron}`] });
+    const { body } = await search('q=falcon', key);
+    assert.deepEqual(found(body).sort(), ['agent The falconer', 'agent The heron']);
+    assert.deepEqual(body.facets, { agent: 2 });
+    assert.deepEqual((await search(`q=${agents.falcon}`, key)).body.data, []);
+  });
+
+  it('hides deleted agents until they are revived', async () => {
+    const { id } = await call('create_agent', { name: 'osprey', displayName: 'Osprey' });
+    await call('delete_agent', { id });
+    assert.deepEqual((await search('q=osprey')).body, { data: [], nextCursor: null, facets: {} });
+    await call('update_agent', { id, status: 'active' });
+    assert.equal((await search('q=osprey')).body.data.length, 1);
+  });
+
+  it('never finds what answers mask or hold back', async () => {
+    const { id } = await call('create_agent', {
+      name: 'merlin',
+      displayName: 'Merlin',
+      identity: { phone: { enabled: true }, card: { enabled: true } },
+    });
+    await call('provision_agent_identity', { id, phone: { number: '+1555017342' }, card: { cardRef: 'cardref8816' } });
+    const key = await makeKey(server, { scopes: ['admin'] });
+    const { records } = await server.store.apiKeys.find({ limit: 1 });
+    for (const text of ['1555017342', 'cardref8816', '•••', key, key.slice(3, 11), records[0]?.hash ?? '', 'api-key']) {
+      const answer = await callTool(server, server.adminKey, 'search', { q: text });
+      assert.deepEqual('output' in answer && answer.output.data, [], text);
+    }
+  });
+
+  it('keeps threads and their messages from those who may not see the thread', async () => {
+    const owner = await makeKey(server, { scopes: ['write'] });
+    const stranger = await makeKey(server, { scopes: ['write'] });
+    const messages = [{ role: 'user', content: 'Where is the albatross?' }];
+    const thread = await mustCall(server, owner, 'create_thread', { title: 'Albatross hunt', messages });
+    const seen = async (key: string) => (await search('q=albatross', key)).body;
+    const { data, facets } = await seen(stranger);
+    assert.deepEqual(facets, { thread: 1, message: 1 });
+    const hit = data.find(({ type }: { type: string }) => type === 'message');
+    assert.deepEqual([hit.title, hit.parent], ['Albatross hunt', { type: 'thread', id: thread.id }]);
+
+    const entries = { id: thread.id, visibility: 'restricted' };
+    await mustCall(server, owner, 'update_thread_access', entries);
+    assert.deepEqual(await seen(stranger), { data: [], nextCursor: null, facets: {} });
+    for (const query of [`q=${thread.id}`, `q=${hit.id}`]) {
+      assert.deepEqual((await search(query, stranger)).body.data, [], query);
+    }
+    assert.deepEqual((await seen(owner)).facets, { thread: 1, message: 1 });
+    assert.deepEqual((await seen(server.adminKey)).facets, { thread: 1, message: 1 });
+
+    const limited = await makeKey(server, { grants: ['search:read', 'thread:read:thr_other'] });
+    assert.deepEqual((await seen(limited)).facets, {});
+    await mustCall(server, owner, 'delete_thread', { id: thread.id });
+    assert.deepEqual((await seen(server.adminKey)).facets, {});
+  });
+});

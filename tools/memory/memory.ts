@@ -1,0 +1,229 @@
+import { z } from 'zod';
+import { cursor, expectedRevision, includeTotal, limit, pageOf, recordId } from '../../resources/fields.ts';
+import { type Memory, memory, memoryFields, memoryKind, memoryScope } from '../../resources/memory.ts';
+import { searchText } from '../../resources/search.ts';
+import type { TextSearch } from '../../store/port.ts';
+import type { Principal } from '../access/principal.ts';
+import { CREATES, DELETES, defineTool, READS, UPDATES } from '../define-tool.ts';
+import { listPage, onlyThese, openRank, sealRank } from '../paging.ts';
+import { type Entity, withoutBookkeeping } from '../versioning.ts';
+import { findMemory, future, given, invalid, requireNamed, requireOwnerOfScope } from './rules.ts';
+
+const memoryId = recordId.describe('Memory id (`mem_…`), see list_memories.');
+
+/** A memory as a search finds it. */
+export const foundMemory = memory.extend({
+  score: z.number().min(0).max(1).optional().describe('Only of searches: how well it matches.'),
+});
+
+const filters = {
+  agentId: recordId.optional(),
+  threadId: recordId.optional(),
+  userId: recordId.optional(),
+  scope: memoryScope.optional(),
+  kind: memoryKind.optional(),
+  tag: z.string().trim().min(1).max(100).optional(),
+  pinned: z.boolean().optional(),
+  superseded: z.boolean().default(false).describe('True shows those that others have replaced.'),
+};
+type Filters = z.output<z.ZodObject<typeof filters>>;
+
+const listMemories = defineTool({
+  name: 'list_memories',
+  title: 'List memories',
+  description: 'List what agents remember, newest first, or with `q` best match first, each with its `score`.',
+  access: { scope: 'memory:read', grant: 'memory:read', narrows: true },
+  annotations: READS,
+  input: z.strictObject({ ...filters, q: searchText.optional(), limit, cursor, includeTotal }),
+  output: pageOf(foundMemory),
+  errors: [],
+
+  async handler({ q, limit, cursor, includeTotal, ...filters }, { store, principal }) {
+    const query = queryFor(filters, principal);
+    if (q === undefined) return listPage(store.memories, { limit, cursor, includeTotal }, query, (found) => found);
+    const bound = { q, ...query };
+    const { hits, next, count } = await searchFor(store, q, { ...query, limit, after: openRank(cursor, bound) });
+    return { data: hits, nextCursor: sealRank(next, bound), ...(includeTotal && { total: count }) };
+  },
+});
+
+const createMemory = defineTool({
+  name: 'create_memory',
+  title: 'Create memory',
+  description:
+    'Remember something: a fact, preference, instruction, episode or summary. `supersedes` replaces an older memory, which lists then leave out. Returns the memory.',
+  access: { scope: 'memory:write', grant: 'memory:write' },
+  annotations: CREATES,
+  input: z.strictObject({
+    content: memoryFields.content,
+    kind: memoryKind.default('fact'),
+    scope: memoryFields.scope.default('workspace'),
+    agentId: memoryFields.agentId.optional(),
+    threadId: memoryFields.threadId.optional(),
+    userId: memoryFields.userId.optional(),
+    tags: memoryFields.tags.default([]),
+    importance: memoryFields.importance.default(0.5),
+    pinned: memoryFields.pinned.default(false),
+    source: memoryFields.source.optional(),
+    expiresAt: memoryFields.expiresAt.optional(),
+    supersedes: memoryFields.supersedes.optional(),
+  }),
+  output: memory,
+  errors: [],
+
+  async handler({ expiresAt, tags, ...input }, context) {
+    const { store, server, fail } = context;
+    requireOwnerOfScope(input, fail);
+    await requireNamed(context, input, (path, message) =>
+      fail('invalid_input', message, { issues: [{ path, message }] }),
+    );
+    if (input.supersedes !== undefined) {
+      const replaced = await store.memories.get(input.supersedes);
+      if (!replaced) throw invalid(fail, 'supersedes', `There is no memory ${input.supersedes}; see list_memories.`);
+      await store.memories.touch(replaced.id, { superseded: true });
+    }
+    return store.memories.insert({
+      ...input,
+      tags: [...new Set(tags)],
+      superseded: false,
+      ...(expiresAt !== undefined && { expiresAt: future(expiresAt, server.now(), fail) }),
+    });
+  },
+});
+
+const getMemory = defineTool({
+  name: 'get_memory',
+  title: 'Get memory',
+  description: 'Read one memory, superseded ones too. Expired ones are gone.',
+  access: { scope: 'memory:read', grant: 'memory:read:{id}' },
+  annotations: READS,
+  input: z.strictObject({ id: memoryId }),
+  output: memory,
+  errors: ['not_found'],
+
+  handler: ({ id }, { store, fail }) => findMemory(store, id, fail),
+});
+
+const updateMemory = defineTool({
+  name: 'update_memory',
+  title: 'Update memory',
+  description:
+    'Change members of a memory; null clears an optional one. Returns the memory. History keeps the old state.',
+  access: { scope: 'memory:write', grant: 'memory:write:{id}' },
+  annotations: UPDATES,
+  input: z.strictObject({
+    id: memoryId,
+    content: memoryFields.content.optional(),
+    kind: memoryKind.optional(),
+    scope: memoryFields.scope.optional(),
+    agentId: memoryFields.agentId.nullable().optional(),
+    threadId: memoryFields.threadId.nullable().optional(),
+    userId: memoryFields.userId.nullable().optional(),
+    tags: memoryFields.tags.optional(),
+    importance: memoryFields.importance.optional(),
+    pinned: memoryFields.pinned.optional(),
+    source: memoryFields.source.nullable().optional(),
+    expiresAt: memoryFields.expiresAt.nullable().optional(),
+    expectedRevision,
+  }),
+  output: memory,
+  errors: ['not_found', 'conflict'],
+
+  async handler({ id, expectedRevision, expiresAt, tags, ...members }, context) {
+    const { store, server, fail } = context;
+    const current = await findMemory(store, id, fail);
+    requireOwnerOfScope({ ...current, ...given(members) }, fail);
+    await requireNamed(context, members, (path, message) =>
+      fail('invalid_input', message, { issues: [{ path, message }] }),
+    );
+    const change = {
+      ...members,
+      tags: tags && [...new Set(tags)],
+      expiresAt: expiresAt && future(expiresAt, server.now(), fail),
+    };
+    return store.memories.update(id, change, { expectedRevision });
+  },
+});
+
+const deleteMemory = defineTool({
+  name: 'delete_memory',
+  title: 'Delete memory',
+  description: 'Forget a memory; one that it superseded holds again. restore_version brings it back.',
+  access: { scope: 'memory:write', grant: 'memory:delete:{id}' },
+  annotations: DELETES,
+  input: z.strictObject({ id: memoryId, expectedRevision }),
+  output: z.object({}),
+  errors: ['not_found', 'conflict'],
+
+  async handler({ id, expectedRevision }, { store }) {
+    const { supersedes } = await store.memories.delete(id, { expectedRevision });
+    const replaced = supersedes === undefined ? undefined : await store.memories.get(supersedes);
+    if (!replaced) return {};
+    const others = await store.memories.count({ where: { supersedes: replaced.id } });
+    if (others === 0) await store.memories.touch(replaced.id, { superseded: false });
+    return {};
+  },
+});
+
+const searchMemories = defineTool({
+  name: 'search_memories',
+  title: 'Search memories',
+  description:
+    'Recall what is known about something: the memories that best match a question or keywords, each with its `score`. list_memories with `q` pages further.',
+  access: { scope: 'memory:read', grant: 'memory:read', narrows: true },
+  annotations: READS,
+  input: z.strictObject({
+    q: searchText,
+    agentId: filters.agentId,
+    scope: filters.scope,
+    kind: filters.kind,
+    tag: filters.tag,
+    limit,
+  }),
+  output: z.object({ data: z.array(foundMemory) }),
+  errors: [],
+
+  async handler({ q, limit, ...filters }, { store, principal }) {
+    const query = queryFor({ ...filters, superseded: false }, principal);
+    return { data: (await searchFor(store, q, { ...query, limit })).hits };
+  },
+});
+
+export const memoryTools = [getMemory, updateMemory, deleteMemory, searchMemories];
+export const pathMemoryTools = [listMemories, createMemory];
+
+export const memoryEntity: Entity<'memories'> = {
+  type: 'memory',
+  collection: 'memories',
+  getTool: getMemory,
+  updateTool: updateMemory,
+  payload: (record) => {
+    const { superseded: _, ...payload } = withoutBookkeeping(record);
+    return payload;
+  },
+
+  async prepareRestore({ expiresAt, ...state }, current, context) {
+    const { store, server, fail } = context;
+    await requireNamed(context, state, (_, message) => fail('conflict', message));
+    if (state.supersedes !== undefined && (await store.memories.get(state.supersedes))) {
+      await store.memories.touch(state.supersedes, { superseded: true });
+    }
+    const lives = expiresAt !== undefined && Date.parse(expiresAt) > server.now().getTime();
+    // Who restores a memory that has expired wants it back, so that time does not come with it.
+    return { ...state, superseded: current?.superseded ?? false, ...(lives && { expiresAt }) };
+  },
+};
+
+function queryFor({ tag, ...filters }: Partial<Filters>, { rights }: Principal) {
+  const any = onlyThese<Memory>(rights.limitedTo('memory', 'read'), 'id');
+  return { where: { ...filters, tags: tag }, any };
+}
+
+async function searchFor(
+  store: TextSearch,
+  text: string,
+  query: Omit<Parameters<typeof store.search<'memories'>>[1], 'text'>,
+) {
+  const { hits, ...page } = await store.search('memories', { ...query, text });
+  return { ...page, hits: hits.map(({ record, score }) => ({ ...record, score })) };
+}

@@ -1,0 +1,57 @@
+import { instant } from '../../resources/fields.ts';
+import type { Memory } from '../../resources/memory.ts';
+import type { Readers } from '../../store/port.ts';
+import type { Principal } from '../access/principal.ts';
+import type { Fail } from '../define-tool.ts';
+import { roleIn } from '../threads/visibility.ts';
+
+export async function findMemory(
+  store: Pick<Readers, 'memories'>,
+  id: string,
+  fail: Fail<'not_found'>,
+): Promise<Memory> {
+  const found = await store.memories.get(id);
+  if (!found) throw fail('not_found', `There is no memory ${id}; list_memories shows the ones you can see.`);
+  return found;
+}
+
+type Owners = { readonly [Member in 'agentId' | 'threadId' | 'userId']?: string | null | undefined };
+
+const ownerOfScope = { agent: 'agentId', thread: 'threadId', user: 'userId' } as const;
+
+export function requireOwnerOfScope(state: Owners & Pick<Memory, 'scope'>, fail: Fail<never>): void {
+  const member = state.scope === 'workspace' ? undefined : ownerOfScope[state.scope];
+  if (member && !state[member]) throw invalid(fail, member, `A memory of scope ${state.scope} needs ${member}.`);
+}
+
+/** The records that the memory names must be there, for the caller to see. */
+export async function requireNamed(
+  { store, principal }: { readonly store: Pick<Readers, 'agents' | 'threads'>; readonly principal: Principal },
+  { agentId, threadId }: Owners,
+  refuse: (path: string, message: string) => Error,
+): Promise<void> {
+  const agent = agentId ? await store.agents.get(agentId) : undefined;
+  if (agentId && (!agent || agent.status === 'deleted')) {
+    throw refuse('agentId', `There is no agent ${agentId}; see list_agents.`);
+  }
+  const thread = threadId ? await store.threads.get(threadId) : undefined;
+  if (threadId && !(thread && roleIn(thread, principal))) {
+    throw refuse('threadId', `There is no thread ${threadId}; see list_threads.`);
+  }
+}
+
+export function future(expiresAt: string, now: Date, fail: Fail<never>): string {
+  if (Date.parse(expiresAt) > now.getTime()) return instant(expiresAt);
+  throw invalid(fail, 'expiresAt', 'expiresAt is in the past; give a later time or leave it out.');
+}
+
+export function invalid(fail: Fail<never>, path: string, message: string) {
+  return fail('invalid_input', message, { issues: [{ path, message }] });
+}
+
+export function given<Members extends object>(
+  members: Members,
+): { [M in keyof Members]?: Exclude<Members[M], undefined> } {
+  // Exactly the members that are undefined are left out.
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never;
+}

@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import { cursor, limit } from '../../resources/fields.ts';
+import { type SearchHit, searchResult, searchText } from '../../resources/search.ts';
+import type { Principal } from '../access/principal.ts';
+import { mayTry } from '../access/requirement.ts';
+import { defineTool, type Fail, READS } from '../define-tool.ts';
+import { openRank, sealRank } from '../paging.ts';
+import { type SearchType, searchTypes } from './types.ts';
+
+export const search = defineTool({
+  name: 'search',
+  title: 'Search',
+  description:
+    'Find records of every type you may read, best match first; exact ids, names and e-mails lead. Returns type, id, title, snippet and score of each, and counts by type.',
+  access: { scope: 'agents:read', grant: 'search:read' },
+  annotations: READS,
+  input: z.strictObject({
+    q: searchText,
+    types: z
+      .array(z.enum(searchTypes.map(({ type }) => type)))
+      .min(1)
+      .optional()
+      .describe('Look for these only. Default: all you may read.'),
+    limit,
+    cursor,
+  }),
+  output: searchResult,
+  errors: [],
+
+  async handler({ q, types, limit, cursor }, { store, principal, fail }) {
+    const bound = { q, types: types && [...new Set(types)].sort() };
+    const query = { text: q, limit, after: openRank(cursor, bound) };
+    const asked = typesFor(principal, types, fail);
+    const pages = await Promise.all(asked.map((type) => type.find(store, principal, query)));
+    const ranked = pages.flatMap(({ hits }) => hits).sort(byRank);
+    const data = ranked.slice(0, limit);
+    const more = ranked.length > limit || pages.some((page) => page.more);
+    const last = data.at(-1);
+    return {
+      data,
+      nextCursor: more && last ? sealRank({ score: last.score, id: last.id }, bound) : null,
+      facets: Object.fromEntries(pages.flatMap(({ count }, at) => (count > 0 ? [[asked[at]?.type, count]] : []))),
+    };
+  },
+});
+
+/** The types to look in: those the caller may read. One asked for by name must be among them. */
+function typesFor({ rights }: Principal, types: readonly string[] | undefined, fail: Fail<never>): SearchType[] {
+  const asked = searchTypes.filter(({ type }) => !types || types.includes(type));
+  const refused = types && asked.find(({ access }) => !mayTry(rights, access));
+  if (!refused) return asked.filter(({ access }) => mayTry(rights, access));
+  const { scope, grant } = refused.access;
+  throw fail('forbidden', 'Insufficient permissions', {
+    required: { scope, grant: [grant].flat().join(', ') },
+    issues: [{ path: 'types', message: `You may not read records of type ${refused.type}.` }],
+  });
+}
+
+function byRank(a: SearchHit, b: SearchHit): number {
+  if (a.score !== b.score) return b.score - a.score;
+  return a.id < b.id ? 1 : -1;
+}
