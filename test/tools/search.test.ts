@@ -159,4 +159,36 @@ describe('search', () => {
     await mustCall(server, owner, 'delete_thread', { id: thread.id });
     assert.deepEqual((await seen(server.adminKey)).facets, {});
   });
+
+  it('finds what belongs to projects, a task and its document on pages of one', async () => {
+    const project = await call('create_project', { name: 'Kookaburra project' });
+    const task = await call('create_task', { title: 'Feed the kookaburra' });
+    await call('update_task_document', { id: task.id, content: 'Kookaburras eat mice.' });
+    await call('create_goal', { title: 'Kookaburra goal', projectId: project.id });
+    await call('create_document', { title: 'Birds', content: 'On the kookaburra.', tags: [] });
+    await call('create_artifact', { name: 'list', mimeType: 'text/plain', content: 'kookaburra' });
+    await call('create_artifact', { name: 'bytes', mimeType: 'image/png', data: 'a29va2FidXJyYQ==' });
+    const database = await call('create_database', {
+      name: 'Sightings',
+      columns: [{ name: 'bird', type: 'string' }],
+    });
+    const record = await call('create_record', { databaseId: database.id, values: { bird: 'Kookaburra' } });
+    const { body } = await search('q=kookaburra&limit=100');
+    const kinds = ['project', 'task', 'task-document', 'goal', 'document', 'artifact', 'record'];
+    assert.deepEqual(Object.keys(body.facets).sort(), [...kinds].sort());
+    const hit = body.data.find(({ type }: { type: string }) => type === 'record');
+    assert.deepEqual([hit.id, hit.title, hit.parent], [record.id, 'Sightings', { type: 'database', id: database.id }]);
+
+    const byId: string[] = [];
+    let cursor = '';
+    do {
+      const page = (await search(`q=${task.id}&limit=1${cursor}`)).body;
+      byId.push(...page.data.map(({ type }: { type: string }) => type));
+      cursor = page.nextCursor && `&cursor=${page.nextCursor}`;
+    } while (cursor);
+    assert.deepEqual(byId.slice(0, 2), ['task', 'task-document']);
+
+    const key = await makeKey(server, { grants: ['search:read', `record:read:${database.id}`] });
+    assert.deepEqual((await search('q=kookaburra', key)).body.facets, { record: 1 });
+  });
 });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { cursor, limit } from '../../resources/fields.ts';
 import { type SearchHit, searchResult, searchText } from '../../resources/search.ts';
+import type { Rank } from '../../store/port.ts';
 import type { Principal } from '../access/principal.ts';
 import { mayTry } from '../access/requirement.ts';
 import { defineTool, type Fail, READS } from '../define-tool.ts';
@@ -29,16 +30,18 @@ export const search = defineTool({
 
   async handler({ q, types, limit, cursor }, { store, principal, fail }) {
     const bound = { q, types: types && [...new Set(types)].sort() };
-    const query = { text: q, limit, after: openRank(cursor, bound) };
+    const after = openRank(cursor, bound);
     const asked = typesFor(principal, types, fail);
-    const pages = await Promise.all(asked.map((type) => type.find(store, principal, query)));
+    const pages = await Promise.all(
+      asked.map((type) => type.find(store, principal, { text: q, limit, after: after && afterIn(type, after) })),
+    );
     const ranked = pages.flatMap(({ hits }) => hits).sort(byRank);
     const data = ranked.slice(0, limit);
     const more = ranked.length > limit || pages.some((page) => page.more);
     const last = data.at(-1);
     return {
       data,
-      nextCursor: more && last ? sealRank({ score: last.score, id: last.id }, bound) : null,
+      nextCursor: more && last ? sealRank({ score: last.score, id: `${last.id} ${last.type}` }, bound) : null,
       facets: Object.fromEntries(pages.flatMap(({ count }, at) => (count > 0 ? [[asked[at]?.type, count]] : []))),
     };
   },
@@ -56,7 +59,19 @@ function typesFor({ rights }: Principal, types: readonly string[] | undefined, f
   });
 }
 
+/** By score, then id, then the order of the types: a task and its document have one id. */
 function byRank(a: SearchHit, b: SearchHit): number {
   if (a.score !== b.score) return b.score - a.score;
-  return a.id < b.id ? 1 : -1;
+  if (a.id !== b.id) return a.id < b.id ? 1 : -1;
+  return placeOf(a.type) - placeOf(b.type);
+}
+
+function placeOf(type: string): number {
+  return searchTypes.findIndex((searchType) => searchType.type === type);
+}
+
+/** Where a type goes on behind the last hit of a page; one of the same id still comes in the types behind that hit's. */
+function afterIn({ type }: SearchType, { score, id: idAndType }: Rank): Rank {
+  const [id = '', lastType = ''] = idAndType.split(' ');
+  return { score, id: placeOf(type) > placeOf(lastType) ? `${id}\u0000` : id };
 }
