@@ -4,6 +4,7 @@ import { agent } from '../resources/agent.ts';
 import { agentIdentity, agentIdentityInput } from '../resources/agent-identity.ts';
 import { botConfig } from '../resources/bot-config.ts';
 import { errorBody } from '../resources/error.ts';
+import { flow } from '../resources/flow.ts';
 import { health, systemHealth } from '../resources/health.ts';
 import { memory } from '../resources/memory.ts';
 import { message } from '../resources/message.ts';
@@ -35,6 +36,7 @@ export const namedSchemas: Readonly<Record<'input' | 'output', Readonly<Record<s
     AgentWithWarnings: agentAnswer,
     AgentIdentity: agentIdentity,
     Skill: skill,
+    Flow: flow,
     Thread: thread,
     ThreadAccess: threadAccess,
     ThreadStats: threadStats,

@@ -31,6 +31,12 @@ export const routes: readonly Route[] = [
   route('PATCH', '/api/v1/agents/skills/{id}', 'update_skill', 200),
   route('DELETE', '/api/v1/agents/skills/{id}', 'delete_skill', 204),
 
+  route('GET', '/api/v1/agents/flows', 'list_flows', 200),
+  route('POST', '/api/v1/agents/flows', 'create_flow', 201),
+  route('GET', '/api/v1/agents/flows/{id}', 'get_flow', 200),
+  route('PATCH', '/api/v1/agents/flows/{id}', 'update_flow', 200),
+  route('DELETE', '/api/v1/agents/flows/{id}', 'delete_flow', 204),
+
   route('GET', '/api/v1/threads', 'list_threads', 200),
   route('POST', '/api/v1/threads', 'create_thread', 201),
   route('GET', '/api/v1/threads/{id}', 'get_thread', 200),

@@ -6,6 +6,7 @@ import { artifactRecord } from '../resources/artifact.ts';
 import { botConfigRecord } from '../resources/bot-config.ts';
 import { database, databaseRecord } from '../resources/database.ts';
 import { document } from '../resources/document.ts';
+import { flow } from '../resources/flow.ts';
 import { goal } from '../resources/goal.ts';
 import { idempotencyRecord } from '../resources/idempotency.ts';
 import { memory } from '../resources/memory.ts';
@@ -146,6 +147,13 @@ export const collections = {
     unique: [],
     indexes: [],
     search: { type: 'report', title: ['title'], text: ['description'] },
+  }),
+  flows: define({
+    schema: flow,
+    idPrefix: 'flw',
+    unique: [],
+    indexes: [['enabled'], ['agentId']],
+    search: { type: 'flow', title: ['name'], text: ['description'] },
   }),
   botConfigs: define({ schema: botConfigRecord, idPrefix: 'bot', unique: [], indexes: [] }),
   settings: define({ schema: settingsRecord, idPrefix: 'set', unique: [], indexes: [] }),

@@ -11,6 +11,7 @@ import { databaseTools } from './databases/databases.ts';
 import { recordTools } from './databases/records.ts';
 import type { Tool } from './define-tool.ts';
 import { documentTools } from './documents.ts';
+import { flowTools } from './flows/flows.ts';
 import { goalTools } from './goals.ts';
 import { importRecords } from './import-records.ts';
 import { memoryTools, pathMemoryTools } from './memory/memory.ts';
@@ -39,6 +40,7 @@ export const catalog = indexCatalog([
   ...group('Agents', ...agentTools, provisionAgentIdentity, getSystemHealth),
   ...group('Agents', ...pathMemoryTools, listModels, listToolCategories),
   ...group('Skills', ...skillTools),
+  ...group('Flows', ...flowTools),
   ...group('Threads', ...threadTools, ...sharingTools, forkThread, listMessages, getThreadStats),
   ...group('Users', ...userTools),
   ...group('Admin Users', ...adminUserTools),

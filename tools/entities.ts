@@ -2,6 +2,7 @@ import { agentEntity } from './agents/agents.ts';
 import { artifactEntity } from './artifacts.ts';
 import { databaseRecordEntity } from './databases/records.ts';
 import { documentEntity } from './documents.ts';
+import { flowEntity } from './flows/flows.ts';
 import { memoryEntity } from './memory/memory.ts';
 import { projectEntity } from './projects.ts';
 import { botConfigEntity } from './settings/bot-config.ts';
@@ -13,6 +14,7 @@ export const entities = [
   agentEntity,
   skillEntity,
   memoryEntity,
+  flowEntity,
   botConfigEntity,
   projectEntity,
   taskDocumentEntity,

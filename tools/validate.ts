@@ -68,7 +68,7 @@ export function unwrap(schema: unknown): unknown {
 }
 
 /** `steps[2].tool`; members that are no plain names in quotes. */
-function formatPath(path: readonly PropertyKey[]): string {
+export function formatPath(path: readonly PropertyKey[]): string {
   return path.reduce<string>((text, segment) => {
     if (typeof segment === 'number') return `${text}[${segment}]`;
     const name = shown(String(segment));

@@ -4,6 +4,7 @@ import { analyticsExamples } from './analytics.ts';
 import { productExamples } from './analytics-product.ts';
 import { trafficExamples } from './analytics-traffic.ts';
 import type { Examples } from './example.ts';
+import { flowExamples } from './flows.ts';
 import { memoryExamples } from './memory.ts';
 import { reportExamples } from './reports.ts';
 import { searchExamples } from './search.ts';
@@ -20,6 +21,7 @@ export const examples: Examples = {
   ...memoryExamples,
   ...searchExamples,
   ...skillExamples,
+  ...flowExamples,
   ...threadExamples,
   ...userExamples,
   ...adminUserExamples,

@@ -160,6 +160,23 @@ async function story(ask: Ask, asReader: Ask): Promise<ToolAnswer[]> {
   await tell('reactivate_admin_user', { id: user.id });
   await tell('get_admin_user', { id: user.id });
   await tell('list_admin_users', { isActive: true });
+  const steps = [{ id: 'a', tool: 'list_skills', arguments: { limit: '{{ input.limit }}' }, when: 'input.go' }];
+  const flow = await tell('create_flow', {
+    name: 'Nightly',
+    steps,
+    trigger: { kind: 'cron', expression: '0 3 * * *' },
+  });
+  await tell('create_flow', {
+    name: 'Bad',
+    steps: [{ id: 'b', tool: 'list_skill', when: '1 +' }],
+    agentId: 'agt_none',
+  });
+  await tell('update_flow', { id: flow.id, enabled: false, description: 'Off.' });
+  await tell('update_flow', { id: flow.id, runAs: {} });
+  await tell('get_flow', { id: flow.id }, asReader);
+  await tell('get_flow', { id: flow.id });
+  await tell('list_flows', { enabled: false });
+  await tell('delete_flow', { id: flow.id });
   const report = await tell('create_report', {
     title: 'Skills',
     query: { tool: 'list_skills', arguments: { limit: 1 } },

@@ -55,6 +55,7 @@ export const searchTypes: readonly SearchType[] = [
   ofType('artifacts', 'artifacts:read', 'artifact:read'),
   ofType('databases', 'records:read', 'record:read'),
   ofType('databaseRecords', 'records:read', 'record:read', { names: ['id', 'databaseId'] }),
+  ofType('flows', 'flows:read', 'flow:read'),
   ofType('reports', 'reports:read', 'report:read'),
   ofType('adminUsers', 'admin', 'admin-user:read'),
 ];

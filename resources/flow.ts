@@ -1,0 +1,90 @@
+import { z } from 'zod';
+import { principalRef } from './audit-entry.ts';
+import { bookkeeping, recordId } from './fields.ts';
+import { timezone } from './locale.ts';
+
+const text = z.string().max(100_000);
+const cronExpression = z.string().min(1).max(200).describe('Five fields: minute, hour, day, month, weekday.');
+const eventType = z.string().min(1).max(200).describe('Type of the events that start a run.');
+
+const stepFields = {
+  id: z
+    .string()
+    .max(60)
+    .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'Write a name of letters, digits and _ that starts with no digit.')
+    .describe('Unique in the flow; later steps refer to the output as `steps.<id>.output`.'),
+  tool: z.string().min(1).max(200).describe('Name of the tool to call.'),
+  arguments: z
+    .record(z.string(), z.unknown())
+    .describe('Of the tool; texts are Liquid templates over `steps.<id>.output` and `input`.'),
+  when: z.string().min(1).max(2000).describe('CEL condition over `steps` and `input`; the step is skipped if false.'),
+  onError: z.enum(['stop', 'continue']),
+  attempts: z.int().min(1).max(10).describe('Tries in all.'),
+  delayMs: z.int().min(0).max(3_600_000).describe('Wait before the next try.'),
+};
+
+export const flowStep = z.object({
+  id: stepFields.id,
+  tool: stepFields.tool,
+  arguments: stepFields.arguments,
+  when: stepFields.when.optional(),
+  onError: stepFields.onError,
+  retry: z.object({ attempts: stepFields.attempts, delayMs: stepFields.delayMs }),
+});
+export type FlowStep = z.infer<typeof flowStep>;
+
+const flowStepInput = z.strictObject({
+  id: stepFields.id,
+  tool: stepFields.tool,
+  arguments: stepFields.arguments.default({}),
+  when: stepFields.when.optional(),
+  onError: stepFields.onError.default('stop'),
+  retry: z
+    .strictObject({ attempts: stepFields.attempts.default(1), delayMs: stepFields.delayMs.default(1000) })
+    .default({ attempts: 1, delayMs: 1000 }),
+});
+
+export const flowTrigger = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('manual') }),
+  z.object({ kind: z.literal('cron'), expression: cronExpression, timezone }),
+  z.object({ kind: z.literal('webhook') }),
+  z.object({ kind: z.literal('event'), type: eventType }),
+]);
+
+const flowTriggerInput = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('manual') }),
+  z.strictObject({
+    kind: z.literal('cron'),
+    expression: cronExpression,
+    timezone: timezone.optional().describe('IANA time zone. Default: the one of the workspace, as it is now.'),
+  }),
+  z.strictObject({ kind: z.literal('webhook') }),
+  z.strictObject({ kind: z.literal('event'), type: eventType }),
+]);
+export type FlowTriggerInput = z.output<typeof flowTriggerInput>;
+
+/** Limits shared by the record and the inputs that write it. */
+export const flowFields = {
+  name: z.string().trim().min(1).max(120),
+  description: z.string().max(2000),
+  steps: z.array(flowStep).max(100),
+  prompt: text.min(1).describe('What the agent is told; a Liquid template over `input`.'),
+  agentId: recordId.describe('Agent that does the work, instead of `steps`; see list_agents.'),
+};
+
+export const flowInputFields = { ...flowFields, steps: z.array(flowStepInput).max(100), trigger: flowTriggerInput };
+
+/** Work that is done by tools one after the other, or by an agent, when something triggers it. */
+export const flow = z.object({
+  id: recordId,
+  name: flowFields.name,
+  description: flowFields.description.optional(),
+  enabled: z.boolean(),
+  trigger: flowTrigger,
+  steps: flowFields.steps.optional(),
+  agentId: flowFields.agentId.optional(),
+  prompt: flowFields.prompt.optional(),
+  runAs: principalRef.describe('Whose rights the runs have: who created it or last changed what it does.'),
+  ...bookkeeping,
+});
+export type Flow = z.infer<typeof flow>;

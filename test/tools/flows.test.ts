@@ -1,0 +1,419 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { callTool, makeKey, mustCall, rest } from '../support/calls.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+let server: TestServer;
+before(async () => {
+  server = await startTestServer();
+});
+after(() => server.close());
+
+const ask = (method: string, path: string, body?: unknown, key = server.adminKey) =>
+  rest(server, method, `/api/v1${path}`, { key, body });
+const post = (body: object, key?: string) => ask('POST', '/agents/flows', { name: 'A flow', ...body }, key);
+const patch = (id: string, body: object, key?: string) => ask('PATCH', `/agents/flows/${id}`, body, key);
+
+async function flowOf(body: object, key?: string) {
+  const answer = await post(body, key);
+  assert.equal(answer.status, 201, JSON.stringify(answer.body));
+  return answer.body;
+}
+
+/** Path and message of everything that is wrong with the flow. */
+async function problems(body: object): Promise<[string, string][]> {
+  const answer = await post(body);
+  assert.equal(answer.status, 400, JSON.stringify(answer.body));
+  return answer.body.issues.map(({ path, message }: { path: string; message: string }) => [path, message]);
+}
+
+const agentOf = (name: string) => mustCall(server, server.adminKey, 'create_agent', { name, displayName: name });
+const step = (
+  id: string,
+  more: { tool?: string; arguments?: Record<string, unknown>; [member: string]: unknown } = {},
+) => ({ id, tool: 'list_agents', ...more });
+
+/** A key of the rights, and how `runAs` names it. */
+async function keyOf(rights: { scopes?: string[]; grants?: string[] }) {
+  const made = await mustCall(server, server.adminKey, 'create_api_key', { name: 'writer', scopes: [], ...rights });
+  return { secret: made.secret as string, ref: { type: 'api-key', id: made.id, name: 'writer' } };
+}
+
+describe('flows', () => {
+  it('live from create to delete, with every default', async () => {
+    const flow = await flowOf({ steps: [step('one')] });
+    assert.match(flow.id, /^flw_/);
+    assert.deepEqual(
+      [flow.enabled, flow.trigger, flow.runAs.type, flow.revision],
+      [true, { kind: 'manual' }, 'api-key', 1],
+    );
+    assert.deepEqual(flow.steps, [
+      { id: 'one', tool: 'list_agents', arguments: {}, onError: 'stop', retry: { attempts: 1, delayMs: 1000 } },
+    ]);
+    assert.deepEqual((await ask('GET', `/agents/flows/${flow.id}`)).body, flow);
+    const { body: off } = await patch(flow.id, { enabled: false, description: 'd' });
+    assert.deepEqual([off.enabled, off.description, off.revision], [false, 'd', 2]);
+    assert.equal((await patch(flow.id, { name: 'x', expectedRevision: 1 })).status, 409);
+    assert.equal('description' in (await patch(flow.id, { description: null })).body, false);
+    assert.equal((await ask('DELETE', `/agents/flows/${flow.id}`)).status, 204);
+    for (const method of ['GET', 'DELETE']) assert.equal((await ask(method, `/agents/flows/${flow.id}`)).status, 404);
+    assert.equal((await patch(flow.id, { name: 'x' })).status, 404);
+  });
+
+  it('are listed by enabled and agent, as far as a grant names them', async () => {
+    const agent = await agentOf('lister');
+    const flow = await flowOf({ agentId: agent.id, prompt: 'Do it.', enabled: false });
+    const { body } = await ask('GET', `/agents/flows?agentId=${agent.id}&enabled=false`);
+    assert.deepEqual(body.data, [flow]);
+    assert.deepEqual((await ask('GET', `/agents/flows?agentId=${agent.id}&enabled=true`)).body.data, []);
+    const key = await makeKey(server, { grants: [`flow:read:${flow.id}`] });
+    assert.deepEqual((await ask('GET', '/agents/flows', undefined, key)).body.data, [flow]);
+  });
+
+  it('are found by their words, as far as rights go', async () => {
+    const flow = await flowOf({ name: 'Quarterly xylophone audit' });
+    const found = async (key?: string) => (await ask('GET', '/search?q=xylophone', undefined, key)).body.data;
+    assert.deepEqual(
+      (await found()).map(({ type, id }: { type: string; id: string }) => [type, id]),
+      [['flow', flow.id]],
+    );
+    assert.deepEqual(await found(await makeKey(server, { grants: ['search:read', 'flow:read:flw_other'] })), []);
+  });
+
+  it('switch from steps to an agent and back', async () => {
+    const agent = await agentOf('worker');
+    const flow = await flowOf({ steps: [step('one')] });
+    assert.equal((await patch(flow.id, { agentId: agent.id, prompt: 'p' })).status, 400);
+    const { body } = await patch(flow.id, { steps: null, agentId: agent.id, prompt: 'p {{ input.x }}' });
+    assert.deepEqual(['steps' in body, body.agentId, body.prompt], [false, agent.id, 'p {{ input.x }}']);
+    assert.equal((await patch(flow.id, { agentId: null })).status, 400, 'the prompt is left over');
+    assert.equal((await patch(flow.id, { agentId: null, prompt: null, steps: [step('two')] })).status, 200);
+  });
+
+  it('keep a schedule in the time zone of the workspace unless they name one', async () => {
+    await ask('PATCH', '/settings', { timezone: 'Asia/Tokyo' });
+    const flow = await flowOf({ trigger: { kind: 'cron', expression: '0 9 * * MON-FRI' } });
+    await ask('PATCH', '/settings', { timezone: 'UTC' });
+    assert.deepEqual((await ask('GET', `/agents/flows/${flow.id}`)).body.trigger, {
+      kind: 'cron',
+      expression: '0 9 * * MON-FRI',
+      timezone: 'Asia/Tokyo',
+    });
+    for (const trigger of [{ kind: 'webhook' }, { kind: 'event', type: 'agent.created' }]) {
+      assert.deepEqual((await patch(flow.id, { trigger })).body.trigger, trigger);
+    }
+  });
+});
+
+describe('the definition of a flow', () => {
+  const valid = [
+    step('first', { arguments: { limit: 5 } }),
+    step('second', {
+      tool: 'get_agent',
+      arguments: { id: '{{ steps.first.output.data[0].id }}' },
+      when: 'size(steps.first.output.data) > 0 && input.go == true',
+      onError: 'continue',
+      retry: { attempts: 10, delayMs: 0 },
+    }),
+    step('third', {
+      tool: 'create_skill',
+      arguments: { name: '{% assign a = steps.second.output %}{{ a.name | upcase }}', description: 'plain { braces }' },
+    }),
+  ];
+
+  it('is kept as it was written', async () => {
+    const flow = await flowOf({ steps: valid });
+    assert.deepEqual(flow.steps[1].arguments, valid[1]?.arguments);
+    assert.deepEqual(flow.steps[1].retry, { attempts: 10, delayMs: 0 });
+    assert.equal(flow.steps[2].arguments.name, valid[2]?.arguments?.name);
+  });
+
+  for (const [name, body, path, message] of [
+    [
+      'unknown tools, with the nearest names',
+      { steps: [step('a', { tool: 'list_agent' })] },
+      'steps[0].tool',
+      /similar names: list_agents/,
+    ],
+    ['door-only tools', { steps: [step('a', { tool: 'get_mcp_status' })] }, 'steps[0].tool', /can never be in a flow/],
+    ['ids given twice', { steps: [step('a'), step('a')] }, 'steps[1].id', /Another step has the id a/],
+    ['ids that are no names', { steps: [step('1st')] }, 'steps[0].id', /Write a name/],
+    [
+      'unknown arguments',
+      { steps: [step('a', { arguments: { limt: 1 } })] },
+      'steps[0].arguments.limt',
+      /did you mean "limit"/,
+    ],
+    [
+      'arguments out of range',
+      { steps: [step('a'), step('b', { arguments: { limit: 0 } })] },
+      'steps[1].arguments.limit',
+      /./,
+    ],
+    ['missing arguments', { steps: [step('a', { tool: 'get_agent' })] }, 'steps[0].arguments.id', /./],
+    [
+      'templates that cannot be read',
+      { steps: [step('a', { arguments: { status: '{{ input.x' } })] },
+      'steps[0].arguments.status',
+      /cannot be read/,
+    ],
+    [
+      'filters there are not',
+      { steps: [step('a', { arguments: { status: '{{ input.x | frobnicate }}' } })] },
+      'steps[0].arguments.status',
+      /undefined filter/,
+    ],
+    [
+      'tags that read files',
+      { steps: [step('a', { arguments: { status: '{% render "x" %}' } })] },
+      'steps[0].arguments.status',
+      /cannot be read/,
+    ],
+    [
+      'references to no step',
+      { steps: [step('a', { arguments: { status: '{{ steps.zz.output }}' } })] },
+      'steps[0].arguments.status',
+      /no step before this/,
+    ],
+    [
+      'references to itself',
+      { steps: [step('a', { arguments: { status: '{{ steps.a.output }}' } })] },
+      'steps[0].arguments.status',
+      /steps.a is no step before/,
+    ],
+    [
+      'references forward',
+      { steps: [step('a', { arguments: { status: '{{ steps.b.output }}' } }), step('b')] },
+      'steps[0].arguments.status',
+      /steps.b is no step before/,
+    ],
+    [
+      'references to something else of a step',
+      { steps: [step('a'), step('b', { arguments: { status: '{{ steps.a.data }}' } })] },
+      'steps[1].arguments.status',
+      /steps.a.output/,
+    ],
+    [
+      'steps chosen at run time',
+      { steps: [step('a'), step('b', { arguments: { status: '{{ steps[input.x].output }}' } })] },
+      'steps[1].arguments.status',
+      /Name the step/,
+    ],
+    [
+      'names there are not',
+      { steps: [step('a', { arguments: { status: '{{ secrets.x }}' } })] },
+      'steps[0].arguments.status',
+      /no secrets here/,
+    ],
+    [
+      'conditions that cannot be read',
+      { steps: [step('a', { when: 'input.x >' })] },
+      'steps[0].when',
+      /cannot be read/,
+    ],
+    ['conditions that are none', { steps: [step('a', { when: '"yes"' })] }, 'steps[0].when', /not true or false/],
+    [
+      'conditions on unknown names',
+      { steps: [step('a', { when: 'secrets.x == 1' })] },
+      'steps[0].when',
+      /Unknown variable: secrets/,
+    ],
+    [
+      'conditions on later steps',
+      { steps: [step('a', { when: 'has(steps.b.output.x)' }), step('b')] },
+      'steps[0].when',
+      /steps.b is no step before/,
+    ],
+    [
+      'retries beyond bounds',
+      { steps: [step('a', { retry: { attempts: 11, delayMs: 1 } })] },
+      'steps[0].retry.attempts',
+      /./,
+    ],
+    [
+      'waits beyond bounds',
+      { steps: [step('a', { retry: { attempts: 2, delayMs: 3_600_001 } })] },
+      'steps[0].retry.delayMs',
+      /./,
+    ],
+    [
+      'a cron expression of no time',
+      { trigger: { kind: 'cron', expression: '61 * * * *' } },
+      'trigger.expression',
+      /minute: 61/,
+    ],
+    [
+      'a cron expression that never comes',
+      { trigger: { kind: 'cron', expression: '0 0 31 2 *' } },
+      'trigger.expression',
+      /no time/,
+    ],
+    [
+      'a cron expression with seconds',
+      { trigger: { kind: 'cron', expression: '* * * * * *' } },
+      'trigger.expression',
+      /5 parts/,
+    ],
+    [
+      'an unknown time zone',
+      { trigger: { kind: 'cron', expression: '0 0 * * *', timezone: 'Mars/Base' } },
+      'trigger.timezone',
+      /IANA/,
+    ],
+    ['an unknown trigger', { trigger: { kind: 'moon' } }, 'trigger.kind', /./],
+    ['an agent that is not there', { agentId: 'agt_none', prompt: 'p' }, 'agentId', /There is no agent/],
+    ['a prompt without an agent', { prompt: 'p' }, 'prompt', /needs an agentId/],
+    ['runAs', { runAs: { type: 'session', id: 'x', name: 'x' } }, 'runAs', /the server keeps it/],
+  ] as const) {
+    it(`refuses ${name}`, async () => {
+      const found = await problems(body);
+      assert.equal(found.length, 1, JSON.stringify(found));
+      assert.equal(found[0]?.[0], path);
+      assert.match(found[0]?.[1] ?? '', message);
+    });
+  }
+
+  it('names everything that is wrong at once', async () => {
+    const found = await problems({
+      steps: [
+        step('a', { tool: 'nothing_like_it_at_all', when: '1 +' }),
+        step('a', { arguments: { limit: 'x', status: '{{ steps.q }}' } }),
+      ],
+      agentId: 'agt_none',
+      trigger: { kind: 'cron', expression: 'soon' },
+    });
+    assert.deepEqual(found.map(([path]) => path).sort(), [
+      'agentId',
+      'steps',
+      'steps[0].tool',
+      'steps[0].when',
+      'steps[1].arguments.limit',
+      'steps[1].arguments.status',
+      'steps[1].id',
+      'trigger.expression',
+    ]);
+  });
+
+  it('refuses a deleted agent, also on update, and takes a paused one', async () => {
+    const agent = await agentOf('paused one');
+    await ask('PATCH', `/agents/${agent.id}`, { status: 'paused' });
+    const flow = await flowOf({ agentId: agent.id, prompt: 'p' });
+    await ask('DELETE', `/agents/${agent.id}`);
+    assert.deepEqual((await problems({ agentId: agent.id, prompt: 'p' }))[0], [
+      'agentId',
+      `The agent ${agent.id} is deleted.`,
+    ]);
+    assert.equal((await patch(flow.id, { prompt: 'q' })).status, 400);
+    assert.equal((await patch(flow.id, { enabled: false })).status, 200, 'what it does is not touched');
+  });
+});
+
+describe('the rights of a flow', () => {
+  it('are those of its writer, who must have them for every tool', async () => {
+    const reader = await keyOf({ grants: ['flow', 'agent:read'] });
+    const flow = await flowOf({ steps: [step('a')] }, reader.secret);
+    assert.deepEqual(flow.runAs, reader.ref);
+    const beyond = await post(
+      { steps: [step('a'), step('b', { tool: 'create_skill', arguments: { name: 'x' } })] },
+      reader.secret,
+    );
+    assert.deepEqual(
+      [beyond.status, beyond.body.error, beyond.body.required],
+      [403, 'Insufficient permissions', { scope: 'skills:write', grant: 'skill:write' }],
+    );
+    assert.equal((await patch(flow.id, { steps: [step('a', { tool: 'list_api_keys' })] }, reader.secret)).status, 403);
+    const limited = await keyOf({ grants: ['flow', 'agent:read:agt_one'] });
+    assert.equal(
+      (await post({ steps: [step('a', { tool: 'get_agent', arguments: { id: 'agt_two' } })] }, limited.secret)).status,
+      403,
+    );
+  });
+
+  it('need the right to invoke its agent', async () => {
+    const agent = await agentOf('invoked');
+    const without = await keyOf({ grants: ['flow', 'agent:read'] });
+    const refused = await post({ agentId: agent.id, prompt: 'p' }, without.secret);
+    assert.deepEqual(
+      [refused.status, refused.body.required],
+      [403, { scope: 'chat:write', grant: `agent:invoke:${agent.id}` }],
+    );
+    const byName = await keyOf({ grants: ['flow', 'agent:invoke:invoked'] });
+    assert.equal((await post({ agentId: agent.id, prompt: 'p' }, byName.secret)).status, 201);
+  });
+
+  it('pass to whoever changes what it does or when, and only then', async () => {
+    const [first, second] = [await keyOf({ scopes: ['write'] }), await keyOf({ scopes: ['write'] })];
+    const flow = await flowOf({ steps: [step('a')] }, first.secret);
+    const runAs = async (body: object) => (await patch(flow.id, body, second.secret)).body.runAs;
+    assert.deepEqual(await runAs({ name: 'Renamed', description: 'd', enabled: false }), first.ref);
+    assert.deepEqual(
+      await runAs({ steps: flow.steps, trigger: flow.trigger, prompt: null }),
+      first.ref,
+      'the same again',
+    );
+    assert.deepEqual(await runAs({ trigger: { kind: 'webhook' } }), second.ref);
+    assert.deepEqual((await patch(flow.id, { steps: [step('b')] }, first.secret)).body.runAs, first.ref);
+  });
+
+  it('are not taken over by a change of the trigger alone', async () => {
+    const strong = await flowOf({ steps: [step('a', { tool: 'list_api_keys' })] });
+    const weak = await keyOf({ scopes: ['write'] });
+    assert.equal((await patch(strong.id, { trigger: { kind: 'webhook' } }, weak.secret)).status, 403);
+    assert.equal((await patch(strong.id, { name: 'Renamed' }, weak.secret)).status, 200);
+  });
+});
+
+describe('the history of a flow', () => {
+  const versionsOf = async (id: string) => (await ask('GET', `/versions/flow/${id}`)).body.data;
+  const restore = (id: string, versionId: string, key?: string) =>
+    ask('POST', `/versions/flow/${id}/${versionId}/restore`, {}, key);
+
+  it('diffs by step and restores, with the rights of the restorer', async () => {
+    const flow = await flowOf({ steps: [step('a', { arguments: { limit: 1 } }), step('b')] });
+    await patch(flow.id, { steps: [step('a', { arguments: { limit: 2 } }), step('b')] });
+    const [latest, first] = await versionsOf(flow.id);
+    const { body: diff } = await ask('GET', `/versions/flow/${flow.id}/${latest.id}/diff`);
+    assert.deepEqual(diff.changes, [{ path: '/steps/0/arguments/limit', before: 1, after: 2 }]);
+    const restorer = await keyOf({ scopes: ['write'] });
+    assert.equal((await restore(flow.id, first.id, restorer.secret)).status, 200);
+    const { body } = await ask('GET', `/agents/flows/${flow.id}`);
+    assert.deepEqual([body.steps, body.runAs], [flow.steps, restorer.ref]);
+    const again = await restore(flow.id, first.id);
+    assert.equal(again.body.revision, body.revision, 'the same state again changes nothing, runAs included');
+    assert.deepEqual((await ask('GET', `/agents/flows/${flow.id}`)).body.runAs, restorer.ref);
+  });
+
+  it('gives nobody a flow of tools beyond their rights', async () => {
+    const flow = await flowOf({ steps: [step('a', { tool: 'list_api_keys' })] });
+    await patch(flow.id, { steps: [step('a')] });
+    await ask('DELETE', `/agents/flows/${flow.id}`);
+    const [, harmless, strong] = await versionsOf(flow.id);
+    const weak = await keyOf({ scopes: ['write'] });
+    assert.equal((await restore(flow.id, strong.id, weak.secret)).status, 403);
+    assert.equal((await restore(flow.id, harmless.id, weak.secret)).status, 200);
+    const { body } = await ask('GET', `/agents/flows/${flow.id}`);
+    assert.deepEqual([body.runAs, body.createdAt], [weak.ref, flow.createdAt]);
+  });
+
+  it('does not bring back a flow for a deleted agent', async () => {
+    const agent = await agentOf('short-lived worker');
+    const flow = await flowOf({ agentId: agent.id, prompt: 'p' });
+    await patch(flow.id, { agentId: null, prompt: null, steps: [step('a')] });
+    await ask('DELETE', `/agents/${agent.id}`);
+    const versions = await versionsOf(flow.id);
+    const refused = await restore(flow.id, versions.at(-1).id);
+    assert.deepEqual([refused.status, refused.body.code], [409, 'conflict']);
+    assert.match(refused.body.error, /is deleted/);
+    await ask('PATCH', `/agents/${agent.id}`, { status: 'active' });
+    assert.equal((await restore(flow.id, versions.at(-1).id)).status, 200);
+  });
+
+  it('follows the rights on flows', async () => {
+    const flow = await flowOf({});
+    const key = await makeKey(server, { scopes: ['agents:read'] });
+    const { body } = await ask('GET', `/versions/flow/${flow.id}`, undefined, key);
+    assert.deepEqual(body.required, { scope: 'flows:read', grant: `flow:read:${flow.id}` });
+    const answer = await callTool(server, server.adminKey, 'list_versions', { entityType: 'flow', entityId: flow.id });
+    assert.ok('output' in answer);
+  });
+});

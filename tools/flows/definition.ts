@@ -1,0 +1,138 @@
+import { z } from 'zod';
+import type { Issue } from '../../resources/error.ts';
+import type { Flow, FlowStep } from '../../resources/flow.ts';
+import type { Readers } from '../../store/port.ts';
+import type { Principal } from '../access/principal.ts';
+import { requireWithin } from '../access/within.ts';
+import { type Catalog, nearest } from '../catalog-index.ts';
+import { ToolError } from '../errors.ts';
+import { formatPath, parseInput } from '../validate.ts';
+import { parseCondition } from './conditions.ts';
+import { scheduleProblem } from './schedule.ts';
+import { isTemplate, type Parsed, parseTemplate } from './templates.ts';
+
+/** What a flow does and when: the members whose writer its runs act as. */
+export type Definition = Pick<Flow, 'trigger' | 'steps' | 'agentId' | 'prompt'>;
+
+/** Everything that is wrong with the definition, each with its place. */
+export async function definitionIssues(
+  { trigger, steps, agentId, prompt }: Definition,
+  { store, catalog }: { readonly store: Pick<Readers, 'agents'>; readonly catalog: Catalog },
+): Promise<Issue[]> {
+  const issues: Issue[] = [];
+  if (steps?.length && (agentId !== undefined || prompt !== undefined)) {
+    issues.push({ path: 'steps', message: 'A flow has steps, or an agentId and a prompt, not both.' });
+  }
+  if (prompt !== undefined && agentId === undefined) {
+    issues.push({ path: 'prompt', message: 'A prompt needs an agentId; give the agent that is told it.' });
+  }
+  if (trigger.kind === 'cron') {
+    const problem = scheduleProblem(trigger.expression, trigger.timezone);
+    if (problem) issues.push({ path: 'trigger.expression', message: `No schedule: ${problem}.` });
+  }
+  if (agentId !== undefined) issues.push(...(await agentIssues(agentId, store)));
+  if (prompt !== undefined) issues.push(...referenceIssues(parseTemplate(prompt), 'prompt', []));
+  const before: string[] = [];
+  for (const [index, step] of (steps ?? []).entries()) {
+    issues.push(...stepIssues(step, `steps[${index}]`, before, catalog));
+    before.push(step.id);
+  }
+  return issues;
+}
+
+/**
+ * Runs act with the rights of the writer, so the writer must have those of everything in the definition.
+ * @throws ToolError (forbidden)
+ */
+export async function requireRights(
+  principal: Principal,
+  { steps, agentId }: Definition,
+  { store, catalog }: { readonly store: Pick<Readers, 'agents'>; readonly catalog: Catalog },
+): Promise<void> {
+  requireWithin(principal, { tools: { entries: (steps ?? []).map(({ tool }) => tool), catalog } });
+  const agent = agentId === undefined ? undefined : await store.agents.get(agentId);
+  if (!agent) return;
+  const invoke = { resource: 'agent', op: 'invoke', ids: [agent.id, agent.name] };
+  if (principal.rights.allows({ scope: 'chat:write', needs: [invoke] })) return;
+  throw new ToolError('forbidden', 'Insufficient permissions', {
+    required: { scope: 'chat:write', grant: `agent:invoke:${agent.id}` },
+    issues: [{ path: 'agentId', message: 'You may not invoke this agent, so no flow of yours may.' }],
+  });
+}
+
+async function agentIssues(id: string, store: Pick<Readers, 'agents'>): Promise<Issue[]> {
+  const agent = await store.agents.get(id);
+  if (agent && agent.status !== 'deleted') return [];
+  const message = agent ? `The agent ${id} is deleted.` : `There is no agent ${id}; see list_agents.`;
+  return [{ path: 'agentId', message }];
+}
+
+function stepIssues(step: FlowStep, place: string, before: readonly string[], catalog: Catalog): Issue[] {
+  const issues: Issue[] = [];
+  if (before.includes(step.id)) {
+    issues.push({ path: `${place}.id`, message: `Another step has the id ${step.id}; ids are unique in a flow.` });
+  }
+  const templated: string[] = [];
+  for (const { path, text } of textsIn(step.arguments, [])) {
+    if (!isTemplate(text)) continue;
+    const name = formatPath(['arguments', ...path]);
+    templated.push(name);
+    issues.push(...referenceIssues(parseTemplate(text), `${place}.${name}`, before));
+  }
+  if (step.when !== undefined) issues.push(...referenceIssues(parseCondition(step.when), `${place}.when`, before));
+  return [...issues, ...toolIssues(step, place, templated, catalog)];
+}
+
+/** Of the tool and those arguments that are known before the flow runs. */
+function toolIssues(step: FlowStep, place: string, templated: readonly string[], catalog: Catalog): Issue[] {
+  const tool = catalog.get(step.tool)?.tool;
+  if (!tool || tool.doorOnly) {
+    const names = catalog.entries.filter((entry) => !entry.tool.doorOnly).map((entry) => entry.tool.name);
+    const close = nearest(step.tool, names, 3);
+    const problem = tool ? `${step.tool} can never be in a flow` : 'There is no tool of this name';
+    const hint = close.length > 0 ? `; similar names: ${close.join(', ')}` : '';
+    return [{ path: `${place}.tool`, message: `${problem}${hint}.` }];
+  }
+  try {
+    parseInput(z.object({ arguments: tool.input }), { arguments: step.arguments });
+    return [];
+  } catch (thrown) {
+    if (!(thrown instanceof ToolError)) throw thrown;
+    const known = (thrown.detail.issues ?? []).filter(({ path }) => !templated.some((name) => isAtOrIn(path, name)));
+    return known.map(({ path, message }) => ({ path: `${place}.${path}`, message }));
+  }
+}
+
+function isAtOrIn(path: string, place: string): boolean {
+  return path === place || path.startsWith(`${place}.`) || path.startsWith(`${place}[`);
+}
+
+function referenceIssues({ references, problem }: Parsed, path: string, before: readonly string[]): Issue[] {
+  if (problem !== undefined) return [{ path, message: `It cannot be read: ${problem}.` }];
+  return references.flatMap((reference) => {
+    const message = referenceProblem(reference, before);
+    return message === undefined ? [] : [{ path, message }];
+  });
+}
+
+function referenceProblem([root, step, member]: readonly (string | undefined)[], before: readonly string[]) {
+  if (root === 'input') return undefined;
+  if (root !== 'steps') return `There is no ${root} here; there are \`steps\` and \`input\`.`;
+  const there =
+    before.length > 0 ? `the steps before this one are ${before.join(', ')}` : 'there is no step before this';
+  if (step === undefined) return `Name the step, as in steps.<id>.output; ${there}.`;
+  if (!before.includes(step)) return `steps.${step} is no step before this one; ${there}.`;
+  return member === 'output' ? undefined : `Of a step there is its output: steps.${step}.output.`;
+}
+
+interface Text {
+  readonly path: readonly PropertyKey[];
+  readonly text: string;
+}
+
+function textsIn(value: unknown, path: readonly PropertyKey[]): Text[] {
+  if (typeof value === 'string') return [{ path, text: value }];
+  if (Array.isArray(value)) return value.flatMap((item, index) => textsIn(item, [...path, index]));
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, item]) => textsIn(item, [...path, name]));
+}

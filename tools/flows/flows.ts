@@ -1,0 +1,189 @@
+import { canonicalize } from 'json-canonicalize';
+import { z } from 'zod';
+import { expectedRevision, pageOf, paging, recordId } from '../../resources/fields.ts';
+import { type Flow, type FlowTriggerInput, flow, flowFields, flowInputFields } from '../../resources/flow.ts';
+import { serverManaged } from '../../resources/markers.ts';
+import type { Readers } from '../../store/port.ts';
+import { authorOf } from '../access/principal.ts';
+import type { Context } from '../context.ts';
+import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../define-tool.ts';
+import { listPage, onlyThese } from '../paging.ts';
+import { readSettings } from '../settings/settings.ts';
+import { type Entity, withoutBookkeeping } from '../versioning.ts';
+import { type Definition, definitionIssues, requireRights } from './definition.ts';
+
+const flowId = recordId.describe('Flow id (`flw_…`), see list_flows.');
+const runAsManaged = { members: { runAs: 'is the last principal to change what the flow does; the server keeps it' } };
+
+const listFlows = defineTool({
+  name: 'list_flows',
+  title: 'List flows',
+  description: 'List flows with trigger and steps, newest first. Returns a page with `nextCursor`.',
+  access: { scope: 'flows:read', grant: 'flow:read', narrows: true },
+  annotations: READS,
+  input: z.strictObject({ enabled: z.boolean().optional(), agentId: flowFields.agentId.optional(), ...paging }),
+  output: pageOf(flow),
+  errors: [],
+
+  handler({ enabled, agentId, ...page }, { store, principal }) {
+    const any = onlyThese<Flow>(principal.rights.limitedTo('flow', 'read'), 'id');
+    return listPage(store.flows, page, { where: { enabled, agentId }, any }, (record) => record);
+  },
+});
+
+const getFlow = defineTool({
+  name: 'get_flow',
+  title: 'Get flow',
+  description: 'Read one flow: trigger, steps or agent and prompt, and whose rights its runs have.',
+  access: { scope: 'flows:read', grant: 'flow:read:{id}' },
+  annotations: READS,
+  input: z.strictObject({ id: flowId }),
+  output: flow,
+  errors: ['not_found'],
+
+  handler: ({ id }, { store, fail }) => findFlow(store, id, fail),
+});
+
+const createInput = z.strictObject({
+  name: flowFields.name,
+  description: flowFields.description.optional(),
+  enabled: z.boolean().default(true).describe('Only enabled flows run.'),
+  trigger: flowInputFields.trigger.default({ kind: 'manual' }),
+  steps: flowInputFields.steps.optional(),
+  agentId: flowFields.agentId.optional(),
+  prompt: flowFields.prompt.optional(),
+});
+serverManaged.add(createInput, runAsManaged);
+
+const createFlow = defineTool({
+  name: 'create_flow',
+  title: 'Create flow',
+  description:
+    'Create a flow: tools called one after the other (`steps`), or one agent with a prompt, run by hand, schedule, webhook or event, with your rights.',
+  access: { scope: 'flows:write', grant: 'flow:write' },
+  annotations: CREATES,
+  input: createInput,
+  output: flow,
+  errors: [],
+
+  async handler(input, context) {
+    const { store, principal } = context;
+    const created = { ...input, trigger: await withTimezone(input.trigger, store) };
+    await requireDefinition(created, context);
+    return store.flows.insert({ ...created, runAs: authorOf(principal) });
+  },
+});
+
+const updateInput = z.strictObject({
+  id: flowId,
+  name: flowFields.name.optional(),
+  description: flowFields.description.nullable().optional(),
+  enabled: z.boolean().optional(),
+  trigger: flowInputFields.trigger.optional(),
+  steps: flowInputFields.steps.nullable().optional(),
+  agentId: flowFields.agentId.nullable().optional(),
+  prompt: flowFields.prompt.nullable().optional(),
+  expectedRevision,
+});
+serverManaged.add(updateInput, runAsManaged);
+
+const updateFlow = defineTool({
+  name: 'update_flow',
+  title: 'Update flow',
+  description:
+    'Change members of a flow; null clears an optional one. Changing steps, agent, prompt or trigger makes its runs act with your rights. Returns it.',
+  access: { scope: 'flows:write', grant: 'flow:write:{id}' },
+  annotations: UPDATES,
+  input: updateInput,
+  output: flow,
+  errors: ['not_found', 'conflict'],
+
+  async handler({ id, expectedRevision, trigger, ...change }, context) {
+    const { store, principal, fail } = context;
+    const current = await findFlow(store, id, fail);
+    const changed = { ...change, ...(trigger && { trigger: await withTimezone(trigger, store) }) };
+    const next = definitionOf(current, changed);
+    const redefined = !sameDefinition(current, next);
+    if (redefined) await requireDefinition(next, context);
+    const runAs = redefined ? { runAs: authorOf(principal) } : {};
+    return store.flows.update(id, { ...changed, ...runAs }, { expectedRevision });
+  },
+});
+
+const deleteFlow = defineTool({
+  name: 'delete_flow',
+  title: 'Delete flow',
+  description: 'Delete a flow; it runs no more. restore_version brings it back.',
+  access: { scope: 'flows:write', grant: 'flow:delete:{id}' },
+  annotations: DELETES,
+  input: z.strictObject({ id: flowId, expectedRevision }),
+  output: z.object({}),
+  errors: ['not_found', 'conflict'],
+
+  async handler({ id, expectedRevision }, { store }) {
+    await store.flows.delete(id, { expectedRevision });
+    return {};
+  },
+});
+
+export const flowTools = [listFlows, getFlow, createFlow, updateFlow, deleteFlow];
+
+export const flowEntity: Entity<'flows'> = {
+  type: 'flow',
+  collection: 'flows',
+  getTool: getFlow,
+  updateTool: updateFlow,
+  payload: withoutBookkeeping,
+
+  async prepareRestore(state, current, { store, principal, server, fail }) {
+    const [issue] = await definitionIssues(state, { store, catalog: server.catalog });
+    if (issue) throw fail('conflict', `The flow cannot be as it was: ${issue.path}: ${issue.message}`);
+    if (current && sameDefinition(current, state)) return { ...state, runAs: current.runAs };
+    await requireRights(principal, state, { store, catalog: server.catalog });
+    return { ...state, runAs: authorOf(principal) };
+  },
+};
+
+async function requireDefinition(definition: Definition, context: Context<Readers, never>): Promise<void> {
+  const { store, principal, server, fail } = context;
+  const parts = { store, catalog: server.catalog };
+  const issues = await definitionIssues(definition, parts);
+  if (issues[0]) {
+    const more = issues.length > 1 ? ` (and ${issues.length - 1} more, see issues)` : '';
+    throw fail('invalid_input', `${issues[0].path}: ${issues[0].message}${more}`, { issues: issues.slice(0, 100) });
+  }
+  await requireRights(principal, definition, parts);
+}
+
+/** A schedule keeps the time zone it was written in, whatever the workspace changes to. */
+async function withTimezone(trigger: FlowTriggerInput, store: Pick<Readers, 'settings'>): Promise<Flow['trigger']> {
+  if (trigger.kind !== 'cron') return trigger;
+  return { ...trigger, timezone: trigger.timezone ?? (await readSettings(store)).timezone };
+}
+
+type DefinitionChange = { readonly [Member in keyof Definition]?: Definition[Member] | null | undefined };
+
+/** The definition after a change: absent members stay, null clears. */
+function definitionOf(current: Definition, change: DefinitionChange): Definition {
+  const steps = change.steps === undefined ? current.steps : change.steps;
+  const agentId = change.agentId === undefined ? current.agentId : change.agentId;
+  const prompt = change.prompt === undefined ? current.prompt : change.prompt;
+  return {
+    trigger: change.trigger ?? current.trigger,
+    ...(steps && { steps }),
+    ...(agentId && { agentId }),
+    ...(prompt && { prompt }),
+  };
+}
+
+function sameDefinition(one: Definition, other: Definition): boolean {
+  const text = ({ trigger, steps, agentId, prompt }: Definition) => canonicalize([trigger, steps, agentId, prompt]);
+  return text(one) === text(other);
+}
+
+/** @throws the `not_found` of the tool that looks for the flow. */
+export async function findFlow(store: Pick<Readers, 'flows'>, id: string, fail: Fail<'not_found'>): Promise<Flow> {
+  const found = await store.flows.get(id);
+  if (!found) throw fail('not_found', `There is no flow ${id}; list_flows shows the ones you can see.`);
+  return found;
+}
