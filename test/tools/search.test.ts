@@ -191,4 +191,30 @@ describe('search', () => {
     const key = await makeKey(server, { grants: ['search:read', `record:read:${database.id}`] });
     assert.deepEqual((await search('q=kookaburra', key)).body.facets, { record: 1 });
   });
+
+  it('finds users of the product, exact e-mails first', async () => {
+    const records = ['kea@birds.example', 'kea@birds.example.org', 'toucan@birds.example'].map((email, at) => ({
+      uid: `u-${at}`,
+      email,
+      name: `Person ${at}`,
+      status: 'FREE',
+      createdAt: '2026-01-01',
+    }));
+    await call('import_records', { type: 'users', records });
+    const { body } = await search('q=KEA@birds.example&types=user');
+    assert.deepEqual(found(body), ['user Person 0', 'user Person 1']);
+    assert.deepEqual([body.data[0].score, body.data[1].score < 1, body.facets], [1, true, { user: 2 }]);
+    const walked: string[] = [];
+    let cursor = '';
+    do {
+      const page = (await search(`q=birds.example&types=user&limit=1${cursor}`)).body;
+      walked.push(...page.data.map(({ id }: { id: string }) => id));
+      cursor = page.nextCursor && `&cursor=${page.nextCursor}`;
+    } while (cursor);
+    assert.deepEqual([walked.length, new Set(walked).size], [3, 3]);
+    const key = await makeKey(server, { grants: ['search:read', 'user:read:u-1'] });
+    assert.deepEqual(found((await search('q=birds.example', key)).body), ['user Person 1']);
+    const none = await makeKey(server, { scopes: ['agents:read'] });
+    assert.deepEqual((await search('q=birds.example', none)).body.data, []);
+  });
 });

@@ -28,12 +28,13 @@ export const search = defineTool({
   output: searchResult,
   errors: [],
 
-  async handler({ q, types, limit, cursor }, { store, principal, fail }) {
+  async handler({ q, types, limit, cursor }, context) {
+    const { principal, fail } = context;
     const bound = { q, types: types && [...new Set(types)].sort() };
     const after = openRank(cursor, bound);
     const asked = typesFor(principal, types, fail);
     const pages = await Promise.all(
-      asked.map((type) => type.find(store, principal, { text: q, limit, after: after && afterIn(type, after) })),
+      asked.map((type) => type.find(context, { text: q, limit, after: after && afterIn(type, after) })),
     );
     const ranked = pages.flatMap(({ hits }) => hits).sort(byRank);
     const data = ranked.slice(0, limit);
@@ -72,6 +73,7 @@ function placeOf(type: string): number {
 
 /** Where a type goes on behind the last hit of a page; one of the same id still comes in the types behind that hit's. */
 function afterIn({ type }: SearchType, { score, id: idAndType }: Rank): Rank {
-  const [id = '', lastType = ''] = idAndType.split(' ');
+  const gap = idAndType.lastIndexOf(' ');
+  const [id, lastType] = [idAndType.slice(0, gap), idAndType.slice(gap + 1)];
   return { score, id: placeOf(type) > placeOf(lastType) ? `${id}\u0000` : id };
 }

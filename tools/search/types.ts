@@ -4,16 +4,24 @@ import type { Filter, Rank, TextSearch } from '../../store/port.ts';
 import { textOf } from '../../store/search-text.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Access } from '../access/requirement.ts';
+import type { ServerFacts } from '../context.ts';
 import { onlyThese } from '../paging.ts';
 import { visibleTo } from '../threads/visibility.ts';
 import { shortened, snippetOf } from './snippet.ts';
+import { productUsers } from './users.ts';
 
 /** One kind of record of the global search. */
 export interface SearchType {
   readonly type: string;
   /** The right to list records of the kind. */
   readonly access: Access;
-  find(store: TextSearch, principal: Principal, query: TypeQuery): Promise<TypePage>;
+  find(context: SearchContext, query: TypeQuery): Promise<TypePage>;
+}
+
+export interface SearchContext {
+  readonly store: TextSearch;
+  readonly principal: Principal;
+  readonly server: ServerFacts;
 }
 
 export interface TypeQuery {
@@ -57,6 +65,7 @@ export const searchTypes: readonly SearchType[] = [
   ofType('databaseRecords', 'records:read', 'record:read', { names: ['id', 'databaseId'] }),
   ofType('flows', 'flows:read', 'flow:read'),
   ofType('reports', 'reports:read', 'report:read'),
+  productUsers,
   ofType('adminUsers', 'admin', 'admin-user:read'),
 ];
 
@@ -72,7 +81,7 @@ function ofType<Name extends CollectionName>(
   return {
     type: search.type,
     access: { scope, grant, narrows: true },
-    async find(store, principal, query) {
+    async find({ store, principal }, query) {
       const any = onlyThese<RecordOf<Name>>(principal.rights.limitedTo(resource, op), ...names);
       const page = await store.search(collection, {
         ...query,
