@@ -225,6 +225,12 @@ describe('the definition of a flow', () => {
       /steps.b is no step before/,
     ],
     [
+      'conditions on later steps in an index',
+      { steps: [step('a'), step('b', { when: 'steps.a.output[steps.c.output.i] == 1' }), step('c')] },
+      'steps[1].when',
+      /steps.c is no step before/,
+    ],
+    [
       'retries beyond bounds',
       { steps: [step('a', { retry: { attempts: 11, delayMs: 1 } })] },
       'steps[0].retry.attempts',
