@@ -212,7 +212,12 @@ export const collections = {
     idPrefix: 'rec',
     unique: [],
     indexes: [['databaseId']],
-    search: { type: 'record', title: [], text: ['values'], owner: { collection: 'databases', field: 'databaseId' } },
+    search: {
+      type: 'database-record',
+      title: [],
+      text: ['values'],
+      owner: { collection: 'databases', field: 'databaseId' },
+    },
   }),
   idempotency: define({ schema: idempotencyRecord, idPrefix: 'idm', unique: [{ fields: ['key'] }], indexes: [] }),
 } as const;

@@ -174,9 +174,9 @@ describe('search', () => {
     });
     const record = await call('create_record', { databaseId: database.id, values: { bird: 'Kookaburra' } });
     const { body } = await search('q=kookaburra&limit=100');
-    const kinds = ['project', 'task', 'task-document', 'goal', 'document', 'artifact', 'record'];
+    const kinds = ['project', 'task', 'task-document', 'goal', 'document', 'artifact', 'database-record'];
     assert.deepEqual(Object.keys(body.facets).sort(), [...kinds].sort());
-    const hit = body.data.find(({ type }: { type: string }) => type === 'record');
+    const hit = body.data.find(({ type }: { type: string }) => type === 'database-record');
     assert.deepEqual([hit.id, hit.title, hit.parent], [record.id, 'Sightings', { type: 'database', id: database.id }]);
 
     const byId: string[] = [];
@@ -189,7 +189,7 @@ describe('search', () => {
     assert.deepEqual(byId.slice(0, 2), ['task', 'task-document']);
 
     const key = await makeKey(server, { grants: ['search:read', `record:read:${database.id}`] });
-    assert.deepEqual((await search('q=kookaburra', key)).body.facets, { record: 1 });
+    assert.deepEqual((await search('q=kookaburra', key)).body.facets, { 'database-record': 1 });
   });
 
   it('finds users of the product, exact e-mails first', async () => {
