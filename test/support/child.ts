@@ -43,8 +43,12 @@ export interface ServerProcess {
   stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null>;
 }
 
-export async function startProcess(dataDir: string, env: Record<string, string> = {}): Promise<ServerProcess> {
-  const child = spawnFile('facade/main.ts', [], { PORT: '0', DATA_DIR: dataDir, ...env });
+export async function startProcess(
+  dataDir: string,
+  env: Record<string, string> = {},
+  file = 'facade/main.ts',
+): Promise<ServerProcess> {
+  const child = spawnFile(file, [], { PORT: '0', DATA_DIR: dataDir, ...env });
   let [stdout, stderr] = ['', ''];
   child.stderr?.on('data', (chunk) => {
     stderr += chunk;

@@ -1,0 +1,170 @@
+import type { SubscriptionRow } from '../../resources/imported-rows.ts';
+import { Chance } from './random.ts';
+import { type Statement, statement } from './rows.ts';
+import { DAY, iso, type Span } from './span.ts';
+import type { DemoUser } from './users.ts';
+
+type Terms = Pick<SubscriptionRow, 'plan' | 'amount' | 'currency' | 'interval' | 'quantity'>;
+
+/** One subscription from its beginning to its end. */
+export interface Subscription {
+  readonly id: string;
+  readonly user: DemoUser;
+  /** When the trial is over and paying begins. */
+  readonly paidFrom: number;
+  /** What was agreed, each from its time on. */
+  readonly terms: { readonly time: number; readonly terms: Terms }[];
+  endedAt?: number;
+}
+
+/** From the smallest up; customers climb and descend. */
+const STARTER = { plan: 'Starter', amount: 900 };
+const PRO = { plan: 'Pro', amount: 2400 };
+const BUSINESS = { plan: 'Business', amount: 5900 };
+const PLANS = [STARTER, PRO, BUSINESS];
+
+/** Shares of the customers at the start of a month to whom something happens in it; at least one each, where there are a few. */
+const CHURN = [0.031, 0.044, 0.027, 0.052, 0.036, 0.041, 0.024, 0.047];
+const EXPANSION = 0.045;
+const CONTRACTION = 0.016;
+const RETURN = 0.04;
+const FEW = 15;
+
+/** Subscriptions month by month, so that each month has movements of every kind. */
+export function makeSubscriptions({ months }: Span, users: readonly DemoUser[]): Subscription[] {
+  const chance = new Chance(2);
+  const all: Subscription[] = [];
+  const starters = users.filter(({ upgradedAt }) => upgradedAt !== undefined);
+  for (const [at, { start, end }] of months.entries()) {
+    const settled = all.filter((one) => one.paidFrom < start && one.endedAt === undefined);
+    const lost = all.filter(
+      (one) => one.endedAt !== undefined && one.endedAt < start - 20 * DAY && !returned(all, one),
+    );
+    const share = (part: number) => (settled.length < FEW ? 0 : Math.max(1, Math.round(part * settled.length)));
+    const within = () => Math.floor(chance.between(start + DAY, end - DAY));
+    const movable = settled.filter((one) => lastTerms(one).interval === 'month');
+    for (const one of chance.draw(movable, share(CHURN[at % CHURN.length] ?? 0))) one.endedAt = within();
+    for (const one of chance.draw(movable.filter(canGrow), share(EXPANSION))) change(one, within(), 1, chance);
+    const rest = movable.filter((one) => canShrink(one) && (one.terms.at(-1)?.time ?? 0) < start);
+    for (const one of chance.draw(rest, share(CONTRACTION))) change(one, within(), -1, chance);
+    for (const { user } of chance.draw(lost, Math.max(1, Math.round(lost.length * RETURN)))) {
+      all.push(begin(chance, user, within(), all.length, false));
+    }
+    for (const user of starters) {
+      const time = user.upgradedAt ?? 0;
+      if (time >= start && time < end) all.push(begin(chance, user, time, all.length, chance.happens(0.35)));
+    }
+  }
+  return all;
+}
+
+export function lastTerms({ terms }: Subscription): Terms {
+  const last = terms.at(-1);
+  if (!last) throw new Error('A subscription has terms.');
+  return last.terms;
+}
+
+function returned(all: readonly Subscription[], one: Subscription): boolean {
+  return all.some((other) => other !== one && other.user === one.user && other.paidFrom > one.paidFrom);
+}
+
+function begin(chance: Chance, user: DemoUser, time: number, count: number, trial: boolean): Subscription {
+  const { plan, amount } = chance.weighted([
+    [STARTER, 48],
+    [PRO, 40],
+    [BUSINESS, 12],
+  ]);
+  const yearly = chance.happens(0.14);
+  const terms = {
+    plan,
+    amount: yearly ? amount * 10 : amount,
+    currency: user.country === 'US' ? 'USD' : 'EUR',
+    interval: yearly ? ('year' as const) : ('month' as const),
+    quantity: plan === BUSINESS.plan ? 1 + Math.floor(chance.next() * 4) : 1,
+  };
+  const paidFrom = trial ? time + 14 * DAY : time;
+  return { id: `sub_${5000 + count}`, user, paidFrom, terms: [{ time, terms }] };
+}
+
+function rankOf(one: Subscription): number {
+  return PLANS.findIndex(({ plan }) => plan === lastTerms(one).plan);
+}
+
+function canGrow(one: Subscription): boolean {
+  return one.endedAt === undefined;
+}
+
+function canShrink(one: Subscription): boolean {
+  return one.endedAt === undefined && (rankOf(one) > 0 || lastTerms(one).quantity > 1);
+}
+
+/** To the next plan, or by seats where there is none. */
+function change(one: Subscription, time: number, by: 1 | -1, chance: Chance): void {
+  const before = lastTerms(one);
+  const bySeats = before.plan === BUSINESS.plan && (by > 0 || before.quantity > 1);
+  const { plan, amount } = PLANS[rankOf(one) + by] ?? STARTER;
+  const seats = { ...before, quantity: before.quantity + by * (by > 0 ? 1 + Math.floor(chance.next() * 3) : 1) };
+  one.terms.push({ time, terms: bySeats ? seats : { ...before, plan, amount, quantity: 1 } });
+}
+
+/** The rows that tell of the subscriptions, as the payment system would have sent them. */
+export function subscriptionRows(subscriptions: readonly Subscription[]): Statement[] {
+  const chance = new Chance(3);
+  return subscriptions.flatMap((one) => {
+    const [first] = one.terms;
+    if (!first) return [];
+    const { id, user, paidFrom, endedAt } = one;
+    const trial = paidFrom > first.time && { trialStart: iso(first.time), trialEnd: iso(paidFrom) };
+    const base = { id, uid: user.uid, intervalCount: 1, startedAt: iso(first.time), ...trial };
+    const state = (time: number, more: object) => {
+      const { terms } = one.terms.findLast((agreed) => agreed.time <= time) ?? first;
+      const effective = time === first.time ? {} : { effectiveAt: iso(time) };
+      return statement('subscriptions', time, { ...base, ...terms, status: 'active', ...more, ...effective });
+    };
+    const rows = one.terms.map(({ time }) => state(time, { status: trial && time < paidFrom ? 'trialing' : 'active' }));
+    if (trial) rows.push(state(paidFrom, {}));
+    const last = one.terms.at(-1)?.time ?? 0;
+    const late = Math.max(last, paidFrom) + Math.floor(chance.between(20, 60)) * DAY;
+    const end = endedAt ?? Number.POSITIVE_INFINITY;
+    if (chance.happens(0.12) && late + 6 * DAY < end - 30 * DAY) {
+      rows.push(state(late, { status: 'past_due' }), state(late + 6 * DAY, {}));
+    }
+    if (endedAt === undefined) return rows;
+    // What was agreed last held when the end was announced.
+    const announced = Math.max(last, paidFrom, endedAt - Math.floor(chance.between(2, 25)) * DAY) + 1;
+    const ending = { canceledAt: iso(announced), endedAt: iso(endedAt) };
+    return [...rows, state(announced, ending), state(endedAt, { status: 'canceled', ...ending })];
+  });
+}
+
+const TAX = 0.19;
+
+/** An invoice for every period that was begun, open until what becomes of it is known. */
+export function invoiceRows(subscriptions: readonly Subscription[], until: number): Statement[] {
+  const chance = new Chance(4);
+  return subscriptions.flatMap((one) => {
+    const rows: Statement[] = [];
+    const step = lastTerms(one).interval === 'year' ? 365 * DAY : (365 / 12) * DAY;
+    for (let at = 1, time = one.paidFrom; time < Math.min(one.endedAt ?? until, until); at += 1) {
+      const { terms } = one.terms.findLast((agreed) => agreed.time <= time) ?? { terms: lastTerms(one) };
+      const { currency } = terms;
+      const net = terms.amount * terms.quantity;
+      const tax = currency === 'EUR' ? Math.round(net * TAX) : 0;
+      const id = `in_${one.id.slice(4)}_${at}`;
+      const ids = { id, uid: one.user.uid, subscriptionId: one.id };
+      const open = { ...ids, total: net + tax, tax, currency, status: 'open' as const, issuedAt: iso(time) };
+      const settledAt = time + Math.floor(chance.between(0, 2) * DAY);
+      const status = chance.weighted(OUTCOMES);
+      const paid = status !== 'void' && { paidAt: iso(settledAt) };
+      rows.push(statement('invoices', time, open), statement('invoices', settledAt, { ...open, status, ...paid }));
+      time += Math.floor(step);
+    }
+    return rows;
+  });
+}
+
+const OUTCOMES = [
+  ['paid', 975],
+  ['refunded', 15],
+  ['void', 10],
+] as const;

@@ -1,0 +1,52 @@
+import type { Store } from '../../store/port.ts';
+import { addDays } from '../../tools/analytics/calendar.ts';
+import { prepareSettings } from '../../tools/settings/defaults.ts';
+import type { Config } from '../config.ts';
+import { type FirstStart, prepareStore } from '../first-start.ts';
+import type { DemoClock } from './clock.ts';
+import { invoiceRows, makeSubscriptions, subscriptionRows } from './customers.ts';
+import { eventRows, userRows, websiteRows } from './product.ts';
+import { loggedBy, type Statement } from './rows.ts';
+import { DAY, iso, spanUntil } from './span.ts';
+import { visitRows } from './traffic.ts';
+import { makeUsers } from './users.ts';
+import { FOUNDED, fillWorkspace } from './workspace.ts';
+
+const STEP = 10_000;
+
+/** Fills an empty store with the demo workspace as if it had been used for months. The store must run on the clock. */
+export async function fillDemo(
+  store: Store,
+  clock: DemoClock,
+  config: Pick<Config, 'adminEmail' | 'bootstrapKey'>,
+): Promise<FirstStart> {
+  const now = clock.now();
+  const today = iso(now.getTime()).slice(0, 10);
+  clock.set(Date.parse(addDays(today, FOUNDED)));
+  await prepareSettings(store);
+  const first = await prepareStore(store, config);
+  await fillWorkspace(store, clock, today);
+  clock.release();
+  const rows = loggedBy(now.getTime(), demoStatements(today));
+  await store.transaction(async (tx) => {
+    for (let at = 0; at < rows.length; at += STEP) tx.rows.append(rows.slice(at, at + STEP));
+  });
+  return first;
+}
+
+/** Everything there is to import of two years of a small web site builder. The same date gives the same rows. */
+export function demoStatements(today: string): Statement[] {
+  const span = spanUntil(today);
+  const users = makeUsers(span);
+  const subscriptions = makeSubscriptions(span, users);
+  // To the end of the day, whatever the time is, so that chance takes the same course all day.
+  const until = Date.parse(today) + DAY;
+  return [
+    ...userRows(users, subscriptions),
+    ...subscriptionRows(subscriptions),
+    ...invoiceRows(subscriptions, until),
+    ...eventRows(users, subscriptions, until),
+    ...websiteRows(users),
+    ...visitRows(span, users),
+  ];
+}

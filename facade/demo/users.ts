@@ -1,0 +1,66 @@
+import { Chance } from './random.ts';
+import { DAY, HOUR, type Span, season, timeOfDay } from './span.ts';
+
+/** Somebody who signed up, and what will come of it. */
+export interface DemoUser {
+  readonly uid: string;
+  readonly email: string;
+  readonly name: string;
+  readonly country: string;
+  readonly createdAt: number;
+  /** How far they come; each needs the one before. */
+  readonly siteAt?: number;
+  readonly publishedAt?: number;
+  readonly upgradedAt?: number;
+}
+
+const FIRST =
+  'Ada Ben Carla David Elif Finn Grete Hugo Ines Jonas Karim Lena Mats Nora Omar Paula Quinn Rosa Sven Tara'.split(' ');
+const LAST =
+  'Adler Brandt Costa Dubois Eriksen Fischer Garcia Huber Ivanov Jansen Kaya Lopez Meyer Novak Okafor Peters'.split(
+    ' ',
+  );
+export const COUNTRIES = [
+  ['DE', 34],
+  ['AT', 9],
+  ['CH', 8],
+  ['US', 16],
+  ['GB', 9],
+  ['FR', 8],
+  ['NL', 6],
+  ['ES', 5],
+  ['PL', 3],
+  ['IN', 2],
+] as const;
+
+export function makeUsers({ days }: Span): DemoUser[] {
+  const chance = new Chance(1);
+  let number = 1000;
+  return days.flatMap((day, at) => {
+    const growth = 1.7 + (3.6 * at) / days.length;
+    const count = chance.round(growth * season(day) * chance.between(0.75, 1.25));
+    return Array.from({ length: count }, () => {
+      number += 1;
+      return oneUser(chance, day, number);
+    });
+  });
+}
+
+function oneUser(chance: Chance, day: number, number: number): DemoUser {
+  const [first, last] = [chance.pick(FIRST), chance.pick(LAST)];
+  const createdAt = timeOfDay(day, chance);
+  const user = {
+    uid: `user_${number}`,
+    email: `${first}.${last}.${number}@example.com`.toLowerCase(),
+    name: `${first} ${last}`,
+    country: chance.weighted(COUNTRIES),
+    createdAt,
+  };
+  if (!chance.happens(0.78)) return user;
+  const siteAt = createdAt + Math.floor(chance.between(0.05, 20) * HOUR);
+  if (!chance.happens(0.66)) return { ...user, siteAt };
+  const publishedAt = siteAt + Math.floor(chance.between(0.1, 6) * DAY);
+  if (!chance.happens(0.55)) return { ...user, siteAt, publishedAt };
+  const upgradedAt = publishedAt + Math.floor(chance.between(0.02, 18) * DAY);
+  return { ...user, siteAt, publishedAt, upgradedAt };
+}

@@ -1,0 +1,105 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import type { Store } from '../../store/port.ts';
+import type { Principal } from '../../tools/access/principal.ts';
+import { scopeRights } from '../../tools/access/rights.ts';
+import { addDays, addIntervals } from '../../tools/analytics/calendar.ts';
+import { ImportedData } from '../../tools/analytics/model/model.ts';
+import { errorOf } from '../../tools/call.ts';
+import { catalog } from '../../tools/catalog.ts';
+import { createRegistry, type Registry } from '../../tools/registry.ts';
+import type { DemoClock } from './clock.ts';
+import { analyticsSettings } from './product.ts';
+import { HOUR, MINUTE } from './span.ts';
+
+/** Calls in the order of their days. `$name` in an input stands for the id of the record called so, `@+3` for the date in three days. */
+const calls = z.array(
+  z.strictObject({
+    day: z.int().max(-1).describe('Days from today.'),
+    tool: z.string(),
+    inputs: z.array(z.record(z.string(), z.unknown())).min(1),
+    as: z.string().optional().describe('Name of the record that the first call makes.'),
+  }),
+);
+
+/** The day on which the workspace is set up. */
+export const FOUNDED = -150;
+
+/** Lives the past of the workspace: every record is made by its tool, at its time, with its version and audit entry. */
+export async function fillWorkspace(store: Store, clock: DemoClock, today: string): Promise<void> {
+  const url = new URL('../../data/demo/workspace.json', import.meta.url);
+  const story = calls.parse(JSON.parse(readFileSync(url, 'utf8')));
+  const [owner] = (await store.adminUsers.find({ where: { role: 'owner' }, limit: 1 })).records;
+  if (!owner) throw new Error('The store has no owner yet.');
+  const registry = registryOn(store, clock);
+  const principal: Principal = {
+    type: 'session',
+    id: owner.id,
+    name: owner.email,
+    scopes: ['admin'],
+    ownerId: owner.id,
+    rights: scopeRights(['admin']),
+  };
+  const ids = new Map<string, string>();
+  const tell = async (tool: string, input: object) => {
+    const answer = await registry.call({ principal, tool, input, door: 'rest', requestId: crypto.randomUUID() });
+    if (!answer.ok) throw new Error(`${tool}: ${JSON.stringify(answer.error)}`, { cause: errorOf(answer.error) });
+    return answer.output;
+  };
+  await tell('update_settings', workspaceSettings(today));
+  for (const [at, { day, tool, inputs, as }] of story.entries()) {
+    clock.set(Date.parse(addDays(today, day)) + 7 * HOUR + at * 5 * MINUTE);
+    for (const [index, input] of inputs.entries()) {
+      const output = await tell(tool, resolved(input, ids, today) as object);
+      if (as !== undefined && index === 0 && 'id' in output) ids.set(as, String(output.id));
+    }
+  }
+}
+
+function workspaceSettings(today: string) {
+  const months = Array.from({ length: 26 }, (_, at) => addIntervals(`${today.slice(0, 7)}-01`, 'month', at - 25));
+  const rate = (at: number) => Math.round((0.92 + 0.025 * Math.sin(at / 3)) * 10_000) / 10_000;
+  return {
+    workspaceName: 'Sitewell',
+    timezone: 'Europe/Berlin',
+    currency: 'EUR',
+    exchangeRates: months.map((month, at) => ({ month: month.slice(0, 7), currency: 'USD', rate: rate(at) })),
+    analytics: analyticsSettings,
+  };
+}
+
+/** The input with ids and dates in place of their names. */
+function resolved(value: unknown, ids: ReadonlyMap<string, string>, today: string): unknown {
+  if (Array.isArray(value)) return value.map((item) => resolved(item, ids, today));
+  if (typeof value === 'object' && value !== null) {
+    return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, resolved(item, ids, today)]));
+  }
+  if (typeof value !== 'string') return value;
+  const date = /^@([+-]\d+)(T?)$/.exec(value);
+  if (date) return `${addDays(today, Number(date[1]))}${date[2] && 'T09:00:00.000Z'}`;
+  if (!/^\$\w+$/.test(value)) return value;
+  const id = ids.get(value.slice(1));
+  if (id === undefined) throw new Error(`No record is called ${value} yet.`);
+  return id;
+}
+
+function registryOn(store: Store, clock: DemoClock): Registry {
+  return createRegistry({
+    store,
+    server: {
+      name: 'agent-admin',
+      version: '',
+      protocolVersions: [],
+      startedAt: new Date(),
+      catalog,
+      audit: store.audit,
+      imported: new ImportedData(store.rows),
+      storeKind: store.kind,
+      storeStatus: () => store.status(),
+      now: clock.now,
+    },
+    onFailure(cause) {
+      throw cause;
+    },
+  });
+}
