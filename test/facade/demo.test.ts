@@ -99,7 +99,8 @@ describe('the demo', () => {
 
   it('has something to show of every group', async () => {
     const filled = ['agents', 'skills', 'threads', 'projects', 'goals', 'tasks', 'documents', 'artifacts', 'databases'];
-    for (const kind of [...filled, 'reports', 'memories']) assert.ok((await ask(`list_${kind}`)).data.length > 0, kind);
+    for (const kind of [...filled, 'reports', 'memories', 'flows'])
+      assert.ok((await ask(`list_${kind}`)).data.length > 0, kind);
     const { data } = await ask('list_agents');
     const mira = data.find(({ name }: { name: string }) => name === 'mira');
     const versions = await ask('list_versions', { entityType: 'agent', entityId: mira.id });
