@@ -38,7 +38,7 @@ export class StagedTransaction {
       get: (positions: readonly number[]) => this.#rowLog.get(positions),
       append: (added: readonly NewLoggedRow[]) => {
         this.#assertLive();
-        this.rows.push(...added);
+        for (const row of added) this.rows.push(row);
       },
     };
     // A staging checks each record by its collection's schema, so it is a writer of that collection's records.
