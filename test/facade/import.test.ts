@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { makeKey, mustCall } from '../support/calls.ts';
+import { runFile, withFolder } from '../support/child.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+let server: TestServer;
+before(async () => {
+  server = await startTestServer();
+});
+after(() => server.close());
+
+async function importText(type: string, name: string, text: string, key = server.adminKey) {
+  return withFolder(async (folder) => {
+    const file = join(folder, name);
+    writeFileSync(file, text);
+    const env = { BASE_URL: server.baseUrl, API_KEY: key };
+    return runFile('facade/import-command.ts', { args: [type, file], env });
+  });
+}
+
+describe('npm run import', () => {
+  it('takes CSV with quotes, line breaks in cells, a byte order mark and empty cells; again, nothing changes', async () => {
+    const text =
+      '\uFEFFuid,email,status,name,createdAt,deletedAt\r\nc1,c1@example.com,PRO,"Ada, ""the first""\nof her name",2026-01-01T10:00:00+02:00,\r\nc2,c2@example.com,FREE,,2026-01-02,\r\n';
+    const first = await importText('users', 'users.csv', text);
+    assert.deepEqual(
+      [first.code, first.stdout],
+      [0, 'users: 2 new, 0 changed, 0 unchanged, 0 refused.\n'],
+      first.stderr,
+    );
+    const again = await importText('users', 'users.csv', text);
+    assert.equal(again.stdout, 'users: 0 new, 0 changed, 2 unchanged, 0 refused.\n');
+    const user = await mustCall(server, server.adminKey, 'get_user', { userId: 'c1' });
+    assert.deepEqual([user.name, user.createdAt], ['Ada, "the first"\nof her name', '2026-01-01T08:00:00.000Z']);
+  });
+
+  it('reports every bad line with its number and reason, takes the others and ends with 1', async () => {
+    const good = (id: number) =>
+      JSON.stringify({ id: `n${id}`, uid: 'u', name: 'opened', at: '2026-01-01T00:00:00Z', properties: { id } });
+    const lines = [
+      good(1),
+      '{"id": 5',
+      '',
+      good(2),
+      '{"id":"x","uid":"u","at":"2026-02-31","nmae":"a"}',
+      '[1]',
+      good(3),
+    ];
+    const { code, stdout, stderr } = await importText('events', 'events.ndjson', lines.join('\n'));
+    assert.deepEqual([code, stdout], [1, 'events: 3 new, 0 changed, 0 unchanged, 3 refused.\n']);
+    const [second, fifth, sixth, ...more] = stderr.trim().split('\n');
+    assert.equal(second, 'line 2: not valid JSON');
+    assert.match(fifth ?? '', /^line 5: .*name: .*at: Write a time.*did you mean "name"/);
+    assert.equal(sixth, 'line 6: not a JSON object');
+    assert.deepEqual(more, []);
+  });
+
+  it('reads numbers and properties from CSV, and says which line has another number of cells', async () => {
+    const text =
+      'id,uid,total,tax,currency,status,issuedAt\ni1,u,1190,190,EUR,paid,2026-01-01\ni2,u,12.5,0,EUR,paid,2026-01-01\ni3,u\n';
+    const { code, stdout, stderr } = await importText('invoices', 'invoices.csv', text);
+    assert.deepEqual([code, stdout], [1, 'invoices: 1 new, 0 changed, 0 unchanged, 2 refused.\n']);
+    assert.match(stderr, /^line 3: total: .*int/m);
+    assert.match(stderr, /^line 4: Invalid Record Length/m);
+  });
+
+  it('sends more than a thousand rows in batches', async () => {
+    const lines = Array.from({ length: 2500 }, (_, at) =>
+      JSON.stringify({ id: `v${at}`, visitorId: `w${at % 7}`, at: '2026-01-01T00:00:00Z', page: '/' }),
+    );
+    const { code, stdout } = await importText('visits', 'visits.ndjson', lines.join('\n'));
+    assert.deepEqual([code, stdout], [0, 'visits: 2500 new, 0 changed, 0 unchanged, 0 refused.\n']);
+  });
+
+  it('says what is wrong with the call, the key or the address', async () => {
+    const env = { BASE_URL: server.baseUrl, API_KEY: server.adminKey };
+    const none = await runFile('facade/import-command.ts', { env });
+    assert.deepEqual([none.code, /Usage: npm run import/.test(none.stderr)], [2, true]);
+    const type = await importText('user', 'users.csv', '');
+    assert.match(type.stderr, /There is no type "user"/);
+    const format = await importText('users', 'users.xls', '');
+    assert.match(format.stderr, /neither .csv nor .ndjson/);
+    const line = JSON.stringify({ uid: 'x', email: 'x@example.com', status: 'PRO', createdAt: '2026-01-01' });
+    const reader = await importText('users', 'users.ndjson', line, await makeKey(server, { scopes: ['read'] }));
+    assert.deepEqual([reader.code, /Insufficient permissions/.test(reader.stderr)], [1, true]);
+    const away = await runFile('facade/import-command.ts', {
+      args: ['users', new URL(import.meta.url).pathname.replace(/\.ts$/, '.csv')],
+      env: { BASE_URL: 'http://127.0.0.1:1', API_KEY: 'ak' },
+    });
+    assert.match(away.stderr, /ENOENT/);
+  });
+});
