@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import type { RowType } from '../../../resources/imported-rows.ts';
+import type { LoggedRow } from '../../../store/port.ts';
+import { ImportedData } from '../../../tools/analytics/model/model.ts';
+import { catalog } from '../../../tools/catalog.ts';
+import { checkRow } from '../../../tools/import-records.ts';
+import { createRegistry } from '../../../tools/registry.ts';
+import { openTestRegistry, principalOf } from '../../support/registry.ts';
+
+export type Raw = Readonly<Record<string, unknown>>;
+export type World = readonly { readonly type: RowType; readonly row: Raw }[];
+
+/** How many worlds each property sees, and the seed that is printed where one fails. */
+export const RUNS = { numRuns: 1000, seed: 20260301 };
+
+/** Asks the tools about rows that are in no store: a new world costs nothing. */
+export async function openWorlds(now: string, settings: object) {
+  const under = await openTestRegistry(() => new Date(now));
+  const admin = principalOf({ type: 'api-key', id: 'key_admin', scopes: ['admin'] });
+  const updated = await under.call(admin, 'update_settings', { currency: 'EUR', ...settings });
+  assert.ok('output' in updated, JSON.stringify(updated));
+  let imported = dataOf([]);
+  const registry = createRegistry({
+    store: under.store,
+    server: {
+      name: 'test',
+      version: '0.0.0',
+      protocolVersions: [],
+      startedAt: new Date(now),
+      catalog,
+      audit: under.store.audit,
+      storeKind: 'none',
+      storeStatus: () => under.store.status(),
+      now: () => new Date(now),
+      get imported() {
+        return imported;
+      },
+    },
+    onFailure: (cause) => console.error(cause),
+  });
+  return {
+    enter(world: World) {
+      imported = dataOf(world);
+    },
+    // biome-ignore lint/suspicious/noExplicitAny: tests look into outputs freely
+    async ask(tool: string, input: object): Promise<any> {
+      const answer = await registry.call({ principal: admin, tool, input, door: 'mcp', requestId: 'test' });
+      assert.ok(answer.ok, JSON.stringify(answer));
+      return answer.output;
+    },
+    close: () => under.close(),
+  };
+}
+
+function dataOf(world: World): ImportedData {
+  const rows = world.map(({ type, row }, at): LoggedRow => {
+    const checked = checkRow(type, row);
+    assert.ok('row' in checked, JSON.stringify([type, row, checked]));
+    return { position: at, next: at + 1, type, at: '2026-07-01T00:00:00.000Z', row: checked.row };
+  });
+  return new ImportedData({
+    read: async (from, limit) => rows.slice(from, from + limit),
+    get: async (positions) => positions.flatMap((position) => rows[position] ?? []),
+  });
+}
+
+export const zones = fc.constantFrom(
+  'UTC',
+  'Europe/Berlin',
+  'America/New_York',
+  'Asia/Kolkata',
+  'America/Santiago',
+  'Pacific/Auckland',
+);
+
+const dates = new Map<string, string>();
+
+/** Written apart from the tools: what a clock in the zone shows, asked of the runtime in another way. */
+export function localDate(zone: string, time: number): string {
+  const key = `${zone} ${time}`;
+  let found = dates.get(key);
+  if (found === undefined) {
+    found = new Date(time).toLocaleDateString('sv-SE', { timeZone: zone });
+    dates.set(key, found);
+  }
+  return found;
+}
+
+/** The dates from `from` to before `to`. */
+export function datesBetween(from: string, to: string): string[] {
+  const found: string[] = [];
+  for (let time = Date.parse(from); time < Date.parse(to); time += 86_400_000)
+    found.push(new Date(time).toISOString().slice(0, 10));
+  return found;
+}
+
+/** Dates by the calendar interval they are in, oldest first. */
+export function naivePeriods(from: string, to: string, interval: string): string[][] {
+  const groups = new Map<string, string[]>();
+  for (const date of datesBetween(from, to)) {
+    const weekday = (new Date(date).getUTCDay() + 6) % 7;
+    const monday = new Date(Date.parse(date) - weekday * 86_400_000).toISOString().slice(0, 10);
+    const key = interval === 'day' ? date : interval === 'week' ? monday : date.slice(0, 7);
+    groups.set(key, [...(groups.get(key) ?? []), date]);
+  }
+  return [...groups.values()];
+}
+
+export function close(actual: number | null, expected: number | null, within = 1e-9, what = ''): void {
+  if (actual === null || expected === null) assert.equal(actual, expected, what);
+  else
+    assert.ok(
+      Math.abs(actual - expected) <= within * Math.max(1, Math.abs(expected) / 100),
+      `${what}: ${actual} instead of ${expected}`,
+    );
+}
+
+/** The same rows in another order. */
+export const shuffled = (world: World, order: readonly number[]): World =>
+  world
+    .map((row, at) => ({ row, place: order[at % order.length] ?? 0 }))
+    .sort((a, b) => a.place - b.place)
+    .map(({ row }) => row);
