@@ -283,11 +283,11 @@ describe('traffic in generated worlds', () => {
           get_traffic_geography: (row: Visit) => row.country ?? 'unknown',
           get_traffic_technology: (row: Visit) => row.device ?? 'unknown',
         };
-        for (const [tool, valueOf] of Object.entries(splits)) {
+        for (const [tool, pick] of Object.entries(splits)) {
           const { rows } = await desk.ask(tool, asked);
           for (const { dimension, value, shareOfSessions: _, ...shown } of rows) {
             if (dimension === 'browser' || dimension === 'os') continue;
-            const own = sessions.filter(({ visits: [head] }) => head && valueOf(head) === value);
+            const own = sessions.filter(({ visits: [head] }) => head && pick(head) === value);
             assert.deepEqual(shown, naive(own, happened, between(asked.from, asked.to)), `${tool} ${value}`);
           }
           const counted = rows.filter(

@@ -56,9 +56,22 @@ const GOOGLE = /(^|\.)google\.(com?\.)?[a-z]{2,3}$/;
 /** Where a visit came from: Direct without a referrer, Search, Social, Mail or Video by its host, else Referral. */
 export function channelOf(referrer: string | undefined): string {
   if (referrer === undefined || referrer.trim() === '') return 'Direct';
-  const host = hostOf(referrer);
+  let channel = known.get(referrer);
+  if (channel === undefined) {
+    channel = channelOfHost(hostOf(referrer));
+    if (known.size >= MOST_KNOWN) known.clear();
+    known.set(referrer, channel);
+  }
+  return channel;
+}
+
+/** Most visits come with one of a few referrers. */
+const known = new Map<string, string>();
+const MOST_KNOWN = 10_000;
+
+function channelOfHost(host: string): string {
   for (const [channel, hosts] of Object.entries(HOSTS)) {
-    if (hosts.some((known) => host === known || host.endsWith(`.${known}`))) return channel;
+    if (hosts.some((own) => host === own || host.endsWith(`.${own}`))) return channel;
   }
   return GOOGLE.test(host) ? 'Search' : 'Referral';
 }

@@ -15,9 +15,11 @@ export class EventTable {
   constructor(uids: Labels) {
     this.uids = uids;
     const { table } = this;
-    this.#byTime = new SortedRows((a, b) => table.at('time', a) - table.at('time', b) || a - b);
+    const { columns } = table;
+    this.#byTime = new SortedRows((a, b) => (columns.time[a] ?? 0) - (columns.time[b] ?? 0) || a - b);
     this.#byUser = new SortedRows(
-      (a, b) => table.at('uid', a) - table.at('uid', b) || table.at('time', a) - table.at('time', b) || a - b,
+      (a, b) =>
+        (columns.uid[a] ?? 0) - (columns.uid[b] ?? 0) || (columns.time[a] ?? 0) - (columns.time[b] ?? 0) || a - b,
     );
   }
 

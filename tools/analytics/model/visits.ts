@@ -50,9 +50,13 @@ export class VisitTable {
     this.#uids = uids;
     this.labels.add('');
     const { table } = this;
-    this.#byTime = new SortedRows((a, b) => table.at('time', a) - table.at('time', b) || a - b);
+    const { columns } = table;
+    this.#byTime = new SortedRows((a, b) => (columns.time[a] ?? 0) - (columns.time[b] ?? 0) || a - b);
     this.#byVisitor = new SortedRows(
-      (a, b) => table.at('visitor', a) - table.at('visitor', b) || table.at('time', a) - table.at('time', b) || a - b,
+      (a, b) =>
+        (columns.visitor[a] ?? 0) - (columns.visitor[b] ?? 0) ||
+        (columns.time[a] ?? 0) - (columns.time[b] ?? 0) ||
+        a - b,
     );
   }
 
@@ -127,9 +131,15 @@ export class VisitTable {
       last = row;
     }
     const count = session + 1;
-    const byStart = Uint32Array.from({ length: count }, (_, at) => at).sort(
-      (a, b) => (start[a] ?? 0) - (start[b] ?? 0) || a - b,
-    );
+    // The first rows of the sessions in order of time are the sessions in order of their start.
+    const byStart = new Uint32Array(count);
+    let next = 0;
+    for (const row of this.#byTime.get(this.table.size, this.#dead)) {
+      const own = of[row] ?? 0;
+      if (first[own] !== row) continue;
+      byStart[next] = own;
+      next += 1;
+    }
     return {
       start: start.slice(0, count),
       end: end.slice(0, count),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import type { Model } from '../model/model.ts';
 import { lowerBound } from '../model/tables.ts';
-import { SESSION_GAP_MS, type VisitDimension } from '../model/visits.ts';
+import { SESSION_GAP_MS, type Sessions, type VisitDimension } from '../model/visits.ts';
 import { median, metric, periodHead, periodShape, type Question, ratio, share } from '../request.ts';
 
 const count = z.int().min(0);
@@ -119,8 +120,9 @@ function measureBy(
   to: number,
   column: Float64Array | Uint32Array | undefined,
 ): Map<number, Measures> {
-  const { visits, events } = model;
+  const { visits } = model;
   const sessions = visits.sessions();
+  const bounced = bouncesOf(model, sessions);
   const { visitor } = visits.table.columns;
   const tallies = new Map<number, Tally>();
   const tallyOf = (session: number): Tally => {
@@ -144,13 +146,26 @@ function measureBy(
     const session = byStart[at] ?? 0;
     const tally = tallyOf(session);
     tally.durations.push(((sessions.end[session] ?? 0) - start(session)) / 1000);
-    const user = sessions.uid[session] ?? 0;
-    const alone = sessions.pages[session] === 1;
-    if (alone && !(user > 0 && events.hasEvent(user - 1, start(session), start(session) + SESSION_GAP_MS))) {
-      tally.bounces += 1;
-    }
+    tally.bounces += bounced[session] ?? 0;
   }
   return new Map([...tallies].map(([value, tally]) => [value, shown(tally)]));
+}
+
+const bounces = new WeakMap<Sessions, { readonly events: number; readonly bounced: Uint8Array }>();
+
+/** 1 for sessions of one page view without an event of that user meanwhile. Made again when visits or events were added since. */
+function bouncesOf({ events }: Model, sessions: Sessions): Uint8Array {
+  const { size } = events.table;
+  const kept = bounces.get(sessions);
+  if (kept?.events === size) return kept.bounced;
+  const bounced = sessions.start.reduce((found, start, session) => {
+    const user = sessions.uid[session] ?? 0;
+    const busy = user > 0 && events.hasEvent(user - 1, start, start + SESSION_GAP_MS);
+    if (sessions.pages[session] === 1 && !busy) found[session] = 1;
+    return found;
+  }, new Uint8Array(sessions.start.length));
+  bounces.set(sessions, { events: size, bounced });
+  return bounced;
 }
 
 function shown({ visitors, pageViews, bounces, durations }: Tally): Measures {

@@ -1,0 +1,253 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import fc from 'fast-check';
+import { callTool, makeKey, mustCall, rest } from '../support/calls.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+let server: TestServer;
+const ask = (tool: string, input: object = {}) => mustCall(server, server.adminKey, tool, input);
+const put = (type: string, records: readonly object[]) => ask('import_records', { type, records });
+before(async () => {
+  server = await startTestServer();
+  await ask('update_settings', { currency: 'EUR' });
+});
+after(() => server.close());
+
+const people = Array.from({ length: 60 }, (_, at) => ({
+  uid: `user-${at}`,
+  email: `${['ann', 'bob', 'cyd'][at % 3]}${at}@${at % 2 ? 'acme' : 'umbrella'}.example`,
+  status: ['PRO', 'FREE', 'LEGACY'][at % 3],
+  ...(at % 4 === 0 && { name: `Äda Number ${at}` }),
+  createdAt: new Date(Date.UTC(2026, 0, 1 + (at % 20))).toISOString(),
+}));
+
+describe('list_users', () => {
+  before(() => put('users', people));
+
+  it('pages through what a naive filter finds, newest first, with the total', async () => {
+    const search = fc.constantFrom(
+      undefined,
+      'a',
+      'ÄDA',
+      'user-1',
+      'ACME.EX',
+      'number 8',
+      'r-59',
+      '9',
+      'zzz',
+      'ann1',
+      '@',
+    );
+    const status = fc.constantFrom(undefined, 'PRO', 'FREE', 'LEGACY');
+    await fc.assert(
+      fc.asyncProperty(search, status, fc.integer({ min: 1, max: 25 }), async (text, wanted, limit) => {
+        const expected = people
+          .filter((one) => wanted === undefined || one.status === wanted)
+          .filter((one) =>
+            [one.uid, one.email, one.name ?? ''].some((part) =>
+              part.toLowerCase().includes((text ?? '').toLowerCase()),
+            ),
+          )
+          .sort((a, b) =>
+            a.createdAt === b.createdAt ? (a.uid < b.uid ? 1 : -1) : a.createdAt < b.createdAt ? 1 : -1,
+          );
+        const filters = { ...(text && { search: text }), ...(wanted && { status: wanted }) };
+        const found: string[] = [];
+        let cursor: string | null = null;
+        do {
+          const page: { data: { uid: string }[]; nextCursor: string | null; total: number } = await ask('list_users', {
+            ...filters,
+            limit,
+            includeTotal: true,
+            ...(cursor && { cursor }),
+          });
+          assert.equal(page.total, expected.length);
+          found.push(...page.data.map(({ uid }) => uid));
+          cursor = page.nextCursor;
+        } while (cursor);
+        assert.deepEqual(
+          found,
+          expected.map(({ uid }) => uid),
+        );
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('shows a changed user as it is now, under its new words only', async () => {
+    const changed = { uid: 'mover', email: 'before@example.com', status: 'FREE', createdAt: '2026-02-01' };
+    await put('users', [changed]);
+    const answer = await put('users', [{ ...changed, email: 'afterwards@example.com', status: 'PRO' }]);
+    assert.deepEqual([answer.created, answer.updated, answer.unchanged], [0, 1, 0]);
+    assert.deepEqual((await ask('list_users', { search: 'before@' })).data, []);
+    assert.equal((await ask('list_users', { search: 'afterwards@', status: 'PRO' })).data.length, 1);
+    assert.equal((await ask('list_users', { search: 'mover', status: 'FREE' })).data.length, 0);
+  });
+
+  it('is narrowed to the users a key is limited to, whose records alone it reads', async () => {
+    const key = await makeKey(server, { grants: ['user:read:user-3', 'user:read:user-4'] });
+    const { data, total } = await mustCall(server, key, 'list_users', { includeTotal: true });
+    assert.deepEqual([data.map(({ uid }: { uid: string }) => uid), total], [['user-4', 'user-3'], 2]);
+    const other = await callTool(server, key, 'get_user', { userId: 'user-5' });
+    assert.ok('error' in other && other.error.code === 'forbidden');
+  });
+
+  it('refuses a cursor of other filters and an unknown status', async () => {
+    const { nextCursor } = await ask('list_users', { limit: 1 });
+    const query = `?limit=1&search=a&cursor=${nextCursor}`;
+    assert.equal((await rest(server, 'GET', `/api/v1/users${query}`, { key: server.adminKey })).status, 400);
+    assert.equal((await rest(server, 'GET', '/api/v1/users?status=pro', { key: server.adminKey })).status, 400);
+    assert.equal((await rest(server, 'GET', '/api/v1/users/none', { key: server.adminKey })).status, 404);
+  });
+});
+
+describe('import_records', () => {
+  it('names every bad row and imports none of the call', async () => {
+    const good = { id: 'i1', uid: 'u', total: 100, tax: 0, currency: 'EUR', status: 'paid', issuedAt: '2026-01-01' };
+    const records = [good, { ...good, id: 'i2', total: 1.5, curency: 'EUR' }, { ...good, id: '', status: 'done' }];
+    const answer = await callTool(server, server.adminKey, 'import_records', { type: 'invoices', records });
+    assert.ok('error' in answer);
+    const paths = answer.error.issues?.map(({ path }) => path).sort();
+    assert.deepEqual(paths, ['records[1].curency', 'records[1].total', 'records[2].id', 'records[2].status']);
+    assert.equal((await put('invoices', [good])).created, 1);
+  });
+
+  it('is refused to a key without its right, and counts concurrent repeats once', async () => {
+    const reader = await makeKey(server, { scopes: ['write'] });
+    const refused = await callTool(server, reader, 'import_records', { type: 'users', records: [{}] });
+    assert.ok('error' in refused && refused.error.code === 'forbidden');
+    const records = Array.from({ length: 50 }, (_, at) => ({
+      id: `same-${at}`,
+      uid: 'u',
+      name: 'x',
+      at: '2026-01-01',
+    }));
+    const answers = await Promise.all([1, 2, 3, 4].map(() => put('events', records)));
+    assert.equal(
+      answers.reduce((sum, { created }) => sum + created, 0),
+      50,
+    );
+    assert.equal(
+      answers.reduce((sum, { unchanged }) => sum + unchanged, 0),
+      150,
+    );
+  });
+});
+
+describe('one user', () => {
+  before(async () => {
+    await put('users', [{ uid: 'p', email: 'p@example.com', status: 'PRO', createdAt: '2026-01-31T12:00:00Z' }]);
+    const terms = { id: 'ps', uid: 'p', plan: 'pro', currency: 'EUR', interval: 'month', status: 'active' };
+    await put('subscriptions', [
+      { ...terms, amount: 1000, startedAt: '2026-01-31T12:00:00Z' },
+      { ...terms, amount: 2000, startedAt: '2026-01-31T12:00:00Z', effectiveAt: '2026-03-01' },
+    ]);
+    const invoice = { uid: 'p', subscriptionId: 'ps', currency: 'EUR', tax: 190, total: 1190 };
+    await put('invoices', [
+      { ...invoice, id: 'p1', status: 'paid', issuedAt: '2026-01-31', paidAt: '2026-02-01' },
+      { ...invoice, id: 'p2', status: 'open', issuedAt: '2026-02-28' },
+      { ...invoice, id: 'p3', status: 'paid', total: 500, tax: 0, currency: 'JPY', issuedAt: '2026-03-01' },
+    ]);
+    await put('websites', [
+      {
+        id: 'w',
+        uid: 'p',
+        url: 'https://p.example',
+        name: 'P',
+        state: 'suspended',
+        createdAt: '2026-02-02',
+        publishedAt: '2026-02-03',
+        effectiveAt: '2026-02-10',
+      },
+    ]);
+    await put(
+      'events',
+      Array.from({ length: 30 }, (_, at) => ({
+        id: `pe${at}`,
+        uid: 'p',
+        name: 'opened',
+        at: '2026-02-05T00:00:00Z',
+        properties: { at },
+      })),
+    );
+  });
+
+  it('pays what its subscriptions and invoices say', async () => {
+    const billing = await ask('get_user_billing', { userId: 'p' });
+    const { plan, status, mrr, lifetimeValue, interval, cancelAt, trialEndsAt, invoices, currentPeriodEnd } = billing;
+    assert.deepEqual(
+      [plan, status, mrr, lifetimeValue, interval, cancelAt, trialEndsAt],
+      ['pro', 'active', 20, 10, 'month', null, null],
+    );
+    assert.deepEqual(
+      invoices.map(({ id, total, tax }: Record<string, unknown>) => [id, total, tax]),
+      [
+        ['p3', 500, 0],
+        ['p2', 11.9, 1.9],
+        ['p1', 11.9, 1.9],
+      ],
+    );
+    const end = new Date(currentPeriodEnd);
+    const lastDay = new Date(Date.UTC(end.getUTCFullYear(), end.getUTCMonth() + 1, 0)).getUTCDate();
+    assert.equal(end.getUTCDate(), Math.min(31, lastDay));
+    assert.ok(end.getTime() > Date.now() && end.getTime() - Date.now() < 32 * 86_400_000);
+  });
+
+  it('has a timeline of everything, newest first, page by page without gap or repetition', async () => {
+    const all: { id: string; at: string; type: string; properties?: { at?: number } }[] = [];
+    let cursor: string | null = null;
+    do {
+      const page: { data: typeof all; nextCursor: string | null } = await ask('get_user_timeline', {
+        userId: 'p',
+        limit: 7,
+        ...(cursor && { cursor }),
+      });
+      all.push(...page.data);
+      cursor = page.nextCursor;
+    } while (cursor);
+    assert.equal(new Set(all.map(({ id }) => id)).size, all.length);
+    assert.deepEqual(
+      all.map(({ at }) => at),
+      all
+        .map(({ at }) => at)
+        .sort()
+        .reverse(),
+    );
+    const counts = Object.fromEntries(
+      [...new Set(all.map(({ type }) => type))].map((type) => [
+        type,
+        all.filter((entry) => entry.type === type).length,
+      ]),
+    );
+    assert.deepEqual(counts, {
+      'subscription.changed': 1,
+      'invoice.issued': 3,
+      'website.state_changed': 2,
+      event: 30,
+      'website.created': 1,
+      'invoice.paid': 1,
+      'user.created': 1,
+      'subscription.started': 1,
+    });
+    const told = all.flatMap(({ properties }) => properties?.at ?? []).sort((a, b) => a - b);
+    assert.deepEqual(
+      told,
+      Array.from({ length: 30 }, (_, at) => at),
+    );
+  });
+
+  it('has its websites and when it was last active', async () => {
+    const { data } = await ask('list_user_websites', { userId: 'p' });
+    assert.deepEqual(data, [
+      {
+        id: 'w',
+        url: 'https://p.example',
+        name: 'P',
+        state: 'suspended',
+        createdAt: '2026-02-02T00:00:00.000Z',
+        publishedAt: '2026-02-03T00:00:00.000Z',
+      },
+    ]);
+    assert.equal((await ask('get_user', { userId: 'p' })).lastActiveAt, '2026-02-05T00:00:00.000Z');
+  });
+});
