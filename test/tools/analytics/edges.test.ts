@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { channelOf } from '../../../tools/analytics/model/channel.ts';
+import { openWorlds, type World } from './worlds.ts';
+
+let desk: Awaited<ReturnType<typeof openWorlds>>;
+before(async () => {
+  desk = await openWorlds('2026-06-10T10:00:00Z', {
+    exchangeRates: [
+      { month: '2026-01', currency: 'USD', rate: 0.5 },
+      { month: '2026-03', currency: 'USD', rate: 0.8 },
+      { month: '2026-01', currency: 'JPY', rate: 0.01 },
+    ],
+    analytics: { features: {}, funnel: ['signed_up', 'site.created'], activityEvents: 'all' },
+  });
+});
+after(() => desk.close());
+
+const terms = { plan: 'p', interval: 'month', status: 'active', startedAt: '2026-01-10' };
+const subscription = (id: string, rest: object): World[number] => ({
+  type: 'subscriptions',
+  row: { id, uid: id, currency: 'EUR', ...terms, ...rest },
+});
+const year = { from: '2026-01-01', to: '2026-06-01', interval: 'month', timezone: 'UTC' };
+
+describe('foreign currencies', () => {
+  it('are converted by the month in which the terms began; without a rate a row is left out and counted', async () => {
+    desk.enter([
+      subscription('usd', { amount: 1000, currency: 'USD' }),
+      subscription('usd', { amount: 2000, currency: 'USD', effectiveAt: '2026-03-05' }),
+      subscription('yen', { amount: 1000, currency: 'JPY' }),
+      subscription('chf', { amount: 9000, currency: 'CHF' }),
+      subscription('late', { amount: 9000, currency: 'USD', startedAt: '2026-02-01' }),
+    ]);
+    const { series, warnings } = await desk.ask('get_mrr', year);
+    assert.deepEqual(
+      series.map(({ mrr }: { mrr: number }) => mrr),
+      [15, 15, 26, 26, 26],
+    );
+    assert.deepEqual(
+      warnings.map(({ type, currency, rows }: Record<string, unknown>) => [type, currency, rows]),
+      [
+        ['subscriptions', 'CHF', 1],
+        ['subscriptions', 'USD', 1],
+      ],
+    );
+  });
+});
+
+describe('an end that is learnt late', () => {
+  it('counts from when it was, and a subscription that comes back is a reactivation', async () => {
+    desk.enter([
+      subscription('a', { amount: 1000 }),
+      subscription('a', { amount: 1000, status: 'canceled', endedAt: '2026-02-15', effectiveAt: '2026-03-20' }),
+      subscription('a', { amount: 1500, effectiveAt: '2026-05-02' }),
+    ]);
+    const { series } = await desk.ask('get_mrr', year);
+    assert.deepEqual(
+      series.map(({ mrr }: { mrr: number }) => mrr),
+      [10, 0, 0, 0, 15],
+    );
+    assert.deepEqual([series[1].churn, series[4].reactivation, series[4].new], [10, 15, 0]);
+  });
+});
+
+describe('get_website_states', () => {
+  it('counts states at the end and the transitions within, each site from its own times', async () => {
+    const site = (id: string, rest: object): World[number] => ({
+      type: 'websites',
+      row: { id, uid: 'u', url: 'https://x.example', name: id, createdAt: '2026-01-05', ...rest },
+    });
+    desk.enter([
+      site('draft', { state: 'draft' }),
+      site('live', { state: 'published', publishedAt: '2026-02-05' }),
+      site('gone', { state: 'published', publishedAt: '2026-01-06' }),
+      site('gone', { state: 'suspended', publishedAt: '2026-01-06', effectiveAt: '2026-02-10' }),
+      site('gone', { state: 'deleted', publishedAt: '2026-01-06', effectiveAt: '2026-03-10' }),
+    ]);
+    const { series, totals, rows } = await desk.ask('get_website_states', year);
+    const states = series.map((point: Record<string, number>) => [
+      point.draft,
+      point.published,
+      point.suspended,
+      point.deleted,
+    ]);
+    assert.deepEqual(states.slice(0, 3), [
+      [2, 1, 0, 0],
+      [1, 1, 1, 0],
+      [1, 1, 0, 1],
+    ]);
+    assert.deepEqual([totals.created, totals.transitions], [3, 4]);
+    assert.deepEqual(rows, [
+      { from: 'draft', to: 'published', count: 2 },
+      { from: 'published', to: 'suspended', count: 1 },
+      { from: 'suspended', to: 'deleted', count: 1 },
+    ]);
+  });
+});
+
+describe('a day on which clocks change', () => {
+  it('has 23 or 25 hours, and no visit is lost or counted twice', async () => {
+    for (const [date, next, hours] of [
+      ['2026-03-29', '2026-03-30', 23],
+      ['2025-10-26', '2025-10-27', 25],
+    ] as const) {
+      const midnight = Date.parse(date) - 36 * 3_600_000;
+      desk.enter(
+        Array.from({ length: 96 }, (_, hour) => ({
+          type: 'visits' as const,
+          row: {
+            id: `v${hour}`,
+            visitorId: `x${hour}`,
+            page: '/',
+            at: new Date(midnight + hour * 3_600_000).toISOString(),
+          },
+        })),
+      );
+      const { totals } = await desk.ask('get_traffic_visitors', { from: date, to: next, timezone: 'Europe/Berlin' });
+      assert.equal(totals.pageViews, hours);
+    }
+  });
+});
+
+describe('get_overview', () => {
+  it('counts users who are there, and gives the churn of the last complete month', async () => {
+    const user = (uid: string, rest: object): World[number] => ({
+      type: 'users',
+      row: { uid, email: `${uid}@example.com`, status: 'FREE', createdAt: '2026-02-01', ...rest },
+    });
+    desk.enter([
+      user('here', {}),
+      user('gone', { deletedAt: '2026-03-01' }),
+      user('later', { createdAt: '2026-07-01' }),
+      subscription('a', { amount: 1000 }),
+      subscription('b', { amount: 1000, status: 'canceled', endedAt: '2026-05-20' }),
+    ]);
+    const { totalUsers, mrr, churnRate } = await desk.ask('get_overview', {});
+    assert.deepEqual({ totalUsers, mrr, churnRate }, { totalUsers: 1, mrr: 10, churnRate: 0.5 });
+  });
+});
+
+describe('get_insights', () => {
+  it('finds churn, falling traffic and a broken step, and every value is what the named tool gives', async () => {
+    const world: World[number][] = [
+      subscription('a', { amount: 1000 }),
+      subscription('b', { amount: 1000, status: 'canceled', endedAt: '2026-05-20' }),
+    ];
+    const day = (date: string, at: number) => new Date(Date.parse(date) + at * 60_000).toISOString();
+    for (let at = 0; at < 60; at += 1) {
+      const when = day(at < 50 ? '2026-05-27' : '2026-06-03', at);
+      world.push({ type: 'visits', row: { id: `v${at}`, visitorId: `x${at}`, page: '/', at: when } });
+      world.push({ type: 'events', row: { id: `e${at}`, uid: `u${at}`, name: 'signed_up', at: when } });
+    }
+    desk.enter(world);
+    const { rows, totals } = await desk.ask('get_insights', {});
+    const kinds = rows.map(({ kind }: { kind: string }) => kind).sort();
+    assert.deepEqual(kinds, ['broken_funnel', 'change', 'change', 'change', 'churn']);
+    assert.equal(totals.insights, 5);
+    for (const { evidence } of rows) {
+      assert.ok(evidence.length > 0);
+      for (const { tool, arguments: asked, member, value } of evidence) {
+        const answer = await desk.ask(tool, asked);
+        const found = member
+          .split(/[.[\]]+/)
+          .filter(Boolean)
+          .reduce((at: Record<string, unknown>, name: string) => at[name] as never, answer);
+        assert.equal(found, value, `${tool} ${JSON.stringify(asked)} ${member}`);
+      }
+    }
+  });
+});
+
+describe('the channel of a visit', () => {
+  it('follows from its referrer', () => {
+    const cases = {
+      '': 'Direct',
+      'https://www.google.co.uk/': 'Search',
+      'm.youtube.com': 'Video',
+      'https://notx.com/': 'Referral',
+      'android-app://com.slack/': 'Referral',
+      'https://outlook.live.com/mail': 'Mail',
+      'https://l.facebook.com/l.php': 'Social',
+      nonsense: 'Referral',
+    };
+    for (const [referrer, channel] of Object.entries(cases)) assert.equal(channelOf(referrer), channel, referrer);
+    assert.equal(channelOf(undefined), 'Direct');
+  });
+});
