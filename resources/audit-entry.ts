@@ -21,8 +21,34 @@ export const auditEntry = z.object({
   arguments: z
     .record(z.string(), z.unknown())
     .describe('Sensitive values replaced, unknown members named without their values, cut at 4 KiB.'),
+  recordIds: z
+    .array(recordId)
+    .optional()
+    .describe('Records that the call made or was about, where its arguments do not tell.'),
   outcome,
   code: errorCode.optional(),
   durationMs: z.number().min(0),
 });
 export type AuditEntry = z.infer<typeof auditEntry>;
+
+/** Arguments that name the record a call is about. */
+const SUBJECTS = ['id', 'entityId', 'threadId'];
+const ID = /^[a-z]{3}_[0-9a-z]{26}$/;
+
+/** The records that members of a call's input or output name as what it is about. */
+export function subjectsOf(members: unknown): string[] {
+  const found = typeof members === 'object' && members !== null ? Object.entries(members) : [];
+  return found.flatMap(([name, value]) =>
+    SUBJECTS.includes(name) && typeof value === 'string' && value.length <= 200 ? value : [],
+  );
+}
+
+export function isAbout({ arguments: args, recordIds = [] }: AuditEntry, id: string): boolean {
+  return recordIds.includes(id) || subjectsOf(args).includes(id);
+}
+
+/** The entry with nothing left of its arguments but ids. */
+export function withoutContent({ arguments: args, ...entry }: AuditEntry): AuditEntry {
+  const ids = Object.entries(args).filter(([, value]) => typeof value === 'string' && ID.test(value));
+  return { ...entry, arguments: Object.fromEntries(ids) };
+}

@@ -219,7 +219,12 @@ export const collections = {
       owner: { collection: 'databases', field: 'databaseId' },
     },
   }),
-  idempotency: define({ schema: idempotencyRecord, idPrefix: 'idm', unique: [{ fields: ['key'] }], indexes: [] }),
+  idempotency: define({
+    schema: idempotencyRecord,
+    idPrefix: 'idm',
+    unique: [{ fields: ['key'] }],
+    indexes: [['recordIds']],
+  }),
 } as const;
 
 export type CollectionName = keyof typeof collections;

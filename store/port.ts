@@ -30,6 +30,12 @@ export type Transaction = Writers & {
   readonly audit: { append(entry: AuditEntry): void };
   /** `append` is kept if and only if the transaction commits; reading shows what was committed before. */
   readonly rows: RowLog & { append(rows: readonly NewLoggedRow[]): void };
+  /**
+   * If the transaction commits, what tells the content of these records (ids), deleted in it or before, goes from everywhere else the store
+   * keeps it too: files of earlier states, and arguments of audit entries about them (`withoutContent`), but those of this transaction.
+   * That is begun at once, goes on after the commit and is finished after a restart.
+   */
+  erase(ids: readonly string[]): void;
 };
 
 export interface StoreStatus {

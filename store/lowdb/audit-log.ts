@@ -1,14 +1,14 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import type { AuditEntry } from '../../resources/audit-entry.ts';
+import { type AuditEntry, isAbout, withoutContent } from '../../resources/audit-entry.ts';
 import { StoreUnavailable } from '../errors.ts';
 import type { AuditQuery, Page } from '../port.ts';
 import { AuditIndex, type Place } from './audit-index.ts';
 import { AuditSegment, READ, segmentDays } from './audit-segment.ts';
 import type { Files } from './files.ts';
 import { AUDIT } from './folder.ts';
-import type { Recovered } from './recovery.ts';
+import type { Erasure, Recovered } from './recovery.ts';
 
 export interface AuditOptions {
   readonly folder: string;
@@ -17,7 +17,7 @@ export interface AuditOptions {
   readonly bufferLimit: number;
 }
 
-type JournaledAudit = Pick<Recovered, 'auditEntries' | 'firstSequence' | 'prunedBefore'>;
+type JournaledAudit = Pick<Recovered, 'auditEntries' | 'firstSequence' | 'prunedBefore' | 'erasures'>;
 
 const FLUSH_MS = 250;
 
@@ -32,7 +32,8 @@ export class SegmentedAudit {
   readonly #dirty = new Set<AuditSegment>();
   #lost = 0;
   #timer: NodeJS.Timeout | undefined;
-  #flushing: Promise<void> = Promise.resolve();
+  readonly #erasures: Erasure[] = [];
+  #last: Promise<unknown> = Promise.resolve();
   #error: Error | undefined;
 
   constructor(options: AuditOptions) {
@@ -48,9 +49,10 @@ export class SegmentedAudit {
   }
 
   /** Reads the segments, and adds the entries of surviving journals that did not get into them. */
-  async load({ auditEntries, firstSequence, prunedBefore }: JournaledAudit): Promise<void> {
+  async load({ auditEntries, firstSequence, prunedBefore, erasures }: JournaledAudit): Promise<void> {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
     await this.#options.files.syncFolder(this.#options.folder);
+    this.#erasures.push(...erasures);
     const present = new Set<string>();
     for (const day of segmentDays(this.#folder)) {
       const number = this.#segmentNumber(day);
@@ -85,9 +87,28 @@ export class SegmentedAudit {
 
   /** @throws StoreUnavailable when the disk does not take them; they are kept and tried again. */
   flush(): Promise<void> {
-    const flushed = this.#flushing.then(() => this.#flush());
-    this.#flushing = flushed.catch(() => {});
-    return flushed;
+    return this.#inTurn(() => this.#flush());
+  }
+
+  /** Notes that entries lose what they tell of the records; `settle` does it. */
+  erase(erasure: Erasure): void {
+    this.#erasures.push(erasure);
+  }
+
+  /** Makes entries and erasures durable that only the journals hold. */
+  async settle(): Promise<void> {
+    await this.flush();
+    const erasures = [...this.#erasures];
+    if (erasures.length === 0) return;
+    for (const segment of [...this.#segments]) {
+      if (!segment) continue;
+      const lines = await segment.replacements(
+        erasures.flatMap(({ ids }) => ids),
+        (entry, origin) => erased(entry, origin, erasures),
+      );
+      if (lines.length > 0) await this.#inTurn(async () => this.#segments.includes(segment) && segment.replace(lines));
+    }
+    this.#erasures.splice(0, erasures.length);
   }
 
   async find(query: AuditQuery): Promise<Page<AuditEntry>> {
@@ -105,8 +126,12 @@ export class SegmentedAudit {
   }
 
   /** Removes the segments of the days before this one. */
-  async prune(before: string): Promise<number> {
-    await this.flush();
+  prune(before: string): Promise<number> {
+    return this.#inTurn(() => this.#prune(before));
+  }
+
+  async #prune(before: string): Promise<number> {
+    await this.#flush();
     const day = new Date(before).toISOString().slice(0, 10);
     const removed = this.#segments.filter((segment) => segment !== undefined && segment.day < day);
     if (removed.length === 0) return 0;
@@ -129,6 +154,13 @@ export class SegmentedAudit {
       clearTimeout(this.#timer);
       for (const segment of this.#segments) await segment?.close();
     }
+  }
+
+  /** One at a time, in the order they came: they write to the same files. */
+  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const done = this.#last.then(work);
+    this.#last = done.catch(() => {});
+    return done;
   }
 
   #flushLater(): void {
@@ -184,6 +216,14 @@ export class SegmentedAudit {
     this.#numbers.set(day, this.#segments.length);
     return this.#segments.push(new AuditSegment(this.#folder, day, this.#options.files)) - 1;
   }
+}
+
+/** The entry without what it tells of erased records; the entry of the erasing call itself tells nothing. */
+function erased(entry: AuditEntry, origin: string, erasures: readonly Erasure[]): AuditEntry {
+  const concerned = erasures.some(
+    ({ sequence, ids }) => !origin.startsWith(`${sequence}.`) && ids.some((id) => isAbout(entry, id)),
+  );
+  return concerned ? withoutContent(entry) : entry;
 }
 
 function dayOf(entry: AuditEntry): string {

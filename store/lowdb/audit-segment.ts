@@ -1,6 +1,7 @@
-import { readdirSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { readdirSync, rmSync } from 'node:fs';
+import { copyFile, open } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import type { AuditEntry } from '../../resources/audit-entry.ts';
 import { type Files, type WritableFile, writeAll } from './files.ts';
 import { damaged } from './folder.ts';
@@ -10,7 +11,16 @@ import { readLines, sealLine, unsealLine } from './line.ts';
 export const READ = '-';
 
 const SEGMENT = /^(\d{4}-\d\d-\d\d)\.ndjson$/;
+const DRAFT = '.tmp';
 const BATCH = 4000;
+/** Lines looked at before others have their turn. */
+const LOOK = 1000;
+
+/** A line to stand where another one of the same length does. */
+export interface Replacement {
+  readonly offset: number;
+  readonly text: string;
+}
 
 /** The audit entries of one UTC day: a file, and what still has to be added to it. */
 export class AuditSegment {
@@ -92,6 +102,44 @@ export class AuditSegment {
     return found.map((json) => JSON.parse(json) as AuditEntry);
   }
 
+  /** New lines for the written entries whose text holds one of the words and that `change` makes shorter. */
+  async replacements(
+    words: readonly string[],
+    change: (entry: AuditEntry, origin: string) => AuditEntry,
+  ): Promise<Replacement[]> {
+    const found: Replacement[] = [];
+    const end = this.#written;
+    if (end === 0) return found;
+    for (const line of readLines(this.path)) {
+      if (line.offset >= end) break;
+      if (line.number % LOOK === 0) await setImmediate();
+      const sealed = words.some((word) => line.bytes.includes(word)) && unsealLine(line.bytes, 0);
+      if (!sealed) continue;
+      const entry = JSON.parse(sealed.json) as AuditEntry; // see `load`
+      const json = JSON.stringify(change(entry, sealed.label));
+      const gap = Buffer.byteLength(sealed.json) - Buffer.byteLength(json);
+      if (gap <= 0) continue;
+      found.push({ offset: line.offset, text: sealLine(sealed.label, json + ' '.repeat(gap), 0).text });
+    }
+    return found;
+  }
+
+  /** Puts the lines into a copy of the file that takes its place. No flush may run meanwhile. */
+  async replace(lines: readonly Replacement[]): Promise<void> {
+    const draft = `${this.path}${DRAFT}`;
+    await copyFile(this.path, draft);
+    const file = await this.#files.open(draft);
+    try {
+      for (const { offset, text } of lines) await writeAll(file, Buffer.from(text), offset);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await this.close();
+    await this.#files.rename(draft, this.path);
+    await this.#files.syncFolder(join(this.path, '..'));
+  }
+
   async close(): Promise<void> {
     await this.#file?.close();
     this.#file = undefined;
@@ -129,9 +177,9 @@ export class AuditSegment {
   }
 }
 
-/** The days of which a folder holds a segment, oldest first. */
+/** The days of which a folder holds a segment, oldest first. Removes what a crash left of copies. */
 export function segmentDays(folder: string): string[] {
-  return readdirSync(folder)
-    .flatMap((name) => SEGMENT.exec(name)?.[1] ?? [])
-    .sort();
+  const names = readdirSync(folder);
+  for (const name of names) if (name.endsWith(DRAFT)) rmSync(join(folder, name));
+  return names.flatMap((name) => SEGMENT.exec(name)?.[1] ?? []).sort();
 }

@@ -22,8 +22,8 @@ export interface CompactionOptions {
   readonly retryMs: number;
   /** What was changed in memory but is not durable yet, latest first. */
   readonly unwritten: () => Iterable<Change>;
-  /** Makes the audit entries durable that only the journals hold. */
-  readonly flushAudit: () => Promise<void>;
+  /** Makes durable what only the journals hold of the audit log: entries, and erasures to be made. */
+  readonly settleAudit: () => Promise<void>;
 }
 
 export class CompactionStopped extends Error {}
@@ -60,6 +60,13 @@ export class Compaction {
     return copied.then(() => {});
   }
 
+  /** Runs a compaction that begins after this call: one that runs already may have copied what is gone by now. */
+  async renew(): Promise<void> {
+    await this.#running;
+    await this.request();
+    await this.#running;
+  }
+
   /** The snapshot of a new folder. */
   async first(generation: number, end: ChainEnd): Promise<void> {
     await this.#save(this.#copy(generation, end));
@@ -79,7 +86,7 @@ export class Compaction {
   async #write(copied: Promise<Snapshot>): Promise<void> {
     try {
       const snapshot = await copied;
-      await this.#options.flushAudit();
+      await this.#options.settleAudit();
       await this.#save(snapshot);
       await this.#removeOld(snapshot.generation);
       this.error = undefined;

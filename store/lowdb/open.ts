@@ -79,7 +79,7 @@ async function assemble(options: LowdbOptions, lock: FolderLock): Promise<Store>
     minimumBytes: options.compactBytes ?? 8 * 1024 * 1024,
     retryMs: options.compactRetryMs ?? 30_000,
     unwritten: () => unwritten.latestFirst(),
-    flushAudit: () => audit.flush(),
+    settleAudit: () => audit.settle(),
   });
   await settle(recovered, journal, compaction);
   if (!recovered.found) await files.syncFolder(dirname(resolve(folder)));
@@ -121,10 +121,10 @@ async function recover(
 
 /** The first journal and snapshot of a new folder; one snapshot for what a crash left in several files. */
 async function settle(recovered: Recovered, journal: Journal, compaction: Compaction): Promise<void> {
-  const { found, several, outdated, size, generation, end } = recovered;
+  const { found, several, outdated, size, generation, end, erasures } = recovered;
   await journal.begin();
   if (!found && size === 0) return compaction.first(generation, end);
-  if (found && !several && !outdated) return;
+  if (found && !several && !outdated && erasures.length === 0) return;
   const switched = compaction.request();
   // Nothing may be added to a journal of an older format. A disk too full to merge journals is no reason not to start.
   await (outdated ? switched : switched.catch(() => {}));

@@ -17,6 +17,8 @@ const transactionBody = z.object({
   audit: z.array(z.custom<AuditEntry>((entry) => typeof entry === 'object' && entry !== null)).optional(),
   /** Audit entries before this were forgotten. */
   pruned: z.string().optional(),
+  /** Ids of records whose content goes from audit entries before this. */
+  erased: z.array(z.string()).optional(),
 });
 export type TransactionBody = z.input<typeof transactionBody>;
 
@@ -31,6 +33,12 @@ export interface JournaledEntry {
   readonly entry: AuditEntry;
 }
 
+/** Records to be erased by the transaction of this number. */
+export interface Erasure {
+  readonly sequence: number;
+  readonly ids: readonly string[];
+}
+
 export interface Recovered {
   /** There was a snapshot. */
   readonly found: boolean;
@@ -40,6 +48,8 @@ export interface Recovered {
   readonly size: number;
   readonly auditEntries: readonly JournaledEntry[];
   readonly prunedBefore: string;
+  /** Perhaps not carried out yet. */
+  readonly erasures: readonly Erasure[];
   /** Of the first transaction that the snapshot does not hold. */
   readonly firstSequence: number;
   /** Several journals were left to be merged into a new snapshot. */
@@ -60,6 +70,7 @@ export class Recovery {
   #end: ChainEnd;
   #entries: JournaledEntry[] = [];
   #prunedBefore = '';
+  readonly #erasures: Erasure[] = [];
   #outdated = false;
 
   constructor(folder: string, collections: ReadonlyMap<string, Collection>, format: Format, start: ChainEnd) {
@@ -93,6 +104,7 @@ export class Recovery {
       size,
       auditEntries: this.#entries,
       prunedBefore: this.#prunedBefore,
+      erasures: this.#erasures,
       firstSequence,
       several: generations.length > 1,
       outdated: this.#outdated,
@@ -154,6 +166,7 @@ export class Recovery {
     for (const [index, entry] of (body.audit ?? []).entries()) {
       this.#entries.push({ origin: `${sequence}.${index}`, entry });
     }
+    if (body.erased) this.#erasures.push({ sequence, ids: body.erased });
     if (body.pruned !== undefined && body.pruned > this.#prunedBefore) this.#prunedBefore = body.pruned;
   }
 

@@ -80,6 +80,7 @@ export class LowdbStore implements StoreCore {
     const endTurn = await this.#turns.take();
     let result: Result;
     let durable: Promise<void>;
+    let erases = false;
     try {
       const { journal, collections, rows, now } = this.#parts;
       const { refusals } = journal;
@@ -90,6 +91,7 @@ export class LowdbStore implements StoreCore {
         throw new StoreUnavailable('a change that this one was based on could not be written to the disk');
       }
       durable = this.#commit(staged);
+      erases = staged.erases;
       // The next rows go behind these, so it must be known that these count.
       if (rowEnd !== undefined) {
         await durable;
@@ -99,6 +101,8 @@ export class LowdbStore implements StoreCore {
       endTurn();
     }
     await durable;
+    // The snapshot and the journals until now hold what it erased. A failure shows in the status and is tried again.
+    if (erases) this.#parts.compaction.renew().catch(() => {});
     return result;
   }
 
@@ -175,6 +179,7 @@ export class LowdbStore implements StoreCore {
       undo,
       written: (sequence) => {
         unwritten.forget(undo);
+        if (body.erased) audit.erase({ sequence, ids: body.erased });
         for (const [index, entry] of (body.audit ?? []).entries()) audit.append(entry, `${sequence}.${index}`);
       },
     });

@@ -13,6 +13,7 @@ export class StagedTransaction {
   readonly #audit: AuditEntry[] = [];
   readonly #rowLog: RowLog;
   readonly #now: () => string;
+  readonly #erased: string[] = [];
   readonly rows: NewLoggedRow[] = [];
   #ended = false;
 
@@ -41,10 +42,14 @@ export class StagedTransaction {
         for (const row of added) this.rows.push(row);
       },
     };
+    const erase = (ids: readonly string[]) => {
+      this.#assertLive();
+      this.#erased.push(...ids);
+    };
     // A staging checks each record by its collection's schema, so it is a writer of that collection's records.
     const writers = Object.fromEntries(this.#stagings) as unknown as Writers;
     try {
-      return await work({ ...writers, audit, rows });
+      return await work({ ...writers, audit, rows, erase });
     } finally {
       this.#ended = true;
     }
@@ -63,6 +68,10 @@ export class StagedTransaction {
     );
   }
 
+  get erases(): boolean {
+    return this.#erased.length > 0;
+  }
+
   /** What the journal keeps of it; undefined when nothing changed. */
   body(): TransactionBody | undefined {
     const put: Record<string, Row[]> = {};
@@ -77,6 +86,7 @@ export class StagedTransaction {
       ...(Object.keys(put).length > 0 && { put }),
       ...(Object.keys(deleted).length > 0 && { delete: deleted }),
       ...(this.#audit.length > 0 && { audit: this.#audit }),
+      ...(this.#erased.length > 0 && { erased: this.#erased }),
     };
     return Object.keys(body).length > 0 ? body : undefined;
   }

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { type LowdbOptions, openLowdbStore } from '../../store/lowdb/open.ts';
+import type { Store } from '../../store/port.ts';
+import { FailingFiles } from './failing-files.ts';
+import { testFolder } from './folders.ts';
+import { auditRecord } from './records.ts';
+
+const MARKER = 'what nobody may read any more';
+const ID = 'skl_erased';
+
+async function filesWith(folder: string, text: string): Promise<string[]> {
+  const entries = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
+  const paths = entries.map((entry) => join(entry.parentPath, entry.name));
+  const held = await Promise.all(paths.map(async (path) => (await readFile(path).catch(() => '')).includes(text)));
+  return paths.filter((_, at) => held[at]);
+}
+
+async function eventually(check: () => Promise<boolean>): Promise<void> {
+  for (let attempt = 0; attempt < 100 && !(await check()); attempt += 1) await setTimeout(20);
+  assert.ok(await check());
+}
+
+const nowhere = (folder: string) => eventually(async () => (await filesWith(folder, MARKER)).length === 0);
+
+/** A store with a skill of the marker, told of in the audit log of two days. */
+async function filled(folder: string, options: Partial<LowdbOptions> = {}): Promise<Store> {
+  const store = await openLowdbStore({ folder, ...options });
+  const at = '2026-03-01T00:00:00.000Z';
+  store.audit.append(auditRecord({ id: 'aud_a', at, arguments: { id: 'skl_other', text: 'stays' } }));
+  store.audit.append(auditRecord({ id: 'aud_b', at, arguments: { id: ID, text: MARKER } }));
+  store.audit.append(auditRecord({ id: 'aud_c', at, arguments: { id: 'skl_last', text: 'stays too' } }));
+  await store.transaction(async (tx) => {
+    await tx.skills.insert({ id: ID, name: 'x', instructions: MARKER });
+    tx.audit.append(auditRecord({ id: 'aud_d', arguments: { instructions: MARKER }, recordIds: [ID] }));
+  });
+  await store.audit.flush();
+  return store;
+}
+
+const erase = (store: Store) =>
+  store.transaction(async (tx) => {
+    await tx.skills.delete(ID);
+    tx.erase([ID]);
+    tx.audit.append(auditRecord({ id: 'aud_e', arguments: { id: ID, kept: 'of its own call' } }));
+  });
+
+async function argumentsOf(store: Store): Promise<unknown[]> {
+  const { records } = await store.audit.find({ limit: 10 });
+  return records.map((entry) => [entry.id, entry.arguments]).sort();
+}
+
+const left = [
+  ['aud_a', { id: 'skl_other', text: 'stays' }],
+  ['aud_b', {}],
+  ['aud_c', { id: 'skl_last', text: 'stays too' }],
+  ['aud_d', {}],
+  ['aud_e', { id: ID, kept: 'of its own call' }],
+];
+
+describe('what a transaction erases', () => {
+  it('leaves snapshot, journals and audit log at once, and other entries where they were', async (test) => {
+    const folder = await testFolder(test);
+    const store = await filled(folder);
+    assert.ok((await filesWith(folder, MARKER)).length >= 3);
+    await erase(store);
+    await nowhere(folder);
+    assert.deepEqual(await argumentsOf(store), left);
+    store.audit.append(auditRecord({ id: 'aud_f', at: '2026-03-01T01:00:00.000Z', arguments: {} }));
+    await store.close();
+    const again = await openLowdbStore({ folder });
+    assert.deepEqual(await argumentsOf(again), [...left, ['aud_f', {}]]);
+    assert.equal(await again.skills.get(ID), undefined);
+    await again.close();
+  });
+
+  it('goes also when it is written while a snapshot is', async (test) => {
+    const folder = await testFolder(test);
+    const store = await filled(folder, { compactBytes: 1 });
+    await Promise.all([
+      ...Array.from({ length: 20 }, (_, n) => store.transaction((tx) => tx.skills.insert({ name: `other ${n}` }))),
+      erase(store),
+    ]);
+    await nowhere(folder);
+    await store.close();
+  });
+
+  for (const [name, path] of [
+    ['snapshot', /db\.json$/],
+    ['audit log', /audit.*ndjson$/],
+  ] as const) {
+    it(`goes after a restart when the ${name} could not be written`, async (test) => {
+      const folder = await testFolder(test);
+      const files = new FailingFiles();
+      const store = await filled(folder, { files });
+      files.path = path;
+      files.failure = 'rename';
+      await erase(store);
+      await eventually(async () => store.status().lastError !== undefined);
+      await store.close();
+      assert.ok((await filesWith(folder, MARKER)).length > 0);
+      await writeFile(join(folder, 'audit', '2026-03-01.ndjson.tmp'), MARKER);
+      const again = await openLowdbStore({ folder });
+      await nowhere(folder);
+      assert.deepEqual(await argumentsOf(again), left);
+      await again.close();
+    });
+
+    it(`goes when the ${name} can be written again`, async (test) => {
+      const folder = await testFolder(test);
+      const files = new FailingFiles();
+      const store = await filled(folder, { files, compactRetryMs: 50 });
+      files.path = path;
+      files.failure = 'rename';
+      await erase(store);
+      await eventually(async () => store.status().lastError !== undefined);
+      files.failure = undefined;
+      await nowhere(folder);
+      await store.close();
+    });
+  }
+
+  it('stays when the transaction fails', async (test) => {
+    const folder = await testFolder(test);
+    const store = await filled(folder);
+    const failing = store.transaction(async (tx) => {
+      tx.erase([ID]);
+      throw new Error('half way');
+    });
+    await assert.rejects(failing, /half way/);
+    await setTimeout(100);
+    assert.equal((await store.skills.get(ID))?.instructions, MARKER);
+    assert.deepEqual((await argumentsOf(store))[1], ['aud_b', { id: ID, text: MARKER }]);
+    await store.close();
+  });
+});
