@@ -6,6 +6,10 @@ export const idempotencyRecord = z.object({
   id: recordId,
   key: z.string(),
   inputHash: z.string(),
-  answer: z.unknown().optional().describe('Absent where the answer holds a secret and may not be kept.'),
+  answer: z
+    .unknown()
+    .optional()
+    .describe('Absent where the answer holds a secret and may not be kept, and where it told of a purged record.'),
+  recordIds: z.array(recordId).optional().describe('Ids in the answer.'),
   ...bookkeeping,
 });

@@ -19,17 +19,19 @@ export interface CallRecord {
   readonly principal: Principal;
   readonly tool: string;
   readonly arguments: Record<string, unknown>;
+  readonly recordIds: readonly string[];
   readonly at: Date;
   readonly durationMs: number;
   readonly code?: ErrorCode | undefined;
 }
 
 /** The only maker of audit entries. */
-export function auditEntryOf({ principal, at, code, durationMs, ...call }: CallRecord): AuditEntry {
+export function auditEntryOf({ principal, at, code, durationMs, recordIds, ...call }: CallRecord): AuditEntry {
   return {
     at: at.toISOString(),
     ...call,
     principal: { type: principal.type, id: principal.id, name: principal.name },
+    ...(recordIds.length > 0 && { recordIds: [...recordIds] }),
     outcome: outcomeOf(code),
     ...(code && { code }),
     durationMs: Math.round(durationMs * 1000) / 1000,

@@ -16,6 +16,7 @@ import { goalTools } from './goals.ts';
 import { importRecords } from './import-records.ts';
 import { memoryTools, pathMemoryTools } from './memory/memory.ts';
 import { projectTools } from './projects.ts';
+import { purgeRecord } from './purge.ts';
 import { reportTools } from './reports/reports.ts';
 import { search } from './search/search.ts';
 import { getBotConfig, updateBotConfig } from './settings/bot-config.ts';
@@ -57,7 +58,7 @@ export const catalog = indexCatalog([
   ...group('Artifacts', ...artifactTools),
   ...group('Databases', ...databaseTools, ...recordTools),
   ...group('Audit', listAuditEntries),
-  ...group('Data', importRecords),
+  ...group('Data', importRecords, purgeRecord),
   ...group('System', checkHealth, search),
   ...group('MCP', getMcpStatus),
 ]);

@@ -6,6 +6,7 @@ import type { Principal } from './access/principal.ts';
 import { ToolError } from './errors.ts';
 
 const KEPT_MS = 24 * 60 * 60 * 1000;
+const IDS = /\b[a-z]{3}_[0-9a-z]{26}\b/g;
 
 /** A caller's wish that a repeat of this call answers what the first one answered. */
 export interface IdempotencyWish {
@@ -38,7 +39,8 @@ export async function findKept(store: Readers, repeat: Repeat, now: Date): Promi
     throw new ToolError('conflict', 'This idempotency key was used with another input; take a new key for a new call.');
   }
   if (kept.answer === undefined) {
-    const message = 'This call was made before and its answer held a secret that is shown once; it was not made again.';
+    const message =
+      'This call was made before and was not made again; its answer is not kept: it held a secret, or told of a record that was purged.';
     throw new ToolError('conflict', message);
   }
   return kept.answer as KeptAnswer; // written by `keep` below
@@ -51,7 +53,21 @@ export async function keep(tx: Writers, repeat: Repeat, answer: KeptAnswer | und
   for (const id of new Set([...same.records, ...expired.records].map((record) => record.id))) {
     await tx.idempotency.delete(id);
   }
-  await tx.idempotency.insert({ ...repeat, ...(answer && { answer }) });
+  const recordIds = [...new Set(JSON.stringify(answer ?? '').match(IDS))];
+  await tx.idempotency.insert({
+    ...repeat,
+    ...(answer && { answer }),
+    ...(recordIds.length > 0 && { recordIds }),
+  });
+}
+
+/** Takes away the answers that name the record. A repeat of such a call is refused: made again it would bring the record back. */
+export async function forgetAnswers(tx: Writers, id: string): Promise<void> {
+  for (;;) {
+    const { records } = await tx.idempotency.find({ where: { recordIds: id }, limit: 100 });
+    if (records.length === 0) return;
+    for (const kept of records) await tx.idempotency.touch(kept.id, { answer: null, recordIds: null });
+  }
 }
 
 function oldest(now: Date): string {

@@ -2,7 +2,7 @@ import type { Issue } from '../resources/error.ts';
 import type { Readers } from '../store/port.ts';
 import type { Principal } from './access/principal.ts';
 import type { Fail } from './define-tool.ts';
-import { roleIn } from './threads/visibility.ts';
+import { everyThread, roleIn } from './threads/visibility.ts';
 
 /** Where the record is that a member names. */
 const named = {
@@ -57,6 +57,9 @@ export async function restoreWithReferences<State extends References>(
 
 /** What names others, with the right that it takes to see it. */
 const naming = {
+  memories: { noun: 'memory', scope: 'memory:read', resource: 'memory' },
+  flows: { noun: 'flow', scope: 'flows:read', resource: 'flow' },
+  threads: { noun: 'thread', scope: 'threads:read', resource: 'thread' },
   goals: { noun: 'goal', scope: 'goals:read', resource: 'goal' },
   tasks: { noun: 'task', scope: 'tasks:read', resource: 'task' },
   documents: { noun: 'document', scope: 'documents:read', resource: 'document' },
@@ -70,18 +73,21 @@ const NAMED_AT_MOST = 5;
 /** Nothing in the collections names the record. @throws naming a few that do, as far as the caller may see them. */
 export async function requireUnnamed(
   { store, principal, fail }: Caller<'conflict'>,
-  where: { readonly [Member in Reference]?: string },
+  where: { readonly [Member in Reference | 'agentIds' | 'agentId']?: string },
   ...collections: readonly Naming[]
 ): Promise<void> {
   const uses: string[] = [];
   for (const collection of collections) {
     // Each of these collections has the member of `where`, which the types of all of them together do not tell.
-    const found = await store[collection].find({ where: where as never, limit: NAMED_AT_MOST });
+    const all = { ...where, ...(collection === 'threads' && everyThread) } as never;
+    const found = await store[collection].find({ where: all, limit: NAMED_AT_MOST });
     if (found.records.length === 0) continue;
     const { noun, scope, resource } = naming[collection];
     const seen = principal.rights.allows({ scope, needs: [{ resource, op: 'read' }] });
-    if (seen) uses.push(...found.records.map((record) => `${noun} ${titleOf(record)}${record.id}`));
-    if (!seen || found.next) uses.push(`${seen ? 'more' : 'some'} ${noun}s`);
+    const shown = seen ? found.records.filter((record) => !('accessKeys' in record) || roleIn(record, principal)) : [];
+    uses.push(...shown.map((record) => `${noun} ${titleOf(record)}${record.id}`));
+    const rest = shown.length < found.records.length || found.next;
+    if (rest) uses.push(`${shown.length > 0 ? 'more' : 'some'} ${noun === 'memory' ? 'memories' : `${noun}s`}`);
   }
   if (uses.length === 0) return;
   const [member = ''] = Object.keys(where);

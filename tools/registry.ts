@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../resources/audit-entry.ts';
+import { type AuditEntry, subjectsOf } from '../resources/audit-entry.ts';
 import { type ErrorCode, errorStatus } from '../resources/error.ts';
 import { newId } from '../store/ids.ts';
 import type { Store, Transaction } from '../store/port.ts';
@@ -123,7 +123,7 @@ class ToolRegistry implements Registry {
     const kept = await findKept(this.#store, repeat, this.server.now());
     if (!kept) return undefined;
     if ('output' in kept) {
-      this.#store.audit.append(entry());
+      this.#store.audit.append(entry(undefined, kept.output));
       return { ok: true, output: kept.output, replayed: true };
     }
     this.#store.audit.append(entry(kept.error.code));
@@ -151,7 +151,7 @@ class ToolRegistry implements Registry {
   async #runIn(tx: Transaction, tool: Tool, asked: Call, input: object, entry: MakeEntry) {
     const view = withHistory(tx, entities, authorOf(asked.principal), this.server.now);
     const output = tool.output.parse(await tool.handler(input, new CallContext(asked, view, this)));
-    tx.audit.append(entry());
+    tx.audit.append(entry(undefined, output));
     return { ok: true, output } as const;
   }
 
@@ -160,10 +160,22 @@ class ToolRegistry implements Registry {
     const id = newId('aud');
     const started = performance.now();
     const name = tool?.name ?? UNKNOWN_TOOL;
-    return (code) => {
+    return (code, output) => {
       const args = tool ? auditedArguments(tool, raw.value) : { name: asked.slice(0, LONGEST_NAME) };
       const durationMs = performance.now() - started;
-      return auditEntryOf({ id, requestId, door, principal, tool: name, arguments: args, at, durationMs, code });
+      const recordIds = untold(args, raw.value, output);
+      return auditEntryOf({
+        id,
+        requestId,
+        door,
+        principal,
+        tool: name,
+        arguments: args,
+        recordIds,
+        at,
+        durationMs,
+        code,
+      });
     };
   }
 }
@@ -178,7 +190,14 @@ function unknownTool(name: string, catalog: Catalog): ToolError {
 /** Lists kept per set of rights; beyond that they are made again. */
 const MOST_LISTS = 1000;
 
-type MakeEntry = (code?: ErrorCode) => AuditEntry;
+/** `output`: that of a call that wrote, which tells what it made. */
+type MakeEntry = (code?: ErrorCode, output?: object) => AuditEntry;
+
+/** The records of a call that its arguments, as the audit log keeps them, do not name. */
+function untold(args: object, input: unknown, output: object | undefined): string[] {
+  const told = subjectsOf(args);
+  return [...new Set([...subjectsOf(input), ...subjectsOf(output)])].filter((id) => !told.includes(id));
+}
 
 /** The input of a call, as far as it has been read. */
 interface RawInput {

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { expectedRevision, pageOf, paging, recordId } from '../resources/fields.ts';
 import { type Skill, skill, skillFields } from '../resources/skill.ts';
-import { CREATES, DELETES, defineTool, READS, UPDATES } from './define-tool.ts';
+import type { Readers } from '../store/port.ts';
+import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from './define-tool.ts';
 import { listPage, onlyThese } from './paging.ts';
 import { type Entity, withoutBookkeeping } from './versioning.ts';
 
@@ -91,16 +92,20 @@ const deleteSkill = defineTool({
   errors: ['not_found', 'conflict'],
 
   async handler({ id, expectedRevision }, { store, fail }) {
-    const users = await store.agents.find({ where: { skillIds: id, status: ['active', 'paused'] }, limit: 10 });
-    if (users.records.length > 0) {
-      const names = users.records.map((agent) => `${agent.name} (${agent.id})`).join(', ');
-      const more = users.next ? ' and more' : '';
-      throw fail('conflict', `The skill is used by ${names}${more}; take it out of their skillIds first.`);
-    }
+    await requireUnused(store, id, fail);
     await store.skills.delete(id, { expectedRevision });
     return {};
   },
 });
+
+/** @throws naming agents that use the skill. */
+export async function requireUnused(store: Readers, id: string, fail: Fail<'conflict'>): Promise<void> {
+  const users = await store.agents.find({ where: { skillIds: id, status: ['active', 'paused'] }, limit: 10 });
+  if (users.records.length === 0) return;
+  const names = users.records.map((agent) => `${agent.name} (${agent.id})`).join(', ');
+  const more = users.next ? ' and more' : '';
+  throw fail('conflict', `The skill is used by ${names}${more}; take it out of their skillIds first.`);
+}
 
 export const skillTools = [listSkills, getSkill, createSkill, updateSkill, deleteSkill];
 

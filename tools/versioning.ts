@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import { canonicalize } from 'json-canonicalize';
 import type { Author, EntityType, Version, VersionKind, VersionRecord } from '../resources/version.ts';
 import type { CollectionName, RecordOf } from '../store/collections.ts';
 import { NotFound } from '../store/errors.ts';
-import type { Guard, NewRecord, Reader, Transaction, Writer } from '../store/port.ts';
+import type { Guard, NewRecord, Reader, Transaction, Where, Writer } from '../store/port.ts';
 import type { Context } from './context.ts';
 import type { Tool } from './define-tool.ts';
+import { forgetAnswers } from './idempotency.ts';
 
 export type Payload = Readonly<Record<string, unknown>>;
 
@@ -48,7 +50,13 @@ export interface HistoryWriter<Record> extends Reader<Record> {
 export type HistoryWriters = { readonly [Name in CollectionName]: HistoryWriter<RecordOf<Name>> } & Pick<
   Transaction,
   'rows'
->;
+> & {
+    /**
+     * Removes the record and its versions and leaves no version, kept answer or audited arguments that tell of it.
+     * Returns whether there was anything to remove.
+     */
+    purge(collection: CollectionName, id: string): Promise<boolean>;
+  };
 
 /** The transaction as handlers get it: changes of versioned records cannot be made without their version. */
 export function withHistory(
@@ -58,7 +66,29 @@ export function withHistory(
   now: () => Date = () => new Date(),
 ): HistoryWriters {
   const wrapped = entities.map((entity) => [entity.collection, historyWriter(tx, entity, author, now)]);
-  return { ...tx, ...Object.fromEntries(wrapped) };
+  return { ...tx, ...Object.fromEntries(wrapped), purge };
+
+  async function purge(collection: CollectionName, id: string): Promise<boolean> {
+    const found = await tx[collection].get(id);
+    if (found) await tx[collection].delete(id);
+    const types = entities.filter((entity) => entity.collection === collection).map(({ type }) => type);
+    const versions = await deleteAll(tx.versions, { entityType: types, entityId: id });
+    await forgetAnswers(tx, id);
+    tx.erase([id]);
+    return found !== undefined || versions > 0;
+  }
+}
+
+const BATCH = 500;
+
+async function deleteAll(versions: Transaction['versions'], where: Where<VersionRecord>): Promise<number> {
+  for (let deleted = 0; ; ) {
+    const { records } = await versions.find({ where, limit: BATCH });
+    for (const { id } of records) await versions.delete(id);
+    deleted += records.length;
+    if (records.length < BATCH) return deleted;
+    await setImmediate();
+  }
 }
 
 function historyWriter<Name extends CollectionName>(

@@ -154,6 +154,10 @@ async function story(ask: Ask, asReader: Ask): Promise<ToolAnswer[]> {
   await tell('delete_skill', { id: skill.id });
   await tell('get_skill', { id: skill.id });
   await tell('list_skills', {});
+  await tell('purge_record', { entityType: 'skill', id: skill.id });
+  await tell('purge_record', { entityType: 'skill', id: skill.id });
+  await tell('purge_record', { entityType: 'agent-config', id: 'bot-config' });
+  await tell('purge_record', { entityType: 'agent', id: agent.id }, asReader);
   const user = await tell('create_admin_user', { email: 'grace@example.com', role: 'admin' });
   await tell('create_admin_user', { email: 'GRACE@example.com' });
   await tell('deactivate_admin_user', { id: user.id });

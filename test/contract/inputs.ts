@@ -47,6 +47,7 @@ const inputs: Readonly<Record<string, Record<string, unknown>>> = {
   delete_memory: { id: 'mem_one' },
   search_memories: { q: 'contract' },
   search: { q: 'contract' },
+  purge_record: { entityType: 'skill', id: 'skl_one' },
   list_versions: { entityType: 'agent', entityId: 'agt_one' },
   get_version: { entityType: 'agent', entityId: 'agt_one', versionId: 'ver_one' },
   diff_version: { entityType: 'agent', entityId: 'agt_one', versionId: 'ver_one' },

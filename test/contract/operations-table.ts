@@ -62,5 +62,6 @@ export const toolsWithoutPath: Readonly<Record<string, Right>> = {
   update_memory: { scope: 'memory:write', grant: 'memory:write:{id}' },
   delete_memory: { scope: 'memory:write', grant: 'memory:delete:{id}' },
   search_memories: { scope: 'memory:read', grant: 'memory:read' },
+  purge_record: { scope: 'admin', grant: 'record:purge' },
   list_audit_entries: { scope: 'admin', grant: 'audit:read' },
 };

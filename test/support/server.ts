@@ -14,6 +14,8 @@ export interface TestServer {
   /** Secret of the admin key of the first start. */
   readonly adminKey: string;
   readonly store: Store;
+  /** Where the store keeps its files. */
+  readonly folder: string;
   /** What was logged, one parsed line each. */
   readonly log: readonly Record<string, unknown>[];
   /** Stops it and removes its data. */
@@ -37,6 +39,7 @@ export async function startTestServer(
     baseUrl: server.baseUrl,
     adminKey: newKey,
     store,
+    folder,
     log,
     async close() {
       await server.close();

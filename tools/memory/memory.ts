@@ -6,7 +6,7 @@ import type { TextSearch } from '../../store/port.ts';
 import type { Principal } from '../access/principal.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from '../define-tool.ts';
 import { listPage, onlyThese, openRank, sealRank } from '../paging.ts';
-import { type Entity, withoutBookkeeping } from '../versioning.ts';
+import { type Entity, type HistoryWriters, withoutBookkeeping } from '../versioning.ts';
 import { findMemory, future, given, invalid, requireNamed, requireOwnerOfScope } from './rules.ts';
 
 const memoryId = recordId.describe('Memory id (`mem_…`), see list_memories.');
@@ -156,11 +156,7 @@ const deleteMemory = defineTool({
   errors: ['not_found', 'conflict'],
 
   async handler({ id, expectedRevision }, { store }) {
-    const { supersedes } = await store.memories.delete(id, { expectedRevision });
-    const replaced = supersedes === undefined ? undefined : await store.memories.get(supersedes);
-    if (!replaced) return {};
-    const others = await store.memories.count({ where: { supersedes: replaced.id } });
-    if (others === 0) await store.memories.touch(replaced.id, { superseded: false });
+    await holdAgain(store, await store.memories.delete(id, { expectedRevision }));
     return {};
   },
 });
@@ -213,6 +209,17 @@ export const memoryEntity: Entity<'memories'> = {
     return { ...state, superseded: current?.superseded ?? false, ...(lives && { expiresAt }) };
   },
 };
+
+/** After a memory is gone: what no other one supersedes holds again. */
+export async function holdAgain(
+  store: Pick<HistoryWriters, 'memories'>,
+  { supersedes }: Pick<Memory, 'supersedes'>,
+): Promise<void> {
+  const replaced = supersedes === undefined ? undefined : await store.memories.get(supersedes);
+  if (!replaced) return;
+  const others = await store.memories.count({ where: { supersedes: replaced.id } });
+  if (others === 0) await store.memories.touch(replaced.id, { superseded: false });
+}
 
 function queryFor({ tag, ...filters }: Partial<Filters>, { rights }: Principal) {
   const any = onlyThese<Memory>(rights.limitedTo('memory', 'read'), 'id');

@@ -11,6 +11,7 @@ import {
 import type { Readers } from '../../store/port.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../define-tool.ts';
 import { listPage } from '../paging.ts';
+import type { HistoryWriters } from '../versioning.ts';
 import { appendMessages, inBatches, messageInput, messagesBack, threadId } from './messages.ts';
 import { leaveSource } from './sources.ts';
 import { startThread } from './start.ts';
@@ -118,11 +119,19 @@ const deleteThread = defineTool({
     const { store } = context;
     const { source } = await openThread(context, id, 'owner');
     await store.threads.delete(id, { expectedRevision });
-    await leaveSource(store, source);
-    await inBatches(await messagesBack(store, id), (message) => store.messages.delete(message.id));
+    await clearThread(store, { id, source });
     return {};
   },
 });
+
+/** After a thread is gone: what only it needed goes too. */
+export async function clearThread(
+  store: Pick<HistoryWriters, 'threads' | 'threadSources' | 'messages'>,
+  { id, source }: Pick<ThreadRecord, 'id' | 'source'>,
+): Promise<void> {
+  await leaveSource(store, source);
+  await inBatches(await messagesBack(store, id), (message) => store.messages.delete(message.id));
+}
 
 export const threadTools = [listThreads, createThread, getThread, updateThread, deleteThread];
 

@@ -1,0 +1,324 @@
+import assert from 'node:assert/strict';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { entities } from '../../tools/entities.ts';
+import { purgeableTypes } from '../../tools/purge.ts';
+import { withHistory } from '../../tools/versioning.ts';
+import { callTool, makeKey, mustCall } from '../support/calls.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+let server: TestServer;
+before(async () => {
+  server = await startTestServer();
+});
+after(() => server.close());
+
+type Input = Record<string, unknown>;
+const must = (tool: string, input: Input = {}) => mustCall(server, server.adminKey, tool, input);
+const purge = (entityType: string, id: string, key = server.adminKey) =>
+  callTool(server, key, 'purge_record', { entityType, id });
+async function codeOf(tool: string, input: Input): Promise<string> {
+  const answer = await callTool(server, server.adminKey, tool, input);
+  return 'error' in answer ? answer.error.code : 'ok';
+}
+
+/** The files of the data folder that hold the text. */
+async function filesWith(text: string): Promise<string[]> {
+  const names = await readdir(server.folder, { recursive: true, withFileTypes: true });
+  const files = names.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  const held = await Promise.all(
+    files.map(async (path) => (await readFile(path).catch(() => Buffer.alloc(0))).includes(text)),
+  );
+  return files.filter((_, at) => held[at]);
+}
+
+async function eventuallyNowhere(text: string): Promise<void> {
+  let found = await filesWith(text);
+  for (let attempt = 0; found.length > 0 && attempt < 100; attempt += 1) {
+    await setTimeout(50);
+    found = await filesWith(text);
+  }
+  assert.deepEqual(found, []);
+}
+
+interface Kind {
+  /** Makes one and changes it, the marker in its content each time; its id. */
+  make(marker: string): Promise<string>;
+  /** Reads the record. */
+  get(id: string): [tool: string, input: Input];
+  list?: () => [tool: string, input: Input];
+  /** Deleting it leaves its history. */
+  remove?: (id: string) => [tool: string, input: Input];
+}
+
+function plain(noun: string, create: (marker: string) => Input, change: (marker: string) => Input): Kind {
+  return {
+    async make(marker) {
+      const { id } = await must(`create_${noun}`, create(marker));
+      await must(`update_${noun}`, { id, ...change(marker) });
+      return id;
+    },
+    get: (id) => [`get_${noun}`, { id }],
+    list: () => [noun === 'memory' ? 'list_memories' : `list_${noun}s`, { limit: 100 }],
+    remove: (id) => [`delete_${noun}`, { id }],
+  };
+}
+
+let databaseId = '';
+const kinds: Readonly<Record<string, Kind>> = {
+  agent: plain(
+    'agent',
+    (m) => ({ name: m, displayName: m, instructions: m }),
+    (m) => ({ description: `new ${m}` }),
+  ),
+  skill: plain(
+    'skill',
+    (m) => ({ name: m, instructions: `${m} `.repeat(300) }),
+    (m) => ({ instructions: `${m}!`.repeat(300) }),
+  ),
+  flow: plain(
+    'flow',
+    (m) => ({ name: m, steps: [{ id: 'one', tool: 'list_skills', arguments: {} }] }),
+    (m) => ({ description: m }),
+  ),
+  memory: plain(
+    'memory',
+    (m) => ({ content: m, kind: 'fact', scope: 'workspace' }),
+    (m) => ({ content: `new ${m}` }),
+  ),
+  project: plain(
+    'project',
+    (m) => ({ name: m }),
+    (m) => ({ description: m }),
+  ),
+  goal: plain(
+    'goal',
+    (m) => ({ title: m }),
+    (m) => ({ description: m }),
+  ),
+  task: plain(
+    'task',
+    (m) => ({ title: m, content: m }),
+    (m) => ({ title: `new ${m}` }),
+  ),
+  'task-document': {
+    async make(marker) {
+      const { id } = await must('create_task', { title: marker, content: marker });
+      await must('delete_task', { id });
+      return id;
+    },
+    get: (id) => ['list_versions', { entityType: 'task-document', entityId: id }],
+  },
+  document: plain(
+    'document',
+    (m) => ({ title: m, content: m }),
+    (m) => ({ content: `${m} changed` }),
+  ),
+  artifact: plain(
+    'artifact',
+    (m) => ({ name: m, mimeType: 'text/plain', content: m }),
+    (m) => ({ content: `${m} changed` }),
+  ),
+  database: {
+    make: async (marker) =>
+      (await must('create_database', { name: marker, columns: [{ name: 'a', type: 'string' }] })).id,
+    get: (id) => ['get_database', { id }],
+    list: () => ['list_databases', { limit: 100 }],
+  },
+  'database-record': {
+    async make(marker) {
+      databaseId = (await must('create_database', { name: 'holder', columns: [{ name: 'a', type: 'string' }] })).id;
+      const { id } = await must('create_record', { databaseId, values: { a: marker } });
+      await must('update_record', { databaseId, id, values: { a: `new ${marker}` } });
+      return id;
+    },
+    get: (id) => ['get_record', { databaseId, id }],
+    list: () => ['list_records', { databaseId, limit: 100 }],
+    remove: (id) => ['delete_record', { databaseId, id }],
+  },
+  report: plain(
+    'report',
+    (m) => ({ title: m, query: { tool: 'list_skills' } }),
+    (m) => ({ description: m }),
+  ),
+  thread: {
+    async make(marker) {
+      const { id } = await must('create_thread', { title: 'x', messages: [{ role: 'user', content: marker }] });
+      await must('update_thread', { id, title: marker });
+      return id;
+    },
+    get: (id) => ['list_messages', { id }],
+    list: () => ['list_threads', { limit: 100 }],
+  },
+};
+
+const versioned: ReadonlySet<string> = new Set(entities.map(({ type }) => type));
+let count = 0;
+function newMarker(): string {
+  count += 1;
+  return `marker${count}x${'zq'.repeat(8)}`;
+}
+
+describe('purge_record', () => {
+  it('takes every kind of record that has a history, but the bot config', () => {
+    const types = new Set<string>(purgeableTypes);
+    assert.deepEqual(
+      [...versioned].filter((type) => !types.has(type)),
+      ['agent-config'],
+    );
+    assert.deepEqual(Object.keys(kinds).sort(), [...types].sort());
+  });
+
+  for (const [type, kind] of Object.entries(kinds)) {
+    it(`removes a ${type} from answers, history, audit log and files`, async () => {
+      const marker = newMarker();
+      const id = await kind.make(marker);
+      const history = { entityType: type, entityId: id };
+      assert.equal(await codeOf(...kind.get(id)), 'ok');
+      if (kind.list) assert.ok(JSON.stringify(await must(...kind.list())).includes(id));
+      if (versioned.has(type)) assert.equal(await codeOf('list_versions', history), 'ok');
+      await server.store.audit.flush();
+      assert.ok((await filesWith(marker)).length >= 2, 'a journal and an audit segment');
+
+      assert.deepEqual(await purge(type, id), { output: {} });
+      assert.equal(await codeOf(...kind.get(id)), 'not_found');
+      if (kind.list) assert.ok(!JSON.stringify(await must(...kind.list())).includes(id));
+      if (versioned.has(type)) assert.equal(await codeOf('list_versions', history), 'not_found');
+      const { data } = await must('search', { q: marker });
+      assert.deepEqual(data, []);
+      // That search is a call of its own, made after the purge, with the marker in its arguments.
+      const again = await purge(type, id);
+      assert.equal('error' in again && again.error.code, 'not_found');
+    });
+
+    it(`leaves no byte of a ${type}, deleted before where its history stays, in the data folder`, async () => {
+      const marker = newMarker();
+      const id = await kind.make(marker);
+      if (kind.remove && (versioned.has(type) || type === 'task')) await must(...kind.remove(id));
+      assert.deepEqual(await purge(type, id), { output: {} });
+      await eventuallyNowhere(marker);
+    });
+  }
+
+  it('keeps the audit entries, without content, and leaves one of its own', async () => {
+    const marker = newMarker();
+    const other = await must('create_skill', { name: `other ${marker.length}`, instructions: 'stays' });
+    const { id } = await must('create_skill', { name: marker, instructions: 'x'.repeat(9000) });
+    await must('update_skill', { instructions: `${marker}${'x'.repeat(9000)}`, id });
+    await callTool(server, server.adminKey, 'update_skill', { id, description: marker, expectedRevision: 1 });
+    await purge('skill', id);
+    await eventuallyNowhere(marker);
+    const { data } = await must('list_audit_entries', { limit: 5 });
+    assert.deepEqual(
+      data.map(({ tool, arguments: args, outcome }: Record<string, unknown>) => [tool, args, outcome]),
+      [
+        ['purge_record', { entityType: 'skill', id }, 'ok'],
+        ['update_skill', { id }, 'failed'],
+        ['update_skill', {}, 'ok'],
+        ['create_skill', {}, 'ok'],
+        ['create_skill', { name: `other ${marker.length}`, instructions: 'stays' }, 'ok'],
+      ],
+    );
+    assert.deepEqual(
+      data.slice(2).map(({ recordIds }: Record<string, unknown>) => recordIds),
+      [[id], [id], [other.id]],
+    );
+  });
+
+  it('frees the name', async () => {
+    const { id } = await must('create_agent', { name: 'freed', displayName: 'x' });
+    await purge('agent', id);
+    assert.notEqual((await must('create_agent', { name: 'freed', displayName: 'x' })).id, id);
+  });
+
+  it('takes the kept answer of an idempotent call away, and the call is not made again', async () => {
+    const marker = newMarker();
+    const meta = { idempotencyKey: 'once' };
+    const create = () => callTool(server, server.adminKey, 'create_skill', { name: marker }, meta);
+    const first = await create();
+    assert.ok('output' in first);
+    await purge('skill', String(first.output.id));
+    await eventuallyNowhere(marker);
+    const repeat = await create();
+    assert.equal('error' in repeat && repeat.error.code, 'conflict');
+    const { data } = await must('list_skills', { limit: 100 });
+    assert.ok(!data.some(({ name }: { name: string }) => name === marker));
+  });
+
+  it('refuses what others name, naming a few', async () => {
+    const skill = await must('create_skill', { name: 'named' });
+    const agent = await must('create_agent', { name: 'namer', displayName: 'x', skillIds: [skill.id] });
+    const project = await must('create_project', { name: 'named' });
+    const goal = await must('create_goal', { title: 'named', projectId: project.id });
+    const task = await must('create_task', { title: 'names', goalId: goal.id, assigneeAgentId: agent.id });
+    const thread = await must('create_thread', { title: 'names', agentIds: [agent.id] });
+    const database = await must('create_database', { name: 'named', columns: [{ name: 'a', type: 'string' }] });
+    const record = await must('create_record', { databaseId: database.id, values: {} });
+    const refused = async (type: string, id: string, naming: string) => {
+      const answer = await purge(type, id);
+      assert.ok('error' in answer, type);
+      assert.equal(answer.error.code, 'conflict');
+      assert.ok(answer.error.error.includes(naming), answer.error.error);
+    };
+    await refused('skill', skill.id, agent.id);
+    await refused('project', project.id, goal.id);
+    await refused('goal', goal.id, task.id);
+    await refused('task-document', task.id, task.id);
+    await refused('database', database.id, record.id);
+    const flow = await must('create_flow', { name: 'names', agentId: agent.id, prompt: 'x' });
+    await refused('agent', agent.id, task.id);
+    await must('delete_agent', { id: agent.id });
+    await refused('agent', agent.id, task.id);
+    assert.deepEqual(await purge('task', task.id), { output: {} });
+    await refused('agent', agent.id, flow.id);
+    assert.deepEqual(await purge('flow', flow.id), { output: {} });
+    await refused('agent', agent.id, thread.id);
+    assert.deepEqual(await purge('thread', thread.id), { output: {} });
+    for (const [type, id] of Object.entries({ agent: agent.id, skill: skill.id, goal: goal.id, project: project.id }))
+      assert.deepEqual(await purge(type, id), { output: {} });
+  });
+
+  it('takes the grant record:purge, which opens no restricted thread', async () => {
+    const key = await makeKey(server, { grants: ['record:purge'] });
+    const { id } = await must('create_document', { title: 'x' });
+    assert.deepEqual(await purge('document', id, key), { output: {} });
+    const thread = await must('create_thread', { title: 'secret', visibility: 'restricted' });
+    const hidden = await purge('thread', thread.id, key);
+    assert.equal('error' in hidden && hidden.error.code, 'not_found');
+    const writer = await purge('document', id, await makeKey(server, { scopes: ['write'] }));
+    assert.equal('error' in writer && writer.error.code, 'forbidden');
+  });
+
+  it('leaves nothing behind when the record is changed at the same time', async () => {
+    const marker = newMarker();
+    const { id } = await must('create_document', { title: 'busy', content: marker });
+    const changes = Array.from({ length: 10 }, (_, n) =>
+      codeOf('update_document', { id, tags: [`t${n}`], content: `${n}` }),
+    );
+    const purged = await purge('document', id);
+    const codes = await Promise.all(changes);
+    assert.deepEqual(purged, { output: {} });
+    assert.ok(codes.every((code) => code === 'ok' || code === 'not_found'));
+    assert.equal(await server.store.documents.get(id), undefined);
+    assert.equal(await server.store.versions.count({ where: { entityType: 'document', entityId: id } }), 0);
+    await eventuallyNowhere(marker);
+  });
+
+  it('leaves everything when it fails half way', async () => {
+    const { id } = await must('create_document', { title: 'kept', content: 'all of it' });
+    const author = { type: 'session', id: 'usr_1', name: 'x' };
+    await assert.rejects(
+      server.store.transaction(async (tx) => {
+        assert.equal(await withHistory(tx, entities, author).purge('documents', id), true);
+        throw new Error('half way');
+      }),
+      /half way/,
+    );
+    assert.equal((await must('get_document', { id })).content, 'all of it');
+    assert.equal((await must('list_versions', { entityType: 'document', entityId: id })).data.length, 1);
+    const { data } = await must('list_audit_entries', { tool: 'create_document', limit: 1 });
+    assert.equal(data[0].arguments.content, 'all of it');
+  });
+});

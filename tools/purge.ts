@@ -1,0 +1,97 @@
+import { z } from 'zod';
+import { recordId } from '../resources/fields.ts';
+import { SETTINGS_ID } from '../resources/settings.ts';
+import type { Context } from './context.ts';
+import { DELETES, defineTool } from './define-tool.ts';
+import { holdAgain } from './memory/memory.ts';
+import { requireUnnamed } from './references.ts';
+import { requireUnused } from './skills.ts';
+import { clearThread } from './threads/threads.ts';
+import { openThread } from './threads/visibility.ts';
+import type { HistoryWriters } from './versioning.ts';
+
+type PurgeContext = Context<HistoryWriters, 'not_found' | 'conflict'>;
+
+/** Removes a record of a kind with all that belongs to it. Resolves to whether there was anything; refuses what others name. */
+type Purge = (id: string, context: PurgeContext) => Promise<boolean>;
+
+const purges = {
+  agent: async (id, context) => {
+    await requireNoDefault(id, context);
+    await requireUnnamed(context, { assigneeAgentId: id }, 'tasks');
+    await requireUnnamed(context, { agentId: id }, 'memories', 'flows');
+    await requireUnnamed(context, { agentIds: id }, 'threads');
+    return context.store.purge('agents', id);
+  },
+  skill: async (id, { store, fail }) => {
+    await requireUnused(store, id, fail);
+    return store.purge('skills', id);
+  },
+  flow: (id, { store }) => store.purge('flows', id),
+  memory: async (id, { store }) => {
+    const found = await store.memories.get(id);
+    const purged = await store.purge('memories', id);
+    if (found) await holdAgain(store, found);
+    return purged;
+  },
+  project: async (id, context) => {
+    await requireUnnamed(context, { projectId: id }, 'goals', 'tasks', 'documents', 'artifacts');
+    return context.store.purge('projects', id);
+  },
+  goal: async (id, context) => {
+    await requireUnnamed(context, { goalId: id }, 'tasks');
+    return context.store.purge('goals', id);
+  },
+  task: async (id, { store }) => {
+    const [task, document] = [await store.purge('tasks', id), await store.purge('taskDocuments', id)];
+    return task || document;
+  },
+  'task-document': async (id, { store, fail }) => {
+    if (await store.tasks.get(id)) {
+      throw fail('conflict', `The document belongs to the task ${id}; purge the task, which takes it along.`);
+    }
+    return store.purge('taskDocuments', id);
+  },
+  document: (id, { store }) => store.purge('documents', id),
+  artifact: (id, { store }) => store.purge('artifacts', id),
+  database: async (id, context) => {
+    await requireUnnamed(context, { databaseId: id }, 'databaseRecords');
+    return context.store.purge('databases', id);
+  },
+  'database-record': (id, { store }) => store.purge('databaseRecords', id),
+  report: (id, { store }) => store.purge('reports', id),
+  thread: async (id, context) => {
+    const { source } = await openThread(context, id, 'owner');
+    const purged = await context.store.purge('threads', id);
+    await clearThread(context.store, { id, source });
+    return purged;
+  },
+} as const satisfies Readonly<Record<string, Purge>>;
+
+export const purgeableTypes = Object.keys(purges) as (keyof typeof purges)[]; // the keys of the table above
+
+export const purgeRecord = defineTool({
+  name: 'purge_record',
+  title: 'Purge record',
+  description:
+    'Remove a record, deleted ones too, for good: with its versions, messages and what the audit log holds of its content. Nothing brings it back. Refused while other records name it.',
+  access: { scope: 'admin', grant: 'record:purge' },
+  annotations: DELETES,
+  input: z.strictObject({
+    entityType: z.enum(purgeableTypes).describe('A task takes its document along, a thread its messages.'),
+    id: recordId.describe('Id of the record; of a task document that of its task.'),
+  }),
+  output: z.object({}),
+  errors: ['not_found', 'conflict'],
+
+  async handler({ entityType, id }, context) {
+    if (await purges[entityType](id, context)) return {};
+    throw context.fail('not_found', `There is no ${entityType} ${id}, and no history of one; check type and id.`);
+  },
+});
+
+async function requireNoDefault(id: string, { store, fail }: PurgeContext): Promise<void> {
+  const settings = await store.settings.get(SETTINGS_ID);
+  if (settings?.defaultAgentId !== id) return;
+  throw fail('conflict', 'The agent is the defaultAgentId of the settings; name another with update_settings first.');
+}
