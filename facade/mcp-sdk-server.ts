@@ -1,9 +1,11 @@
-import { type JSONRPCRequest, type Result, Server, type ServerContext } from '@modelcontextprotocol/server';
+import { type Result, Server, type ServerContext } from '@modelcontextprotocol/server';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv';
 import type { Progress } from '../tools/context.ts';
 import type { Exchange } from './exchange.ts';
 import { callTool, type DoorParts, readCallParams, type UnderWay } from './mcp-calls.ts';
 import { isObject, toRpcError } from './mcp-message.ts';
+import { getPrompt, listPrompts } from './mcp-prompts.ts';
+import { listResources, listTemplates, readResource } from './mcp-resources.ts';
 import { type Era, PROTOCOL_VERSIONS } from './mcp-versions.ts';
 import { acceptsEvents } from './mcp-web.ts';
 import { toolResult } from './mcp-wire.ts';
@@ -14,6 +16,22 @@ export interface Visit extends UnderWay {
   readonly message: unknown;
 }
 
+type Method = (parts: DoorParts, visit: Visit, params: Readonly<Record<string, unknown>>) => Promise<Result>;
+
+/** The methods answered here; all others are the SDK's own, or unknown. */
+const methods: ReadonlyMap<unknown, Method> = new Map<string, Method>([
+  ['tools/list', async ({ lists }, { exchange }, { cursor }) => ({ ...lists.page(exchange, cursor) })],
+  [
+    'tools/call',
+    async ({ registry }, visit, params) => toolResult(await callTool(registry, visit, readCallParams(params))),
+  ],
+  ['resources/list', listResources],
+  ['resources/templates/list', listTemplates],
+  ['resources/read', readResource],
+  ['prompts/list', listPrompts],
+  ['prompts/get', getPrompt],
+]);
+
 /** Costly to make, and never asked anything: the registry checks inputs and outputs. */
 const validator = new AjvJsonSchemaValidator();
 
@@ -23,30 +41,29 @@ export function createSdkServer(parts: DoorParts, visit: Visit, era: Era): Serve
   const server = new Server(
     { name, version },
     {
-      capabilities: { tools: { listChanged: era === 'modern' } },
+      capabilities: {
+        tools: { listChanged: era === 'modern' },
+        resources: { listChanged: false, subscribe: false },
+        prompts: { listChanged: false },
+      },
       supportedProtocolVersions: [...PROTOCOL_VERSIONS],
       jsonSchemaValidator: validator,
     },
   );
   // Set for our methods only: the SDK refuses the others before it begins to answer, with the status of the revision. As fallback, since
   // what it checks before other handlers it refuses in the words of its schema library.
-  if (isObject(visit.message) && (visit.message.method === 'tools/list' || visit.message.method === 'tools/call')) {
-    server.fallbackRequestHandler = (request, context) => {
+  const method = isObject(visit.message) && methods.get(visit.message.method);
+  if (method) {
+    server.fallbackRequestHandler = async ({ params }, context) => {
       visit.flight.onProgress = progressReporter(visit.exchange, context);
-      return answer(parts, visit, request);
+      try {
+        return await method(parts, visit, params ?? {});
+      } catch (thrown) {
+        throw toRpcError(thrown, parts.onError);
+      }
     };
   }
   return server;
-}
-
-async function answer(parts: DoorParts, visit: Visit, { method, params }: JSONRPCRequest): Promise<Result> {
-  const { registry, lists, onError } = parts;
-  try {
-    if (method === 'tools/list') return { ...lists.page(visit.exchange, params?.cursor) };
-    return toolResult(await callTool(registry, visit, readCallParams(params)));
-  } catch (thrown) {
-    throw toRpcError(thrown, onError);
-  }
 }
 
 /** Undefined where the client did not ask for progress, or takes no stream in which it could be told. */

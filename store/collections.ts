@@ -72,7 +72,7 @@ export const collections = {
     schema: skill,
     idPrefix: 'skl',
     unique: [{ fields: ['name'] }],
-    indexes: [],
+    indexes: [['name']],
     search: { type: 'skill', title: ['displayName', 'name'], text: ['description', 'instructions'] },
   }),
   memories: define({

@@ -12,16 +12,17 @@ const { name } = skillFields;
 const listSkills = defineTool({
   name: 'list_skills',
   title: 'List skills',
-  description: 'List the skills agents can be given, newest first. Returns a page with `nextCursor`.',
+  description:
+    'List the skills agents can be given, newest first, all or the one of a name. Returns a page with `nextCursor`.',
   access: { scope: 'skills:read', grant: 'skill:read', narrows: true },
   annotations: READS,
-  input: z.strictObject(paging),
+  input: z.strictObject({ name: name.optional(), ...paging }),
   output: pageOf(skill),
   errors: [],
 
-  handler(input, { store, principal }) {
+  handler({ name, ...input }, { store, principal }) {
     const any = onlyThese<Skill>(principal.rights.limitedTo('skill', 'read'), 'id');
-    return listPage(store.skills, input, { any }, (record) => record);
+    return listPage(store.skills, input, { where: { name }, any }, (record) => record);
   },
 });
 

@@ -62,7 +62,8 @@ export function modernHeaders(method: string, name?: string): Record<string, str
 /** The same request in the era, with its headers. */
 export function inEra(era: 'legacy' | 'modern', method: string, params: Params = {}) {
   if (era === 'legacy') return { message: legacy(method, params), headers: {} };
-  const name = typeof params.name === 'string' ? params.name : undefined;
+  const named = params.name ?? params.uri;
+  const name = typeof named === 'string' ? named : undefined;
   return { message: modern(method, params), headers: modernHeaders(method, name) };
 }
 

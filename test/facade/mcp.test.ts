@@ -209,7 +209,7 @@ function rulesOfLegacy(path: 'url' | 'sdkUrl'): void {
     const agreed = async (protocolVersion: string) => {
       const params = { protocolVersion, capabilities: {}, clientInfo };
       const { body } = await post(server[path], legacy('initialize', params));
-      assert.deepEqual(body.result.capabilities, { tools: { listChanged: false } });
+      assert.deepEqual(body.result.capabilities, announced(false));
       assert.deepEqual(body.result.serverInfo, { name: 'agent-admin', version: '0.0.0' });
       return body.result.protocolVersion;
     };
@@ -251,8 +251,8 @@ function rulesOfLegacy(path: 'url' | 'sdkUrl'): void {
     for (const method of [
       'no/such',
       'server/discover',
-      'prompts/list',
-      'resources/list',
+      'resources/subscribe',
+      'completion/complete',
       'logging/setLevel',
       'constructor',
       '__proto__',
@@ -279,7 +279,7 @@ function rulesOfModern(path: 'url' | 'sdkUrl'): void {
   it('discovers the revision and that lists can change', async () => {
     const { body } = await post(server[path], modern('server/discover'), { headers: modernHeaders('server/discover') });
     assert.deepEqual(body.result.supportedVersions, PROTOCOL_VERSIONS.slice(0, 1));
-    assert.deepEqual(body.result.capabilities, { tools: { listChanged: true } });
+    assert.deepEqual(body.result.capabilities, announced(true));
     assert.equal(body.result.resultType, 'complete');
   });
 
@@ -340,4 +340,13 @@ function rulesOfModern(path: 'url' | 'sdkUrl'): void {
     const { status, body } = await post(server[path], legacy('tools/list'), { headers });
     assert.deepEqual([status, body.error.code], [400, -32602]);
   });
+}
+
+/** The capabilities in the era in which the list of tools can change under a client's eyes, or not. */
+function announced(listChanged: boolean) {
+  return {
+    tools: { listChanged },
+    resources: { listChanged: false, subscribe: false },
+    prompts: { listChanged: false },
+  };
 }

@@ -1,0 +1,84 @@
+/** How the records of one kind are addressed as MCP resources, and by which tools they are read and listed. */
+export interface Address {
+  /** Its variables are inputs of the read tool. Without any it is the address of the one record there is. */
+  readonly uriTemplate: string;
+  readonly title: string;
+  readonly description: string;
+  /** Undefined where each record says its own in `mimeType`. */
+  readonly mimeType: string | undefined;
+  /** Member that holds the text to read, and that with bytes in base64; without them the whole record is read as JSON. */
+  readonly text?: string;
+  readonly blob?: string;
+  readonly readTool: string;
+  /** Undefined where the records are only read by an address known from elsewhere. */
+  readonly listTool?: string;
+  /** Member that a list shows as the name of the record. */
+  readonly label: string;
+}
+
+const JSON_TYPE = 'application/json';
+const MARKDOWN = 'text/markdown';
+
+/** Every kind of record that can be read as a resource, in the order of the tools' groups. */
+export const addresses: readonly Address[] = [
+  record('agent', 'Agent', 'list_agents', 'name'),
+  record('skill', 'Skill', 'list_skills', 'name'),
+  record('thread', 'Thread', 'list_threads', 'title'),
+  record('report', 'Report', 'list_reports', 'title'),
+  {
+    uriTemplate: 'bot-config://workspace',
+    title: 'Bot config',
+    description: 'Bot config as JSON, as get_bot_config answers it.',
+    mimeType: JSON_TYPE,
+    readTool: 'get_bot_config',
+    label: 'name',
+  },
+  record('memory', 'Memory', 'list_memories', 'content'),
+  record('project', 'Project', 'list_projects', 'name'),
+  record('goal', 'Goal', 'list_goals', 'title'),
+  record('task', 'Task', 'list_tasks', 'title'),
+  {
+    uriTemplate: 'task-document://{id}',
+    title: 'Task document',
+    description: 'Text that goes with a task, by the id of the task.',
+    mimeType: MARKDOWN,
+    text: 'content',
+    readTool: 'get_task_document',
+    label: 'id',
+  },
+  {
+    ...record('document', 'Document', 'list_documents', 'title'),
+    description: 'Markdown of a document.',
+    mimeType: MARKDOWN,
+    text: 'content',
+  },
+  {
+    ...record('artifact', 'Artifact', 'list_artifacts', 'name'),
+    description: 'What is in an artifact, under its own media type.',
+    mimeType: undefined,
+    text: 'content',
+    blob: 'data',
+  },
+  record('database', 'Database', 'list_databases', 'name'),
+  {
+    uriTemplate: 'database-record://{databaseId}/{id}',
+    title: 'Database record',
+    description: 'Record of a database as JSON, as get_record answers it.',
+    mimeType: JSON_TYPE,
+    readTool: 'get_record',
+    label: 'id',
+  },
+];
+
+function record(kind: string, title: string, listTool: string, label: string): Address {
+  const readTool = `get_${kind}`;
+  return {
+    uriTemplate: `${kind}://{id}`,
+    title,
+    description: `${title} as JSON, as ${readTool} answers it.`,
+    mimeType: JSON_TYPE,
+    readTool,
+    listTool,
+    label,
+  };
+}
