@@ -1,0 +1,320 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { addresses } from '../../resources/addresses.ts';
+import { catalog } from '../../tools/catalog.ts';
+import { callTool, makeKey, mustCall } from '../support/calls.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+import { inEra, type Params, post } from './mcp-requests.ts';
+
+const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 255]).toString('base64');
+
+type Made = Record<'agent' | 'other' | 'skill' | 'bare' | 'document' | 'text' | 'picture' | 'task' | 'thread', string>;
+
+let server: TestServer;
+let made: Made;
+/** A record of a database, and its database. */
+let record: { id: string; databaseId: string };
+const keys = { admin: '', limited: '', nobody: '' };
+
+before(async () => {
+  server = await startTestServer({ RATE_LIMIT_PER_MINUTE: '100000' });
+  keys.admin = server.adminKey;
+  const create = async (tool: string, input: object) => String((await mustCall(server, keys.admin, tool, input)).id);
+  made = {
+    agent: await create('create_agent', { name: 'one', displayName: 'One' }),
+    other: await create('create_agent', { name: 'other', displayName: 'Other' }),
+    skill: await create('create_skill', { name: 'Sum up', description: 'Short.', instructions: 'Say it shortly.' }),
+    bare: await create('create_skill', { name: 'bare' }),
+    document: await create('create_document', { title: 'Plan', content: '# Plan' }),
+    text: await create('create_artifact', { name: 'rows', mimeType: 'text/csv', content: 'a,b' }),
+    picture: await create('create_artifact', { name: 'dot', mimeType: 'image/png', data: PNG }),
+    task: await create('create_task', { title: 'Do', content: 'How to.' }),
+    thread: await create('create_thread', { title: 'Secret', visibility: 'restricted' }),
+  };
+  const columns = [{ name: 'a', type: 'string' }];
+  const databaseId = await create('create_database', { name: 'Table', columns });
+  record = { databaseId, id: await create('create_record', { databaseId, values: { a: 'x' } }) };
+  keys.limited = await makeKey(server, {
+    grants: [`agent:read:${made.agent}`, `skill:read:${made.skill}`, 'thread:read'],
+  });
+  keys.nobody = await makeKey(server, { grants: ['goal:write'] });
+});
+after(() => server.close());
+
+type Era = 'legacy' | 'modern';
+
+function ask(era: Era, method: string, params: Params = {}, key = keys.admin) {
+  const { message, headers } = inEra(era, method, params);
+  return post(`${server.baseUrl}/api/v1/mcp`, message, { token: key, headers });
+}
+
+async function read(era: Era, uri: string, key = keys.admin) {
+  const { status, body } = await ask(era, 'resources/read', { uri }, key);
+  assert.equal(status, 200, uri);
+  return body.error ?? body.result.contents[0];
+}
+
+/** URIs on all pages of the list. */
+async function listed(era: Era, key = keys.admin): Promise<string[]> {
+  const uris: string[] = [];
+  let cursor: string | undefined;
+  do {
+    const { body } = await ask(era, 'resources/list', cursor === undefined ? {} : { cursor }, key);
+    uris.push(...body.result.resources.map(({ uri }: { uri: string }) => uri));
+    cursor = body.result.nextCursor;
+  } while (cursor !== undefined);
+  return uris;
+}
+
+async function lastAudit(count: number) {
+  await server.store.audit.flush();
+  const { records } = await server.store.audit.find({ limit: count });
+  return records.map(({ id: _, at: _at, durationMs: _took, requestId: _request, ...rest }) => rest);
+}
+
+describe('addresses', () => {
+  it('name tools that there are, and inputs of theirs', () => {
+    for (const { uriTemplate, readTool, listTool, label } of addresses) {
+      const input = catalog.get(readTool)?.tool.input.shape;
+      assert.ok(input, readTool);
+      for (const [, variable = ''] of uriTemplate.matchAll(/\{(\w+)\}/g)) assert.ok(variable in input, uriTemplate);
+      if (listTool === undefined) continue;
+      const found = catalog.get(listTool)?.tool;
+      assert.ok(found?.annotations.readOnlyHint, listTool);
+      assert.ok(label in (catalog.get(readTool)?.tool.output.shape ?? {}), `${uriTemplate} ${label}`);
+    }
+  });
+});
+
+for (const era of ['legacy', 'modern'] as const) {
+  describe(`resources in a ${era} revision`, () => {
+    it('are read as JSON, as the tool answers them', async () => {
+      for (const [uri, tool, input] of [
+        [`agent://${made.agent}`, 'get_agent', { id: made.agent }],
+        [`skill://${made.skill}`, 'get_skill', { id: made.skill }],
+        [`thread://${made.thread}`, 'get_thread', { id: made.thread }],
+        ['bot-config://workspace', 'get_bot_config', {}],
+        [`database-record://${record.databaseId}/${record.id}`, 'get_record', record],
+      ] as const) {
+        const { text, ...rest } = await read(era, uri);
+        assert.deepEqual(rest, { uri, mimeType: 'application/json' });
+        assert.deepEqual(JSON.parse(text), await mustCall(server, keys.admin, tool, input));
+      }
+    });
+
+    it('are read as what they are where they are text or bytes', async () => {
+      const markdown = { mimeType: 'text/markdown' };
+      for (const [uri, expected] of [
+        [`document://${made.document}`, { ...markdown, text: '# Plan' }],
+        [`task-document://${made.task}`, { ...markdown, text: 'How to.' }],
+        [`artifact://${made.text}`, { mimeType: 'text/csv', text: 'a,b' }],
+        [`artifact://${made.picture}`, { mimeType: 'image/png', blob: PNG }],
+      ] as const) {
+        assert.deepEqual(await read(era, uri), { uri, ...expected });
+      }
+    });
+
+    it('are listed as far as the caller sees them', async () => {
+      const all = await listed(era);
+      for (const id of [made.agent, made.other, made.document, made.picture, made.thread]) {
+        assert.ok(
+          all.some((uri) => uri.endsWith(`://${id}`)),
+          id,
+        );
+      }
+      assert.ok(all.includes('bot-config://workspace'));
+      for (const uri of all) assert.equal((await read(era, uri)).uri, uri);
+      assert.deepEqual(await listed(era, keys.limited), [`agent://${made.agent}`, `skill://${made.skill}`]);
+      assert.deepEqual(await listed(era, keys.nobody), []);
+    });
+
+    it('have templates for what the caller may try to read', async () => {
+      const templates = async (key: string) =>
+        (await ask(era, 'resources/templates/list', {}, key)).body.result.resourceTemplates.map(
+          ({ uriTemplate }: { uriTemplate: string }) => uriTemplate,
+        );
+      assert.equal((await templates(keys.admin)).length, addresses.length - 1);
+      assert.deepEqual(await templates(keys.limited), ['agent://{id}', 'skill://{id}', 'thread://{id}']);
+    });
+
+    it('answer -32602 with the words of the tool where there is none or one may not read it', async () => {
+      const none = await callTool(server, keys.admin, 'get_agent', { id: 'agt_none' });
+      assert.ok('error' in none);
+      const uri = 'agent://agt_none';
+      assert.deepEqual(await read(era, uri), { code: -32602, message: none.error.error, data: { uri } });
+      const denied = await read(era, `agent://${made.other}`, keys.limited);
+      assert.deepEqual([denied.code, denied.message], [-32602, 'Insufficient permissions']);
+      assert.equal(denied.data.code, 'forbidden');
+    });
+
+    it('hide a restricted thread as if it were not there', async () => {
+      const hidden = await read(era, `thread://${made.thread}`, keys.limited);
+      const absent = await read(era, 'thread://thr_none', keys.limited);
+      assert.deepEqual(Object.keys(hidden.data), ['uri']);
+      assert.equal(hidden.message.replace(made.thread, 'thr_none'), absent.message);
+    });
+
+    it('leave the audit entry of the tool call', async () => {
+      for (const [id, key] of [
+        [made.agent, keys.admin],
+        [made.other, keys.limited],
+        ['agt_none', keys.admin],
+      ] as const) {
+        await read(era, `agent://${id}`, key);
+        await callTool(server, key, 'get_agent', { id });
+        const [asTool, asResource] = await lastAudit(2);
+        assert.deepEqual(asResource, asTool);
+        assert.equal(asResource?.tool, 'get_agent');
+      }
+    });
+
+    it('are refused with -32602 under every other URI', async () => {
+      const uris = [
+        '',
+        'agent',
+        'agent:',
+        'agent://',
+        'agent:///',
+        `agent://${made.agent}/`,
+        `agent://${made.agent}/x`,
+        'agent://%',
+        'agent://%ff',
+        'agent://%00',
+        'agent://../skill',
+        `AGENT://${made.agent}`,
+        'constructor://x',
+        '__proto__://x',
+        'file:///etc/passwd',
+        'http://127.0.0.1/',
+        'bot-config://other',
+        'database-record://x',
+        '{id}',
+        'agent://{id}',
+        `agent://${'a'.repeat(300)}`,
+        `agent://${'a'.repeat(3000)}`,
+        'agent://%E2%80%AE',
+      ];
+      for (const uri of uris) assert.equal((await read(era, uri)).code, -32602, uri);
+      // No header can carry this one.
+      if (era === 'legacy') assert.equal((await read(era, 'agent://\ud800')).code, -32602);
+      for (const uri of [undefined, null, 1, {}, ['agent://x']]) {
+        const { body } = await ask(era, 'resources/read', { uri });
+        assert.equal(body.error.code, -32602);
+      }
+    });
+
+    it('refuse cursors that are not theirs', async () => {
+      for (const method of ['resources/list', 'resources/templates/list', 'prompts/list']) {
+        for (const cursor of ['', 'x', 5, null, {}]) {
+          const { body } = await ask(era, method, { cursor });
+          assert.equal(body.error?.code, -32602, `${method} ${JSON.stringify(cursor)}`);
+        }
+      }
+    });
+
+    it('are not subscribed to', async () => {
+      const { body } = await ask(era, 'resources/subscribe', { uri: `agent://${made.agent}` });
+      assert.equal(body.error.code, -32601);
+    });
+  });
+
+  describe(`prompts in a ${era} revision`, () => {
+    const get = async (params: Params, key = keys.admin) => (await ask(era, 'prompts/get', params, key)).body;
+    const say = (text: string) => ({ role: 'user', content: { type: 'text', text } });
+
+    it('are the skills with instructions that the caller sees', async () => {
+      const names = async (key: string) =>
+        (await ask(era, 'prompts/list', {}, key)).body.result.prompts.map(({ name }: { name: string }) => name);
+      assert.deepEqual(await names(keys.admin), ['Sum up']);
+      assert.deepEqual(await names(keys.limited), ['Sum up']);
+      assert.deepEqual(await names(keys.nobody), []);
+    });
+
+    it('are got by name or id, with input or without', async () => {
+      for (const name of ['Sum up', made.skill]) {
+        const plain = (await get({ name }, keys.limited)).result;
+        assert.deepEqual([plain.description, plain.messages], ['Short.', [say('Say it shortly.')]]);
+        const { messages } = (await get({ name, arguments: { input: 'A tale.' } })).result;
+        assert.deepEqual(messages, [say('Say it shortly.'), say('A tale.')]);
+      }
+    });
+
+    it('are refused with -32602 where there is none, for wrong arguments and without the right', async () => {
+      for (const params of [
+        { name: 'none' },
+        { name: made.bare },
+        { name: '' },
+        { name: 'x'.repeat(5000) },
+        { name: 1 },
+        {},
+        { name: 'Sum up', arguments: { other: 'x' } },
+        { name: 'Sum up', arguments: { input: 1 } },
+        { name: 'Sum up', arguments: [] },
+      ]) {
+        assert.equal((await get(params)).error?.code, -32602, JSON.stringify(params).slice(0, 80));
+      }
+      for (const name of ['bare', made.bare]) assert.equal((await get({ name }, keys.limited)).error.code, -32602);
+      assert.equal((await get({ name: 'Sum up' }, keys.nobody)).error.message, 'Insufficient permissions');
+    });
+  });
+}
+
+describe('resources of a full workspace', () => {
+  it('come in pages, the newest 100 of a kind', async () => {
+    for (let count = 0; count < 120; count++) {
+      await mustCall(server, keys.admin, 'create_goal', { title: `Goal ${count}` });
+    }
+    const first = (await ask('legacy', 'resources/list')).body.result;
+    assert.ok(first.nextCursor);
+    const uris = await listed('legacy');
+    assert.equal(new Set(uris).size, uris.length);
+    assert.equal(uris.filter((uri) => uri.startsWith('goal://')).length, 100);
+    assert.ok(uris.some((uri) => uri === `document://${made.document}`));
+  });
+});
+
+describe('official clients', () => {
+  const requestInit = () => ({ headers: { Authorization: `Bearer ${keys.admin}` } });
+  const url = () => new URL(`${server.baseUrl}/api/v1/mcp`);
+
+  async function newClient(options: object) {
+    const client = new Client({ name: 'test', version: '1' }, options);
+    await client.connect(new StreamableHTTPClientTransport(url(), { requestInit: requestInit() }));
+    return client;
+  }
+
+  async function oldClient() {
+    const client = new OldClient({ name: 'test', version: '1' });
+    const transport = new OldTransport(url(), { requestInit: requestInit() });
+    // The old transport's type allows members to be undefined that its interface does not.
+    await client.connect(transport as Parameters<OldClient['connect']>[0]);
+    return client;
+  }
+
+  for (const [title, connect] of [
+    ['SDK 2 as it comes', () => newClient({})],
+    ['SDK 2 negotiating', () => newClient({ versionNegotiation: { mode: 'auto' } })],
+    ['SDK 1', oldClient],
+  ] as const) {
+    it(`of ${title} list and read resources, list and get prompts`, async () => {
+      const client = await connect();
+      const capabilities = client.getServerCapabilities();
+      assert.deepEqual(capabilities?.resources, { listChanged: false, subscribe: false });
+      assert.deepEqual(capabilities?.prompts, { listChanged: false });
+      const { resources } = await client.listResources();
+      assert.ok(resources.some(({ uri }) => uri === `agent://${made.agent}`));
+      assert.ok((await client.listResourceTemplates()).resourceTemplates.length > 5);
+      const { contents } = await client.readResource({ uri: `artifact://${made.picture}` });
+      assert.deepEqual(contents, [{ uri: `artifact://${made.picture}`, mimeType: 'image/png', blob: PNG }]);
+      await assert.rejects(client.readResource({ uri: 'agent://agt_none' }), { code: -32602 });
+      const { prompts } = await client.listPrompts();
+      assert.deepEqual(prompts[0]?.arguments?.[0]?.name, 'input');
+      const { messages } = await client.getPrompt({ name: 'Sum up', arguments: { input: 'x' } });
+      assert.equal(messages.length, 2);
+      await client.close();
+    });
+  }
+});
