@@ -34,6 +34,16 @@ describe('skills', () => {
     assert.equal((await ask('PATCH', `/skills/${body.id}`, { name: 'one' })).status, 409);
   });
 
+  it('are found by name', async () => {
+    await ask('POST', '/skills', { name: 'to find' });
+    const named = async (name: string) =>
+      (await ask('GET', `/skills?name=${encodeURIComponent(name)}`)).body.data.map(
+        (found: { name: string }) => found.name,
+      );
+    assert.deepEqual(await named('to find'), ['to find']);
+    assert.deepEqual(await named('to fin'), []);
+  });
+
   it('have names of more than white space', async () => {
     const { status, body } = await ask('POST', '/skills', { name: ' \t' });
     assert.deepEqual([status, body.issues[0].path], [400, 'name']);
