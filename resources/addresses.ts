@@ -23,6 +23,7 @@ const MARKDOWN = 'text/markdown';
 export const addresses: readonly Address[] = [
   record('agent', 'Agent', 'list_agents', 'name'),
   record('skill', 'Skill', 'list_skills', 'name'),
+  record('flow', 'Flow', 'list_flows', 'name'),
   record('thread', 'Thread', 'list_threads', 'title'),
   record('report', 'Report', 'list_reports', 'title'),
   {
