@@ -108,7 +108,9 @@ export class SegmentedAudit {
       );
       if (lines.length > 0) await this.#inTurn(async () => this.#segments.includes(segment) && segment.replace(lines));
     }
-    this.#erasures.splice(0, erasures.length);
+    // One that came meanwhile, or that another settling has done, is not this one's to forget.
+    for (const done of erasures)
+      if (this.#erasures.includes(done)) this.#erasures.splice(this.#erasures.indexOf(done), 1);
   }
 
   async find(query: AuditQuery): Promise<Page<AuditEntry>> {

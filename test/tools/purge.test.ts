@@ -36,7 +36,7 @@ async function filesWith(text: string): Promise<string[]> {
 
 async function eventuallyNowhere(text: string): Promise<void> {
   let found = await filesWith(text);
-  for (let attempt = 0; found.length > 0 && attempt < 100; attempt += 1) {
+  for (let attempt = 0; found.length > 0 && attempt < 600; attempt += 1) {
     await setTimeout(50);
     found = await filesWith(text);
   }
