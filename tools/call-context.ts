@@ -2,7 +2,7 @@ import type { Door } from '../resources/audit-entry.ts';
 import type { ErrorCode } from '../resources/error.ts';
 import type { Principal } from './access/principal.ts';
 import type { Answer, Call } from './call.ts';
-import type { CallingContext, Progress, ServerFacts } from './context.ts';
+import type { Acting, CallingContext, Progress, ServerFacts, SteppingContext } from './context.ts';
 import type { Fail, Tool } from './define-tool.ts';
 import { ToolError } from './errors.ts';
 import type { HistoryWriters } from './versioning.ts';
@@ -13,7 +13,7 @@ interface Caller {
   call(call: Call): Promise<Answer>;
 }
 
-export class CallContext implements CallingContext<HistoryWriters, ErrorCode> {
+export class CallContext implements SteppingContext<HistoryWriters, ErrorCode> {
   readonly store: HistoryWriters;
   readonly principal: Principal;
   readonly fail = fail;
@@ -22,9 +22,10 @@ export class CallContext implements CallingContext<HistoryWriters, ErrorCode> {
   readonly #asked: Call;
   readonly #caller: Caller;
   readonly #tool: Tool | undefined;
+  readonly #write: Write | undefined;
 
-  /** `tool`: given where its handler may call others, as those outside a transaction may. */
-  constructor(asked: Call, store: HistoryWriters, caller: Caller, tool?: Tool) {
+  /** `tool`: given where its handler may call others, as those outside a transaction may; `write`: where it changes data in steps. */
+  constructor(asked: Call, store: HistoryWriters, caller: Caller, tool?: Tool, write?: Write) {
     this.store = store;
     this.principal = asked.principal;
     this.server = caller.server;
@@ -32,6 +33,7 @@ export class CallContext implements CallingContext<HistoryWriters, ErrorCode> {
     this.#asked = asked;
     this.#caller = caller;
     this.#tool = tool;
+    this.#write = write;
   }
 
   /** Looked up when used: most handlers need no signal, and doors make one only for those that do. */
@@ -43,9 +45,17 @@ export class CallContext implements CallingContext<HistoryWriters, ErrorCode> {
     const tool = this.#tool;
     // Handlers that write are typed without `call`: the transaction of the other tool would wait for theirs.
     if (!tool) throw new Error('A handler inside a transaction calls no tool.');
-    return (name, input) => this.#caller.call(new InnerCall(this.#asked, tool, name, input));
+    return (name, input, as) => this.#caller.call(new InnerCall(this.#asked, tool, name, input, as));
+  }
+
+  get write(): Write {
+    // The handlers of all other tools are typed without `write`.
+    if (!this.#write) throw new Error('Only a tool that is declared to run in steps takes steps.');
+    return this.#write;
   }
 }
+
+type Write = SteppingContext<never, never>['write'];
 
 /** A call made by the handler of another one: whatever is not its own is that of the other. */
 class InnerCall implements Call {
@@ -57,11 +67,11 @@ class InnerCall implements Call {
   readonly from: NonNullable<Call['from']>;
   readonly #outer: Call;
 
-  constructor(outer: Call, from: Tool, tool: string, input: unknown) {
-    this.principal = outer.principal;
+  constructor(outer: Call, from: Tool, tool: string, input: unknown, as: Acting = outer) {
+    this.principal = as.principal;
     this.tool = tool;
     this.input = input;
-    this.door = outer.door;
+    this.door = as.door;
     this.requestId = outer.requestId;
     this.from = { tool: from, depth: (outer.from?.depth ?? 0) + 1 };
     this.#outer = outer;

@@ -1,3 +1,4 @@
+import type { Door } from '../resources/audit-entry.ts';
 import type { ErrorCode } from '../resources/error.ts';
 import type { AuditLog, StoreStatus } from '../store/port.ts';
 import type { Principal } from './access/principal.ts';
@@ -5,6 +6,7 @@ import type { ImportedData } from './analytics/model/model.ts';
 import type { Answer } from './call.ts';
 import type { Catalog } from './catalog-index.ts';
 import type { Fail } from './define-tool.ts';
+import type { HistoryWriters } from './versioning.ts';
 
 /** What a handler works with besides its input. */
 export interface Context<Store, Code extends ErrorCode> {
@@ -29,10 +31,22 @@ export interface Progress {
 /** The same for a handler outside a transaction: it may call other tools. */
 export interface CallingContext<Store, Code extends ErrorCode> extends Context<Store, Code> {
   /**
-   * Calls a tool as the same principal in the same request: access, validation and audit entry are those of a direct call.
-   * A tool that only reads can call only such. Never rejects.
+   * Calls a tool in the same request, as the same principal or as one that acts for it: access, validation and audit entry are
+   * those of a direct call. A tool that only reads can call only such. Never rejects.
    */
-  readonly call: (tool: string, input: unknown) => Promise<Answer>;
+  readonly call: (tool: string, input: unknown, as?: Acting) => Promise<Answer>;
+}
+
+/** Who makes an inner call, where it is not the caller of the outer one. */
+export interface Acting {
+  readonly principal: Principal;
+  readonly door: Door;
+}
+
+/** The same for a handler that changes data in steps. */
+export interface SteppingContext<Store, Code extends ErrorCode> extends CallingContext<Store, Code> {
+  /** Runs one step in a transaction, with the versions of what it changes. Nothing slow belongs inside: it holds up all other writes. */
+  readonly write: <Result>(step: (store: HistoryWriters) => Promise<Result>) => Promise<Result>;
 }
 
 /** What tools know of the server they run in. */

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { ErrorCode } from '../resources/error.ts';
 import type { Readers, TextSearch } from '../store/port.ts';
 import type { Access, AccessByInput } from './access/requirement.ts';
-import type { CallingContext, Context } from './context.ts';
+import type { CallingContext, Context, SteppingContext } from './context.ts';
 import type { ErrorDetail, ToolError } from './errors.ts';
 import type { HistoryWriters } from './versioning.ts';
 
@@ -79,8 +79,22 @@ export interface WriteTool<Input extends z.ZodObject, Output extends z.ZodObject
   handler(input: z.output<Input>, context: Context<HistoryWriters, Code>): Promise<z.input<Output>>;
 }
 
+/**
+ * Runs outside a transaction and changes data in steps, each in one of its own: for calls that wait for something outside, or that
+ * call other tools. The audit entry follows the last step and is stored before the answer is given.
+ */
+export interface SteppedTool<Input extends z.ZodObject, Output extends z.ZodObject, Code extends ErrorCode>
+  extends Meaning<Input, Output, Code> {
+  readonly annotations: Annotations & { readonly readOnlyHint: false };
+  readonly inSteps: true;
+  handler(input: z.output<Input>, context: SteppingContext<Readers & TextSearch, Code>): Promise<z.input<Output>>;
+}
+
 export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject, Code extends ErrorCode = never>(
   tool: ReadTool<Input, Output, Code>,
+): Tool;
+export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject, Code extends ErrorCode = never>(
+  tool: SteppedTool<Input, Output, Code>,
 ): Tool;
 export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject, Code extends ErrorCode = never>(
   tool: WriteTool<Input, Output, Code>,
@@ -93,5 +107,6 @@ export function defineTool(tool: object): Tool {
 /** Any tool, as the registry sees it. */
 export interface Tool extends Meaning<z.ZodObject, z.ZodObject, ErrorCode> {
   readonly annotations: Annotations;
-  handler(input: object, context: CallingContext<HistoryWriters, ErrorCode>): Promise<unknown>;
+  readonly inSteps?: true;
+  handler(input: object, context: SteppingContext<HistoryWriters, ErrorCode>): Promise<unknown>;
 }

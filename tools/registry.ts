@@ -43,6 +43,8 @@ export function createRegistry(options: RegistryOptions): Registry {
 class ToolRegistry implements Registry {
   readonly server: ServerFacts;
   readonly #store: Store;
+  /** For handlers outside a transaction, which are typed to take no more of it than the readers. */
+  readonly #view: HistoryWriters;
   readonly #onFailure: RegistryOptions['onFailure'];
   readonly #subjects: Subjects;
   readonly #lists = new Map<string, readonly CatalogEntry[]>();
@@ -52,6 +54,7 @@ class ToolRegistry implements Registry {
   constructor({ store, server, onFailure }: RegistryOptions) {
     this.server = server;
     this.#store = store;
+    this.#view = store as unknown as HistoryWriters;
     this.#onFailure = onFailure;
     this.#subjects = subjectsIn(store);
   }
@@ -79,10 +82,8 @@ class ToolRegistry implements Registry {
     try {
       if (!tool) throw unknownTool(asked.tool, this.server.catalog);
       const input = await this.#admit(tool, asked, raw);
-      if (!tool.annotations.readOnlyHint) return await this.#write(tool, asked, input, entry);
-      // A tool with readOnlyHint is typed to take no more than the readers of the view.
-      const view = this.#store as unknown as HistoryWriters;
-      const output = tool.output.parse(await tool.handler(input, new CallContext(asked, view, this, tool)));
+      if (!tool.annotations.readOnlyHint) return await this.#change(tool, asked, input, entry);
+      const output = tool.output.parse(await tool.handler(input, new CallContext(asked, this.#view, this, tool)));
       this.#store.audit.append(entry());
       return { ok: true, output };
     } catch (thrown) {
@@ -105,8 +106,8 @@ class ToolRegistry implements Registry {
     throw forbidden(tool, input);
   }
 
-  async #write(tool: Tool, asked: Call, input: object, entry: MakeEntry): Promise<Answer> {
-    if (!asked.idempotency) return this.#store.transaction((tx) => this.#runIn(tx, tool, asked, input, entry));
+  async #change(tool: Tool, asked: Call, input: object, entry: MakeEntry): Promise<Answer> {
+    if (!asked.idempotency) return this.#run(tool, asked, input, entry);
     const repeat = repeatOf(asked.principal, asked.idempotency, input);
     if (this.#running.has(repeat.key)) {
       throw new ToolError('conflict', 'The first call with this idempotency key is still running; repeat it later.');
@@ -133,11 +134,9 @@ class ToolRegistry implements Registry {
   /** Runs the call and keeps its answer in the same transaction; an error of the caller's is kept in one of its own. */
   async #runOnce(repeat: Repeat, tool: Tool, asked: Call, input: object, entry: MakeEntry): Promise<Answer> {
     try {
-      return await this.#store.transaction(async (tx) => {
-        const answer = await this.#runIn(tx, tool, asked, input, entry);
-        await keep(tx, repeat, tool.answersSecret ? undefined : { output: answer.output }, this.server.now());
-        return answer;
-      });
+      return await this.#run(tool, asked, input, entry, (tx, output) =>
+        keep(tx, repeat, tool.answersSecret ? undefined : { output }, this.server.now()),
+      );
     } catch (thrown) {
       const error = toToolError(thrown);
       if (errorStatus[error.code] < 500) {
@@ -148,11 +147,25 @@ class ToolRegistry implements Registry {
     }
   }
 
-  async #runIn(tx: Transaction, tool: Tool, asked: Call, input: object, entry: MakeEntry) {
-    const view = withHistory(tx, entities, authorOf(asked.principal), this.server.now);
-    const output = tool.output.parse(await tool.handler(input, new CallContext(asked, view, this)));
-    tx.audit.append(entry(undefined, output));
-    return { ok: true, output } as const;
+  /** The audit entry and what `also` writes are stored with the call's own changes, or after the last of its steps. */
+  async #run(tool: Tool, asked: Call, input: object, entry: MakeEntry, also?: Also): Promise<Answer> {
+    const history = (tx: Transaction) => withHistory(tx, entities, authorOf(asked.principal), this.server.now);
+    const finish = async (tx: Transaction, result: unknown) => {
+      const output = tool.output.parse(result);
+      tx.audit.append(entry(undefined, output));
+      await also?.(tx, output);
+      return { ok: true, output } as const;
+    };
+    if (!tool.inSteps) {
+      return this.#store.transaction(async (tx) =>
+        finish(tx, await tool.handler(input, new CallContext(asked, history(tx), this))),
+      );
+    }
+    const context = new CallContext(asked, this.#view, this, tool, (step) =>
+      this.#store.transaction((tx) => step(history(tx))),
+    );
+    const result = await tool.handler(input, context);
+    return this.#store.transaction((tx) => finish(tx, result));
   }
 
   #entryMaker({ requestId, door, principal, tool: asked }: Call, tool: Tool | undefined, raw: RawInput): MakeEntry {
@@ -192,6 +205,9 @@ const MOST_LISTS = 1000;
 
 /** `output`: that of a call that wrote, which tells what it made. */
 type MakeEntry = (code?: ErrorCode, output?: object) => AuditEntry;
+
+/** Writes in the transaction in which the audit entry of a call is stored. */
+type Also = (tx: Transaction, output: object) => Promise<void>;
 
 /** The records of a call that its arguments, as the audit log keeps them, do not name. */
 function untold(args: object, input: unknown, output: object | undefined): string[] {

@@ -8,19 +8,24 @@ import { parseGrant } from '../../tools/access/grants.ts';
 import type { Principal } from '../../tools/access/principal.ts';
 import { grantRights, scopeRights } from '../../tools/access/rights.ts';
 import { ImportedData } from '../../tools/analytics/model/model.ts';
-import { catalog } from '../../tools/catalog.ts';
-import { createRegistry } from '../../tools/registry.ts';
+import { catalog as ownCatalog } from '../../tools/catalog.ts';
+import type { Catalog } from '../../tools/catalog-index.ts';
+import { createRegistry, type Registry } from '../../tools/registry.ts';
 import { prepareSettings } from '../../tools/settings/defaults.ts';
 import type { ToolAnswer } from './calls.ts';
 
 /** The registry on a store of its own, for callers that no door lets in yet, or at another time. */
 export interface TestRegistry {
   readonly store: Store;
+  readonly registry: Registry;
   call(principal: Principal, tool: string, input?: object): Promise<ToolAnswer>;
   close(): Promise<void>;
 }
 
-export async function openTestRegistry(now: () => Date = () => new Date()): Promise<TestRegistry> {
+export async function openTestRegistry(
+  now: () => Date = () => new Date(),
+  catalog: Catalog = ownCatalog,
+): Promise<TestRegistry> {
   const folder = await mkdtemp(join(tmpdir(), 'agent-admin-'));
   const store = await openLowdbStore({ folder, now });
   await prepareSettings(store);
@@ -42,6 +47,7 @@ export async function openTestRegistry(now: () => Date = () => new Date()): Prom
   });
   return {
     store,
+    registry,
     async call(principal, tool, input = {}) {
       const answer = await registry.call({ principal, tool, input, door: 'mcp', requestId: 'test' });
       // The output of a tool is an object with named members.
