@@ -14,6 +14,7 @@ export const integrationHealth = z.object({
   latencyMs: z.number().min(0).optional(),
   lastError: z.string().optional(),
 });
+export type IntegrationHealth = z.infer<typeof integrationHealth>;
 
 export const systemHealth = z.object({
   overallStatus: z.enum(['ok', 'degraded', 'down']),

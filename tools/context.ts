@@ -1,5 +1,6 @@
 import type { Door } from '../resources/audit-entry.ts';
 import type { ErrorCode } from '../resources/error.ts';
+import type { IntegrationHealth } from '../resources/health.ts';
 import type { AuditLog, StoreStatus } from '../store/port.ts';
 import type { Principal } from './access/principal.ts';
 import type { ImportedData } from './analytics/model/model.ts';
@@ -62,5 +63,13 @@ export interface ServerFacts {
   readonly imported: Pick<ImportedData, 'current' | 'rowsAt'>;
   readonly storeKind: string;
   storeStatus(): StoreStatus;
+  /** What the server depends on besides its store. */
+  readonly dependencies?: readonly Dependency[];
   now(): Date;
+}
+
+/** Things outside this server that it depends on, such as a mail server or model providers. */
+export interface Dependency {
+  /** What is known of them; answers at once and never rejects. */
+  health(): Promise<readonly IntegrationHealth[]>;
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { health, systemHealth } from '../resources/health.ts';
+import { health, type IntegrationHealth, systemHealth } from '../resources/health.ts';
 import { ANYONE, mayTry } from './access/requirement.ts';
 import { defineTool, READS } from './define-tool.ts';
 
@@ -39,15 +39,17 @@ export const getSystemHealth = defineTool({
     await store.agents.find({ limit: 1 });
     const latencyMs = Math.round((performance.now() - started) * 1000) / 1000;
     const { writable, lastError } = server.storeStatus();
-    const status = writable ? ('ok' as const) : ('degraded' as const);
-    const kept = {
+    const kept: IntegrationHealth = {
       name: 'store',
       kind: server.storeKind,
-      status,
+      status: writable ? 'ok' : 'degraded',
       latencyMs,
       ...(lastError !== undefined && { lastError }),
     };
-    return { overallStatus: status, integrations: [kept] };
+    const others = await Promise.all((server.dependencies ?? []).map((dependency) => dependency.health()));
+    const integrations = [kept, ...others.flat()];
+    const well = integrations.every((integration) => integration.status === 'ok');
+    return { overallStatus: well ? ('ok' as const) : ('degraded' as const), integrations };
   },
 });
 
