@@ -29,7 +29,7 @@ export interface RunningServer {
   close(): Promise<void>;
 }
 
-const product = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+const { name, version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
   readonly name: string;
   readonly version: string;
 };
@@ -68,7 +68,8 @@ export async function startServer(config: Config, store: Store, logger: Logger):
 
 function factsOf(store: Store): ServerFacts {
   return {
-    ...product,
+    name,
+    version,
     protocolVersions: PROTOCOL_VERSIONS,
     startedAt: new Date(),
     catalog,
