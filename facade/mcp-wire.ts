@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { SERVER_INFO_META_KEY } from '@modelcontextprotocol/server';
+import { type Result, SERVER_INFO_META_KEY } from '@modelcontextprotocol/server';
 import type { Annotations, Tool } from '../tools/define-tool.ts';
 import { type JsonSchema, jsonSchema } from '../tools/json-schema.ts';
 import type { Answer } from '../tools/registry.ts';
@@ -12,7 +12,7 @@ export interface WireTool {
   readonly title: string;
   readonly description: string;
   readonly inputSchema: JsonSchema;
-  readonly outputSchema: JsonSchema;
+  readonly outputSchema?: JsonSchema;
   readonly annotations: Annotations;
 }
 
@@ -23,14 +23,19 @@ export function wireTool(tool: Tool): WireTool {
   if (known) return known;
   const { name, title, description, annotations } = tool;
   const inputSchema = jsonSchema(tool.input, 'input');
-  const outputSchema = jsonSchema(tool.output, 'output');
-  const made = { name, title, description, inputSchema, outputSchema, annotations };
+  const made = { name, title, description, inputSchema, ...outputSchemaOf(tool), annotations };
   wired.set(tool, made);
   return made;
 }
 
+/** Content that was made elsewhere has no schema here: clients would check it, and refuse what its maker got wrong. */
+function outputSchemaOf(tool: Tool): Pick<WireTool, 'outputSchema'> {
+  return tool.answersContent ? {} : { outputSchema: jsonSchema(tool.output, 'output') };
+}
+
 /** The result of `tools/call`. A failed call has no structured content: clients check that against the output schema. */
-export function toolResult(answer: Answer) {
+export function toolResult(answer: Answer): Result {
+  if (answer.ok && answer.isContent) return { ...answer.output };
   if (!answer.ok) return { content: [{ type: 'text', text: JSON.stringify(answer.error) }], isError: true };
   return { content: [{ type: 'text', text: JSON.stringify(answer.output) }], structuredContent: answer.output };
 }
@@ -48,9 +53,8 @@ export class ResponseWriter {
 
   toolResult(answer: Answer, id: RequestId, era: Era): string {
     const text = JSON.stringify(answer.ok ? answer.output : answer.error);
-    const rest = answer.ok ? `"structuredContent":${text}` : '"isError":true';
-    const content = `"content":[{"type":"text","text":${JSON.stringify(text)}}]`;
-    return `{"result":{${content},${rest}${era === 'modern' ? this.#modern : ''}}${closing(id)}`;
+    const members = answer.ok && answer.isContent ? text.slice(1, -1) : resultMembers(text, answer.ok);
+    return `{"result":{${members}${era === 'modern' ? this.#modern : ''}}${closing(id)}`;
   }
 
   /** All of the response up to the id, which `closing` adds. */
@@ -58,6 +62,11 @@ export class ResponseWriter {
     const rest = era === 'modern' ? `,"ttlMs":0,"cacheScope":"private"${this.#modern}` : '';
     return Buffer.from(`{"result":{"tools":${JSON.stringify(tools)}${rest}}`);
   }
+}
+
+function resultMembers(text: string, ok: boolean): string {
+  const rest = ok ? `"structuredContent":${text}` : '"isError":true';
+  return `"content":[{"type":"text","text":${JSON.stringify(text)}}],${rest}`;
 }
 
 export function closing(id: RequestId): string {

@@ -10,6 +10,7 @@ import { startAuditRetention } from '../tools/audit-retention.ts';
 import { catalog } from '../tools/catalog.ts';
 import type { ServerFacts } from '../tools/context.ts';
 import { errorBody, ToolError } from '../tools/errors.ts';
+import { LiveCatalog } from '../tools/live-catalog.ts';
 import { createRegistry } from '../tools/registry.ts';
 import { prepareSettings } from '../tools/settings/defaults.ts';
 import { createApp } from './app.ts';
@@ -39,7 +40,8 @@ export async function startServer(config: Config, store: Store, logger: Logger):
   const onFailure = (cause: unknown) => logger.error({ err: cause }, 'background work failed');
   await prepareSettings(store);
   const failures = new AuthFailures((entry) => store.audit.append(entry));
-  const facts = factsOf(store);
+  const live = new LiveCatalog(catalog);
+  const facts = factsOf(store, live);
   // So that the first question need not wait for it; a failure shows again where somebody asks.
   facts.imported.current().catch(() => {});
   const registry = createRegistry({
@@ -48,6 +50,7 @@ export async function startServer(config: Config, store: Store, logger: Logger):
     onFailure: (cause, { requestId, tool }) => logger.error({ err: cause, requestId, tool }, 'tool call failed'),
   });
   const mcp = createMcpDoor({ registry, onError: onFailure });
+  live.onChange(() => mcp.toolsChanged());
   const { server, mount } = createNativeServer();
   server.on('clientError', refuseUnreadable);
   await listen(server, config);
@@ -66,13 +69,13 @@ export async function startServer(config: Config, store: Store, logger: Logger):
   };
 }
 
-function factsOf(store: Store): ServerFacts {
+function factsOf(store: Store, live: LiveCatalog): ServerFacts {
   return {
     name,
     version,
     protocolVersions: PROTOCOL_VERSIONS,
     startedAt: new Date(),
-    catalog,
+    catalog: live,
     audit: store.audit,
     imported: new ImportedData(store.rows),
     storeKind: store.kind,

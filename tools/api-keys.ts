@@ -5,7 +5,7 @@ import { instant, pageOf, paging, recordId, timestamp } from '../resources/field
 import { grantsOf } from './access/authenticate.ts';
 import { type Grant, parseGrant } from './access/grants.ts';
 import { hashSecret, newKeySecret, prefixOf } from './access/key-secret.ts';
-import { COARSE_SCOPES } from './access/scopes.ts';
+import { COARSE_SCOPES, GUEST_SCOPES } from './access/scopes.ts';
 import { requireWithin } from './access/within.ts';
 import { type Catalog, nearest } from './catalog-index.ts';
 import { CREATES, DELETES, defineTool, READS } from './define-tool.ts';
@@ -122,7 +122,7 @@ export function assignableScopes(catalog: Catalog): string[] {
   const required = catalog.entries.flatMap(({ tool: { access } }) =>
     'among' in access ? access.among.map(({ scope }) => scope) : [access.scope],
   );
-  return [...new Set([...COARSE_SCOPES, ...required.filter(Boolean)])];
+  return [...new Set([...COARSE_SCOPES, ...Object.values(GUEST_SCOPES), ...required.filter(Boolean)])];
 }
 
 function unknownScope(scope: string, assignable: readonly string[]): string {

@@ -24,7 +24,13 @@ export interface Call {
 
 /** What came of a call. */
 export type Answer =
-  | { readonly ok: true; readonly output: object; readonly replayed?: true }
+  | {
+      readonly ok: true;
+      readonly output: object;
+      readonly replayed?: true;
+      /** The output is a tool result of MCP itself: `content`, and `structuredContent` where there is any. */
+      readonly isContent?: true;
+    }
   | { readonly ok: false; readonly error: ErrorBody; readonly replayed?: true };
 
 /** The error of a call, to be thrown by the handler that made the call. Its cause was logged with the call. */

@@ -9,6 +9,8 @@ export interface CatalogEntry {
 
 /** All tools, in a fixed order, found by name. */
 export interface Catalog {
+  /** Grows with each change, so that what was made from the entries can be made again. */
+  readonly version: number;
   readonly entries: readonly CatalogEntry[];
   get(name: string): CatalogEntry | undefined;
 }
@@ -16,7 +18,7 @@ export interface Catalog {
 export function indexCatalog(entries: readonly CatalogEntry[]): Catalog {
   const byName = new Map(entries.map((entry) => [entry.tool.name, entry]));
   if (byName.size !== entries.length) throw new Error('Two tools of the catalog have the same name.');
-  return { entries, get: (name) => byName.get(name) };
+  return { version: 0, entries, get: (name) => byName.get(name) };
 }
 
 /** The candidates most alike to a name that is not among them; none that differ in more than half of it. */

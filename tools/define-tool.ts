@@ -63,6 +63,8 @@ interface Meaning<Input extends z.ZodObject, Output extends z.ZodObject, Code ex
   readonly doorOnly?: true;
   /** The answer holds a secret that is shown once: it is never kept for a repeat. */
   readonly answersSecret?: true;
+  /** The output is a tool result of MCP itself, made elsewhere: `content`, and `structuredContent` where there is any. */
+  readonly answersContent?: true;
 }
 
 /** Runs outside a transaction on a store it can only read. */

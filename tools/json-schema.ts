@@ -12,6 +12,12 @@ export function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSchem
   return known[io];
 }
 
+/** Gives an input schema the JSON Schema that it checks, where that one comes from elsewhere. Returns it for use in place. */
+export function declareJsonSchema<Schema extends z.ZodType>(schema: Schema, input: JsonSchema): Schema {
+  made.set(schema, { input });
+  return schema;
+}
+
 function make(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
   const {
     $schema: _,

@@ -47,7 +47,9 @@ class ToolRegistry implements Registry {
   readonly #view: HistoryWriters;
   readonly #onFailure: RegistryOptions['onFailure'];
   readonly #subjects: Subjects;
+  /** One per set of rights, made from the catalog at `#listsVersion`. */
   readonly #lists = new Map<string, readonly CatalogEntry[]>();
+  #listsVersion = 0;
   /** Idempotency keys of calls under way in this process. */
   readonly #running = new Set<string>();
 
@@ -65,9 +67,12 @@ class ToolRegistry implements Registry {
   }
 
   list({ rights }: Principal): readonly CatalogEntry[] {
+    const { catalog } = this.server;
+    if (catalog.version !== this.#listsVersion) this.#lists.clear();
+    this.#listsVersion = catalog.version;
     let found = this.#lists.get(rights.fingerprint);
     if (!found) {
-      found = this.server.catalog.entries.filter(({ tool }) => !tool.doorOnly && mayTry(rights, tool.access));
+      found = catalog.entries.filter(({ tool }) => !tool.doorOnly && mayTry(rights, tool.access));
       if (this.#lists.size >= MOST_LISTS) this.#lists.clear();
       this.#lists.set(rights.fingerprint, found);
     }
@@ -85,7 +90,7 @@ class ToolRegistry implements Registry {
       if (!tool.annotations.readOnlyHint) return await this.#change(tool, asked, input, entry);
       const output = tool.output.parse(await tool.handler(input, new CallContext(asked, this.#view, this, tool)));
       this.#store.audit.append(entry());
-      return { ok: true, output };
+      return answerOf(tool, output);
     } catch (thrown) {
       const error = toToolError(thrown);
       if (error.cause !== undefined) this.#onFailure(error.cause, asked);
@@ -114,18 +119,20 @@ class ToolRegistry implements Registry {
     }
     this.#running.add(repeat.key);
     try {
-      return (await this.#replay(repeat, asked, entry)) ?? (await this.#runOnce(repeat, tool, asked, input, entry));
+      return (
+        (await this.#replay(repeat, tool, asked, entry)) ?? (await this.#runOnce(repeat, tool, asked, input, entry))
+      );
     } finally {
       this.#running.delete(repeat.key);
     }
   }
 
-  async #replay(repeat: Repeat, { requestId }: Call, entry: MakeEntry): Promise<Answer | undefined> {
+  async #replay(repeat: Repeat, tool: Tool, { requestId }: Call, entry: MakeEntry): Promise<Answer | undefined> {
     const kept = await findKept(this.#store, repeat, this.server.now());
     if (!kept) return undefined;
     if ('output' in kept) {
       this.#store.audit.append(entry(undefined, kept.output));
-      return { ok: true, output: kept.output, replayed: true };
+      return { ...answerOf(tool, kept.output), replayed: true };
     }
     this.#store.audit.append(entry(kept.error.code));
     return { ok: false, error: { ...kept.error, requestId }, replayed: true };
@@ -154,7 +161,7 @@ class ToolRegistry implements Registry {
       const output = tool.output.parse(result);
       tx.audit.append(entry(undefined, output));
       await also?.(tx, output);
-      return { ok: true, output } as const;
+      return answerOf(tool, output);
     };
     if (!tool.inSteps) {
       return this.#store.transaction(async (tx) =>
@@ -191,6 +198,10 @@ class ToolRegistry implements Registry {
       });
     };
   }
+}
+
+function answerOf(tool: Tool, output: object) {
+  return { ok: true, output, ...(tool.answersContent && { isContent: true as const }) } as const;
 }
 
 function unknownTool(name: string, catalog: Catalog): ToolError {

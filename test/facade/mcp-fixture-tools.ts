@@ -92,6 +92,26 @@ const breakDown = defineTool({
   },
 });
 
+const passOn = defineTool({
+  name: 'pass_on',
+  title: 'Pass on',
+  description: 'Answer content that was made elsewhere.',
+  access: ANYONE,
+  annotations: READS,
+  answersContent: true,
+  input: z.strictObject({ structured: z.boolean().default(true) }),
+  output: z.looseObject({ content: z.array(z.json()) }),
+  errors: [],
+
+  async handler({ structured }) {
+    const content = [
+      { type: 'text', text: 'é🙂"\\' },
+      { type: 'image', data: 'aGk=', mimeType: 'image/png' },
+    ];
+    return { content, ...(structured && { structuredContent: { deep: [1, { two: 2 }] } }) };
+  },
+});
+
 let runs = 0;
 
 const countRuns = defineTool({
@@ -110,4 +130,4 @@ const countRuns = defineTool({
   },
 });
 
-export const fixtureTools = [wait, waitFirst, countUp, echo, breakDown, countRuns];
+export const fixtureTools = [wait, waitFirst, countUp, echo, breakDown, passOn, countRuns];

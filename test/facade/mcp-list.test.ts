@@ -36,6 +36,7 @@ describe('tools/list', () => {
   it('shows each tool with title, description, schemas of objects and all four hints', async () => {
     const { body } = await post(server.url, modern('tools/list'), { headers: modernHeaders('tools/list') });
     for (const tool of body.result.tools) {
+      if (tool.name === 'pass_on') continue;
       const members = ['annotations', 'description', 'inputSchema', 'name', 'outputSchema', 'title'];
       assert.deepEqual(Object.keys(tool).sort(), members);
       assert.equal(tool.inputSchema.type, 'object');
@@ -82,6 +83,14 @@ describe('tools/list', () => {
   it('does not narrow calls', async () => {
     const { body } = await post(`${server.url}?tools=get_skill`, legacy('tools/call', { name: 'echo' }));
     assert.equal(body.result.structuredContent.text, 'none');
+  });
+
+  it('shows no output schema for content that is made elsewhere, and passes that on as it is', async () => {
+    const { body } = await post(`${server.url}?tools=pass_on`, legacy('tools/list'));
+    assert.equal('outputSchema' in body.result.tools[0], false);
+    const plain = await post(server.url, legacy('tools/call', { name: 'pass_on', arguments: { structured: false } }));
+    assert.deepEqual(Object.keys(plain.body.result), ['content']);
+    assert.equal(plain.body.result.content[1].type, 'image');
   });
 });
 

@@ -150,6 +150,7 @@ export class RandomRequests {
     return this.#pick<() => [string, Params | undefined]>([
       () => ['tools/list', this.#pick([undefined, {}, {}, { cursor: 'x' }])],
       () => call('echo', this.#pick([undefined, {}, { text: 'é🙂"\\\u2028' }, { text: 5 }, { txt: '' }])),
+      () => call('pass_on', this.#pick([{}, { structured: false }, { structured: 1 }])),
       () => call('get_agent', { id: this.#pick(this.#agentIds) }),
       () => call('list_agents', this.#pick([{}, { limit: 1 }, { limit: 0 }, { cursor: 'x' }])),
       () => call('create_agent', { name: 5 }),

@@ -92,6 +92,8 @@ export interface Need {
   readonly op: string;
   /** The names one record goes by, for example its id and its name. */
   readonly ids?: readonly string[];
+  /** Which record it is about is not known yet. */
+  readonly open?: true;
 }
 
 export function grantAllows(grant: Grant, need: Need): boolean {

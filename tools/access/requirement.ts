@@ -3,7 +3,7 @@ import type { Requirement, Rights } from './rights.ts';
 import type { Scope } from './scopes.ts';
 
 /**
- * The right a tool needs, as data: a scope, or a grant with the input member that names the record in braces (`agent:read:{id}`).
+ * The right a tool needs, as data: a scope, or a grant, with the input member that names the record in braces (`agent:read:{id}`).
  * Several grants are needed all together.
  */
 export interface Access {
@@ -37,7 +37,8 @@ export function hasWithoutLimit(rights: Rights, access: Access | AccessByInput):
   const choices = 'among' in access ? access.among : [access];
   return choices.every((choice) => {
     const { scope, needs } = requirement(choice);
-    return choice === ANYONE || rights.allows({ scope, needs: needs.map(({ resource, op }) => ({ resource, op })) });
+    const whole = needs.map((need) => (need.open ? { resource: need.resource, op: need.op } : need));
+    return choice === ANYONE || rights.allows({ scope, needs: whole });
   });
 }
 
@@ -68,7 +69,7 @@ export function narrowestGrant(access: Access, input: object): string {
 
 const compiled = new WeakMap<Access, Requirement>();
 
-/** Parsed once per declaration; a need on one record has the input member in braces as its only id. */
+/** Parsed once per declaration; an open need has the input member in braces as its only id. */
 function requirement(access: Access): Requirement {
   let found = compiled.get(access);
   if (!found) {
@@ -81,7 +82,7 @@ function requirement(access: Access): Requirement {
 
 function parseNeed(template: string): Need {
   const [resource = '', op = '', id] = template.split(':');
-  return { resource, op, ...(id !== undefined && { ids: [id] }) };
+  return { resource, op, ...(id !== undefined && { ids: [id] }), ...(id?.startsWith('{') && { open: true }) };
 }
 
 function bind(unbound: Requirement, input: object): Requirement {

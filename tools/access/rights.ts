@@ -15,7 +15,7 @@ export interface Rights {
   readonly isAdmin: boolean;
   /** Equal for principals that may do the same, so that answers prepared for one serve the other. */
   readonly fingerprint: string;
-  /** Whether some call under the requirement could be allowed; the needs' ids are not looked at. */
+  /** Whether some call under the requirement could be allowed: what a need that is open is about is not looked at. */
   mayTry(requirement: Requirement): boolean;
   allows(requirement: Requirement): boolean;
   /** The records the principal is limited to for the operation, or undefined where it is not limited. */
@@ -45,7 +45,10 @@ export function grantRights(grants: readonly Grant[]): Rights {
       .sort()
       .join(' ')}`,
     mayTry: ({ needs, narrows }) =>
-      needs.every((need) => (need.ids || narrows ? grants.some((grant) => concerns(grant, need)) : unlimited(need))),
+      needs.every((need) => {
+        const suffices = need.open || (narrows && !need.ids) ? concerns : grantAllows;
+        return grants.some((grant) => suffices(grant, need));
+      }),
     allows: ({ needs, narrows }) =>
       needs.every((need) =>
         narrows && !need.ids

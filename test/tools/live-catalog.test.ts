@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { z } from 'zod';
+import { allowlistWarnings, matchEntry } from '../../tools/allowlist.ts';
+import { catalog } from '../../tools/catalog.ts';
+import { type CatalogEntry, indexCatalog } from '../../tools/catalog-index.ts';
+import { defineTool, READS } from '../../tools/define-tool.ts';
+import { LiveCatalog } from '../../tools/live-catalog.ts';
+import { openTestRegistry, principalOf } from '../support/registry.ts';
+
+describe('a live catalog', () => {
+  it('shows own tools first, then those of each source, and finds all by name', () => {
+    const live = new LiveCatalog(indexCatalog([guest('own', 'first')]));
+    const [late, early] = [guest('b', 'x'), guest('a', 'x')];
+    live.put('b', [late]);
+    live.put('a', [early]);
+    assert.deepEqual(
+      live.entries.map(({ tool }) => tool.name),
+      ['own__first', 'a__x', 'b__x'],
+    );
+    assert.equal(live.get('b__x'), late);
+    live.put('b', []);
+    assert.equal(live.get('b__x'), undefined);
+    assert.equal(live.entries.length, 2);
+  });
+
+  it('tells of each change and of nothing else', () => {
+    const live = new LiveCatalog(indexCatalog([]));
+    let changes = 0;
+    live.onChange(() => {
+      changes += 1;
+    });
+    const entry = guest('a', 'x');
+    const before = live.entries;
+    live.put('a', [entry]);
+    live.put('a', [entry]);
+    live.put('b', []);
+    assert.deepEqual([changes, live.version], [1, 1]);
+    assert.notEqual(live.entries, before);
+    live.put('a', [guest('a', 'x')]);
+    assert.deepEqual([changes, live.version], [2, 2]);
+  });
+
+  it('takes no name twice, and then keeps what it had', () => {
+    const live = new LiveCatalog(indexCatalog([guest('own', 'first')]));
+    live.put('a', [guest('a', 'x')]);
+    assert.throws(() => live.put('b', [guest('b', 'y'), guest('a', 'x')]), /has a name/);
+    assert.throws(() => live.put('b', [guest('own', 'first')]), /has a name/);
+    assert.throws(() => live.put('b', [guest('b', 'y'), guest('b', 'y')]), /has a name/);
+    assert.deepEqual([live.version, live.entries.length], [1, 2]);
+  });
+});
+
+describe('a tool that comes while the server runs', () => {
+  it('is listed, matched by allowlists, callable and categorised, until it goes', async () => {
+    const live = new LiveCatalog(catalog);
+    const registry = await openTestRegistry(undefined, live);
+    const all = principalOf({ type: 'session', id: 'usr_1', scopes: ['*'] });
+    try {
+      const before = registry.registry.list(all);
+      assert.equal(registry.registry.list(all), before);
+      live.put('gh', [guest('gh', 'find')]);
+      assert.deepEqual(
+        registry.registry.list(all).filter((entry) => !before.includes(entry)),
+        [live.get('gh__find')],
+      );
+      assert.deepEqual(matchEntry('gh__*', live), [live.get('gh__find')]);
+      assert.deepEqual(allowlistWarnings(['gh__find'], live), []);
+      assert.ok('output' in (await registry.call(all, 'gh__find', {})));
+      const { output } = (await registry.call(all, 'list_tool_categories')) as { output: { data: unknown[] } };
+      assert.match(JSON.stringify(output.data), /gh__find/);
+      live.put('gh', []);
+      assert.deepEqual(registry.registry.list(all), before);
+      const gone = await registry.call(all, 'gh__find', {});
+      assert.equal('error' in gone && gone.error.code, 'not_found');
+    } finally {
+      await registry.close();
+    }
+  });
+
+  it('is seen by those alone who hold a scope, or a grant for that very tool', async () => {
+    const live = new LiveCatalog(catalog);
+    live.put('gh', [guest('gh', 'find'), guest('gh', 'drop')]);
+    const registry = await openTestRegistry(undefined, live);
+    const seen = (grants: string[] | undefined, scopes: string[] = []) => {
+      const principal = principalOf({ type: 'api-key', id: 'key_1', scopes, ...(grants && { grants }) });
+      return registry.registry.list(principal).flatMap(({ tool }) => (tool.name.startsWith('gh__') ? tool.name : []));
+    };
+    try {
+      assert.deepEqual(seen(['tool:call:gh/find']), ['gh__find']);
+      assert.deepEqual(seen(['tool:call:gh']), []);
+      assert.deepEqual(seen(['tool:call']), ['gh__find', 'gh__drop']);
+      assert.deepEqual(seen(['tool:read']), []);
+      assert.deepEqual(seen(undefined, ['tools:write']), ['gh__find', 'gh__drop']);
+      assert.deepEqual(seen(undefined, ['read']), []);
+      const limited = principalOf({ type: 'api-key', id: 'key_1', grants: ['tool:call:gh/find'] });
+      assert.ok('output' in (await registry.call(limited, 'gh__find')));
+      const refused = await registry.call(limited, 'gh__drop');
+      assert.ok('error' in refused);
+      assert.deepEqual(refused.error.required, { scope: 'tools:write', grant: 'tool:call:gh/drop' });
+    } finally {
+      await registry.close();
+    }
+  });
+});
+
+function guest(prefix: string, name: string): CatalogEntry {
+  const tool = defineTool({
+    name: `${prefix}__${name}`,
+    title: name,
+    description: 'A tool of another server.',
+    access: { scope: 'tools:write', grant: `tool:call:${prefix}/${name}` },
+    annotations: READS,
+    input: z.strictObject({}),
+    output: z.object({}),
+    errors: [],
+    handler: async () => ({}),
+  });
+  return { group: prefix, tool };
+}

@@ -1,0 +1,56 @@
+import type { Catalog, CatalogEntry } from './catalog-index.ts';
+
+/** The tools of a running server: its own, which stay, and those of other servers, which come and go. */
+export class LiveCatalog implements Catalog {
+  readonly #own: Catalog;
+  readonly #guests = new Map<string, readonly CatalogEntry[]>();
+  readonly #listeners: (() => void)[] = [];
+  #entries: readonly CatalogEntry[];
+  #guestsByName: ReadonlyMap<string, CatalogEntry> = new Map();
+  #version: number;
+
+  constructor(own: Catalog) {
+    this.#own = own;
+    this.#entries = own.entries;
+    this.#version = own.version;
+  }
+
+  get version(): number {
+    return this.#version;
+  }
+
+  /** Own tools first, then those of each source in the order of the sources' names. Another array after each change. */
+  get entries(): readonly CatalogEntry[] {
+    return this.#entries;
+  }
+
+  get(name: string): CatalogEntry | undefined {
+    return this.#own.get(name) ?? this.#guestsByName.get(name);
+  }
+
+  /** Puts these in the place of what the source gave before. @throws where a name is taken, and changes nothing then */
+  put(source: string, entries: readonly CatalogEntry[]): void {
+    const before = this.#guests.get(source) ?? [];
+    if (before.length === entries.length && before.every((entry, index) => entry === entries[index])) return;
+    const names = entries.map(({ tool }) => tool.name);
+    const taken = (name: string, index: number) => names.indexOf(name) !== index || this.#isTaken(name, before);
+    if (names.some(taken)) throw new Error(`A tool of ${source} has a name that another one has.`);
+    if (entries.length > 0) this.#guests.set(source, entries);
+    else this.#guests.delete(source);
+    const guests = [...this.#guests].sort(([one], [other]) => (one < other ? -1 : 1)).flatMap(([, group]) => group);
+    this.#guestsByName = new Map(guests.map((entry) => [entry.tool.name, entry]));
+    this.#entries = [...this.#own.entries, ...guests];
+    this.#version += 1;
+    for (const listener of this.#listeners) listener();
+  }
+
+  #isTaken(name: string, before: readonly CatalogEntry[]): boolean {
+    const known = this.get(name);
+    return known !== undefined && !before.includes(known);
+  }
+
+  /** Calls the listener after each change, for as long as the catalog lives. */
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+}
