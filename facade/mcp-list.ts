@@ -1,4 +1,6 @@
 import { INVALID_PARAMS } from '@modelcontextprotocol/server';
+import type { Principal } from '../tools/access/principal.ts';
+import { reachOf } from '../tools/access/reach.ts';
 import { globMatcher } from '../tools/allowlist.ts';
 import { type CatalogEntry, nearest } from '../tools/catalog-index.ts';
 import type { ServerFacts } from '../tools/context.ts';
@@ -60,15 +62,24 @@ export class ToolLists {
 
   #list({ principal, url }: Asked): KeptList {
     const entries = this.#registry.list(principal);
-    const key = `${principal.rights.fingerprint}${url.search === '' ? '' : `\n${narrowingOf(url)}`}`;
+    const key = `${reachOf(principal)}${url.search === '' ? '' : `\n${narrowingOf(url)}`}`;
     const known = this.#kept.get(key);
     if (known && sameEntries(known.entries, entries)) return known;
-    const shown =
-      url.search === '' ? entries : narrow(entries, this.#registry.server.catalog.entries, url.searchParams);
-    const made = { entries, tools: shown.map(({ tool }) => wireTool(tool)), prepared: {} };
+    const shown = url.search === '' ? entries : narrow(entries, this.#known(principal), url.searchParams);
+    const made = {
+      entries,
+      tools: shown.map(({ tool }) => wireTool(tool, principal.tools?.fixed?.(tool))),
+      prepared: {},
+    };
     if (this.#kept.size >= MOST_LISTS) this.#kept.clear();
     this.#kept.set(key, made);
     return made;
+  }
+
+  /** What words in the URL may name: all tools there are, but for those beyond a limit that the principal is held to. */
+  #known({ tools }: Principal): readonly CatalogEntry[] {
+    const { entries } = this.#registry.server.catalog;
+    return entries.filter(({ tool }) => !tool.doorOnly && (tools?.allows(tool) ?? true));
   }
 }
 
@@ -87,12 +98,11 @@ function wordsOf(search: URLSearchParams, name: string): string[] {
 
 function narrow(
   entries: readonly CatalogEntry[],
-  all: readonly CatalogEntry[],
+  known: readonly CatalogEntry[],
   search: URLSearchParams,
 ): readonly CatalogEntry[] {
-  const listable = all.filter(({ tool }) => !tool.doorOnly);
-  const inGroups = groupTest(listable, wordsOf(search, 'groups'));
-  const named = nameTest(listable, wordsOf(search, 'tools'));
+  const inGroups = groupTest(known, wordsOf(search, 'groups'));
+  const named = nameTest(known, wordsOf(search, 'tools'));
   return entries.filter((entry) => inGroups(entry) && named(entry));
 }
 

@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { type Result, SERVER_INFO_META_KEY } from '@modelcontextprotocol/server';
+import type { FixedArguments } from '../tools/access/tool-limit.ts';
 import type { Annotations, Tool } from '../tools/define-tool.ts';
-import { type JsonSchema, jsonSchema } from '../tools/json-schema.ts';
+import { type JsonSchema, jsonSchema, withoutMembers } from '../tools/json-schema.ts';
 import type { Answer } from '../tools/registry.ts';
 import type { RequestId } from './mcp-message.ts';
 import type { Era } from './mcp-versions.ts';
@@ -18,7 +19,9 @@ export interface WireTool {
 
 const wired = new WeakMap<Tool, WireTool>();
 
-export function wireTool(tool: Tool): WireTool {
+/** Arguments that are fixed for the caller are not in the schema that it sees. */
+export function wireTool(tool: Tool, fixed?: FixedArguments): WireTool {
+  if (fixed) return { ...wireTool(tool), inputSchema: withoutMembers(wireTool(tool).inputSchema, Object.keys(fixed)) };
   const known = wired.get(tool);
   if (known) return known;
   const { name, title, description, annotations } = tool;

@@ -1,16 +1,38 @@
 import type { Principal } from './access/principal.ts';
-import { hasWithoutLimit } from './access/requirement.ts';
+import { reachesWholly } from './access/reach.ts';
+import type { ToolLimit } from './access/tool-limit.ts';
 import { type Catalog, type CatalogEntry, nearest } from './catalog-index.ts';
 import type { Tool } from './define-tool.ts';
 
-/** The tools an allowlist entry reaches. A glob (`list_*`) never reaches tools that need `admin`. */
+/** The tools an allowlist entry reaches. */
 export function matchEntry(entry: string, catalog: Catalog): readonly CatalogEntry[] {
-  if (!entry.includes('*')) {
-    const named = catalog.get(entry);
-    return named && !named.tool.doorOnly ? [named] : [];
-  }
+  const matches = matcherOf(entry);
+  return catalog.entries.filter(({ tool }) => matches(tool));
+}
+
+/** The limit of an allowlist. No entry, no tool; an entry of `denied` beats any of `allowed`. */
+export function allowlistLimit(holder: string, allowed: readonly string[], denied: readonly string[] = []): ToolLimit {
+  const allows = allowed.map(matcherOf);
+  const denies = denied.map(globMatcher);
+  const judge = (tool: Tool) =>
+    allows.some((matches) => matches(tool)) && !denies.some((matches) => matches(tool.name));
+  const verdicts = new WeakMap<Tool, boolean>();
+  return {
+    holder,
+    fingerprint: JSON.stringify([allowed, denied]),
+    allows(tool) {
+      const verdict = verdicts.get(tool) ?? judge(tool);
+      verdicts.set(tool, verdict);
+      return verdict;
+    },
+  };
+}
+
+/** A glob (`list_*`) never reaches tools that need `admin`; those are named one by one. */
+function matcherOf(entry: string): (tool: Tool) => boolean {
   const matches = globMatcher(entry);
-  return catalog.entries.filter(({ tool }) => !tool.doorOnly && !needsAdmin(tool) && matches(tool.name));
+  const isGlob = entry.includes('*');
+  return (tool) => !tool.doorOnly && matches(tool.name) && !(isGlob && needsAdmin(tool));
 }
 
 /** A sentence for each entry that reaches no tool now, with the names most like it. */
@@ -25,9 +47,9 @@ export function allowlistWarnings(entries: readonly string[] | undefined, catalo
 }
 
 /** The first tool that the entries reach and the principal may not call, or only for single records. */
-export function firstBeyond(entries: readonly string[], catalog: Catalog, { rights }: Principal): Tool | undefined {
+export function firstBeyond(entries: readonly string[], catalog: Catalog, principal: Principal): Tool | undefined {
   for (const entry of entries) {
-    const beyond = matchEntry(entry, catalog).find(({ tool }) => !hasWithoutLimit(rights, tool.access));
+    const beyond = matchEntry(entry, catalog).find(({ tool }) => !reachesWholly(principal, tool));
     if (beyond) return beyond.tool;
   }
   return undefined;

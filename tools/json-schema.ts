@@ -27,6 +27,17 @@ function make(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
   return rest;
 }
 
+/** The schema of an object without these members. */
+export function withoutMembers(schema: JsonSchema, names: readonly string[]): JsonSchema {
+  const { properties = {}, required = [], ...rest } = schema as ObjectSchema;
+  const left = required.filter((name) => !names.includes(name));
+  const shown = Object.entries(properties).filter(([name]) => !names.includes(name));
+  return { ...rest, properties: Object.fromEntries(shown), ...(left.length > 0 && { required: left }) };
+}
+
+/** What `z.toJSONSchema` makes of an object. */
+type ObjectSchema = { readonly properties?: JsonSchema; readonly required?: readonly string[] };
+
 /** Takes away what says nothing to a reader: the pattern beside a format, the bounds of safe integers. */
 function shorten(node: Record<string, unknown>): void {
   if (node.format !== undefined) delete node.pattern;

@@ -3,12 +3,13 @@ import { type ErrorCode, errorStatus } from '../resources/error.ts';
 import { newId } from '../store/ids.ts';
 import type { Store, Transaction } from '../store/port.ts';
 import { authorOf, type Principal } from './access/principal.ts';
-import { accessFor, allows, mayTry, narrowestGrant, type Subjects } from './access/requirement.ts';
+import { mayCall, reaches, reachOf, refusal, withFixed } from './access/reach.ts';
+import type { Subjects } from './access/requirement.ts';
 import { subjectsIn } from './access/subjects.ts';
 import { auditEntryOf, auditedArguments } from './audit.ts';
 import type { Answer, Call } from './call.ts';
 import { CallContext, requireCallable } from './call-context.ts';
-import { type Catalog, type CatalogEntry, nearest } from './catalog-index.ts';
+import { type CatalogEntry, nearest } from './catalog-index.ts';
 import type { ServerFacts } from './context.ts';
 import type { Tool } from './define-tool.ts';
 import { entities } from './entities.ts';
@@ -66,15 +67,16 @@ class ToolRegistry implements Registry {
     return tool?.doorOnly ? undefined : tool;
   }
 
-  list({ rights }: Principal): readonly CatalogEntry[] {
+  list(principal: Principal): readonly CatalogEntry[] {
     const { catalog } = this.server;
     if (catalog.version !== this.#listsVersion) this.#lists.clear();
     this.#listsVersion = catalog.version;
-    let found = this.#lists.get(rights.fingerprint);
+    const reach = reachOf(principal);
+    let found = this.#lists.get(reach);
     if (!found) {
-      found = catalog.entries.filter(({ tool }) => !tool.doorOnly && mayTry(rights, tool.access));
+      found = catalog.entries.filter(({ tool }) => !tool.doorOnly && reaches(principal, tool));
       if (this.#lists.size >= MOST_LISTS) this.#lists.clear();
-      this.#lists.set(rights.fingerprint, found);
+      this.#lists.set(reach, found);
     }
     return found;
   }
@@ -85,7 +87,7 @@ class ToolRegistry implements Registry {
     const raw: RawInput = { value: asked.input };
     const entry = this.#entryMaker(asked, tool, raw);
     try {
-      if (!tool) throw unknownTool(asked.tool, this.server.catalog);
+      if (!tool) throw unknownTool(asked.tool, this.list(asked.principal));
       const input = await this.#admit(tool, asked, raw);
       if (!tool.annotations.readOnlyHint) return await this.#change(tool, asked, input, entry);
       const output = tool.output.parse(await tool.handler(input, new CallContext(asked, this.#view, this, tool)));
@@ -102,13 +104,14 @@ class ToolRegistry implements Registry {
   /** Coarse check, validation, exact check; the parsed input. */
   async #admit(tool: Tool, { principal, readInput, from }: Call, raw: RawInput): Promise<object> {
     if (from) requireCallable(tool, from);
-    const tries = mayTry(principal.rights, tool.access);
+    const tries = reaches(principal, tool);
     // Of a caller who is refused anyway it is read for the audit entry alone, whatever is wrong with it.
     if (readInput) raw.value = await (tries ? readInput() : readInput().catch(() => raw.value));
-    if (!tries) throw forbidden(tool, nameable(raw.value));
+    if (!tries) throw refusal(principal, tool, nameable(raw.value));
+    raw.value = withFixed(principal, tool, raw.value);
     const input = parseInput(tool.input, raw.value);
-    if (await allows(principal.rights, accessFor(tool.access, input), input, this.#subjects)) return input;
-    throw forbidden(tool, input);
+    if (await mayCall(principal, tool, input, this.#subjects)) return input;
+    throw refusal(principal, tool, input);
   }
 
   async #change(tool: Tool, asked: Call, input: object, entry: MakeEntry): Promise<Answer> {
@@ -204,8 +207,9 @@ function answerOf(tool: Tool, output: object) {
   return { ok: true, output, ...(tool.answersContent && { isContent: true as const }) } as const;
 }
 
-function unknownTool(name: string, catalog: Catalog): ToolError {
-  const names = catalog.entries.filter(({ tool }) => !tool.doorOnly).map(({ tool }) => tool.name);
+/** Names no tool that the caller may not see. */
+function unknownTool(name: string, visible: readonly CatalogEntry[]): ToolError {
+  const names = visible.map(({ tool }) => tool.name);
   const close = nearest(name, names, 3);
   const hint = close.length > 0 ? `Similar names: ${close.join(', ')}.` : 'tools/list shows the tools there are.';
   return new ToolError('not_found', `There is no tool of this name. ${hint}`);
@@ -235,18 +239,9 @@ interface RawInput {
 const UNKNOWN_TOOL = '(unknown)';
 const LONGEST_NAME = 100;
 
-function forbidden(tool: Tool, input: object): ToolError {
-  const access = accessFor(tool.access, input);
-  return new ToolError('forbidden', FORBIDDEN, {
-    required: { scope: access.scope, grant: narrowestGrant(access, input) },
-  });
-}
-
 /** Of an input that is not checked yet, the members that a grant can name. */
 function nameable(input: unknown): object {
   if (typeof input !== 'object' || input === null) return {};
   const fit = (value: unknown) => typeof value === 'string' && value.length <= 200 && value.isWellFormed();
   return Object.fromEntries(Object.entries(input).filter(([, value]) => fit(value)));
 }
-
-const FORBIDDEN = 'Insufficient permissions';

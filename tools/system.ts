@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { health, type IntegrationHealth, systemHealth } from '../resources/health.ts';
-import { ANYONE, mayTry } from './access/requirement.ts';
+import { reaches } from './access/reach.ts';
+import { ANYONE } from './access/requirement.ts';
 import { defineTool, READS } from './define-tool.ts';
 
 export const checkHealth = defineTool({
@@ -73,7 +74,7 @@ export const listToolCategories = defineTool({
   async handler(_, { server, principal }) {
     const groups = new Map<string, { name: string; title: string; description: string }[]>();
     for (const { group, tool } of server.catalog.entries) {
-      if (tool.doorOnly || !mayTry(principal.rights, tool.access)) continue;
+      if (tool.doorOnly || !reaches(principal, tool)) continue;
       const { name, title, description } = tool;
       groups.set(group, [...(groups.get(group) ?? []), { name, title, description }]);
     }
@@ -102,7 +103,7 @@ export const getMcpStatus = defineTool({
   errors: [],
 
   async handler(_, { server, principal }) {
-    const tools = server.catalog.entries.filter(({ tool }) => !tool.doorOnly && mayTry(principal.rights, tool.access));
+    const tools = server.catalog.entries.filter(({ tool }) => !tool.doorOnly && reaches(principal, tool));
     const { name, version, protocolVersions } = server;
     return { status: 'ok' as const, name, version, protocolVersions: [...protocolVersions], tools: tools.length };
   },

@@ -1,6 +1,7 @@
 import type { Author } from '../../resources/version.ts';
 import type { Grant } from './grants.ts';
 import type { Rights } from './rights.ts';
+import type { ToolLimit } from './tool-limit.ts';
 
 /** Who calls, as found by a door. Lives for one request. */
 export interface Principal {
@@ -13,6 +14,8 @@ export interface Principal {
   readonly ownerId: string;
   readonly expiresAt?: string;
   readonly rights: Rights;
+  /** Where present, tools beyond it do not exist for the principal, whatever its rights. */
+  readonly tools?: ToolLimit;
 }
 
 export function authorOf({ type, id, name }: Principal): Author {

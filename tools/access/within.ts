@@ -22,6 +22,9 @@ export interface HandedRights {
  * @throws ToolError (forbidden) naming the first right beyond the giver's own.
  */
 export function requireWithin(giver: Principal, handed: HandedRights): void {
+  if (giver.tools && (handed.fullAccess || handed.scopes || handed.grants)) {
+    throw refusal(`rights that know no limit on tools, as ${giver.tools.holder} has one`, {});
+  }
   if (handed.fullAccess && !giver.rights.isAdmin) throw refusal('full access', { scope: 'admin', grant: '*' });
   requireScopesWithin(giver, handed.scopes ?? []);
   requireGrantsWithin(giver, handed);
@@ -51,6 +54,7 @@ function covered(giver: Principal, grant: Grant): boolean {
 function requireToolsWithin(giver: Principal, { entries, catalog }: NonNullable<HandedRights['tools']>): void {
   const beyond = firstBeyond(entries, catalog, giver);
   if (!beyond) return;
+  if (giver.tools && !giver.tools.allows(beyond)) throw refusal(`the tool ${beyond.name}`, {});
   const access = accessFor(beyond.access, {});
   throw refusal(`the tool ${beyond.name}`, { scope: access.scope, grant: narrowestGrant(access, {}) });
 }

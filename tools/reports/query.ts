@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Report } from '../../resources/report.ts';
 import type { Readers } from '../../store/port.ts';
-import { accessFor, allows, narrowestGrant } from '../access/requirement.ts';
+import { mayCall, refusal } from '../access/reach.ts';
 import { subjectsIn } from '../access/subjects.ts';
 import { errorOf } from '../call.ts';
 import { nearest } from '../catalog-index.ts';
@@ -17,10 +17,9 @@ export async function requireQuery(query: Query, context: Context<Readers, never
   const tool = requireReadOnly(query.tool, context);
   const shape = z.object({ query: z.object({ arguments: tool.input }) });
   const parsed = parseInput(shape, { query: { arguments: query.arguments } }).query.arguments;
-  const access = accessFor(tool.access, parsed);
-  if (await allows(principal.rights, access, parsed, subjectsIn(store))) return;
+  if (await mayCall(principal, tool, parsed, subjectsIn(store))) return;
   throw fail('forbidden', 'Insufficient permissions', {
-    required: { scope: access.scope, grant: narrowestGrant(access, parsed) },
+    ...refusal(principal, tool, parsed).detail,
     issues: [{ path: 'query.tool', message: `You may not call ${tool.name} with these arguments.` }],
   });
 }

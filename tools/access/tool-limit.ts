@@ -1,0 +1,28 @@
+import type { Tool } from '../define-tool.ts';
+
+/** The tools a principal is held to besides its rights: of the two the narrower wins. */
+export interface ToolLimit {
+  /** Whose limit it is, as refusals name it, for example `the capsule "Support"`. */
+  readonly holder: string;
+  /** Equal for limits that let the same calls through. */
+  readonly fingerprint: string;
+  allows(tool: Tool): boolean;
+  /** Arguments that every call of the tool has, which the caller neither sees nor gives. */
+  fixed?(tool: Tool): FixedArguments | undefined;
+}
+
+export type FixedArguments = Readonly<Record<string, unknown>>;
+
+/** Both limits at once, for a limited principal that acts through something limited itself. */
+export function bothLimits(outer: ToolLimit | undefined, inner: ToolLimit): ToolLimit {
+  if (!outer) return inner;
+  return {
+    holder: `${outer.holder} and ${inner.holder}`,
+    fingerprint: JSON.stringify([outer.fingerprint, inner.fingerprint]),
+    allows: (tool) => outer.allows(tool) && inner.allows(tool),
+    fixed(tool) {
+      const [first, second] = [outer.fixed?.(tool), inner.fixed?.(tool)];
+      return first || second ? { ...second, ...first } : undefined;
+    },
+  };
+}
