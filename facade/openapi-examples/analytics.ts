@@ -1,352 +1,78 @@
-import type { Examples } from './example.ts';
+import { metricExamples, months } from './metric.ts';
 
-export const analyticsExamples: Examples = {
+const february = { from: '2026-02-01', to: '2026-03-01', interval: 'month', timezone: 'UTC' };
+const still = { start: 0, new: 0, reactivation: 0, expansion: 0, contraction: 0, churn: 0, end: 0, mrr: 0 };
+const nobody = {
+  customersAtStart: 0,
+  churnedCustomers: 0,
+  customerChurn: null,
+  startMrr: 0,
+  churnedMrr: 0,
+  contractionMrr: 0,
+  grossMrrChurn: null,
+  netMrrChurn: null,
+};
+const halfChurned = {
+  ...nobody,
+  customersAtStart: 2,
+  churnedCustomers: 1,
+  customerChurn: 0.5,
+  startMrr: 30,
+  churnedMrr: 20,
+  grossMrrChurn: 0.6666666666666666,
+  netMrrChurn: 0.6666666666666666,
+};
+const currency = 'EUR';
+const valueNow = { mrr: 10, customers: 1, arpa: 10, meanMonthlyChurn: 0.5, ltv: 20 };
+const valueBefore = { mrr: 30, customers: 2, arpa: 15, meanMonthlyChurn: null, ltv: null };
+const twoActive = { trialing: 0, active: 2, pastDue: 0, canceled: 0 };
+const oneCanceled = { trialing: 0, active: 1, pastDue: 0, canceled: 1 };
+
+export const analyticsExamples = metricExamples({
   get_insights: {
-    input: {
-      from: '2026-01-01',
-      to: '2026-03-01',
-      interval: 'month',
-    },
-    answer: {
-      asOf: '2026-03-01T09:00:00.000Z',
-      range: {
-        from: '2026-01-01',
-        to: '2026-03-01',
-        interval: 'month',
-        timezone: 'UTC',
+    totals: { insights: 2, critical: 2, warning: 0 },
+    rows: [
+      {
+        kind: 'change',
+        severity: 'critical',
+        title: 'MRR fell by 66.7 % in 2026-02',
+        detail: 'From 30 to 10 EUR; the largest movement is churn.',
+        evidence: [
+          { tool: 'get_mrr', arguments: february, member: 'totals.start', value: 30 },
+          { tool: 'get_mrr', arguments: february, member: 'totals.end', value: 10 },
+        ],
       },
-      definition:
-        'Found by rules in the complete periods before asOf, or before the end of the range where that is earlier. Change: MRR of the last complete month by 10 % or more, visitors or active users of the last complete week by 25 % or more against the week before with 20 or more in either. Churn: customer churn of the last complete month above 5 % and above 1.5 times the mean of the six months before. Anomaly: visitors of the last complete day further from the median of the 28 days before than 5 times their median absolute deviation (at least 10 visitors). Broken funnel: a step that no user passed in the last 30 complete days, or fewer than half the share of the 30 days before, where 20 or more came to it.',
-      totals: {
-        insights: 2,
-        critical: 2,
-        warning: 0,
+      {
+        kind: 'churn',
+        severity: 'critical',
+        title: '50 % of customers churned in 2026-02',
+        detail: 'The mean of the six months before is 0 %.',
+        evidence: [{ tool: 'get_churn', arguments: february, member: 'totals.customerChurn', value: 0.5 }],
       },
-      rows: [
-        {
-          kind: 'change',
-          severity: 'critical',
-          title: 'MRR fell by 66.7 % in 2026-02',
-          detail: 'From 30 to 10 EUR; the largest movement is churn.',
-          evidence: [
-            {
-              tool: 'get_mrr',
-              arguments: {
-                from: '2026-02-01',
-                to: '2026-03-01',
-                interval: 'month',
-                timezone: 'UTC',
-              },
-              member: 'totals.start',
-              value: 30,
-            },
-            {
-              tool: 'get_mrr',
-              arguments: {
-                from: '2026-02-01',
-                to: '2026-03-01',
-                interval: 'month',
-                timezone: 'UTC',
-              },
-              member: 'totals.end',
-              value: 10,
-            },
-          ],
-        },
-        {
-          kind: 'churn',
-          severity: 'critical',
-          title: '50 % of customers churned in 2026-02',
-          detail: 'The mean of the six months before is 0 %.',
-          evidence: [
-            {
-              tool: 'get_churn',
-              arguments: {
-                from: '2026-02-01',
-                to: '2026-03-01',
-                interval: 'month',
-                timezone: 'UTC',
-              },
-              member: 'totals.customerChurn',
-              value: 0.5,
-            },
-          ],
-        },
-      ],
-    },
+    ],
   },
   get_overview: {
-    input: {
-      from: '2026-01-01',
-      to: '2026-03-01',
-      interval: 'month',
-    },
-    answer: {
-      asOf: '2026-03-01T09:00:00.000Z',
-      range: {
-        from: '2026-01-01',
-        to: '2026-03-01',
-        interval: 'month',
-        timezone: 'UTC',
-      },
-      definition:
-        'totalUsers: users created and not deleted by asOf. mrr: monthly recurring revenue at asOf, as in get_mrr. churnRate: customer churn of the last complete calendar month, left out where there were no customers at its start. Series and totals: users at the end, new and active users within, MRR at the end of the period or range.',
-      totalUsers: 1,
-      mrr: 10,
-      churnRate: 0,
-      currency: 'EUR',
-      totals: {
-        users: 1,
-        newUsers: 1,
-        activeUsers: 1,
-        payingCustomers: 1,
-        mrr: 10,
-      },
-      series: [
-        {
-          from: '2026-01-01',
-          to: '2026-02-01',
-          complete: true,
-          users: 1,
-          newUsers: 1,
-          activeUsers: 1,
-          payingCustomers: 2,
-          mrr: 30,
-        },
-        {
-          from: '2026-02-01',
-          to: '2026-03-01',
-          complete: true,
-          users: 1,
-          newUsers: 0,
-          activeUsers: 1,
-          payingCustomers: 1,
-          mrr: 10,
-        },
-      ],
-    },
+    totalUsers: 1,
+    mrr: 10,
+    churnRate: 0,
+    currency,
+    totals: { users: 1, newUsers: 1, activeUsers: 1, payingCustomers: 1, mrr: 10 },
+    series: months(
+      { users: 1, newUsers: 1, activeUsers: 1, payingCustomers: 2, mrr: 30 },
+      { users: 1, newUsers: 0, activeUsers: 1, payingCustomers: 1, mrr: 10 },
+    ),
   },
-  get_churn: {
-    input: {
-      from: '2026-01-01',
-      to: '2026-03-01',
-      interval: 'month',
-    },
-    answer: {
-      asOf: '2026-03-01T09:00:00.000Z',
-      range: {
-        from: '2026-01-01',
-        to: '2026-03-01',
-        interval: 'month',
-        timezone: 'UTC',
-      },
-      definition:
-        'Customer churn = customers at the start who are at 0 at the end / customers at the start. Gross MRR churn = (churn + contraction) / start. Net MRR churn = (churn + contraction - expansion - reactivation) / start. Totals compare start and end of the whole range. Churn counts when the paid period ends.',
-      currency: 'EUR',
-      totals: {
-        customersAtStart: 0,
-        churnedCustomers: 0,
-        customerChurn: null,
-        startMrr: 0,
-        churnedMrr: 0,
-        contractionMrr: 0,
-        grossMrrChurn: null,
-        netMrrChurn: null,
-      },
-      series: [
-        {
-          from: '2026-01-01',
-          to: '2026-02-01',
-          complete: true,
-          customersAtStart: 0,
-          churnedCustomers: 0,
-          customerChurn: null,
-          startMrr: 0,
-          churnedMrr: 0,
-          contractionMrr: 0,
-          grossMrrChurn: null,
-          netMrrChurn: null,
-        },
-        {
-          from: '2026-02-01',
-          to: '2026-03-01',
-          complete: true,
-          customersAtStart: 2,
-          churnedCustomers: 1,
-          customerChurn: 0.5,
-          startMrr: 30,
-          churnedMrr: 20,
-          contractionMrr: 0,
-          grossMrrChurn: 0.6666666666666666,
-          netMrrChurn: 0.6666666666666666,
-        },
-      ],
-    },
-  },
-  get_ltv: {
-    input: {
-      from: '2026-01-01',
-      to: '2026-03-01',
-      interval: 'month',
-    },
-    answer: {
-      asOf: '2026-03-01T09:00:00.000Z',
-      range: {
-        from: '2026-01-01',
-        to: '2026-03-01',
-        interval: 'month',
-        timezone: 'UTC',
-      },
-      definition:
-        'LTV = ARPA / mean monthly customer churn of the six complete calendar months before; null when that is zero or undefined. ARPA = MRR / paying customers. Months without customers at their start are left out of the mean. Totals are those of the end of the range, or of asOf where that is earlier.',
-      currency: 'EUR',
-      totals: {
-        mrr: 10,
-        customers: 1,
-        arpa: 10,
-        meanMonthlyChurn: 0.5,
-        ltv: 20,
-      },
-      series: [
-        {
-          from: '2026-01-01',
-          to: '2026-02-01',
-          complete: true,
-          mrr: 30,
-          customers: 2,
-          arpa: 15,
-          meanMonthlyChurn: null,
-          ltv: null,
-        },
-        {
-          from: '2026-02-01',
-          to: '2026-03-01',
-          complete: true,
-          mrr: 10,
-          customers: 1,
-          arpa: 10,
-          meanMonthlyChurn: 0.5,
-          ltv: 20,
-        },
-      ],
-    },
-  },
+  get_churn: { currency, totals: nobody, series: months(nobody, halfChurned) },
+  get_ltv: { currency, totals: valueNow, series: months(valueBefore, valueNow) },
   get_mrr: {
-    input: {
-      from: '2026-01-01',
-      to: '2026-03-01',
-      interval: 'month',
-    },
-    answer: {
-      asOf: '2026-03-01T09:00:00.000Z',
-      range: {
-        from: '2026-01-01',
-        to: '2026-03-01',
-        interval: 'month',
-        timezone: 'UTC',
-      },
-      definition:
-        'MRR at a time is the sum over subscriptions that are active or past due then and outside their trial of amount x quantity, less the discount still running, normalised to a month (year / 12, week x 52 / 12, day x 365 / 12), without tax. Movements are per customer between start and end of a period: new (from 0 for the first time), reactivation (from 0, had paid before), expansion, contraction, churn (to 0); start + new + reactivation + expansion - contraction - churn = end. Totals add up the periods. A subscription counts until its paid time ends; foreign currencies are converted by the rate of the month in which its terms began.',
-      currency: 'EUR',
-      totals: {
-        start: 0,
-        'new': 30,
-        reactivation: 0,
-        expansion: 0,
-        contraction: 0,
-        churn: 20,
-        end: 10,
-        mrr: 10,
-      },
-      series: [
-        {
-          from: '2026-01-01',
-          to: '2026-02-01',
-          complete: true,
-          start: 0,
-          'new': 30,
-          reactivation: 0,
-          expansion: 0,
-          contraction: 0,
-          churn: 0,
-          end: 30,
-          mrr: 30,
-        },
-        {
-          from: '2026-02-01',
-          to: '2026-03-01',
-          complete: true,
-          start: 30,
-          'new': 0,
-          reactivation: 0,
-          expansion: 0,
-          contraction: 0,
-          churn: 20,
-          end: 10,
-          mrr: 10,
-        },
-      ],
-    },
+    currency,
+    totals: { ...still, new: 30, churn: 20, end: 10, mrr: 10 },
+    series: months({ ...still, new: 30, end: 30, mrr: 30 }, { ...still, start: 30, churn: 20, end: 10, mrr: 10 }),
   },
   get_subscriptions: {
-    input: {
-      from: '2026-01-01',
-      to: '2026-03-01',
-      interval: 'month',
-    },
-    answer: {
-      asOf: '2026-03-01T09:00:00.000Z',
-      range: {
-        from: '2026-01-01',
-        to: '2026-03-01',
-        interval: 'month',
-        timezone: 'UTC',
-      },
-      definition:
-        'The state of a subscription at a time follows from its dates: trialing in its trial, else active or past due, canceled once its paid time ended. Started: left none or trial for active or past due for the first time; ended: became canceled. MRR of a plan as in get_mrr. Totals and rows stand at the end of the range.',
-      currency: 'EUR',
-      totals: {
-        trialing: 0,
-        active: 1,
-        pastDue: 0,
-        canceled: 1,
-        started: 2,
-        ended: 1,
-      },
-      rows: [
-        {
-          plan: 'pro',
-          trialing: 0,
-          active: 1,
-          pastDue: 0,
-          canceled: 1,
-          mrr: 10,
-        },
-      ],
-      series: [
-        {
-          from: '2026-01-01',
-          to: '2026-02-01',
-          complete: true,
-          trialing: 0,
-          active: 2,
-          pastDue: 0,
-          canceled: 0,
-          started: 2,
-          ended: 0,
-        },
-        {
-          from: '2026-02-01',
-          to: '2026-03-01',
-          complete: true,
-          trialing: 0,
-          active: 1,
-          pastDue: 0,
-          canceled: 1,
-          started: 0,
-          ended: 1,
-        },
-      ],
-    },
+    currency,
+    totals: { ...oneCanceled, started: 2, ended: 1 },
+    rows: [{ plan: 'pro', ...oneCanceled, mrr: 10 }],
+    series: months({ ...twoActive, started: 2, ended: 0 }, { ...oneCanceled, started: 0, ended: 1 }),
   },
-};
+});

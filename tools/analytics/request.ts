@@ -57,9 +57,9 @@ interface Metric<Shape extends z.ZodRawShape> {
 }
 
 /** An analytics tool: the same parameters, rights, envelope and memory for all. */
-export function metric<Shape extends z.ZodRawShape>(given: Metric<Shape>): Tool {
+export function metric<Shape extends z.ZodRawShape>(given: Metric<Shape>): Tool & { readonly definition: string } {
   const { name, title, description, topic, definition, shape } = given;
-  return defineTool({
+  const tool = defineTool({
     name,
     title,
     description,
@@ -94,6 +94,7 @@ export function metric<Shape extends z.ZodRawShape>(given: Metric<Shape>): Tool 
       return { asOf: kept.asOf, range, definition, ...kept.body } as never;
     },
   });
+  return Object.freeze({ ...tool, definition });
 }
 
 /** Answers to the same question about the same data, for a minute at most. */
