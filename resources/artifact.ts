@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { bookkeeping, nameText, recordId } from './fields.ts';
+import { accessKeys } from './thread.ts';
 
 const MOST_BYTES = 1024 * 1024;
 const MIME_TYPE = /^[a-z0-9][\w!#$&^.+-]*\/[a-z0-9][\w!#$&^.+-]*(; ?[\w.+-]+=[\w.+-]+)*$/i;
@@ -19,8 +20,8 @@ export const artifactFields = {
     .describe('What is in it in base64, where that is no text; at most 1 MiB of bytes.'),
 };
 
-/** Something that was made, such as a table, a picture or a program. As stored: with either `content` or `data`. */
-export const artifactRecord = z.object({
+/** Something that was made, such as a table, a picture or a program: with either `content` or `data`. */
+const members = z.object({
   id: recordId,
   name: artifactFields.name,
   mimeType: artifactFields.mimeType,
@@ -30,9 +31,12 @@ export const artifactRecord = z.object({
   threadId: recordId.optional().describe('Thread that it comes from, which may be deleted since.'),
   ...bookkeeping,
 });
+
+/** As stored: one that names a thread is seen by those who see the thread. */
+export const artifactRecord = members.extend({ accessKeys: accessKeys.default([]) });
 export type ArtifactRecord = z.infer<typeof artifactRecord>;
 
-export const artifact = artifactRecord.extend({ sizeBytes: z.int().min(0) });
+export const artifact = members.extend({ sizeBytes: z.int().min(0) });
 
 /** As lists show it. */
 export const artifactSummary = artifact.omit({ content: true, data: true });

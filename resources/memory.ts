@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { bookkeeping, recordId, timestamp } from './fields.ts';
+import { accessKeys } from './thread.ts';
 
 export const memoryKind = z.enum(['fact', 'preference', 'instruction', 'episode', 'summary']);
 export const memoryScope = z.enum(['workspace', 'agent', 'thread', 'user']);
@@ -39,3 +40,7 @@ export const memory = z.object({
   ...bookkeeping,
 });
 export type Memory = z.infer<typeof memory>;
+
+/** As stored: one that names a thread is seen by those who see the thread. */
+export const memoryRecord = memory.extend({ accessKeys: accessKeys.default([]) });
+export type MemoryRecord = z.infer<typeof memoryRecord>;

@@ -58,11 +58,11 @@ export const thread = z.object({
 });
 export type Thread = z.infer<typeof thread>;
 
-/** As stored: with who may see it, and the keys by which lists and counts find it for them. */
-export const threadRecord = thread.extend({
-  entries: z.array(accessEntry).max(MOST_ENTRIES),
-  accessKeys: z.array(z.string()),
-});
+/** The keys by which lists and counts find a record for those who may see it. */
+export const accessKeys = z.array(z.string());
+
+/** As stored: with who may see it. */
+export const threadRecord = thread.extend({ entries: z.array(accessEntry).max(MOST_ENTRIES), accessKeys });
 export type ThreadRecord = z.infer<typeof threadRecord>;
 
 /** Who may do what with a thread. */

@@ -9,7 +9,7 @@ import { document } from '../resources/document.ts';
 import { flow } from '../resources/flow.ts';
 import { goal } from '../resources/goal.ts';
 import { idempotencyRecord } from '../resources/idempotency.ts';
-import { memory } from '../resources/memory.ts';
+import { memoryRecord } from '../resources/memory.ts';
 import { message } from '../resources/message.ts';
 import { project } from '../resources/project.ts';
 import { report } from '../resources/report.ts';
@@ -76,11 +76,11 @@ export const collections = {
     search: { type: 'skill', title: ['displayName', 'name'], text: ['description', 'instructions'] },
   }),
   memories: define({
-    schema: memory,
+    schema: memoryRecord,
     idPrefix: 'mem',
     unique: [],
     indexes: [
-      ['superseded'],
+      ['accessKeys', 'superseded'],
       ['agentId'],
       ['threadId'],
       ['userId'],
@@ -197,7 +197,7 @@ export const collections = {
     schema: artifactRecord,
     idPrefix: 'art',
     unique: [],
-    indexes: [['projectId'], ['threadId'], ['mimeType']],
+    indexes: [['accessKeys'], ['accessKeys', 'projectId'], ['accessKeys', 'threadId'], ['accessKeys', 'mimeType']],
     search: { type: 'artifact', title: ['name'], text: ['content'] },
   }),
   databases: define({

@@ -1,9 +1,12 @@
 import { z } from 'zod';
 import { type ArtifactRecord, artifact, artifactFields, artifactSummary } from '../resources/artifact.ts';
 import { expectedRevision, pageOf, paging, recordId } from '../resources/fields.ts';
+import type { Readers } from '../store/port.ts';
+import type { Context } from './context.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from './define-tool.ts';
 import { listPage, onlyThese } from './paging.ts';
 import { requireReferences, restoreWithReferences } from './references.ts';
+import { accessKeysWith, isSeen, seenBy } from './threads/visibility.ts';
 import { type Entity, withoutBookkeeping } from './versioning.ts';
 
 const artifactId = recordId.describe('Artifact id (`art_…`), see list_artifacts.');
@@ -27,7 +30,8 @@ const listArtifacts = defineTool({
 
   handler({ projectId, threadId, mimeType, ...input }, { store, principal }) {
     const any = onlyThese<ArtifactRecord>(principal.rights.limitedTo('artifact', 'read'), 'id');
-    return listPage(store.artifacts, input, { where: { projectId, threadId, mimeType }, any }, showArtifact);
+    const seen = seenBy(store.artifacts, principal);
+    return listPage(seen, input, { where: { projectId, threadId, mimeType }, any }, showArtifact);
   },
 });
 
@@ -41,11 +45,7 @@ const getArtifact = defineTool({
   output: artifact,
   errors: ['not_found'],
 
-  async handler({ id }, { store, fail }) {
-    const found = await store.artifacts.get(id);
-    if (!found) throw fail('not_found', `There is no artifact ${id}; list_artifacts shows the ones you can see.`);
-    return showArtifact(found);
-  },
+  handler: async ({ id }, context) => showArtifact(await findArtifact(context, id)),
 });
 
 const createArtifact = defineTool({
@@ -69,7 +69,8 @@ const createArtifact = defineTool({
   async handler(input, context) {
     requireOne(input, context.fail);
     await requireReferences(context, input);
-    return showArtifact(await context.store.artifacts.insert(input));
+    const accessKeys = await accessKeysWith(context.store, input);
+    return showArtifact(await context.store.artifacts.insert({ ...input, accessKeys }));
   },
 });
 
@@ -94,10 +95,14 @@ const updateArtifact = defineTool({
   errors: ['not_found', 'conflict'],
 
   async handler({ id, expectedRevision, content, data, ...change }, context) {
+    const { store } = context;
+    const current = await findArtifact(context, id);
     const inside = content === undefined && data === undefined ? {} : { content: content ?? null, data: data ?? null };
     if (content !== undefined) requireOne({ content, data }, context.fail);
     await requireReferences(context, change);
-    return showArtifact(await context.store.artifacts.update(id, { ...change, ...inside }, { expectedRevision }));
+    const { threadId = current.threadId } = change;
+    const accessKeys = await accessKeysWith(store, { threadId }, current);
+    return showArtifact(await store.artifacts.update(id, { ...change, ...inside, accessKeys }, { expectedRevision }));
   },
 });
 
@@ -111,8 +116,9 @@ const deleteArtifact = defineTool({
   output: z.object({}),
   errors: ['not_found', 'conflict'],
 
-  async handler({ id, expectedRevision }, { store }) {
-    await store.artifacts.delete(id, { expectedRevision });
+  async handler({ id, expectedRevision }, context) {
+    await findArtifact(context, id);
+    await context.store.artifacts.delete(id, { expectedRevision });
     return {};
   },
 });
@@ -124,9 +130,25 @@ export const artifactEntity: Entity<'artifacts'> = {
   collection: 'artifacts',
   getTool: getArtifact,
   updateTool: updateArtifact,
-  payload: withoutBookkeeping,
-  prepareRestore: restoreWithReferences,
+  payload: (record) => {
+    const { accessKeys: _, ...payload } = withoutBookkeeping(record);
+    return payload;
+  },
+
+  async prepareRestore(state, current, context) {
+    const restored = await restoreWithReferences(state, current, context);
+    return { ...restored, accessKeys: await accessKeysWith(context.store, restored, current) };
+  },
 };
+
+async function findArtifact(
+  { store, principal, fail }: Context<Readers, 'not_found'>,
+  id: string,
+): Promise<ArtifactRecord> {
+  const found = await store.artifacts.get(id);
+  if (found && isSeen(found, principal)) return found;
+  throw fail('not_found', `There is no artifact ${id}; list_artifacts shows the ones you can see.`);
+}
 
 function showArtifact(record: ArtifactRecord): z.input<typeof artifact> {
   const { content = '', data } = record;

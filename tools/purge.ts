@@ -1,13 +1,14 @@
 import { z } from 'zod';
 import { recordId } from '../resources/fields.ts';
 import { SETTINGS_ID } from '../resources/settings.ts';
+import { artifactEntity } from './artifacts.ts';
 import type { Context } from './context.ts';
 import { DELETES, defineTool } from './define-tool.ts';
-import { holdAgain } from './memory/memory.ts';
+import { holdAgain, memoryEntity } from './memory/memory.ts';
 import { requireUnnamed } from './references.ts';
 import { requireUnused } from './skills.ts';
 import { clearThread } from './threads/threads.ts';
-import { openThread } from './threads/visibility.ts';
+import { mayKnowOf, openThread } from './threads/visibility.ts';
 import type { HistoryWriters } from './versioning.ts';
 
 type PurgeContext = Context<HistoryWriters, 'not_found' | 'conflict'>;
@@ -28,7 +29,9 @@ const purges = {
     return store.purge('skills', id);
   },
   flow: (id, { store }) => store.purge('flows', id),
-  memory: async (id, { store }) => {
+  memory: async (id, context) => {
+    const { store } = context;
+    if (!(await mayKnowOf(context, memoryEntity, id))) return false;
     const found = await store.memories.get(id);
     const purged = await store.purge('memories', id);
     if (found) await holdAgain(store, found);
@@ -53,7 +56,8 @@ const purges = {
     return store.purge('taskDocuments', id);
   },
   document: (id, { store }) => store.purge('documents', id),
-  artifact: (id, { store }) => store.purge('artifacts', id),
+  artifact: async (id, context) =>
+    (await mayKnowOf(context, artifactEntity, id)) && context.store.purge('artifacts', id),
   database: async (id, context) => {
     await requireUnnamed(context, { databaseId: id }, 'databaseRecords');
     return context.store.purge('databases', id);

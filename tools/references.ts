@@ -1,8 +1,9 @@
 import type { Issue } from '../resources/error.ts';
+import { collections } from '../store/collections.ts';
 import type { Readers } from '../store/port.ts';
 import type { Principal } from './access/principal.ts';
 import type { Fail } from './define-tool.ts';
-import { everyThread, roleIn } from './threads/visibility.ts';
+import { isSeen, whoeverSees } from './threads/visibility.ts';
 
 /** Where the record is that a member names. */
 const named = {
@@ -36,7 +37,7 @@ async function problemOf(
   if (id === undefined || id === null) return [];
   const { collection, noun, see } = named[member];
   const found = await store[collection].get(id);
-  if (!found || ('accessKeys' in found && !roleIn(found, principal))) {
+  if (!found || ('accessKeys' in found && !isSeen(found, principal))) {
     return [{ path: member, message: `There is no ${noun} ${id}; see ${see}.` }];
   }
   if (collection !== 'agents' || !('status' in found) || found.status !== 'deleted') return [];
@@ -70,21 +71,22 @@ type Naming = keyof typeof naming;
 
 const NAMED_AT_MOST = 5;
 
-/** Nothing in the collections names the record. @throws naming a few that do, as far as the caller may see them. */
+/** Nothing in these collections names the record. @throws naming a few that do, as far as the caller may see them. */
 export async function requireUnnamed(
   { store, principal, fail }: Caller<'conflict'>,
   where: { readonly [Member in Reference | 'agentIds' | 'agentId']?: string },
-  ...collections: readonly Naming[]
+  ...among: readonly Naming[]
 ): Promise<void> {
   const uses: string[] = [];
-  for (const collection of collections) {
+  for (const collection of among) {
     // Each of these collections has the member of `where`, which the types of all of them together do not tell.
-    const all = { ...where, ...(collection === 'threads' && everyThread) } as never;
+    const guarded = 'accessKeys' in collections[collection].schema.shape;
+    const all = { ...where, ...(guarded && whoeverSees) } as never;
     const found = await store[collection].find({ where: all, limit: NAMED_AT_MOST });
     if (found.records.length === 0) continue;
     const { noun, scope, resource } = naming[collection];
     const seen = principal.rights.allows({ scope, needs: [{ resource, op: 'read' }] });
-    const shown = seen ? found.records.filter((record) => !('accessKeys' in record) || roleIn(record, principal)) : [];
+    const shown = seen ? found.records.filter((record) => !('accessKeys' in record) || isSeen(record, principal)) : [];
     uses.push(...shown.map((record) => `${noun} ${titleOf(record)}${record.id}`));
     const rest = shown.length < found.records.length || found.next;
     if (rest) uses.push(`${shown.length > 0 ? 'more' : 'some'} ${noun === 'memory' ? 'memories' : `${noun}s`}`);

@@ -55,6 +55,7 @@ export function memoryRecord(content: string, over: object = {}) {
     importance: 0.5,
     pinned: false,
     superseded: false,
+    accessKeys: [],
     ...over,
   };
 }

@@ -1,13 +1,21 @@
 import { z } from 'zod';
 import { cursor, expectedRevision, includeTotal, limit, pageOf, recordId } from '../../resources/fields.ts';
-import { type Memory, memory, memoryFields, memoryKind, memoryScope } from '../../resources/memory.ts';
+import {
+  type Memory,
+  type MemoryRecord,
+  memory,
+  memoryFields,
+  memoryKind,
+  memoryScope,
+} from '../../resources/memory.ts';
 import { searchText } from '../../resources/search.ts';
-import type { TextSearch } from '../../store/port.ts';
+import type { TextQuery, TextSearch } from '../../store/port.ts';
 import type { Principal } from '../access/principal.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from '../define-tool.ts';
 import { listPage, onlyThese, openRank, sealRank } from '../paging.ts';
+import { accessKeysWith, seenBy, visibleTo } from '../threads/visibility.ts';
 import { type Entity, type HistoryWriters, withoutBookkeeping } from '../versioning.ts';
-import { findMemory, future, given, invalid, requireNamed, requireOwnerOfScope } from './rules.ts';
+import { findMemory, findReplaced, future, given, requireNamed, requireOwnerOfScope } from './rules.ts';
 
 const memoryId = recordId.describe('Memory id (`mem_…`), see list_memories.');
 
@@ -40,9 +48,11 @@ const listMemories = defineTool({
 
   async handler({ q, limit, cursor, includeTotal, ...filters }, { store, principal }) {
     const query = queryFor(filters, principal);
-    if (q === undefined) return listPage(store.memories, { limit, cursor, includeTotal }, query, (found) => found);
+    const page = { limit, cursor, includeTotal };
+    if (q === undefined) return listPage(seenBy(store.memories, principal), page, query, (found) => found);
     const bound = { q, ...query };
-    const { hits, next, count } = await searchFor(store, q, { ...query, limit, after: openRank(cursor, bound) });
+    const asked = { text: q, ...query, limit, after: openRank(cursor, bound) };
+    const { hits, next, count } = await searchFor(store, principal, asked);
     return { data: hits, nextCursor: sealRank(next, bound), ...(includeTotal && { total: count }) };
   },
 });
@@ -78,14 +88,14 @@ const createMemory = defineTool({
       fail('invalid_input', message, { issues: [{ path, message }] }),
     );
     if (input.supersedes !== undefined) {
-      const replaced = await store.memories.get(input.supersedes);
-      if (!replaced) throw invalid(fail, 'supersedes', `There is no memory ${input.supersedes}; see list_memories.`);
+      const replaced = await findReplaced(context, input.supersedes);
       await store.memories.touch(replaced.id, { superseded: true });
     }
     return store.memories.insert({
       ...input,
       tags: [...new Set(tags)],
       superseded: false,
+      accessKeys: await accessKeysWith(store, input),
       ...(expiresAt !== undefined && { expiresAt: future(expiresAt, server.now(), fail) }),
     });
   },
@@ -101,7 +111,7 @@ const getMemory = defineTool({
   output: memory,
   errors: ['not_found'],
 
-  handler: ({ id }, { store, fail }) => findMemory(store, id, fail),
+  handler: ({ id }, context) => findMemory(context, id),
 });
 
 const updateMemory = defineTool({
@@ -131,7 +141,7 @@ const updateMemory = defineTool({
 
   async handler({ id, expectedRevision, expiresAt, tags, ...members }, context) {
     const { store, server, fail } = context;
-    const current = await findMemory(store, id, fail);
+    const current = await findMemory(context, id);
     requireOwnerOfScope({ ...current, ...given(members) }, fail);
     await requireNamed(context, members, (path, message) =>
       fail('invalid_input', message, { issues: [{ path, message }] }),
@@ -139,6 +149,7 @@ const updateMemory = defineTool({
     const change = {
       ...members,
       tags: tags && [...new Set(tags)],
+      accessKeys: await accessKeysWith(store, { ...current, ...given(members) }, current),
       expiresAt: expiresAt && future(expiresAt, server.now(), fail),
     };
     return store.memories.update(id, change, { expectedRevision });
@@ -155,8 +166,9 @@ const deleteMemory = defineTool({
   output: z.object({}),
   errors: ['not_found', 'conflict'],
 
-  async handler({ id, expectedRevision }, { store }) {
-    await holdAgain(store, await store.memories.delete(id, { expectedRevision }));
+  async handler({ id, expectedRevision }, context) {
+    await findMemory(context, id);
+    await holdAgain(context.store, await context.store.memories.delete(id, { expectedRevision }));
     return {};
   },
 });
@@ -181,7 +193,7 @@ const searchMemories = defineTool({
 
   async handler({ q, limit, ...filters }, { store, principal }) {
     const query = queryFor({ ...filters, superseded: false }, principal);
-    return { data: (await searchFor(store, q, { ...query, limit })).hits };
+    return { data: (await searchFor(store, principal, { text: q, ...query, limit })).hits };
   },
 });
 
@@ -194,7 +206,7 @@ export const memoryEntity: Entity<'memories'> = {
   getTool: getMemory,
   updateTool: updateMemory,
   payload: (record) => {
-    const { superseded: _, ...payload } = withoutBookkeeping(record);
+    const { superseded: _, accessKeys: __, ...payload } = withoutBookkeeping(record);
     return payload;
   },
 
@@ -206,7 +218,8 @@ export const memoryEntity: Entity<'memories'> = {
     }
     const lives = expiresAt !== undefined && Date.parse(expiresAt) > server.now().getTime();
     // Who restores a memory that has expired wants it back, so that time does not come with it.
-    return { ...state, superseded: current?.superseded ?? false, ...(lives && { expiresAt }) };
+    const accessKeys = await accessKeysWith(store, state, current);
+    return { ...state, accessKeys, superseded: current?.superseded ?? false, ...(lives && { expiresAt }) };
   },
 };
 
@@ -222,15 +235,12 @@ export async function holdAgain(
 }
 
 function queryFor({ tag, ...filters }: Partial<Filters>, { rights }: Principal) {
-  const any = onlyThese<Memory>(rights.limitedTo('memory', 'read'), 'id');
+  const any = onlyThese<MemoryRecord>(rights.limitedTo('memory', 'read'), 'id');
   return { where: { ...filters, tags: tag }, any };
 }
 
-async function searchFor(
-  store: TextSearch,
-  text: string,
-  query: Omit<Parameters<typeof store.search<'memories'>>[1], 'text'>,
-) {
-  const { hits, ...page } = await store.search('memories', { ...query, text });
+async function searchFor(store: TextSearch, principal: Principal, query: TextQuery<MemoryRecord>) {
+  const where = { ...query.where, ...visibleTo(principal) };
+  const { hits, ...page } = await store.search('memories', { ...query, where });
   return { ...page, hits: hits.map(({ record, score }) => ({ ...record, score })) };
 }

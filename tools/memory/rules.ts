@@ -1,18 +1,27 @@
 import { instant } from '../../resources/fields.ts';
-import type { Memory } from '../../resources/memory.ts';
+import type { Memory, MemoryRecord } from '../../resources/memory.ts';
 import type { Readers } from '../../store/port.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Fail } from '../define-tool.ts';
-import { roleIn } from '../threads/visibility.ts';
+import { isSeen } from '../threads/visibility.ts';
 
-export async function findMemory(
-  store: Pick<Readers, 'memories'>,
-  id: string,
-  fail: Fail<'not_found'>,
-): Promise<Memory> {
+interface Caller<Code extends 'not_found'> {
+  readonly store: Pick<Readers, 'memories'>;
+  readonly principal: Principal;
+  readonly fail: Fail<Code>;
+}
+
+export async function findMemory({ store, principal, fail }: Caller<'not_found'>, id: string): Promise<MemoryRecord> {
   const found = await store.memories.get(id);
-  if (!found) throw fail('not_found', `There is no memory ${id}; list_memories shows the ones you can see.`);
-  return found;
+  if (found && isSeen(found, principal)) return found;
+  throw fail('not_found', `There is no memory ${id}; list_memories shows the ones you can see.`);
+}
+
+/** @throws where the caller knows of no such memory that another one could replace. */
+export async function findReplaced({ store, principal, fail }: Caller<never>, id: string): Promise<MemoryRecord> {
+  const found = await store.memories.get(id);
+  if (found && isSeen(found, principal)) return found;
+  throw invalid(fail, 'supersedes', `There is no memory ${id}; see list_memories.`);
 }
 
 type Owners = { readonly [Member in 'agentId' | 'threadId' | 'userId']?: string | null | undefined };
@@ -35,7 +44,7 @@ export async function requireNamed(
     throw refuse('agentId', `There is no agent ${agentId}; see list_agents.`);
   }
   const thread = threadId ? await store.threads.get(threadId) : undefined;
-  if (threadId && !(thread && roleIn(thread, principal))) {
+  if (threadId && !(thread && isSeen(thread, principal))) {
     throw refuse('threadId', `There is no thread ${threadId}; see list_threads.`);
   }
 }

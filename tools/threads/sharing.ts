@@ -14,7 +14,7 @@ import type { Readers } from '../../store/port.ts';
 import { DELETES, defineTool, type Fail, READS, UPDATES } from '../define-tool.ts';
 import type { HistoryWriters } from '../versioning.ts';
 import { threadId } from './messages.ts';
-import { accessKeysOf, hasOwner, isSame, makerOf, openThread } from './visibility.ts';
+import { accessKeysOf, hasOwner, isSame, makerOf, openThread, showAlike } from './visibility.ts';
 
 const principalInput = z.strictObject(accessPrincipal.shape);
 
@@ -113,16 +113,22 @@ function withEntry(entries: AccessEntry[], added: AccessEntry): AccessEntry[] {
   return before.role === added.role ? entries : entries.with(place, added);
 }
 
-/** The only way to change who sees a thread: the keys it is found by change with it. */
-function changeAccess(
-  store: Pick<HistoryWriters, 'threads'>,
+/** The only way to change who sees a thread: the keys that it and what names it are found by change with it. */
+async function changeAccess(
+  store: Pick<HistoryWriters, 'threads' | 'memories' | 'artifacts'>,
   current: ThreadRecord,
   change: Partial<Pick<ThreadRecord, 'visibility' | 'entries'>>,
   { expectedRevision, fail }: { expectedRevision: number | undefined; fail: Fail<'conflict'> },
 ): Promise<ThreadRecord> {
   const next = { visibility: current.visibility, entries: current.entries, ...change };
   if (!hasOwner(next.entries)) throw fail('conflict', 'The last owner must stay; make somebody else owner first.');
-  return store.threads.update(current.id, { ...next, accessKeys: accessKeysOf(next) }, { expectedRevision });
+  const changed = await store.threads.update(
+    current.id,
+    { ...next, accessKeys: accessKeysOf(next) },
+    { expectedRevision },
+  );
+  if (changed.accessKeys.join() !== current.accessKeys.join()) await showAlike(store, changed);
+  return changed;
 }
 
 interface NamedPrincipals {

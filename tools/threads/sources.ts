@@ -1,5 +1,5 @@
 import type { HistoryWriters } from '../versioning.ts';
-import { everyThread } from './visibility.ts';
+import { whoeverSees } from './visibility.ts';
 
 /** Notes that a thread has the source, so that stats can count by source without reading every thread. */
 export async function enterSource(store: Pick<HistoryWriters, 'threadSources'>, source: string): Promise<void> {
@@ -12,7 +12,7 @@ export async function leaveSource(
   store: Pick<HistoryWriters, 'threads' | 'threadSources'>,
   source: string,
 ): Promise<void> {
-  const others = await store.threads.find({ where: { ...everyThread, source }, limit: 1 });
+  const others = await store.threads.find({ where: { ...whoeverSees, source }, limit: 1 });
   if (others.records.length > 0) return;
   const { records } = await store.threadSources.find({ where: { source }, limit: 1 });
   for (const { id } of records) await store.threadSources.delete(id);

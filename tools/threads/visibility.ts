@@ -1,18 +1,23 @@
+import { setImmediate } from 'node:timers/promises';
 import type { AccessEntry, AccessPrincipal, ThreadRecord, ThreadRole } from '../../resources/thread.ts';
-import type { Reader, Readers, Where } from '../../store/port.ts';
+import type { Position, Reader, Readers, Where } from '../../store/port.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Fail } from '../define-tool.ts';
 import { onlyThese } from '../paging.ts';
+import type { Entity, HistoryWriters } from '../versioning.ts';
 
 /**
- * Who may see a thread, in one place: `accessKeys` is what lists, counts and search filter by, `roleIn` judges a single thread.
- * Both start from nothing and add, so what is not provided for is not seen.
+ * Who may see a thread and what names it, in one place: `accessKeys` is what lists, counts and search filter by, `roleIn` judges a single
+ * thread and `isSeen` a single record. All start from nothing and add, so what is not provided for is not seen.
  */
 const ADMINS = 'admin';
 const WORKSPACE = 'workspace';
 const RANK: Readonly<Record<ThreadRole, number>> = { viewer: 1, editor: 2, owner: 3 };
 
 type Shared = Pick<ThreadRecord, 'visibility' | 'entries'>;
+/** A thread, or a record that is seen by those who see the thread it names. */
+type Guarded = Pick<ThreadRecord, 'accessKeys'>;
+type Naming = { readonly threadId?: string | null | undefined };
 
 /** The keys to store with a thread of this access. An agent's entry opens nothing: it never widens the caller it runs for. */
 export function accessKeysOf({ visibility, entries }: Shared): string[] {
@@ -28,30 +33,92 @@ function keysHeldBy(principal: Principal): readonly string[] {
   return own ? [WORKSPACE, keyOf(own)] : [WORKSPACE];
 }
 
-/** The filter for all threads, for what is kept about them whoever may see them. */
-export const everyThread: Where<ThreadRecord> = { accessKeys: ADMINS };
+/** The filter for all there are, for what is kept about them whoever may see them. */
+export const whoeverSees = { accessKeys: ADMINS } as const;
 
-/** The filter for the threads a caller may see. */
-export function visibleTo(principal: Principal): Where<ThreadRecord> {
+/** The filter for what a caller may see. */
+export function visibleTo(principal: Principal): { readonly accessKeys: readonly string[] } {
   return { accessKeys: keysHeldBy(principal) };
 }
 
-/** The threads a caller may see, narrowed by its grants too, as lists and counts read them. */
-export function threadsSeenBy(
-  { threads }: Pick<Readers, 'threads'>,
+export function isSeen({ accessKeys }: Guarded, principal: Principal): boolean {
+  return keysHeldBy(principal).some((key) => accessKeys.includes(key));
+}
+
+/** The records a caller may see, as lists and counts read them. */
+export function seenBy<Kept extends Guarded>(
+  records: Reader<Kept>,
   principal: Principal,
-): Pick<Reader<ThreadRecord>, 'find' | 'count'> {
-  const any = onlyThese<ThreadRecord>(principal.rights.limitedTo('thread', 'read'), 'id');
+): Pick<Reader<Kept>, 'find' | 'count'> {
+  // TypeScript does not see that what is guarded can be asked for by its keys.
+  const keyed = (where: Where<Kept> | undefined, keys: object) => ({ ...where, ...keys }) as Where<Kept>;
   return {
-    find: (query) => threads.find({ ...query, where: { ...query.where, ...visibleTo(principal) }, any }),
-    /** By one key at a time, which an index counts; the sum is right because no thread has two keys of one caller. */
+    find: (query) => records.find({ ...query, where: keyed(query.where, visibleTo(principal)) }),
+    /** By one key at a time, which an index counts; the sum is right because no record has two keys of one caller. */
     async count(query) {
       const counts = keysHeldBy(principal).map((accessKeys) =>
-        threads.count({ ...query, where: { ...query.where, accessKeys }, any }),
+        records.count({ ...query, where: keyed(query.where, { accessKeys }) }),
       );
       return (await Promise.all(counts)).reduce((total, count) => total + count, 0);
     },
   };
+}
+
+/** The threads a caller may see, narrowed by its grants too. */
+export function threadsSeenBy({ threads }: Pick<Readers, 'threads'>, principal: Principal) {
+  const any = onlyThese<ThreadRecord>(principal.rights.limitedTo('thread', 'read'), 'id');
+  const seen = seenBy(threads, principal);
+  return {
+    find: (query) => seen.find({ ...query, any }),
+    count: (query) => seen.count({ ...query, any }),
+  } satisfies Pick<Reader<ThreadRecord>, 'find' | 'count'>;
+}
+
+/**
+ * The keys to store with a record that names the thread, or none. They stay where the thread does, also when it is deleted since: then nobody
+ * comes to see the record who did not see the thread.
+ */
+export async function accessKeysWith(
+  { threads }: Pick<Readers, 'threads'>,
+  { threadId }: Naming,
+  before?: Guarded & Naming,
+): Promise<string[]> {
+  if (before && (before.threadId ?? null) === (threadId ?? null)) return before.accessKeys;
+  if (typeof threadId !== 'string') return [ADMINS, WORKSPACE];
+  return (await threads.get(threadId))?.accessKeys ?? [ADMINS];
+}
+
+const FOLLOWING = ['memories', 'artifacts'] as const;
+const BATCH = 500;
+
+/** After a change of who sees the thread: what names it is seen by the same. */
+export async function showAlike(
+  store: Pick<HistoryWriters, (typeof FOLLOWING)[number]>,
+  { id, accessKeys }: Pick<ThreadRecord, 'id' | 'accessKeys'>,
+): Promise<void> {
+  for (const collection of FOLLOWING) {
+    let after: Position | undefined;
+    do {
+      const page = await store[collection].find({ where: { threadId: id, ...whoeverSees }, limit: BATCH, after });
+      for (const record of page.records) await store[collection].touch(record.id, { accessKeys });
+      after = page.next ?? undefined;
+      await setImmediate(); // other calls have their turn
+    } while (after);
+  }
+}
+
+/** Whether the caller may know of the record and its history: by what is there, or by the thread that its last state named. */
+export async function mayKnowOf(
+  { store, principal }: { readonly store: Readers; readonly principal: Principal },
+  { type, collection }: Pick<Entity, 'type' | 'collection'>,
+  id: string,
+): Promise<boolean> {
+  const record = await store[collection].get(id);
+  if (record) return !('accessKeys' in record) || isSeen(record, principal);
+  const { records } = await store.versions.find({ where: { entityType: type, entityId: id }, limit: 1 });
+  const threadId = records[0]?.payload.threadId;
+  if (typeof threadId !== 'string') return true;
+  return isSeen((await store.threads.get(threadId)) ?? { accessKeys: [ADMINS] }, principal);
 }
 
 /** What the caller is in the thread; undefined where it may not know of it. */

@@ -5,9 +5,11 @@ import { collections } from '../../store/collections.ts';
 import { StaleRevision } from '../../store/errors.ts';
 import type { Readers } from '../../store/port.ts';
 import { type Access, type AccessByInput, accessFor } from '../access/requirement.ts';
-import { CREATES, defineTool, type Fail, READS } from '../define-tool.ts';
+import type { Context } from '../context.ts';
+import { CREATES, defineTool, READS } from '../define-tool.ts';
 import { entities } from '../entities.ts';
 import { LARGEST_PAGE, listPage } from '../paging.ts';
+import { mayKnowOf } from '../threads/visibility.ts';
 import { type Entity, type Payload, showVersion } from '../versioning.ts';
 import { diffPayloads } from './diff.ts';
 
@@ -48,8 +50,9 @@ const listVersions = defineTool({
   output: pageOf(version),
   errors: ['not_found'],
 
-  async handler({ entityType, entityId, ...input }, { store, fail }) {
-    const entity = await entityWithHistory(store, entityType, entityId, fail);
+  async handler({ entityType, entityId, ...input }, context) {
+    const { store } = context;
+    const entity = await entityWithHistory(context, entityType, entityId);
     const query = { where: { entityType, entityId } };
     return listPage(store.versions, input, query, (found) => showVersion(entity, found), LARGEST_PAGE);
   },
@@ -65,9 +68,9 @@ const getVersion = defineTool({
   output: version,
   errors: ['not_found'],
 
-  async handler(input, { store, fail }) {
-    const entity = await entityWithHistory(store, input.entityType, input.entityId, fail);
-    return showVersion(entity, await findVersion(store, input, fail));
+  async handler(input, context) {
+    const entity = await entityWithHistory(context, input.entityType, input.entityId);
+    return showVersion(entity, await findVersion(context, input));
   },
 });
 
@@ -89,10 +92,10 @@ const diffVersion = defineTool({
   output: versionDiff,
   errors: ['not_found'],
 
-  async handler({ against, ...input }, { store, fail }) {
-    const entity = await entityWithHistory(store, input.entityType, input.entityId, fail);
-    const target = await findVersion(store, input, fail);
-    return diffPayloads(entity, await startOfDiff(store, target, against, fail), target.payload);
+  async handler({ against, ...input }, context) {
+    const entity = await entityWithHistory(context, input.entityType, input.entityId);
+    const target = await findVersion(context, input);
+    return diffPayloads(entity, await startOfDiff(context, target, against), target.payload);
   },
 });
 
@@ -113,10 +116,10 @@ const restoreVersion = defineTool({
   errors: ['not_found', 'conflict'],
 
   async handler({ expectedRevision, ...input }, context) {
-    const { store, fail } = context;
+    const { store } = context;
     const { entityId } = input;
-    const entity = await entityWithHistory(store, input.entityType, entityId, fail);
-    const target = await findVersion(store, input, fail);
+    const entity = await entityWithHistory(context, input.entityType, entityId);
+    const target = await findVersion(context, input);
     const latest = await latestVersion(store, input);
     if (expectedRevision !== undefined && expectedRevision !== latest.revision)
       throw new StaleRevision(latest.revision);
@@ -156,23 +159,19 @@ function clearing(record: Payload): Payload {
 
 type Place = { readonly entityType: EntityType; readonly entityId: string };
 
-async function entityWithHistory(
-  store: Readers,
-  entityType: EntityType,
-  entityId: string,
-  fail: Fail<'not_found'>,
-): Promise<Entity> {
+type Caller = Pick<Context<Readers, 'not_found'>, 'store' | 'principal' | 'fail'>;
+
+/** The kind of a record that has a history of which the caller may know. */
+async function entityWithHistory(caller: Caller, entityType: EntityType, entityId: string): Promise<Entity> {
   const entity = byType.get(entityType);
-  const count = entity ? await store.versions.count({ where: { entityType, entityId } }) : 0;
-  if (!entity || count === 0)
-    throw fail('not_found', `There is no history of a ${entityType} ${entityId}; check type and id.`);
-  return entity;
+  const count = entity ? await caller.store.versions.count({ where: { entityType, entityId } }) : 0;
+  if (entity && count > 0 && (await mayKnowOf(caller, entity, entityId))) return entity;
+  throw caller.fail('not_found', `There is no history of a ${entityType} ${entityId}; check type and id.`);
 }
 
 async function findVersion(
-  store: Readers,
+  { store, fail }: Caller,
   { entityType, entityId, versionId }: Place & { readonly versionId: string },
-  fail: Fail<'not_found'>,
 ): Promise<VersionRecord> {
   const found = await store.versions.get(versionId);
   if (found?.entityType === entityType && found.entityId === entityId) return found;
@@ -189,17 +188,13 @@ async function latestVersion(store: Readers, { entityType, entityId }: Place): P
   return latest;
 }
 
-async function startOfDiff(
-  store: Readers,
-  target: VersionRecord,
-  against: string,
-  fail: Fail<'not_found'>,
-): Promise<Payload> {
+async function startOfDiff(caller: Caller, target: VersionRecord, against: string): Promise<Payload> {
+  const { store, fail } = caller;
   if (against === 'current') return (await latestVersion(store, target)).payload;
   if (against === 'previous' && target.revision === 1) return {};
   const revision = against === 'previous' ? target.revision - 1 : Number(against);
   if (!/^[0-9]+$/.test(against) && against !== 'previous') {
-    return (await findVersion(store, { ...target, versionId: against }, fail)).payload;
+    return (await findVersion(caller, { ...target, versionId: against })).payload;
   }
   const { entityType, entityId } = target;
   const { records } = await store.versions.find({ where: { entityType, entityId, revision }, limit: 1 });
