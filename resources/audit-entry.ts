@@ -43,8 +43,9 @@ export function subjectsOf(members: unknown): string[] {
   );
 }
 
-export function isAbout({ arguments: args, recordIds = [] }: AuditEntry, id: string): boolean {
-  return recordIds.includes(id) || subjectsOf(args).includes(id);
+/** The records that a call made or was about. */
+export function recordsOf({ arguments: args, recordIds = [] }: AuditEntry): string[] {
+  return [...recordIds, ...subjectsOf(args)];
 }
 
 /** The entry with nothing left of its arguments but ids. */

@@ -32,8 +32,8 @@ export type Transaction = Writers & {
   readonly rows: RowLog & { append(rows: readonly NewLoggedRow[]): void };
   /**
    * If the transaction commits, what tells the content of these records (ids), deleted in it or before, goes from everywhere else the store
-   * keeps it too: files of earlier states, and arguments of audit entries about them (`withoutContent`), but those of this transaction.
-   * That is begun at once, goes on after the commit and is finished after a restart.
+   * keeps it too: files of earlier states, and arguments of audit entries about them (`withoutContent`), also of calls that end later, but not
+   * those of this transaction. That is begun at once, goes on after the commit and is finished after a restart.
    */
   erase(ids: readonly string[]): void;
 };

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { type AuditEntry, isAbout, withoutContent } from '../../resources/audit-entry.ts';
+import { type AuditEntry, recordsOf, withoutContent } from '../../resources/audit-entry.ts';
 import { StoreUnavailable } from '../errors.ts';
 import type { AuditQuery, Page } from '../port.ts';
 import { AuditIndex, type Place } from './audit-index.ts';
@@ -32,7 +32,10 @@ export class SegmentedAudit {
   readonly #dirty = new Set<AuditSegment>();
   #lost = 0;
   #timer: NodeJS.Timeout | undefined;
-  readonly #erasures: Erasure[] = [];
+  /** Erasures that the segments may lack. */
+  #erasures: readonly Erasure[] = [];
+  /** Every record erased since the start, with the transactions that did it: calls under way may still tell of it. */
+  readonly #erased = new Map<string, number[]>();
   #last: Promise<unknown> = Promise.resolve();
   #error: Error | undefined;
 
@@ -52,7 +55,7 @@ export class SegmentedAudit {
   async load({ auditEntries, firstSequence, prunedBefore, erasures }: JournaledAudit): Promise<void> {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
     await this.#options.files.syncFolder(this.#options.folder);
-    this.#erasures.push(...erasures);
+    for (const erasure of erasures) this.erase(erasure);
     const present = new Set<string>();
     for (const day of segmentDays(this.#folder)) {
       const number = this.#segmentNumber(day);
@@ -80,7 +83,7 @@ export class SegmentedAudit {
     const number = this.#segmentNumber(dayOf(entry));
     const segment = this.#segments[number];
     if (!segment) return;
-    this.#index.add(entry, { segment: number, ...segment.add(entry, origin) });
+    this.#index.add(entry, { segment: number, ...segment.add(this.#withoutErased(entry, origin), origin) });
     this.#dirty.add(segment);
     this.#timer ??= setTimeout(() => this.#flushLater(), FLUSH_MS).unref();
   }
@@ -90,27 +93,25 @@ export class SegmentedAudit {
     return this.#inTurn(() => this.#flush());
   }
 
-  /** Notes that entries lose what they tell of the records; `settle` does it. */
+  /** Entries lose what they tell of the records: those that come from now on at once, those before by `settle`. */
   erase(erasure: Erasure): void {
-    this.#erasures.push(erasure);
+    this.#erasures = [...this.#erasures, erasure];
+    for (const id of erasure.ids) this.#erased.set(id, [...(this.#erased.get(id) ?? []), erasure.sequence]);
   }
 
   /** Makes entries and erasures durable that only the journals hold. */
   async settle(): Promise<void> {
+    // Taken before the flush: of one that comes later, entries may still be unwritten when the segments are looked through.
+    const erasures = this.#erasures;
     await this.flush();
-    const erasures = [...this.#erasures];
     if (erasures.length === 0) return;
+    const ids = erasures.flatMap((erasure) => erasure.ids);
     for (const segment of [...this.#segments]) {
-      if (!segment) continue;
-      const lines = await segment.replacements(
-        erasures.flatMap(({ ids }) => ids),
-        (entry, origin) => erased(entry, origin, erasures),
-      );
+      if (!segment || !this.#segments.includes(segment)) continue;
+      const lines = await segment.replacements(ids, (entry, origin) => this.#withoutErased(entry, origin));
       if (lines.length > 0) await this.#inTurn(async () => this.#segments.includes(segment) && segment.replace(lines));
     }
-    // One that came meanwhile, or that another settling has done, is not this one's to forget.
-    for (const done of erasures)
-      if (this.#erasures.includes(done)) this.#erasures.splice(this.#erasures.indexOf(done), 1);
+    this.#erasures = this.#erasures.filter((erasure) => !erasures.includes(erasure));
   }
 
   async find(query: AuditQuery): Promise<Page<AuditEntry>> {
@@ -212,20 +213,21 @@ export class SegmentedAudit {
     return (await Promise.all(reads)).flat();
   }
 
+  /** The entry without what it tells of erased records; the entry of the erasing call itself tells nothing. */
+  #withoutErased(entry: AuditEntry, origin: string): AuditEntry {
+    if (this.#erased.size === 0) return entry;
+    const concerned = recordsOf(entry).some((id) =>
+      this.#erased.get(id)?.some((sequence) => !origin.startsWith(`${sequence}.`)),
+    );
+    return concerned ? withoutContent(entry) : entry;
+  }
+
   #segmentNumber(day: string): number {
     const known = this.#numbers.get(day);
     if (known !== undefined) return known;
     this.#numbers.set(day, this.#segments.length);
     return this.#segments.push(new AuditSegment(this.#folder, day, this.#options.files)) - 1;
   }
-}
-
-/** The entry without what it tells of erased records; the entry of the erasing call itself tells nothing. */
-function erased(entry: AuditEntry, origin: string, erasures: readonly Erasure[]): AuditEntry {
-  const concerned = erasures.some(
-    ({ sequence, ids }) => !origin.startsWith(`${sequence}.`) && ids.some((id) => isAbout(entry, id)),
-  );
-  return concerned ? withoutContent(entry) : entry;
 }
 
 function dayOf(entry: AuditEntry): string {

@@ -102,7 +102,7 @@ export class AuditSegment {
     return found.map((json) => JSON.parse(json) as AuditEntry);
   }
 
-  /** New lines for the written entries whose text holds one of the words and that `change` makes shorter. */
+  /** New lines for the written entries whose text holds one of the words and that `change` changes, which must not make them longer. */
   async replacements(
     words: readonly string[],
     change: (entry: AuditEntry, origin: string) => AuditEntry,
@@ -117,8 +117,8 @@ export class AuditSegment {
       if (!sealed) continue;
       const entry = JSON.parse(sealed.json) as AuditEntry; // see `load`
       const json = JSON.stringify(change(entry, sealed.label));
+      if (json === sealed.json.trimEnd()) continue;
       const gap = Buffer.byteLength(sealed.json) - Buffer.byteLength(json);
-      if (gap <= 0) continue;
       found.push({ offset: line.offset, text: sealLine(sealed.label, json + ' '.repeat(gap), 0).text });
     }
     return found;

@@ -3,6 +3,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
+import { SegmentedAudit } from '../../store/lowdb/audit-log.ts';
 import { type LowdbOptions, openLowdbStore } from '../../store/lowdb/open.ts';
 import type { Store } from '../../store/port.ts';
 import { FailingFiles } from './failing-files.ts';
@@ -86,6 +87,40 @@ describe('what a transaction erases', () => {
     ]);
     await nowhere(folder);
     await store.close();
+  });
+
+  it('goes where it is told of and erased while the entries before are being written', async (test) => {
+    const folder = await testFolder(test);
+    const files = new FailingFiles();
+    const audit = new SegmentedAudit({ folder, files, bufferLimit: 10 });
+    await audit.load({ auditEntries: [], firstSequence: 1, prunedBefore: '', erasures: [] });
+    audit.append(auditRecord({ arguments: { name: 'before' } }), '1.0');
+    files.beforeSync = () => {
+      files.beforeSync = undefined;
+      audit.append(auditRecord({ arguments: { name: MARKER }, recordIds: [ID] }), '2.0');
+      audit.erase({ sequence: 3, ids: [ID] });
+    };
+    await audit.settle();
+    await audit.settle();
+    await audit.close();
+    assert.equal(files.beforeSync, undefined);
+    assert.deepEqual(await filesWith(folder, MARKER), []);
+    assert.equal((await filesWith(folder, ID)).length, 1);
+  });
+
+  it('goes from calls that were under way and end after it', async (test) => {
+    const folder = await testFolder(test);
+    const store = await filled(folder);
+    await erase(store);
+    const late = auditRecord({ id: 'aud_f', arguments: { id: ID, text: MARKER }, outcome: 'failed' });
+    store.audit.append(late);
+    await nowhere(folder);
+    store.audit.append({ ...late, id: 'aud_g' });
+    await store.close();
+    assert.deepEqual(await filesWith(folder, MARKER), []);
+    const again = await openLowdbStore({ folder });
+    assert.deepEqual(await argumentsOf(again), [...left, ['aud_f', {}], ['aud_g', {}]]);
+    await again.close();
   });
 
   for (const [name, path] of [

@@ -11,6 +11,7 @@ export class FailingFiles implements Files {
   syncs = 0;
   remove = realFiles.remove;
   beforeSyncFolder: (() => Promise<void>) | undefined;
+  beforeSync: (() => void) | undefined;
 
   async open(path: string): Promise<WritableFile> {
     const file = await realFiles.open(path);
@@ -25,6 +26,7 @@ export class FailingFiles implements Files {
         return written;
       },
       sync: async () => {
+        this.beforeSync?.();
         this.#fail(path, 'sync');
         this.#fail(path, 'sync and truncate');
         this.syncs += 1;
