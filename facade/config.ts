@@ -3,6 +3,8 @@ import { z } from 'zod';
 import { email } from '../resources/fields.ts';
 import { OperatorError } from '../store/errors.ts';
 import { prefixOf } from '../tools/access/key-secret.ts';
+import type { ModelSettings } from '../tools/engine/models.ts';
+import { modelEnvironment, modelProblems, modelSettings } from './model-config.ts';
 
 const origin = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
 
@@ -32,6 +34,7 @@ const environment = z.object({
     )
     .pipe(z.array(origin))
     .describe('Origins of browser clients, comma separated, e.g. https://app.example.com.'),
+  ...modelEnvironment,
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
@@ -55,6 +58,7 @@ export interface Config {
   readonly allowedOrigins: readonly string[];
   readonly logLevel: z.output<typeof environment>['LOG_LEVEL'];
   readonly rateLimitPerMinute: number;
+  readonly models: ModelSettings;
 }
 
 /** The environment was not what the server can run with; the message lists every problem. */
@@ -66,9 +70,12 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   const given = Object.fromEntries(trimmed.filter(([, value]) => value !== ''));
   const parsed = environment.safeParse(given);
   if (!parsed.success) {
-    const lines = parsed.error.issues.map(({ path, message }) => `  ${path.join('.')}: ${message}`);
-    throw new ConfigError(`The environment does not fit:\n${lines.join('\n')}`);
+    throw new ConfigError(
+      problemsText(parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`)),
+    );
   }
+  const problems = modelProblems(parsed.data);
+  if (problems.length > 0) throw new ConfigError(problemsText(problems));
   const { data } = parsed;
   return {
     host: data.HOST,
@@ -80,7 +87,12 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     allowedOrigins: data.ALLOWED_ORIGINS.map((text) => new URL(text).origin),
     logLevel: data.LOG_LEVEL,
     rateLimitPerMinute: data.RATE_LIMIT_PER_MINUTE,
+    models: modelSettings(data),
   };
+}
+
+function problemsText(problems: readonly string[]): string {
+  return `The environment does not fit:\n${problems.map((problem) => `  ${problem}`).join('\n')}`;
 }
 
 /** Name, default and meaning of each variable, for the README. */

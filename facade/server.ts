@@ -9,6 +9,7 @@ import { ImportedData } from '../tools/analytics/model/model.ts';
 import { startAuditRetention } from '../tools/audit-retention.ts';
 import { catalog } from '../tools/catalog.ts';
 import type { ServerFacts } from '../tools/context.ts';
+import { createModels, type Models } from '../tools/engine/models.ts';
 import { errorBody, ToolError } from '../tools/errors.ts';
 import { LiveCatalog } from '../tools/live-catalog.ts';
 import { createRegistry } from '../tools/registry.ts';
@@ -38,12 +39,14 @@ const { name, version } = JSON.parse(readFileSync(new URL('../package.json', imp
 /** Starts all doors on an open store. */
 export async function startServer(config: Config, store: Store, logger: Logger): Promise<RunningServer> {
   const onFailure = (cause: unknown) => logger.error({ err: cause }, 'background work failed');
-  await prepareSettings(store);
+  const models = createModels(config.models);
+  await prepareSettings(store, models.initial);
   const failures = new AuthFailures((entry) => store.audit.append(entry));
   const live = new LiveCatalog(catalog);
-  const facts = factsOf(store, live);
+  const facts = factsOf(store, live, models);
   // So that the first question need not wait for it; a failure shows again where somebody asks.
   facts.imported.current().catch(() => {});
+  void models.list();
   const registry = createRegistry({
     store,
     server: facts,
@@ -69,7 +72,7 @@ export async function startServer(config: Config, store: Store, logger: Logger):
   };
 }
 
-function factsOf(store: Store, live: LiveCatalog): ServerFacts {
+function factsOf(store: Store, live: LiveCatalog, models: Models): ServerFacts {
   return {
     name,
     version,
@@ -80,6 +83,8 @@ function factsOf(store: Store, live: LiveCatalog): ServerFacts {
     imported: new ImportedData(store.rows),
     storeKind: store.kind,
     storeStatus: () => store.status(),
+    dependencies: [models],
+    models,
     now: () => new Date(),
   };
 }

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 
-/** A language model an agent can run on. Ids have the form `provider/name`. */
+/** A language model an agent can run on. Ids have the form `provider/name`; a name may have slashes of its own. */
 export const model = z.object({
   id: z.string(),
   provider: z.string(),
   name: z.string(),
   description: z.string(),
-  available: z.boolean(),
+  available: z.boolean().describe('The provider answered when it was last asked.'),
   capabilities: z.object({ tools: z.boolean(), streaming: z.boolean(), structuredOutput: z.boolean() }),
 });
 export type Model = z.infer<typeof model>;

@@ -7,6 +7,7 @@ import type { ImportedData } from './analytics/model/model.ts';
 import type { Answer } from './call.ts';
 import type { Catalog } from './catalog-index.ts';
 import type { Fail } from './define-tool.ts';
+import type { Models } from './engine/models.ts';
 import type { HistoryWriters } from './versioning.ts';
 
 /** What a handler works with besides its input. */
@@ -61,6 +62,7 @@ export interface ServerFacts {
   readonly audit: Pick<AuditLog, 'find'>;
   /** What was imported, as it can be asked for. */
   readonly imported: Pick<ImportedData, 'current' | 'rowsAt'>;
+  readonly models: Models;
   readonly storeKind: string;
   storeStatus(): StoreStatus;
   /** What the server depends on besides its store. */

@@ -7,6 +7,7 @@ import { addDays, addIntervals } from '../../tools/analytics/calendar.ts';
 import { ImportedData } from '../../tools/analytics/model/model.ts';
 import { errorOf } from '../../tools/call.ts';
 import { catalog } from '../../tools/catalog.ts';
+import { createModels } from '../../tools/engine/models.ts';
 import { createRegistry, type Registry } from '../../tools/registry.ts';
 import type { DemoClock } from './clock.ts';
 import { analyticsSettings } from './product.ts';
@@ -96,6 +97,7 @@ function registryOn(store: Store, clock: DemoClock): Registry {
       imported: new ImportedData(store.rows),
       storeKind: store.kind,
       storeStatus: () => store.status(),
+      models: createModels(),
       now: clock.now,
     },
     onFailure(cause) {

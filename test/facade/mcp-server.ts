@@ -11,6 +11,7 @@ import { grantRights, type Rights, scopeRights } from '../../tools/access/rights
 import { ImportedData } from '../../tools/analytics/model/model.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { type CatalogEntry, indexCatalog } from '../../tools/catalog-index.ts';
+import { createModels } from '../../tools/engine/models.ts';
 import { createRegistry, type Registry } from '../../tools/registry.ts';
 import { temporaryFolder } from '../store/folders.ts';
 import { fixtureTools } from './mcp-fixture-tools.ts';
@@ -76,6 +77,7 @@ export async function startMcpServer(extra: readonly CatalogEntry[] = []): Promi
       imported: new ImportedData(store.rows),
       storeKind: store.kind,
       storeStatus: () => store.status(),
+      models: createModels(),
       now: () => new Date(),
     },
     onFailure: (cause) => errors.push(cause),

@@ -83,8 +83,11 @@ export async function withFolder<Result>(work: (folder: string) => Promise<Resul
   }
 }
 
+/** What the developer has set for a server of their own, keys of model providers too. */
+const OWN = /^(BASE_URL|API_KEY|DATA_DIR|MODEL_\w+|\w+_API_KEY)$/;
+
 function spawnFile(file: string, args: readonly string[], env: Record<string, string>): ChildProcess {
-  const { BASE_URL: _, API_KEY: __, DATA_DIR: ___, ...inherited } = process.env;
+  const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !OWN.test(name)));
   return spawn(process.execPath, ['--import', 'tsx', join(root, file), ...args], {
     cwd: root,
     env: { ...inherited, ...env },

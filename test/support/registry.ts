@@ -10,6 +10,7 @@ import { grantRights, scopeRights } from '../../tools/access/rights.ts';
 import { ImportedData } from '../../tools/analytics/model/model.ts';
 import { catalog as ownCatalog } from '../../tools/catalog.ts';
 import type { Catalog } from '../../tools/catalog-index.ts';
+import { createModels } from '../../tools/engine/models.ts';
 import { createRegistry, type Registry } from '../../tools/registry.ts';
 import { prepareSettings } from '../../tools/settings/defaults.ts';
 import type { ToolAnswer } from './calls.ts';
@@ -41,6 +42,7 @@ export async function openTestRegistry(
       imported: new ImportedData(store.rows),
       storeKind: store.kind,
       storeStatus: () => store.status(),
+      models: createModels(),
       now,
     },
     onFailure: (cause) => console.error(cause),

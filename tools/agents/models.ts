@@ -1,23 +1,6 @@
 import { z } from 'zod';
-import { type Model, model } from '../../resources/model.ts';
+import { model } from '../../resources/model.ts';
 import { defineTool, READS } from '../define-tool.ts';
-
-const BUILT_IN: Model = {
-  id: 'offline/rehearsal',
-  provider: 'offline',
-  name: 'rehearsal',
-  description: 'Built in, deterministic, without network: for rehearsing agents and tools without a provider.',
-  available: true,
-  capabilities: { tools: true, streaming: true, structuredOutput: false },
-};
-
-/** The model of a workspace that chose none. */
-export const DEFAULT_MODEL = BUILT_IN.id;
-
-/** Every model that agents can be given. */
-export function availableModels(): readonly Model[] {
-  return [BUILT_IN];
-}
 
 export const listModels = defineTool({
   name: 'list_models',
@@ -29,5 +12,5 @@ export const listModels = defineTool({
   output: z.object({ data: z.array(model) }),
   errors: [],
 
-  handler: async () => ({ data: [...availableModels()] }),
+  handler: async (_, { server }) => ({ data: [...(await server.models.list())] }),
 });

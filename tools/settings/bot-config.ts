@@ -10,8 +10,8 @@ import {
 import { expectedRevision } from '../../resources/fields.ts';
 import { serverManaged } from '../../resources/markers.ts';
 import type { Readers } from '../../store/port.ts';
-import { availableModels } from '../agents/models.ts';
 import { defineTool, type Fail, READS, UPDATES } from '../define-tool.ts';
+import type { Models } from '../engine/models.ts';
 import { type Entity, withoutBookkeeping } from '../versioning.ts';
 
 type Sections = BotConfigRecord['promptSections'];
@@ -44,8 +44,8 @@ export const updateBotConfig = defineTool({
   output: botConfig,
   errors: ['conflict'],
 
-  async handler({ promptSections, expectedRevision, ...change }, { store, fail }) {
-    if (change.defaultModel !== undefined) requireModel(change.defaultModel, fail);
+  async handler({ promptSections, expectedRevision, ...change }, { store, server, fail }) {
+    if (change.defaultModel !== undefined) requireModel(change.defaultModel, server.models, fail);
     const current = await readBotConfig(store);
     const sections = promptSections && Object.entries(promptSections).map(([name, text]) => ({ name, text }));
     const updated = await store.botConfigs.update(
@@ -64,8 +64,8 @@ export const botConfigEntity: Entity<'botConfigs'> = {
   updateTool: updateBotConfig,
   payload: withoutBookkeeping,
 
-  async prepareRestore(state, current, { fail }) {
-    requireModel(state.defaultModel, (_, message) => fail('conflict', message));
+  async prepareRestore(state, current, { server, fail }) {
+    requireModel(state.defaultModel, server.models, (_, message) => fail('conflict', message));
     return current ? { ...state, ...sectionsChange(current, state.promptSections) } : state;
   },
 };
@@ -99,9 +99,9 @@ function sectionsText(sections: Sections): string {
   return JSON.stringify(sections.map(({ name, text }) => [name, text]));
 }
 
-function requireModel(id: string, fail: Fail<never>): void {
-  const ids = availableModels().map((model) => model.id);
-  if (ids.includes(id)) return;
-  const message = `There is no model ${JSON.stringify(id)}; list_models shows: ${ids.join(', ')}.`;
+function requireModel(id: string, models: Models, fail: Fail<never>): void {
+  if (models.find(id)) return;
+  const shown = models.known().slice(0, 10).join(', ');
+  const message = `There is no model ${JSON.stringify(id)}; list_models shows: ${shown}.`;
   throw fail('invalid_input', message, { issues: [{ path: 'defaultModel', message }] });
 }

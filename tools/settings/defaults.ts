@@ -1,7 +1,7 @@
 import { BOT_CONFIG_ID } from '../../resources/bot-config.ts';
 import { SETTINGS_ID } from '../../resources/settings.ts';
 import type { Store } from '../../store/port.ts';
-import { DEFAULT_MODEL } from '../agents/models.ts';
+import { REHEARSAL } from '../engine/rehearsal.ts';
 import { entities } from '../entities.ts';
 import { withHistory } from '../versioning.ts';
 
@@ -17,7 +17,6 @@ const botConfigDefaults = {
     },
   ],
   promptConfigVersion: 1,
-  defaultModel: DEFAULT_MODEL,
   maxTokens: 4096,
 };
 
@@ -33,12 +32,16 @@ const settingsDefaults = {
   featureSwitches: {},
 };
 
-/** Puts the records of which there is always one into a store that has them not yet, as revision 1 of their history. */
-export async function prepareSettings(store: Store): Promise<void> {
+/**
+ * Puts the records of which there is always one into a store that has them not yet, as revision 1 of their history. `defaultModel`:
+ * that of a new workspace.
+ */
+export async function prepareSettings(store: Store, defaultModel = REHEARSAL.id): Promise<void> {
   if ((await store.botConfigs.get(BOT_CONFIG_ID)) && (await store.settings.get(SETTINGS_ID))) return;
   await store.transaction(async (tx) => {
     const view = withHistory(tx, entities, SERVER);
-    if (!(await view.botConfigs.get(BOT_CONFIG_ID))) await view.botConfigs.insert(botConfigDefaults);
+    if (!(await view.botConfigs.get(BOT_CONFIG_ID)))
+      await view.botConfigs.insert({ ...botConfigDefaults, defaultModel });
     if (!(await view.settings.get(SETTINGS_ID))) await view.settings.insert(settingsDefaults);
   });
 }

@@ -4,6 +4,7 @@ import type { RowType } from '../../../resources/imported-rows.ts';
 import type { LoggedRow } from '../../../store/port.ts';
 import { ImportedData } from '../../../tools/analytics/model/model.ts';
 import { catalog } from '../../../tools/catalog.ts';
+import { createModels } from '../../../tools/engine/models.ts';
 import { checkRow } from '../../../tools/import-records.ts';
 import { createRegistry } from '../../../tools/registry.ts';
 import { openTestRegistry, principalOf } from '../../support/registry.ts';
@@ -32,6 +33,7 @@ export async function openWorlds(now: string, settings: object) {
       audit: under.store.audit,
       storeKind: 'none',
       storeStatus: () => under.store.status(),
+      models: createModels(),
       now: () => new Date(now),
       get imported() {
         return imported;

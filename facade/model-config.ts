@@ -1,0 +1,55 @@
+import { z } from 'zod';
+import type { ModelSettings } from '../tools/engine/models.ts';
+import type { ProviderSettings } from '../tools/engine/providers.ts';
+
+/** The variables that say which language models there are. */
+export const modelEnvironment = {
+  MODEL_BASE_URL: z
+    .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+    .optional()
+    .describe('OpenAI-compatible server of models, e.g. http://localhost:11434/v1; its models are `custom/<name>`.'),
+  MODEL_API_KEY: z.string().optional().describe('Key for MODEL_BASE_URL, where it needs one.'),
+  MODEL_NAME: z
+    .string()
+    .max(190)
+    .optional()
+    .describe(
+      'Model of MODEL_BASE_URL, else `openai/<name>` or `anthropic/<name>`: the default model of a new workspace. Default: `offline/rehearsal`.',
+    ),
+  OPENAI_API_KEY: z.string().optional().describe('Makes the models of OpenAI available as `openai/<name>`.'),
+  ANTHROPIC_API_KEY: z.string().optional().describe('Makes the models of Anthropic available as `anthropic/<name>`.'),
+};
+
+const variables = z.object(modelEnvironment);
+type Variables = z.output<typeof variables>;
+
+/** What is wrong with the variables together, each `name: problem`. */
+export function modelProblems(given: Variables): string[] {
+  const problems: string[] = [];
+  const { MODEL_BASE_URL: url, MODEL_API_KEY: key, MODEL_NAME: name } = given;
+  if (key !== undefined && url === undefined) problems.push('MODEL_API_KEY: needs MODEL_BASE_URL');
+  const [provider = '', model = ''] = name?.split(/\/(.*)/s) ?? [];
+  const vendors = { openai: given.OPENAI_API_KEY, anthropic: given.ANTHROPIC_API_KEY };
+  const known = Object.entries(vendors).some(([vendor, vendorKey]) => vendor === provider && vendorKey !== undefined);
+  if (name !== undefined && url === undefined && (!known || model === '')) {
+    problems.push('MODEL_NAME: needs MODEL_BASE_URL, or begins with openai/ or anthropic/ and needs the key of that');
+  }
+  return problems;
+}
+
+export function modelSettings(given: Variables): ModelSettings {
+  const { MODEL_BASE_URL: baseUrl, MODEL_API_KEY: apiKey, MODEL_NAME: name } = given;
+  const [vendor, model = ''] = name?.split(/\/(.*)/s) ?? [];
+  const modelsOf = (kind: string) => (baseUrl === undefined && vendor === kind ? [model] : []);
+  const providers: ProviderSettings[] = [];
+  if (baseUrl !== undefined) {
+    providers.push({ kind: 'custom', baseUrl, apiKey, models: name === undefined ? [] : [name] });
+  }
+  if (given.OPENAI_API_KEY !== undefined) {
+    providers.push({ kind: 'openai', apiKey: given.OPENAI_API_KEY, models: modelsOf('openai') });
+  }
+  if (given.ANTHROPIC_API_KEY !== undefined) {
+    providers.push({ kind: 'anthropic', apiKey: given.ANTHROPIC_API_KEY, models: modelsOf('anthropic') });
+  }
+  return { providers, initial: name === undefined || baseUrl === undefined ? name : `custom/${name}` };
+}

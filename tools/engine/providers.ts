@@ -1,0 +1,75 @@
+import { createAnthropic } from '@ai-sdk/anthropic';
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import type { LanguageModel } from './language-model.ts';
+import { providerFetch } from './provider-fetch.ts';
+
+/** A server of models that the operator has configured. */
+export interface ProviderSettings {
+  readonly kind: 'custom' | 'openai' | 'anthropic';
+  readonly apiKey?: string | undefined;
+  /** Default: that of the vendor. A custom provider needs one. */
+  readonly baseUrl?: string | undefined;
+  /** Models to offer whether or not the provider lists them. */
+  readonly models?: readonly string[] | undefined;
+}
+
+export interface Provider {
+  /** First part of its models' ids. */
+  readonly name: string;
+  readonly title: string;
+  /** Models offered whether or not it lists them. */
+  readonly configured: readonly string[];
+  model(name: string): LanguageModel;
+  /** Where it says which models it has. */
+  readonly listing: { readonly url: string; readonly headers: Readonly<Record<string, string>> };
+  /** Whether a listed model is one to talk to. */
+  talks(name: string): boolean;
+}
+
+const BASE_URLS = { custom: '', openai: 'https://api.openai.com/v1', anthropic: 'https://api.anthropic.com/v1' };
+
+export function createProvider(settings: ProviderSettings): Provider {
+  const baseUrl = (settings.baseUrl ?? BASE_URLS[settings.kind]).replace(/\/+$/, '');
+  const parts = settings.kind === 'anthropic' ? anthropic(settings, baseUrl) : openAiLike(settings, baseUrl);
+  return { name: settings.kind, configured: settings.models ?? [], ...parts };
+}
+
+type Parts = Omit<Provider, 'name' | 'configured'>;
+
+function openAiLike({ kind, apiKey }: ProviderSettings, baseURL: string): Parts {
+  const vendor = kind === 'openai';
+  const create = createOpenAICompatible({
+    name: kind,
+    baseURL,
+    ...(apiKey !== undefined && { apiKey }),
+    includeUsage: true,
+    fetch: providerFetch,
+    ...(vendor && { transformRequestBody: forReasoningModels }),
+  });
+  return {
+    title: vendor ? 'OpenAI' : 'the OpenAI-compatible server of MODEL_BASE_URL',
+    model: (name) => create.chatModel(name),
+    listing: { url: `${baseURL}/models`, headers: apiKey === undefined ? {} : { Authorization: `Bearer ${apiKey}` } },
+    talks: (name) => !vendor || (/^(gpt-|chatgpt-|o\d)/.test(name) && !NOT_FOR_TALK.test(name)),
+  };
+}
+
+/** OpenAI's newer models refuse the older name of the limit. */
+function forReasoningModels({ max_tokens, ...body }: Record<string, unknown>): Record<string, unknown> {
+  return max_tokens === undefined ? body : { ...body, max_completion_tokens: max_tokens };
+}
+
+const NOT_FOR_TALK = /audio|realtime|transcribe|tts|image|instruct|search/;
+
+function anthropic({ apiKey = '' }: ProviderSettings, baseURL: string): Parts {
+  const create = createAnthropic({ baseURL, apiKey, fetch: providerFetch });
+  return {
+    title: 'Anthropic',
+    model: (name) => create.languageModel(name),
+    listing: {
+      url: `${baseURL}/models?limit=100`,
+      headers: { 'x-api-key': apiKey, 'anthropic-version': '2023-06-01' },
+    },
+    talks: () => true,
+  };
+}
