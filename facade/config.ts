@@ -5,6 +5,7 @@ import { OperatorError } from '../store/errors.ts';
 import { prefixOf } from '../tools/access/key-secret.ts';
 import type { ModelSettings } from '../tools/engine/models.ts';
 import { modelEnvironment, modelProblems, modelSettings } from './model-config.ts';
+import { type SignInSettings, signInEnvironment, signInProblems, signInSettings } from './sign-in/config.ts';
 
 const origin = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
 
@@ -34,6 +35,7 @@ const environment = z.object({
     )
     .pipe(z.array(origin))
     .describe('Origins of browser clients, comma separated, e.g. https://app.example.com.'),
+  ...signInEnvironment,
   ...modelEnvironment,
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
@@ -47,7 +49,7 @@ const environment = z.object({
     .describe('Calls a minute for each key; 0 sets no limit.'),
 });
 
-export interface Config {
+export interface Config extends SignInSettings {
   readonly host: string;
   readonly port: number;
   /** Without a trailing slash; undefined: known once the port is. */
@@ -74,7 +76,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       problemsText(parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`)),
     );
   }
-  const problems = modelProblems(parsed.data);
+  const problems = [...signInProblems(parsed.data), ...modelProblems(parsed.data)];
   if (problems.length > 0) throw new ConfigError(problemsText(problems));
   const { data } = parsed;
   return {
@@ -88,6 +90,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     logLevel: data.LOG_LEVEL,
     rateLimitPerMinute: data.RATE_LIMIT_PER_MINUTE,
     models: modelSettings(data),
+    ...signInSettings(data, data.BASE_URL),
   };
 }
 

@@ -8,7 +8,7 @@ import type { Store } from '../store/port.ts';
 import { ImportedData } from '../tools/analytics/model/model.ts';
 import { startAuditRetention } from '../tools/audit-retention.ts';
 import { catalog } from '../tools/catalog.ts';
-import type { ServerFacts } from '../tools/context.ts';
+import type { Dependency, ServerFacts } from '../tools/context.ts';
 import { createModels, type Models } from '../tools/engine/models.ts';
 import { errorBody, ToolError } from '../tools/errors.ts';
 import { LiveCatalog } from '../tools/live-catalog.ts';
@@ -21,6 +21,7 @@ import { type Config, localUrl } from './config.ts';
 import { createGuards } from './guards.ts';
 import { createMcpDoor, PROTOCOL_VERSIONS } from './mcp.ts';
 import { createNativeServer } from './native-prototypes.ts';
+import { createMailer } from './sign-in/mail.ts';
 
 /** How long running calls may take to finish once the server stops. */
 const SHUTDOWN_MS = 10_000;
@@ -43,7 +44,8 @@ export async function startServer(config: Config, store: Store, logger: Logger):
   await prepareSettings(store, models.initial);
   const failures = new AuthFailures((entry) => store.audit.append(entry));
   const live = new LiveCatalog(catalog);
-  const facts = factsOf(store, live, models);
+  const mailer = createMailer({ ...config, logger });
+  const facts = factsOf(store, live, models, [mailer]);
   // So that the first question need not wait for it; a failure shows again where somebody asks.
   facts.imported.current().catch(() => {});
   void models.list();
@@ -66,13 +68,14 @@ export async function startServer(config: Config, store: Store, logger: Logger):
     baseUrl,
     async close() {
       await Promise.all([drain(server), mcp.close()]);
+      await mailer.close();
       failures.close();
       await retention.close();
     },
   };
 }
 
-function factsOf(store: Store, live: LiveCatalog, models: Models): ServerFacts {
+function factsOf(store: Store, live: LiveCatalog, models: Models, dependencies: readonly Dependency[]): ServerFacts {
   return {
     name,
     version,
@@ -83,7 +86,7 @@ function factsOf(store: Store, live: LiveCatalog, models: Models): ServerFacts {
     imported: new ImportedData(store.rows),
     storeKind: store.kind,
     storeStatus: () => store.status(),
-    dependencies: [models],
+    dependencies: [models, ...dependencies],
     models,
     now: () => new Date(),
   };

@@ -264,7 +264,10 @@ describe('answers', () => {
     const { body: system } = await get('/api/v1/agents/health');
     assert.deepEqual(
       system.integrations.map(({ name, status }: { name: string; status: string }) => [name, status]),
-      [['store', 'ok']],
+      [
+        ['store', 'ok'],
+        ['mail', 'ok'],
+      ],
     );
   });
 

@@ -1,0 +1,83 @@
+import { createTransport } from 'nodemailer';
+import type { Logger } from 'pino';
+import type { Dependency } from '../../tools/context.ts';
+import { Watched } from '../../tools/watched.ts';
+
+export interface Mail {
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+}
+
+/** How mail leaves the server. */
+export interface Mailer extends Dependency {
+  /** Takes the mail and returns; a failure is logged and shown by `health`. */
+  send(mail: Mail): void;
+  /** Lets mails on their way arrive, for a while. */
+  close(): Promise<void>;
+}
+
+export interface MailerOptions {
+  /** Undefined: mail is printed. */
+  readonly smtpUrl: string | undefined;
+  readonly mailFrom: string;
+  readonly logger: Logger;
+}
+
+export function createMailer({ smtpUrl, ...options }: MailerOptions): Mailer {
+  return smtpUrl === undefined ? createPrinter() : createSmtpMailer({ smtpUrl, ...options });
+}
+
+/** A server that takes connections and then says nothing must not keep a mail for ever. */
+const TIME_LIMITS = { dnsTimeout: 5000, connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 };
+const CLOSE_MS = 5000;
+
+function createSmtpMailer({ smtpUrl, mailFrom, logger }: MailerOptions & { readonly smtpUrl: string }): Mailer {
+  const transport = createTransport(
+    { url: smtpUrl, ...TIME_LIMITS, disableFileAccess: true, disableUrlAccess: true },
+    { from: mailFrom, headers: { 'Auto-Submitted': 'auto-generated' } },
+  );
+  const server = new Watched({
+    name: 'mail',
+    kind: 'smtp',
+    probe: () => transport.verify(),
+    onFailure: (err) => logger.error({ err }, 'the mail server does not work'),
+  });
+  const sending = new Set<Promise<void>>();
+  void server.check();
+
+  async function deliver(mail: Mail): Promise<void> {
+    try {
+      await server.use(() => transport.sendMail(mail));
+    } catch (err) {
+      logger.error({ err, subject: mail.subject }, 'a mail was not sent');
+    }
+  }
+
+  return {
+    send(mail) {
+      const delivery = deliver(mail).finally(() => sending.delete(delivery));
+      sending.add(delivery);
+    },
+    health: () => server.health(),
+    async close() {
+      const deadline = new Promise((resolve) => void setTimeout(resolve, CLOSE_MS).unref());
+      await Promise.race([Promise.all(sending), deadline]);
+      transport.close();
+    },
+  };
+}
+
+/** Without a mail server the operator passes mail on. Standard output is what operators read; the log holds no links. */
+function createPrinter(): Mailer {
+  const line = '-'.repeat(78);
+  return {
+    send({ to, subject, text }) {
+      console.log(
+        `\n${line}\nNo SMTP_URL is set, so this mail is printed here.\nTo: ${to}\nSubject: ${subject}\n\n${text}\n${line}\n`,
+      );
+    },
+    health: async () => [{ name: 'mail', kind: 'console', status: 'ok' }],
+    close: async () => {},
+  };
+}

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { ConfigError, readConfig } from '../../facade/config.ts';
+
+function problemsOf(env: Record<string, string>): string[] {
+  try {
+    readConfig(env);
+    return [];
+  } catch (error) {
+    assert.ok(error instanceof ConfigError);
+    return [...error.message.matchAll(/^ {2}(\w+):/gm)].map(([, name]) => name ?? '');
+  }
+}
+
+describe('the environment', () => {
+  it('names an OpenID Connect provider whole or not at all', () => {
+    const issuer = { OIDC_ISSUER: 'https://login.example.com' };
+    assert.equal(readConfig({}).oidc, undefined);
+    assert.deepEqual(readConfig({ ...issuer, OIDC_CLIENT_ID: 'id' }).oidc, {
+      issuer: 'https://login.example.com',
+      clientId: 'id',
+      clientSecret: undefined,
+    });
+    assert.deepEqual(problemsOf(issuer), ['OIDC_CLIENT_ID']);
+    assert.deepEqual(problemsOf({ OIDC_CLIENT_ID: 'id' }), ['OIDC_ISSUER']);
+    assert.deepEqual(problemsOf({ OIDC_CLIENT_SECRET: 's' }), ['OIDC_ISSUER', 'OIDC_CLIENT_ID']);
+  });
+
+  it('takes a provider over https, or on this machine', () => {
+    for (const OIDC_ISSUER of [
+      'http://127.0.0.1:9000',
+      'http://localhost/realm',
+      'http://[::1]:1',
+      'https://x.example',
+    ]) {
+      assert.deepEqual(problemsOf({ OIDC_ISSUER, OIDC_CLIENT_ID: 'id' }), [], OIDC_ISSUER);
+    }
+    for (const OIDC_ISSUER of ['http://x.example', 'nonsense', 'ftp://x.example', 'http://127.example.com']) {
+      assert.deepEqual([...new Set(problemsOf({ OIDC_ISSUER, OIDC_CLIENT_ID: 'id' }))], ['OIDC_ISSUER'], OIDC_ISSUER);
+    }
+  });
+
+  it('takes a mail server as a URL, and a sender that is an address', () => {
+    assert.deepEqual(problemsOf({ SMTP_URL: 'mail.example.com', MAIL_FROM: 'nobody' }).sort(), [
+      'MAIL_FROM',
+      'SMTP_URL',
+    ]);
+    assert.deepEqual(
+      problemsOf({ SMTP_URL: 'smtps://u:p@mail.example.com:465', MAIL_FROM: 'Me <me@example.com>' }),
+      [],
+    );
+    assert.deepEqual(problemsOf({ MAIL_FROM: 'Me\r\nBcc: all@example.com <me@example.com>' }), ['MAIL_FROM']);
+    assert.equal(
+      readConfig({ BASE_URL: 'https://admin.example.com/x' }).mailFrom,
+      'agent-admin <agent-admin@admin.example.com>',
+    );
+    assert.equal(readConfig({ BASE_URL: 'http://[::1]:3000' }).mailFrom, 'agent-admin <agent-admin@localhost>');
+  });
+});

@@ -1,0 +1,81 @@
+import type { IntegrationHealth } from '../resources/health.ts';
+import type { Dependency } from './context.ts';
+
+/** What is known is shown this long; then it is found out again. */
+const FRESH_MS = 60_000;
+/** How long a first question waits for a first answer. */
+const FIRST_ANSWER_MS = 1000;
+const LONGEST_ERROR = 300;
+
+export interface WatchedOptions {
+  readonly name: string;
+  readonly kind: string;
+  /** Rejects where the other side does not work; has a time limit of its own. */
+  probe(): Promise<unknown>;
+  /** Told once when it begins to fail, not again until it has worked. */
+  onFailure(cause: unknown): void;
+}
+
+/** A dependency of which the health is what its last use told, or a probe where that is long ago. */
+export class Watched implements Dependency {
+  readonly #options: WatchedOptions;
+  #known: Omit<IntegrationHealth, 'name' | 'kind'> | undefined;
+  #at = Number.NEGATIVE_INFINITY;
+  #running: Promise<void> | undefined;
+
+  constructor(options: WatchedOptions) {
+    this.#options = options;
+  }
+
+  async health(): Promise<readonly IntegrationHealth[]> {
+    if (performance.now() - this.#at > FRESH_MS) {
+      const running = this.check();
+      if (!this.#known) await Promise.race([running, waitFor(FIRST_ANSWER_MS)]);
+    }
+    const { name, kind } = this.#options;
+    return [{ name, kind, ...(this.#known ?? { status: 'degraded', lastError: 'It has not answered yet.' }) }];
+  }
+
+  /** Finds out now, once for all who ask meanwhile. Never rejects. */
+  check(): Promise<void> {
+    this.#running ??= this.use(this.#options.probe).then(
+      () => this.#done(),
+      () => this.#done(),
+    );
+    return this.#running;
+  }
+
+  /** Does what needs the other side and notes how that went. */
+  async use<Result>(work: () => Promise<Result>): Promise<Result> {
+    const started = performance.now();
+    try {
+      const result = await work();
+      this.#note({ status: 'ok', latencyMs: Math.round((performance.now() - started) * 1000) / 1000 });
+      return result;
+    } catch (error) {
+      const first = this.#known?.status !== 'down';
+      this.#note({ status: 'down', lastError: reasonOf(error) });
+      if (first) this.#options.onFailure(error);
+      throw error;
+    }
+  }
+
+  #note(known: Omit<IntegrationHealth, 'name' | 'kind'>): void {
+    this.#known = known;
+    this.#at = performance.now();
+  }
+
+  #done(): void {
+    this.#running = undefined;
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const { message = 'It failed.', cause } = error as Partial<Error>;
+  const why = cause instanceof Error && cause.message !== '' ? `${message}: ${cause.message}` : message;
+  return why.slice(0, LONGEST_ERROR);
+}
+
+function waitFor(ms: number): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, ms).unref());
+}
