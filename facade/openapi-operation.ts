@@ -40,7 +40,7 @@ export function toolOperation(route: Route, { group, tool }: CatalogEntry, compo
     'rate_limited',
     ...tool.errors,
     ...(requestBody ? BODY_ERRORS : []),
-    ...(posts ? (['conflict'] as const) : []), // of idempotency keys
+    ...(posts ? (['conflict', 'not_found'] as const) : []), // of idempotency keys
   ];
   return {
     operationId: tool.name,

@@ -10,6 +10,10 @@ export const idempotencyRecord = z.object({
     .unknown()
     .optional()
     .describe('Absent where the answer holds a secret and may not be kept, and where it told of a purged record.'),
-  recordIds: z.array(recordId).optional().describe('Ids in the answer.'),
+  recordIds: z.array(recordId).optional().describe('Ids in the answer, and those below.'),
+  guardedIds: z
+    .array(recordId)
+    .optional()
+    .describe('Records that not everybody sees, in input or answer: whoever sees one no more gets no repeat.'),
   ...bookkeeping,
 });

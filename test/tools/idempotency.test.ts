@@ -84,3 +84,99 @@ describe('Idempotency-Key', () => {
     assert.equal((await post(server.adminKey, 'x'.repeat(256), agent('k10'))).status, 400);
   });
 });
+
+describe('a repeat of a call about a restricted thread', () => {
+  const must = (tool: string, input: object = {}, key = server.adminKey) => mustCall(server, key, tool, input);
+  let count = 0;
+
+  /** A caller who may see a restricted thread, and how that is taken away and given back. */
+  async function caller() {
+    const { id, secret } = await must('create_api_key', { name: 'replayer', scopes: ['write'] });
+    const principal = { type: 'api-key', id };
+    const thread = await must('create_thread', { title: 'secret', visibility: 'restricted' });
+    const share = (role: string) => must('add_thread_access', { id: thread.id, entries: [{ principal, role }] });
+    await share('owner');
+    return {
+      threadId: thread.id as string,
+      withdraw: () => must('remove_thread_access', { id: thread.id, principals: [principal] }),
+      giveBack: () => share('viewer'),
+      async once(tool: string, input: object) {
+        count += 1;
+        const idempotencyKey = `about ${count}`;
+        const call = () => callTool(server, secret, tool, input, { idempotencyKey });
+        return { first: await call(), again: call };
+      },
+    };
+  }
+
+  it('is refused once the caller may not see it any more, and answered when it may again', async () => {
+    const { threadId, withdraw, giveBack, once } = await caller();
+    const entries = [{ principal: { type: 'capsule', id: 'cap_other' }, role: 'viewer' }];
+    const memory = await must('create_memory', { content: 'm', threadId });
+    const { data } = await must('list_versions', { entityType: 'memory', entityId: memory.id });
+    const version = { entityType: 'memory', entityId: memory.id, versionId: data[0].id };
+    const calls = [
+      await once('update_thread', { id: threadId, title: 'renamed' }),
+      await once('fork_thread', { id: threadId }),
+      await once('add_thread_access', { id: threadId, entries }),
+      await once('create_memory', { content: 'a secret', threadId }),
+      await once('update_memory', { id: memory.id, content: 'more' }),
+      await once('restore_version', version),
+      await once('create_artifact', { name: 'a', mimeType: 'text/plain', content: 'a secret', threadId }),
+    ];
+    for (const { first, again } of calls) assert.deepEqual(await again(), first);
+    await withdraw();
+    for (const { first, again } of calls) {
+      assert.ok('output' in first);
+      const answer = await again();
+      assert.ok('error' in answer, JSON.stringify(first));
+      assert.equal(answer.error.code, 'not_found');
+    }
+    const made = (await must('list_memories', { threadId, includeTotal: true })).total;
+    assert.equal(made, 2, 'nothing was made again');
+    await giveBack();
+    for (const { first, again } of calls) assert.deepEqual(await again(), first);
+  });
+
+  it('is refused over REST with 404', async () => {
+    const { id, secret } = await must('create_api_key', { name: 'rest', scopes: ['write'] });
+    const body = { title: 'mine', visibility: 'restricted', messages: [{ role: 'user', content: 'secret' }] };
+    const first = await post(secret, 'restricted', body, '/api/v1/threads');
+    assert.equal(first.status, 201);
+    const other = { principal: { type: 'capsule', id: 'cap_1' }, role: 'owner' };
+    await must('add_thread_access', { id: first.body.id, entries: [other] });
+    await must('remove_thread_access', { id: first.body.id, principalType: 'api-key', principalId: id });
+    const again = await post(secret, 'restricted', body, '/api/v1/threads');
+    assert.deepEqual([again.status, again.body.code], [404, 'not_found']);
+    assert.doesNotMatch(JSON.stringify(again.body), /mine|secret/);
+    await must('delete_thread', { id: first.body.id });
+    const gone = await post(secret, 'restricted', body, '/api/v1/threads');
+    assert.deepEqual([gone.status, gone.body.code], [409, 'conflict']);
+  });
+
+  it('goes on where the thread was one of the workspace, and where the caller itself deleted it', async () => {
+    const { threadId, once } = await caller();
+    const open = await once('create_thread', { title: 'open' });
+    assert.ok('output' in open.first);
+    await must('delete_thread', { id: open.first.output.id });
+    assert.deepEqual(await open.again(), open.first);
+    const deleted = await once('delete_thread', { id: threadId });
+    assert.deepEqual(await deleted.again(), deleted.first);
+    assert.ok('output' in deleted.first);
+  });
+
+  it('does not tell whether a thread is there that the caller never saw', async () => {
+    const { id } = await must('create_thread', { title: 'never seen', visibility: 'restricted' });
+    const { once } = await caller();
+    const calls = [
+      await once('create_document', { title: id, content: `about ${id}` }),
+      await once('create_memory', { content: 'x', threadId: id }),
+      await once('update_thread', { id, title: 'x' }),
+    ];
+    for (const { first, again } of calls) {
+      const repeat = await again();
+      if ('error' in first && 'error' in repeat) assert.equal(repeat.error.error, first.error.error);
+      else assert.deepEqual(repeat, first);
+    }
+  });
+});

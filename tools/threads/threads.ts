@@ -10,6 +10,7 @@ import {
 } from '../../resources/thread.ts';
 import type { Readers } from '../../store/port.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../define-tool.ts';
+import { forgetAnswers } from '../idempotency.ts';
 import { listPage } from '../paging.ts';
 import type { HistoryWriters } from '../versioning.ts';
 import { appendMessages, inBatches, messageInput, messagesBack, threadId } from './messages.ts';
@@ -117,8 +118,10 @@ const deleteThread = defineTool({
 
   async handler({ id, expectedRevision }, context) {
     const { store } = context;
-    const { source } = await openThread(context, id, 'owner');
+    const { source, visibility } = await openThread(context, id, 'owner');
     await store.threads.delete(id, { expectedRevision });
+    // They could not be kept from those who did not see the thread, once it is not there to say who does.
+    if (visibility === 'restricted') await forgetAnswers(store, id);
     await clearThread(store, { id, source });
     return {};
   },

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { AccessEntry, AccessPrincipal, ThreadRecord, ThreadRole } from '../../resources/thread.ts';
+import { type CollectionName, collections } from '../../store/collections.ts';
 import type { Position, Reader, Readers, Where } from '../../store/port.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Fail } from '../define-tool.ts';
@@ -105,6 +106,28 @@ export async function showAlike(
       await setImmediate(); // other calls have their turn
     } while (after);
   }
+}
+
+/** Collections of records that not everybody sees, by the prefix of their ids. */
+const guarded = new Map(
+  Object.entries(collections).flatMap(
+    ([name, { schema, idPrefix }]) =>
+      'accessKeys' in schema.shape ? [[idPrefix as string, name as CollectionName] as const] : [], // its own key
+  ),
+);
+
+/** Those of the ids' records that are there and that not everybody sees. */
+export async function guardedAmong(
+  store: Readers,
+  ids: readonly string[],
+): Promise<(Guarded & { readonly id: string })[]> {
+  const found = await Promise.all(
+    [...new Set(ids)].map((id) => {
+      const collection = guarded.get(id.slice(0, id.indexOf('_')));
+      return collection && store[collection].get(id);
+    }),
+  );
+  return found.flatMap((record) => (record && 'accessKeys' in record ? record : []));
 }
 
 /** Whether the caller may know of the record and its history: by what is there, or by the thread that its last state named. */
