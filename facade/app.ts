@@ -3,36 +3,32 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import cors from 'cors';
 import express, { type Express, type Request, type Response } from 'express';
 import type { Logger } from 'pino';
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Door } from '../resources/audit-entry.ts';
 import type { Principal } from '../tools/access/principal.ts';
 import { ToolError, toToolError } from '../tools/errors.ts';
-import type { Registry } from '../tools/registry.ts';
+import { type AdmissionOptions, createAdmission } from './admit.ts';
 import type { Authenticator } from './authenticate.ts';
 import { readBody } from './body.ts';
 import type { Exchange } from './exchange.ts';
-import type { Guards } from './guards.ts';
 import type { McpDoor } from './mcp.ts';
 import { createOpenApi } from './openapi.ts';
 import { sendError, sendJsonBytes } from './respond.ts';
 import { createRestDoor } from './rest.ts';
+import type { SessionCookies } from './session-cookie.ts';
 
-export interface AppOptions {
-  readonly registry: Registry;
+export interface AppOptions extends AdmissionOptions {
   readonly mcp: McpDoor;
-  readonly authenticator: Authenticator;
-  readonly guards: Guards;
+  readonly cookies: SessionCookies;
   readonly baseUrl: string;
   readonly allowedOrigins: readonly string[];
-  readonly rateLimitPerMinute: number;
   readonly logger: Logger;
 }
 
 /** The Express app: request id, guards, authentication and rate limit for all doors, then the door of the path. */
 export function createApp(options: AppOptions): Express {
-  const { registry, mcp, authenticator, guards, logger } = options;
+  const { registry, mcp, authenticator, signIn, logger } = options;
   const openApi = Buffer.from(JSON.stringify(createOpenApi(registry.server, options.baseUrl)));
-  const serveRest = createRestDoor(registry, [
+  const serveRest = createRestDoor(registry, options.cookies, [
     {
       method: 'POST',
       path: MCP_PATH,
@@ -40,14 +36,12 @@ export function createApp(options: AppOptions): Express {
     },
     { method: 'GET', path: OPENAPI_PATH, serve: async ({ response }) => sendJsonBytes(response, 200, openApi) },
   ]);
-  const limit = createLimit(options.rateLimitPerMinute);
+  const admit = createAdmission(options);
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const requestId = String(response.getHeader('X-Request-Id'));
     try {
-      const principal = await authenticator.authenticate(request);
-      guards.check(request);
-      await limit(principal, response);
+      const principal = await admit(request);
       await route(new HttpExchange(request, response, requestId, principal, authenticator));
     } catch (thrown) {
       fail(response, toToolError(thrown), requestId);
@@ -74,6 +68,10 @@ export function createApp(options: AppOptions): Express {
   if (options.allowedOrigins.length > 0) app.use('/api', browserAccess(options.allowedOrigins));
   if (logger.isLevelEnabled('debug')) app.use(requestLog(logger));
   app.use('/api', serve);
+  app.get('/.well-known/jwks.json', (_: IncomingMessage, response: ServerResponse) => {
+    response.writeHead(200, { 'Content-Type': 'application/jwk-set+json', 'Cache-Control': 'public, max-age=300' });
+    response.end(JSON.stringify(signIn.issuer.jwks));
+  });
   app.use((_: IncomingMessage, response: ServerResponse) => {
     const message = 'There is nothing here; the API is below /api/v1.';
     sendError(response, new ToolError('not_found', message), String(response.getHeader('X-Request-Id')));
@@ -145,24 +143,6 @@ function identify(request: IncomingMessage, response: ServerResponse, next: () =
 function wantsOnlyEvents({ method, headers }: IncomingMessage): boolean {
   const types = (headers.accept ?? '').split(',').map((part) => part.split(';')[0]?.trim().toLowerCase());
   return method === 'GET' && types.every((type) => type === 'text/event-stream');
-}
-
-function createLimit(callsPerMinute: number) {
-  if (callsPerMinute === 0) return () => undefined;
-  const limiter = new RateLimiterMemory({ points: callsPerMinute, duration: 60 });
-  return async ({ id }: Principal, response: ServerResponse): Promise<void> => {
-    try {
-      await limiter.consume(id);
-    } catch (refused) {
-      if (!(refused instanceof RateLimiterRes)) throw refused;
-      const seconds = Math.ceil(refused.msBeforeNext / 1000);
-      response.setHeader('Retry-After', seconds);
-      throw new ToolError(
-        'rate_limited',
-        `More than ${callsPerMinute} calls a minute; try again in ${seconds} seconds.`,
-      );
-    }
-  };
 }
 
 /** CORS for the pages of these origins; requests of all others go on as if there were none. */

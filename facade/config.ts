@@ -5,6 +5,7 @@ import { OperatorError } from '../store/errors.ts';
 import { prefixOf } from '../tools/access/key-secret.ts';
 import type { ModelSettings } from '../tools/engine/models.ts';
 import { modelEnvironment, modelProblems, modelSettings } from './model-config.ts';
+import { SHORTEST_SECRET } from './secret-files.ts';
 import { type SignInSettings, signInEnvironment, signInProblems, signInSettings } from './sign-in/config.ts';
 
 const origin = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
@@ -24,6 +25,14 @@ const environment = z.object({
     .optional()
     .describe('Admin key made at the first start. Default: a new one, printed once.'),
   ADMIN_EMAIL: email.default('admin@localhost').describe('Owner made at the first start.'),
+  SESSION_SECRET: z
+    .string()
+    .transform((text) => text.split(',').map((secret) => secret.trim()))
+    .pipe(z.array(z.string().min(SHORTEST_SECRET, `must be secrets of at least ${SHORTEST_SECRET} characters`)))
+    .optional()
+    .describe(
+      'Secrets that sign session cookies, comma separated: the first signs, all are accepted. Default: made and kept in DATA_DIR.',
+    ),
   ALLOWED_ORIGINS: z
     .string()
     .default('')
@@ -57,6 +66,8 @@ export interface Config extends SignInSettings {
   readonly dataDir: string;
   readonly bootstrapKey: string | undefined;
   readonly adminEmail: string;
+  /** Undefined: kept in the data folder. */
+  readonly sessionSecrets: readonly string[] | undefined;
   readonly allowedOrigins: readonly string[];
   readonly logLevel: z.output<typeof environment>['LOG_LEVEL'];
   readonly rateLimitPerMinute: number;
@@ -86,6 +97,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     dataDir: data.DATA_DIR,
     bootstrapKey: data.BOOTSTRAP_API_KEY,
     adminEmail: data.ADMIN_EMAIL,
+    sessionSecrets: data.SESSION_SECRET,
     allowedOrigins: data.ALLOWED_ORIGINS.map((text) => new URL(text).origin),
     logLevel: data.LOG_LEVEL,
     rateLimitPerMinute: data.RATE_LIMIT_PER_MINUTE,

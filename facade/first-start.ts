@@ -18,7 +18,7 @@ export async function prepareStore(
   if ((await store.adminUsers.count({})) > 0) return checkBootstrapKey(store, config.bootstrapKey);
   const secret = config.bootstrapKey ?? newKeySecret();
   await store.transaction(async (tx) => {
-    const owner = await tx.adminUsers.insert({ email: config.adminEmail, role: 'owner', isActive: true });
+    const owner = await tx.adminUsers.insert({ email: config.adminEmail.toLowerCase(), role: 'owner', isActive: true });
     await tx.apiKeys.insert(adminKey(secret, owner.id, 'bootstrap'));
   });
   return { newKey: secret };

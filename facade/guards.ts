@@ -4,7 +4,8 @@ import { ToolError } from '../tools/errors.ts';
 
 /** Refuses requests for a host that is not ours (DNS rebinding) and from pages of foreign origins. */
 export interface Guards {
-  check(request: IncomingMessage): void;
+  /** `byCookie`: whether a browser may have sent the request without its user's doing. */
+  check(request: IncomingMessage, byCookie: boolean): void;
 }
 
 export interface GuardOptions {
@@ -29,15 +30,20 @@ export function createGuards({ host, baseUrl, allowedOrigins }: GuardOptions): G
   }
 
   return {
-    check({ headers }) {
+    check({ headers, method = '' }, byCookie) {
       checkHost(headers.host);
       const { origin } = headers;
       if (origin !== undefined && !origins.has(origin)) {
         throw foreign('Origin', 'Its pages may not call; add it to ALLOWED_ORIGINS.');
       }
+      if (byCookie && !SAFE.includes(method) && headers['sec-fetch-site'] === 'cross-site') {
+        throw foreign('Sec-Fetch-Site', 'Pages of other sites may change nothing with the cookie of this one.');
+      }
     },
   };
 }
+
+const SAFE = ['GET', 'HEAD', 'OPTIONS'];
 
 function foreign(header: string, message: string): ToolError {
   return new ToolError('forbidden', 'Insufficient permissions', { issues: [{ path: header, message }] });

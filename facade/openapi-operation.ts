@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ErrorCode } from '../resources/error.ts';
+import { SESSION_COOKIE } from '../resources/session.ts';
 import { type Access, ANYONE } from '../tools/access/requirement.ts';
 import type { CatalogEntry } from '../tools/catalog-index.ts';
 import type { Tool } from '../tools/define-tool.ts';
@@ -19,8 +20,15 @@ export interface Components {
 /** Errors of a request with a body, before it reaches the tool. */
 export const BODY_ERRORS = ['too_large', 'unsupported_media_type'] as const satisfies readonly ErrorCode[];
 
-/** The one operation that is called before there is a session or a key. */
-const SIGNS_IN = 'create_session';
+const SET_COOKIE: Readonly<Record<NonNullable<Tool['session']>, Part>> = {
+  begins: cookieHeader('Hands the session to the browser, for 12 hours.', 'eyJhbGciOi…; Max-Age=43200'),
+  ends: cookieHeader('Takes the cookie away.', '; Max-Age=0'),
+};
+
+function cookieHeader(description: string, value: string): Part {
+  const example = `${SESSION_COOKIE}=${value}; Path=/; HttpOnly; SameSite=Lax`;
+  return { description, required: true, schema: { type: 'string' }, example };
+}
 
 const SUCCESS: Readonly<Record<number, string>> = {
   200: 'Done.',
@@ -47,7 +55,7 @@ export function toolOperation(route: Route, { group, tool }: CatalogEntry, compo
     tags: [group],
     summary: tool.title,
     description: `${tool.description}\n\n${accessLine(tool)}`,
-    ...(SIGNS_IN === tool.name ? { security: [] } : accessMembers(tool)),
+    ...(tool.session === 'begins' ? { security: [] } : accessMembers(tool)),
     ...parametersOf(tool, { path, query }, input, posts),
     ...(requestBody && { requestBody }),
     responses: { [route.status]: successOf(route, tool, components), ...components.errors.of(codes) },
@@ -127,7 +135,13 @@ function successOf({ method, status }: Route, tool: Tool, { schemas }: Component
   const example = examples[tool.name]?.answer;
   return {
     description: SUCCESS[status] ?? 'Done.',
-    headers: headerRefs('X-Request-Id', ...(method === 'POST' ? ['Idempotency-Replayed'] : [])),
+    headers: {
+      ...headerRefs(
+        'X-Request-Id',
+        ...(method === 'POST' && tool.session !== 'begins' ? ['Idempotency-Replayed'] : []),
+      ),
+      ...(tool.session && { 'Set-Cookie': SET_COOKIE[tool.session] }),
+    },
     ...(status !== 204 && {
       content: { 'application/json': { schema: schemas.schema(tool.output, 'output'), ...(example && { example }) } },
     }),
@@ -143,8 +157,8 @@ function accessMembers({ access }: Tool): object {
   };
 }
 
-function accessLine({ name, access }: Tool): string {
-  if (name === SIGNS_IN) return 'Authenticated by the ID token in the body.';
+function accessLine({ access, session }: Tool): string {
+  if (session === 'begins') return 'Authenticated by the ID token in the body.';
   if (access === ANYONE) return 'Every authenticated caller may call this.';
   if (!('among' in access)) return `Needs ${rightText(access)}.`;
   return `Needs, depending on the input, ${access.among.map(rightText).join('; or ')}.`;

@@ -1,3 +1,4 @@
+import { SESSION_COOKIE } from '../resources/session.ts';
 import type { ServerFacts } from '../tools/context.ts';
 import { createErrorResponses } from './openapi-errors.ts';
 import { mcpOperation } from './openapi-mcp.ts';
@@ -129,5 +130,5 @@ const HEADERS = {
 
 const SECURITY_SCHEMES = {
   apiKey: { type: 'http', scheme: 'bearer', description: 'An API key, `ak_…`.' },
-  session: { type: 'apiKey', in: 'cookie', name: 'admin-session', description: 'The session of the dashboard.' },
+  session: { type: 'apiKey', in: 'cookie', name: SESSION_COOKIE, description: 'The session of the dashboard.' },
 };

@@ -19,13 +19,15 @@ export function sendJsonBytes(response: ServerResponse, status: number, json: st
   response.end(json);
 }
 
-export function sendErrorBody(response: ServerResponse, body: ErrorBody): void {
+/** `retryAfterSeconds`: of a `rate_limited` error. */
+export function sendErrorBody(response: ServerResponse, body: ErrorBody, retryAfterSeconds?: number): void {
   if (body.code === 'unauthenticated') response.setHeader('WWW-Authenticate', 'Bearer');
   if (body.code === 'too_large') response.setHeader('Connection', 'close');
   if (body.code === 'unavailable') response.setHeader('Retry-After', '5');
+  if (retryAfterSeconds !== undefined) response.setHeader('Retry-After', retryAfterSeconds);
   sendJson(response, errorStatus[body.code], body);
 }
 
 export function sendError(response: ServerResponse, error: ToolError, requestId: string): void {
-  sendErrorBody(response, errorBody(error, requestId));
+  sendErrorBody(response, errorBody(error, requestId), error.detail.retryAfterSeconds);
 }

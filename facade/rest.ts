@@ -7,10 +7,12 @@ import { createMatcher } from './match-route.ts';
 import { type QueryReader, queryReader } from './query.ts';
 import { sendErrorBody, sendJson } from './respond.ts';
 import { type Route, routes } from './routes.ts';
+import type { SessionCookies } from './session-cookie.ts';
 
 interface RestOperation extends Route {
   readonly readQuery: QueryReader;
   readonly takesBody: boolean;
+  readonly endsSession: boolean;
 }
 
 /** A path that is served, but by no tool call of this door. */
@@ -19,7 +21,7 @@ export interface OtherRoute extends Pick<Route, 'method' | 'path'> {
 }
 
 /** The REST door: finds the route, gathers the input of its tool, calls it, answers with the status of the route. */
-export function createRestDoor(registry: Registry, others: readonly OtherRoute[]) {
+export function createRestDoor(registry: Registry, cookies: SessionCookies, others: readonly OtherRoute[]) {
   const operations = routes.map((route) => prepare(route, registry));
   const match = createMatcher<RestOperation | OtherRoute>([...operations, ...others]);
 
@@ -42,10 +44,13 @@ export function createRestDoor(registry: Registry, others: readonly OtherRoute[]
       door: 'rest',
       requestId,
       idempotency: idempotencyOf(exchange),
+      client: request.headers['user-agent'],
     });
     if (answer.replayed) response.setHeader('Idempotency-Replayed', 'true');
-    if (!answer.ok) sendErrorBody(response, answer.error);
-    else if (target.status === 204) response.writeHead(204, { 'Cache-Control': 'no-store' }).end();
+    if (!answer.ok) return sendErrorBody(response, answer.error, answer.retryAfterSeconds);
+    if (answer.began) cookies.set(response, answer.began);
+    if (target.endsSession) cookies.clear(response);
+    if (target.status === 204) response.writeHead(204, { 'Cache-Control': 'no-store' }).end();
     else sendJson(response, target.status, answer.output);
   };
 }
@@ -53,7 +58,12 @@ export function createRestDoor(registry: Registry, others: readonly OtherRoute[]
 function prepare(route: Route, { server }: Registry): RestOperation {
   const tool: Tool | undefined = server.catalog.get(route.tool)?.tool;
   if (!tool) throw new Error(`The route ${route.method} ${route.path} names no tool of the catalog.`);
-  return { ...route, readQuery: queryReader(tool.input), takesBody: route.method !== 'GET' };
+  return {
+    ...route,
+    readQuery: queryReader(tool.input),
+    takesBody: route.method !== 'GET',
+    endsSession: tool.session === 'ends',
+  };
 }
 
 async function readInput(

@@ -14,6 +14,10 @@ function route(method: Method, path: string, tool: string, status: number): Rout
 
 /** Every REST operation that is a tool call, in the order of the specification. */
 export const routes: readonly Route[] = [
+  route('POST', '/api/v1/auth/session', 'create_session', 201),
+  route('GET', '/api/v1/auth/session', 'get_session', 200),
+  route('DELETE', '/api/v1/auth/session', 'delete_session', 204),
+
   route('GET', '/api/v1/agents', 'list_agents', 200),
   route('POST', '/api/v1/agents', 'create_agent', 201),
   route('GET', '/api/v1/agents/{id}', 'get_agent', 200),

@@ -18,7 +18,10 @@ export async function serve(
     server = await startServer(config, store, logger);
     const { newKey, warning } = await prepare();
     if (warning) logger.warn(warning);
-    if (newKey) console.log(welcome(server.baseUrl, newKey));
+    if (newKey) {
+      const { url } = await server.signIn.linkFor(config.adminEmail);
+      console.log(welcome({ baseUrl: server.baseUrl, key: newKey, signInUrl: url }));
+    }
     console.log(`agent-admin listens on ${server.baseUrl}`);
   } catch (error) {
     await store.close();

@@ -14,13 +14,18 @@ import { errorBody, ToolError } from '../tools/errors.ts';
 import { LiveCatalog } from '../tools/live-catalog.ts';
 import { createRegistry } from '../tools/registry.ts';
 import { prepareSettings } from '../tools/settings/defaults.ts';
+import { Issuer } from '../tools/sign-in/issuer.ts';
+import { SignInRefused } from '../tools/sign-in/refusal.ts';
+import { SignIn } from '../tools/sign-in/sign-in.ts';
 import { createApp } from './app.ts';
-import { AuthFailures } from './auth-failures.ts';
 import { createAuthenticator } from './authenticate.ts';
 import { type Config, localUrl } from './config.ts';
 import { createGuards } from './guards.ts';
 import { createMcpDoor, PROTOCOL_VERSIONS } from './mcp.ts';
 import { createNativeServer } from './native-prototypes.ts';
+import { RefusedRequests } from './refused-requests.ts';
+import { readSessionSecrets, readSigningKeys } from './secret-files.ts';
+import { createSessionCookies } from './session-cookie.ts';
 import { createMailer } from './sign-in/mail.ts';
 
 /** How long running calls may take to finish once the server stops. */
@@ -28,6 +33,7 @@ const SHUTDOWN_MS = 10_000;
 
 export interface RunningServer {
   readonly baseUrl: string;
+  readonly signIn: SignIn;
   /** Stops accepting, lets running calls finish, ends after 10 s what is left. The store stays open. */
   close(): Promise<void>;
 }
@@ -42,40 +48,63 @@ export async function startServer(config: Config, store: Store, logger: Logger):
   const onFailure = (cause: unknown) => logger.error({ err: cause }, 'background work failed');
   const models = createModels(config.models);
   await prepareSettings(store, models.initial);
-  const failures = new AuthFailures((entry) => store.audit.append(entry));
-  const live = new LiveCatalog(catalog);
-  const mailer = createMailer({ ...config, logger });
-  const facts = factsOf(store, live, models, [mailer]);
-  // So that the first question need not wait for it; a failure shows again where somebody asks.
-  facts.imported.current().catch(() => {});
-  void models.list();
-  const registry = createRegistry({
-    store,
-    server: facts,
-    onFailure: (cause, { requestId, tool }) => logger.error({ err: cause, requestId, tool }, 'tool call failed'),
-  });
-  const mcp = createMcpDoor({ registry, onError: onFailure });
-  live.onChange(() => mcp.toolsChanged());
+  const cookieSecrets = config.sessionSecrets ?? readSessionSecrets(config.dataDir);
+  const signingKeys = readSigningKeys(config.dataDir, new Date());
   const { server, mount } = createNativeServer();
   server.on('clientError', refuseUnreadable);
   await listen(server, config);
   const baseUrl = config.baseUrl ?? localUrl(config.host, (server.address() as AddressInfo).port); // listening on TCP
-  const authenticator = createAuthenticator({ store, failures, onFailure });
+
+  const refused = new RefusedRequests((entry) => store.audit.append(entry));
+  const onCallFailure = (cause: unknown, call: { readonly requestId: string; readonly tool?: string }) =>
+    logFailure(logger, cause, call);
+  const signIn = new SignIn({
+    store,
+    issuer: new Issuer(baseUrl, signingKeys, () => new Date()),
+    baseUrl,
+    now: () => new Date(),
+    onFailure: onCallFailure,
+    onLimited: (address) => refused.count(address, 'rate_limited'),
+  });
+  const live = new LiveCatalog(catalog);
+  const mailer = createMailer({ ...config, logger });
+  const facts = factsOf(store, live, models, signIn, [mailer]);
+  // So that the first question need not wait for it; a failure shows again where somebody asks.
+  facts.imported.current().catch(() => {});
+  void models.list();
+  const registry = createRegistry({ store, server: facts, onFailure: onCallFailure });
+  const mcp = createMcpDoor({ registry, onError: onFailure });
+  live.onChange(() => mcp.toolsChanged());
+  const cookies = createSessionCookies({ secrets: cookieSecrets, secure: baseUrl.startsWith('https:') });
+  const authenticator = createAuthenticator({ store, cookies, onFailure });
   const guards = createGuards({ ...config, baseUrl });
-  mount(createApp({ ...config, registry, mcp, authenticator, guards, baseUrl, logger }));
+  mount(createApp({ ...config, registry, mcp, authenticator, guards, cookies, signIn, refused, baseUrl, logger }));
   const retention = startAuditRetention(store, onFailure);
   return {
     baseUrl,
+    signIn,
     async close() {
       await Promise.all([drain(server), mcp.close()]);
       await mailer.close();
-      failures.close();
+      refused.close();
       await retention.close();
     },
   };
 }
 
-function factsOf(store: Store, live: LiveCatalog, models: Models, dependencies: readonly Dependency[]): ServerFacts {
+/** Why somebody was not let in is no failure of the server. */
+function logFailure(logger: Logger, cause: unknown, { requestId, tool }: { requestId: string; tool?: string }): void {
+  if (cause instanceof SignInRefused) logger.warn({ requestId, reason: cause.message }, 'sign-in refused');
+  else logger.error({ err: cause, requestId, tool }, 'tool call failed');
+}
+
+function factsOf(
+  store: Store,
+  live: LiveCatalog,
+  models: Models,
+  signIn: SignIn,
+  dependencies: readonly Dependency[],
+): ServerFacts {
   return {
     name,
     version,
@@ -87,6 +116,7 @@ function factsOf(store: Store, live: LiveCatalog, models: Models, dependencies: 
     storeKind: store.kind,
     storeStatus: () => store.status(),
     dependencies: [models, ...dependencies],
+    signIn,
     models,
     now: () => new Date(),
   };

@@ -1,7 +1,14 @@
 import { fileURLToPath } from 'node:url';
 
+export interface Welcome {
+  readonly baseUrl: string;
+  readonly key: string;
+  /** Signs the owner in. */
+  readonly signInUrl: string;
+}
+
 /** What the first start prints: everything works as pasted. */
-export function welcome(baseUrl: string, key: string): string {
+export function welcome({ baseUrl, key, signInUrl }: Welcome): string {
   const folder = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '');
   const claude = {
     mcpServers: {
@@ -20,6 +27,10 @@ This is the first start on an empty store. An admin key was made; it is shown th
 Try it:
 
   curl -H 'Authorization: Bearer ${key}' ${baseUrl}/api/v1/agents
+
+Sign in as the owner, once and within 10 minutes (npm run tool -- create_sign_in_link makes more links):
+
+  ${signInUrl}
 
 Claude Desktop (claude_desktop_config.json):
 

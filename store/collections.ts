@@ -13,7 +13,9 @@ import { memoryRecord } from '../resources/memory.ts';
 import { message } from '../resources/message.ts';
 import { project } from '../resources/project.ts';
 import { report } from '../resources/report.ts';
+import { sessionRecord } from '../resources/session.ts';
 import { settingsRecord } from '../resources/settings.ts';
+import { signInLinkRecord, usedTokenRecord } from '../resources/sign-in.ts';
 import { skill } from '../resources/skill.ts';
 import { task, taskDocument } from '../resources/task.ts';
 import { threadRecord, threadSource } from '../resources/thread.ts';
@@ -138,8 +140,29 @@ export const collections = {
     schema: adminUser,
     idPrefix: 'usr',
     unique: [{ fields: ['email'], ignoreCase: true }],
-    indexes: [['role', 'isActive'], ['isActive']],
+    indexes: [['role', 'isActive'], ['isActive'], ['email']],
     search: { type: 'admin-user', title: ['name', 'email'], text: [] },
+  }),
+  sessions: define({
+    schema: sessionRecord,
+    idPrefix: 'ses',
+    unique: [],
+    indexes: [['userId']],
+    expires: 'expiresAt',
+  }),
+  signInLinks: define({
+    schema: signInLinkRecord,
+    idPrefix: 'lnk',
+    unique: [{ fields: ['hash'] }],
+    indexes: [['hash']],
+    expires: 'expiresAt',
+  }),
+  usedTokens: define({
+    schema: usedTokenRecord,
+    idPrefix: 'tok',
+    unique: [{ fields: ['key'] }],
+    indexes: [['key']],
+    expires: 'expiresAt',
   }),
   reports: define({
     schema: report,

@@ -5,6 +5,7 @@ import type { Readers } from '../store/port.ts';
 import { requireWithin } from './access/within.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from './define-tool.ts';
 import { listPage, onlyThese } from './paging.ts';
+import { endSessionsOf } from './sign-in/sessions.ts';
 
 const adminUserId = recordId.describe('Admin user id (`usr_…`), see list_admin_users.');
 
@@ -54,7 +55,9 @@ const createAdminUser = defineTool({
 
   handler(input, { store, principal }) {
     requireWithin(principal, { fullAccess: true });
-    return store.adminUsers.insert({ ...input, isActive: true });
+    // By which a person who signs in is found, however they write it.
+    const email = input.email.toLowerCase();
+    return store.adminUsers.insert({ ...input, email, isActive: true });
   },
 });
 
@@ -79,6 +82,7 @@ const deactivateAdminUser = defineTool({
     if (user.role === OWNER && (await store.adminUsers.count({ where: { role: OWNER, isActive: true } })) === 1) {
       throw fail('conflict', 'This is the last active owner; create or reactivate another owner first.');
     }
+    await endSessionsOf(store, id);
     return store.adminUsers.update(id, { isActive: false });
   },
 });

@@ -12,7 +12,7 @@ import { CREATES, DELETES, defineTool, READS } from './define-tool.ts';
 import { ToolError } from './errors.ts';
 import { listPage, onlyThese } from './paging.ts';
 
-function showKey({ hash: _, ...shown }: ApiKeyRecord): ApiKey {
+export function showKey({ hash: _, ...shown }: ApiKeyRecord): ApiKey {
   return shown;
 }
 

@@ -40,7 +40,7 @@ export function auditEntryOf({ principal, at, code, durationMs, recordIds, ...ca
 
 function outcomeOf(code: ErrorCode | undefined): Outcome {
   if (!code) return 'ok';
-  if (code === 'forbidden' || code === 'unauthenticated') return 'denied';
+  if (code === 'forbidden' || code === 'unauthenticated' || code === 'rate_limited') return 'denied';
   return code === 'invalid_input' ? 'invalid' : 'failed';
 }
 

@@ -23,6 +23,7 @@ export class CallContext implements SteppingContext<HistoryWriters, ErrorCode> {
   readonly #caller: Caller;
   readonly #tool: Tool | undefined;
   readonly #write: Write | undefined;
+  #session: Principal | undefined;
 
   /** `tool`: given where its handler may call others, as those outside a transaction may; `write`: where it changes data in steps. */
   constructor(asked: Call, store: HistoryWriters, caller: Caller, tool?: Tool, write?: Write) {
@@ -34,6 +35,24 @@ export class CallContext implements SteppingContext<HistoryWriters, ErrorCode> {
     this.#caller = caller;
     this.#tool = tool;
     this.#write = write;
+  }
+
+  get client(): string | undefined {
+    return this.#asked.client;
+  }
+
+  /** The session that the call began. */
+  get session(): Principal | undefined {
+    return this.#session;
+  }
+
+  get began(): SteppingContext<never, never>['began'] {
+    // What other handlers are typed with takes no notice of it.
+    if (this.#tool?.session !== 'begins')
+      throw new Error('Only a tool that is declared to begin a session begins one.');
+    return (session) => {
+      this.#session = session;
+    };
   }
 
   /** Looked up when used: most handlers need no signal, and doors make one only for those that do. */

@@ -16,6 +16,8 @@ export interface Call {
   readonly door: Door;
   readonly requestId: string;
   readonly idempotency?: IdempotencyWish | undefined;
+  /** What the software of the caller calls itself. */
+  readonly client?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   /** Where the handler of a tool makes the call: that tool, and how many calls this one is inside of. */
@@ -30,8 +32,16 @@ export type Answer =
       readonly replayed?: true;
       /** The output is a tool result of MCP itself: `content`, and `structuredContent` where there is any. */
       readonly isContent?: true;
+      /** The session that the call began. Its door hands it to the caller in the way of its own. */
+      readonly began?: Principal;
     }
-  | { readonly ok: false; readonly error: ErrorBody; readonly replayed?: true };
+  | {
+      readonly ok: false;
+      readonly error: ErrorBody;
+      readonly replayed?: true;
+      /** Of a `rate_limited` error. */
+      readonly retryAfterSeconds?: number;
+    };
 
 /** The error of a call, to be thrown by the handler that made the call. Its cause was logged with the call. */
 export function errorOf({ code, error, issues, required, currentRevision }: ErrorBody): ToolError {

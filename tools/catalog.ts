@@ -6,6 +6,7 @@ import { analyticsTools } from './analytics/tools.ts';
 import { apiKeyTools } from './api-keys.ts';
 import { artifactTools } from './artifacts.ts';
 import { listAuditEntries } from './audit-log.ts';
+import { authTools } from './auth.ts';
 import { type CatalogEntry, indexCatalog } from './catalog-index.ts';
 import { databaseTools } from './databases/databases.ts';
 import { recordTools } from './databases/records.ts';
@@ -19,6 +20,7 @@ import { projectTools } from './projects.ts';
 import { purgeRecord } from './purge.ts';
 import { reportTools } from './reports/reports.ts';
 import { search } from './search/search.ts';
+import { sessionTools } from './sessions.ts';
 import { getBotConfig, updateBotConfig } from './settings/bot-config.ts';
 import { settingsTools } from './settings/settings.ts';
 import { skillTools } from './skills.ts';
@@ -38,6 +40,7 @@ function group(name: string, ...tools: readonly Tool[]): CatalogEntry[] {
 
 /** Every tool of this server, in the order in which lists show them. */
 export const catalog = indexCatalog([
+  ...group('Auth', ...authTools),
   ...group('Agents', ...agentTools, provisionAgentIdentity, getSystemHealth),
   ...group('Agents', ...pathMemoryTools, listModels, listToolCategories),
   ...group('Skills', ...skillTools),
@@ -51,6 +54,7 @@ export const catalog = indexCatalog([
   ...group('Versions', ...versionTools),
   ...group('Memory', ...memoryTools),
   ...group('API keys', ...apiKeyTools),
+  ...group('Sessions', ...sessionTools),
   ...group('Projects', ...projectTools),
   ...group('Goals', ...goalTools),
   ...group('Tasks', ...taskTools),

@@ -8,6 +8,7 @@ import type { Answer } from './call.ts';
 import type { Catalog } from './catalog-index.ts';
 import type { Fail } from './define-tool.ts';
 import type { Models } from './engine/models.ts';
+import type { SignIn } from './sign-in/sign-in.ts';
 import type { HistoryWriters } from './versioning.ts';
 
 /** What a handler works with besides its input. */
@@ -17,6 +18,8 @@ export interface Context<Store, Code extends ErrorCode> {
   /** Makes the error to throw; takes only codes that the tool declares. */
   readonly fail: Fail<Code>;
   readonly server: ServerFacts;
+  /** What the software of the caller calls itself. */
+  readonly client: string | undefined;
   /** Aborted when the caller goes away. */
   readonly signal: AbortSignal | undefined;
   /** Tells the caller how far the call has come, where it wants to know. */
@@ -49,6 +52,8 @@ export interface Acting {
 export interface SteppingContext<Store, Code extends ErrorCode> extends CallingContext<Store, Code> {
   /** Runs one step in a transaction, with the versions of what it changes. Nothing slow belongs inside: it holds up all other writes. */
   readonly write: <Result>(step: (store: HistoryWriters) => Promise<Result>) => Promise<Result>;
+  /** Makes the call that of the session it began, for its audit entry and its door. Only for a tool whose session `begins`. */
+  readonly began: (session: Principal) => void;
 }
 
 /** What tools know of the server they run in. */
@@ -65,6 +70,8 @@ export interface ServerFacts {
   readonly models: Models;
   readonly storeKind: string;
   storeStatus(): StoreStatus;
+  /** Absent where nobody signs in, as in a registry without doors. */
+  readonly signIn?: SignIn;
   /** What the server depends on besides its store. */
   readonly dependencies?: readonly Dependency[];
   now(): Date;

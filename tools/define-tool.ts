@@ -65,6 +65,11 @@ interface Meaning<Input extends z.ZodObject, Output extends z.ZodObject, Code ex
   readonly answersSecret?: true;
   /** The output is a tool result of MCP itself, made elsewhere: `content`, and `structuredContent` where there is any. */
   readonly answersContent?: true;
+  /**
+   * What the call does to the session of its caller, for the door to tell the caller's browser. One that `begins` it is called before there
+   * is a principal, and authenticates by its input: whatever is wrong with that is `unauthenticated`. Its answer is never kept.
+   */
+  readonly session?: 'begins' | 'ends';
 }
 
 /** Runs outside a transaction on a store it can only read. */

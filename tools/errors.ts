@@ -5,6 +5,8 @@ export interface ErrorDetail {
   readonly issues?: readonly Issue[];
   readonly required?: RequiredRight;
   readonly currentRevision?: number;
+  /** Of a `rate_limited` error; a door says it in its own way. */
+  readonly retryAfterSeconds?: number;
 }
 
 /** An error whose message is safe to show to the caller and names the next step. */

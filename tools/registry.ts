@@ -97,7 +97,12 @@ class ToolRegistry implements Registry {
       const error = toToolError(thrown);
       if (error.cause !== undefined) this.#onFailure(error.cause, asked);
       this.#store.audit.append(entry(error.code));
-      return { ok: false, error: errorBody(error, asked.requestId) };
+      const { retryAfterSeconds } = error.detail;
+      return {
+        ok: false,
+        error: errorBody(error, asked.requestId),
+        ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+      };
     }
   }
 
@@ -109,7 +114,7 @@ class ToolRegistry implements Registry {
     if (readInput) raw.value = await (tries ? readInput() : readInput().catch(() => raw.value));
     if (!tries) throw refusal(principal, tool, nameable(raw.value));
     raw.value = withFixed(principal, tool, raw.value);
-    const input = parseInput(tool.input, raw.value);
+    const input = tool.session === 'begins' ? readCredential(tool, raw.value) : parseInput(tool.input, raw.value);
     if (await mayCall(principal, tool, input, this.#subjects)) return input;
     throw refusal(principal, tool, input);
   }
@@ -145,11 +150,11 @@ class ToolRegistry implements Registry {
   async #runOnce(repeat: Repeat, tool: Tool, asked: Call, input: object, entry: MakeEntry): Promise<Answer> {
     try {
       return await this.#run(tool, asked, input, entry, (tx, output) =>
-        keep(tx, repeat, tool.answersSecret ? undefined : { output }, this.server.now()),
+        keep(tx, repeat, isKept(tool) ? { output } : undefined, this.server.now()),
       );
     } catch (thrown) {
       const error = toToolError(thrown);
-      if (errorStatus[error.code] < 500) {
+      if (errorStatus[error.code] < 500 && !MAY_PASS_LATER.includes(error.code)) {
         const answer = { error: errorBody(error, asked.requestId) };
         await this.#store.transaction((tx) => keep(tx, repeat, answer, this.server.now()));
       }
@@ -160,11 +165,11 @@ class ToolRegistry implements Registry {
   /** The audit entry and what `also` writes are stored with the call's own changes, or after the last of its steps. */
   async #run(tool: Tool, asked: Call, input: object, entry: MakeEntry, also?: Also): Promise<Answer> {
     const history = (tx: Transaction) => withHistory(tx, entities, authorOf(asked.principal), this.server.now);
-    const finish = async (tx: Transaction, result: unknown) => {
+    const finish = async (tx: Transaction, result: unknown, began?: Principal) => {
       const output = tool.output.parse(result);
-      tx.audit.append(entry(undefined, output));
+      tx.audit.append(entry(undefined, output, began));
       await also?.(tx, output);
-      return answerOf(tool, output);
+      return { ...answerOf(tool, output), ...(began && { began }) };
     };
     if (!tool.inSteps) {
       return this.#store.transaction(async (tx) =>
@@ -175,7 +180,7 @@ class ToolRegistry implements Registry {
       this.#store.transaction((tx) => step(history(tx))),
     );
     const result = await tool.handler(input, context);
-    return this.#store.transaction((tx) => finish(tx, result));
+    return this.#store.transaction((tx) => finish(tx, result, context.session));
   }
 
   #entryMaker({ requestId, door, principal, tool: asked }: Call, tool: Tool | undefined, raw: RawInput): MakeEntry {
@@ -183,7 +188,7 @@ class ToolRegistry implements Registry {
     const id = newId('aud');
     const started = performance.now();
     const name = tool?.name ?? UNKNOWN_TOOL;
-    return (code, output) => {
+    return (code, output, caller = principal) => {
       const args = tool ? auditedArguments(tool, raw.value) : { name: asked.slice(0, LONGEST_NAME) };
       const durationMs = performance.now() - started;
       const recordIds = untold(args, raw.value, output);
@@ -191,7 +196,7 @@ class ToolRegistry implements Registry {
         id,
         requestId,
         door,
-        principal,
+        principal: caller,
         tool: name,
         arguments: args,
         recordIds,
@@ -218,8 +223,8 @@ function unknownTool(name: string, visible: readonly CatalogEntry[]): ToolError 
 /** Lists kept per set of rights; beyond that they are made again. */
 const MOST_LISTS = 1000;
 
-/** `output`: that of a call that wrote, which tells what it made. */
-type MakeEntry = (code?: ErrorCode, output?: object) => AuditEntry;
+/** `output`: that of a call that wrote, which tells what it made; `caller`: where it is another by now. */
+type MakeEntry = (code?: ErrorCode, output?: object, caller?: Principal) => AuditEntry;
 
 /** Writes in the transaction in which the audit entry of a call is stored. */
 type Also = (tx: Transaction, output: object) => Promise<void>;
@@ -238,6 +243,23 @@ interface RawInput {
 /** Stands in the audit log for names that are no tool's, which callers could make without end. */
 const UNKNOWN_TOOL = '(unknown)';
 const LONGEST_NAME = 100;
+
+/** The input by which a caller says who it is: one that does not fit says nothing. */
+function readCredential({ input }: Tool, given: unknown): object {
+  try {
+    return parseInput(input, given);
+  } catch (thrown) {
+    if (!(thrown instanceof ToolError)) throw thrown;
+    throw new ToolError('unauthenticated', 'Authentication required', thrown.detail);
+  }
+}
+
+function isKept({ answersSecret, session }: Tool): boolean {
+  return !answersSecret && session !== 'begins';
+}
+
+/** Errors of a call that say nothing of what it asks for, so that it may be made again under its idempotency key. */
+const MAY_PASS_LATER: readonly ErrorCode[] = ['unauthenticated', 'rate_limited'];
 
 /** Of an input that is not checked yet, the members that a grant can name. */
 function nameable(input: unknown): object {

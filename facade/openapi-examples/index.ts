@@ -3,6 +3,7 @@ import { agentExamples } from './agents.ts';
 import { analyticsExamples } from './analytics.ts';
 import { productExamples } from './analytics-product.ts';
 import { trafficExamples } from './analytics-traffic.ts';
+import { authExamples } from './auth.ts';
 import type { Examples } from './example.ts';
 import { flowExamples } from './flows.ts';
 import { memoryExamples } from './memory.ts';
@@ -17,6 +18,7 @@ import { versionExamples } from './versions.ts';
 
 /** Shown in the document; every operation has an answer, and an input where it needs one. */
 export const examples: Examples = {
+  ...authExamples,
   ...agentExamples,
   ...memoryExamples,
   ...searchExamples,

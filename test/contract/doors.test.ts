@@ -164,6 +164,11 @@ async function story(ask: Ask, asReader: Ask): Promise<ToolAnswer[]> {
   await tell('reactivate_admin_user', { id: user.id });
   await tell('get_admin_user', { id: user.id });
   await tell('list_admin_users', { isActive: true });
+  await tell('create_sign_in_link', { email: 'GRACE@example.com' });
+  await tell('create_sign_in_link', { email: 'nobody@example.com' });
+  await tell('create_sign_in_link', { email: 'grace@example.com' }, asReader);
+  await tell('list_sessions', { userId: user.id, includeTotal: true });
+  await tell('end_session', { id: 'ses_none' });
   const steps = [{ id: 'a', tool: 'list_skills', arguments: { limit: '{{ input.limit }}' }, when: 'input.go' }];
   const flow = await tell('create_flow', {
     name: 'Nightly',
@@ -269,7 +274,7 @@ function normalised(value: unknown, door: string): unknown {
   const ids = new Map<string, string>();
   const text = JSON.stringify(value)
     .replaceAll(`"door":"${door}"`, '"door":"own"')
-    .replace(/"secret":"[^"]+"/g, '"secret":""')
+    .replace(/"(secret|url|idToken)":"[^"]+"/g, '"$1":""')
     .replace(/"(prefix|nextCursor|requestId|contentHash)":"[^"]*"/g, '"$1":""')
     .replace(/"(durationMs|latencyMs|uptimeSeconds)":[\d.]+/g, '"$1":0')
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')

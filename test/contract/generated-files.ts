@@ -43,7 +43,8 @@ function toolTable(): string {
   return table(['group', 'tool', 'REST', 'scope', 'grant'], rows);
 }
 
-function rightsOf({ access }: Tool): [string, string] {
+function rightsOf({ access, session }: Tool): [string, string] {
+  if (session === 'begins') return ['its ID token', ''];
   if (access === ANYONE) return ['any key', ''];
   if ('among' in access) return ['as its record', 'as its record'];
   return [`\`${access.scope}\``, `\`${[access.grant].flat().join('`, `')}\``];

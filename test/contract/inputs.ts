@@ -1,5 +1,8 @@
 /** An input for every tool that its schema accepts; records it names need not exist. */
 const inputs: Readonly<Record<string, Record<string, unknown>>> = {
+  create_session: { idToken: 'none' },
+  create_sign_in_link: { email: 'contract@example.com' },
+  end_session: { id: 'ses_one' },
   get_agent: { id: 'agt_one' },
   create_agent: { name: 'contract', displayName: 'Contract' },
   update_agent: { id: 'agt_one', description: 'changed' },

@@ -117,6 +117,7 @@ describe('OpenAPI operation', () => {
   it('that signs in asks for no other credential', () => {
     const tool = defineTool({
       ...{ name: 'create_session', title: 't', description: 'd', access, annotations: READS, output, errors: [] },
+      session: 'begins',
       input: z.strictObject({ idToken: z.string() }),
       handler,
     });

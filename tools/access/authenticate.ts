@@ -6,6 +6,7 @@ import type { Principal } from './principal.ts';
 import { grantRights, scopeRights } from './rights.ts';
 
 const USE_NOTED_EVERY_MS = 60_000;
+const MOST_NOTED = 100_000;
 
 /** The principal an API key secret stands for, or undefined where it opens nothing (any more). */
 export async function authenticateKey(store: Readers, secret: string, now: Date): Promise<Principal | undefined> {
@@ -54,13 +55,21 @@ function principalOf(key: ApiKeyRecord): Principal {
   return principal;
 }
 
-/** Keeps `lastUsedAt` of keys, to the minute, without holding up the call that used the key. */
+/** Keeps `lastUsedAt` of keys and sessions, to the minute, without holding up the call that used one. */
 export function createUseNotes(store: Store, onFailure: (cause: unknown) => void) {
   const noted = new Map<string, number>();
-  return function noteUse(keyId: string, now: Date): void {
-    const last = noted.get(keyId);
+  return function noteUse({ type, id }: Principal, now: Date): void {
+    const last = noted.get(id);
     if (last !== undefined && now.getTime() - last < USE_NOTED_EVERY_MS) return;
-    noted.set(keyId, now.getTime());
-    store.transaction((tx) => tx.apiKeys.touch(keyId, { lastUsedAt: now.toISOString() })).catch(onFailure);
+    if (noted.size >= MOST_NOTED) noted.clear();
+    noted.set(id, now.getTime());
+    const lastUsedAt = now.toISOString();
+    store
+      .transaction(async (tx) => {
+        if (type === 'api-key') await tx.apiKeys.touch(id, { lastUsedAt });
+        // It may have ended meanwhile.
+        else if (await tx.sessions.get(id)) await tx.sessions.touch(id, { lastUsedAt });
+      })
+      .catch(onFailure);
   };
 }

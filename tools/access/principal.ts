@@ -5,7 +5,7 @@ import type { ToolLimit } from './tool-limit.ts';
 
 /** Who calls, as found by a door. Lives for one request. */
 export interface Principal {
-  readonly type: 'session' | 'api-key' | 'capsule' | 'agent' | 'flow';
+  readonly type: 'session' | 'api-key' | 'capsule' | 'agent' | 'flow' | 'anonymous';
   readonly id: string;
   readonly name: string;
   readonly scopes: readonly string[];

@@ -60,7 +60,13 @@ function requireToolsWithin(giver: Principal, { entries, catalog }: NonNullable<
 }
 
 function requireLifetimeWithin(giver: Principal, expiresAt: string | undefined): void {
-  if (giver.expiresAt === undefined || (expiresAt !== undefined && expiresAt <= giver.expiresAt)) return;
+  // A person signs in again; what a person makes stays.
+  if (
+    giver.type === 'session' ||
+    giver.expiresAt === undefined ||
+    (expiresAt !== undefined && expiresAt <= giver.expiresAt)
+  )
+    return;
   throw refusal(`a life beyond your own credential, which ends at ${giver.expiresAt}; give an earlier expiresAt`, {});
 }
 

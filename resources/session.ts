@@ -1,0 +1,26 @@
+import { z } from 'zod';
+import { bookkeeping, email, recordId, timestamp } from './fields.ts';
+
+/** The name of the cookie that carries a session. */
+export const SESSION_COOKIE = 'admin-session';
+
+/** As stored. It ends by being deleted: what is not there lets nobody in. */
+export const sessionRecord = z.object({
+  id: recordId,
+  userId: recordId,
+  email,
+  client: z.string().max(200).optional(),
+  expiresAt: timestamp,
+  lastUsedAt: timestamp.optional(),
+  ...bookkeeping,
+});
+export type SessionRecord = z.infer<typeof sessionRecord>;
+
+/** A person's stay in the dashboard. */
+export const session = sessionRecord.extend({
+  userId: recordId.describe('Admin user who signed in.'),
+  client: sessionRecord.shape.client.describe('What the browser calls itself.'),
+  lastUsedAt: timestamp.optional().describe('To the minute.'),
+  isCurrent: z.boolean().describe('Whether it is the session you call with.'),
+});
+export type Session = z.infer<typeof session>;

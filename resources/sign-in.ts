@@ -1,0 +1,23 @@
+import { z } from 'zod';
+import { bookkeeping, email, recordId, timestamp } from './fields.ts';
+
+/** A link that signs a person in once. Of its secret, and of that of the browser it is bound to, only the SHA-256 (hex) is kept. */
+export const signInLinkRecord = z.object({
+  id: recordId,
+  hash: z.string().length(64),
+  email,
+  userId: recordId.optional().describe('Absent where nobody may sign in with the e-mail; such a link opens nothing.'),
+  browserHash: z.string().length(64).optional().describe('Absent where any browser may follow the link.'),
+  expiresAt: timestamp,
+  usedAt: timestamp.optional(),
+  ...bookkeeping,
+});
+export type SignInLinkRecord = z.infer<typeof signInLinkRecord>;
+
+/** An ID token that was used, kept for as long as it could be used again. `key` is a hash of its issuer and `jti`. */
+export const usedTokenRecord = z.object({
+  id: recordId,
+  key: z.string(),
+  expiresAt: timestamp,
+  ...bookkeeping,
+});

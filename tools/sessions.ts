@@ -1,0 +1,82 @@
+import { z } from 'zod';
+import { adminUserFields } from '../resources/admin-user.ts';
+import { pageOf, paging, recordId, timestamp } from '../resources/fields.ts';
+import { type Session, type SessionRecord, session } from '../resources/session.ts';
+import type { Principal } from './access/principal.ts';
+import { requireWithin } from './access/within.ts';
+import { CREATES, DELETES, defineTool, READS } from './define-tool.ts';
+import { listPage, onlyThese } from './paging.ts';
+import { mayUserSignIn } from './sign-in/sessions.ts';
+
+const listSessions = defineTool({
+  name: 'list_sessions',
+  title: 'List sessions',
+  description:
+    'List who is signed in to the dashboard: the sessions that have not ended, newest first. Returns a page.',
+  access: { scope: 'admin', grant: 'session:read', narrows: true },
+  annotations: READS,
+  input: z.strictObject({ userId: recordId.optional().describe('Only those of this admin user.'), ...paging }),
+  output: pageOf(session),
+  errors: [],
+
+  handler(input, { store, principal }) {
+    const any = onlyThese<SessionRecord>(principal.rights.limitedTo('session', 'read'), 'id');
+    const query = { where: { userId: input.userId }, any };
+    return listPage(store.sessions, input, query, (record) => showSession(record, principal));
+  },
+});
+
+const endSession = defineTool({
+  name: 'end_session',
+  title: 'End session',
+  description: 'Sign a person out of one session, from the next request on. Returns the session as it was.',
+  access: { scope: 'admin', grant: 'session:write:{id}' },
+  annotations: DELETES,
+  input: z.strictObject({ id: recordId.describe('Session id (`ses_…`), see list_sessions.') }),
+  output: session,
+  errors: ['not_found'],
+
+  async handler({ id }, { store, principal, fail }) {
+    const found = await store.sessions.get(id);
+    if (!found)
+      throw fail('not_found', `There is no session ${id}, or it is over; list_sessions shows those there are.`);
+    return showSession(await store.sessions.delete(id), principal);
+  },
+});
+
+const createSignInLink = defineTool({
+  name: 'create_sign_in_link',
+  title: 'Create sign-in link',
+  description:
+    'Let an active admin user sign in without mail, for 10 minutes. Needs full access. Returns a link for a browser and an ID token for scripts, each good once.',
+  access: { scope: 'admin', grant: 'admin-user:write' },
+  annotations: CREATES,
+  answersSecret: true,
+  input: z.strictObject({ email: adminUserFields.email.describe('Of the admin user, see list_admin_users.') }),
+  output: z.object({
+    url: z.string().describe('Signs in whoever opens it.'),
+    idToken: z.string().describe('For POST /api/v1/auth/session.'),
+    expiresAt: timestamp,
+  }),
+  errors: ['not_found'],
+
+  async handler({ email }, { store, principal, server, fail }) {
+    requireWithin(principal, { fullAccess: true });
+    if (!server.signIn) throw fail('unavailable', 'Nobody can sign in to this server.');
+    const user = await mayUserSignIn(store, email);
+    if (!user) {
+      throw fail(
+        'not_found',
+        'No active admin user of a domain that may sign in has this e-mail; see list_admin_users.',
+      );
+    }
+    const { idToken } = server.signIn.issuer.issue(user);
+    return { ...(await server.signIn.createLink(store, user)), idToken };
+  },
+});
+
+export const sessionTools = [createSignInLink, listSessions, endSession];
+
+function showSession(record: SessionRecord, principal: Principal): Session {
+  return { ...record, isCurrent: record.id === principal.id };
+}

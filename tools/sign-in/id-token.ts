@@ -1,0 +1,102 @@
+import type { KeyObject } from 'node:crypto';
+import jwt from 'jsonwebtoken';
+import { z } from 'zod';
+import { email } from '../../resources/fields.ts';
+import { ToolError } from '../errors.ts';
+import { refuseSignIn } from './refusal.ts';
+
+/** How far the clocks of an issuer and of this server may be apart. */
+export const CLOCK_SKEW_SECONDS = 60;
+const LONGEST_TOKEN = 16_384;
+
+/** Signatures that only the issuer can make. */
+export type Algorithm = 'RS256' | 'RS384' | 'RS512' | 'PS256' | 'PS384' | 'PS512' | 'ES256' | 'ES384' | 'ES512';
+
+/** What an ID token must be to be believed. */
+export interface TokenRules {
+  readonly issuer: string;
+  /** The client id that this server has with the issuer. */
+  readonly audience: string;
+  readonly algorithms: readonly Algorithm[];
+  /** The issuer's public key for the header of a token, undefined where it has no such key. May throw a ToolError (unavailable). */
+  keys(header: TokenHeader): Promise<KeyObject | undefined>;
+  /** The one that was sent with the request for the token; a token that carries one none was sent for is refused. */
+  readonly nonce?: string | undefined;
+  now(): Date;
+}
+
+export interface TokenHeader {
+  readonly alg: string;
+  readonly kid: string | undefined;
+}
+
+/** Whom a token tells of, in the words of an issuer that is to be believed. */
+export interface VerifiedIdentity {
+  readonly issuer: string;
+  readonly subject: string;
+  /** In lower case, and checked by the issuer. */
+  readonly email: string;
+  readonly jti: string | undefined;
+  readonly expiresAt: Date;
+}
+
+const text = z.string().min(1).max(1000);
+const seconds = z.number().int().positive().max(100_000_000_000);
+const claims = z.object({
+  sub: text,
+  aud: z.union([text, z.array(text)]),
+  azp: text.optional(),
+  exp: seconds,
+  iat: seconds,
+  nonce: text.optional(),
+  jti: text.optional(),
+  email,
+  email_verified: z.literal(true),
+});
+
+/**
+ * The one check of every ID token, from the built-in issuer or an external one.
+ * @throws ToolError (unauthenticated), whatever is wrong with it; its cause says what
+ */
+export async function verifyIdToken(token: string, rules: TokenRules): Promise<VerifiedIdentity> {
+  try {
+    return await verify(token, rules);
+  } catch (thrown) {
+    if (thrown instanceof ToolError) throw thrown;
+    throw refuseSignIn(`the ID token: ${thrown instanceof Error ? thrown.message : 'unreadable'}`, thrown);
+  }
+}
+
+async function verify(token: string, rules: TokenRules): Promise<VerifiedIdentity> {
+  const { issuer, audience } = rules;
+  const key = await keyFor(token, rules);
+  const nowSeconds = Math.floor(rules.now().getTime() / 1000);
+  const payload = jwt.verify(token, key, {
+    algorithms: [...rules.algorithms],
+    issuer,
+    audience,
+    clockTolerance: CLOCK_SKEW_SECONDS,
+    clockTimestamp: nowSeconds,
+  });
+  const { sub, aud, azp, exp, iat, nonce, jti, ...person } = claims.parse(payload);
+  if (iat > nowSeconds + CLOCK_SKEW_SECONDS) throw refuseSignIn('the ID token is from the future');
+  if (nonce !== rules.nonce) throw refuseSignIn('the ID token has another nonce');
+  const needsParty = Array.isArray(aud) && aud.length > 1;
+  if ((needsParty || azp !== undefined) && azp !== audience) {
+    throw refuseSignIn('the ID token was given to another client');
+  }
+  return { issuer, subject: sub, email: person.email.toLowerCase(), jti, expiresAt: new Date(exp * 1000) };
+}
+
+async function keyFor(token: string, { algorithms, keys }: TokenRules): Promise<KeyObject> {
+  if (token.length > LONGEST_TOKEN) throw refuseSignIn('the ID token is too long');
+  const header = jwt.decode(token, { complete: true })?.header;
+  if (!header) throw refuseSignIn('the ID token is malformed');
+  const { alg, kid, crit } = header;
+  if (!(algorithms as readonly string[]).includes(alg)) throw refuseSignIn(`the ID token is signed with ${alg}`);
+  if (crit !== undefined) throw refuseSignIn('the ID token has critical headers');
+  const key = await keys({ alg, kid: typeof kid === 'string' ? kid : undefined });
+  if (!key) throw refuseSignIn('the ID token is signed with a key that its issuer does not have');
+  if (key.type !== 'public') throw refuseSignIn('the key of the issuer is not a public one');
+  return key;
+}

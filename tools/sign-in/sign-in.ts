@@ -1,0 +1,183 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { AdminUser } from '../../resources/admin-user.ts';
+import { email as emailField } from '../../resources/fields.ts';
+import type { SignInLinkRecord } from '../../resources/sign-in.ts';
+import { newId } from '../../store/ids.ts';
+import type { Store } from '../../store/port.ts';
+import { anonymous } from '../access/anonymous.ts';
+import { auditEntryOf } from '../audit.ts';
+import { ToolError, toToolError } from '../errors.ts';
+import type { HistoryWriters } from '../versioning.ts';
+import { Attempts, type SignInStep } from './attempts.ts';
+import { type Issuer, SIGN_IN_MS } from './issuer.ts';
+import { refuseSignIn } from './refusal.ts';
+import { mayUserSignIn } from './sessions.ts';
+
+/** Somebody who is not signed in yet. */
+export interface Visitor {
+  readonly address: string;
+  readonly requestId: string;
+}
+
+export interface CreatedLink {
+  readonly url: string;
+  readonly expiresAt: string;
+}
+
+export interface SignInOptions {
+  readonly store: Store;
+  readonly issuer: Issuer;
+  /** Without a trailing slash. */
+  readonly baseUrl: string;
+  now(): Date;
+  /** Told the cause of every refusal and failure. */
+  onFailure(cause: unknown, visitor: Visitor): void;
+  /** Told of every attempt too many from an address, which leaves no entry of its own. */
+  onLimited(address: string): void;
+}
+
+/** What leads to an ID token, which the tool `create_session` takes for a session. */
+export class SignIn {
+  readonly issuer: Issuer;
+  readonly attempts = new Attempts();
+  readonly #options: SignInOptions;
+
+  constructor(options: SignInOptions) {
+    this.issuer = options.issuer;
+    this.#options = options;
+  }
+
+  /**
+   * A link for the person with the e-mail, good once, for 10 minutes and in one browser, which the caller tells apart by a secret it
+   * keeps there. Returns the secret of the link to be mailed, undefined where nobody may sign in with the e-mail: the time it takes
+   * and what it stores are the same, and what the caller answers must be too.
+   * @throws ToolError (invalid_input, rate_limited)
+   */
+  requestLink(email: string, browser: string, visitor: Visitor): Promise<string | undefined> {
+    return this.attempt('link', visitor, { email: email.slice(0, 320) }, async () => {
+      if (!emailField.safeParse(email).success) throw new ToolError('invalid_input', 'This is no e-mail address.');
+      await this.attempts.withEmail('link', email);
+      const { store } = this.#options;
+      const user = await mayUserSignIn(store, email);
+      const { secret, link } = this.#newLink(email, user, browser);
+      await store.transaction((tx) => tx.signInLinks.insert(link));
+      return user && secret;
+    });
+  }
+
+  /**
+   * The ID token for the secret of a link, this once.
+   * @throws ToolError (unauthenticated, rate_limited)
+   */
+  redeemLink(secret: string, browser: string | undefined, visitor: Visitor): Promise<string> {
+    return this.attempt('redeem', visitor, {}, async () => {
+      const used = await this.#options.store.transaction(async (tx) => {
+        const { records } = await tx.signInLinks.find({ where: { hash: hash(secret) }, limit: 1 });
+        const [link] = records;
+        const problem = this.#problemOf(link, browser);
+        if (!link || problem !== undefined) return { problem };
+        return { link: await tx.signInLinks.touch(link.id, { usedAt: this.#options.now().toISOString() }) };
+      });
+      if (!used.link?.userId) throw refuseSignIn(`the link: ${used.problem}`);
+      return this.issuer.issue({ id: used.link.userId, email: used.link.email }).idToken;
+    });
+  }
+
+  /** A link that works in any browser, for an admin user for whom somebody vouches. */
+  async createLink(store: Pick<HistoryWriters, 'signInLinks'>, user: AdminUser): Promise<CreatedLink> {
+    const { secret, link } = this.#newLink(user.email, user);
+    await store.signInLinks.insert(link);
+    return { url: this.linkUrl(secret), expiresAt: link.expiresAt };
+  }
+
+  /** The same for the operator, who reads the console. */
+  linkFor(email: string): Promise<CreatedLink> {
+    return this.#options.store.transaction(async (tx) => {
+      const user = await mayUserSignIn(tx, email);
+      if (!user) throw new Error(`No active admin user who may sign in has the e-mail ${email}.`);
+      return this.createLink(tx, user);
+    });
+  }
+
+  /** Where a person follows a link. */
+  linkUrl(secret: string): string {
+    return `${this.#options.baseUrl}/sign-in/link?token=${encodeURIComponent(secret)}`;
+  }
+
+  /**
+   * Runs a step of signing in that is no tool call: counts it, and leaves an audit entry and the cause of a refusal in the log.
+   * @throws ToolError (rate_limited) and whatever the work throws
+   */
+  async attempt<Result>(
+    step: SignInStep,
+    visitor: Visitor,
+    args: Readonly<Record<string, unknown>>,
+    work: () => Promise<Result>,
+  ): Promise<Result> {
+    await this.admit(step, visitor.address);
+    const [id, at, started] = [newId('aud'), this.#options.now(), performance.now()];
+    const note = (code?: ToolError['code']) =>
+      this.#options.store.audit.append(
+        auditEntryOf({
+          id,
+          requestId: visitor.requestId,
+          door: 'rest',
+          principal: anonymous(visitor.address),
+          tool: `sign_in_${step}`,
+          arguments: { ...args },
+          recordIds: [],
+          at,
+          durationMs: performance.now() - started,
+          code,
+        }),
+      );
+    try {
+      const result = await work();
+      note();
+      return result;
+    } catch (thrown) {
+      const error = toToolError(thrown);
+      if (error.cause !== undefined) this.#options.onFailure(error.cause, visitor);
+      note(error.code);
+      throw error;
+    }
+  }
+
+  /** Counts one attempt from the address. @throws ToolError (rate_limited) */
+  async admit(step: SignInStep, address: string): Promise<void> {
+    try {
+      await this.attempts.fromAddress(step, address);
+    } catch (refused) {
+      this.#options.onLimited(address);
+      throw refused;
+    }
+  }
+
+  #newLink(email: string, user: AdminUser | undefined, browser?: string) {
+    const secret = randomBytes(32).toString('base64url');
+    const link = {
+      hash: hash(secret),
+      email: email.toLowerCase(),
+      ...(user && { userId: user.id }),
+      ...(browser !== undefined && { browserHash: hash(browser) }),
+      expiresAt: new Date(this.#options.now().getTime() + SIGN_IN_MS).toISOString(),
+    };
+    return { secret, link };
+  }
+
+  #problemOf(link: SignInLinkRecord | undefined, browser: string | undefined): string | undefined {
+    if (!link || Date.parse(link.expiresAt) <= this.#options.now().getTime()) return 'is unknown or has expired';
+    if (link.usedAt !== undefined) return 'was used before';
+    if (link.browserHash !== undefined && !matches(browser, link.browserHash))
+      return 'was asked for in another browser';
+    return link.userId === undefined ? 'is for an e-mail with which nobody may sign in' : undefined;
+  }
+}
+
+function hash(secret: string): string {
+  return createHash('sha256').update(secret).digest('hex');
+}
+
+function matches(secret: string | undefined, expected: string): boolean {
+  return secret !== undefined && timingSafeEqual(Buffer.from(hash(secret)), Buffer.from(expected));
+}

@@ -1,0 +1,97 @@
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type JsonWebKey,
+  type KeyObject,
+} from 'node:crypto';
+import { canonicalize } from 'json-canonicalize';
+import { z } from 'zod';
+import { timestamp } from '../../resources/fields.ts';
+
+/** The keys of the built-in issuer, newest first, as they are kept: the first signs, of older ones only the public half is left. */
+export const keptSigningKeys = z.object({
+  keys: z
+    .array(
+      z.object({
+        createdAt: timestamp,
+        jwk: z.object({
+          kty: z.literal('EC'),
+          crv: z.literal('P-256'),
+          x: z.string(),
+          y: z.string(),
+          d: z.string().optional(),
+        }),
+      }),
+    )
+    .min(1),
+});
+export type KeptSigningKeys = z.infer<typeof keptSigningKeys>;
+type KeptKey = KeptSigningKeys['keys'][number];
+
+const ROTATED_AFTER_MS = 90 * 24 * 60 * 60 * 1000;
+/** Much longer than a token lives, and than others keep a copy of the key set. */
+const PUBLISHED_AFTER_ROTATION_MS = 7 * 24 * 60 * 60 * 1000;
+
+/** The keys to go on with: a new one signs where there is none or the one there is has grown old. */
+export function currentKeys(kept: KeptSigningKeys | undefined, now: Date): KeptSigningKeys {
+  const [newest, ...older] = kept?.keys ?? [];
+  if (!newest) return { keys: [newKey(now)] };
+  const age = now.getTime() - Date.parse(newest.createdAt);
+  if (newest.jwk.d !== undefined && age < ROTATED_AFTER_MS) return { keys: [newest, ...stillPublished(older, newest)] };
+  const next = newKey(now);
+  return { keys: [next, ...stillPublished([newest, ...older], next)].map(withoutPrivateHalf) };
+
+  function stillPublished(keys: readonly KeptKey[], successor: KeptKey): KeptKey[] {
+    // Each key went out of use when its successor was made.
+    return keys.filter((_, index) => {
+      const retiredAt = Date.parse((keys[index - 1] ?? successor).createdAt);
+      return now.getTime() - retiredAt < PUBLISHED_AFTER_ROTATION_MS;
+    });
+  }
+}
+
+function withoutPrivateHalf(key: KeptKey, index: number): KeptKey {
+  const { d: _, ...jwk } = key.jwk;
+  return index === 0 ? key : { ...key, jwk };
+}
+
+function newKey(now: Date): KeptKey {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  // An exported P-256 key has exactly these members.
+  return { createdAt: now.toISOString(), jwk: privateKey.export({ format: 'jwk' }) as KeptKey['jwk'] };
+}
+
+export interface SigningKeys {
+  readonly kid: string;
+  readonly privateKey: KeyObject;
+  /** By key id, those of older keys too. */
+  readonly publicKeys: ReadonlyMap<string, KeyObject>;
+  /** The public keys as a JSON Web Key Set. */
+  readonly jwks: { readonly keys: readonly JsonWebKey[] };
+}
+
+/** @throws Error where the first key is not a private one */
+export function openKeys({ keys }: KeptSigningKeys): SigningKeys {
+  const [signer] = keys;
+  const d = signer?.jwk.d;
+  if (!signer || d === undefined) throw new Error('The first signing key has no private half.');
+  const published = keys.map(({ jwk: { d: _, ...jwk } }) => ({
+    ...jwk,
+    kid: thumbprint(jwk),
+    use: 'sig',
+    alg: 'ES256',
+  }));
+  return {
+    kid: thumbprint(signer.jwk),
+    privateKey: createPrivateKey({ key: { ...signer.jwk, d }, format: 'jwk' }),
+    publicKeys: new Map(published.map((jwk) => [jwk.kid, createPublicKey({ key: jwk, format: 'jwk' })])),
+    jwks: { keys: published },
+  };
+}
+
+/** RFC 7638. */
+function thumbprint({ crv, kty, x, y }: KeptKey['jwk']): string {
+  return createHash('sha256').update(canonicalize({ crv, kty, x, y })).digest('base64url');
+}
