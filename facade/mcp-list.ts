@@ -2,7 +2,7 @@ import { INVALID_PARAMS } from '@modelcontextprotocol/server';
 import type { Principal } from '../tools/access/principal.ts';
 import { reachOf } from '../tools/access/reach.ts';
 import { globMatcher } from '../tools/allowlist.ts';
-import { type CatalogEntry, nearest } from '../tools/catalog-index.ts';
+import { type CatalogEntry, isListed, nearest } from '../tools/catalog-index.ts';
 import type { ServerFacts } from '../tools/context.ts';
 import type { Registry } from '../tools/registry.ts';
 import type { Exchange } from './exchange.ts';
@@ -33,7 +33,8 @@ interface ListSource extends Pick<Registry, 'list'> {
   readonly server: Pick<ServerFacts, 'catalog'>;
 }
 
-/** What `tools/list` shows to whom. `?tools=` and `?groups=` on the URL narrow it; they give and take no rights. */
+/** What `tools/list` shows to whom. `?tools=` and `?groups=` on the URL narrow it, and `?mode=search` shows the
+ * tools that lead to all others in their place; none of them gives or takes rights. */
 export class ToolLists {
   readonly #registry: ListSource;
   readonly #writer: ResponseWriter;
@@ -65,7 +66,7 @@ export class ToolLists {
     const key = `${reachOf(principal)}${url.search === '' ? '' : `\n${narrowingOf(url)}`}`;
     const known = this.#kept.get(key);
     if (known && sameEntries(known.entries, entries)) return known;
-    const shown = url.search === '' ? entries : narrow(entries, this.#known(principal), url.searchParams);
+    const shown = url.search === '' ? entries : this.#narrowed(entries, principal, url.searchParams);
     const made = {
       entries,
       tools: shown.map(({ tool }) => wireTool(tool, principal.tools?.fixed?.(tool))),
@@ -76,10 +77,15 @@ export class ToolLists {
     return made;
   }
 
+  #narrowed(entries: readonly CatalogEntry[], principal: Principal, search: URLSearchParams) {
+    if (!searches(search)) return narrow(entries, this.#known(principal), search);
+    return this.#registry.server.catalog.entries.filter(({ tool }) => tool.discovery);
+  }
+
   /** What words in the URL may name: all tools there are, but for those beyond a limit that the principal is held to. */
   #known({ tools }: Principal): readonly CatalogEntry[] {
     const { entries } = this.#registry.server.catalog;
-    return entries.filter(({ tool }) => !tool.doorOnly && (tools?.allows(tool) ?? true));
+    return entries.filter(({ tool }) => isListed(tool) && (tools?.allows(tool) ?? true));
   }
 }
 
@@ -88,12 +94,27 @@ function sameEntries(one: readonly CatalogEntry[], other: readonly CatalogEntry[
 }
 
 function narrowingOf({ searchParams }: URL): string {
-  return JSON.stringify([wordsOf(searchParams, 'tools'), wordsOf(searchParams, 'groups')]);
+  return JSON.stringify(['mode', 'tools', 'groups'].map((name) => wordsOf(searchParams, name)));
 }
 
 function wordsOf(search: URLSearchParams, name: string): string[] {
   const words = search.getAll(name).flatMap((value) => value.split(','));
   return words.map((word) => word.trim()).filter((word) => word !== '');
+}
+
+function searches(search: URLSearchParams): boolean {
+  const modes = wordsOf(search, 'mode');
+  const narrowed = wordsOf(search, 'tools').length > 0 || wordsOf(search, 'groups').length > 0;
+  if (modes.some((mode) => mode !== 'search')) {
+    throw new RpcError(INVALID_PARAMS, 'mode= in the URL is search, or absent for the list of all tools.');
+  }
+  if (modes.length > 0 && narrowed) {
+    throw new RpcError(
+      INVALID_PARAMS,
+      'mode=search in the URL shows tools that lead to all others; leave out tools= and groups=.',
+    );
+  }
+  return modes.length > 0;
 }
 
 function narrow(

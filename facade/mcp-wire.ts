@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { type Result, SERVER_INFO_META_KEY } from '@modelcontextprotocol/server';
 import type { FixedArguments } from '../tools/access/tool-limit.ts';
 import type { Annotations, Tool } from '../tools/define-tool.ts';
-import { type JsonSchema, jsonSchema, withoutMembers } from '../tools/json-schema.ts';
+import { briefSchema, type JsonSchema, jsonSchema, withoutMembers } from '../tools/json-schema.ts';
 import type { Answer } from '../tools/registry.ts';
 import type { RequestId } from './mcp-message.ts';
 import type { Era } from './mcp-versions.ts';
@@ -25,7 +25,7 @@ export function wireTool(tool: Tool, fixed?: FixedArguments): WireTool {
   const known = wired.get(tool);
   if (known) return known;
   const { name, title, description, annotations } = tool;
-  const inputSchema = jsonSchema(tool.input, 'input');
+  const inputSchema = briefSchema(tool.input);
   const made = { name, title, description, inputSchema, ...outputSchemaOf(tool), annotations };
   wired.set(tool, made);
   return made;

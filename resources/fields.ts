@@ -32,11 +32,11 @@ export const expectedRevision = z
   .int()
   .min(1)
   .optional()
-  .describe('Refuse the change with `conflict` unless this is the current revision.');
+  .describe('Refuse with `conflict` unless this is the current revision.');
 
 export const limit = z.int().min(1).max(100).default(20).describe('Records per page.');
 export const cursor = z.string().min(1).max(2000).optional().describe('`nextCursor` of the page before.');
-export const includeTotal = z.boolean().default(false).describe('Also count all matches as `total`.');
+export const includeTotal = z.boolean().default(false).describe('Adds `total`, the count of all matches.');
 
 /** Input members of every list tool. */
 export const paging = { limit, cursor, includeTotal };

@@ -1,7 +1,7 @@
 import type { Principal } from './access/principal.ts';
 import { reachesWholly } from './access/reach.ts';
 import type { ToolLimit } from './access/tool-limit.ts';
-import { type Catalog, type CatalogEntry, nearest } from './catalog-index.ts';
+import { type Catalog, type CatalogEntry, isListed, nearest } from './catalog-index.ts';
 import type { Tool } from './define-tool.ts';
 
 /** The tools an allowlist entry reaches. */
@@ -32,12 +32,12 @@ export function allowlistLimit(holder: string, allowed: readonly string[], denie
 function matcherOf(entry: string): (tool: Tool) => boolean {
   const matches = globMatcher(entry);
   const isGlob = entry.includes('*');
-  return (tool) => !tool.doorOnly && matches(tool.name) && !(isGlob && needsAdmin(tool));
+  return (tool) => isListed(tool) && matches(tool.name) && !(isGlob && needsAdmin(tool));
 }
 
 /** A sentence for each entry that reaches no tool now, with the names most like it. */
 export function allowlistWarnings(entries: readonly string[] | undefined, catalog: Catalog): string[] {
-  const names = catalog.entries.map(({ tool }) => tool.name);
+  const names = catalog.entries.filter(({ tool }) => isListed(tool)).map(({ tool }) => tool.name);
   return (entries ?? [])
     .filter((entry) => matchEntry(entry, catalog).length === 0)
     .map((entry) => {

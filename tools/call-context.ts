@@ -2,6 +2,7 @@ import type { Door } from '../resources/audit-entry.ts';
 import type { ErrorCode } from '../resources/error.ts';
 import type { Principal } from './access/principal.ts';
 import type { Answer, Call } from './call.ts';
+import type { CatalogEntry } from './catalog-index.ts';
 import type { Acting, CallingContext, Progress, ServerFacts, SteppingContext } from './context.ts';
 import type { Fail, Tool } from './define-tool.ts';
 import { ToolError } from './errors.ts';
@@ -10,6 +11,7 @@ import type { HistoryWriters } from './versioning.ts';
 /** What runs the calls that handlers make. */
 interface Caller {
   readonly server: ServerFacts;
+  list(principal: Principal): readonly CatalogEntry[];
   call(call: Call): Promise<Answer>;
 }
 
@@ -60,6 +62,10 @@ export class CallContext implements SteppingContext<HistoryWriters, ErrorCode> {
     return this.#asked.signal;
   }
 
+  get tools(): readonly CatalogEntry[] {
+    return this.#caller.list(this.principal);
+  }
+
   get call(): CallingContext<never, never>['call'] {
     const tool = this.#tool;
     // Handlers that write are typed without `call`: the transaction of the other tool would wait for theirs.
@@ -98,6 +104,37 @@ class InnerCall implements Call {
 
   get signal(): AbortSignal | undefined {
     return this.#outer.signal;
+  }
+}
+
+/** The call that a stand-in was made for, as if made directly. */
+export class StoodInCall implements Call {
+  readonly principal: Principal;
+  readonly tool: string;
+  readonly input: unknown;
+  readonly door: Door;
+  readonly requestId: string;
+  readonly idempotency: Call['idempotency'];
+  readonly onProgress: Call['onProgress'];
+  readonly from: Call['from'];
+  readonly client: Call['client'];
+  readonly #asked: Call;
+
+  constructor(asked: Call, { tool, input }: { readonly tool: string; readonly input: unknown }) {
+    this.principal = asked.principal;
+    this.tool = tool;
+    this.input = input;
+    this.door = asked.door;
+    this.requestId = asked.requestId;
+    this.idempotency = asked.idempotency && { key: asked.idempotency.key, operation: `tools/call ${tool}` };
+    this.onProgress = asked.onProgress;
+    this.from = asked.from;
+    this.client = asked.client;
+    this.#asked = asked;
+  }
+
+  get signal(): AbortSignal | undefined {
+    return this.#asked.signal;
   }
 }
 

@@ -1,5 +1,6 @@
 import leven from 'leven';
 import type { Tool } from './define-tool.ts';
+import { ToolError } from './errors.ts';
 
 /** A tool with the group it is shown under. */
 export interface CatalogEntry {
@@ -13,6 +14,11 @@ export interface Catalog {
   readonly version: number;
   readonly entries: readonly CatalogEntry[];
   get(name: string): CatalogEntry | undefined;
+}
+
+/** Whether lists and allowlists know the tool. */
+export function isListed({ doorOnly, discovery }: Tool): boolean {
+  return !doorOnly && !discovery;
 }
 
 export function indexCatalog(entries: readonly CatalogEntry[]): Catalog {
@@ -31,4 +37,12 @@ export function nearest(name: string, candidates: readonly string[], count: numb
     .sort((a, b) => a.distance - b.distance)
     .slice(0, count)
     .map(({ candidate }) => candidate);
+}
+
+/** Names no tool but those that the caller sees. */
+export function unknownTool(name: string, visible: readonly CatalogEntry[]): ToolError {
+  const names = visible.map(({ tool }) => tool.name);
+  const close = nearest(name, names, 3);
+  const hint = close.length > 0 ? `Similar names: ${close.join(', ')}.` : 'tools/list shows the tools there are.';
+  return new ToolError('not_found', `There is no tool of this name. ${hint}`);
 }

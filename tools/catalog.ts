@@ -11,6 +11,7 @@ import { type CatalogEntry, indexCatalog } from './catalog-index.ts';
 import { databaseTools } from './databases/databases.ts';
 import { recordTools } from './databases/records.ts';
 import type { Tool } from './define-tool.ts';
+import { discoveryTools } from './discovery.ts';
 import { documentTools } from './documents.ts';
 import { flowTools } from './flows/flows.ts';
 import { goalTools } from './goals.ts';
@@ -63,6 +64,7 @@ export const catalog = indexCatalog([
   ...group('Databases', ...databaseTools, ...recordTools),
   ...group('Audit', listAuditEntries),
   ...group('Data', importRecords, purgeRecord),
+  ...group('Discovery', ...discoveryTools),
   ...group('System', checkHealth, search),
   ...group('MCP', getMcpStatus),
 ]);

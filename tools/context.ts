@@ -5,7 +5,7 @@ import type { AuditLog, StoreStatus } from '../store/port.ts';
 import type { Principal } from './access/principal.ts';
 import type { ImportedData } from './analytics/model/model.ts';
 import type { Answer } from './call.ts';
-import type { Catalog } from './catalog-index.ts';
+import type { Catalog, CatalogEntry } from './catalog-index.ts';
 import type { Fail } from './define-tool.ts';
 import type { Models } from './engine/models.ts';
 import type { SignIn } from './sign-in/sign-in.ts';
@@ -20,6 +20,8 @@ export interface Context<Store, Code extends ErrorCode> {
   readonly server: ServerFacts;
   /** What the software of the caller calls itself. */
   readonly client: string | undefined;
+  /** The tools that `tools/list` shows the caller, in catalog order. */
+  readonly tools: readonly CatalogEntry[];
   /** Aborted when the caller goes away. */
   readonly signal: AbortSignal | undefined;
   /** Tells the caller how far the call has come, where it wants to know. */

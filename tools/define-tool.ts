@@ -61,6 +61,8 @@ interface Meaning<Input extends z.ZodObject, Output extends z.ZodObject, Code ex
   readonly errors: readonly Code[];
   /** Callable through its own door only, and never listed. */
   readonly doorOnly?: true;
+  /** Leads to the tools the caller reaches, whatever they are, and is listed apart from them. */
+  readonly discovery?: true;
   /** The answer holds a secret that is shown once: it is never kept for a repeat. */
   readonly answersSecret?: true;
   /** The output is a tool result of MCP itself, made elsewhere: `content`, and `structuredContent` where there is any. */
@@ -97,6 +99,13 @@ export interface SteppedTool<Input extends z.ZodObject, Output extends z.ZodObje
   handler(input: z.output<Input>, context: SteppingContext<Readers & TextSearch, Code>): Promise<z.input<Output>>;
 }
 
+/** Runs nothing: its call is, in every respect, the call of the other tool that the input names. */
+export interface StandIn<Input extends z.ZodObject, Output extends z.ZodObject> extends Meaning<Input, Output, never> {
+  readonly annotations: Annotations;
+  standsFor(input: z.output<Input>): { readonly tool: string; readonly input: unknown };
+}
+
+export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject>(tool: StandIn<Input, Output>): Tool;
 export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject, Code extends ErrorCode = never>(
   tool: ReadTool<Input, Output, Code>,
 ): Tool;
@@ -115,5 +124,6 @@ export function defineTool(tool: object): Tool {
 export interface Tool extends Meaning<z.ZodObject, z.ZodObject, ErrorCode> {
   readonly annotations: Annotations;
   readonly inSteps?: true;
+  standsFor?(input: object): { readonly tool: string; readonly input: unknown };
   handler(input: object, context: SteppingContext<HistoryWriters, ErrorCode>): Promise<unknown>;
 }

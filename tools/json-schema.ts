@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-const made = new WeakMap<z.ZodType, { input?: JsonSchema; output?: JsonSchema }>();
+const made = new WeakMap<z.ZodType, { input?: JsonSchema; output?: JsonSchema; brief?: JsonSchema }>();
 
 /** JSON Schema (2020-12) of what the schema takes (`input`) or gives (`output`). Made once per schema. */
 export function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
@@ -12,9 +12,20 @@ export function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSchem
   return known[io];
 }
 
+/**
+ * The input schema as models read it: without the lengths and patterns of texts, and without the word in every inner object that it
+ * takes no other members. A refusal tells of them whom they concern. Whatever fits the whole schema fits this one. A schema from elsewhere is left as it is.
+ */
+export function briefSchema(schema: z.ZodType): JsonSchema {
+  const known = made.get(schema) ?? {};
+  made.set(schema, known);
+  known.brief ??= brief(make(schema, 'input'), true);
+  return known.brief;
+}
+
 /** Gives an input schema the JSON Schema that it checks, where that one comes from elsewhere. Returns it for use in place. */
 export function declareJsonSchema<Schema extends z.ZodType>(schema: Schema, input: JsonSchema): Schema {
-  made.set(schema, { input });
+  made.set(schema, { input, brief: input });
   return schema;
 }
 
@@ -43,4 +54,38 @@ function shorten(node: Record<string, unknown>): void {
   if (node.format !== undefined) delete node.pattern;
   if (node.maximum === Number.MAX_SAFE_INTEGER) delete node.maximum;
   if (node.minimum === Number.MIN_SAFE_INTEGER) delete node.minimum;
+}
+
+const LENGTHS = ['minLength', 'maxLength', 'minItems', 'maxItems', 'pattern', 'propertyNames'];
+
+function brief(node: JsonSchema, isTop = false): JsonSchema {
+  const { properties, ...rest } = orNull(node);
+  const isSaid = ([name, value]: [string, unknown]) =>
+    !LENGTHS.includes(name) && (isTop || name !== 'additionalProperties' || value !== false);
+  const kept = Object.entries(rest).filter(isSaid);
+  return {
+    ...mapped(kept, briefValue),
+    ...(isSchema(properties) && { properties: mapped(Object.entries(properties), briefValue) }),
+  };
+}
+
+/** `null` beside one other type is told in the type. */
+function orNull(node: JsonSchema): JsonSchema {
+  const { anyOf, ...rest } = node;
+  if (!Array.isArray(anyOf) || anyOf.length !== 2 || anyOf[1]?.type !== 'null') return node;
+  const [one] = anyOf;
+  return typeof one.type === 'string' && !one.enum ? { ...rest, ...one, type: [one.type, 'null'] } : node;
+}
+
+function briefValue(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((part) => briefValue(part));
+  return isSchema(value) ? brief(value) : value;
+}
+
+function mapped(members: readonly [string, unknown][], change: (value: unknown) => unknown): JsonSchema {
+  return Object.fromEntries(members.map(([name, value]) => [name, change(value)]));
+}
+
+function isSchema(value: unknown): value is JsonSchema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

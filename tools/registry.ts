@@ -8,8 +8,8 @@ import type { Subjects } from './access/requirement.ts';
 import { subjectsIn } from './access/subjects.ts';
 import { auditEntryOf, auditedArguments } from './audit.ts';
 import type { Answer, Call } from './call.ts';
-import { CallContext, requireCallable } from './call-context.ts';
-import { type CatalogEntry, nearest } from './catalog-index.ts';
+import { CallContext, requireCallable, StoodInCall } from './call-context.ts';
+import { type CatalogEntry, isListed, unknownTool } from './catalog-index.ts';
 import type { ServerFacts } from './context.ts';
 import type { Tool } from './define-tool.ts';
 import { entities } from './entities.ts';
@@ -74,7 +74,7 @@ class ToolRegistry implements Registry {
     const reach = reachOf(principal);
     let found = this.#lists.get(reach);
     if (!found) {
-      found = catalog.entries.filter(({ tool }) => !tool.doorOnly && reaches(principal, tool));
+      found = catalog.entries.filter(({ tool }) => isListed(tool) && reaches(principal, tool));
       if (this.#lists.size >= MOST_LISTS) this.#lists.clear();
       this.#lists.set(reach, found);
     }
@@ -89,6 +89,7 @@ class ToolRegistry implements Registry {
     try {
       if (!tool) throw unknownTool(asked.tool, this.list(asked.principal));
       const input = await this.#admit(tool, asked, raw);
+      if (tool.standsFor) return await this.call(new StoodInCall(asked, tool.standsFor(input)));
       if (!tool.annotations.readOnlyHint) return await this.#change(tool, asked, input, entry);
       const output = tool.output.parse(await tool.handler(input, new CallContext(asked, this.#view, this, tool)));
       this.#store.audit.append(entry());
@@ -210,14 +211,6 @@ class ToolRegistry implements Registry {
 
 function answerOf(tool: Tool, output: object) {
   return { ok: true, output, ...(tool.answersContent && { isContent: true as const }) } as const;
-}
-
-/** Names no tool that the caller may not see. */
-function unknownTool(name: string, visible: readonly CatalogEntry[]): ToolError {
-  const names = visible.map(({ tool }) => tool.name);
-  const close = nearest(name, names, 3);
-  const hint = close.length > 0 ? `Similar names: ${close.join(', ')}.` : 'tools/list shows the tools there are.';
-  return new ToolError('not_found', `There is no tool of this name. ${hint}`);
 }
 
 /** Lists kept per set of rights; beyond that they are made again. */

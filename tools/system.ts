@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { health, type IntegrationHealth, systemHealth } from '../resources/health.ts';
-import { reaches } from './access/reach.ts';
 import { ANYONE } from './access/requirement.ts';
 import { defineTool, READS } from './define-tool.ts';
 
@@ -71,10 +70,9 @@ export const listToolCategories = defineTool({
   }),
   errors: [],
 
-  async handler(_, { server, principal }) {
+  async handler(_, { tools }) {
     const groups = new Map<string, { name: string; title: string; description: string }[]>();
-    for (const { group, tool } of server.catalog.entries) {
-      if (tool.doorOnly || !reaches(principal, tool)) continue;
+    for (const { group, tool } of tools) {
       const { name, title, description } = tool;
       groups.set(group, [...(groups.get(group) ?? []), { name, title, description }]);
     }
@@ -92,6 +90,7 @@ export const getMcpStatus = defineTool({
   input: z.strictObject({
     tools: z.string().optional().describe('Narrows the list of the endpoint; says nothing here.'),
     groups: z.string().optional().describe('Narrows the list of the endpoint; says nothing here.'),
+    mode: z.literal('search').optional().describe('Changes the list of the endpoint; says nothing here.'),
   }),
   output: z.object({
     status: z.literal('ok'),
@@ -102,8 +101,7 @@ export const getMcpStatus = defineTool({
   }),
   errors: [],
 
-  async handler(_, { server, principal }) {
-    const tools = server.catalog.entries.filter(({ tool }) => !tool.doorOnly && reaches(principal, tool));
+  async handler(_, { server, tools }) {
     const { name, version, protocolVersions } = server;
     return { status: 'ok' as const, name, version, protocolVersions: [...protocolVersions], tools: tools.length };
   },

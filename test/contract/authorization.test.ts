@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { routes } from '../../facade/routes.ts';
 import { catalog } from '../../tools/catalog.ts';
+import { isListed } from '../../tools/catalog-index.ts';
 import { callTool, makeKey, rest } from '../support/calls.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { inputFor } from './inputs.ts';
@@ -122,7 +123,7 @@ for (const { tool } of catalog.entries) {
         assert.equal(code !== 'forbidden', allowed, `${door}: ${JSON.stringify(rights)} gave ${code}`);
         if (!allowed) assert.deepEqual(required, missing, door);
       }
-      assert.equal(await listed(tool.name, key), inList && !tool.doorOnly, `tools/list for ${JSON.stringify(rights)}`);
+      assert.equal(await listed(tool.name, key), inList && isListed(tool), `tools/list for ${JSON.stringify(rights)}`);
     }
 
     it('is refused to anonymous callers', async () => {

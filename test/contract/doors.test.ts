@@ -218,6 +218,11 @@ async function story(ask: Ask, asReader: Ask): Promise<ToolAnswer[]> {
   await tell('search', { q: 'ada tea', types: ['agent', 'memory'] });
   await tell('search', { q: 'ada', types: ['admin-user'] }, asReader);
   await tell('search', { q: '' });
+  await tell('search_tools', { q: 'restore a version', limit: 3 });
+  await tell('describe_tool', { name: 'restore_version' });
+  await tell('describe_tool', { name: 'create_api_key' }, asReader);
+  await tell('call_tool', { name: 'list_projects', arguments: { limit: 1 } });
+  await tell('call_tool', { name: 'create_project', arguments: { name: 'x' } }, asReader);
   await tell('delete_memory', { id: newer.id });
   const key = await tell('create_api_key', { name: 'made', scopes: ['read'], grants: ['agent:read'] });
   await tell('create_api_key', { name: 'bad', scopes: ['nope'], grants: ['agent:'] });

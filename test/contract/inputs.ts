@@ -40,6 +40,9 @@ const inputs: Readonly<Record<string, Record<string, unknown>>> = {
   get_user_billing: { userId: 'u-one' },
   get_user_timeline: { userId: 'u-one' },
   list_user_websites: { userId: 'u-one' },
+  search_tools: { q: 'skills' },
+  describe_tool: { name: 'list_skills' },
+  call_tool: { name: 'list_skills' },
   import_records: {
     type: 'users',
     records: [{ uid: 'u-contract', email: 'u@example.com', status: 'FREE', createdAt: '2026-01-01' }],

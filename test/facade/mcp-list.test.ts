@@ -6,7 +6,7 @@ import { ResponseWriter } from '../../facade/mcp-wire.ts';
 import { ANYONE } from '../../tools/access/requirement.ts';
 import { scopeRights } from '../../tools/access/rights.ts';
 import { catalog } from '../../tools/catalog.ts';
-import { indexCatalog } from '../../tools/catalog-index.ts';
+import { indexCatalog, isListed } from '../../tools/catalog-index.ts';
 import { defineTool, READS } from '../../tools/define-tool.ts';
 import { fixtureTools } from './mcp-fixture-tools.ts';
 import { legacy, modern, modernHeaders, post } from './mcp-requests.ts';
@@ -25,7 +25,7 @@ describe('tools/list', () => {
   }
 
   it('shows the tools in the order of the catalog, without door-only ones', async () => {
-    const expected = catalog.entries.filter(({ tool }) => !tool.doorOnly).map(({ tool }) => tool.name);
+    const expected = catalog.entries.filter(({ tool }) => isListed(tool)).map(({ tool }) => tool.name);
     const shown = await names();
     assert.deepEqual(shown.slice(0, expected.length), expected);
     assert.equal(shown.includes('get_mcp_status'), false);

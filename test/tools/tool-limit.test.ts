@@ -5,6 +5,7 @@ import { reaches, reachOf } from '../../tools/access/reach.ts';
 import { bothLimits, type ToolLimit } from '../../tools/access/tool-limit.ts';
 import { allowlistLimit } from '../../tools/allowlist.ts';
 import { catalog } from '../../tools/catalog.ts';
+import { isListed } from '../../tools/catalog-index.ts';
 import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';
 
 const admin = principalOf({ type: 'api-key', id: 'key_admin', scopes: ['admin'] });
@@ -23,7 +24,7 @@ before(async () => {
 after(() => registry.close());
 
 const names = (principal: Principal) =>
-  catalog.entries.filter(({ tool }) => reaches(principal, tool)).map(({ tool }) => tool.name);
+  catalog.entries.filter(({ tool }) => isListed(tool) && reaches(principal, tool)).map(({ tool }) => tool.name);
 
 async function refusalOf(principal: Principal, tool: string, input: object) {
   const answer = await registry.call(principal, tool, input);

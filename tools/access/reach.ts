@@ -16,6 +16,7 @@ export function reachOf({ rights, tools }: Reach): string {
 
 /** Whether the tool is the principal's to see: some call of it could be allowed. */
 export function reaches({ rights, tools }: Reach, tool: Tool): boolean {
+  if (tool.discovery) return true;
   return (tools?.allows(tool) ?? true) && mayTry(rights, tool.access);
 }
 
@@ -26,6 +27,7 @@ export function reachesWholly({ rights, tools }: Reach, tool: Tool): boolean {
 
 /** Whether the call is allowed. The input is parsed. */
 export async function mayCall({ rights, tools }: Reach, tool: Tool, input: object, subjects: Subjects) {
+  if (tool.discovery) return true;
   return (tools?.allows(tool) ?? true) && allows(rights, accessFor(tool.access, input), input, subjects);
 }
 

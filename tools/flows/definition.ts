@@ -4,7 +4,7 @@ import type { Flow, FlowStep } from '../../resources/flow.ts';
 import type { Readers } from '../../store/port.ts';
 import type { Principal } from '../access/principal.ts';
 import { requireWithin } from '../access/within.ts';
-import { type Catalog, nearest } from '../catalog-index.ts';
+import { type Catalog, isListed, nearest } from '../catalog-index.ts';
 import { ToolError } from '../errors.ts';
 import { formatPath, parseInput } from '../validate.ts';
 import { parseCondition } from './conditions.ts';
@@ -86,8 +86,8 @@ function stepIssues(step: FlowStep, place: string, before: readonly string[], ca
 /** Of the tool and those arguments that are known before the flow runs. */
 function toolIssues(step: FlowStep, place: string, templated: readonly string[], catalog: Catalog): Issue[] {
   const tool = catalog.get(step.tool)?.tool;
-  if (!tool || tool.doorOnly) {
-    const names = catalog.entries.filter((entry) => !entry.tool.doorOnly).map((entry) => entry.tool.name);
+  if (!tool || !isListed(tool)) {
+    const names = catalog.entries.filter((entry) => isListed(entry.tool)).map((entry) => entry.tool.name);
     const close = nearest(step.tool, names, 3);
     const problem = tool ? `${step.tool} can never be in a flow` : 'There is no tool of this name';
     const hint = close.length > 0 ? `; similar names: ${close.join(', ')}` : '';

@@ -4,7 +4,7 @@ import type { Readers } from '../../store/port.ts';
 import { mayCall, refusal } from '../access/reach.ts';
 import { subjectsIn } from '../access/subjects.ts';
 import { errorOf } from '../call.ts';
-import { nearest } from '../catalog-index.ts';
+import { isListed, nearest } from '../catalog-index.ts';
 import type { CallingContext, Context } from '../context.ts';
 import type { Tool } from '../define-tool.ts';
 import { parseInput } from '../validate.ts';
@@ -43,13 +43,13 @@ function inQuery({ path, message }: { readonly path: string; readonly message: s
 
 function requireReadOnly(name: string, { server, fail }: Pick<Context<Readers, never>, 'server' | 'fail'>): Tool {
   const tool = server.catalog.get(name)?.tool;
-  if (tool && !tool.doorOnly && tool.annotations.readOnlyHint && name !== RENDERS) return tool;
+  if (tool && isListed(tool) && tool.annotations.readOnlyHint && name !== RENDERS) return tool;
   const readers = server.catalog.entries
     .map((entry) => entry.tool)
-    .filter((candidate) => candidate.annotations.readOnlyHint && !candidate.doorOnly && candidate.name !== RENDERS)
+    .filter((candidate) => candidate.annotations.readOnlyHint && isListed(candidate) && candidate.name !== RENDERS)
     .map((candidate) => candidate.name);
   const close = nearest(name, readers, 3);
-  const problem = tool && !tool.doorOnly ? `${name} is no tool that a report can run` : `There is no tool ${name}`;
+  const problem = tool && isListed(tool) ? `${name} is no tool that a report can run` : `There is no tool ${name}`;
   const hint = close.length > 0 ? `similar ones that read: ${close.join(', ')}` : 'name one that only reads';
   throw fail('invalid_input', `query.tool: ${problem}; ${hint}.`, {
     issues: [{ path: 'query.tool', message: `${problem}; ${hint}.` }],

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { z } from 'zod';
+import { catalog } from '../../tools/catalog.ts';
+import { briefSchema, declareJsonSchema, jsonSchema } from '../../tools/json-schema.ts';
+import { inputFor } from '../contract/inputs.ts';
+
+describe('the brief form of an input schema', () => {
+  it('has no lengths, patterns and bounds of inner objects, and keeps members that have such names', () => {
+    const schema = z.strictObject({
+      pattern: z.string().min(1).max(20),
+      list: z.array(z.string().max(5)).max(3).nullable().describe('Some.'),
+      count: z.int().min(1).max(9),
+      kind: z.enum(['a', 'b']).nullable(),
+      inner: z.strictObject({ a: z.boolean() }),
+    });
+    assert.deepEqual(briefSchema(schema), {
+      type: 'object',
+      properties: {
+        pattern: { type: 'string' },
+        list: { type: ['array', 'null'], items: { type: 'string' }, description: 'Some.' },
+        count: { type: 'integer', minimum: 1, maximum: 9 },
+        kind: { anyOf: [{ type: 'string', enum: ['a', 'b'] }, { type: 'null' }] },
+        inner: { type: 'object', properties: { a: { type: 'boolean' } }, required: ['a'] },
+      },
+      required: ['pattern', 'list', 'count', 'kind', 'inner'],
+      additionalProperties: false,
+    });
+  });
+
+  it('leaves a schema from elsewhere as it is', () => {
+    const declared = { type: 'object', properties: { a: { type: 'string', maxLength: 3 } } };
+    const schema = declareJsonSchema(z.looseObject({}), declared);
+    assert.equal(briefSchema(schema), declared);
+    assert.equal(jsonSchema(schema, 'input'), declared);
+  });
+
+  it('takes whatever the whole schema takes, of every tool', () => {
+    const ajv = new Ajv2020({ strict: false, validateFormats: false });
+    for (const { tool } of catalog.entries) {
+      const input = inputFor(tool.name);
+      assert.ok(ajv.validate(jsonSchema(tool.input, 'input'), input), `${tool.name} whole`);
+      assert.ok(ajv.validate(briefSchema(tool.input), input), `${tool.name} brief: ${ajv.errorsText()}`);
+      assert.equal(ajv.validate(briefSchema(tool.input), { ...input, unheard_of: 1 }), false, tool.name);
+    }
+  });
+});
