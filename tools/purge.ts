@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { recordId } from '../resources/fields.ts';
-import { SETTINGS_ID } from '../resources/settings.ts';
 import { artifactEntity } from './artifacts.ts';
 import type { Context } from './context.ts';
 import { DELETES, defineTool } from './define-tool.ts';
 import { holdAgain, memoryEntity } from './memory/memory.ts';
 import { requireUnnamed } from './references.ts';
+import { requireNoDefault } from './settings/settings.ts';
 import { requireUnused } from './skills.ts';
 import { clearThread } from './threads/threads.ts';
 import { mayKnowOf, openThread } from './threads/visibility.ts';
@@ -18,7 +18,7 @@ type Purge = (id: string, context: PurgeContext) => Promise<boolean>;
 
 const purges = {
   agent: async (id, context) => {
-    await requireNoDefault(id, context);
+    await requireNoDefault(context, id);
     await requireUnnamed(context, { assigneeAgentId: id }, 'tasks');
     await requireUnnamed(context, { agentId: id }, 'memories', 'flows');
     await requireUnnamed(context, { agentIds: id }, 'threads');
@@ -93,9 +93,3 @@ export const purgeRecord = defineTool({
     throw context.fail('not_found', `There is no ${entityType} ${id}, and no history of one; check type and id.`);
   },
 });
-
-async function requireNoDefault(id: string, { store, fail }: PurgeContext): Promise<void> {
-  const settings = await store.settings.get(SETTINGS_ID);
-  if (settings?.defaultAgentId !== id) return;
-  throw fail('conflict', 'The agent is the defaultAgentId of the settings; name another with update_settings first.');
-}

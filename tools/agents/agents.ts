@@ -9,6 +9,7 @@ import { allowlistWarnings } from '../allowlist.ts';
 import type { Catalog } from '../catalog-index.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../define-tool.ts';
 import { listPage } from '../paging.ts';
+import { requireNoDefault } from '../settings/settings.ts';
 import { type Entity, withoutBookkeeping } from '../versioning.ts';
 import { maskAgent, mergeIdentity, withServerManaged } from './identity.ts';
 
@@ -154,7 +155,9 @@ const deleteAgent = defineTool({
   output: agentAnswer,
   errors: ['not_found', 'conflict'],
 
-  async handler({ id, expectedRevision }, { store, server }) {
+  async handler({ id, expectedRevision }, context) {
+    const { store, server } = context;
+    await requireNoDefault(context, id);
     const deleted = await store.agents.update(id, { status: 'deleted' }, { expectedRevision, kind: 'delete' });
     return showAgent(deleted, server.catalog);
   },

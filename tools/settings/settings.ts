@@ -57,6 +57,15 @@ export async function readSettings(store: Pick<Readers, 'settings'>): Promise<Se
   return found;
 }
 
+/** @throws where the agent is the one that answers where none is named. */
+export async function requireNoDefault(
+  { store, fail }: { readonly store: Pick<Readers, 'settings'>; readonly fail: Fail<'conflict'> },
+  id: string,
+): Promise<void> {
+  if ((await readSettings(store)).defaultAgentId !== id) return;
+  throw fail('conflict', 'The agent is the defaultAgentId of the settings; name another with update_settings first.');
+}
+
 function showSettings({ id: _, ...shown }: SettingsRecord): Settings {
   return shown;
 }
