@@ -17,13 +17,15 @@ const decoders: Readonly<Record<string, (body: Buffer, options: { maxOutputLengt
   br: promisify(brotliDecompress),
 };
 
-/** The whole body, decompressed. @throws ToolError (too_large, unsupported_media_type, invalid_input) */
+/** The whole body, decompressed; an empty one has no type. @throws ToolError (too_large, unsupported_media_type, invalid_input) */
 export async function readBody(request: IncomingMessage): Promise<Buffer> {
   const { headers } = request;
-  if (headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0') return EMPTY;
-  requireJson(headers['content-type']);
+  const isChunked = headers['transfer-encoding'] !== undefined;
+  if (!isChunked && (headers['content-length'] ?? '0') === '0') return EMPTY;
+  if (!isChunked) requireJson(headers['content-type']);
   if (Number(headers['content-length'] ?? 0) > LARGEST_BODY) throw tooLarge(request);
   const body = await collect(request);
+  if (body.length === 0) return EMPTY;
   const encoding = headers['content-encoding']?.toLowerCase() ?? 'identity';
   return encoding === 'identity' ? body : decompress(body, encoding);
 }
@@ -50,10 +52,15 @@ function collect(request: IncomingMessage): Promise<Buffer> {
     let size = 0;
     request.on('data', (chunk: Buffer) => {
       size += chunk.length;
-      if (size > LARGEST_BODY) {
+      chunks.push(chunk);
+      try {
+        // What comes in chunks shows only now that there is a body.
+        if (chunks.length === 1) requireJson(request.headers['content-type']);
+        if (size > LARGEST_BODY) throw tooLarge(request);
+      } catch (refusal) {
         request.removeAllListeners('data');
-        reject(tooLarge(request));
-      } else chunks.push(chunk);
+        reject(refusal);
+      }
     });
     request.on('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
     request.on('error', () => reject(new ToolError('invalid_input', BROKEN)));

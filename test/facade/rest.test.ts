@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { request } from 'node:http';
 import { connect } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
@@ -169,6 +171,28 @@ describe('bodies', () => {
       assert.equal((await post('{}', { 'Content-Type': type })).status, 415, type);
     }
     assert.equal((await post('{}', { 'Content-Encoding': 'compress' })).status, 415);
+  });
+
+  it('sent in chunks are none where there is nothing in them, whatever their type', async () => {
+    const chunked = async (method: string, path: string, type: Record<string, string>, body = '') => {
+      const headers = { Authorization: `Bearer ${key}`, 'Transfer-Encoding': 'chunked', ...type };
+      const sent = request(`${server.baseUrl}${path}`, { method, headers });
+      sent.end(body);
+      const [response] = await once(sent, 'response');
+      const text = (await response.toArray()).join('');
+      return [response.statusCode, text === '' ? undefined : JSON.parse(text).code];
+    };
+    const json = { 'Content-Type': 'application/json' };
+    for (const [at, type] of [{}, { 'Content-Type': 'text/plain' }, json, { 'Content-Encoding': 'gzip' }].entries()) {
+      const { body } = await post({ name: `chunked ${at}`, displayName: 'x' });
+      assert.deepEqual(await chunked('DELETE', `/api/v1/agents/${body.id}`, type), [200, undefined]);
+      assert.deepEqual(await chunked('POST', '/api/v1/agents', type), [400, 'invalid_input']);
+    }
+    const agent = JSON.stringify({ name: 'chunked', displayName: 'x' });
+    assert.deepEqual(await chunked('POST', '/api/v1/agents', {}, agent), [415, 'unsupported_media_type']);
+    assert.deepEqual(await chunked('POST', '/api/v1/agents', json, agent), [201, undefined]);
+    const large = await chunked('POST', '/api/v1/agents', {}, 'x'.repeat(5 * 1024 * 1024));
+    assert.deepEqual(large, [415, 'unsupported_media_type']);
   });
 
   it('above 4 MiB are 413, also when they only say so, and when they unfold to it', async () => {
