@@ -4,6 +4,7 @@ import type { Readers, TextSearch } from '../store/port.ts';
 import type { Access, AccessByInput } from './access/requirement.ts';
 import type { CallingContext, Context, SteppingContext } from './context.ts';
 import type { ErrorDetail, ToolError } from './errors.ts';
+import { withOwnCursors } from './paging.ts';
 import type { HistoryWriters } from './versioning.ts';
 
 export interface Annotations {
@@ -117,7 +118,7 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
 ): Tool;
 export function defineTool(tool: object): Tool {
   // The registry calls a handler with the parsed input and the kind of store its annotations ask for, which the overloads tie to its types.
-  return Object.freeze(tool) as Tool;
+  return Object.freeze(withOwnCursors(tool as Tool));
 }
 
 /** Any tool, as the registry sees it. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Page, Position, Query, Rank, Reader, Where } from '../store/port.ts';
+import type { Tool } from './define-tool.ts';
 import { ToolError } from './errors.ts';
 
 interface ListInput {
@@ -46,6 +47,22 @@ function shortened<Record extends Position>(page: Page<Record>, mostCharacters: 
   const last = records.at(-1);
   if (records.length === page.records.length || !last) return page;
   return { records, next: { createdAt: last.createdAt, id: last.id } };
+}
+
+/** The tool, if it is a list, with cursors that no other tool takes: however alike the filters, another list is another place. */
+export function withOwnCursors(tool: Tool): Tool {
+  if (!('cursor' in tool.input.shape) || !('nextCursor' in tool.output.shape)) return tool;
+  const mark = digest(tool.name);
+  return {
+    ...tool,
+    async handler(input, context) {
+      const { cursor } = input as { readonly cursor?: string }; // parsed by the schema that has the member
+      if (cursor !== undefined && !cursor.startsWith(mark)) throw foreignCursor();
+      const given = cursor === undefined ? input : { ...input, cursor: cursor.slice(mark.length) };
+      const page = (await tool.handler(given, context)) as { readonly nextCursor: string | null }; // of the output schema
+      return page.nextCursor === null ? page : { ...page, nextCursor: mark + page.nextCursor };
+    },
+  };
 }
 
 /** The filter for records a principal is limited to, by the members its grants may name them with. */
