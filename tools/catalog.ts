@@ -13,6 +13,7 @@ import { recordTools } from './databases/records.ts';
 import type { Tool } from './define-tool.ts';
 import { discoveryTools } from './discovery.ts';
 import { documentTools } from './documents.ts';
+import { explainAccess } from './explain-access.ts';
 import { flowTools } from './flows/flows.ts';
 import { goalTools } from './goals.ts';
 import { importRecords } from './import-records.ts';
@@ -56,6 +57,7 @@ export const catalog = indexCatalog([
   ...group('Memory', ...memoryTools),
   ...group('API keys', ...apiKeyTools),
   ...group('Sessions', ...sessionTools),
+  ...group('Access', explainAccess),
   ...group('Projects', ...projectTools),
   ...group('Goals', ...goalTools),
   ...group('Tasks', ...taskTools),

@@ -218,6 +218,7 @@ async function story(ask: Ask, asReader: Ask): Promise<ToolAnswer[]> {
   await tell('search', { q: 'ada tea', types: ['agent', 'memory'] });
   await tell('search', { q: 'ada', types: ['admin-user'] }, asReader);
   await tell('search', { q: '' });
+  await tell('explain_access', { keyId: 'key_none', tool: 'list_skills' });
   await tell('search_tools', { q: 'restore a version', limit: 3 });
   await tell('describe_tool', { name: 'restore_version' });
   await tell('describe_tool', { name: 'create_api_key' }, asReader);

@@ -40,6 +40,7 @@ const inputs: Readonly<Record<string, Record<string, unknown>>> = {
   get_user_billing: { userId: 'u-one' },
   get_user_timeline: { userId: 'u-one' },
   list_user_websites: { userId: 'u-one' },
+  explain_access: { keyId: 'key_one', tool: 'list_skills' },
   search_tools: { q: 'skills' },
   describe_tool: { name: 'list_skills' },
   call_tool: { name: 'list_skills' },

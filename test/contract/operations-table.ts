@@ -60,6 +60,7 @@ export const toolsWithoutPath: Readonly<Record<string, Right>> = {
   delete_database: { scope: 'records:write', grant: 'record:delete:{id}' },
   ...lifeOf('records', 'record'),
   create_record: { scope: 'records:write', grant: 'record:write:{databaseId}' },
+  explain_access: { scope: 'admin', grant: 'key:read' },
   search_tools: { scope: '-', grant: '-' },
   describe_tool: { scope: '-', grant: '-' },
   call_tool: { scope: '-', grant: '-' },

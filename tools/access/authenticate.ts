@@ -20,9 +20,16 @@ export async function authenticateKey(store: Readers, secret: string, now: Date)
 
 /** Whether the key is still good: neither revoked nor expired, and its owner active. */
 export async function isLive(store: Readers, key: ApiKeyRecord, now: Date): Promise<boolean> {
-  if (key.revokedAt !== undefined) return false;
-  if (key.expiresAt !== undefined && Date.parse(key.expiresAt) <= now.getTime()) return false;
-  return (await store.adminUsers.get(key.ownerId))?.isActive === true;
+  return (await keyProblem(store, key, now)) === undefined;
+}
+
+/** Why the key opens nothing any more, or undefined where it is good. */
+export async function keyProblem(store: Readers, key: ApiKeyRecord, now: Date): Promise<string | undefined> {
+  const { revokedAt, expiresAt, ownerId } = key;
+  if (revokedAt !== undefined) return `The key was revoked at ${revokedAt}; make a new one with create_api_key.`;
+  if (expiresAt !== undefined && Date.parse(expiresAt) <= now.getTime()) return `The key expired at ${expiresAt}.`;
+  const owner = await store.adminUsers.get(ownerId);
+  return owner?.isActive ? undefined : `The owner of the key, ${ownerId}, is deactivated; see reactivate_admin_user.`;
 }
 
 /** The parsed grants of a key. What no longer parses gives nothing. */
@@ -36,7 +43,7 @@ export function grantsOf({ grants = [] }: Pick<ApiKeyRecord, 'grants'>): Grant[]
 const principals = new WeakMap<ApiKeyRecord, Principal>();
 
 /** Made once per state of the key: records are immutable. */
-function principalOf(key: ApiKeyRecord): Principal {
+export function principalOf(key: ApiKeyRecord): Principal {
   let principal = principals.get(key);
   if (!principal) {
     const grants = key.grants && grantsOf(key);

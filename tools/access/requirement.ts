@@ -52,12 +52,21 @@ export async function allows(rights: Rights, access: Access, input: object, subj
   const bound = bind(requirement(access), input);
   if (rights.allows(bound)) return true;
   if (!rights.mayTry(bound)) return false;
+  return rights.allows(await withSubjects(bound, subjects));
+}
+
+/** What the call needs, each record by all names that it goes by. */
+export function requirementFor(access: Access, input: object, subjects: Subjects): Promise<Requirement> {
+  return withSubjects(bind(requirement(access), input), subjects);
+}
+
+async function withSubjects(bound: Requirement, subjects: Subjects): Promise<Requirement> {
   const needs = await Promise.all(
     bound.needs.map(async (need) =>
       need.ids?.[0] === undefined ? need : { ...need, ids: await subjects(need.resource, need.ids[0]) },
     ),
   );
-  return rights.allows({ ...bound, needs });
+  return { ...bound, needs };
 }
 
 /** The grant in its narrowest form for the input, several joined by a comma. */

@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { callTool, mustCall } from '../support/calls.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+let server: TestServer;
+let agentId: string;
+before(async () => {
+  server = await startTestServer();
+  const agent = { name: 'ada', displayName: 'Ada' };
+  agentId = (await mustCall(server, server.adminKey, 'create_agent', agent)).id;
+});
+after(() => server.close());
+
+interface Rights {
+  readonly scopes?: string[];
+  readonly grants?: string[];
+  readonly expiresAt?: string;
+}
+
+const makeKey = (rights: Rights) =>
+  mustCall(server, server.adminKey, 'create_api_key', { name: 'test', scopes: [], ...rights });
+
+async function explain(rights: Rights, tool: string, input?: object) {
+  const { id } = await makeKey(rights);
+  return mustCall(server, server.adminKey, 'explain_access', { keyId: id, tool, ...(input && { arguments: input }) });
+}
+
+const rightIn = ({ checks }: { checks: { check: string; rule: string }[] }) =>
+  checks.find(({ check }) => check === 'right')?.rule;
+
+describe('explain_access', () => {
+  it('names the scope that decides, and the one that would', async () => {
+    const allowed = await explain({ scopes: ['skills:read', 'read'] }, 'list_agents', {});
+    assert.equal(allowed.verdict, 'allowed');
+    assert.equal(rightIn(allowed), 'Scope "read" satisfies "agents:read".');
+    assert.equal('required' in allowed, false);
+    const denied = await explain({ scopes: ['read'] }, 'create_agent', { name: 'x', displayName: 'X' });
+    assert.equal(denied.verdict, 'denied');
+    assert.equal(rightIn(denied), 'No scope satisfies "agents:write"; there are: "read".');
+    assert.deepEqual(denied.required, { scope: 'agents:write', grant: 'agent:write' });
+  });
+
+  it('names the grant that decides, by id or name, and the nearest where none does', async () => {
+    const byName = await explain({ grants: ['agent:read:ada'] }, 'get_agent', { id: agentId });
+    assert.equal(byName.verdict, 'allowed');
+    assert.equal(rightIn(byName), `Grant "agent:read:ada" covers "agent:read:${agentId}".`);
+    const other = await explain({ grants: ['agent:read:ada'] }, 'get_agent', { id: 'agt_other' });
+    assert.equal(other.verdict, 'denied');
+    assert.equal(rightIn(other), 'No grant covers "agent:read:agt_other"; nearest: "agent:read:ada".');
+    const none = await explain({ scopes: ['admin'], grants: ['skill'] }, 'get_agent', { id: agentId });
+    assert.match(rightIn(none) ?? '', /scopes do not count/);
+  });
+
+  it('says that a list is narrowed', async () => {
+    const { verdict, checks } = await explain({ grants: ['agent:read:ada'] }, 'list_agents', {});
+    assert.equal(verdict, 'allowed');
+    assert.match(rightIn({ checks }) ?? '', /Narrowed to the records of "agent:read:ada"/);
+  });
+
+  it('judges the tool as a whole where no arguments are given', async () => {
+    const depends = await explain({ grants: ['agent:read:ada'] }, 'get_agent');
+    assert.equal(depends.verdict, 'depends');
+    assert.equal((await explain({ scopes: ['read'] }, 'get_agent')).verdict, 'allowed');
+    assert.equal((await explain({ grants: ['skill'] }, 'get_agent')).verdict, 'denied');
+  });
+
+  it('tells of a key that opens nothing any more', async () => {
+    const { id } = await makeKey({ scopes: ['read'] });
+    await mustCall(server, server.adminKey, 'revoke_api_key', { id });
+    const input = { keyId: id, tool: 'list_agents', arguments: {} };
+    const { verdict, checks } = await mustCall(server, server.adminKey, 'explain_access', input);
+    assert.equal(verdict, 'denied');
+    assert.match(checks[0].rule, /was revoked at/);
+  });
+
+  it('says the same as the call itself, for every kind of right', async () => {
+    const worlds: Rights[] = [
+      { scopes: ['read'] },
+      { scopes: ['write'] },
+      { scopes: ['admin'] },
+      { scopes: ['skills:read'] },
+      { grants: ['*'] },
+      { grants: ['agent'] },
+      { grants: ['agent:read:ada'] },
+      { grants: ['agent:write', 'skill:read'] },
+    ];
+    const calls: [string, object][] = [
+      ['get_agent', { id: agentId }],
+      ['get_agent', { id: 'agt_other' }],
+      ['list_agents', {}],
+      ['update_agent', { id: agentId, description: 'x' }],
+      ['list_skills', {}],
+      ['get_settings', {}],
+      ['list_versions', { entityType: 'agent', entityId: agentId }],
+    ];
+    for (const rights of worlds) {
+      const { id: keyId, secret } = await makeKey(rights);
+      for (const [tool, input] of calls) {
+        const said = await mustCall(server, server.adminKey, 'explain_access', { keyId, tool, arguments: input });
+        const answer = await callTool(server, secret, tool, input);
+        const refused = 'error' in answer && answer.error.code === 'forbidden';
+        const message = `${JSON.stringify(rights)} ${tool} ${JSON.stringify(input)}`;
+        assert.equal(said.verdict, refused ? 'denied' : 'allowed', message);
+        if (refused) assert.deepEqual(said.required, answer.error.required, message);
+      }
+    }
+  });
+
+  it('refuses a key and a tool that do not exist, the tool with similar names', async () => {
+    const noKey = await callTool(server, server.adminKey, 'explain_access', { keyId: 'key_none', tool: 'get_agent' });
+    assert.equal('error' in noKey && noKey.error.code, 'not_found');
+    const { id: keyId } = await makeKey({ scopes: ['read'] });
+    const noTool = await callTool(server, server.adminKey, 'explain_access', { keyId, tool: 'get_agnt' });
+    assert.match('error' in noTool ? noTool.error.error : '', /get_agent/);
+  });
+});
