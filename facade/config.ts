@@ -21,7 +21,7 @@ const environment = z.object({
   DATA_DIR: z.string().min(1).default('data/local').describe('Folder of the embedded store.'),
   BOOTSTRAP_API_KEY: z
     .string()
-    .refine((key) => prefixOf(key) !== undefined, 'must have the form ak_<8 characters>_<40 or more characters>')
+    .refine((key) => prefixOf('key', key) !== undefined, 'must have the form ak_<8 characters>_<40 or more characters>')
     .optional()
     .describe('Admin key made at the first start. Default: a new one, printed once.'),
   ADMIN_EMAIL: email.default('admin@localhost').describe('Owner made at the first start.'),

@@ -1,6 +1,6 @@
 import { OperatorError } from '../store/errors.ts';
 import type { Store } from '../store/port.ts';
-import { hashSecret, newKeySecret, prefixOf } from '../tools/access/key-secret.ts';
+import { hashSecret, newSecret, prefixOf } from '../tools/access/key-secret.ts';
 import type { Config } from './config.ts';
 
 /** What the operator is told once, or has to be warned of. */
@@ -16,7 +16,7 @@ export async function prepareStore(
   config: Pick<Config, 'adminEmail' | 'bootstrapKey'>,
 ): Promise<FirstStart> {
   if ((await store.adminUsers.count({})) > 0) return checkBootstrapKey(store, config.bootstrapKey);
-  const secret = config.bootstrapKey ?? newKeySecret();
+  const secret = config.bootstrapKey ?? newSecret('key');
   await store.transaction(async (tx) => {
     const owner = await tx.adminUsers.insert({ email: config.adminEmail.toLowerCase(), role: 'owner', isActive: true });
     await tx.apiKeys.insert(adminKey(secret, owner.id, 'bootstrap'));
@@ -29,14 +29,14 @@ export async function recoverKey(store: Store): Promise<string> {
   const owners = await store.adminUsers.find({ where: { role: 'owner', isActive: true }, order: 'oldest', limit: 1 });
   const [owner] = owners.records;
   if (!owner) throw new OperatorError('The store has no active owner; start the server once on it first.');
-  const secret = newKeySecret();
+  const secret = newSecret('key');
   await store.transaction((tx) => tx.apiKeys.insert(adminKey(secret, owner.id, 'recovered')));
   return secret;
 }
 
 async function checkBootstrapKey(store: Store, bootstrapKey: string | undefined): Promise<FirstStart> {
   if (bootstrapKey === undefined) return {};
-  const { records } = await store.apiKeys.find({ where: { prefix: prefixOf(bootstrapKey) ?? '' }, limit: 1 });
+  const { records } = await store.apiKeys.find({ where: { prefix: prefixOf('key', bootstrapKey) ?? '' }, limit: 1 });
   if (records[0]?.hash === hashSecret(bootstrapKey)) return {};
   const warning =
     'BOOTSTRAP_API_KEY is not a key of this store and is ignored: it counts at the first start only. `npm run recover-key` makes a new admin key.';
@@ -45,5 +45,5 @@ async function checkBootstrapKey(store: Store, bootstrapKey: string | undefined)
 
 function adminKey(secret: string, ownerId: string, name: string) {
   const hash = hashSecret(secret);
-  return { name, prefix: prefixOf(secret) ?? '', hash, scopes: ['admin'], ownerId, createdBy: ownerId };
+  return { name, prefix: prefixOf('key', secret) ?? '', hash, scopes: ['admin'], ownerId, createdBy: ownerId };
 }

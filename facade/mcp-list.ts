@@ -4,11 +4,12 @@ import { reachOf } from '../tools/access/reach.ts';
 import { globMatcher } from '../tools/allowlist.ts';
 import { type CatalogEntry, isListed, nearest } from '../tools/catalog-index.ts';
 import type { ServerFacts } from '../tools/context.ts';
+import { type ListedTool, listedTool } from '../tools/listed-tool.ts';
 import type { Registry } from '../tools/registry.ts';
 import type { Exchange } from './exchange.ts';
 import { RpcError } from './mcp-message.ts';
 import type { Era } from './mcp-versions.ts';
-import { type ResponseWriter, type WireTool, wireTool } from './mcp-wire.ts';
+import type { ResponseWriter } from './mcp-wire.ts';
 
 /** Tools on one page of `tools/list`. */
 const PAGE = 500;
@@ -16,13 +17,13 @@ const PAGE = 500;
 const MOST_LISTS = 64;
 
 export interface ListPage {
-  readonly tools: readonly WireTool[];
+  readonly tools: readonly ListedTool[];
   readonly nextCursor?: string;
 }
 
 interface KeptList {
   readonly entries: readonly CatalogEntry[];
-  readonly tools: readonly WireTool[];
+  readonly tools: readonly ListedTool[];
   readonly prepared: { legacy?: Buffer; modern?: Buffer };
 }
 
@@ -69,7 +70,7 @@ export class ToolLists {
     const shown = url.search === '' ? entries : this.#narrowed(entries, principal, url.searchParams);
     const made = {
       entries,
-      tools: shown.map(({ tool }) => wireTool(tool, principal.tools?.fixed?.(tool))),
+      tools: shown.map(({ tool }) => listedTool(tool, principal.tools?.fixed?.(tool))),
       prepared: {},
     };
     if (this.#kept.size >= MOST_LISTS) this.#kept.clear();

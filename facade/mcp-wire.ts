@@ -1,40 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { type Result, SERVER_INFO_META_KEY } from '@modelcontextprotocol/server';
-import type { FixedArguments } from '../tools/access/tool-limit.ts';
-import type { Annotations, Tool } from '../tools/define-tool.ts';
-import { briefSchema, type JsonSchema, jsonSchema, withoutMembers } from '../tools/json-schema.ts';
+import type { ListedTool } from '../tools/listed-tool.ts';
 import type { Answer } from '../tools/registry.ts';
 import type { RequestId } from './mcp-message.ts';
 import type { Era } from './mcp-versions.ts';
-
-/** A tool as `tools/list` shows it. */
-export interface WireTool {
-  readonly name: string;
-  readonly title: string;
-  readonly description: string;
-  readonly inputSchema: JsonSchema;
-  readonly outputSchema?: JsonSchema;
-  readonly annotations: Annotations;
-}
-
-const wired = new WeakMap<Tool, WireTool>();
-
-/** Arguments that are fixed for the caller are not in the schema that it sees. */
-export function wireTool(tool: Tool, fixed?: FixedArguments): WireTool {
-  if (fixed) return { ...wireTool(tool), inputSchema: withoutMembers(wireTool(tool).inputSchema, Object.keys(fixed)) };
-  const known = wired.get(tool);
-  if (known) return known;
-  const { name, title, description, annotations } = tool;
-  const inputSchema = briefSchema(tool.input);
-  const made = { name, title, description, inputSchema, ...outputSchemaOf(tool), annotations };
-  wired.set(tool, made);
-  return made;
-}
-
-/** Content that was made elsewhere has no schema here: clients would check it, and refuse what its maker got wrong. */
-function outputSchemaOf(tool: Tool): Pick<WireTool, 'outputSchema'> {
-  return tool.answersContent ? {} : { outputSchema: jsonSchema(tool.output, 'output') };
-}
 
 /** The result of `tools/call`. A failed call has no structured content: clients check that against the output schema. */
 export function toolResult(answer: Answer): Result {
@@ -61,7 +30,7 @@ export class ResponseWriter {
   }
 
   /** All of the response up to the id, which `closing` adds. */
-  listWithoutId(tools: readonly WireTool[], era: Era): Buffer {
+  listWithoutId(tools: readonly ListedTool[], era: Era): Buffer {
     const rest = era === 'modern' ? `,"ttlMs":0,"cacheScope":"private"${this.#modern}` : '';
     return Buffer.from(`{"result":{"tools":${JSON.stringify(tools)}${rest}}`);
   }

@@ -3,6 +3,7 @@ import { adminUser } from '../resources/admin-user.ts';
 import { agent } from '../resources/agent.ts';
 import { agentIdentity, agentIdentityInput } from '../resources/agent-identity.ts';
 import { botConfig } from '../resources/bot-config.ts';
+import { capsule } from '../resources/capsule.ts';
 import { errorBody } from '../resources/error.ts';
 import { flow } from '../resources/flow.ts';
 import { health, systemHealth } from '../resources/health.ts';
@@ -18,6 +19,7 @@ import { thread, threadAccess, threadStats } from '../resources/thread.ts';
 import { version, versionDiff } from '../resources/version.ts';
 import { agentAnswer } from '../tools/agents/agents.ts';
 import { getOverview } from '../tools/analytics/overview.ts';
+import { capsuleAnswer, capsuleWithToken } from '../tools/capsules/capsules.ts';
 import type { JsonSchema } from '../tools/json-schema.ts';
 import { foundMemory } from '../tools/memory/memory.ts';
 import { jsonRpcRequest, jsonRpcResponse } from './openapi-json-rpc.ts';
@@ -52,6 +54,9 @@ export const namedSchemas: Readonly<Record<'input' | 'output', Readonly<Record<s
     OverviewMetrics: getOverview.output,
     BotConfig: botConfig,
     Settings: settings,
+    Capsule: capsule,
+    CapsuleWithWarnings: capsuleAnswer,
+    CapsuleWithToken: capsuleWithToken,
     Version: version,
     VersionDiff: versionDiff,
     Health: health,

@@ -98,6 +98,13 @@ export const routes: readonly Route[] = [
 
   route('GET', '/api/v1/mcp', 'get_mcp_status', 200),
 
+  route('GET', '/api/capsules', 'list_capsules', 200),
+  route('POST', '/api/capsules', 'create_capsule', 201),
+  route('GET', '/api/capsules/{id}', 'get_capsule', 200),
+  route('PATCH', '/api/capsules/{id}', 'update_capsule', 200),
+  route('DELETE', '/api/capsules/{id}', 'delete_capsule', 204),
+  route('POST', '/api/capsules/{id}/rotate-token', 'rotate_capsule_token', 200),
+
   route('GET', '/api/v1/versions/{entityType}/{entityId}', 'list_versions', 200),
   route('GET', '/api/v1/versions/{entityType}/{entityId}/{versionId}', 'get_version', 200),
   route('GET', '/api/v1/versions/{entityType}/{entityId}/{versionId}/diff', 'diff_version', 200),

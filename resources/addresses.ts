@@ -34,6 +34,7 @@ export const addresses: readonly Address[] = [
     readTool: 'get_bot_config',
     label: 'name',
   },
+  record('capsule', 'Capsule', 'list_capsules', 'name'),
   record('memory', 'Memory', 'list_memories', 'content'),
   record('project', 'Project', 'list_projects', 'name'),
   record('goal', 'Goal', 'list_goals', 'title'),

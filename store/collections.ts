@@ -4,6 +4,7 @@ import { agent } from '../resources/agent.ts';
 import { apiKeyRecord } from '../resources/api-key.ts';
 import { artifactRecord } from '../resources/artifact.ts';
 import { botConfigRecord } from '../resources/bot-config.ts';
+import { capsuleRecord } from '../resources/capsule.ts';
 import { database, databaseRecord } from '../resources/database.ts';
 import { document } from '../resources/document.ts';
 import { flow } from '../resources/flow.ts';
@@ -136,6 +137,13 @@ export const collections = {
     indexes: [['entityType', 'entityId']],
   }),
   apiKeys: define({ schema: apiKeyRecord, idPrefix: 'key', unique: [{ fields: ['prefix'] }], indexes: [['ownerId']] }),
+  capsules: define({
+    schema: capsuleRecord,
+    idPrefix: 'cap',
+    unique: [],
+    indexes: [['status'], ['tokenPrefixes'], ['ownerId', 'status']],
+    search: { type: 'capsule', title: ['name'], text: ['description'] },
+  }),
   adminUsers: define({
     schema: adminUser,
     idPrefix: 'usr',

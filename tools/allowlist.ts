@@ -55,7 +55,7 @@ export function firstBeyond(entries: readonly string[], catalog: Catalog, princi
   return undefined;
 }
 
-function needsAdmin({ access }: Tool): boolean {
+export function needsAdmin({ access }: Tool): boolean {
   return 'among' in access ? access.among.every(({ scope }) => scope === 'admin') : access.scope === 'admin';
 }
 

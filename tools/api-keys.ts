@@ -4,7 +4,7 @@ import type { Issue } from '../resources/error.ts';
 import { instant, pageOf, paging, recordId, timestamp } from '../resources/fields.ts';
 import { grantsOf } from './access/authenticate.ts';
 import { type Grant, parseGrant } from './access/grants.ts';
-import { hashSecret, newKeySecret, prefixOf } from './access/key-secret.ts';
+import { hashSecret, newSecret, prefixOf } from './access/key-secret.ts';
 import { COARSE_SCOPES, GUEST_SCOPES } from './access/scopes.ts';
 import { requireWithin } from './access/within.ts';
 import { type Catalog, nearest } from './catalog-index.ts';
@@ -59,10 +59,10 @@ const createApiKey = defineTool({
       throw fail('invalid_input', message, { issues: [{ path: 'expiresAt', message }] });
     }
     requireWithin(principal, { scopes, grants, lifetime: { expiresAt } });
-    const secret = newKeySecret();
+    const secret = newSecret('key');
     const record = await store.apiKeys.insert({
       name,
-      prefix: prefixOf(secret) ?? '',
+      prefix: prefixOf('key', secret) ?? '',
       hash: hashSecret(secret),
       scopes,
       ...(texts?.length && { grants: texts }),

@@ -7,7 +7,7 @@ import type { Tool } from './define-tool.ts';
 import { unwrap } from './validate.ts';
 
 const LONGEST_ARGUMENTS = 4096;
-const REDACTED = '[redacted]';
+export const REDACTED = '[redacted]';
 const UNKNOWN = '[unknown member]';
 
 /** What one call leaves behind, whatever came of it. */
@@ -54,20 +54,25 @@ const HIDDEN: Redactor = { guards: true, redact: () => REDACTED };
 const redactors = new WeakMap<z.ZodObject, Redactor>();
 
 /** The arguments as the audit log keeps them: sensitive values and unknown members replaced, cut at 4 KiB. */
-export function auditedArguments({ input: schema }: Pick<Tool, 'input'>, input: unknown): Record<string, unknown> {
+export function auditedArguments(tool: Pick<Tool, 'input'>, input: unknown): Record<string, unknown> {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return {};
-  let redactor = redactors.get(schema);
-  if (!redactor) {
-    redactor = redactorOf(schema);
-    redactors.set(schema, redactor);
-  }
-  const shown = redactor.redact(input) as Record<string, unknown>; // a redactor of an object schema maps objects to objects
+  const shown = redacted(tool, input);
   try {
     const text = JSON.stringify(shown);
     return text.length <= LONGEST_ARGUMENTS ? shown : { truncated: text.slice(0, LONGEST_ARGUMENTS) };
   } catch {
     return { truncated: '[nested too deep]' };
   }
+}
+
+/** The arguments with sensitive values and unknown members replaced. */
+export function redacted({ input: schema }: Pick<Tool, 'input'>, input: object): Record<string, unknown> {
+  let redactor = redactors.get(schema);
+  if (!redactor) {
+    redactor = redactorOf(schema);
+    redactors.set(schema, redactor);
+  }
+  return redactor.redact(input) as Record<string, unknown>; // a redactor of an object schema maps objects to objects
 }
 
 /** Made once per schema. */

@@ -7,6 +7,8 @@ import { apiKeyTools } from './api-keys.ts';
 import { artifactTools } from './artifacts.ts';
 import { listAuditEntries } from './audit-log.ts';
 import { authTools } from './auth.ts';
+import { capsuleTools } from './capsules/capsules.ts';
+import { previewCapsule } from './capsules/preview.ts';
 import { type CatalogEntry, indexCatalog } from './catalog-index.ts';
 import { databaseTools } from './databases/databases.ts';
 import { recordTools } from './databases/records.ts';
@@ -53,6 +55,7 @@ export const catalog = indexCatalog([
   ...group('Analytics', ...analyticsTools),
   ...group('Reports', ...reportTools),
   ...group('Settings', getBotConfig, updateBotConfig, ...settingsTools),
+  ...group('Capsules', ...capsuleTools, previewCapsule),
   ...group('Versions', ...versionTools),
   ...group('Memory', ...memoryTools),
   ...group('API keys', ...apiKeyTools),

@@ -63,6 +63,11 @@ const purges = {
     return context.store.purge('databases', id);
   },
   'database-record': (id, { store }) => store.purge('databaseRecords', id),
+  capsule: (id, { store, principal, fail }) => {
+    const access = { scope: 'admin', needs: [{ resource: 'capsule', op: 'delete' }] };
+    if (!principal.rights.allows(access)) throw fail('forbidden', 'Insufficient permissions', DELETES_CAPSULES);
+    return store.purge('capsules', id);
+  },
   report: (id, { store }) => store.purge('reports', id),
   thread: async (id, context) => {
     const { source } = await openThread(context, id, 'owner');
@@ -71,6 +76,9 @@ const purges = {
     return purged;
   },
 } as const satisfies Readonly<Record<string, Purge>>;
+
+/** What manages capsules is out of reach for what they are made of. */
+const DELETES_CAPSULES = { required: { scope: 'admin', grant: 'capsule:delete' } };
 
 export const purgeableTypes = Object.keys(purges) as (keyof typeof purges)[]; // the keys of the table above
 

@@ -4,6 +4,7 @@ import { analyticsExamples } from './analytics.ts';
 import { productExamples } from './analytics-product.ts';
 import { trafficExamples } from './analytics-traffic.ts';
 import { authExamples } from './auth.ts';
+import { capsuleExamples } from './capsules.ts';
 import type { Examples } from './example.ts';
 import { flowExamples } from './flows.ts';
 import { memoryExamples } from './memory.ts';
@@ -33,5 +34,6 @@ export const examples: Examples = {
   ...reportExamples,
   ...settingsExamples,
   ...systemExamples,
+  ...capsuleExamples,
   ...versionExamples,
 };

@@ -1,8 +1,8 @@
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
-import { wireTool } from '../../facade/mcp-wire.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { isListed } from '../../tools/catalog-index.ts';
 import type { Tool } from '../../tools/define-tool.ts';
+import { listedTool } from '../../tools/listed-tool.ts';
 
 /** What tool lists cost in a model's context, in tokens of o200k_base. Run with `npx tsx test/bench/tokens.ts`. */
 const CAPSULE =
@@ -13,7 +13,7 @@ const listed = all.filter(isListed);
 
 function tokens(tools: readonly Tool[], whole = true): number {
   const shown = tools
-    .map((tool) => wireTool(tool))
+    .map((tool) => listedTool(tool))
     .map(({ outputSchema, ...rest }) => (whole ? { ...rest, outputSchema } : rest));
   return encode(JSON.stringify({ tools: shown })).length;
 }

@@ -228,12 +228,41 @@ async function story(ask: Ask, asReader: Ask): Promise<ToolAnswer[]> {
   const key = await tell('create_api_key', { name: 'made', scopes: ['read'], grants: ['agent:read'] });
   await tell('create_api_key', { name: 'bad', scopes: ['nope'], grants: ['agent:'] });
   await threadStory(tell, key.id, asReader);
+  await capsuleStory(tell, asReader);
   await tell('revoke_api_key', { id: key.id });
   await tell('list_api_keys', { limit: 2 });
   await tell('list_audit_entries', { tool: 'get_skill', limit: 1 });
   for (const tool of ['list_models', 'list_tool_categories', 'check_health', 'get_system_health']) await tell(tool);
   await tell('list_audit_entries', {}, asReader);
   return answers;
+}
+
+/** The life of a capsule, and of one that could not be. */
+async function capsuleStory(tell: Tell, asReader: Ask): Promise<void> {
+  const made = await tell('create_capsule', {
+    name: 'Support',
+    allowedTools: ['list_agents', '*_skill', 'list_skils', '*_settings'],
+    deniedTools: ['delete_*'],
+    constraints: { list_agents: { status: 'active' } },
+  });
+  await tell('create_capsule', {
+    name: '',
+    allowedTools: ['create_api_key'],
+    constraints: { list_agents: { status: 'x', nope: 1 }, list_skils: {} },
+    callsPerMinute: 0,
+  });
+  await tell('create_capsule', { name: 'Never', allowedTools: ['create_api_key'], constraints: { list_skils: {} } });
+  await tell('create_capsule', { name: 'Mine' }, asReader);
+  const { id } = made;
+  await tell('get_capsule', { id });
+  await tell('update_capsule', { id, status: 'live', constraints: null, callsPerMinute: 60, expectedRevision: 1 });
+  await tell('update_capsule', { id, status: 'disabled', expectedRevision: 1 });
+  await tell('preview_capsule', { id, draft: { allowedTools: ['get_*'] } });
+  await tell('preview_capsule', {});
+  await tell('rotate_capsule_token', { id, graceSeconds: 60 });
+  await tell('list_capsules', { status: 'live' });
+  await tell('delete_capsule', { id });
+  for (const tool of ['get_capsule', 'delete_capsule', 'rotate_capsule_token']) await tell(tool, { id });
 }
 
 /** A project with a goal, a task for the agent, a document, an artifact and a table. */
@@ -280,8 +309,8 @@ function normalised(value: unknown, door: string): unknown {
   const ids = new Map<string, string>();
   const text = JSON.stringify(value)
     .replaceAll(`"door":"${door}"`, '"door":"own"')
-    .replace(/"(secret|url|idToken)":"[^"]+"/g, '"$1":""')
-    .replace(/"(prefix|nextCursor|requestId|contentHash)":"[^"]*"/g, '"$1":""')
+    .replace(/"(secret|token|url|idToken)":"[^"]+"/g, '"$1":""')
+    .replace(/"(prefix|tokenPrefix|nextCursor|requestId|contentHash)":"[^"]*"/g, '"$1":""')
     .replace(/"(durationMs|latencyMs|uptimeSeconds)":[\d.]+/g, '"$1":0')
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
     .replace(/\b[a-z]{3}_[0-9a-z]{26}\b/g, (id) => {

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { describeEnvironment } from '../../facade/config.ts';
-import { wireTool } from '../../facade/mcp-wire.ts';
 import { routes } from '../../facade/routes.ts';
 import { ANYONE } from '../../tools/access/requirement.ts';
 import { catalog } from '../../tools/catalog.ts';
 import type { Tool } from '../../tools/define-tool.ts';
+import { listedTool } from '../../tools/listed-tool.ts';
 
 export interface GeneratedFile {
   /** From the top of the project. */
@@ -14,7 +14,7 @@ export interface GeneratedFile {
 
 /** Every file that is made from the code, as it should be now. */
 export function generated(): GeneratedFile[] {
-  const wire = catalog.entries.filter(({ tool }) => !tool.doorOnly).map(({ tool }) => wireTool(tool));
+  const wire = catalog.entries.filter(({ tool }) => !tool.doorOnly).map(({ tool }) => listedTool(tool));
   return [
     { path: 'README.md', text: readme() },
     { path: 'test/contract/snapshots/tools-list.json', text: `${JSON.stringify(wire, null, 2)}\n` },

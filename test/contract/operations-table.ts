@@ -69,6 +69,7 @@ export const toolsWithoutPath: Readonly<Record<string, Right>> = {
   update_memory: { scope: 'memory:write', grant: 'memory:write:{id}' },
   delete_memory: { scope: 'memory:write', grant: 'memory:delete:{id}' },
   search_memories: { scope: 'memory:read', grant: 'memory:read' },
+  preview_capsule: { scope: 'admin', grant: 'capsule:read:{id}' },
   purge_record: { scope: 'admin', grant: 'record:purge' },
   list_audit_entries: { scope: 'admin', grant: 'audit:read' },
 };

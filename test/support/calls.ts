@@ -73,3 +73,11 @@ export async function makeKey(
   const { secret } = await mustCall(server, server.adminKey, 'create_api_key', { name: 'test', scopes: [], ...rights });
   return secret;
 }
+
+/** A new live capsule with its token. */
+export function makeCapsule(
+  server: { readonly baseUrl: string; readonly adminKey: string },
+  input: object = {},
+): Promise<{ readonly id: string; readonly token: string; readonly [member: string]: unknown }> {
+  return mustCall(server, server.adminKey, 'create_capsule', { name: 'test', status: 'live', ...input });
+}

@@ -111,7 +111,8 @@ describe('a repeat of a call about a restricted thread', () => {
 
   it('is refused once the caller may not see it any more, and answered when it may again', async () => {
     const { threadId, withdraw, giveBack, once } = await caller();
-    const entries = [{ principal: { type: 'capsule', id: 'cap_other' }, role: 'viewer' }];
+    const { id: capsuleId } = await must('create_capsule', { name: 'other' });
+    const entries = [{ principal: { type: 'capsule', id: capsuleId }, role: 'viewer' }];
     const memory = await must('create_memory', { content: 'm', threadId });
     const { data } = await must('list_versions', { entityType: 'memory', entityId: memory.id });
     const version = { entityType: 'memory', entityId: memory.id, versionId: data[0].id };
@@ -143,7 +144,8 @@ describe('a repeat of a call about a restricted thread', () => {
     const body = { title: 'mine', visibility: 'restricted', messages: [{ role: 'user', content: 'secret' }] };
     const first = await post(secret, 'restricted', body, '/api/v1/threads');
     assert.equal(first.status, 201);
-    const other = { principal: { type: 'capsule', id: 'cap_1' }, role: 'owner' };
+    const capsule = await must('create_capsule', { name: 'other' });
+    const other = { principal: { type: 'capsule', id: capsule.id }, role: 'owner' };
     await must('add_thread_access', { id: first.body.id, entries: [other] });
     await must('remove_thread_access', { id: first.body.id, principalType: 'api-key', principalId: id });
     const again = await post(secret, 'restricted', body, '/api/v1/threads');

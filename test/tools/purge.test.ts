@@ -138,6 +138,11 @@ const kinds: Readonly<Record<string, Kind>> = {
     list: () => ['list_records', { databaseId, limit: 100 }],
     remove: (id) => ['delete_record', { databaseId, id }],
   },
+  capsule: plain(
+    'capsule',
+    (m) => ({ name: m }),
+    (m) => ({ description: m }),
+  ),
   report: plain(
     'report',
     (m) => ({ title: m, query: { tool: 'list_skills' } }),

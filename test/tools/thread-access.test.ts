@@ -13,6 +13,7 @@ type Role = 'none' | 'viewer' | 'editor' | 'owner';
 type Visibility = 'workspace' | 'restricted';
 
 let registry: TestRegistry;
+let other: { readonly id: string };
 let callers: Readonly<Record<string, Principal>>;
 const admin = principalOf({ type: 'session', id: 'ses_admin', ownerId: 'usr_root', scopes: ['*'] });
 
@@ -36,6 +37,8 @@ before(async () => {
       memoryPolicy: { remember: false, maxInjected: 0 },
     }),
   }));
+  const capsule = await must(admin, 'create_capsule', { name: 'one' });
+  other = await must(admin, 'create_capsule', { name: 'other' });
   const scopes = ['write'];
   callers = {
     session: principalOf({ type: 'session', id: 'ses_1', ownerId: user.id, scopes }),
@@ -51,7 +54,7 @@ before(async () => {
       scopes: ['admin'],
       grants: ['thread'],
     }),
-    capsule: principalOf({ type: 'capsule', id: 'cap_1', ownerId: user.id, scopes }),
+    capsule: principalOf({ type: 'capsule', id: capsule.id, ownerId: user.id, scopes }),
     agent: principalOf({ type: 'agent', id: agent.id, ownerId: user.id, scopes }),
     flow: principalOf({ type: 'flow', id: 'flw_1', ownerId: user.id, scopes }),
   };
@@ -97,13 +100,13 @@ const operations: readonly { tool: string; roles: readonly Role[]; input?: (cont
   {
     tool: 'add_thread_access',
     roles: ['owner'],
-    input: () => ({ entries: [{ principal: { type: 'capsule', id: 'cap_other' }, role: 'viewer' }] }),
+    input: () => ({ entries: [{ principal: { type: 'capsule', id: other.id }, role: 'viewer' }] }),
   },
   { tool: 'update_thread_access', roles: ['owner'], input: ({ visibility }) => ({ visibility }) },
   {
     tool: 'remove_thread_access',
     roles: ['owner'],
-    input: () => ({ principalType: 'capsule', principalId: 'cap_other' }),
+    input: () => ({ principalType: 'capsule', principalId: other.id }),
   },
   { tool: 'delete_thread', roles: ['owner'] },
 ];

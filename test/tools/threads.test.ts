@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { makeKey, mustCall, rest } from '../support/calls.ts';
+import { makeCapsule, makeKey, mustCall, rest } from '../support/calls.ts';
 import { openTestRegistry, principalOf } from '../support/registry.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
@@ -204,10 +204,12 @@ describe('thread access', () => {
   it('refuses principals that do not exist, and more than 100', async () => {
     const { id } = await create();
     const entry = (type: string, at: string) => ({ principal: { type, id: at }, role: 'viewer' });
-    const entries = [entry('user', 'usr_none'), entry('api-key', 'key_none'), entry('agent', 'agt_none')];
+    const kinds = { user: 'usr_none', 'api-key': 'key_none', agent: 'agt_none', capsule: 'cap_none' };
+    const entries = Object.entries(kinds).map(([type, none]) => entry(type, none));
     const { status, body } = await asAdmin('POST', `/${id}/access`, { entries });
-    assert.deepEqual([status, body.issues.length], [400, 3]);
-    const full = Array.from({ length: 100 }, (_, at) => entry('capsule', `cap_${at}`));
+    assert.deepEqual([status, body.issues.length], [400, 4]);
+    const capsules = await Promise.all(Array.from({ length: 100 }, () => makeCapsule(server)));
+    const full = capsules.map((capsule) => entry('capsule', capsule.id));
     assert.equal((await asAdmin('POST', `/${id}/access`, { entries: full })).status, 409);
     assert.equal((await asAdmin('POST', `/${id}/access`, { entries: full.slice(1) })).status, 201);
   });
@@ -215,11 +217,11 @@ describe('thread access', () => {
   it('loses no entry when many are added at a time', async () => {
     const { id } = await create();
     await Promise.all(
-      Array.from({ length: 20 }, (_, at) =>
-        asAdmin('POST', `/${id}/access`, {
-          entries: [{ principal: { type: 'capsule', id: `cap_${at}` }, role: 'viewer' }],
-        }),
-      ),
+      Array.from({ length: 20 }, async () => {
+        const capsule = await makeCapsule(server);
+        const principal = { type: 'capsule', id: capsule.id };
+        return asAdmin('POST', `/${id}/access`, { entries: [{ principal, role: 'viewer' }] });
+      }),
     );
     assert.equal((await asAdmin('GET', `/${id}/access`)).body.entries.length, 21);
   });

@@ -10,7 +10,7 @@ const MOST_NOTED = 100_000;
 
 /** The principal an API key secret stands for, or undefined where it opens nothing (any more). */
 export async function authenticateKey(store: Readers, secret: string, now: Date): Promise<Principal | undefined> {
-  const prefix = prefixOf(secret);
+  const prefix = prefixOf('key', secret);
   if (prefix === undefined) return undefined;
   const { records } = await store.apiKeys.find({ where: { prefix }, limit: 1 });
   const key = records[0];

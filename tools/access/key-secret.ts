@@ -1,16 +1,22 @@
 import { createHash, randomInt, timingSafeEqual } from 'node:crypto';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-const FORM = /^ak_([0-9A-Za-z]{8})_[0-9A-Za-z_-]{40,200}$/;
 
-/** A new API key secret, `ak_<8 characters prefix>_<43 characters>`: 256 bits, shown once and never stored. */
-export function newKeySecret(): string {
-  return `ak_${random(8)}_${random(43)}`;
+/** What a secret opens, as it begins. */
+const FORMS = {
+  key: { mark: 'ak', form: /^ak_([0-9A-Za-z]{8})_[0-9A-Za-z_-]{40,200}$/ },
+  capsule: { mark: 'cpt', form: /^cpt_([0-9A-Za-z]{8})_[0-9A-Za-z_-]{40,200}$/ },
+} as const;
+export type SecretKind = keyof typeof FORMS;
+
+/** A new secret, `ak_<8 characters prefix>_<43 characters>` for a key: 256 bits, shown once and never stored. */
+export function newSecret(kind: SecretKind): string {
+  return `${FORMS[kind].mark}_${random(8)}_${random(43)}`;
 }
 
-/** The prefix by which a key is found, or undefined for what has not the form of a key. */
-export function prefixOf(secret: string): string | undefined {
-  return FORM.exec(secret)?.[1];
+/** The prefix by which the holder of a secret is found, or undefined for what has not the form of one of this kind. */
+export function prefixOf(kind: SecretKind, secret: string): string | undefined {
+  return FORMS[kind].form.exec(secret)?.[1];
 }
 
 /** SHA-256 in hex. A plain hash is enough: the secret has 256 bits of its own. */

@@ -1,4 +1,4 @@
-import type { Need } from './grants.ts';
+import type { Grant, Need } from './grants.ts';
 import type { Requirement, Rights } from './rights.ts';
 import type { Scope } from './scopes.ts';
 
@@ -40,6 +40,16 @@ export function hasWithoutLimit(rights: Rights, access: Access | AccessByInput):
     const whole = needs.map((need) => (need.open ? { resource: need.resource, op: need.op } : need));
     return choice === ANYONE || rights.allows({ scope, needs: whole });
   });
+}
+
+/** Grants for every call under the access; none where the access depends on the input. */
+export function grantsFor(access: Access | AccessByInput): Grant[] {
+  if ('among' in access) return [];
+  return requirement(access).needs.map(({ resource, op, ids, open }) => ({
+    resource,
+    op,
+    id: open ? '*' : (ids?.[0] ?? '*'),
+  }));
 }
 
 /** The access that the input calls for. */

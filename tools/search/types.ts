@@ -67,6 +67,7 @@ export const searchTypes: readonly SearchType[] = [
   ofType('databaseRecords', 'records:read', 'record:read', { names: ['id', 'databaseId'] }),
   ofType('flows', 'flows:read', 'flow:read'),
   ofType('reports', 'reports:read', 'report:read'),
+  ofType('capsules', 'admin', 'capsule:read'),
   productUsers,
   ofType('adminUsers', 'admin', 'admin-user:read'),
 ];

@@ -163,6 +163,6 @@ async function requirePrincipals(
 async function principalExists(store: Readers, { type, id }: AccessPrincipal): Promise<boolean> {
   if (type === 'user') return (await store.adminUsers.get(id)) !== undefined;
   if (type === 'api-key') return (await store.apiKeys.get(id)) !== undefined;
-  if (type === 'agent') return (await store.agents.get(id)) !== undefined;
-  return true;
+  if (type === 'capsule') return (await store.capsules.get(id)) !== undefined;
+  return (await store.agents.get(id)) !== undefined;
 }

@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import { bookkeeping, nameText, recordId, timestamp } from './fields.ts';
+
+export const capsuleStatus = z.enum(['draft', 'live', 'disabled']);
+export type CapsuleStatus = z.infer<typeof capsuleStatus>;
+
+const LONGEST_CONSTRAINTS = 20_000;
+
+const entries = z.array(z.string().trim().min(1).max(200)).max(500);
+
+/** Limits shared by the record and the inputs that write it. */
+export const capsuleFields = {
+  name: nameText(120),
+  description: z.string().max(2000),
+  allowedTools: entries.describe('Tool names or globs such as `list_*`. A glob reaches no tool that needs `admin`.'),
+  deniedTools: entries.describe('Tool names or globs. They beat allowedTools.'),
+  status: capsuleStatus.describe('Only a live capsule is served.'),
+  expiresAt: timestamp.describe('When its tokens stop working.'),
+  callsPerMinute: z.int().min(1).max(100_000).describe('Calls beyond it are refused with 429.'),
+  constraints: z
+    .record(z.string().min(1).max(200), z.record(z.string().min(1).max(200), z.unknown()))
+    .refine((value) => JSON.stringify(value).length <= LONGEST_CONSTRAINTS, {
+      error: `Longer than ${LONGEST_CONSTRAINTS} characters of JSON.`,
+    })
+    .describe('`{tool: {argument: value}}`: arguments fixed for each call, which clients neither see nor give.'),
+};
+
+const token = z.object({ prefix: z.string().length(8), hash: z.string().length(64) });
+
+/** As stored: of each token only the prefix and the SHA-256 (hex) are kept. */
+export const capsuleRecord = z.object({
+  id: recordId,
+  name: capsuleFields.name,
+  description: capsuleFields.description.optional(),
+  allowedTools: capsuleFields.allowedTools,
+  deniedTools: capsuleFields.deniedTools,
+  status: capsuleFields.status,
+  expiresAt: capsuleFields.expiresAt.optional(),
+  callsPerMinute: capsuleFields.callsPerMinute.optional(),
+  constraints: capsuleFields.constraints.optional(),
+  token,
+  /** Tokens before a rotation, good until then. */
+  graceTokens: z.array(token.extend({ until: timestamp })),
+  /** Prefixes of all of these, by which a capsule is found. */
+  tokenPrefixes: z.array(z.string()),
+  tokenRotatedAt: timestamp,
+  ownerId: recordId,
+  createdBy: recordId,
+  callCount: z.int().min(0),
+  lastUsedAt: timestamp.optional(),
+  ...bookkeeping,
+});
+export type CapsuleRecord = z.infer<typeof capsuleRecord>;
+
+/** A named bundle of tools with an MCP endpoint and a token of its own. */
+export const capsule = capsuleRecord.omit({ token: true, graceTokens: true, tokenPrefixes: true }).extend({
+  tokenPrefix: z.string().describe('The token starts with `cpt_<prefix>_`.'),
+  tokenRotatedAt: timestamp.describe('When the token was made.'),
+  ownerId: recordId.describe('Admin user the capsule acts for.'),
+  createdBy: recordId.describe('Principal that made the capsule.'),
+  callCount: z.int().min(0).describe('Tool calls so far.'),
+});
+export type Capsule = z.infer<typeof capsule>;

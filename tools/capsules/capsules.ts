@@ -1,0 +1,227 @@
+import { z } from 'zod';
+import { type Capsule, type CapsuleRecord, capsule, capsuleFields, capsuleStatus } from '../../resources/capsule.ts';
+import { expectedRevision, instant, pageOf, paging, recordId } from '../../resources/fields.ts';
+import type { Readers } from '../../store/port.ts';
+import { hashSecret, newSecret, prefixOf } from '../access/key-secret.ts';
+import { requireWithin } from '../access/within.ts';
+import type { Catalog } from '../catalog-index.ts';
+import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../define-tool.ts';
+import { listPage, onlyThese } from '../paging.ts';
+import { requireDefinition, requireReach } from './definition.ts';
+import { warningsOf } from './verdicts.ts';
+
+export const capsuleId = recordId.describe('Capsule id (`cap_…`), see list_capsules.');
+
+/** A capsule as answers about one show it. */
+export const capsuleAnswer = capsule.extend({
+  warnings: z.array(z.string()).optional().describe('Entries and constraints that do nothing now, and why.'),
+});
+export const capsuleWithToken = capsuleAnswer.extend({
+  token: z.string().describe('Bearer token of its endpoint. Keep it: it cannot be shown again.'),
+});
+
+function showCapsule({ token, graceTokens: _, tokenPrefixes: __, ...shown }: CapsuleRecord): Capsule {
+  return { ...shown, tokenPrefix: token.prefix };
+}
+
+function showWithWarnings(record: CapsuleRecord, catalog: Catalog): z.input<typeof capsuleAnswer> {
+  const warnings = warningsOf(record, catalog);
+  return { ...showCapsule(record), ...(warnings.length > 0 && { warnings }) };
+}
+
+const listCapsules = defineTool({
+  name: 'list_capsules',
+  title: 'List capsules',
+  description: 'List capsules, newest first, with their tools, status and use. Tokens are never shown.',
+  access: { scope: 'admin', grant: 'capsule:read', narrows: true },
+  annotations: READS,
+  input: z.strictObject({ status: capsuleStatus.optional(), ...paging }),
+  output: pageOf(capsule),
+  errors: [],
+
+  handler({ status, ...page }, { store, principal }) {
+    const any = onlyThese<CapsuleRecord>(principal.rights.limitedTo('capsule', 'read'), 'id');
+    return listPage(store.capsules, page, { where: { status }, any }, showCapsule);
+  },
+});
+
+const getCapsule = defineTool({
+  name: 'get_capsule',
+  title: 'Get capsule',
+  description: 'Read one capsule: tools, limits, use, and warnings about entries that do nothing. Never its token.',
+  access: { scope: 'admin', grant: 'capsule:read:{id}' },
+  annotations: READS,
+  input: z.strictObject({ id: capsuleId }),
+  output: capsuleAnswer,
+  errors: ['not_found'],
+
+  handler: async ({ id }, { store, server, fail }) =>
+    showWithWarnings(await findCapsule(store, id, fail), server.catalog),
+});
+
+const createCapsule = defineTool({
+  name: 'create_capsule',
+  title: 'Create capsule',
+  description:
+    'Bundle tools within your rights into an MCP endpoint of its own for an external client. Returns the capsule and, this once, its `token`.',
+  access: { scope: 'admin', grant: 'capsule:write' },
+  annotations: CREATES,
+  answersSecret: true,
+  input: z.strictObject({
+    name: capsuleFields.name,
+    description: capsuleFields.description.optional(),
+    allowedTools: capsuleFields.allowedTools.default([]),
+    deniedTools: capsuleFields.deniedTools.default([]),
+    status: capsuleFields.status.default('draft'),
+    expiresAt: capsuleFields.expiresAt.optional(),
+    callsPerMinute: capsuleFields.callsPerMinute.optional(),
+    constraints: capsuleFields.constraints.optional(),
+  }),
+  output: capsuleWithToken,
+  errors: [],
+
+  async handler({ expiresAt: until, ...input }, { store, principal, server, fail }) {
+    const expiresAt = until === undefined ? undefined : futureInstant(until, server.now(), fail);
+    requireDefinition(input, server.catalog);
+    requireReach(principal, input, server.catalog);
+    requireWithin(principal, { lifetime: { expiresAt } });
+    const { secret, members } = newToken(server.now(), []);
+    const record = await store.capsules.insert({
+      ...input,
+      ...members,
+      ...(expiresAt !== undefined && { expiresAt }),
+      ownerId: principal.ownerId,
+      createdBy: principal.id,
+      callCount: 0,
+    });
+    return { ...showWithWarnings(record, server.catalog), token: secret };
+  },
+});
+
+const updateCapsule = defineTool({
+  name: 'update_capsule',
+  title: 'Update capsule',
+  description:
+    'Change members of a capsule, within your rights and from the next request on; lists and constraints are replaced as a whole, null clears a limit. Returns it.',
+  access: { scope: 'admin', grant: 'capsule:write:{id}' },
+  annotations: UPDATES,
+  input: z.strictObject({
+    id: capsuleId,
+    name: capsuleFields.name.optional(),
+    description: capsuleFields.description.nullable().optional(),
+    allowedTools: capsuleFields.allowedTools.optional(),
+    deniedTools: capsuleFields.deniedTools.optional(),
+    status: capsuleFields.status.optional(),
+    expiresAt: capsuleFields.expiresAt.nullable().optional(),
+    callsPerMinute: capsuleFields.callsPerMinute.nullable().optional(),
+    constraints: capsuleFields.constraints.nullable().optional(),
+    expectedRevision,
+  }),
+  output: capsuleAnswer,
+  errors: ['not_found', 'conflict'],
+
+  async handler({ id, expectedRevision, ...change }, { store, principal, server, fail }) {
+    const current = await findCapsule(store, id, fail);
+    const expiresAt = change.expiresAt && futureInstant(change.expiresAt, server.now(), fail);
+    requireDefinition(
+      { allowedTools: change.allowedTools ?? [], constraints: changedConstraints(current, change.constraints) },
+      server.catalog,
+    );
+    requireReach(principal, { ...current, allowedTools: change.allowedTools ?? current.allowedTools }, server.catalog);
+    if (expiresAt !== undefined) requireWithin(principal, { lifetime: { expiresAt: expiresAt ?? undefined } });
+    const updated = await store.capsules.update(id, { ...change, expiresAt }, { expectedRevision });
+    return showWithWarnings(updated, server.catalog);
+  },
+});
+
+const deleteCapsule = defineTool({
+  name: 'delete_capsule',
+  title: 'Delete capsule',
+  description: 'Delete a capsule for good: its endpoint and tokens stop at once.',
+  access: { scope: 'admin', grant: 'capsule:delete:{id}' },
+  annotations: DELETES,
+  input: z.strictObject({ id: capsuleId, expectedRevision }),
+  output: z.object({}),
+  errors: ['not_found', 'conflict'],
+
+  async handler({ id, expectedRevision }, { store, fail }) {
+    await findCapsule(store, id, fail);
+    await store.capsules.delete(id, { expectedRevision });
+    return {};
+  },
+});
+
+const rotateCapsuleToken = defineTool({
+  name: 'rotate_capsule_token',
+  title: 'Rotate capsule token',
+  description:
+    'Give a capsule within your rights a new token, returned this once; the old one stops at once, or after graceSeconds.',
+  access: { scope: 'admin', grant: 'capsule:write:{id}' },
+  annotations: { ...DELETES, idempotentHint: false },
+  answersSecret: true,
+  input: z.strictObject({
+    id: capsuleId,
+    graceSeconds: z.int().min(0).max(604_800).default(0).describe('How long the old token still works.'),
+    expectedRevision,
+  }),
+  output: capsuleWithToken,
+  errors: ['not_found', 'conflict'],
+
+  async handler({ id, graceSeconds, expectedRevision }, { store, principal, server, fail }) {
+    const current = await findCapsule(store, id, fail);
+    requireReach(principal, current, server.catalog);
+    requireWithin(principal, { lifetime: { expiresAt: current.expiresAt } });
+    const now = server.now();
+    const { secret, members } = newToken(now, tokensInGrace(current, now, graceSeconds));
+    const rotated = await store.capsules.update(id, members, { expectedRevision });
+    return { ...showWithWarnings(rotated, server.catalog), token: secret };
+  },
+});
+
+export const capsuleTools = [listCapsules, getCapsule, createCapsule, updateCapsule, deleteCapsule, rotateCapsuleToken];
+
+/** @throws the `not_found` of the tool that looks for the capsule. */
+export async function findCapsule(
+  store: Pick<Readers, 'capsules'>,
+  id: string,
+  fail: Fail<'not_found'>,
+): Promise<CapsuleRecord> {
+  const found = await store.capsules.get(id);
+  if (!found) throw fail('not_found', `There is no capsule ${id}; list_capsules shows the ones you can see.`);
+  return found;
+}
+
+/** Those that are new: what stays may be of a tool that is away. */
+function changedConstraints(
+  { constraints: current = {} }: CapsuleRecord,
+  constraints: CapsuleRecord['constraints'] | null,
+): CapsuleRecord['constraints'] {
+  const changed = Object.entries(constraints ?? {}).filter(
+    ([tool, fixed]) => JSON.stringify(fixed) !== JSON.stringify(current[tool]),
+  );
+  return Object.fromEntries(changed);
+}
+
+function futureInstant(text: string, now: Date, fail: Fail<never>): string {
+  if (Date.parse(text) > now.getTime()) return instant(text);
+  const message = 'expiresAt is in the past; give a later time or leave it out.';
+  throw fail('invalid_input', message, { issues: [{ path: 'expiresAt', message }] });
+}
+
+type GraceTokens = CapsuleRecord['graceTokens'];
+const MOST_IN_GRACE = 5;
+
+/** A rotation without grace ends all tokens before it, for whatever reason they were still good. */
+function tokensInGrace({ token, graceTokens }: CapsuleRecord, now: Date, graceSeconds: number): GraceTokens {
+  if (graceSeconds === 0) return [];
+  const until = new Date(now.getTime() + graceSeconds * 1000).toISOString();
+  const good = graceTokens.filter((earlier) => Date.parse(earlier.until) > now.getTime());
+  return [...good, { ...token, until }].slice(-MOST_IN_GRACE);
+}
+
+function newToken(now: Date, graceTokens: GraceTokens) {
+  const secret = newSecret('capsule');
+  const token = { prefix: prefixOf('capsule', secret) ?? '', hash: hashSecret(secret) };
+  const tokenPrefixes = [token, ...graceTokens].map(({ prefix }) => prefix);
+  return { secret, members: { token, graceTokens, tokenPrefixes, tokenRotatedAt: now.toISOString() } };
+}

@@ -1,0 +1,83 @@
+import { z } from 'zod';
+import type { CapsuleRecord } from '../../resources/capsule.ts';
+import type { Issue } from '../../resources/error.ts';
+import type { Principal } from '../access/principal.ts';
+import { requireWithin } from '../access/within.ts';
+import { REDACTED, redacted } from '../audit.ts';
+import { type Catalog, isListed, nearest } from '../catalog-index.ts';
+import type { Tool } from '../define-tool.ts';
+import { ToolError } from '../errors.ts';
+import { formatPath, parseInput } from '../validate.ts';
+import { canBeInCapsule, type Definition } from './principal.ts';
+
+/** Members of a capsule that a call writes. */
+type Written = Partial<Pick<Definition, 'allowedTools' | 'constraints'>>;
+
+/** What is wrong with what is written; entries for tools that are away are not. @throws ToolError naming all of it */
+export function requireDefinition({ allowedTools = [], constraints }: Written, catalog: Catalog): void {
+  const issues = allowedTools.flatMap((entry, index): Issue[] => {
+    const tool = catalog.get(entry)?.tool;
+    if (!tool || canBeInCapsule(tool)) return [];
+    return [{ path: `allowedTools[${index}]`, message: `${entry} can never be in a capsule.` }];
+  });
+  issues.push(...constraintIssues(constraints, catalog));
+  if (issues[0]) throw new ToolError('invalid_input', `${issues[0].path}: ${issues[0].message}`, { issues });
+}
+
+/** What would make each call of a tool with fixed arguments fail. */
+export function constraintIssues(constraints: CapsuleRecord['constraints'], catalog: Catalog): Issue[] {
+  return Object.entries(constraints ?? {}).flatMap(([name, fixed]) => {
+    const path = formatPath(['constraints', name]);
+    const tool = catalog.get(name)?.tool;
+    if (!tool || !isListed(tool))
+      return [{ path, message: `There is no tool of this name now${similar(name, catalog)}.` }];
+    if (Object.keys(fixed).length === 0) return [{ path, message: 'Give an argument, or leave the tool out.' }];
+    const wrong = valueIssues(tool, fixed);
+    return wrong.length > 0 ? wrong : secretIssues(tool, fixed);
+  });
+}
+
+/** Of the given arguments alone: what the tool takes besides is for its callers to give. */
+function valueIssues({ name, input }: Tool, fixed: object): Issue[] {
+  try {
+    parseInput(z.object({ constraints: z.object({ [name]: input }) }), { constraints: { [name]: fixed } });
+    return [];
+  } catch (thrown) {
+    if (!(thrown instanceof ToolError)) throw thrown;
+    const given = Object.keys(fixed).map((argument) => formatPath(['constraints', name, argument]));
+    return (thrown.detail.issues ?? []).filter(({ path }) =>
+      given.some((start) => path === start || path.startsWith(`${start}.`) || path.startsWith(`${start}[`)),
+    );
+  }
+}
+
+/** Whoever reads the capsule would read them. */
+function secretIssues(tool: Tool, fixed: object): Issue[] {
+  const hidden = Object.entries(redacted(tool, fixed)).filter(([, shown]) => JSON.stringify(shown).includes(REDACTED));
+  return hidden.map(([argument]) => ({
+    path: formatPath(['constraints', tool.name, argument]),
+    message: 'A secret cannot be fixed.',
+  }));
+}
+
+export function similar(name: string, catalog: Catalog): string {
+  const names = catalog.entries.filter(({ tool }) => isListed(tool)).map(({ tool }) => tool.name);
+  const close = nearest(name, names, 3);
+  return close.length > 0 ? `; similar names: ${close.join(', ')}` : '';
+}
+
+/**
+ * Nobody makes, changes or gets the token of a capsule that reaches more than they do. Globs and names of tools that are not there yet
+ * would reach what comes later, whatever the rights of their writer, so they take full access.
+ * @throws ToolError (forbidden)
+ */
+export function requireReach(principal: Principal, { allowedTools }: Definition, catalog: Catalog): void {
+  requireWithin(principal, { tools: { entries: allowedTools, catalog } });
+  if (principal.rights.isAdmin && !principal.tools) return;
+  const issues = allowedTools.flatMap((entry, index) =>
+    catalog.get(entry) ? [] : [{ path: `allowedTools[${index}]`, message: `"${entry}" is no tool: ${ONE_BY_ONE}` }],
+  );
+  if (issues[0]) throw new ToolError('forbidden', 'Insufficient permissions', { required: { scope: 'admin' }, issues });
+}
+
+const ONE_BY_ONE = 'without full access, name the tools there are one by one, without globs.';

@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { capsuleFields } from '../../resources/capsule.ts';
+import { reaches } from '../access/reach.ts';
+import { type Catalog, isListed } from '../catalog-index.ts';
+import { defineTool, READS } from '../define-tool.ts';
+import { listedTool } from '../listed-tool.ts';
+import { capsuleId, findCapsule } from './capsules.ts';
+import { requireDefinition, requireReach } from './definition.ts';
+import { type Definition, reachOfCapsule } from './principal.ts';
+import { entryVerdict, verdictsOf, warningsOf } from './verdicts.ts';
+
+const draft = z.strictObject({
+  allowedTools: capsuleFields.allowedTools.optional(),
+  deniedTools: capsuleFields.deniedTools.optional(),
+  constraints: capsuleFields.constraints.nullable().optional(),
+});
+
+export const previewCapsule = defineTool({
+  name: 'preview_capsule',
+  title: 'Preview capsule',
+  description:
+    'Show what a capsule serves, or would with the members of `draft` in place of its own: the exact tools/list, its size, and the rule behind each entry.',
+  access: { scope: 'admin', grant: 'capsule:read:{id}' },
+  annotations: READS,
+  input: z.strictObject({
+    id: capsuleId.optional(),
+    draft: draft.optional().describe('Members of a capsule that is not there yet, or changes of the one named by id.'),
+  }),
+  output: z.object({
+    tools: z.array(z.looseObject({ name: z.string() })).describe('What tools/list would answer, whatever the status.'),
+    bytes: z.int().min(0).describe('Of that answer as JSON.'),
+    estimatedTokens: z.int().min(0).describe('What the list costs a model, roughly.'),
+    entries: z.array(entryVerdict),
+    warnings: z.array(z.string()),
+  }),
+  errors: ['not_found'],
+
+  async handler({ id, draft }, { store, principal, server, fail }) {
+    if (id === undefined && !draft) {
+      const message = 'Give the id of a capsule, a draft, or both.';
+      throw fail('invalid_input', message, { issues: [{ path: 'id', message }] });
+    }
+    const { catalog } = server;
+    const stored: Definition = id === undefined ? EMPTY : await findCapsule(store, id, fail);
+    const {
+      allowedTools = stored.allowedTools,
+      deniedTools = stored.deniedTools,
+      constraints = stored.constraints,
+    } = draft ?? {};
+    const definition = { name: stored.name, allowedTools, deniedTools, constraints: constraints ?? undefined };
+    if (draft) {
+      requireDefinition(
+        { allowedTools: draft.allowedTools ?? [], constraints: draft.constraints ?? undefined },
+        catalog,
+      );
+      requireReach(principal, definition, catalog);
+    }
+    return preview(definition, catalog);
+  },
+});
+
+const EMPTY: Definition = { name: 'draft', allowedTools: [], deniedTools: [] };
+
+function preview(definition: Definition, catalog: Catalog) {
+  const reach = reachOfCapsule(definition, catalog);
+  const tools = catalog.entries
+    .map(({ tool }) => tool)
+    .filter((tool) => isListed(tool) && reaches(reach, tool))
+    .map((tool) => ({ ...listedTool(tool, reach.tools.fixed?.(tool)) }));
+  const bytes = Buffer.byteLength(JSON.stringify({ tools }));
+  return {
+    tools,
+    bytes,
+    estimatedTokens: Math.ceil(bytes / BYTES_PER_TOKEN),
+    entries: verdictsOf(definition, catalog),
+    warnings: warningsOf(definition, catalog),
+  };
+}
+
+/** Of tool lists as common tokenizers count them. */
+const BYTES_PER_TOKEN = 4;

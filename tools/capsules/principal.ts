@@ -1,0 +1,117 @@
+import type { CapsuleRecord } from '../../resources/capsule.ts';
+import type { Readers } from '../../store/port.ts';
+import { prefixOf, secretMatches } from '../access/key-secret.ts';
+import type { Principal } from '../access/principal.ts';
+import { grantsFor } from '../access/requirement.ts';
+import { grantRights, type Rights } from '../access/rights.ts';
+import type { ToolLimit } from '../access/tool-limit.ts';
+import { allowlistLimit } from '../allowlist.ts';
+import type { Catalog, CatalogEntry } from '../catalog-index.ts';
+import type { Tool } from '../define-tool.ts';
+
+/** Whose tools manage what acts with rights of its own. */
+const NEVER: readonly string[] = ['key', 'capsule', 'session', 'admin-user', 'integration'];
+
+/** Tools that manage keys, capsules, sessions, admin users and integrations are not, however they are named. */
+export function canBeInCapsule({ access }: Tool): boolean {
+  const grants = 'among' in access ? access.among.flatMap(({ grant }) => grant) : [access.grant].flat();
+  return !grants.some((text) => NEVER.some((resource) => text.startsWith(`${resource}:`)));
+}
+
+/** What decides which tools a capsule has. */
+export interface Definition extends Pick<CapsuleRecord, 'name' | 'allowedTools' | 'deniedTools'> {
+  readonly constraints?: CapsuleRecord['constraints'] | undefined;
+}
+
+function limitOf({ name, allowedTools, deniedTools, constraints = {} }: Definition): ToolLimit {
+  const limit = allowlistLimit(`the capsule "${name}"`, allowedTools, deniedTools);
+  const fixed = new Map(Object.entries(constraints));
+  return {
+    ...limit,
+    fingerprint: JSON.stringify([limit.fingerprint, constraints]),
+    allows: (tool) => limit.allows(tool) && canBeInCapsule(tool),
+    fixed: ({ name }) => fixed.get(name),
+  };
+}
+
+/**
+ * What its tools need and no more. Tools that look across records, as search and the version tools do, so find nothing of a kind for
+ * which the capsule has no tool.
+ */
+function rightsOf({ allows }: ToolLimit, entries: readonly CatalogEntry[]): Rights {
+  return grantRights(entries.filter(({ tool }) => allows(tool)).flatMap(({ tool }) => grantsFor(tool.access)));
+}
+
+/** The reach of a capsule, stored or not. */
+export function reachOfCapsule(
+  definition: Definition,
+  { entries }: Catalog,
+): Required<Pick<Principal, 'rights' | 'tools'>> {
+  const tools = limitOf(definition);
+  return { tools, rights: rightsOf(tools, entries) };
+}
+
+const principals = new WeakMap<CapsuleRecord, { readonly entries: unknown; readonly principal: Principal }>();
+
+/** Made once per state of the capsule and of the catalog. */
+export function capsulePrincipal(capsule: CapsuleRecord, catalog: Catalog): Principal {
+  const known = principals.get(capsule);
+  if (known?.entries === catalog.entries) return known.principal;
+  const { id, name, ownerId, expiresAt } = capsule;
+  const principal: Principal = {
+    type: 'capsule',
+    id,
+    name,
+    scopes: [],
+    ownerId,
+    ...(expiresAt !== undefined && { expiresAt }),
+    ...reachOfCapsule(capsule, catalog),
+  };
+  principals.set(capsule, { entries: catalog.entries, principal });
+  return principal;
+}
+
+/** The capsule whose token the secret is, be it served or not; undefined where the secret opens nothing (any more). */
+export async function authenticateCapsule(
+  store: Pick<Readers, 'capsules'>,
+  catalog: Catalog,
+  secret: string,
+  now: Date,
+): Promise<Principal | undefined> {
+  const prefix = prefixOf('capsule', secret);
+  if (prefix === undefined) return undefined;
+  const { records } = await store.capsules.find({ where: { tokenPrefixes: prefix }, limit: 10 });
+  const capsule = records.find((candidate) => opens(candidate, secret, now));
+  return capsule && capsulePrincipal(capsule, catalog);
+}
+
+function opens({ token, graceTokens, expiresAt }: CapsuleRecord, secret: string, now: Date): boolean {
+  if (expiresAt !== undefined && Date.parse(expiresAt) <= now.getTime()) return false;
+  const good = [token, ...graceTokens.filter(({ until }) => Date.parse(until) > now.getTime())];
+  return good.some(({ hash }) => secretMatches(secret, hash));
+}
+
+/** Why a capsule is not served now, or undefined where it is. */
+export async function capsuleProblem(
+  store: Pick<Readers, 'adminUsers'>,
+  { status, ownerId }: CapsuleRecord,
+): Promise<string | undefined> {
+  if (status !== 'live') return `This capsule is ${status}; update_capsule with {"status": "live"} has it served.`;
+  const owner = await store.adminUsers.get(ownerId);
+  return owner?.isActive ? undefined : `This capsule acts for the admin user ${ownerId}, who is deactivated.`;
+}
+
+/**
+ * Why a principal may not come in by a door, or undefined where it may. Each capsule has a door of its own, which only its tokens open
+ * and they open no other. `capsuleId`: of the door; undefined for those of all others.
+ */
+export async function doorProblem(
+  store: Pick<Readers, 'adminUsers' | 'capsules'>,
+  { type, id }: Principal,
+  capsuleId: string | undefined,
+): Promise<string | undefined> {
+  if (type !== 'capsule') return capsuleId === undefined ? undefined : 'This endpoint takes the token of its capsule.';
+  if (id !== capsuleId) return 'The token of a capsule opens the endpoint of that capsule and nothing else.';
+  const capsule = await store.capsules.get(id);
+  return capsule ? capsuleProblem(store, capsule) : 'This capsule is deleted.';
+}

@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import { reaches } from '../access/reach.ts';
+import { globMatcher, needsAdmin } from '../allowlist.ts';
+import { type Catalog, isListed } from '../catalog-index.ts';
+import type { Tool } from '../define-tool.ts';
+import { constraintIssues, similar } from './definition.ts';
+import { canBeInCapsule, type Definition, reachOfCapsule } from './principal.ts';
+
+/** What an entry of a capsule's lists comes to. */
+export const entryVerdict = z.object({
+  list: z.enum(['allowedTools', 'deniedTools']),
+  entry: z.string(),
+  tools: z
+    .array(z.object({ name: z.string(), served: z.boolean(), rule: z.string().describe('What decided.') }))
+    .describe('The tools it matches.'),
+});
+export type EntryVerdict = z.infer<typeof entryVerdict>;
+
+const NAMED = 'allowed by name';
+const BY_GLOB = 'allowed by a glob';
+const NEVER = 'can never be in a capsule';
+const NEEDS_ADMIN = 'needs admin, so it must be named';
+const NO_RECORDS = 'works on records that no other tool of the capsule reads or writes; allow such a tool too';
+
+/** Every entry with the tools it matches, and for each of them the rule that decides whether the capsule serves it. */
+export function verdictsOf(definition: Definition, catalog: Catalog): EntryVerdict[] {
+  const reach = reachOfCapsule(definition, catalog);
+  const tools = catalog.entries.map(({ tool }) => tool).filter(isListed);
+  const denials = definition.deniedTools.map((entry) => ({ entry, matches: globMatcher(entry) }));
+
+  function ruleFor(tool: Tool, isGlob: boolean): string {
+    if (!canBeInCapsule(tool)) return NEVER;
+    const denial = denials.find(({ matches }) => matches(tool.name));
+    if (denial) return `denied by ${denial.entry}`;
+    if (isGlob && needsAdmin(tool)) return NEEDS_ADMIN;
+    if (!reaches(reach, tool)) return NO_RECORDS;
+    return isGlob ? BY_GLOB : NAMED;
+  }
+
+  const allowed = definition.allowedTools.map((entry): EntryVerdict => {
+    const isGlob = entry.includes('*');
+    const matched = tools.filter(({ name }) => globMatcher(entry)(name));
+    const judged = matched.map((tool) => ({ name: tool.name, rule: ruleFor(tool, isGlob) }));
+    const served = ({ rule }: { rule: string }) => rule === NAMED || rule === BY_GLOB;
+    return { list: 'allowedTools', entry, tools: judged.map((tool) => ({ ...tool, served: served(tool) })) };
+  });
+  const denied = denials.map(({ entry, matches }): EntryVerdict => {
+    const matched = tools.filter(({ name }) => matches(name));
+    return { list: 'deniedTools', entry, tools: matched.map(({ name }) => ({ name, served: false, rule: 'denied' })) };
+  });
+  return [...allowed, ...denied];
+}
+
+/** A sentence for each entry and constraint that does nothing now, with the reason or the names most like it. */
+export function warningsOf(capsule: Definition, catalog: Catalog): string[] {
+  const verdicts = verdictsOf(capsule, catalog);
+  const served = new Set(verdicts.flatMap(({ tools }) => tools.flatMap((tool) => (tool.served ? tool.name : []))));
+  const idle = Object.keys(capsule.constraints ?? {}).filter((name) => catalog.get(name) && !served.has(name));
+  return [
+    ...verdicts.flatMap((verdict) => entryWarning(verdict, catalog) ?? []),
+    ...idle.map((name) => `constraints fixes arguments of ${name}, which the capsule does not serve.`),
+    ...constraintIssues(capsule.constraints, catalog).map(({ path, message }) => `${path}: ${message}`),
+  ];
+}
+
+const MOST_NAMED = 5;
+
+function entryWarning({ list, entry, tools }: EntryVerdict, catalog: Catalog): string | undefined {
+  if (tools.length === 0) return `"${entry}" matches no tool now${similar(entry, catalog)}.`;
+  if (list === 'deniedTools' || tools.some(({ served }) => served)) return undefined;
+  const reasons = tools.slice(0, MOST_NAMED).map(({ name, rule }) => `${name} ${rule}`);
+  return `"${entry}" adds no tool: ${reasons.join(', ')}${tools.length > MOST_NAMED ? ' and more' : ''}.`;
+}
