@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../../resources/audit-entry.ts';
+import { type Indexed, LABELS, type Label, type Stretch } from './audit-stretch.ts';
 
 /** Where an entry's line is. */
 export interface Place {
@@ -7,12 +7,7 @@ export interface Place {
   readonly length: number;
 }
 
-export interface AuditFilter {
-  readonly principal?: string | undefined;
-  readonly tool?: string | undefined;
-  readonly outcome?: string | undefined;
-  readonly door?: string | undefined;
-}
+export type AuditFilter = { readonly [Member in Label]?: string | undefined };
 
 /** What the index keeps of an entry: about 40 bytes in typed arrays, oldest `at` first. */
 export class AuditIndex {
@@ -36,23 +31,26 @@ export class AuditIndex {
     return this.#size;
   }
 
-  add(entry: AuditEntry, place: Place): void {
-    if (this.#size === this.#times.length) this.#grow();
-    const at = this.#size;
-    const time = Date.parse(entry.at);
-    if (at > 0 && time < (this.#times[at - 1] ?? 0)) {
-      if (this.#unsortedFrom === Number.POSITIVE_INFINITY) this.#sortedSize = at;
-      this.#unsortedFrom = Math.min(this.#unsortedFrom, time);
+  add({ entry, offset, length }: Omit<Place, 'segment'> & { readonly entry: Indexed }, segment: number): void {
+    const at = this.#put(entry.time, segment, offset, length);
+    for (const label of LABELS) this.#labels[label].column[at] = this.#labels[label].number(entry[label]);
+  }
+
+  /** The entries of a stretch that begins at the offset. */
+  addStretch(stretch: Stretch, segment: number, start: number): void {
+    let time = 0;
+    let offset = start;
+    const first = this.#size;
+    for (const [at, length] of stretch.lengths.entries()) {
+      time += stretch.gaps[at] ?? 0;
+      this.#put(time, segment, offset, length);
+      offset += length;
     }
-    this.#times[at] = time;
-    this.#offsets[at] = place.offset;
-    this.#lengths[at] = place.length;
-    this.#segments[at] = place.segment;
-    this.#labels.principal.set(at, entry.principal.id);
-    this.#labels.tool.set(at, entry.tool);
-    this.#labels.outcome.set(at, entry.outcome);
-    this.#labels.door.set(at, entry.door);
-    this.#size += 1;
+    for (const label of LABELS) {
+      const labels = this.#labels[label];
+      const known = stretch[label].names.map((name) => labels.number(name));
+      for (const [at, number] of stretch[label].numbers.entries()) labels.column[first + at] = known[number] ?? 0;
+    }
   }
 
   /**
@@ -85,15 +83,31 @@ export class AuditIndex {
     return dropped;
   }
 
+  /** Returns at which place, for which the labels are to be set. */
+  #put(time: number, segment: number, offset: number, length: number): number {
+    if (this.#size === this.#times.length) this.#grow();
+    const at = this.#size;
+    if (at > 0 && time < (this.#times[at - 1] ?? 0)) {
+      if (this.#unsortedFrom === Number.POSITIVE_INFINITY) this.#sortedSize = at;
+      this.#unsortedFrom = Math.min(this.#unsortedFrom, time);
+    }
+    this.#times[at] = time;
+    this.#offsets[at] = offset;
+    this.#lengths[at] = length;
+    this.#segments[at] = segment;
+    this.#size += 1;
+    return at;
+  }
+
   #place(at: number): Place {
     return { segment: this.#segments[at] ?? 0, offset: this.#offsets[at] ?? 0, length: this.#lengths[at] ?? 0 };
   }
 
   #matcher(filter: AuditFilter): (at: number) => boolean {
     const tests: [Labels, number | undefined][] = [];
-    for (const member of ['principal', 'tool', 'outcome', 'door'] as const) {
-      const wanted = filter[member];
-      if (wanted !== undefined) tests.push([this.#labels[member], this.#labels[member].number(wanted)]);
+    for (const label of LABELS) {
+      const wanted = filter[label];
+      if (wanted !== undefined) tests.push([this.#labels[label], this.#labels[label].known(wanted)]);
     }
     return (at) => tests.every(([labels, number]) => labels.column[at] === number);
   }
@@ -145,16 +159,16 @@ class Labels {
   column = new Uint32Array(1024);
   readonly #numbers = new Map<string, number>();
 
-  set(at: number, text: string): void {
+  number(text: string): number {
     let number = this.#numbers.get(text);
     if (number === undefined) {
       number = this.#numbers.size;
       this.#numbers.set(text, number);
     }
-    this.column[at] = number;
+    return number;
   }
 
-  number(text: string): number | undefined {
+  known(text: string): number | undefined {
     return this.#numbers.get(text);
   }
 

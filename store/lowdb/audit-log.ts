@@ -60,11 +60,14 @@ export class SegmentedAudit {
     for (const day of segmentDays(this.#folder)) {
       const number = this.#segmentNumber(day);
       const segment = this.#segments[number];
-      const whole = segment?.load((entry, origin, offset, length) => {
-        this.#index.add(entry, { segment: number, offset, length });
-        if (origin !== READ && Number.parseInt(origin, 10) >= firstSequence) present.add(`${origin} ${entry.id}`);
+      const whole = segment?.load({
+        firstSequence,
+        onStretch: (stretch, start) => this.#index.addStretch(stretch, number, start),
+        onEntry: (line) => this.#index.add(line, number),
+        onJournaled: (origin, id) => present.add(`${origin} ${id}`),
       });
       if (segment && !whole) this.#dirty.add(segment);
+      await segment?.close();
     }
     for (const { origin, entry } of auditEntries) {
       const pruned = dayOf(entry) < prunedBefore.slice(0, 10);
@@ -80,11 +83,15 @@ export class SegmentedAudit {
       this.#lost += 1;
       return;
     }
+    const latest = this.#segments.at(-1);
     const number = this.#segmentNumber(dayOf(entry));
     const segment = this.#segments[number];
     if (!segment) return;
-    this.#index.add(entry, { segment: number, ...segment.add(this.#withoutErased(entry, origin), origin) });
+    const line = segment.add(this.#withoutErased(entry, origin), origin);
+    this.#index.add(line, number);
     this.#dirty.add(segment);
+    // A day has begun: the flush closes the one before.
+    if (latest && latest !== this.#segments.at(-1)) this.#dirty.add(latest);
     this.#timer ??= setTimeout(() => this.#flushLater(), FLUSH_MS).unref();
   }
 
@@ -143,8 +150,7 @@ export class SegmentedAudit {
       if (!segment) continue;
       this.#segments[this.#segmentNumber(segment.day)] = undefined;
       this.#numbers.delete(segment.day);
-      await segment.close();
-      await this.#options.files.remove(segment.path);
+      await segment.remove();
     }
     await this.#options.files.syncFolder(this.#folder);
     return count;

@@ -3,14 +3,17 @@ import { copyFile, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { AuditEntry } from '../../resources/audit-entry.ts';
+import { AuditOutline, outlinePath } from './audit-outline.ts';
+import { indexed, type Outlined, type Stretch } from './audit-stretch.ts';
 import { type Files, type WritableFile, writeAll } from './files.ts';
 import { damaged } from './folder.ts';
-import { readLines, sealLine, unsealLine } from './line.ts';
+import { readLines, type SealedLine, sealLine, unsealLine } from './line.ts';
 
 /** The label of an entry that no transaction carried. */
 export const READ = '-';
 
 const SEGMENT = /^(\d{4}-\d\d-\d\d)\.ndjson$/;
+const OUTLINE = /\.outline$/;
 const DRAFT = '.tmp';
 const BATCH = 4000;
 /** Lines looked at before others have their turn. */
@@ -22,6 +25,21 @@ export interface Replacement {
   readonly text: string;
 }
 
+/** An entry and where its line is, or will be. */
+export interface Placed extends Outlined {
+  readonly offset: number;
+}
+
+/** What a start takes from a segment. */
+export interface SegmentVisitor {
+  /** Of the first transaction that only the journals hold. */
+  readonly firstSequence: number;
+  onStretch(stretch: Stretch, start: number): void;
+  onEntry(placed: Placed): void;
+  /** An entry of a transaction from `firstSequence` on. */
+  onJournaled(origin: string, id: string): void;
+}
+
 /** The audit entries of one UTC day: a file, and what still has to be added to it. */
 export class AuditSegment {
   readonly day: string;
@@ -31,13 +49,15 @@ export class AuditSegment {
   #written = 0;
   #end = 0;
   #tailIsGood = false;
-  /** Lines to come with their offsets. */
-  #pending: { readonly origin: string; readonly json: string; readonly offset: number; readonly length: number }[] = [];
+  /** Lines to come. */
+  #pending: (Placed & { readonly json: string })[] = [];
+  readonly #outline: AuditOutline;
 
   constructor(folder: string, day: string, files: Files) {
     this.day = day;
     this.path = join(folder, `${day}.ndjson`);
     this.#files = files;
+    this.#outline = new AuditOutline(this.path, files);
   }
 
   get pending(): number {
@@ -45,34 +65,37 @@ export class AuditSegment {
   }
 
   /** Reads what is on the disk. False when there is a torn tail, which the next flush cuts. */
-  load(onEntry: (entry: AuditEntry, origin: string, offset: number, length: number) => void): boolean {
-    for (const line of readLines(this.path)) {
+  load(visitor: SegmentVisitor): boolean {
+    const known = this.#outline.load((stretch, start, bytes) => {
+      visitor.onStretch(stretch, start);
+      this.#journaled(stretch, start, bytes, visitor);
+    });
+    this.#written = known.offset;
+    this.#end = known.offset;
+    for (const line of readLines(this.path, known)) {
       if (!line.complete) return false;
-      const sealed = unsealLine(line.bytes, 0);
-      if (!sealed) {
-        throw damaged(
-          `${this.path}, line ${line.number}`,
-          'the checksum does not fit the content',
-          `Or take the line out: \`sed -i ${line.number}d '${this.path}'\` loses this one audit entry.`,
-        );
-      }
+      const { json, label: origin } = this.#unseal(line.bytes, line.number);
       // Written by `add`, which takes audit entries only; the checksum says that nothing changed since.
-      const entry = JSON.parse(sealed.json) as AuditEntry;
-      onEntry(entry, sealed.label, line.offset, line.bytes.length);
-      this.#written = line.offset + line.bytes.length;
-      this.#end = this.#written;
+      const audited = JSON.parse(json) as AuditEntry;
+      const added = { entry: indexed(audited), origin, offset: line.offset, length: line.bytes.length };
+      visitor.onEntry(added);
+      this.#outline.add(line.bytes, [added]);
+      if (Number.parseInt(origin, 10) >= visitor.firstSequence) visitor.onJournaled(origin, audited.id);
+      this.#end += line.bytes.length;
+      this.#written = this.#end;
     }
     return true;
   }
 
-  /** Returns where the entry will be. Memory only. */
-  add(entry: AuditEntry, origin: string): { offset: number; length: number } {
+  /** Memory only. */
+  add(entry: AuditEntry, origin: string): Placed {
     const json = JSON.stringify(entry);
     // Checksum, two spaces and the line break.
-    const place = { offset: this.#end, length: 11 + origin.length + Buffer.byteLength(json) };
-    this.#pending.push({ origin, json, ...place });
-    this.#end += place.length;
-    return place;
+    const length = 11 + origin.length + Buffer.byteLength(json);
+    const line = { entry: indexed(entry), origin, json, offset: this.#end, length };
+    this.#pending.push(line);
+    this.#end += length;
+    return line;
   }
 
   /** Writes and syncs what was added before. What fails stays pending. */
@@ -87,11 +110,13 @@ export class AuditSegment {
       const bytes = Buffer.from(lines.map(({ origin, json }) => sealLine(origin, json, 0).text).join(''));
       await writeAll(this.#file, bytes, this.#written);
       await this.#file.sync();
+      this.#outline.add(bytes, lines);
       this.#written += bytes.length;
       this.#pending = this.#pending.slice(lines.length);
     }
     if (isNew) await this.#files.syncFolder(join(this.path, '..'));
     this.#tailIsGood = true;
+    await this.#outline.save();
   }
 
   /** Reads entries by place; those of a segment that was pruned meanwhile are left out. */
@@ -135,14 +160,49 @@ export class AuditSegment {
     } finally {
       await file.close();
     }
-    await this.close();
+    await this.#closeFile();
     await this.#files.rename(draft, this.path);
     await this.#files.syncFolder(join(this.path, '..'));
+    await this.#outline.refresh(lines.map(({ offset }) => offset));
   }
 
   async close(): Promise<void> {
+    await this.#closeFile();
+    await this.#outline.finish();
+  }
+
+  async remove(): Promise<void> {
+    await this.#closeFile();
+    await this.#files.remove(this.path);
+    await this.#files.remove(this.#outline.path);
+  }
+
+  async #closeFile(): Promise<void> {
     await this.#file?.close();
     this.#file = undefined;
+  }
+
+  #unseal(line: Buffer, number: number): SealedLine {
+    const sealed = unsealLine(line, 0);
+    if (sealed) return sealed;
+    throw damaged(
+      `${this.path}, line ${number}`,
+      'the checksum does not fit the content',
+      `Or take the line out: \`sed -i ${number}d '${this.path}'\` loses this one audit entry.`,
+    );
+  }
+
+  /** The entries of a stretch that the journals may hold too. */
+  #journaled({ journaled, lengths }: Stretch, start: number, bytes: Buffer, visitor: SegmentVisitor): void {
+    let offset = 0;
+    let before = 0;
+    for (const [number, sequence] of journaled) {
+      if (sequence < visitor.firstSequence) continue;
+      for (; before < number; before += 1) offset += lengths[before] ?? 0;
+      const sealed = unsealLine(bytes.subarray(offset, offset + (lengths[number] ?? 0)), 0);
+      if (!sealed) throw damaged(`${this.path}, offset ${start + offset}`, 'the checksum does not fit the content');
+      visitor.onJournaled(sealed.label, (JSON.parse(sealed.json) as AuditEntry).id); // see `load`
+    }
   }
 
   async #readFile(places: readonly { offset: number; length: number }[], waiting: readonly (string | undefined)[]) {
@@ -180,6 +240,9 @@ export class AuditSegment {
 /** The days of which a folder holds a segment, oldest first. Removes what a crash left of copies. */
 export function segmentDays(folder: string): string[] {
   const names = readdirSync(folder);
-  for (const name of names) if (name.endsWith(DRAFT)) rmSync(join(folder, name));
+  const outlines = new Set(names.filter((name) => SEGMENT.test(name)).map(outlinePath));
+  for (const name of names) {
+    if (name.endsWith(DRAFT) || (OUTLINE.test(name) && !outlines.has(name))) rmSync(join(folder, name));
+  }
   return names.flatMap((name) => SEGMENT.exec(name)?.[1] ?? []).sort();
 }

@@ -38,18 +38,23 @@ export interface FileLine {
   readonly complete: boolean;
 }
 
+/** A line break, or the start of the file: what comes behind it, and how many lines come before. */
+export interface LineBreak {
+  readonly offset: number;
+  readonly number: number;
+}
+
 const CHUNK = 1 << 20;
 
 /** The lines of a file of any size, one after the other. */
-export function* readLines(path: string): Generator<FileLine, void> {
+export function* readLines(path: string, from: LineBreak = { offset: 0, number: 0 }): Generator<FileLine, void> {
   const file = openSync(path, 'r');
   try {
     let rest: Buffer = Buffer.alloc(0);
-    let offset = 0;
-    let number = 0;
+    let { offset, number } = from;
     for (;;) {
       const chunk = Buffer.allocUnsafe(CHUNK);
-      const length = readSync(file, chunk, 0, CHUNK, null);
+      const length = readSync(file, chunk, 0, CHUNK, offset + rest.length);
       if (length === 0) break;
       let data = rest.length > 0 ? Buffer.concat([rest, chunk.subarray(0, length)]) : chunk.subarray(0, length);
       let from = rest.length;
