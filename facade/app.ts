@@ -19,6 +19,8 @@ import type { SessionCookies } from './session-cookie.ts';
 export interface AppOptions extends AdmissionOptions {
   readonly mcp: McpDoor;
   readonly cookies: SessionCookies;
+  /** What lies outside `/api`; hands on what is not there either. */
+  readonly pages: (request: IncomingMessage, response: ServerResponse, next: () => void) => void;
   readonly baseUrl: string;
   readonly allowedOrigins: readonly string[];
   readonly logger: Logger;
@@ -72,6 +74,7 @@ export function createApp(options: AppOptions): Express {
     response.writeHead(200, { 'Content-Type': 'application/jwk-set+json', 'Cache-Control': 'public, max-age=300' });
     response.end(JSON.stringify(signIn.issuer.jwks));
   });
+  app.use(options.pages);
   app.use((_: IncomingMessage, response: ServerResponse) => {
     const message = 'There is nothing here; the API is below /api/v1.';
     sendError(response, new ToolError('not_found', message), String(response.getHeader('X-Request-Id')));

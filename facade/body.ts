@@ -7,6 +7,15 @@ import { ToolError } from '../tools/errors.ts';
 /** Largest request body in bytes, as sent and after decompression. */
 export const LARGEST_BODY = 4 * 1024 * 1024;
 
+/** What a body may be. */
+interface BodyKind {
+  readonly largest: number;
+  /** @throws ToolError (unsupported_media_type) */
+  requireType(contentType: string | undefined): void;
+}
+const JSON_BODY: BodyKind = { largest: LARGEST_BODY, requireType: requireJson };
+const FORM: BodyKind = { largest: 16 * 1024, requireType: requireForm };
+
 const EMPTY = Buffer.alloc(0);
 const BROKEN = 'The connection ended before the body did.';
 /** How long an oversized body is taken in, so that its sender reads the answer instead of a broken connection. */
@@ -23,16 +32,27 @@ export async function readBody(request: IncomingMessage): Promise<Buffer> {
   const isChunked = headers['transfer-encoding'] !== undefined;
   if (!isChunked && (headers['content-length'] ?? '0') === '0') return EMPTY;
   if (!isChunked) requireJson(headers['content-type']);
-  if (Number(headers['content-length'] ?? 0) > LARGEST_BODY) throw tooLarge(request);
-  const body = await collect(request);
+  if (Number(headers['content-length'] ?? 0) > LARGEST_BODY) throw tooLarge(request, JSON_BODY);
+  const body = await collect(request, JSON_BODY);
   if (body.length === 0) return EMPTY;
   const encoding = headers['content-encoding']?.toLowerCase() ?? 'identity';
   return encoding === 'identity' ? body : decompress(body, encoding);
 }
 
-/** The text of a JSON body. @throws ToolError where it is no UTF-8 */
+/** Members of a form, each given once. @throws ToolError (too_large, unsupported_media_type, invalid_input) */
+export async function readForm(request: IncomingMessage): Promise<ReadonlyMap<string, string>> {
+  const { headers } = request;
+  if (headers['content-encoding'] !== undefined) throw new ToolError('unsupported_media_type', NO_FORM);
+  if (Number(headers['content-length'] ?? 0) > FORM.largest) throw tooLarge(request, FORM);
+  const members = [...new URLSearchParams(decodeText(await collect(request, FORM)))];
+  const form = new Map(members);
+  if (form.size < members.length) throw new ToolError('invalid_input', 'The form has a member twice.');
+  return form;
+}
+
+/** The text of a body. @throws ToolError where it is no UTF-8 */
 export function decodeText(body: Buffer): string {
-  if (!isUtf8(body)) throw new ToolError('invalid_input', 'The body is not UTF-8; send JSON in UTF-8.');
+  if (!isUtf8(body)) throw new ToolError('invalid_input', 'The body is not UTF-8; send it in UTF-8.');
   return body.toString('utf8');
 }
 
@@ -46,7 +66,14 @@ function requireJson(contentType: string | undefined): void {
   throw new ToolError('unsupported_media_type', 'Send the body with Content-Type: application/json (UTF-8).');
 }
 
-function collect(request: IncomingMessage): Promise<Buffer> {
+function requireForm(contentType = ''): void {
+  const [type = ''] = contentType.toLowerCase().split(';');
+  if (type.trim() !== 'application/x-www-form-urlencoded') throw new ToolError('unsupported_media_type', NO_FORM);
+}
+
+const NO_FORM = 'Send the form as browsers do.';
+
+function collect(request: IncomingMessage, kind: BodyKind): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -55,8 +82,8 @@ function collect(request: IncomingMessage): Promise<Buffer> {
       chunks.push(chunk);
       try {
         // What comes in chunks shows only now that there is a body.
-        if (chunks.length === 1) requireJson(request.headers['content-type']);
-        if (size > LARGEST_BODY) throw tooLarge(request);
+        if (chunks.length === 1) kind.requireType(request.headers['content-type']);
+        if (size > kind.largest) throw tooLarge(request, kind);
       } catch (refusal) {
         request.removeAllListeners('data');
         reject(refusal);
@@ -71,10 +98,10 @@ function collect(request: IncomingMessage): Promise<Buffer> {
 }
 
 /** The rest of the body is dropped; the connection is not used again. */
-function tooLarge(request: IncomingMessage): ToolError {
+function tooLarge(request: IncomingMessage, { largest }: BodyKind): ToolError {
   request.resume();
   setTimeout(() => request.destroy(), LINGER_MS).unref();
-  return new ToolError('too_large', `The body is larger than ${LARGEST_BODY} bytes; send less at a time.`);
+  return new ToolError('too_large', `The body is larger than ${largest} bytes; send less at a time.`);
 }
 
 async function decompress(body: Buffer, encoding: string): Promise<Buffer> {

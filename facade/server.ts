@@ -27,6 +27,8 @@ import { RefusedRequests } from './refused-requests.ts';
 import { readSessionSecrets, readSigningKeys } from './secret-files.ts';
 import { createSessionCookies } from './session-cookie.ts';
 import { createMailer } from './sign-in/mail.ts';
+import { createPages } from './sign-in/pages.ts';
+import { createProvider } from './sign-in/provider.ts';
 
 /** How long running calls may take to finish once the server stops. */
 const SHUTDOWN_MS = 10_000;
@@ -68,7 +70,9 @@ export async function startServer(config: Config, store: Store, logger: Logger):
   });
   const live = new LiveCatalog(catalog);
   const mailer = createMailer({ ...config, logger });
-  const facts = factsOf(store, live, models, signIn, [mailer]);
+  const provider =
+    config.oidc && createProvider({ ...config.oidc, redirectUri: `${baseUrl}/sign-in/oidc/callback`, logger });
+  const facts = factsOf(store, live, models, signIn, provider ? [mailer, provider] : [mailer]);
   // So that the first question need not wait for it; a failure shows again where somebody asks.
   facts.imported.current().catch(() => {});
   void models.list();
@@ -78,7 +82,11 @@ export async function startServer(config: Config, store: Store, logger: Logger):
   const cookies = createSessionCookies({ secrets: cookieSecrets, secure: baseUrl.startsWith('https:') });
   const authenticator = createAuthenticator({ store, cookies, onFailure });
   const guards = createGuards({ ...config, baseUrl });
-  mount(createApp({ ...config, registry, mcp, authenticator, guards, cookies, signIn, refused, baseUrl, logger }));
+  const people = { store, registry, signIn, cookies, mailer, provider };
+  const pages = createPages({ ...people, guards, refused, baseUrl, logger });
+  mount(
+    createApp({ ...config, registry, mcp, authenticator, guards, cookies, signIn, refused, pages, baseUrl, logger }),
+  );
   const retention = startAuditRetention(store, onFailure);
   return {
     baseUrl,

@@ -64,7 +64,8 @@ function sessionIn(token: string, key: KeyObject): string | undefined {
   }
 }
 
-function cookiesNamed(name: string, header: string): string[] {
+/** Values of the cookies of this name, as the browser orders them. */
+export function cookiesNamed(name: string, header: string): string[] {
   return header.split(';').flatMap((pair) => {
     const [key, value] = splitOnce(pair.trim());
     return key === name && value !== '' ? [value] : [];

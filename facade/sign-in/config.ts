@@ -6,6 +6,10 @@ export const signInEnvironment = {
   OIDC_ISSUER: z
     .url({ protocol: /^https?$/, error: 'must be an https URL' })
     .refine((url) => url.startsWith('https:') || isLoopback(url), 'must be an https URL; http is for loopback alone')
+    .refine(
+      (url) => !/\/\.well-known\/|[?#]/.test(url),
+      'must be the issuer itself, without /.well-known/, query and fragment',
+    )
     .optional()
     .describe('OpenID Connect provider to sign in with, e.g. https://login.example.com.'),
   OIDC_CLIENT_ID: z.string().min(1).optional().describe('Client id that the provider gave this server.'),

@@ -9,8 +9,21 @@ export interface Mail {
   readonly text: string;
 }
 
+/** The mail with a sign-in link, in words that say what to do when nobody asked for it. */
+export function linkMail(link: { readonly to: string; readonly workspace: string; readonly url: string }): Mail {
+  const { to, workspace, url } = link;
+  const text = `Open this link to sign in to ${workspace}, in the browser in which you asked for it:
+
+${url}
+
+It works once, within 10 minutes. If you did not ask for it, do nothing: without the link nobody gets in.
+`;
+  return { to, subject: `Sign in to ${workspace}`, text };
+}
+
 /** How mail leaves the server. */
 export interface Mailer extends Dependency {
+  readonly kind: 'smtp' | 'console';
   /** Takes the mail and returns; a failure is logged and shown by `health`. */
   send(mail: Mail): void;
   /** Lets mails on their way arrive, for a while. */
@@ -55,6 +68,7 @@ function createSmtpMailer({ smtpUrl, mailFrom, logger }: MailerOptions & { reado
   }
 
   return {
+    kind: 'smtp',
     send(mail) {
       const delivery = deliver(mail).finally(() => sending.delete(delivery));
       sending.add(delivery);
@@ -72,6 +86,7 @@ function createSmtpMailer({ smtpUrl, mailFrom, logger }: MailerOptions & { reado
 function createPrinter(): Mailer {
   const line = '-'.repeat(78);
   return {
+    kind: 'console',
     send({ to, subject, text }) {
       console.log(
         `\n${line}\nNo SMTP_URL is set, so this mail is printed here.\nTo: ${to}\nSubject: ${subject}\n\n${text}\n${line}\n`,

@@ -22,6 +22,8 @@ export interface TokenRules {
   keys(header: TokenHeader): Promise<KeyObject | undefined>;
   /** The one that was sent with the request for the token; a token that carries one none was sent for is refused. */
   readonly nonce?: string | undefined;
+  /** Asks the issuer for `email` and `email_verified` of the subject, where the token tells of neither: issuers may leave them out. */
+  askEmail?(subject: string): Promise<object>;
   now(): Date;
 }
 
@@ -78,7 +80,7 @@ async function verify(token: string, rules: TokenRules): Promise<VerifiedIdentit
     clockTolerance: CLOCK_SKEW_SECONDS,
     clockTimestamp: nowSeconds,
   });
-  const { sub, aud, azp, exp, iat, nonce, jti, ...person } = claims.parse(payload);
+  const { sub, aud, azp, exp, iat, nonce, jti, ...person } = claims.parse(await withEmail(payload, rules));
   if (iat > nowSeconds + CLOCK_SKEW_SECONDS) throw refuseSignIn('the ID token is from the future');
   if (nonce !== rules.nonce) throw refuseSignIn('the ID token has another nonce');
   const needsParty = Array.isArray(aud) && aud.length > 1;
@@ -86,6 +88,13 @@ async function verify(token: string, rules: TokenRules): Promise<VerifiedIdentit
     throw refuseSignIn('the ID token was given to another client');
   }
   return { issuer, subject: sub, email: person.email.toLowerCase(), jti, expiresAt: new Date(exp * 1000) };
+}
+
+async function withEmail(payload: string | jwt.JwtPayload, { askEmail }: TokenRules): Promise<unknown> {
+  if (typeof payload === 'string' || !askEmail || typeof payload.sub !== 'string') return payload;
+  if (payload.email !== undefined || payload.email_verified !== undefined) return payload;
+  const { email, email_verified } = (await askEmail(payload.sub)) as Readonly<Record<string, unknown>>; // any object
+  return { ...payload, email, email_verified };
 }
 
 async function keyFor(token: string, { algorithms, keys }: TokenRules): Promise<KeyObject> {

@@ -58,7 +58,11 @@ export async function openSession(
   };
 }
 
-async function useToken({ usedTokens }: HistoryWriters, { issuer, jti, expiresAt }: VerifiedIdentity): Promise<void> {
+/** @throws ToolError (unauthenticated) where the token was used before */
+export async function useToken(
+  { usedTokens }: Pick<HistoryWriters, 'usedTokens'>,
+  { issuer, jti, expiresAt }: VerifiedIdentity,
+): Promise<void> {
   if (jti === undefined) throw refuseSignIn('the ID token has no jti');
   const key = createHash('sha256')
     .update(JSON.stringify([issuer, jti]))

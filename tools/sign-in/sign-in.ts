@@ -9,9 +9,10 @@ import { auditEntryOf } from '../audit.ts';
 import { ToolError, toToolError } from '../errors.ts';
 import type { HistoryWriters } from '../versioning.ts';
 import { Attempts, type SignInStep } from './attempts.ts';
+import type { VerifiedIdentity } from './id-token.ts';
 import { type Issuer, SIGN_IN_MS } from './issuer.ts';
 import { refuseSignIn } from './refusal.ts';
-import { mayUserSignIn } from './sessions.ts';
+import { mayUserSignIn, useToken } from './sessions.ts';
 
 /** Somebody who is not signed in yet. */
 export interface Visitor {
@@ -83,6 +84,24 @@ export class SignIn {
     });
   }
 
+  /**
+   * An ID token of our own issuer for whom an external one vouches, where that is somebody who may sign in.
+   * @throws ToolError (unauthenticated, rate_limited) and what `prove` throws
+   */
+  redeemIdentity(prove: () => Promise<VerifiedIdentity>, visitor: Visitor): Promise<string> {
+    const args: Record<string, unknown> = {};
+    return this.attempt('provider', visitor, args, async () => {
+      const identity = await prove();
+      args.email = identity.email;
+      const user = await this.#options.store.transaction(async (tx) => {
+        await useToken(tx, identity);
+        return mayUserSignIn(tx, identity.email);
+      });
+      if (!user) throw refuseSignIn('nobody may sign in with the e-mail that the provider vouches for');
+      return this.issuer.issue(user).idToken;
+    });
+  }
+
   /** A link that works in any browser, for an admin user for whom somebody vouches. */
   async createLink(store: Pick<HistoryWriters, 'signInLinks'>, user: AdminUser): Promise<CreatedLink> {
     const { secret, link } = this.#newLink(user.email, user);
@@ -105,7 +124,8 @@ export class SignIn {
   }
 
   /**
-   * Runs a step of signing in that is no tool call: counts it, and leaves an audit entry and the cause of a refusal in the log.
+   * Runs a step of signing in that is no tool call: counts it, and leaves an audit entry, with `args` as the work leaves them, and the
+   * cause of a refusal in the log.
    * @throws ToolError (rate_limited) and whatever the work throws
    */
   async attempt<Result>(

@@ -1,0 +1,54 @@
+import { anonymous } from '../../tools/access/anonymous.ts';
+import type { Principal } from '../../tools/access/principal.ts';
+import type { Call } from '../../tools/call.ts';
+import { ToolError } from '../../tools/errors.ts';
+import { authenticateSession } from '../../tools/sign-in/sessions.ts';
+import type { HandlerOptions, Visit } from './handlers.ts';
+import { sendOn } from './layout.ts';
+import type { Signed } from './views.ts';
+
+type Options = Pick<HandlerOptions, 'store' | 'registry' | 'cookies'>;
+
+/** The session of a browser, by the same tools as everywhere: they check, and they leave the audit entries. */
+export class BrowserSessions {
+  readonly #options: Options;
+
+  constructor(options: Options) {
+    this.#options = options;
+  }
+
+  async of({ request }: Visit): Promise<Principal | undefined> {
+    const { cookies, store } = this.#options;
+    const session = cookies.read(request);
+    return session === undefined ? undefined : authenticateSession(store, session, new Date());
+  }
+
+  async show(visit: Visit, principal: Principal): Promise<Signed> {
+    const { output } = await this.#call(visit, { principal, tool: 'get_session', input: {} });
+    return output as Signed; // which it is of a session
+  }
+
+  /** Ends the request at the home page. */
+  async begin(visit: Visit, idToken: string): Promise<void> {
+    const principal = anonymous(visit.visitor.address);
+    const { began } = await this.#call(visit, { principal, tool: 'create_session', input: { idToken } });
+    if (!began) throw new Error('create_session began no session.');
+    this.#options.cookies.set(visit.response, began);
+    sendOn(visit.response, visit.around.at('/'));
+  }
+
+  async end(visit: Visit): Promise<void> {
+    const principal = await this.of(visit);
+    if (principal) await this.#call(visit, { principal, tool: 'delete_session', input: {} });
+    this.#options.cookies.clear(visit.response);
+  }
+
+  async #call({ request, visitor }: Visit, asked: Pick<Call, 'principal' | 'tool' | 'input'>) {
+    const client = request.headers['user-agent'];
+    const { requestId } = visitor;
+    const answer = await this.#options.registry.call({ ...asked, door: 'rest', requestId, client });
+    if (answer.ok) return answer;
+    const { retryAfterSeconds, error } = answer;
+    throw new ToolError(error.code, error.error, retryAfterSeconds === undefined ? {} : { retryAfterSeconds });
+  }
+}

@@ -1,0 +1,78 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ToolError } from '../../tools/errors.ts';
+import { cookiesNamed } from '../session-cookie.ts';
+
+/** Tells one browser from others, before anybody is signed in, by a secret in a cookie. */
+export interface Browsers {
+  /** The secret of the browser, which gets one where it has none. */
+  meet(request: IncomingMessage, response: ServerResponse): string;
+  /** The secret of a browser that sent one of our forms. @throws ToolError (forbidden) where it is not the one that got the form */
+  recognise(request: IncomingMessage, form: ReadonlyMap<string, string>): string;
+  /** Keeps a text in the browser for a while, signed for it; undefined takes it away. */
+  keep(response: ServerResponse, secret: string, text: string | undefined): void;
+  /** The text that was kept, undefined where there is none that was signed for this browser. */
+  kept(request: IncomingMessage): string | undefined;
+}
+
+const SECRET = /^[\w-]{43}$/;
+const LIFETIME_SECONDS = 24 * 60 * 60;
+const KEPT_SECONDS = 10 * 60;
+
+/** `secure`: browsers come by https. Then the name of the cookie has them refuse one that another host set. */
+export function createBrowsers(secure: boolean): Browsers {
+  const prefix = secure ? '__Host-' : '';
+  const [own, kept] = [`${prefix}admin-browser`, `${prefix}admin-flow`];
+  const attributes = `Path=/; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`;
+
+  function set(response: ServerResponse, name: string, value: string, seconds: number): void {
+    response.appendHeader('Set-Cookie', `${name}=${value}; Max-Age=${seconds}; ${attributes}`);
+  }
+
+  function secretOf({ headers }: IncomingMessage): string | undefined {
+    const [value = ''] = cookiesNamed(own, headers.cookie ?? '');
+    return SECRET.test(value) ? value : undefined;
+  }
+
+  return {
+    meet(request, response) {
+      const secret = secretOf(request) ?? randomBytes(32).toString('base64url');
+      set(response, own, secret, LIFETIME_SECONDS);
+      return secret;
+    },
+    recognise(request, form) {
+      const secret = secretOf(request);
+      if (secret !== undefined && equal(form.get(FORM_MEMBER) ?? '', formToken(secret))) return secret;
+      throw new ToolError('forbidden', UNKNOWN_BROWSER);
+    },
+    keep(response, secret, text) {
+      if (text === undefined) return set(response, kept, '', 0);
+      const body = Buffer.from(text).toString('base64url');
+      set(response, kept, `${body}.${sign(secret, `kept ${body}`)}`, KEPT_SECONDS);
+    },
+    kept(request) {
+      const secret = secretOf(request);
+      const [body = '', signature = ''] = (cookiesNamed(kept, request.headers.cookie ?? '')[0] ?? '').split('.');
+      if (secret === undefined || !equal(signature, sign(secret, `kept ${body}`))) return undefined;
+      return Buffer.from(body, 'base64url').toString('utf8');
+    },
+  };
+}
+
+const FORM_MEMBER = 'form';
+const UNKNOWN_BROWSER =
+  'This form is too old, or your browser did not send back the cookie that came with it. Allow cookies here and start again.';
+
+/** What the forms of a browser carry: shows that they are ours, and does not tell the secret. */
+export function formToken(secret: string): string {
+  return sign(secret, 'form');
+}
+
+function sign(secret: string, text: string): string {
+  return createHmac('sha256', secret).update(text).digest('base64url');
+}
+
+function equal(given: string, expected: string): boolean {
+  const [a, b] = [Buffer.from(given), Buffer.from(expected)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}

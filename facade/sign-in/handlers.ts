@@ -1,0 +1,134 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Store } from '../../store/port.ts';
+import { ToolError } from '../../tools/errors.ts';
+import type { Registry } from '../../tools/registry.ts';
+import type { SignIn, Visitor } from '../../tools/sign-in/sign-in.ts';
+import type { SessionCookies } from '../session-cookie.ts';
+import type { Browsers } from './browser.ts';
+import { BrowserSessions } from './browser-sessions.ts';
+import { sendOn, sendPage } from './layout.ts';
+import { linkMail, type Mailer } from './mail.ts';
+import type { Provider } from './provider.ts';
+import { homePage, linkPage, type Surroundings, sentPage, signInPage } from './views.ts';
+
+/** A request for one of the pages. */
+export interface Visit {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly url: URL;
+  readonly visitor: Visitor;
+  /** The secret of the browser; with a form, one that is known to be the browser's. */
+  readonly browser: string;
+  /** Empty for a GET. */
+  readonly form: ReadonlyMap<string, string>;
+  readonly around: Surroundings;
+}
+
+export type Handler = (visit: Visit) => Promise<void>;
+
+/** By method and path. */
+export type Handlers = Readonly<Record<`${'GET' | 'POST'} ${string}`, Handler>>;
+
+export interface HandlerOptions {
+  readonly store: Store;
+  readonly registry: Registry;
+  readonly signIn: SignIn;
+  readonly cookies: SessionCookies;
+  readonly browsers: Browsers;
+  readonly mailer: Mailer;
+  /** Undefined: people sign in by link alone. */
+  readonly provider: Provider | undefined;
+}
+
+/** What the pages do. Everything that changes something is a POST: programs that look through mail follow links. */
+export function createHandlers(options: HandlerOptions): Handlers {
+  const sessions = new BrowserSessions(options);
+  return {
+    ...sessionHandlers(options, sessions),
+    ...linkHandlers(options, sessions),
+    ...(options.provider && providerHandlers(options, options.provider, sessions)),
+  };
+}
+
+function sessionHandlers({ provider }: HandlerOptions, sessions: BrowserSessions): Handlers {
+  async function showHome(visit: Visit): Promise<void> {
+    const { response, around } = visit;
+    const principal = await sessions.of(visit);
+    if (!principal) sendOn(response, around.at('/sign-in'));
+    else sendPage(response, 200, homePage(around, await sessions.show(visit, principal)));
+  }
+
+  async function showSignIn(visit: Visit): Promise<void> {
+    const { response, around, url } = visit;
+    if (await sessions.of(visit)) return sendOn(response, around.at('/'));
+    const signedOut = url.searchParams.has('signed-out');
+    sendPage(response, 200, signInPage(around, { provider: provider?.name, signedOut }));
+  }
+
+  async function signOut(visit: Visit): Promise<void> {
+    await sessions.end(visit);
+    sendOn(visit.response, visit.around.at('/sign-in?signed-out'));
+  }
+
+  return { 'GET /': showHome, 'GET /sign-in': showSignIn, 'POST /sign-out': signOut };
+}
+
+function linkHandlers({ signIn, mailer, provider }: HandlerOptions, sessions: BrowserSessions): Handlers {
+  async function requestLink({ response, form, visitor, browser, around }: Visit): Promise<void> {
+    const email = (form.get('email') ?? '').trim();
+    let secret: string | undefined;
+    try {
+      secret = await signIn.requestLink(email, browser, visitor);
+    } catch (error) {
+      if (!(error instanceof ToolError) || error.code !== 'invalid_input') throw error;
+      return sendPage(response, 400, signInPage(around, { provider: provider?.name, wrong: email }));
+    }
+    sendOn(response, around.at('/sign-in/sent'));
+    // Only now: whoever waits for the answer must not learn from its time whether there was somebody to write to.
+    if (secret === undefined) return;
+    const mail = linkMail({ to: email, workspace: around.workspace, url: signIn.linkUrl(secret) });
+    setImmediate(() => mailer.send(mail));
+  }
+
+  async function showSent({ response, around }: Visit): Promise<void> {
+    sendPage(response, 200, sentPage(around, mailer.kind === 'smtp'));
+  }
+
+  async function showLink({ response, url, around }: Visit): Promise<void> {
+    sendPage(response, 200, linkPage(around, url.searchParams.get('token') ?? ''));
+  }
+
+  async function followLink(visit: Visit): Promise<void> {
+    const { form, browser, visitor } = visit;
+    await sessions.begin(visit, await signIn.redeemLink(form.get('token') ?? '', browser, visitor));
+  }
+
+  return {
+    'POST /sign-in': requestLink,
+    'GET /sign-in/sent': showSent,
+    'GET /sign-in/link': showLink,
+    'POST /sign-in/link': followLink,
+  };
+}
+
+function providerHandlers(
+  { signIn, browsers }: HandlerOptions,
+  provider: Provider,
+  sessions: BrowserSessions,
+): Handlers {
+  async function askProvider({ response, browser }: Visit): Promise<void> {
+    const { url, flow } = await provider.begin();
+    browsers.keep(response, browser, flow);
+    sendOn(response, url);
+  }
+
+  async function hearProvider(visit: Visit): Promise<void> {
+    const { request, response, url, browser, visitor } = visit;
+    const flow = browsers.kept(request);
+    browsers.keep(response, browser, undefined);
+    const prove = () => provider.finish(url.search.slice(1), flow);
+    await sessions.begin(visit, await signIn.redeemIdentity(prove, visitor));
+  }
+
+  return { 'GET /sign-in/oidc': askProvider, 'GET /sign-in/oidc/callback': hearProvider };
+}

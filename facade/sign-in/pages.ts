@@ -1,0 +1,104 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Logger } from 'pino';
+import { errorStatus } from '../../resources/error.ts';
+import { ToolError, toToolError } from '../../tools/errors.ts';
+import { readSettings } from '../../tools/settings/settings.ts';
+import { readForm } from '../body.ts';
+import type { Guards } from '../guards.ts';
+import { addressOf, type RefusedRequests } from '../refused-requests.ts';
+import { createBrowsers, formToken } from './browser.ts';
+import { createHandlers, type Handler, type HandlerOptions, type Visit } from './handlers.ts';
+import { sendPage } from './layout.ts';
+import { type Problem, problemPage } from './views.ts';
+
+export interface PagesOptions extends Omit<HandlerOptions, 'browsers'> {
+  readonly guards: Guards;
+  readonly refused: RefusedRequests;
+  readonly baseUrl: string;
+  readonly logger: Logger;
+}
+
+/** The pages outside `/api` on which people sign in and out. They are whole without script. */
+export function createPages(options: PagesOptions) {
+  const { guards, refused, baseUrl, logger } = options;
+  const base = new URL(baseUrl);
+  const browsers = createBrowsers(base.protocol === 'https:');
+  const handlers = new Map<string, Handler>(Object.entries(createHandlers({ ...options, browsers })));
+  const methodsOf = (path: string) => ['GET', 'POST'].filter((method) => handlers.has(`${method} ${path}`));
+  const at = (path: string) => `${base.pathname.replace(/\/$/, '')}${path}`;
+
+  async function serve(request: IncomingMessage, response: ServerResponse, url: URL): Promise<void> {
+    const requestId = String(response.getHeader('X-Request-Id'));
+    const workspace = (await readSettings(options.store)).workspaceName;
+    try {
+      const handle = handlers.get(`${request.method === 'HEAD' ? 'GET' : request.method} ${url.pathname}`);
+      if (!handle) {
+        response.setHeader('Allow', methodsOf(url.pathname).join(', ').replace('GET', 'HEAD, GET'));
+        throw new ToolError('method_not_allowed', 'This page does not take that.');
+      }
+      const { browser, form } = await admit(request, response);
+      const visitor = { address: addressOf(request), requestId };
+      const around = { workspace, at, formToken: formToken(browser) };
+      await handle({ request, response, url, visitor, browser, form, around });
+    } catch (thrown) {
+      fail(response, toToolError(thrown), { workspace, requestId, path: url.pathname });
+    }
+  }
+
+  /** A form is from one of our pages in this browser. What is refused is counted. @throws ToolError */
+  async function admit(request: IncomingMessage, response: ServerResponse): Promise<Pick<Visit, 'browser' | 'form'>> {
+    try {
+      guards.check(request, true);
+      if (request.method !== 'POST') return { browser: browsers.meet(request, response), form: new Map() };
+      const form = await readForm(request);
+      return { browser: browsers.recognise(request, form), form };
+    } catch (refusal) {
+      refused.count(addressOf(request), toToolError(refusal).code);
+      throw refusal;
+    }
+  }
+
+  function fail(response: ServerResponse, error: ToolError, { workspace, requestId, path }: Failed): void {
+    if (error.code === 'internal') logger.error({ requestId, err: error.cause }, 'request failed');
+    if (response.headersSent) return void response.destroy();
+    const { retryAfterSeconds = error.code === 'unavailable' ? 5 : undefined } = error.detail;
+    if (retryAfterSeconds !== undefined) response.setHeader('Retry-After', retryAfterSeconds);
+    if (error.code === 'too_large') response.setHeader('Connection', 'close');
+    const problem = { ...describe(error, path), requestId };
+    sendPage(response, errorStatus[error.code], problemPage({ workspace, at }, problem));
+  }
+
+  return (request: IncomingMessage, response: ServerResponse, next: () => void): void => {
+    const [path = ''] = (request.url ?? '').split('?');
+    if (methodsOf(path).length === 0) {
+      next();
+      return;
+    }
+    serve(request, response, new URL(request.url ?? '/', base.origin)).catch((err) => {
+      logger.error({ err }, 'request failed');
+      response.destroy();
+    });
+  };
+}
+
+interface Failed {
+  readonly workspace: string;
+  readonly requestId: string;
+  readonly path: string;
+}
+
+function describe({ code, message, detail }: ToolError, path: string): Pick<Problem, 'title' | 'text'> {
+  if (code === 'unauthenticated') return path === '/sign-in/link' ? BAD_LINK : NOT_VOUCHED_FOR;
+  if (code === 'rate_limited') return { title: 'Too many attempts', text: message };
+  if (code === 'forbidden') return { title: 'This was not accepted', text: detail.issues?.[0]?.message ?? message };
+  return { title: 'This did not work', text: message };
+}
+
+const BAD_LINK = {
+  title: 'This link does not sign you in',
+  text: 'A link works once, within 10 minutes, and in the browser in which it was asked for. Ask for a new one.',
+};
+const NOT_VOUCHED_FOR = {
+  title: 'You are not signed in',
+  text: 'The sign-in provider did not confirm an e-mail address that may sign in here. Try again, or ask who runs this workspace.',
+};

@@ -1,0 +1,115 @@
+import type { AdminUser } from '../../resources/admin-user.ts';
+import { html } from './html.ts';
+import type { Page } from './layout.ts';
+
+/** What every page can name. */
+export interface Surroundings {
+  readonly workspace: string;
+  /** Path of a page as browsers see it. */
+  at(path: string): string;
+  /** Goes back with every form. */
+  readonly formToken: string;
+}
+
+export interface SignInOptions {
+  /** Whom to continue with, where there is an external provider. */
+  readonly provider: string | undefined;
+  /** What was entered before, where that was no address. */
+  readonly wrong?: string | undefined;
+  readonly signedOut?: boolean;
+}
+
+export function signInPage({ workspace, at, formToken }: Surroundings, options: SignInOptions): Page {
+  const { provider, wrong, signedOut } = options;
+  const bad = wrong !== undefined;
+  return {
+    title: `${bad ? 'Problem: ' : ''}Sign in – ${workspace}`,
+    body: html`<h1>Sign in to ${workspace}</h1>
+${signedOut === true && html`<p role="status">You are signed out.</p>`}
+${
+  provider !== undefined &&
+  html`<a class="button" href="${at('/sign-in/oidc')}">Continue with ${provider}</a>
+<p class="or">or</p>`
+}
+<form method="post" action="${at('/sign-in')}">
+<input type="hidden" name="form" value="${formToken}">
+<label for="email">E-mail</label>
+${bad && html`<p class="problem" id="problem" role="alert">Enter a whole e-mail address, like ada@example.com.</p>`}
+<input id="email" name="email" type="email" autocomplete="username" required maxlength="320" value="${wrong ?? ''}" aria-describedby="${bad && 'problem '}hint"${bad && html` aria-invalid="true"`}>
+<p class="hint" id="hint">You get a link by mail. It works once, within 10 minutes, in this browser.</p>
+<button>Send me a link</button>
+</form>`,
+  };
+}
+
+export function sentPage({ workspace, at }: Surroundings, mailed: boolean): Page {
+  return {
+    title: `A link is on its way – ${workspace}`,
+    body: html`<h1>A link is on its way</h1>
+<p>If the address you entered may sign in to ${workspace}, ${
+      mailed
+        ? 'you get a mail with a link.'
+        : 'a link was printed on the console of the server: it has no mail server, so ask its operator.'
+    }</p>
+<p>Open the link in this browser within 10 minutes. It works once.</p>
+<p><a href="${at('/sign-in')}">Nothing came, or the wrong address?</a></p>`,
+  };
+}
+
+/** Asks for a click: programs that look through mail follow links, but press no buttons. */
+export function linkPage({ workspace, at, formToken }: Surroundings, secret: string): Page {
+  return {
+    title: `Sign in – ${workspace}`,
+    body: html`<h1>Sign in to ${workspace}</h1>
+<form method="post" action="${at('/sign-in/link')}">
+<input type="hidden" name="form" value="${formToken}">
+<input type="hidden" name="token" value="${secret}">
+<p>You are about to sign in, in this browser.</p>
+<button>Sign in</button>
+</form>`,
+  };
+}
+
+export interface Signed {
+  readonly user: Pick<AdminUser, 'email' | 'name' | 'role'>;
+  readonly expiresAt: string;
+}
+
+export function homePage({ workspace, at, formToken }: Surroundings, { user, expiresAt }: Signed): Page {
+  return {
+    title: workspace,
+    body: html`<h1>${workspace}</h1>
+<p>You are signed in as <strong>${user.email}</strong>.</p>
+<dl>
+${user.name !== undefined && html`<dt>Name</dt><dd>${user.name}</dd>`}
+<dt>Role</dt><dd>${user.role}</dd>
+<dt>Until</dt><dd><time datetime="${expiresAt}">${readable(expiresAt)}</time></dd>
+</dl>
+<form method="post" action="${at('/sign-out')}">
+<input type="hidden" name="form" value="${formToken}">
+<button class="second">Sign out</button>
+</form>`,
+  };
+}
+
+export interface Problem {
+  readonly title: string;
+  readonly text: string;
+  readonly requestId: string;
+}
+
+export function problemPage({ workspace, at }: Omit<Surroundings, 'formToken'>, problem: Problem): Page {
+  return {
+    title: `${problem.title} – ${workspace}`,
+    body: html`<h1>${problem.title}</h1>
+<p>${problem.text}</p>
+<p class="hint">Request ${problem.requestId}</p>
+<a class="button second" href="${at('/sign-in')}">Back to sign-in</a>`,
+  };
+}
+
+function readable(instant: string): string {
+  return new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
+    .format(new Date(instant))
+    .concat(' UTC');
+}

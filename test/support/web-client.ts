@@ -1,0 +1,95 @@
+/** What a page was, as far as tests look. */
+export interface WebPage {
+  readonly status: number;
+  readonly url: URL;
+  readonly headers: Headers;
+  readonly text: string;
+  readonly heading: string;
+}
+
+/** Cookies and forms as a browser has them, over fetch: it keeps cookies by origin, follows redirects and sends forms as they are. */
+export class WebClient {
+  /** By origin, then by name. */
+  readonly cookies = new Map<string, Map<string, string>>();
+  #page: WebPage | undefined;
+
+  get page(): WebPage {
+    if (!this.#page) throw new Error('no page was opened yet');
+    return this.#page;
+  }
+
+  /** Opens an address, which may be relative to the page that is open. */
+  open(address: string): Promise<WebPage> {
+    return this.#load(new URL(address, this.#page?.url), { method: 'GET' });
+  }
+
+  /** Follows the link with this text. */
+  follow(text: string): Promise<WebPage> {
+    const links = [...this.page.text.matchAll(/<a [^>]*href="([^"]*)"[^>]*>([^<]*)<\/a>/g)];
+    const link = links.find(([, , label]) => label === text);
+    if (!link) throw new Error(`no link ${text} on the page ${this.page.heading}`);
+    return this.open(plain(link[1] ?? ''));
+  }
+
+  /** Sends the only form of the page, with what was entered, as a click on its button does. */
+  send(
+    entered: Readonly<Record<string, string>> = {},
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<WebPage> {
+    const [, action, inside] = /<form method="post" action="([^"]*)">(.*?)<\/form>/s.exec(this.page.text) ?? [];
+    if (action === undefined || inside === undefined) throw new Error(`no form on the page ${this.page.heading}`);
+    const members = new URLSearchParams();
+    for (const [input] of inside.matchAll(/<input [^>]*>/g)) {
+      const name = /name="([^"]*)"/.exec(input)?.[1] ?? '';
+      members.set(name, entered[name] ?? plain(/value="([^"]*)"/.exec(input)?.[1] ?? ''));
+    }
+    return this.post(plain(action), members, headers);
+  }
+
+  post(address: string, body: URLSearchParams, headers: Readonly<Record<string, string>> = {}): Promise<WebPage> {
+    const url = new URL(address, this.#page?.url);
+    const sent = { Origin: url.origin, 'Sec-Fetch-Site': 'same-origin', ...headers };
+    return this.#load(url, { method: 'POST', body, headers: sent });
+  }
+
+  /** The cookies it would send there, as a header. */
+  cookieHeader(address: string): string {
+    const known = this.cookies.get(new URL(address).origin) ?? new Map<string, string>();
+    return [...known].map(([name, value]) => `${name}=${value}`).join('; ');
+  }
+
+  async #load(start: URL, first: RequestInit): Promise<WebPage> {
+    let [url, init] = [start, first];
+    for (let redirects = 0; redirects < 10; redirects += 1) {
+      const cookie = this.cookieHeader(url.href);
+      const headers = { ...(init.headers as Record<string, string>), ...(cookie !== '' && { Cookie: cookie }) };
+      const response = await fetch(url, { ...init, headers, redirect: 'manual' });
+      this.#keep(url.origin, response.headers.getSetCookie());
+      const text = await response.text();
+      const location = response.headers.get('Location');
+      if (response.status < 300 || response.status > 399 || location === null) {
+        const heading = plain(/<h1>(.*?)<\/h1>/s.exec(text)?.[1] ?? '');
+        this.#page = { status: response.status, url, headers: response.headers, text, heading };
+        return this.#page;
+      }
+      [url, init] = [new URL(location, url), { method: 'GET' }];
+    }
+    throw new Error(`too many redirects from ${start}`);
+  }
+
+  #keep(origin: string, lines: readonly string[]): void {
+    const known = this.cookies.get(origin) ?? new Map<string, string>();
+    this.cookies.set(origin, known);
+    for (const line of lines) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+      if (/; Max-Age=0(;|$)/i.test(line)) known.delete(name);
+      else known.set(name, value);
+    }
+  }
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" };
+
+function plain(html: string): string {
+  return html.replace(/&(\w+|#\d+);/g, (_, name: string) => ENTITIES[name] ?? '');
+}
