@@ -1,14 +1,14 @@
 import type { CollectionDefinition } from '../collections.ts';
+import { OrderedSet } from '../ordered-set.ts';
 import { FieldIndex, UniqueIndex } from './indexes.ts';
-import { type Entry, OrderedSet } from './ordered-set.ts';
-import type { Row } from './row.ts';
+import type { Entry, Row } from './row.ts';
 import { TextIndex } from './text-index.ts';
 
 /** The committed records of one collection with their indexes. */
 export class Collection {
   readonly name: string;
   readonly definition: CollectionDefinition;
-  readonly ordered = new OrderedSet();
+  readonly ordered = new OrderedSet<Entry>();
   readonly indexes: readonly FieldIndex[];
   readonly uniques: readonly UniqueIndex[];
   readonly #entries = new Map<string, Entry>();
@@ -87,7 +87,7 @@ export class Collection {
     if (expires === undefined) return;
     const [was, is] = [dueAt(before?.[expires]), dueAt(after?.[expires])];
     if (was !== undefined) this.#due.delete({ createdAt: was, id: entry.id });
-    if (is !== undefined && after) this.#due.add({ createdAt: is, id: entry.id, row: after });
+    if (is !== undefined) this.#due.add({ createdAt: is, id: entry.id });
   }
 }
 

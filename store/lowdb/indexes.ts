@@ -1,7 +1,7 @@
 import type { UniqueRule } from '../collections.ts';
+import { OrderedSet } from '../ordered-set.ts';
 import type { Scalar } from '../port.ts';
-import { type Entry, OrderedSet } from './ordered-set.ts';
-import type { Row } from './row.ts';
+import type { Entry, Row } from './row.ts';
 
 export function isScalar(value: unknown): value is Scalar {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
@@ -19,13 +19,13 @@ export class FieldIndex {
   readonly fields: readonly string[];
   /** No entry was ever under several keys, so that sizes of different keys can be added. */
   disjoint = true;
-  readonly #sets = new Map<string, OrderedSet>();
+  readonly #sets = new Map<string, OrderedSet<Entry>>();
 
   constructor(fields: readonly string[]) {
     this.fields = fields;
   }
 
-  get(key: string): OrderedSet | undefined {
+  get(key: string): OrderedSet<Entry> | undefined {
     return this.#sets.get(key);
   }
 

@@ -1,8 +1,8 @@
+import { comparePositions, OrderedSet } from '../ordered-set.ts';
 import type { Page, Query, Scalar, Where } from '../port.ts';
 import type { Collection } from './collection.ts';
 import { indexKeys } from './indexes.ts';
-import { comparePositions, type Entry, OrderedSet } from './ordered-set.ts';
-import type { Row } from './row.ts';
+import type { Entry, Row } from './row.ts';
 
 interface Condition {
   readonly member: string;
@@ -11,7 +11,7 @@ interface Condition {
 
 /** Entries among which all matches are; those for which `accepts` is false do not match. */
 interface Stream {
-  readonly set: OrderedSet;
+  readonly set: OrderedSet<Entry>;
   readonly accepts?: (row: Row) => boolean;
 }
 
@@ -85,7 +85,7 @@ function bestPlan(collection: Collection, conditions: readonly Condition[]): Pla
   const byId = conditions.find((condition) => condition.member === 'id');
   if (byId && accepts) {
     const entries = byId.values.map((id) => collection.entry(String(id))).filter((entry) => entry !== undefined);
-    return { streams: [{ set: OrderedSet.of([...new Set(entries)]), accepts }], disjoint: true };
+    return { streams: [{ set: OrderedSet.of(new Set(entries)), accepts }], disjoint: true };
   }
   let best: Plan = { streams: [{ set: collection.ordered, ...(accepts && { accepts }) }], disjoint: true };
   for (const index of collection.indexes) {
@@ -146,7 +146,7 @@ function overlaid(streams: readonly Stream[], query: RowQuery, overlay: Overlay)
   return [...committed, { set: OrderedSet.of(staged) }];
 }
 
-function ranks(set: OrderedSet, query: RowFilter & Partial<RowQuery>): { low: number; high: number } {
+function ranks(set: OrderedSet<Entry>, query: RowFilter & Partial<RowQuery>): { low: number; high: number } {
   const { from, to, after, order } = query;
   let low = from === undefined ? 0 : set.rank({ createdAt: from, id: '' });
   let high = to === undefined ? set.size : set.rank({ createdAt: to, id: '' });

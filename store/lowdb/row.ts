@@ -1,8 +1,15 @@
+import type { Position } from '../port.ts';
+
 /** A record of any collection, as the parts below the port see it: frozen, JSON only, no undefined members. */
 export interface Row {
   readonly id: string;
   readonly createdAt: string;
   readonly [member: string]: unknown;
+}
+
+/** A record's place in every ordered set it is in. `row` is replaced when the record changes; the position never changes. */
+export interface Entry extends Position {
+  row: Row;
 }
 
 /** A frozen deep copy of a JSON value. Members that are undefined are left out; what JSON cannot hold is an error. */

@@ -3,9 +3,9 @@ import { describe, it } from 'node:test';
 import { collections } from '../../store/collections.ts';
 import { Collection } from '../../store/lowdb/collection.ts';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
-import { OrderedSet } from '../../store/lowdb/ordered-set.ts';
 import { count, find } from '../../store/lowdb/query.ts';
 import type { Row } from '../../store/lowdb/row.ts';
+import { OrderedSet } from '../../store/ordered-set.ts';
 import { FailingFiles } from './failing-files.ts';
 import { testFolder } from './folders.ts';
 import { agentRecord } from './records.ts';
@@ -100,7 +100,7 @@ describe('an ordered set', () => {
       state = (state * 1103515245 + 12345) % 2147483648;
       return Math.floor((state / 2147483648) * below);
     };
-    const entry = (id: string) => ({ id, createdAt: 't', row: { id, createdAt: 't' } });
+    const entry = (id: string) => ({ id, createdAt: 't' });
     for (let step = 0; step < 20_000; step += 1) {
       const id = String(random(9000) + 10_000);
       const at = model.indexOf(id);

@@ -1,5 +1,5 @@
 import type { UserRow } from '../../../resources/imported-rows.ts';
-import { comparePositions, OrderedSet } from '../../../store/lowdb/ordered-set.ts';
+import { comparePositions, OrderedSet } from '../../../store/ordered-set.ts';
 import type { Position } from '../../../store/port.ts';
 
 export interface UserQuery {
@@ -42,7 +42,7 @@ export class UserDirectory {
     for (const status of ['', row.status]) {
       const set = this.#sets.get(status) ?? new OrderedSet();
       this.#sets.set(status, set);
-      set.add({ ...placeOf(row), row: { ...placeOf(row) } });
+      set.add(placeOf(row));
     }
   }
 

@@ -1,10 +1,4 @@
-import type { Position } from '../port.ts';
-import type { Row } from './row.ts';
-
-/** A record's place in every ordered set it is in. `row` is replaced when the record changes; the position never changes. */
-export interface Entry extends Position {
-  row: Row;
-}
+import type { Position } from './port.ts';
 
 export function comparePositions(a: Position, b: Position): number {
   if (a.createdAt !== b.createdAt) return a.createdAt < b.createdAt ? -1 : 1;
@@ -15,12 +9,12 @@ export function comparePositions(a: Position, b: Position): number {
 const CHUNK_LIMIT = 512;
 
 /** Entries by (createdAt, id), oldest first, in sorted chunks: cheap to append to, to count and to walk from any rank. */
-export class OrderedSet {
+export class OrderedSet<Entry extends Position = Position> {
   #chunks: Entry[][] = [];
   #size = 0;
 
-  static of(entries: readonly Entry[]): OrderedSet {
-    const set = new OrderedSet();
+  static of<Entry extends Position>(entries: Iterable<Entry>): OrderedSet<Entry> {
+    const set = new OrderedSet<Entry>();
     for (const entry of entries) set.add(entry);
     return set;
   }
@@ -118,7 +112,7 @@ export class OrderedSet {
 }
 
 /** The index of the first entry that is not before the position. */
-function placeIn(chunk: readonly Entry[], position: Position): number {
+function placeIn(chunk: readonly Position[], position: Position): number {
   let low = 0;
   let high = chunk.length;
   while (low < high) {
