@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { errorStatus } from '../resources/error.ts';
 import { anonymous } from '../tools/access/anonymous.ts';
 import type { Principal } from '../tools/access/principal.ts';
 import { toToolError } from '../tools/errors.ts';
@@ -50,7 +51,8 @@ export function createAdmission(options: AdmissionOptions): (request: Request) =
     try {
       return await admit(request);
     } catch (refusal) {
-      refused.count(addressOf(request), toToolError(refusal).code);
+      const { code } = toToolError(refusal);
+      if (errorStatus[code] < 500) refused.count(addressOf(request), code);
       throw refusal;
     }
   };

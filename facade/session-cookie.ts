@@ -2,13 +2,14 @@ import { createSecretKey, type KeyObject } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import jwt from 'jsonwebtoken';
 import { SESSION_COOKIE } from '../resources/session.ts';
+import type { SessionPrincipal } from '../tools/access/principal.ts';
 
 /** The cookie that carries a session: its id, signed. Whether the session still stands is told by its record alone. */
 export interface SessionCookies {
   /** The id of the session in the request's cookie, undefined where there is none of ours. */
   read(request: IncomingMessage): string | undefined;
   /** Hands the session to the browser. */
-  set(response: ServerResponse, session: { readonly id: string; readonly expiresAt?: string }): void;
+  set(response: ServerResponse, session: Pick<SessionPrincipal, 'sessionId' | 'expiresAt'>): void;
   /** Takes the cookie away from the browser. */
   clear(response: ServerResponse): void;
 }
@@ -42,10 +43,9 @@ export function createSessionCookies({ secrets, secure }: SessionCookieOptions):
       }
       return undefined;
     },
-    set(response, { id, expiresAt = '' }) {
-      const ends = new Date(expiresAt);
-      const exp = Math.floor(ends.getTime() / 1000);
-      const token = jwt.sign({ sid: id, exp }, signer, { algorithm: ALGORITHM, audience: AUDIENCE });
+    set(response, { sessionId, expiresAt }) {
+      const exp = Math.floor(Date.parse(expiresAt) / 1000);
+      const token = jwt.sign({ sid: sessionId, exp }, signer, { algorithm: ALGORITHM, audience: AUDIENCE });
       const seconds = Math.max(0, exp - Math.floor(Date.now() / 1000));
       response.appendHeader('Set-Cookie', `${SESSION_COOKIE}=${token}; Max-Age=${seconds}; ${attributes}`);
     },

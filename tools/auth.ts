@@ -4,7 +4,7 @@ import { apiKey } from '../resources/api-key.ts';
 import { timestamp } from '../resources/fields.ts';
 import { secret } from '../resources/markers.ts';
 import { formatGrant } from './access/grants.ts';
-import type { Principal } from './access/principal.ts';
+import { isSession, type Principal } from './access/principal.ts';
 import { ANYONE } from './access/requirement.ts';
 import { showKey } from './api-keys.ts';
 import { CREATES, DELETES, defineTool, READS } from './define-tool.ts';
@@ -29,11 +29,9 @@ const createSession = defineTool({
     if (!server.signIn) throw fail('unavailable', 'Nobody can sign in to this server.');
     const identity = await server.signIn.issuer.verify(idToken);
     await server.signIn.attempts.withEmail('session', identity.email);
-    const { user, principal, expiresAt } = await write((store) =>
-      openSession(store, identity, { now: server.now(), client }),
-    );
+    const { user, principal } = await write((store) => openSession(store, identity, { now: server.now(), client }));
     began(principal);
-    return { user, expiresAt };
+    return { user, expiresAt: principal.expiresAt };
   },
 });
 
@@ -82,10 +80,10 @@ const deleteSession = defineTool({
   errors: ['conflict'],
 
   async handler(_, { store, principal, fail }) {
-    if (principal.type !== 'session') {
+    if (!isSession(principal)) {
       throw fail('conflict', 'You call with an API key, which has no session to end; revoke_api_key ends a key.');
     }
-    await store.sessions.delete(principal.id);
+    await store.sessions.delete(principal.sessionId);
     return {};
   },
 });

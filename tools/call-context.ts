@@ -1,6 +1,6 @@
 import type { Door } from '../resources/audit-entry.ts';
 import type { ErrorCode } from '../resources/error.ts';
-import type { Principal } from './access/principal.ts';
+import type { Principal, SessionPrincipal } from './access/principal.ts';
 import type { Answer, Call } from './call.ts';
 import type { CatalogEntry } from './catalog-index.ts';
 import type { Acting, CallingContext, Progress, ServerFacts, SteppingContext } from './context.ts';
@@ -25,7 +25,7 @@ export class CallContext implements SteppingContext<HistoryWriters, ErrorCode> {
   readonly #caller: Caller;
   readonly #tool: Tool | undefined;
   readonly #write: Write | undefined;
-  #session: Principal | undefined;
+  #session: SessionPrincipal | undefined;
 
   /** `tool`: given where its handler may call others, as those outside a transaction may; `write`: where it changes data in steps. */
   constructor(asked: Call, store: HistoryWriters, caller: Caller, tool?: Tool, write?: Write) {
@@ -44,7 +44,7 @@ export class CallContext implements SteppingContext<HistoryWriters, ErrorCode> {
   }
 
   /** The session that the call began. */
-  get session(): Principal | undefined {
+  get session(): SessionPrincipal | undefined {
     return this.#session;
   }
 

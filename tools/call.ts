@@ -1,6 +1,6 @@
 import type { Door } from '../resources/audit-entry.ts';
 import type { ErrorBody } from '../resources/error.ts';
-import type { Principal } from './access/principal.ts';
+import type { Principal, SessionPrincipal } from './access/principal.ts';
 import type { Progress } from './context.ts';
 import type { Tool } from './define-tool.ts';
 import { ToolError } from './errors.ts';
@@ -33,7 +33,7 @@ export type Answer =
       /** The output is a tool result of MCP itself: `content`, and `structuredContent` where there is any. */
       readonly isContent?: true;
       /** The session that the call began. Its door hands it to the caller in the way of its own. */
-      readonly began?: Principal;
+      readonly began?: SessionPrincipal;
     }
   | {
       readonly ok: false;

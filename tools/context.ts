@@ -2,7 +2,7 @@ import type { Door } from '../resources/audit-entry.ts';
 import type { ErrorCode } from '../resources/error.ts';
 import type { IntegrationHealth } from '../resources/health.ts';
 import type { AuditLog, StoreStatus } from '../store/port.ts';
-import type { Principal } from './access/principal.ts';
+import type { Principal, SessionPrincipal } from './access/principal.ts';
 import type { ImportedData } from './analytics/model/model.ts';
 import type { Answer } from './call.ts';
 import type { Catalog, CatalogEntry } from './catalog-index.ts';
@@ -55,7 +55,7 @@ export interface SteppingContext<Store, Code extends ErrorCode> extends CallingC
   /** Runs one step in a transaction, with the versions of what it changes. Nothing slow belongs inside: it holds up all other writes. */
   readonly write: <Result>(step: (store: HistoryWriters) => Promise<Result>) => Promise<Result>;
   /** Makes the call that of the session it began, for its audit entry and its door. Only for a tool whose session `begins`. */
-  readonly began: (session: Principal) => void;
+  readonly began: (session: SessionPrincipal) => void;
 }
 
 /** What tools know of the server they run in. */

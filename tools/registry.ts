@@ -2,7 +2,7 @@ import { type AuditEntry, subjectsOf } from '../resources/audit-entry.ts';
 import { type ErrorCode, errorStatus } from '../resources/error.ts';
 import { newId } from '../store/ids.ts';
 import type { Store, Transaction } from '../store/port.ts';
-import { authorOf, type Principal } from './access/principal.ts';
+import { authorOf, type Principal, type SessionPrincipal } from './access/principal.ts';
 import { mayCall, reaches, reachOf, refusal, withFixed } from './access/reach.ts';
 import type { Subjects } from './access/requirement.ts';
 import { subjectsIn } from './access/subjects.ts';
@@ -166,7 +166,7 @@ class ToolRegistry implements Registry {
   /** The audit entry and what `also` writes are stored with the call's own changes, or after the last of its steps. */
   async #run(tool: Tool, asked: Call, input: object, entry: MakeEntry, also?: Also): Promise<Answer> {
     const history = (tx: Transaction) => withHistory(tx, entities, authorOf(asked.principal), this.server.now);
-    const finish = async (tx: Transaction, result: unknown, began?: Principal) => {
+    const finish = async (tx: Transaction, result: unknown, began?: SessionPrincipal) => {
       const output = tool.output.parse(result);
       tx.audit.append(entry(undefined, output, began));
       await also?.(tx, output);
@@ -189,15 +189,15 @@ class ToolRegistry implements Registry {
     const id = newId('aud');
     const started = performance.now();
     const name = tool?.name ?? UNKNOWN_TOOL;
-    return (code, output, caller = principal) => {
+    return (code, output, began) => {
       const args = tool ? auditedArguments(tool, raw.value) : { name: asked.slice(0, LONGEST_NAME) };
       const durationMs = performance.now() - started;
-      const recordIds = untold(args, raw.value, output);
+      const recordIds = began ? [began.sessionId] : untold(args, raw.value, output);
       return auditEntryOf({
         id,
         requestId,
         door,
-        principal: caller,
+        principal: began ?? principal,
         tool: name,
         arguments: args,
         recordIds,
@@ -216,8 +216,8 @@ function answerOf(tool: Tool, output: object) {
 /** Lists kept per set of rights; beyond that they are made again. */
 const MOST_LISTS = 1000;
 
-/** `output`: that of a call that wrote, which tells what it made; `caller`: where it is another by now. */
-type MakeEntry = (code?: ErrorCode, output?: object, caller?: Principal) => AuditEntry;
+/** `output`: that of a call that wrote, which tells what it made; `began`: the session it made, whose call it is then. */
+type MakeEntry = (code?: ErrorCode, output?: object, began?: SessionPrincipal) => AuditEntry;
 
 /** Writes in the transaction in which the audit entry of a call is stored. */
 type Also = (tx: Transaction, output: object) => Promise<void>;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { adminUserFields } from '../resources/admin-user.ts';
 import { pageOf, paging, recordId, timestamp } from '../resources/fields.ts';
 import { type Session, type SessionRecord, session } from '../resources/session.ts';
-import type { Principal } from './access/principal.ts';
+import { isSession, type Principal } from './access/principal.ts';
 import { requireWithin } from './access/within.ts';
 import { CREATES, DELETES, defineTool, READS } from './define-tool.ts';
 import { listPage, onlyThese } from './paging.ts';
@@ -78,5 +78,5 @@ const createSignInLink = defineTool({
 export const sessionTools = [createSignInLink, listSessions, endSession];
 
 function showSession(record: SessionRecord, principal: Principal): Session {
-  return { ...record, isCurrent: record.id === principal.id };
+  return { ...record, isCurrent: isSession(principal) && record.id === principal.sessionId };
 }

@@ -5,6 +5,7 @@ import { catalog } from '../../tools/catalog.ts';
 import { isListed } from '../../tools/catalog-index.ts';
 import { callTool, makeKey, rest } from '../support/calls.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
+import { signIn } from '../support/sign-in.ts';
 import { inputFor } from './inputs.ts';
 import { operations, toolsWithoutPath } from './operations-table.ts';
 
@@ -51,9 +52,11 @@ function satisfies(held: string, required: string): boolean {
 const scopes = ['read', 'write', 'admin', 'agents:read', 'agents:write', 'skills:read', 'skills:write'];
 
 let server: TestServer;
+let session: string;
 const keys = new Map<string, Promise<string>>();
 before(async () => {
   server = await startTestServer();
+  session = await signIn(server);
 });
 after(() => server.close());
 
@@ -133,6 +136,16 @@ for (const { tool } of catalog.entries) {
       assert.equal(status, 401);
       const route = routes.find((candidate) => candidate.tool === tool.name);
       if (route) assert.equal((await rest(server, route.method, route.path)).status, 401);
+    });
+
+    it('is open to a session', async () => {
+      // Else the session would end before the other tools had their turn.
+      if (tool.name === 'delete_session') return;
+      for (const [door, { code }] of Object.entries(await verdicts(tool.name, input, session))) {
+        assert.notEqual(code, 'forbidden', door);
+        assert.ok(code !== 'unauthenticated' || tool.session === 'begins', door);
+      }
+      assert.equal(await listed(tool.name, session), !tool.doorOnly);
     });
 
     if (scope === '-') {

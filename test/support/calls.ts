@@ -9,6 +9,7 @@ export interface RestAnswer {
 }
 
 export interface RestOptions {
+  /** An API key, or the cookie of a session. */
   readonly key?: string | undefined;
   readonly body?: unknown;
   readonly headers?: Record<string, string>;
@@ -24,7 +25,7 @@ export async function rest(
   const response = await fetch(`${baseUrl}${path}`, {
     method,
     headers: {
-      ...(key !== undefined && { Authorization: `Bearer ${key}` }),
+      ...(key !== undefined && credential(key)),
       ...(body !== undefined && { 'Content-Type': 'application/json' }),
       ...headers,
     },
@@ -32,6 +33,10 @@ export async function rest(
   });
   const text = await response.text();
   return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
+}
+
+function credential(key: string): Record<string, string> {
+  return key.startsWith('admin-session=') ? { Cookie: key } : { Authorization: `Bearer ${key}` };
 }
 
 export type ToolAnswer = { readonly output: Record<string, unknown> } | { readonly error: ErrorBody };

@@ -18,6 +18,8 @@ export interface TestServer {
   readonly folder: string;
   /** What was logged, one parsed line each. */
   readonly log: readonly Record<string, unknown>[];
+  /** Stops it; its store stays open. */
+  stop(): Promise<void>;
   /** Stops it and removes its data. */
   close(): Promise<void>;
 }
@@ -35,14 +37,20 @@ export async function startTestServer(
   await fill?.(store);
   const { newKey = '' } = await prepareStore(store, config);
   const server = await startServer(config, store, logger);
+  let stopped: Promise<void> | undefined;
+  const stop = () => {
+    stopped ??= server.close();
+    return stopped;
+  };
   return {
     baseUrl: server.baseUrl,
     adminKey: newKey,
     store,
     folder,
     log,
+    stop,
     async close() {
-      await server.close();
+      await stop();
       await store.close();
       await rm(folder, { recursive: true, force: true });
     },

@@ -2,7 +2,7 @@ import type { ApiKeyRecord } from '../../resources/api-key.ts';
 import type { Readers, Store } from '../../store/port.ts';
 import { type Grant, parseGrant } from './grants.ts';
 import { prefixOf, secretMatches } from './key-secret.ts';
-import type { Principal } from './principal.ts';
+import { isSession, type Principal } from './principal.ts';
 import { grantRights, scopeRights } from './rights.ts';
 
 const USE_NOTED_EVERY_MS = 60_000;
@@ -65,7 +65,8 @@ export function principalOf(key: ApiKeyRecord): Principal {
 /** Keeps `lastUsedAt` of keys and sessions, to the minute, without holding up the call that used one. */
 export function createUseNotes(store: Store, onFailure: (cause: unknown) => void) {
   const noted = new Map<string, number>();
-  return function noteUse({ type, id }: Principal, now: Date): void {
+  return function noteUse(principal: Principal, now: Date): void {
+    const id = isSession(principal) ? principal.sessionId : principal.id;
     const last = noted.get(id);
     if (last !== undefined && now.getTime() - last < USE_NOTED_EVERY_MS) return;
     if (noted.size >= MOST_NOTED) noted.clear();
@@ -73,9 +74,9 @@ export function createUseNotes(store: Store, onFailure: (cause: unknown) => void
     const lastUsedAt = now.toISOString();
     store
       .transaction(async (tx) => {
-        if (type === 'api-key') await tx.apiKeys.touch(id, { lastUsedAt });
-        // It may have ended meanwhile.
-        else if (await tx.sessions.get(id)) await tx.sessions.touch(id, { lastUsedAt });
+        const used = isSession(principal) ? tx.sessions : tx.apiKeys;
+        // A session may have ended meanwhile.
+        if (await used.get(id)) await used.touch(id, { lastUsedAt });
       })
       .catch(onFailure);
   };

@@ -3,7 +3,7 @@ import type { Grant } from './grants.ts';
 import type { Rights } from './rights.ts';
 import type { ToolLimit } from './tool-limit.ts';
 
-/** Who calls, as found by a door. Lives for one request. */
+/** Who calls, as found by a door. Lives for one request. The id of a session is that of the admin user who is signed in. */
 export interface Principal {
   readonly type: 'session' | 'api-key' | 'capsule' | 'agent' | 'flow' | 'anonymous';
   readonly id: string;
@@ -16,6 +16,17 @@ export interface Principal {
   readonly rights: Rights;
   /** Where present, tools beyond it do not exist for the principal, whatever its rights. */
   readonly tools?: ToolLimit;
+}
+
+/** A person who is signed in. */
+export interface SessionPrincipal extends Principal {
+  readonly type: 'session';
+  readonly sessionId: string;
+  readonly expiresAt: string;
+}
+
+export function isSession(principal: Principal): principal is SessionPrincipal {
+  return 'sessionId' in principal;
 }
 
 export function authorOf({ type, id, name }: Principal): Author {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { AdminUser } from '../../resources/admin-user.ts';
 import type { SessionRecord } from '../../resources/session.ts';
 import type { Readers } from '../../store/port.ts';
-import type { Principal } from '../access/principal.ts';
+import type { SessionPrincipal } from '../access/principal.ts';
 import { scopeRights } from '../access/rights.ts';
 import { readSettings } from '../settings/settings.ts';
 import type { HistoryWriters } from '../versioning.ts';
@@ -29,8 +29,7 @@ export async function mayUserSignIn(
 
 export interface OpenedSession {
   readonly user: AdminUser;
-  readonly principal: Principal;
-  readonly expiresAt: string;
+  readonly principal: SessionPrincipal;
 }
 
 /**
@@ -54,7 +53,6 @@ export async function openSession(
   return {
     user: await store.adminUsers.touch(user.id, { lastSignInAt: now.toISOString() }),
     principal: principalOf(session, user),
-    expiresAt: session.expiresAt,
   };
 }
 
@@ -74,7 +72,11 @@ export async function useToken(
 }
 
 /** The principal of a session, or undefined where it is over: ended, expired, or its user deactivated. */
-export async function authenticateSession(store: Readers, id: string, now: Date): Promise<Principal | undefined> {
+export async function authenticateSession(
+  store: Pick<Readers, 'sessions' | 'adminUsers'>,
+  id: string,
+  now: Date,
+): Promise<SessionPrincipal | undefined> {
   const session = await store.sessions.get(id);
   if (!session || Date.parse(session.expiresAt) <= now.getTime()) return undefined;
   const user = await store.adminUsers.get(session.userId);
@@ -90,6 +92,6 @@ export async function endSessionsOf({ sessions }: Pick<HistoryWriters, 'sessions
   }
 }
 
-function principalOf({ id, expiresAt }: SessionRecord, user: AdminUser): Principal {
-  return { type: 'session', id, name: user.email, scopes: SCOPES, ownerId: user.id, expiresAt, rights: RIGHTS };
+function principalOf({ id: sessionId, expiresAt }: SessionRecord, { id, email }: AdminUser): SessionPrincipal {
+  return { type: 'session', id, name: email, scopes: SCOPES, ownerId: id, rights: RIGHTS, sessionId, expiresAt };
 }

@@ -11,7 +11,7 @@ import type { HistoryWriters } from '../versioning.ts';
 import { Attempts, type SignInStep } from './attempts.ts';
 import type { VerifiedIdentity } from './id-token.ts';
 import { type Issuer, SIGN_IN_MS } from './issuer.ts';
-import { refuseSignIn } from './refusal.ts';
+import { refuseSignIn, SignInRefused } from './refusal.ts';
 import { mayUserSignIn, useToken } from './sessions.ts';
 
 /** Somebody who is not signed in yet. */
@@ -125,7 +125,7 @@ export class SignIn {
 
   /**
    * Runs a step of signing in that is no tool call: counts it, and leaves an audit entry, with `args` as the work leaves them, and the
-   * cause of a refusal in the log.
+   * cause of a refusal in the log. Work that gives undefined refused without saying so.
    * @throws ToolError (rate_limited) and whatever the work throws
    */
   async attempt<Result>(
@@ -153,7 +153,9 @@ export class SignIn {
       );
     try {
       const result = await work();
-      note();
+      if (result === undefined)
+        this.#options.onFailure(new SignInRefused('nobody may sign in with the e-mail'), visitor);
+      note(result === undefined ? 'unauthenticated' : undefined);
       return result;
     } catch (thrown) {
       const error = toToolError(thrown);

@@ -1,0 +1,300 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { callTool, makeKey, mustCall, rest } from '../support/calls.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+import { cookieOf, idTokenFor, postIdToken, signIn, statusWith } from '../support/sign-in.ts';
+
+let server: TestServer;
+/** One for each test: attempts to sign in are counted. */
+beforeEach(async () => {
+  server = await startTestServer();
+});
+afterEach(() => server.close());
+
+const admin = (name: string, input: object = {}) => mustCall(server, server.adminKey, name, input);
+const person = (email: string, role?: string) => admin('create_admin_user', { email, ...(role && { role }) });
+const listed = async (key: string, input: object = {}) => (await mustCall(server, key, 'list_sessions', input)).data;
+const toolNames = async (key: string) => {
+  const body = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+  const answer = await rest(server, 'POST', '/api/v1/mcp', { key, body });
+  return answer.body.result.tools.map(({ name }: { name: string }) => name);
+};
+
+async function auditOf(tool: string) {
+  return (await admin('list_audit_entries', { tool, limit: 1 })).data[0];
+}
+
+/** A subscription over MCP as the caller, with a promise of its end. */
+async function openStream(cookie: string): Promise<{ ended: Promise<string> }> {
+  const version = '2026-07-28';
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': version,
+    'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+    'io.modelcontextprotocol/clientCapabilities': {},
+  };
+  const response = await fetch(`${server.baseUrl}/api/v1/mcp`, {
+    method: 'POST',
+    headers: {
+      Cookie: cookie,
+      'Content-Type': 'application/json',
+      Accept: 'application/json, text/event-stream',
+      'MCP-Protocol-Version': version,
+      'Mcp-Method': 'subscriptions/listen',
+    },
+    body: JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'subscriptions/listen',
+      params: { notifications: { toolsListChanged: true }, _meta },
+    }),
+  });
+  assert.match(response.headers.get('content-type') ?? '', /^text\/event-stream/);
+  const reader = response.body?.getReader();
+  await reader?.read();
+  const drain = async () => {
+    while (!(await reader?.read())?.done);
+    return 'ended';
+  };
+  return { ended: drain().catch(() => 'ended') };
+}
+
+describe('a session', () => {
+  it('does everything an admin key does, over REST and MCP', async () => {
+    const cookie = await signIn(server);
+    assert.deepEqual(await toolNames(cookie), await toolNames(server.adminKey));
+    const made = await rest(server, 'POST', '/api/v1/agents', { key: cookie, body: { name: 'a', displayName: 'A' } });
+    assert.equal(made.status, 201);
+    const patched = await rest(server, 'PATCH', `/api/v1/agents/${made.body.id}`, {
+      key: cookie,
+      body: { tools: ['*'] },
+    });
+    assert.equal(patched.status, 200);
+    assert.equal((await mustCall(server, cookie, 'get_agent', { id: made.body.id })).displayName, 'A');
+    await mustCall(server, cookie, 'update_settings', { workspaceName: 'By a session' });
+    await mustCall(server, cookie, 'create_admin_user', { email: 'by-session@example.com' });
+    await mustCall(server, cookie, 'provision_agent_identity', { id: made.body.id, card: { cardRef: 'x' } });
+    const { author } = (
+      await mustCall(server, cookie, 'list_versions', { entityType: 'agent', entityId: made.body.id })
+    ).data[0];
+    const { user } = (await rest(server, 'GET', '/api/v1/auth/session', { key: cookie })).body;
+    assert.deepEqual(author, { type: 'session', id: user.id, name: 'admin@localhost' });
+    assert.deepEqual((await auditOf('provision_agent_identity')).principal, author);
+  });
+
+  it('is named the dashboard where it says so, and a key is not', async () => {
+    const cookie = await signIn(server);
+    const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'list_skills', arguments: {} } };
+    for (const [key, door] of [
+      [cookie, 'dashboard'],
+      [server.adminKey, 'mcp'],
+    ] as const) {
+      await rest(server, 'POST', '/api/v1/mcp', { key, body, headers: { 'X-Agent-Admin-Door': 'dashboard' } });
+      assert.equal((await auditOf('list_skills')).door, door);
+    }
+  });
+
+  it('makes keys that outlive it, within its own rights, for its user', async () => {
+    const cookie = await signIn(server);
+    const key = await mustCall(server, cookie, 'create_api_key', { name: 'mine', scopes: ['admin'] });
+    const { user } = (await rest(server, 'GET', '/api/v1/auth/session', { key: cookie })).body;
+    assert.deepEqual([key.ownerId, key.createdBy, key.expiresAt], [user.id, user.id, undefined]);
+    await rest(server, 'DELETE', '/api/v1/auth/session', { key: cookie });
+    assert.equal(await statusWith(server, key.secret), 200);
+  });
+
+  it('is matched by the thread access of its user', async () => {
+    const user = await person('threads@example.com');
+    const cookie = await signIn(server, user.email);
+    const thread = await mustCall(server, cookie, 'create_thread', { title: 'Mine' });
+    const { entries } = await mustCall(server, cookie, 'get_thread_access', { id: thread.id });
+    assert.deepEqual(entries[0].principal, { type: 'user', id: user.id });
+  });
+
+  it('ends on the next request: by signing out, by an administrator, at its time', async () => {
+    const [out, ended, expired, kept] = [
+      await signIn(server),
+      await signIn(server),
+      await signIn(server),
+      await signIn(server),
+    ];
+    const gone = await rest(server, 'DELETE', '/api/v1/auth/session', { key: out });
+    assert.deepEqual([gone.status, gone.body], [204, undefined]);
+    assert.match(gone.headers.getSetCookie()[0] ?? '', /^admin-session=; Max-Age=0; Path=\/; HttpOnly; SameSite=Lax$/);
+    const current = (await listed(ended)).find(({ isCurrent }: { isCurrent: boolean }) => isCurrent);
+    assert.equal((await admin('end_session', { id: current.id })).id, current.id);
+    const { id } = (await listed(expired)).find(({ isCurrent }: { isCurrent: boolean }) => isCurrent);
+    const expiresAt = new Date(Date.now() + 150).toISOString();
+    await server.store.transaction((tx) => tx.sessions.touch(id, { expiresAt }));
+    assert.equal(await statusWith(server, expired), 200);
+    await delay(160);
+    for (const cookie of [out, ended, expired]) assert.equal(await statusWith(server, cookie), 401);
+    assert.equal(await statusWith(server, kept), 200);
+    assert.equal((await rest(server, 'DELETE', '/api/v1/auth/session', { key: out })).status, 401);
+    const again = await callTool(server, server.adminKey, 'end_session', { id: current.id });
+    assert.equal('error' in again && again.error.code, 'not_found');
+  });
+
+  it('ends its open streams with it', async () => {
+    const cookie = await signIn(server);
+    const stream = await openStream(cookie);
+    assert.equal(await Promise.race([stream.ended, delay(1200, 'open')]), 'open');
+    await rest(server, 'DELETE', '/api/v1/auth/session', { key: cookie });
+    assert.equal(await Promise.race([stream.ended, delay(3000, 'open')]), 'ended');
+  });
+
+  it('ends 12 hours after it began, however it is used', async () => {
+    const answer = await postIdToken(server, await idTokenFor(server));
+    const cookie = cookieOf(answer);
+    await statusWith(server, cookie);
+    const [session] = await listed(cookie, { limit: 1 });
+    assert.equal(Date.parse(session.expiresAt) - Date.parse(answer.body.user.lastSignInAt), 12 * 3600 * 1000);
+    assert.equal(session.expiresAt, answer.body.expiresAt);
+  });
+
+  it('notes its last use, without a new revision, at most once a minute', async () => {
+    const cookie = await signIn(server);
+    await statusWith(server, cookie);
+    await delay(50);
+    const [first] = await listed(cookie, { limit: 1 });
+    assert.ok(first.lastUsedAt);
+    assert.equal(first.revision, 1);
+    await statusWith(server, cookie);
+    await delay(50);
+    assert.equal((await listed(cookie, { limit: 1 }))[0].lastUsedAt, first.lastUsedAt);
+  });
+});
+
+describe('deactivating an admin user', () => {
+  it('ends sessions and keys before it is answered, and reactivating brings back the keys alone', async () => {
+    const user = await person('leaves@example.com');
+    const cookies = [await signIn(server, user.email), await signIn(server, user.email)];
+    const other = await signIn(server);
+    const { secret } = await mustCall(server, cookies[0] ?? '', 'create_api_key', { name: 'k', scopes: ['read'] });
+    const unused = await idTokenFor(server, user.email);
+    const path = `/api/v1/platform-users/${user.id}`;
+    assert.equal((await rest(server, 'POST', `${path}/deactivate`, { key: other })).status, 200);
+    assert.equal(await server.store.sessions.count({ where: { userId: user.id } }), 0);
+    for (const key of [...cookies, secret]) assert.equal(await statusWith(server, key), 401);
+    assert.equal((await postIdToken(server, unused)).status, 401);
+    assert.equal(await statusWith(server, other), 200);
+    assert.equal((await rest(server, 'POST', `${path}/reactivate`, { key: other })).status, 200);
+    for (const cookie of cookies) assert.equal(await statusWith(server, cookie), 401);
+    assert.equal(await statusWith(server, secret), 200);
+  });
+
+  it('leaves no session to a sign-in at the same time', async () => {
+    const user = await person('races@example.com');
+    const idToken = await idTokenFor(server, user.email);
+    const [answer] = await Promise.all([postIdToken(server, idToken), admin('deactivate_admin_user', { id: user.id })]);
+    if (answer.status === 201) assert.equal(await statusWith(server, cookieOf(answer)), 401);
+    assert.equal(await server.store.sessions.count({ where: { userId: user.id } }), 0);
+  });
+
+  it('of more sessions than a page ends them all', async () => {
+    const user = await person('many@example.com');
+    await server.store.transaction(async (tx) => {
+      const expiresAt = new Date(Date.now() + 60_000).toISOString();
+      for (let index = 0; index < 250; index += 1) {
+        await tx.sessions.insert({ userId: user.id, email: user.email, expiresAt });
+      }
+    });
+    await admin('deactivate_admin_user', { id: user.id });
+    assert.equal(await server.store.sessions.count({ where: { userId: user.id } }), 0);
+  });
+});
+
+describe('get_session', () => {
+  it('tells who is signed in and until when', async () => {
+    const answer = await postIdToken(server, await idTokenFor(server));
+    const { status, body } = await rest(server, 'GET', '/api/v1/auth/session', { key: cookieOf(answer) });
+    assert.equal(status, 200);
+    assert.deepEqual(body, {
+      type: 'session',
+      user: answer.body.user,
+      scopes: ['*'],
+      expiresAt: answer.body.expiresAt,
+    });
+  });
+
+  it('tells a key of itself, and nothing secret', async () => {
+    const expiresAt = new Date(Date.now() + 60_000).toISOString();
+    const key = await makeKey(server, { scopes: ['read'], grants: ['agent:read'], expiresAt });
+    const { body } = await rest(server, 'GET', '/api/v1/auth/session', { key });
+    assert.deepEqual(
+      [body.type, body.scopes, body.grants, body.expiresAt],
+      ['api-key', ['read'], ['agent:read'], expiresAt],
+    );
+    assert.equal(key.split('_')[1], body.key.prefix);
+    assert.ok(!JSON.stringify(body).includes('hash') && body.user === undefined);
+  });
+});
+
+describe('delete_session', () => {
+  it('refuses a key, which has no session', async () => {
+    const { status, body } = await rest(server, 'DELETE', '/api/v1/auth/session', { key: server.adminKey });
+    assert.deepEqual([status, body.code], [409, 'conflict']);
+    assert.equal(await statusWith(server, server.adminKey), 200);
+  });
+});
+
+describe('list_sessions', () => {
+  it('shows who is signed in from where, newest first, by person, without anything that signs in', async () => {
+    const user = await person('listed@example.com');
+    const made = await postIdToken(server, await idTokenFor(server, user.email), {
+      'User-Agent': `Fox ${'x'.repeat(300)}`,
+    });
+    const cookie = cookieOf(made);
+    const [own, ...others] = await listed(cookie, { userId: user.id, limit: 1 });
+    assert.deepEqual(others, []);
+    assert.deepEqual([own.email, own.userId, own.isCurrent, own.client.length], [user.email, user.id, true, 200]);
+    const [again] = await listed(server.adminKey, { userId: user.id });
+    assert.equal(again.isCurrent, false);
+    await signIn(server);
+    assert.deepEqual(
+      (await listed(server.adminKey)).map(({ email }: { email: string }) => email),
+      ['admin@localhost', user.email],
+    );
+  });
+
+  it('is narrowed to the sessions that a key is limited to', async () => {
+    await signIn(server);
+    const [{ id }] = await listed(server.adminKey, { limit: 1 });
+    const key = await makeKey(server, { grants: [`session:read:${id}`, `session:write:${id}`] });
+    assert.deepEqual(
+      (await listed(key)).map((session: { id: string }) => session.id),
+      [id],
+    );
+    await mustCall(server, key, 'end_session', { id });
+    const none = await callTool(server, key, 'end_session', { id: 'ses_other' });
+    assert.equal('error' in none && none.error.code, 'forbidden');
+  });
+});
+
+describe('create_sign_in_link', () => {
+  it('gives a link and an ID token for an active admin user, and is not kept', async () => {
+    const user = await person('link@example.com');
+    const link = await admin('create_sign_in_link', { email: 'LINK@example.com' });
+    assert.match(link.url, new RegExp(`^${server.baseUrl}/sign-in/link\\?token=[\\w-]{43}$`));
+    assert.ok(Math.abs(Date.parse(link.expiresAt) - Date.now() - 600_000) < 5000);
+    assert.equal((await postIdToken(server, link.idToken)).body.user.id, user.id);
+    const meta = { idempotencyKey: 'one link' };
+    const ask = () => callTool(server, server.adminKey, 'create_sign_in_link', { email: user.email }, meta);
+    assert.ok('output' in (await ask()));
+    const repeat = await ask();
+    assert.equal('error' in repeat && repeat.error.code, 'conflict');
+    assert.ok(!JSON.stringify(await admin('list_audit_entries', { limit: 100 })).includes(link.idToken));
+  });
+
+  it('is for callers with full access, and for people who may sign in', async () => {
+    const user = await person('inactive@example.com');
+    await admin('deactivate_admin_user', { id: user.id });
+    for (const email of [user.email, 'nobody@example.com']) {
+      const answer = await callTool(server, server.adminKey, 'create_sign_in_link', { email });
+      assert.equal('error' in answer && answer.error.code, 'not_found');
+    }
+    const limited = await makeKey(server, { scopes: ['admin'], grants: ['admin-user', 'session', 'key'] });
+    const refused = await callTool(server, limited, 'create_sign_in_link', { email: 'admin@localhost' });
+    assert.deepEqual('error' in refused && refused.error.required, { scope: 'admin', grant: '*' });
+  });
+});

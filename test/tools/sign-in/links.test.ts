@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { openLowdbStore } from '../../../store/lowdb/open.ts';
+import type { Store } from '../../../store/port.ts';
+import { ToolError } from '../../../tools/errors.ts';
+import { prepareSettings } from '../../../tools/settings/defaults.ts';
+import { Issuer } from '../../../tools/sign-in/issuer.ts';
+import { SignIn, type Visitor } from '../../../tools/sign-in/sign-in.ts';
+import { currentKeys, openKeys } from '../../../tools/sign-in/signing-keys.ts';
+import { temporaryFolder } from '../../store/folders.ts';
+
+const MINUTE = 60_000;
+let time = Date.parse('2026-03-01T12:00:00.000Z');
+const now = () => new Date(time);
+let folder: string;
+let store: Store;
+let signIn: SignIn;
+const log: string[] = [];
+const limited: string[] = [];
+
+before(async () => {
+  folder = await temporaryFolder();
+  store = await openLowdbStore({ folder, now });
+  await prepareSettings(store);
+  await store.transaction(async (tx) => {
+    await tx.adminUsers.insert({ email: 'ada@example.com', role: 'owner', isActive: true });
+    await tx.adminUsers.insert({ email: 'gone@example.com', role: 'member', isActive: false });
+  });
+});
+after(async () => {
+  await store.close();
+  await rm(folder, { recursive: true });
+});
+beforeEach(() => {
+  log.length = 0;
+  signIn = newSignIn();
+});
+
+/** With counts of attempts of its own. */
+function newSignIn(): SignIn {
+  return new SignIn({
+    store,
+    issuer: new Issuer('http://localhost', openKeys(currentKeys(undefined, now())), now),
+    baseUrl: 'http://localhost',
+    now,
+    onFailure: (cause) => void log.push(String(cause)),
+    onLimited: (address) => void limited.push(address),
+  });
+}
+
+function visitor(address = '127.0.0.1'): Visitor {
+  return { address, requestId: randomUUID() };
+}
+
+const ask = (email: string, browser = 'browser', from = visitor()) => signIn.requestLink(email, browser, from);
+const follow = (secret: string | undefined, browser: string | undefined = 'browser', from = visitor()) =>
+  signIn.redeemLink(secret ?? '', browser, from);
+
+async function entriesOf({ requestId }: Visitor) {
+  await store.audit.flush();
+  const { records } = await store.audit.find({ limit: 100 });
+  return records
+    .filter((entry) => entry.requestId === requestId)
+    .map(({ tool, outcome, principal, arguments: args }) => ({ tool, outcome, type: principal.type, args }));
+}
+
+/** Refused with the one sentence, a denied entry and the reason in the log. */
+async function refused(attempt: (from: Visitor) => Promise<unknown>, reason: RegExp) {
+  const from = visitor();
+  await assert.rejects(attempt(from), (error) => {
+    assert.ok(error instanceof ToolError);
+    assert.deepEqual([error.code, error.message], ['unauthenticated', 'Authentication required']);
+    return true;
+  });
+  assert.match(log.at(-1) ?? '', reason);
+  assert.deepEqual(await entriesOf(from), [{ tool: 'sign_in_redeem', outcome: 'denied', type: 'anonymous', args: {} }]);
+}
+
+describe('a sign-in link', () => {
+  it('gives an ID token of the person who asked, whatever the case of the e-mail', async () => {
+    const from = visitor();
+    const secret = await ask('ADA@Example.com', 'browser', from);
+    const idToken = await follow(secret);
+    assert.equal((await signIn.issuer.verify(idToken)).email, 'ada@example.com');
+    assert.deepEqual(await entriesOf(from), [
+      { tool: 'sign_in_link', outcome: 'ok', type: 'anonymous', args: { email: 'ADA@Example.com' } },
+    ]);
+  });
+
+  it('is kept as a hash, as is what it is bound to', async () => {
+    const secret = (await ask('ada@example.com', 'my browser')) ?? '';
+    const { records } = await store.signInLinks.find({ limit: 1 });
+    assert.ok(secret.length >= 43);
+    assert.doesNotMatch(JSON.stringify(records), new RegExp(`${secret}|my browser`));
+  });
+
+  it('works once, also for two who follow it at the same time', async () => {
+    const secret = await ask('ada@example.com');
+    const answers = await Promise.allSettled(Array.from({ length: 8 }, () => follow(secret)));
+    assert.equal(answers.filter(({ status }) => status === 'fulfilled').length, 1);
+    await refused((from) => follow(secret, 'browser', from), /used before/);
+  });
+
+  it('works for 10 minutes', async () => {
+    const [first, second] = [await ask('ada@example.com'), await ask('ada@example.com')];
+    time += 10 * MINUTE - 1000;
+    await follow(first);
+    time += 1000;
+    await refused((from) => follow(second, 'browser', from), /expired/);
+  });
+
+  it('works in the browser that asked alone, and is not used up by another', async () => {
+    const secret = await ask('ada@example.com', 'mine');
+    await refused((from) => follow(secret, 'theirs', from), /another browser/);
+    await refused((from) => signIn.redeemLink(secret ?? '', undefined, from), /another browser/);
+    await follow(secret, 'mine');
+  });
+
+  it('made by an admin works in any browser', async () => {
+    const { url, expiresAt } = await signIn.linkFor('Ada@example.com');
+    assert.equal(Date.parse(expiresAt), time + 10 * MINUTE);
+    const secret = new URL(url).searchParams.get('token') ?? '';
+    await signIn.redeemLink(secret, undefined, visitor());
+  });
+
+  it('is refused where it was never made', () => refused((from) => follow('nothing', 'browser', from), /unknown/));
+});
+
+describe('asking for a link', () => {
+  it('stores as much for an e-mail that nobody may sign in with, and gives nothing', async () => {
+    for (const email of ['nobody@example.com', 'gone@example.com']) {
+      const from = visitor();
+      const before = await store.signInLinks.count({});
+      assert.equal(await ask(email, 'browser', from), undefined);
+      assert.equal(await store.signInLinks.count({}), before + 1);
+      assert.deepEqual(
+        (await entriesOf(from)).map(({ tool, outcome }) => [tool, outcome]),
+        [['sign_in_link', 'denied']],
+      );
+    }
+  });
+
+  it('is for e-mails of the domains of the settings, where there are any', async () => {
+    const { records } = await store.settings.find({ limit: 1 });
+    const id = records[0]?.id ?? '';
+    await store.transaction((tx) => tx.settings.update(id, { signInDomains: ['example.org'] }));
+    assert.equal(await ask('ada@example.com'), undefined);
+    await store.transaction((tx) => tx.settings.update(id, { signInDomains: ['example.org', 'example.com'] }));
+    assert.ok(await ask('ada@example.com'));
+    await store.transaction((tx) => tx.settings.update(id, { signInDomains: [] }));
+  });
+
+  it('takes no longer for an e-mail that somebody has', async () => {
+    const took: Record<string, number[]> = { 'ada@example.com': [], 'nobody@example.com': [] };
+    for (let round = 0; round < 40; round += 1) {
+      for (const [email, times] of Object.entries(took)) {
+        signIn = newSignIn();
+        const started = performance.now();
+        await ask(email);
+        times.push(performance.now() - started);
+      }
+    }
+    const [known = 0, unknown = 0] = Object.values(took).map((times) => times.sort((a, b) => a - b)[times.length >> 1]);
+    assert.ok(Math.abs(known - unknown) < Math.max(known, unknown) / 2, `medians ${known} and ${unknown} ms`);
+  });
+
+  it('refuses what is no e-mail', () => assert.rejects(ask('ada'), { code: 'invalid_input' }));
+});
+
+describe('attempts', () => {
+  it('are 5 a minute for an e-mail, whether somebody has it or not', async () => {
+    for (const email of ['ada@example.com', 'nobody@example.com']) {
+      for (const index of [1, 2, 3, 4, 5]) await ask(email, 'browser', visitor(`10.0.0.${index}`));
+      await assert.rejects(ask(email.toUpperCase(), 'browser', visitor('10.0.0.9')), (error) => {
+        assert.ok(error instanceof ToolError && error.code === 'rate_limited');
+        const { retryAfterSeconds = 0 } = error.detail;
+        return retryAfterSeconds > 0 && retryAfterSeconds <= 60;
+      });
+    }
+  });
+
+  it('are 20 a minute for an address, IPv6 ones by their network', async () => {
+    for (const [addresses, other] of [
+      [['10.1.1.1', '::ffff:10.1.1.1'], '10.1.1.2'],
+      [['2001:db8::1', '2001:db8::ffff:1', '2001:db8:0:0:5::'], '2001:db8:0:1::1'],
+    ] as const) {
+      for (let index = 0; index < 20; index += 1) {
+        await assert.rejects(follow('x', 'b', visitor(addresses[index % addresses.length])), {
+          code: 'unauthenticated',
+        });
+      }
+      await assert.rejects(follow('x', 'b', visitor(addresses[0])), { code: 'rate_limited' });
+      await assert.rejects(follow('x', 'b', visitor(other)), { code: 'unauthenticated' });
+      assert.equal(limited.at(-1), addresses[0]);
+    }
+  });
+});
