@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Door } from '../../resources/audit-entry.ts';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
 import type { Store } from '../../store/port.ts';
 import type { Grant } from '../../tools/access/grants.ts';
@@ -19,7 +20,7 @@ import type { ToolAnswer } from './calls.ts';
 export interface TestRegistry {
   readonly store: Store;
   readonly registry: Registry;
-  call(principal: Principal, tool: string, input?: object): Promise<ToolAnswer>;
+  call(principal: Principal, tool: string, input?: object, door?: Door): Promise<ToolAnswer>;
   close(): Promise<void>;
 }
 
@@ -50,8 +51,8 @@ export async function openTestRegistry(
   return {
     store,
     registry,
-    async call(principal, tool, input = {}) {
-      const answer = await registry.call({ principal, tool, input, door: 'mcp', requestId: 'test' });
+    async call(principal, tool, input = {}, door = 'mcp') {
+      const answer = await registry.call({ principal, tool, input, door, requestId: 'test' });
       // The output of a tool is an object with named members.
       return answer.ok ? { output: answer.output as Record<string, unknown> } : { error: answer.error };
     },
