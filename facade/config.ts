@@ -4,6 +4,7 @@ import { email } from '../resources/fields.ts';
 import { OperatorError } from '../store/errors.ts';
 import { prefixOf } from '../tools/access/key-secret.ts';
 import type { ModelSettings } from '../tools/engine/models.ts';
+import { type IntegrationSettings, integrationEnvironment, integrationSettings } from './integrations.ts';
 import { modelEnvironment, modelProblems, modelSettings } from './model-config.ts';
 import { SHORTEST_SECRET } from './secret-files.ts';
 import { type SignInSettings, signInEnvironment, signInProblems, signInSettings } from './sign-in/config.ts';
@@ -46,6 +47,7 @@ const environment = z.object({
     .describe('Origins of browser clients, comma separated, e.g. https://app.example.com.'),
   ...signInEnvironment,
   ...modelEnvironment,
+  ...integrationEnvironment,
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
@@ -58,7 +60,7 @@ const environment = z.object({
     .describe('Calls a minute for each key; 0 sets no limit.'),
 });
 
-export interface Config extends SignInSettings {
+export interface Config extends SignInSettings, IntegrationSettings {
   readonly host: string;
   readonly port: number;
   /** Without a trailing slash; undefined: known once the port is. */
@@ -103,6 +105,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     rateLimitPerMinute: data.RATE_LIMIT_PER_MINUTE,
     models: modelSettings(data),
     ...signInSettings(data, data.BASE_URL),
+    ...integrationSettings(data, data.HOST),
   };
 }
 

@@ -10,6 +10,7 @@ import { startAuditRetention } from '../tools/audit-retention.ts';
 import { catalog } from '../tools/catalog.ts';
 import type { Dependency, ServerFacts } from '../tools/context.ts';
 import { createModels, type Models } from '../tools/engine/models.ts';
+import type { Upstreams } from '../tools/engine/upstream/upstreams.ts';
 import { errorBody, ToolError } from '../tools/errors.ts';
 import { LiveCatalog } from '../tools/live-catalog.ts';
 import { createRegistry } from '../tools/registry.ts';
@@ -21,6 +22,7 @@ import { createApp } from './app.ts';
 import { createAuthenticator } from './authenticate.ts';
 import { type Config, localUrl } from './config.ts';
 import { createGuards } from './guards.ts';
+import { createUpstreams } from './integrations.ts';
 import { createMcpDoor, PROTOCOL_VERSIONS } from './mcp.ts';
 import { createNativeServer } from './native-prototypes.ts';
 import { RefusedRequests } from './refused-requests.ts';
@@ -72,7 +74,9 @@ export async function startServer(config: Config, store: Store, logger: Logger):
   const mailer = createMailer({ ...config, logger });
   const provider =
     config.oidc && createProvider({ ...config.oidc, redirectUri: `${baseUrl}/sign-in/oidc/callback`, logger });
-  const facts = factsOf(store, live, models, signIn, provider ? [mailer, provider] : [mailer]);
+  const upstreams = createUpstreams(config, live, { name, version }, logger);
+  const dependencies = [models, upstreams, mailer, ...(provider ? [provider] : [])];
+  const facts = factsOf(store, live, { upstreams, models, signIn }, dependencies);
   // So that the first question need not wait for it; a failure shows again where somebody asks.
   facts.imported.current().catch(() => {});
   void models.list();
@@ -88,11 +92,13 @@ export async function startServer(config: Config, store: Store, logger: Logger):
     createApp({ ...config, registry, mcp, authenticator, guards, cookies, signIn, refused, pages, baseUrl, logger }),
   );
   const retention = startAuditRetention(store, onFailure);
+  await upstreams.start(store);
   return {
     baseUrl,
     signIn,
     async close() {
       await Promise.all([drain(server), mcp.close()]);
+      await upstreams.close();
       await mailer.close();
       refused.close();
       await retention.close();
@@ -109,8 +115,7 @@ function logFailure(logger: Logger, cause: unknown, { requestId, tool }: { reque
 function factsOf(
   store: Store,
   live: LiveCatalog,
-  models: Models,
-  signIn: SignIn,
+  parts: { readonly upstreams: Upstreams; readonly models: Models; readonly signIn: SignIn },
   dependencies: readonly Dependency[],
 ): ServerFacts {
   return {
@@ -123,9 +128,8 @@ function factsOf(
     imported: new ImportedData(store.rows),
     storeKind: store.kind,
     storeStatus: () => store.status(),
-    dependencies: [models, ...dependencies],
-    signIn,
-    models,
+    dependencies,
+    ...parts,
     now: () => new Date(),
   };
 }

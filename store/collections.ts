@@ -10,6 +10,7 @@ import { document } from '../resources/document.ts';
 import { flow } from '../resources/flow.ts';
 import { goal } from '../resources/goal.ts';
 import { idempotencyRecord } from '../resources/idempotency.ts';
+import { integrationRecord } from '../resources/integration.ts';
 import { memoryRecord } from '../resources/memory.ts';
 import { message } from '../resources/message.ts';
 import { project } from '../resources/project.ts';
@@ -249,6 +250,12 @@ export const collections = {
       text: ['values'],
       owner: { collection: 'databases', field: 'databaseId' },
     },
+  }),
+  integrations: define({
+    schema: integrationRecord,
+    idPrefix: 'int',
+    unique: [{ fields: ['name'], ignoreCase: true }, { fields: ['toolPrefix'] }],
+    indexes: [['enabled']],
   }),
   idempotency: define({
     schema: idempotencyRecord,

@@ -19,6 +19,7 @@ import { explainAccess } from './explain-access.ts';
 import { flowTools } from './flows/flows.ts';
 import { goalTools } from './goals.ts';
 import { importRecords } from './import-records.ts';
+import { integrationTools } from './integrations/integrations.ts';
 import { memoryTools, pathMemoryTools } from './memory/memory.ts';
 import { projectTools } from './projects.ts';
 import { purgeRecord } from './purge.ts';
@@ -67,6 +68,7 @@ export const catalog = indexCatalog([
   ...group('Documents', ...documentTools),
   ...group('Artifacts', ...artifactTools),
   ...group('Databases', ...databaseTools, ...recordTools),
+  ...group('Integrations', ...integrationTools),
   ...group('Audit', listAuditEntries),
   ...group('Data', importRecords, purgeRecord),
   ...group('Discovery', ...discoveryTools),

@@ -8,6 +8,7 @@ import type { Answer } from './call.ts';
 import type { Catalog, CatalogEntry } from './catalog-index.ts';
 import type { Fail } from './define-tool.ts';
 import type { Models } from './engine/models.ts';
+import type { Upstreams } from './engine/upstream/upstreams.ts';
 import type { SignIn } from './sign-in/sign-in.ts';
 import type { HistoryWriters } from './versioning.ts';
 
@@ -74,6 +75,8 @@ export interface ServerFacts {
   storeStatus(): StoreStatus;
   /** Absent where nobody signs in, as in a registry without doors. */
   readonly signIn?: SignIn;
+  /** The connections to other MCP servers; absent where there can be none. */
+  readonly upstreams?: Upstreams;
   /** What the server depends on besides its store. */
   readonly dependencies?: readonly Dependency[];
   now(): Date;

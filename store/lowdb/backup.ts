@@ -3,7 +3,7 @@ import { chmod, copyFile, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { OperatorError, StoreDamaged } from '../errors.ts';
 import { realFiles } from './files.ts';
-import { AUDIT, isJournal, journalPath, journalsIn, LOCK, SNAPSHOT, SNAPSHOT_DRAFT } from './folder.ts';
+import { AUDIT, isJournal, journalPath, journalsIn, LOCK, SECRETS_KEY, SNAPSHOT, SNAPSHOT_DRAFT } from './folder.ts';
 import { openLowdbStore } from './open.ts';
 import { readSnapshotHeader } from './snapshot.ts';
 
@@ -46,7 +46,7 @@ async function copyOnce(source: string, target: string): Promise<void> {
   for (const journal of journalsIn(source)) {
     if (journal >= generation) await copyDurably(journalPath(source, journal), journalPath(target, journal));
   }
-  const done = [SNAPSHOT, SNAPSHOT_DRAFT, LOCK];
+  const done = [SNAPSHOT, SNAPSHOT_DRAFT, LOCK, SECRETS_KEY];
   for (const name of plainFiles(source)) {
     if (done.includes(name) || isJournal(name)) continue;
     await copyDurably(join(source, name), join(target, name));

@@ -8,6 +8,8 @@ export const SNAPSHOT_DRAFT = 'db.json.tmp';
 export const LOCK = 'lock.json';
 export const AUDIT = 'audit';
 export const ROWS = 'rows.ndjson';
+/** What the secrets in the records are encrypted with; in no backup, which would then hold both. */
+export const SECRETS_KEY = 'secrets.key';
 
 const JOURNAL = /^journal-(\d{8,})\.ndjson$/;
 

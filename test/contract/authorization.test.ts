@@ -34,6 +34,10 @@ const fullAccessTools = new Set([
   'deactivate_admin_user',
   'reactivate_admin_user',
   'create_sign_in_link',
+  'create_integration',
+  'update_integration',
+  'delete_integration',
+  'refresh_integration',
 ]);
 const fullAccess: Right = { scope: 'admin', grant: '*' };
 

@@ -227,6 +227,7 @@ async function story(ask: Ask, asReader: Ask): Promise<ToolAnswer[]> {
   await tell('delete_memory', { id: newer.id });
   const key = await tell('create_api_key', { name: 'made', scopes: ['read'], grants: ['agent:read'] });
   await tell('create_api_key', { name: 'bad', scopes: ['nope'], grants: ['agent:'] });
+  await integrationStory(tell, asReader);
   await threadStory(tell, key.id, asReader);
   await capsuleStory(tell, asReader);
   await tell('revoke_api_key', { id: key.id });
@@ -263,6 +264,23 @@ async function capsuleStory(tell: Tell, asReader: Ask): Promise<void> {
   await tell('list_capsules', { status: 'live' });
   await tell('delete_capsule', { id });
   for (const tool of ['get_capsule', 'delete_capsule', 'rotate_capsule_token']) await tell(tool, { id });
+}
+
+/** An integration that is not connected to. */
+async function integrationStory(tell: Tell, asReader: Ask): Promise<void> {
+  const made = { name: 'Weather', transport: 'http', url: 'http://127.0.0.1:9/mcp', enabled: false };
+  const headers = { Authorization: 'Bearer very-secret' };
+  const { id } = await tell('create_integration', { ...made, headers });
+  await tell('create_integration', made);
+  await tell('create_integration', { ...made, transport: 'stdio', toolPrefix: 'Not__good' });
+  await tell('create_integration', made, asReader);
+  await tell('update_integration', { id, headers: { Authorization: '•••', 'X-Other': '•••' } });
+  await tell('update_integration', { id, readOnlyTools: ['get_*'], timeoutMs: 1000, expectedRevision: 1 });
+  await tell('get_integration', { id });
+  await tell('list_integrations', { enabled: false });
+  await tell('refresh_integration', { id, accept: true });
+  await tell('delete_integration', { id });
+  await tell('delete_integration', { id });
 }
 
 /** A project with a goal, a task for the agent, a document, an artifact and a table. */

@@ -71,5 +71,11 @@ export const toolsWithoutPath: Readonly<Record<string, Right>> = {
   search_memories: { scope: 'memory:read', grant: 'memory:read' },
   preview_capsule: { scope: 'admin', grant: 'capsule:read:{id}' },
   purge_record: { scope: 'admin', grant: 'record:purge' },
+  list_integrations: { scope: 'admin', grant: 'integration:read' },
+  get_integration: { scope: 'admin', grant: 'integration:read:{id}' },
+  create_integration: { scope: 'admin', grant: 'integration:write' },
+  update_integration: { scope: 'admin', grant: 'integration:write:{id}' },
+  delete_integration: { scope: 'admin', grant: 'integration:write:{id}' },
+  refresh_integration: { scope: 'admin', grant: 'integration:write:{id}' },
   list_audit_entries: { scope: 'admin', grant: 'audit:read' },
 };

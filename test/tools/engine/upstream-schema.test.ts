@@ -1,0 +1,252 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import Ajv from 'ajv';
+import Ajv2020 from 'ajv/dist/2020.js';
+import fc from 'fast-check';
+import { problemsOf } from '../../../tools/engine/upstream/check.ts';
+import { boundSchema } from '../../../tools/engine/upstream/schema.ts';
+
+const name = fc.constantFrom('a', 'b', 'c', '__proto__', 'constructor', 'x/y~z');
+const type = fc.constantFrom('object', 'array', 'string', 'number', 'integer', 'boolean', 'null');
+const small = fc.integer({ min: 0, max: 3 });
+
+/** Values as a message brings them, with members that the schemas speak of. */
+const { value } = fc.letrec<{ value: unknown }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 3, withCrossShrink: true },
+    fc.constantFrom(null, true, 'a', 'ab', '🙂🙂', '', -1, 0, 1, 2.5, 4),
+    fc.array(tie('value'), { maxLength: 4 }),
+    fc.dictionary(fc.constantFrom('a', 'b', 'c', 'd', 'constructor'), tie('value'), { maxKeys: 4 }),
+  ),
+}));
+
+/** Schemas of the keywords that a check looks at. */
+const { checked } = fc.letrec<{ checked: object; some: unknown }>((tie) => {
+  const schemas = fc.array(tie('some'), { minLength: 1, maxLength: 2 });
+  const keywords: Record<string, fc.Arbitrary<unknown>> = {
+    type: fc.oneof(type, fc.uniqueArray(type, { minLength: 1, maxLength: 4 })),
+    properties: fc.dictionary(name, tie('some'), { maxKeys: 3 }),
+    required: fc.uniqueArray(name, { maxLength: 1 }),
+    additionalProperties: tie('some'),
+    items: tie('some'),
+    prefixItems: schemas,
+    enum: fc.uniqueArray(value, { minLength: 1, maxLength: 3, selector: (each) => JSON.stringify(each) }),
+    allOf: schemas,
+    anyOf: schemas,
+  };
+  for (const bound of ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum']) keywords[bound] = small;
+  for (const size of ['Length', 'Items', 'Properties']) {
+    keywords[`min${size}`] = small;
+    keywords[`max${size}`] = small;
+  }
+  const members = Object.entries(keywords).map(([keyword, each]) => each.map((made) => [keyword, made] as const));
+  return {
+    checked: fc.array(fc.oneof(...members), { maxLength: 3 }).map((made) => Object.fromEntries(made)),
+    some: fc.oneof({ maxDepth: 2, depthSize: 'small' }, fc.boolean(), tie('checked')),
+  };
+});
+
+/** What a hostile server may send as a schema. */
+const anything = fc.oneof(
+  fc.jsonValue(),
+  fc.dictionary(
+    fc.constantFrom(
+      ...[
+        'type',
+        'properties',
+        'required',
+        'items',
+        'additionalItems',
+        '$ref',
+        '$id',
+        '$anchor',
+        '$dynamicRef',
+        'pattern',
+        'format',
+      ],
+      ...[
+        'enum',
+        'const',
+        'nullable',
+        'discriminator',
+        'definitions',
+        'anyOf',
+        'not',
+        'if',
+        'then',
+        'contains',
+        'minLength',
+      ],
+      ...[
+        'multipleOf',
+        'propertyNames',
+        'patternProperties',
+        'unevaluatedProperties',
+        'dependentRequired',
+        '$async',
+        'id',
+      ],
+    ),
+    fc.oneof(
+      fc.constantFrom(
+        '#',
+        '#/definitions/a',
+        'object',
+        'string',
+        'http://x/',
+        '[',
+        '(?<a>',
+        'int32',
+        -1,
+        0,
+        1.5,
+        true,
+        null,
+      ),
+      fc.constantFrom(
+        {},
+        [],
+        { a: {} },
+        { a: { type: 'string' } },
+        [{}],
+        ['a', 'a'],
+        { '[': {} },
+        { a: { $ref: '#/definitions/a' } },
+      ),
+      fc.jsonValue({ maxDepth: 2 }),
+    ),
+  ),
+);
+
+/** As JSON brings it. */
+function received(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value));
+}
+
+function bounded(raw: unknown) {
+  try {
+    return boundSchema(raw);
+  } catch {
+    return undefined;
+  }
+}
+
+describe('the schema of an upstream', () => {
+  it('is shown so that no client trips over it: validators of both dialects compile it', () => {
+    let compiled = 0;
+    fc.assert(
+      fc.property(anything, (raw) => {
+        const schema = bounded(received(raw));
+        if (!schema) return;
+        compiled += 1;
+        for (const Validator of [Ajv.default, Ajv2020.default]) {
+          new Validator({ strict: false, validateSchema: true, logger: false }).compile(structuredClone(schema));
+        }
+      }),
+      { numRuns: 1500 },
+    );
+    assert.ok(compiled > 200, `${compiled} compiled`);
+  });
+
+  it('keeps what it says where it is well-formed', () => {
+    fc.assert(fc.property(checked, (raw) => assert.deepEqual(bounded(received(raw)), received(raw))));
+  });
+
+  it('is refused where it has no end, leads out of itself or is too large', () => {
+    const deep = Array.from({ length: 50 }).reduce<object>((inner) => ({ items: inner }), {});
+    const wide = { properties: Object.fromEntries(Array.from({ length: 9000 }, (_, index) => [`p${index}`, {}])) };
+    const cases: [unknown, RegExp][] = [
+      [deep, /deeper than 32/],
+      [wide, /larger than/],
+      [{ $ref: 'https://example.com/schema' }, /outside itself/],
+      [{ $ref: '#/definitions/none' }, /leads nowhere/],
+      [{ properties: { a: { $ref: '#/__proto__' } } }, /leads nowhere/],
+      [{ type: 'banana' }, /unknown type/],
+      [{ properties: { a: 5 } }, /neither an object/],
+      [[], /neither an object/],
+      [true, /no object/],
+    ];
+    for (const [raw, message] of cases) assert.throws(() => boundSchema(raw), message);
+  });
+
+  it('has its texts cut and cleaned', () => {
+    const { description } = boundSchema({ description: `a\u0000\u202e\u{e0041}b${'x'.repeat(5000)}` });
+    assert.match(String(description), /^abx+…$/);
+    assert.equal(String(description).length, 1000);
+  });
+});
+
+describe('the check of an input', () => {
+  const judges = (schema: object) =>
+    new Ajv2020.default({ strict: false, logger: false, ownProperties: true }).compile(structuredClone(schema));
+
+  it('agrees with a validator, on the keywords it looks at', () => {
+    const told = { fits: 0, not: 0 };
+    fc.assert(
+      fc.property(checked, value, (raw, sent) => {
+        const [schema, input] = [boundSchema(received(raw)), received(sent)];
+        const fits = judges(schema)(input);
+        told[fits ? 'fits' : 'not'] += 1;
+        assert.equal(problemsOf(schema, input).length === 0, fits, JSON.stringify({ schema, input }));
+      }),
+      { numRuns: 1000 },
+    );
+    assert.ok(told.fits > 50 && told.not > 50, JSON.stringify(told));
+  });
+
+  it('refuses nothing that a validator allows, whatever else the schema says', () => {
+    fc.assert(
+      fc.property(anything, value, (raw, sent) => {
+        const [schema, input] = [bounded(received(raw)), received(sent)];
+        if (schema && allows(schema, input))
+          assert.deepEqual(problemsOf(schema, input), [], JSON.stringify({ schema, input }));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  /** False also where the validator itself has no end. */
+  function allows(schema: object, input: unknown): boolean {
+    try {
+      return judges(schema)(input);
+    } catch {
+      return false;
+    }
+  }
+
+  it('names each place, and the nearest name of what is not known', () => {
+    const schema = boundSchema({
+      type: 'object',
+      properties: { city: { type: 'string' }, days: { type: 'array', items: { type: 'integer', maximum: 7 } } },
+      required: ['city'],
+      additionalProperties: false,
+    });
+    assert.deepEqual(problemsOf(schema, { citty: 'x', days: [1, 9, 'x'] }), [
+      { path: ['city'], message: 'Is required.' },
+      { path: ['citty'], message: 'There is no member "citty" here; did you mean "city"?' },
+      { path: ['days', 1], message: 'Expected a number of at most 7.' },
+      { path: ['days', 2], message: 'Expected integer, got string.' },
+    ]);
+  });
+
+  it('takes no longer for a schema that would take a validator for ever', () => {
+    const levels = Array.from({ length: 30 }, (_, index) => [
+      `l${index}`,
+      { allOf: [{ $ref: `#/$defs/l${index + 1}` }, { $ref: `#/$defs/l${index + 1}` }] },
+    ]);
+    const doubling = boundSchema({
+      $ref: '#/$defs/l0',
+      $defs: Object.fromEntries([...levels, ['l30', { type: 'string' }]]),
+    });
+    const circular = boundSchema({ $ref: '#', anyOf: [{ $ref: '#' }, { $ref: '#' }] });
+    const names = Array.from({ length: 2000 }, (_, index) => `name ${index}`);
+    const wide = boundSchema({ items: { enum: names, properties: { a: {} }, additionalProperties: false } });
+    const many = Array.from({ length: 50_000 }, () => 'other name');
+    const started = performance.now();
+    assert.deepEqual(problemsOf(doubling, 'text'), []);
+    problemsOf(circular, {});
+    problemsOf(wide, many);
+    problemsOf(wide, [Object.fromEntries(many.map((_, index) => [`${'n'.repeat(90)}${index}`, 1]))]);
+    assert.ok(performance.now() - started < 5000, `${performance.now() - started} ms`);
+  });
+});

@@ -1,0 +1,97 @@
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+
+/** Encrypts what has to be kept but never shown: AES-256-GCM, bound to the place it is kept at. */
+export interface SecretBox {
+  /** `place` names the record and member; what was sealed for one place opens at no other. */
+  seal(text: string, place: string): string;
+  /** @throws SecretsError where the key is another one, or the text was changed */
+  open(sealed: string, place: string): string;
+}
+
+/** A secret cannot be read with the key this server has; the message says what to do about it. */
+export class SecretsError extends Error {}
+
+const FORM = /^v1\.([0-9a-f]{8})\.([A-Za-z0-9_-]{16})\.([A-Za-z0-9_-]{22,})$/;
+const TAG_BYTES = 16;
+const KEY_BYTES = 32;
+
+/**
+ * A box under the given key, or else the one in the file, which is made when something is first sealed.
+ * @param given 32 bytes in base64 or hex
+ */
+export function createSecretBox(given: string | undefined, path: string): SecretBox {
+  let kept: Key | undefined = given === undefined ? undefined : keyFrom(given);
+
+  function key(make: boolean): Key {
+    kept ??= readKey(path) ?? (make ? makeKey(path) : undefined);
+    if (!kept) throw new SecretsError(`There is no key in ${path}. ${REMEDY}`);
+    return kept;
+  }
+
+  return {
+    seal(text, place) {
+      const { id, bytes } = key(true);
+      const iv = randomBytes(12);
+      const cipher = createCipheriv('aes-256-gcm', bytes, iv).setAAD(Buffer.from(place));
+      const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+      return `v1.${id}.${iv.toString('base64url')}.${body.toString('base64url')}`;
+    },
+    open(sealed, place) {
+      const [, keyId = '', iv = '', body = ''] = FORM.exec(sealed) ?? [];
+      if (!body) throw new SecretsError(`It is not one that this server sealed. ${REMEDY}`);
+      const { id, bytes } = key(false);
+      if (id !== keyId)
+        throw new SecretsError(`It was sealed with the key ${keyId}, and this server has ${id}. ${REMEDY}`);
+      return unseal(Buffer.from(body, 'base64url'), Buffer.from(iv, 'base64url'), bytes, place);
+    },
+  };
+}
+
+const REMEDY = 'Start the server with the SECRETS_KEY of before, or give the secret again.';
+
+interface Key {
+  /** Says which key it is and nothing of what it is. */
+  readonly id: string;
+  readonly bytes: Buffer;
+}
+
+export function isSecretsKey(text: string): boolean {
+  return bytesOf(text).length === KEY_BYTES;
+}
+
+function keyFrom(text: string): Key {
+  const bytes = bytesOf(text);
+  if (bytes.length !== KEY_BYTES) throw new SecretsError(`The key is not 32 bytes. ${REMEDY}`);
+  const derived = Buffer.from(hkdfSync('sha256', bytes, '', 'agent-admin secrets', KEY_BYTES));
+  return { id: createHash('sha256').update(derived).digest('hex').slice(0, 8), bytes: derived };
+}
+
+function bytesOf(text: string): Buffer {
+  return /^[0-9a-f]{64}$/i.test(text) ? Buffer.from(text, 'hex') : Buffer.from(text, 'base64');
+}
+
+function readKey(path: string): Key | undefined {
+  try {
+    return keyFrom(readFileSync(path, 'utf8').trim());
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined; // thrown by readFileSync
+    throw error;
+  }
+}
+
+function makeKey(path: string): Key {
+  const text = randomBytes(32).toString('base64');
+  writeFileSync(path, `${text}\n`, { mode: 0o600, flag: 'wx', flush: true });
+  return keyFrom(text);
+}
+
+function unseal(body: Buffer, iv: Buffer, key: Buffer, place: string): string {
+  const decipher = createDecipheriv('aes-256-gcm', key, iv).setAAD(Buffer.from(place));
+  decipher.setAuthTag(body.subarray(-TAG_BYTES));
+  try {
+    return Buffer.concat([decipher.update(body.subarray(0, -TAG_BYTES)), decipher.final()]).toString('utf8');
+  } catch {
+    throw new SecretsError(`It was changed after it was sealed. ${REMEDY}`);
+  }
+}

@@ -1,0 +1,186 @@
+import {
+  Client,
+  type JsonSchemaValidator,
+  SdkError,
+  SdkErrorCode,
+  StreamableHTTPClientTransport,
+  type Tool as UpstreamTool,
+} from '@modelcontextprotocol/client';
+import { z } from 'zod';
+import { createFetch } from './fetch.ts';
+import { type StdioTarget, StdioTransport } from './stdio.ts';
+import type { CallOptions } from './tool.ts';
+import type { Watchdog } from './watchdog.ts';
+
+/** Bytes of one message of an upstream. */
+export const MOST_BYTES = 1024 * 1024;
+/** A program may have to be fetched before it runs. */
+const CONNECT_MS = 60_000;
+const PROBE_MS = 20_000;
+const LIST_MS = 30_000;
+const MOST_PAGES = 20;
+const MOST_LISTED = 1000;
+/** However much progress it reports. */
+const LONGEST_CALL_MS = 15 * 60_000;
+
+export interface HttpTarget {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Where an upstream is, with its secrets in clear. */
+export type Target = { readonly stdio: StdioTarget } | { readonly http: HttpTarget };
+
+export interface ConnectOptions {
+  readonly privateAddresses: boolean;
+  readonly watchdog: Watchdog;
+  readonly client: { readonly name: string; readonly version: string };
+  /** It answered `initialize` before, and need not be asked for anything newer. */
+  readonly legacy: boolean;
+  onToolsChanged(): void;
+  /** Ends the attempt to connect. */
+  readonly signal: AbortSignal;
+  /** The connection ended, not by `close`. */
+  onLost(why: unknown): void;
+}
+
+/** A call, with the tool as the upstream defined it. */
+export interface UpstreamCall extends CallOptions {
+  readonly tool: UpstreamTool;
+  readonly input: object;
+  readonly timeoutMs: number;
+}
+
+/** One connection to an upstream, which all calls share. */
+export class Connection {
+  readonly #client: Client;
+  readonly #transport: StdioTransport | StreamableHTTPClientTransport;
+  #closing = false;
+
+  private constructor(client: Client, transport: StdioTransport | StreamableHTTPClientTransport) {
+    this.#client = client;
+    this.#transport = transport;
+  }
+
+  /** @throws what the SDK throws */
+  static async open(target: Target, options: ConnectOptions): Promise<Connection> {
+    const transport = transportTo(target, options);
+    const connection = new Connection(clientFor(options), transport);
+    const prior = options.legacy ? { prior: { kind: 'legacy' as const } } : {};
+    const giveUp = () => void transport.close();
+    options.signal.addEventListener('abort', giveUp, { once: true });
+    connection.#client.onclose = () => {
+      if (!connection.#closing) options.onLost(withStderr(new Error('The connection ended'), transport));
+    };
+    try {
+      await connection.#client.connect(transport, { timeout: CONNECT_MS, ...prior });
+      return connection;
+    } catch (error) {
+      connection.#closing = true;
+      await transport.close();
+      // Some programs of older revisions end when they are asked for a newer one.
+      if (endedByProbe(error) && !options.legacy && !options.signal.aborted && 'stdio' in target)
+        return Connection.open(target, { ...options, legacy: true });
+      throw withStderr(error, transport);
+    } finally {
+      options.signal.removeEventListener('abort', giveUp);
+    }
+  }
+
+  get isLegacy(): boolean {
+    return this.#client.getProtocolEra() === 'legacy';
+  }
+
+  get protocolVersion(): string | undefined {
+    return this.#client.getNegotiatedProtocolVersion();
+  }
+
+  get server(): { readonly name: string; readonly version: string } | undefined {
+    return this.#client.getServerVersion();
+  }
+
+  /** The tools it lists, as it says them; of a list without end, the beginning. */
+  async list(): Promise<unknown[]> {
+    if (!this.#client.getServerCapabilities()?.tools) return [];
+    const tools: unknown[] = [];
+    const signal = AbortSignal.timeout(LIST_MS);
+    let cursor: string | undefined;
+    for (let page = 0; page < MOST_PAGES && tools.length < MOST_LISTED; page++) {
+      const request = { method: 'tools/list', params: cursor === undefined ? {} : { cursor } };
+      const listed = await this.#client.request(request, pageOfTools, { signal, timeout: LIST_MS });
+      tools.push(...listed.tools);
+      if (listed.nextCursor === undefined || listed.nextCursor === cursor) return tools;
+      cursor = listed.nextCursor;
+    }
+    return tools.slice(0, MOST_LISTED);
+  }
+
+  call({ tool, input, timeoutMs, signal, report }: UpstreamCall) {
+    const params = { name: tool.name, arguments: { ...input } };
+    return this.#client.callTool(params, {
+      toolDefinition: tool,
+      timeout: timeoutMs,
+      resetTimeoutOnProgress: true,
+      maxTotalTimeout: LONGEST_CALL_MS,
+      onprogress: ({ progress, total, message }) =>
+        report({ progress, ...(total !== undefined && { total }), ...(message !== undefined && { message }) }),
+      ...(signal && { signal }),
+    });
+  }
+
+  /** Resolves when nothing of it is left. */
+  async close(): Promise<void> {
+    this.#closing = true;
+    if (this.#transport instanceof StreamableHTTPClientTransport) {
+      const late = new Promise((resolve) => setTimeout(resolve, 1000).unref());
+      await Promise.race([this.#transport.terminateSession().catch(() => {}), late]);
+    }
+    await this.#client.close();
+    await this.#transport.close();
+  }
+}
+
+const pageOfTools = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
+
+/** What of the target nobody may see. */
+export function secretsOf(target: Target): string[] {
+  return Object.values('stdio' in target ? target.stdio.env : target.http.headers);
+}
+
+function endedByProbe(error: unknown): boolean {
+  return error instanceof SdkError && error.code === SdkErrorCode.EraNegotiationFailed;
+}
+
+function transportTo(target: Target, { privateAddresses, watchdog }: ConnectOptions) {
+  if ('stdio' in target) return new StdioTransport(target.stdio, MOST_BYTES, watchdog);
+  const { url, headers } = target.http;
+  return new StreamableHTTPClientTransport(new URL(url), {
+    fetch: createFetch({ privateAddresses, mostBytes: MOST_BYTES }),
+    requestInit: { headers: { ...headers } },
+  });
+}
+
+function clientFor({ client, onToolsChanged }: ConnectOptions): Client {
+  return new Client(client, {
+    capabilities: {},
+    versionNegotiation: { mode: 'auto', probe: { timeoutMs: PROBE_MS } },
+    inputRequired: { autoFulfill: false },
+    // Answers are passed on; compiling what an upstream gives as a schema is not worth the risk.
+    jsonSchemaValidator: { getValidator: takeAnything },
+    listChanged: { tools: { autoRefresh: false, onChanged: onToolsChanged } },
+  });
+}
+
+function takeAnything<T>(): JsonSchemaValidator<T> {
+  // Nobody reads the data as anything but what it is.
+  return (input) => ({ valid: true, data: input as T, errorMessage: undefined });
+}
+
+/** What a program that did not come up wrote may tell why. */
+function withStderr(error: unknown, transport: StdioTransport | StreamableHTTPClientTransport): Error {
+  const message = error instanceof Error ? error.message : String(error);
+  const said = transport instanceof StdioTransport ? transport.stderr.trim() : '';
+  return said
+    ? new Error(`${message}; it wrote: ${said.slice(-500)}`, { cause: error })
+    : new Error(message, { cause: error });
+}

@@ -1,0 +1,90 @@
+import { createHash } from 'node:crypto';
+import { canonicalize } from 'json-canonicalize';
+import type { ToolDefinition } from '../../../resources/integration.ts';
+import { boundSchema, isSchemaObject, SchemaProblem } from './schema.ts';
+import { cleanText } from './text.ts';
+
+/** Of the name that a tool has here: model providers take no longer ones. */
+const LONGEST_NAME = 64;
+const LONGEST_TITLE = 120;
+const LONGEST_DESCRIPTION = 2000;
+const MOST_TOOLS = 250;
+const MOST_BYTES = 1024 * 1024;
+
+/** A tool of an upstream that cannot be offered, with the reason. */
+export interface LeftOut {
+  readonly name: string;
+  readonly reason: string;
+}
+
+/** What an upstream offers, as far as it can be offered here. */
+export interface Listing {
+  readonly definitions: readonly ToolDefinition[];
+  readonly leftOut: readonly LeftOut[];
+}
+
+/** The name under which the tool of an upstream is called here. */
+export function shownName(prefix: string, name: string): string {
+  return `${prefix}__${name.replaceAll('.', '_')}`;
+}
+
+/** Reads tools as an upstream lists them. One that is no tool, or too much, is left out and takes none of the others with it. */
+export function readListing(raw: readonly unknown[], prefix: string): Listing {
+  const definitions: ToolDefinition[] = [];
+  const leftOut: LeftOut[] = [];
+  const taken = new Set<string>();
+  let bytes = 0;
+  for (const item of raw) {
+    const read = readDefinition(item, prefix);
+    const reason = 'reason' in read ? read.reason : refusalOf(read, taken, bytes, prefix);
+    if (reason !== undefined || 'reason' in read) {
+      if (leftOut.length < MOST_TOOLS) leftOut.push({ name: read.name, reason: reason ?? '' });
+      continue;
+    }
+    bytes += JSON.stringify(read).length;
+    taken.add(shownName(prefix, read.name));
+    definitions.push(read);
+  }
+  return { definitions, leftOut };
+}
+
+function refusalOf({ name }: ToolDefinition, taken: ReadonlySet<string>, bytes: number, prefix: string) {
+  if (taken.has(shownName(prefix, name))) return 'another of its tools has the same name here';
+  if (taken.size >= MOST_TOOLS) return `an integration has at most ${MOST_TOOLS} tools`;
+  return bytes > MOST_BYTES ? `the definitions together are larger than ${MOST_BYTES} bytes` : undefined;
+}
+
+function readDefinition(raw: unknown, prefix: string): ToolDefinition | LeftOut {
+  const { name, title, description, inputSchema, outputSchema, annotations } = isSchemaObject(raw) ? raw : {};
+  if (typeof name !== 'string') return { name: '', reason: 'it has no name' };
+  const shown = cleanText(name, LONGEST_NAME);
+  if (!/^[A-Za-z0-9_.-]+$/.test(name))
+    return { name: shown, reason: 'its name has characters that names may not have' };
+  if (shownName(prefix, name).length > LONGEST_NAME) {
+    return { name: shown, reason: `its name and the prefix have more than ${LONGEST_NAME} characters` };
+  }
+  try {
+    return {
+      name,
+      hash: hashOf({ name, title, description, inputSchema, outputSchema, annotations }),
+      ...(typeof title === 'string' && { title: cleanText(title, LONGEST_TITLE) }),
+      ...(typeof description === 'string' && { description: cleanText(description, LONGEST_DESCRIPTION) }),
+      inputSchema: rootSchema(inputSchema),
+    };
+  } catch (error) {
+    if (error instanceof SchemaProblem) return { name: shown, reason: `its input cannot be checked: ${error.message}` };
+    if (error instanceof RangeError) return { name: shown, reason: 'its definition nests too deep' };
+    throw error;
+  }
+}
+
+function rootSchema(raw: unknown): Record<string, unknown> {
+  const { type, ...rest } = boundSchema(raw ?? {});
+  if (type !== undefined && type !== 'object') throw new SchemaProblem('it is no object');
+  return { type: 'object', ...rest };
+}
+
+/** Of all that a model or a person is told about a tool; whatever of it changes, it is another one. */
+function hashOf(definition: object): string {
+  return createHash('sha256').update(canonicalize(definition)).digest('base64url');
+}

@@ -1,0 +1,71 @@
+import { ProtocolError, SdkError, SdkErrorCode } from '@modelcontextprotocol/client';
+import type { ErrorCode } from '../../../resources/error.ts';
+import { MOST_BYTES } from './connection.ts';
+import { TOO_LARGE_CODE } from './lines.ts';
+import { cleanText, type Scrubber } from './text.ts';
+
+const LONGEST_QUOTE = 2000;
+const INVALID_PARAMS = -32_602;
+
+/** Why a call of an upstream failed, in the terms of this server. */
+export interface Failure {
+  readonly code: Extract<ErrorCode, 'invalid_input' | 'conflict' | 'too_large' | 'unavailable'>;
+  readonly message: string;
+  /** It may be that the upstream is not there any more. */
+  readonly doubt?: true;
+}
+
+export function failureOf(error: unknown, prefix: string, scrubber: Scrubber): Failure {
+  if (error instanceof ProtocolError) return refusalOf(error, prefix, scrubber);
+  if (error instanceof SdkError && error.code === SdkErrorCode.UnsupportedResultType) {
+    return {
+      code: 'conflict',
+      message: `The tool of ${prefix} asks a person for input, which cannot be passed on here.`,
+    };
+  }
+  if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout) {
+    return {
+      code: 'unavailable',
+      doubt: true,
+      message: `The integration ${prefix} did not answer in time, and may have done the work all the same; look before you try again.`,
+    };
+  }
+  if (error instanceof SdkError && error.code === SdkErrorCode.InvalidResult) {
+    return { code: 'unavailable', message: `The integration ${prefix} answered something that is no tool result.` };
+  }
+  return {
+    code: 'unavailable',
+    doubt: true,
+    message: `The connection to the integration ${prefix} broke during the call, which may have been carried out; look before you try again.`,
+  };
+}
+
+function refusalOf({ code, message }: ProtocolError, prefix: string, scrubber: Scrubber): Failure {
+  if (code === TOO_LARGE_CODE) {
+    return {
+      code: 'too_large',
+      message: `The answer of ${prefix} is larger than ${MOST_BYTES} bytes; ask for less at a time.`,
+    };
+  }
+  return {
+    code: code === INVALID_PARAMS ? 'invalid_input' : 'conflict',
+    message: `The integration ${prefix} answered with an error: ${quote(message, scrubber)}`,
+  };
+}
+
+/** The text of a tool result that tells of an error. */
+export function toolError(content: readonly unknown[], prefix: string, scrubber: Scrubber): string {
+  const texts = content.map((block) => (block as { text?: unknown }).text).filter((text) => typeof text === 'string'); // blocks are objects
+  return `The tool of ${prefix} answered with an error: ${quote(texts.join('\n') || 'without a text', scrubber)}`;
+}
+
+/** Words of an upstream, marked as such. */
+function quote(text: string, scrubber: Scrubber): string {
+  return JSON.stringify(cleanText(scrubber.text(text), LONGEST_QUOTE));
+}
+
+/** What an operator is told of an error. */
+export function errorText(error: unknown, scrubber: Scrubber): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return cleanText(scrubber.text(message), 600) || 'It failed without saying why.';
+}

@@ -1,0 +1,77 @@
+import { type IncomingMessage, type RequestOptions, request as requestPlain } from 'node:http';
+import { request as requestSecure } from 'node:https';
+import { isIP } from 'node:net';
+import { Readable } from 'node:stream';
+import { AddressRefused, hostOf, isPublic, publicLookup } from './addresses.ts';
+import { BodyLimit, EventLimit, type Instead } from './limits.ts';
+import { tooLargeAnswer } from './lines.ts';
+
+/** How an HTTP request to an upstream is made. */
+export interface FetchOptions {
+  /** Private and local addresses may be connected to. */
+  readonly privateAddresses: boolean;
+  /** Bytes of a body, or of one event where it is a stream of those. */
+  readonly mostBytes: number;
+}
+
+type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
+
+/**
+ * A `fetch` for servers that are not trusted: it connects to the very address that was checked, follows no redirect, and never holds
+ * more of an answer than it may have.
+ */
+export function createFetch({ privateAddresses, mostBytes }: FetchOptions): Fetch {
+  return async (target, init = {}) => {
+    const url = new URL(target);
+    const host = hostOf(url);
+    if (!privateAddresses && isIP(host) && !isPublic(host)) throw new AddressRefused(host);
+    const { signal } = init;
+    const options: RequestOptions = {
+      method: init.method ?? 'GET',
+      headers: Object.fromEntries(new Headers(init.headers)),
+      ...(signal && { signal }),
+      ...(!privateAddresses && { lookup: publicLookup }),
+    };
+    const response = await exchange(url, options, init.body);
+    return answerOf(response, mostBytes, () => refusal(init.body));
+  };
+}
+
+function exchange(url: URL, options: RequestOptions, body: RequestInit['body']): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const send = url.protocol === 'https:' ? requestSecure : requestPlain;
+    const request = send(url, options, resolve);
+    request.on('error', reject);
+    // The SDK sends JSON text or nothing.
+    request.end(typeof body === 'string' ? body : undefined);
+  });
+}
+
+function answerOf(response: IncomingMessage, mostBytes: number, instead: Instead): Response {
+  const status = response.statusCode ?? 0;
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(response.headers)) {
+    if (value !== undefined) headers.set(name, String(value));
+  }
+  if (BODILESS.has(status)) {
+    response.resume();
+    return new Response(null, { status, headers });
+  }
+  const events = headers.get('content-type')?.toLowerCase().startsWith('text/event-stream') ?? false;
+  const limited = events ? new EventLimit(mostBytes, instead) : new BodyLimit(mostBytes, instead);
+  response.pipe(limited);
+  response.on('error', (error) => limited.destroy(error));
+  limited.on('end', () => response.destroy());
+  limited.on('close', () => response.destroy());
+  // The two libraries' types of one web stream differ.
+  return new Response(Readable.toWeb(limited) as unknown as ReadableStream, { status, headers });
+}
+
+/** The error that stands for an answer to this request that is too large. */
+function refusal(body: RequestInit['body']): string | undefined {
+  const { id } = typeof body === 'string' ? (JSON.parse(body) as { id?: string | number }) : {}; // a message of the SDK
+  return id === undefined ? undefined : JSON.stringify(tooLargeAnswer(id));
+}
+
+/** Statuses whose answers have no body. */
+const BODILESS = new Set([204, 205, 304]);

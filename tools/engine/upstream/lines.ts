@@ -1,0 +1,90 @@
+import { type JSONRPCErrorResponse, type JSONRPCMessage, parseJSONRPCMessage } from '@modelcontextprotocol/client';
+
+/** After this much of one line, no end of it is expected any more. */
+const ENDLESS_BYTES = 256 * 1024 * 1024;
+/** How much is kept of either end of a line that is too long, to find in it whom it answers. */
+const KEPT_BYTES = 512;
+/** Code of the error that stands for an answer that was too large. */
+export const TOO_LARGE_CODE = -32_099;
+
+/**
+ * Makes messages of lines. A line that is too long is not held: an error for the request that it answers takes its place. What is no
+ * message is passed over.
+ */
+export class LineReader {
+  readonly #mostBytes: number;
+  #parts: Buffer[] = [];
+  #size = 0;
+  #head: Buffer = NONE;
+  #tail: Buffer = NONE;
+
+  constructor(mostBytes: number) {
+    this.#mostBytes = mostBytes;
+  }
+
+  /** Whether the line has become so long that the sender means harm. */
+  get endless(): boolean {
+    return this.#size > ENDLESS_BYTES;
+  }
+
+  read(chunk: Buffer): JSONRPCMessage[] {
+    const messages: JSONRPCMessage[] = [];
+    let from = 0;
+    for (let at = chunk.indexOf('\n'); at >= 0; at = chunk.indexOf('\n', from)) {
+      this.#add(chunk.subarray(from, at));
+      const message = this.#end();
+      if (message) messages.push(message);
+      from = at + 1;
+    }
+    this.#add(chunk.subarray(from));
+    return messages;
+  }
+
+  #add(part: Buffer): void {
+    if (part.length === 0) return;
+    this.#size += part.length;
+    if (this.#size <= this.#mostBytes) {
+      this.#parts.push(part);
+      return;
+    }
+    if (this.#head.length === 0) {
+      this.#head = Buffer.concat([...this.#parts, part]).subarray(0, KEPT_BYTES);
+      this.#parts = [];
+    }
+    this.#tail = Buffer.concat([this.#tail, part.subarray(-KEPT_BYTES)]).subarray(-KEPT_BYTES);
+  }
+
+  #end(): JSONRPCMessage | undefined {
+    const message = this.#size > this.#mostBytes ? this.#tooLarge() : parseLine(Buffer.concat(this.#parts));
+    [this.#parts, this.#size, this.#head, this.#tail] = [[], 0, NONE, NONE];
+    return message;
+  }
+
+  #tooLarge(): JSONRPCMessage | undefined {
+    const id =
+      idAt(this.#tail.toString('latin1'), /"id":\s*(\d+|"[\w:.-]{1,100}")\s*\}\s*$/) ??
+      idAt(this.#head.toString('latin1'), /^\s*\{[^{[]*?"id":\s*(\d+|"[\w:.-]{1,100}")/);
+    if (id === undefined) return undefined;
+    return tooLargeAnswer(id);
+  }
+}
+
+/** Stands for an answer that was too large. */
+export function tooLargeAnswer(id: string | number): JSONRPCErrorResponse {
+  return { jsonrpc: '2.0', id, error: { code: TOO_LARGE_CODE, message: 'The answer is too large.' } };
+}
+
+const NONE = Buffer.alloc(0);
+
+function idAt(text: string, pattern: RegExp): string | number | undefined {
+  const found = pattern.exec(text)?.[1];
+  return found === undefined ? undefined : JSON.parse(found);
+}
+
+function parseLine(line: Buffer): JSONRPCMessage | undefined {
+  try {
+    return parseJSONRPCMessage(JSON.parse(line.toString('utf8')));
+  } catch {
+    return undefined; // what a program prints besides its messages
+  }
+}

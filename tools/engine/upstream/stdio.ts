@@ -1,0 +1,150 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
+import { Pace } from './limits.ts';
+import { LineReader } from './lines.ts';
+import type { Watchdog } from './watchdog.ts';
+
+/** A program that speaks MCP on its standard input and output. */
+export interface StdioTarget {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** How long a child may take to end by itself once its input ended, and once it was asked to. */
+const GRACE_MS = 2000;
+const DRAIN_MS = 200;
+const STDERR_KEPT = 4000;
+
+/**
+ * Runs the program as a child in a process group of its own, so that its own children end with it, with an environment of only PATH, HOME
+ * and what it was given. `pid` and `stderr` tell the SDK that this is a stdio transport.
+ */
+export class StdioTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: (message: JSONRPCMessage) => void;
+  readonly #target: StdioTarget;
+  readonly #mostBytes: number;
+  readonly #watchdog: Watchdog;
+  #child: ChildProcess | undefined;
+  #ended: Promise<void> = Promise.resolve();
+  #stderr = '';
+
+  constructor(target: StdioTarget, mostBytes: number, watchdog: Watchdog) {
+    this.#target = target;
+    this.#mostBytes = mostBytes;
+    this.#watchdog = watchdog;
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  /** The end of what the child wrote to standard error. */
+  get stderr(): string {
+    return this.#stderr;
+  }
+
+  start(): Promise<void> {
+    const { command, args, env } = this.#target;
+    const { PATH = '', HOME = '' } = process.env;
+    const child = spawn(command, args, {
+      env: { PATH, HOME, ...env },
+      stdio: ['pipe', 'pipe', 'pipe'],
+      detached: true,
+      windowsHide: true,
+    });
+    this.#child = child;
+    child.stdin.on('error', (error) => this.onerror?.(error));
+    child.stdout.on('error', (error) => this.onerror?.(error));
+    child.stderr.on('data', (chunk: Buffer) => {
+      this.#stderr = `${this.#stderr}${chunk}`.slice(-STDERR_KEPT);
+    });
+    this.#read(child);
+    return new Promise((resolve, reject) => {
+      child.once('error', reject);
+      child.once('spawn', () => {
+        this.#watch(child);
+        resolve();
+      });
+    });
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    const stdin = this.#child?.stdin;
+    if (!stdin?.writable) throw new Error('The program has ended.');
+    if (stdin.write(`${JSON.stringify(message)}\n`)) return;
+    await new Promise<void>((resolve) => {
+      stdin.once('drain', resolve);
+      stdin.once('close', resolve);
+    });
+  }
+
+  /** Ends its input, then asks it to end, then ends it. Resolves when it and its process group are gone. */
+  async close(): Promise<void> {
+    const child = this.#child;
+    if (!child) return;
+    child.stdin?.end();
+    for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+      if (await this.#endsWithin(GRACE_MS)) break;
+      endGroup(child, signal);
+    }
+    await this.#ended;
+  }
+
+  #watch(child: ChildProcess): void {
+    const { pid } = child;
+    if (pid !== undefined) this.#watchdog.watch(pid);
+    this.#ended = new Promise((resolve) => {
+      child.once('exit', () => {
+        endGroup(child, 'SIGKILL');
+        if (pid !== undefined) this.#watchdog.forget(pid);
+        // What it wrote last is still read; but a process that left the group may hold the pipes open for good.
+        setTimeout(letGo, DRAIN_MS, child).unref();
+      });
+      child.once('close', () => {
+        this.#child = undefined;
+        resolve();
+        this.onclose?.();
+      });
+    });
+  }
+
+  async #endsWithin(ms: number): Promise<boolean> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<false>((resolve) => {
+      timer = setTimeout(resolve, ms, false);
+    });
+    const inTime = await Promise.race([this.#ended.then(() => true), late]);
+    clearTimeout(timer);
+    return inTime;
+  }
+
+  #read({ stdout }: ChildProcess): void {
+    if (!stdout) return;
+    const pace = new Pace();
+    const lines = new LineReader(this.#mostBytes);
+    stdout.on('data', (chunk: Buffer) => {
+      const messages = lines.read(chunk);
+      for (const message of messages) this.onmessage?.(message);
+      if (lines.endless) void this.close();
+      if (!pace.isFull(messages.length)) return;
+      stdout.pause();
+      setTimeout(() => stdout.resume(), Pace.pauseMs);
+    });
+  }
+}
+
+function letGo({ stdio }: ChildProcess): void {
+  for (const stream of stdio) stream?.destroy();
+}
+
+function endGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, signal);
+  } catch {
+    // Nobody of the group is left.
+  }
+}

@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import type { ToolDefinition } from '../../../resources/integration.ts';
+import { secret } from '../../../resources/markers.ts';
+import { GUEST_SCOPES } from '../../access/scopes.ts';
+import type { Progress } from '../../context.ts';
+import { defineTool, type Tool } from '../../define-tool.ts';
+import { declareJsonSchema, type JsonSchema } from '../../json-schema.ts';
+import { problemsOf } from './check.ts';
+import { shownName } from './definition.ts';
+import { isSchemaObject } from './schema.ts';
+
+/** A tool result of MCP. */
+export interface ToolContent {
+  readonly content: unknown[];
+  readonly structuredContent?: Record<string, unknown>;
+}
+
+export interface CallOptions {
+  readonly signal: AbortSignal | undefined;
+  readonly report: (progress: Progress) => void;
+}
+
+/** Where a tool comes from and what calls it. */
+export interface Origin {
+  readonly prefix: string;
+  /** As the operator marked it, whatever the upstream says. */
+  readonly readOnly: boolean;
+  call(name: string, input: object, options: CallOptions): Promise<ToolContent>;
+}
+
+const output = z.object({
+  content: z.array(z.unknown()),
+  structuredContent: z.record(z.string(), z.unknown()).optional(),
+});
+
+/** What may happen in the world beyond is unknown, so it is taken for the worst. */
+const ACTS = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true } as const;
+const LOOKS = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true } as const;
+
+/** A tool of an upstream as a tool of this server. */
+export function guestTool({ name, title, description, inputSchema }: ToolDefinition, origin: Origin): Tool {
+  const { prefix, readOnly } = origin;
+  const shown = shownName(prefix, name);
+  const meaning = {
+    name: shown,
+    title: title || name,
+    description: description || `A tool of the integration ${prefix}, which says nothing about it.`,
+    access: { scope: readOnly ? GUEST_SCOPES.reads : GUEST_SCOPES.writes, grant: grantOf(shown) },
+    answersContent: true,
+    input: inputOf(inputSchema),
+    output,
+    errors: ['conflict', 'too_large'],
+  } as const;
+  const handler = (input: object, { signal, report }: CallOptions) => origin.call(name, input, { signal, report });
+  return readOnly
+    ? defineTool({ ...meaning, annotations: LOOKS, handler })
+    : defineTool({ ...meaning, annotations: ACTS, inSteps: true, handler });
+}
+
+/** The grant for one tool of an integration, by the name it has here. */
+export function grantOf(shown: string): string {
+  return `tool:call:${shown.replace('__', '/')}`;
+}
+
+/** Knows the members by name, for the audit log, and checks them by the schema of the upstream. */
+function inputOf(schema: JsonSchema): z.ZodObject {
+  const properties = Object.entries(isSchemaObject(schema.properties) ? schema.properties : {});
+  const shape = properties.map(([name, member]) => [name, memberOf(member)]);
+  const input = z.looseObject(Object.fromEntries(shape)).check(({ value, issues }) => {
+    for (const { path, message } of problemsOf(schema, value)) {
+      issues.push({ code: 'custom', path: [...path], message, input: value });
+    }
+  });
+  return declareJsonSchema(input, schema);
+}
+
+function memberOf(schema: unknown): z.ZodType {
+  const { writeOnly, format } = isSchemaObject(schema) ? schema : {};
+  const member = z.unknown().optional();
+  return writeOnly === true || format === 'password' ? secret(member) : member;
+}

@@ -1,0 +1,259 @@
+import { z } from 'zod';
+import { expectedRevision, pageOf, paging, recordId } from '../../resources/fields.ts';
+import {
+  integrationFields as fields,
+  type Integration,
+  type IntegrationRecord,
+  integration,
+  integrationSummary,
+  MASK,
+} from '../../resources/integration.ts';
+import { newId } from '../../store/ids.ts';
+import type { Readers } from '../../store/port.ts';
+import type { ServerFacts, SteppingContext } from '../context.ts';
+import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../define-tool.ts';
+import type { Upstreams } from '../engine/upstream/upstreams.ts';
+import { ToolError } from '../errors.ts';
+import { listPage, onlyThese } from '../paging.ts';
+import { showIntegration, summarise } from './shown.ts';
+import {
+  prefixFrom,
+  requireAllowed,
+  requireMembers,
+  requireOperator,
+  requireOwnSecrets,
+  requireTarget,
+  sealFor,
+} from './target.ts';
+
+const integrationId = recordId.describe('Integration id (`int_…`), see list_integrations.');
+const OUTSIDE = { openWorldHint: true } as const;
+
+const listIntegrations = defineTool({
+  name: 'list_integrations',
+  title: 'List integrations',
+  description: 'List the MCP servers whose tools are offered here, newest first, with how each is. Returns a page.',
+  access: { scope: 'admin', grant: 'integration:read', narrows: true },
+  annotations: READS,
+  input: z.strictObject({ enabled: z.boolean().optional(), ...paging }),
+  output: pageOf(integrationSummary),
+  errors: [],
+
+  handler(input, { store, principal, server }) {
+    const upstreams = upstreamsOf(server);
+    const any = onlyThese<IntegrationRecord>(principal.rights.limitedTo('integration', 'read'), 'id');
+    return listPage(store.integrations, input, { where: { enabled: input.enabled }, any }, (record) =>
+      summarise(record, upstreams),
+    );
+  },
+});
+
+const getIntegration = defineTool({
+  name: 'get_integration',
+  title: 'Get integration',
+  description:
+    'Read one integration: where it is, how the connection is, its tools, and the definitions of those that wait to be accepted.',
+  access: { scope: 'admin', grant: 'integration:read:{id}' },
+  annotations: READS,
+  input: z.strictObject({ id: integrationId }),
+  output: integration,
+  errors: ['not_found'],
+
+  async handler({ id }, { store, server, fail }) {
+    return showIntegration(await findIntegration(store, id, fail), upstreamsOf(server));
+  },
+});
+
+const createIntegration = defineTool({
+  name: 'create_integration',
+  title: 'Create integration',
+  description:
+    'Offer the tools of another MCP server here, as `<toolPrefix>__<tool>`: a program (stdio) or a URL (http). They wait for refresh_integration {accept} unless `accept` is given. Needs full access. Returns the integration.',
+  access: { scope: 'admin', grant: 'integration:write' },
+  annotations: { ...CREATES, ...OUTSIDE },
+  inSteps: true,
+  input: z.strictObject({
+    name: fields.name,
+    toolPrefix: fields.toolPrefix
+      .optional()
+      .describe('Default: made from the name. Its tools are `<toolPrefix>__<tool>`.'),
+    transport: fields.transport,
+    command: fields.command.optional(),
+    args: fields.args.optional(),
+    env: fields.env.optional(),
+    url: fields.url.optional(),
+    headers: fields.headers.optional(),
+    enabled: fields.enabled.default(true),
+    readOnlyTools: fields.readOnlyTools.default([]),
+    timeoutMs: fields.timeoutMs.default(30_000),
+    accept: z.boolean().default(false).describe('Approve the tools it lists now, unseen.'),
+  }),
+  output: integration,
+  errors: ['conflict'],
+
+  async handler({ accept, toolPrefix, ...input }, { principal, server, write, fail }) {
+    requireOperator(principal, fail);
+    const upstreams = upstreamsOf(server);
+    const prefix = toolPrefix ?? prefixFrom(input.name, fail);
+    requireMembers(input, fail);
+    requireTarget(input, fail);
+    await requireAllowed(input, upstreams, fail);
+    const id = newId('int');
+    const seal = sealFor(id, upstreams.secrets);
+    const { env, headers } = input;
+    const sealed = {
+      ...input,
+      ...(env && { env: seal('env', env) }),
+      ...(headers && { headers: seal('headers', headers) }),
+    };
+    const record = await write(async (store) => {
+      if ((await store.integrations.count({})) >= MOST_INTEGRATIONS) {
+        throw fail('conflict', `There are ${MOST_INTEGRATIONS} integrations, the most there can be; delete one first.`);
+      }
+      return store.integrations.insert({ ...sealed, id, toolPrefix: prefix, approved: [], createdBy: principal.id });
+    });
+    await upstreams.apply(record);
+    if (!record.enabled) return showIntegration(record, upstreams);
+    // One that cannot be reached now is kept and tried again; its state tells.
+    const reached = await upstreams.refresh(id).then(
+      () => true,
+      () => false,
+    );
+    return reached && accept ? approve(record, upstreams, write) : showIntegration(record, upstreams);
+  },
+});
+
+const updateIntegration = defineTool({
+  name: 'update_integration',
+  title: 'Update integration',
+  description: `Change members of an integration; null clears an optional one, ${MASK} keeps a secret. Needs full access. Returns the integration.`,
+  access: { scope: 'admin', grant: 'integration:write:{id}' },
+  annotations: { ...UPDATES, ...OUTSIDE },
+  inSteps: true,
+  input: z.strictObject({
+    id: integrationId,
+    name: fields.name.optional(),
+    toolPrefix: fields.toolPrefix.optional(),
+    command: fields.command.optional(),
+    args: fields.args.nullable().optional(),
+    env: fields.env.nullable().optional(),
+    url: fields.url.optional(),
+    headers: fields.headers.nullable().optional(),
+    enabled: fields.enabled.optional(),
+    readOnlyTools: fields.readOnlyTools.optional(),
+    timeoutMs: fields.timeoutMs.optional(),
+    expectedRevision,
+  }),
+  output: integration,
+  errors: ['not_found', 'conflict'],
+
+  async handler({ id, expectedRevision: expected, ...change }, { store, principal, server, write, fail }) {
+    requireOperator(principal, fail);
+    const upstreams = upstreamsOf(server);
+    const { transport } = await findIntegration(store, id, fail);
+    requireMembers({ transport, ...change }, fail);
+    await requireAllowed({ transport, url: change.url }, upstreams, fail);
+    const record = await write(async (writers) => {
+      const current = await findIntegration(writers, id, fail);
+      requireOwnSecrets(current, change);
+      const seal = sealFor(id, upstreams.secrets);
+      const env = change.env && seal('env', change.env, current.env);
+      const headers = change.headers && seal('headers', change.headers, current.headers);
+      return writers.integrations.update(id, { ...change, env, headers }, { expectedRevision: expected });
+    });
+    await upstreams.apply(record);
+    return showIntegration(record, upstreams);
+  },
+});
+
+const deleteIntegration = defineTool({
+  name: 'delete_integration',
+  title: 'Delete integration',
+  description: 'Delete an integration for good. Its tools go, its program ends. Needs full access.',
+  access: { scope: 'admin', grant: 'integration:write:{id}' },
+  annotations: { ...DELETES, ...OUTSIDE },
+  inSteps: true,
+  input: z.strictObject({ id: integrationId, expectedRevision }),
+  output: z.object({}),
+  errors: ['not_found', 'conflict'],
+
+  async handler({ id, expectedRevision: expected }, { store, principal, server, write, fail }) {
+    requireOperator(principal, fail);
+    const upstreams = upstreamsOf(server);
+    await findIntegration(store, id, fail);
+    await write((writers) => writers.integrations.delete(id, { expectedRevision: expected }));
+    await upstreams.remove(id);
+    return {};
+  },
+});
+
+const refreshIntegration = defineTool({
+  name: 'refresh_integration',
+  title: 'Refresh integration',
+  description:
+    'List the tools of an integration now. `accept` approves all it lists; new and changed ones are held back until then. Needs full access. Returns the integration.',
+  access: { scope: 'admin', grant: 'integration:write:{id}' },
+  annotations: { ...UPDATES, ...OUTSIDE },
+  inSteps: true,
+  input: z.strictObject({
+    id: integrationId,
+    accept: z.boolean().default(false),
+    listingHash: z
+      .string()
+      .max(100)
+      .optional()
+      .describe('From get_integration: accept only if it still lists what you looked at.'),
+  }),
+  output: integration,
+  errors: ['not_found', 'conflict'],
+
+  async handler({ id, accept, listingHash }, { store, principal, server, write, fail }) {
+    requireOperator(principal, fail);
+    const upstreams = upstreamsOf(server);
+    const record = await findIntegration(store, id, fail);
+    await upstreams.refresh(id);
+    if (!accept) return showIntegration(record, upstreams);
+    if (listingHash !== undefined && listingHash !== upstreams.view(id).listingHash) {
+      throw fail('conflict', 'It lists other tools by now; look at get_integration again and give its listingHash.');
+    }
+    return approve(record, upstreams, write);
+  },
+});
+
+export const integrationTools = [
+  listIntegrations,
+  getIntegration,
+  createIntegration,
+  updateIntegration,
+  deleteIntegration,
+  refreshIntegration,
+];
+
+const MOST_INTEGRATIONS = 50;
+
+function upstreamsOf({ upstreams }: ServerFacts): Upstreams {
+  if (!upstreams) throw new ToolError('unavailable', 'This process runs no integrations; ask the server.');
+  return upstreams;
+}
+
+async function findIntegration(
+  store: Pick<Readers, 'integrations'>,
+  id: string,
+  fail: Fail<'not_found'>,
+): Promise<IntegrationRecord> {
+  const record = await store.integrations.get(id);
+  if (!record) throw fail('not_found', `There is no integration ${id}; list_integrations shows those there are.`);
+  return record;
+}
+
+/** Approves what the integration lists now. */
+async function approve(
+  { id }: IntegrationRecord,
+  upstreams: Upstreams,
+  write: SteppingContext<never, never>['write'],
+): Promise<Integration> {
+  const approved = [...upstreams.definitions(id)];
+  const record = await write((store) => store.integrations.update(id, { approved }));
+  await upstreams.apply(record);
+  return showIntegration(record, upstreams);
+}

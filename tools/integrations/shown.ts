@@ -1,0 +1,27 @@
+import {
+  type Integration,
+  type IntegrationRecord,
+  type IntegrationSummary,
+  MASK,
+} from '../../resources/integration.ts';
+import type { Upstreams } from '../engine/upstream/upstreams.ts';
+
+/** The integration without its secrets, with how it is. */
+export function showIntegration(record: IntegrationRecord, upstreams: Upstreams): Integration {
+  const { status, tools, listingHash } = upstreams.view(record.id);
+  return { ...masked(record), status, tools: [...tools], ...(listingHash !== undefined && { listingHash }) };
+}
+
+export function summarise(record: IntegrationRecord, upstreams: Upstreams): IntegrationSummary {
+  const { status, tools } = upstreams.view(record.id);
+  const count = (...states: string[]) => tools.filter(({ state }) => states.includes(state)).length;
+  return { ...masked(record), status, toolCount: count('approved'), heldCount: count('new', 'changed') };
+}
+
+function masked({ approved: _, env, headers, ...shown }: IntegrationRecord) {
+  return { ...shown, ...(env && { env: hidden(env) }), ...(headers && { headers: hidden(headers) }) };
+}
+
+function hidden(secrets: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.keys(secrets).map((name) => [name, MASK]));
+}

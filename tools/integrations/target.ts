@@ -1,0 +1,120 @@
+import type { Issue } from '../../resources/error.ts';
+import { type IntegrationRecord, MASK } from '../../resources/integration.ts';
+import type { Principal } from '../access/principal.ts';
+import { requireWithin } from '../access/within.ts';
+import type { Fail } from '../define-tool.ts';
+import type { SecretBox } from '../engine/secrets.ts';
+import { secretPlace, type Upstreams } from '../engine/upstream/upstreams.ts';
+import { ToolError } from '../errors.ts';
+
+/** Members of an input that say where the server is and how to reach it. */
+export interface TargetInput {
+  readonly transport: IntegrationRecord['transport'];
+  readonly command?: string | undefined;
+  readonly args?: readonly string[] | null | undefined;
+  readonly env?: Secrets | null | undefined;
+  readonly url?: string | undefined;
+  readonly headers?: Secrets | null | undefined;
+}
+
+type Secrets = Readonly<Record<string, string>>;
+
+const OF = { stdio: ['command', 'args', 'env'], http: ['url', 'headers'] } as const;
+
+/** An integration runs programs and holds secrets: only people and their keys manage it, and only with full access. @throws ToolError */
+export function requireOperator(principal: Principal, fail: Fail<never>): void {
+  requireWithin(principal, { fullAccess: true });
+  if (principal.type === 'session' || principal.type === 'api-key') return;
+  throw fail('forbidden', 'Insufficient permissions', {
+    issues: [{ path: '', message: `Integrations are never managed by a principal of the type ${principal.type}.` }],
+  });
+}
+
+/** Every member given belongs to the transport. @throws ToolError naming those that do not */
+export function requireMembers(input: TargetInput, fail: Fail<never>): void {
+  const other = input.transport === 'stdio' ? 'http' : 'stdio';
+  const issues = OF[other].flatMap((member): Issue[] =>
+    input[member] === undefined
+      ? []
+      : [{ path: member, message: `Is for the transport ${other}, and this one is ${input.transport}.` }],
+  );
+  if (issues[0]) throw fail('invalid_input', `${issues[0].path}: ${issues[0].message}`, { issues });
+}
+
+/** @throws ToolError where the member that names the server is missing */
+export function requireTarget(input: TargetInput, fail: Fail<never>): void {
+  const [member] = OF[input.transport];
+  if (input[member] !== undefined) return;
+  const message = `The transport ${input.transport} needs it.`;
+  throw fail('invalid_input', `${member}: ${message}`, { issues: [{ path: member, message }] });
+}
+
+/** The server may be there, as this one is configured. @throws ToolError */
+export async function requireAllowed(input: TargetInput, upstreams: Upstreams, fail: Fail<never>): Promise<void> {
+  const message = await upstreams.refusal(input);
+  if (message === undefined) return;
+  const [path] = OF[input.transport];
+  throw fail('invalid_input', `${path}: ${message}`, { issues: [{ path, message }] });
+}
+
+/** Secrets go nowhere they were not given for: where the target changes, they are given again. @throws ToolError */
+export function requireOwnSecrets(current: IntegrationRecord, change: Omit<TargetInput, 'transport'>): void {
+  const member = current.transport === 'stdio' ? 'env' : 'headers';
+  const kept = keptNames(current[member], change[member]);
+  if (kept.length === 0 || !moves(current, change)) return;
+  const issues = kept.map((name) => ({
+    path: `${member}.${name}`,
+    message: 'Was given for another target; give it again, or leave it out of what you give.',
+  }));
+  throw new ToolError('invalid_input', `${member}: secrets are for the target they were given for; give them again.`, {
+    issues,
+  });
+}
+
+function keptNames(current: Secrets = {}, given: Secrets | null | undefined): string[] {
+  if (given === undefined) return Object.keys(current);
+  return Object.entries(given ?? {}).flatMap(([name, value]) => (value === MASK ? name : []));
+}
+
+function moves(current: IntegrationRecord, { command, args, url }: Omit<TargetInput, 'transport'>): boolean {
+  if (url !== undefined && current.url !== undefined) return new URL(url).origin !== new URL(current.url).origin;
+  const program = [command ?? current.command, args === undefined ? current.args : args];
+  return JSON.stringify(program.map((part) => part ?? [])) !== JSON.stringify([current.command, current.args ?? []]);
+}
+
+/** Seals the secrets of one member; those given as the mask stay what they were. */
+export type Seal = (member: 'env' | 'headers', given: Secrets, current?: Secrets) => Record<string, string>;
+
+export function sealFor(id: string, box: SecretBox): Seal {
+  return (member, given, current = {}) => {
+    const sealed = Object.entries(given).map(([name, value]) => {
+      const kept = value === MASK ? (current[name] ?? noSecret(member, name)) : undefined;
+      return [name, kept ?? box.seal(value, secretPlace(id, member, name))];
+    });
+    return Object.fromEntries(sealed);
+  };
+}
+
+function noSecret(member: string, name: string): never {
+  const message = `There is no value to keep; ${MASK} stands for one.`;
+  throw new ToolError('invalid_input', `${member}.${name}: ${message}`, {
+    issues: [{ path: `${member}.${name}`, message }],
+  });
+}
+
+/** @throws ToolError where the name has nothing to make a prefix from */
+export function prefixFrom(name: string, fail: Fail<never>): string {
+  const words =
+    name
+      .normalize('NFKD')
+      .toLowerCase()
+      .match(/[a-z0-9]+/g) ?? [];
+  const prefix = words
+    .join('-')
+    .replace(/^[^a-z]+/, '')
+    .slice(0, 24)
+    .replace(/-+$/, '');
+  if (prefix) return prefix;
+  const message = 'Give one: the name has no letters from a to z to make it from.';
+  throw fail('invalid_input', `toolPrefix: ${message}`, { issues: [{ path: 'toolPrefix', message }] });
+}
