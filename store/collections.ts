@@ -48,6 +48,8 @@ export interface SearchDefinition<Record> {
   readonly text: readonly Field<Record>[];
   /** The record it belongs to and whose visibility it shares: queries can filter by the members of that one. */
   readonly owner?: { readonly collection: string; readonly field: Field<Record> };
+  /** Members by which searches filter and in which many records are alike, so that a store can judge those together. */
+  readonly alike?: readonly Field<Record>[];
 }
 
 export interface UniqueRule<Record> {
@@ -70,7 +72,12 @@ export const collections = {
     idPrefix: 'agt',
     unique: [{ fields: ['name'], except: { field: 'status', value: 'deleted' } }],
     indexes: [['status'], ['name'], ['skillIds']],
-    search: { type: 'agent', title: ['displayName', 'name'], text: ['description', 'instructions'] },
+    search: {
+      type: 'agent',
+      title: ['displayName', 'name'],
+      text: ['description', 'instructions'],
+      alike: ['status'],
+    },
   }),
   skills: define({
     schema: skill,
@@ -95,7 +102,12 @@ export const collections = {
       ['supersedes'],
     ],
     expires: 'expiresAt',
-    search: { type: 'memory', title: [], text: ['content', 'tags'] },
+    search: {
+      type: 'memory',
+      title: [],
+      text: ['content', 'tags'],
+      alike: ['superseded', 'accessKeys', 'agentId', 'scope', 'kind'],
+    },
   }),
   threads: define({
     schema: threadRecord,
@@ -108,7 +120,7 @@ export const collections = {
       ['accessKeys', 'agentIds'],
       ['visibility'],
     ],
-    search: { type: 'thread', title: ['title'], text: [] },
+    search: { type: 'thread', title: ['title'], text: [], alike: ['accessKeys'] },
   }),
   messages: define({
     schema: message,
@@ -121,6 +133,7 @@ export const collections = {
       title: [],
       text: ['content'],
       owner: { collection: 'threads', field: 'threadId' },
+      alike: ['threadId'],
     },
   }),
   threadSources: define({
@@ -230,7 +243,7 @@ export const collections = {
     idPrefix: 'art',
     unique: [],
     indexes: [['accessKeys'], ['accessKeys', 'projectId'], ['accessKeys', 'threadId'], ['accessKeys', 'mimeType']],
-    search: { type: 'artifact', title: ['name'], text: ['content'] },
+    search: { type: 'artifact', title: ['name'], text: ['content'], alike: ['accessKeys'] },
   }),
   databases: define({
     schema: database,
@@ -249,6 +262,7 @@ export const collections = {
       title: [],
       text: ['values'],
       owner: { collection: 'databases', field: 'databaseId' },
+      alike: ['databaseId'],
     },
   }),
   integrations: define({

@@ -2,16 +2,16 @@ import { isDeepStrictEqual } from 'node:util';
 import SearchableMap from 'minisearch/SearchableMap';
 import type { SearchDefinition } from '../collections.ts';
 import { fold, isSpaceless, textOf, wordsIn } from '../search-text.ts';
+import { Groups } from './groups.ts';
 import { Postings } from './postings.ts';
 import type { Row } from './row.ts';
+import { Tally } from './tally.ts';
 
 /** Of each member, this many characters are looked at. */
 const LONGEST_TEXT = 200_000;
 const TITLE_WEIGHT = 3;
 /** Distinct words of a query beyond these are not looked at. */
 const MOST_WORDS = 32;
-/** A record comes when it has words of this part of the query's weight, in which common words count little. */
-const ENOUGH = 0.3;
 /** Slots of records that are gone are kept up to this number, or that of the records. */
 const FEWEST_GONE = 1000;
 /** BM25: how soon repetition stops to count, and how much the length of a record does. */
@@ -25,40 +25,51 @@ export class TextIndex {
   readonly #slots = new Map<string, number>();
   /** By slot; a change gives the record a new one. */
   #rows: (Row | undefined)[] = [];
+  #ids: string[] = [];
   #lengths: number[] = [];
   #totalLength = 0;
   /** Slots by folded title. */
   readonly #titles = new Map<string, Set<number>>();
+  readonly #tally = new Tally();
+  readonly groups: Groups;
 
   constructor(definition: SearchDefinition<Row>) {
     this.#definition = definition;
+    this.groups = new Groups(definition.alike ?? []);
   }
 
   replace(before: Row | undefined, after: Row | undefined): void {
     const slot = before && this.#slots.get(before.id);
     if (before && after && slot !== undefined && this.#readsAlike(before, after)) {
       this.#rows[slot] = after;
+      this.groups.leave(slot, before);
+      this.groups.enter(slot, after);
       return;
     }
     if (before && slot !== undefined) this.#remove(before, slot);
     if (after) this.#add(after);
   }
 
-  /** Calls back once for each record that matches, in no order. The score is below 1 but where id or title is the text. */
-  visit(text: string, visit: (row: Row, score: number) => void): void {
+  /** Calls back once for the slot of each record that matches, in no order. The score is below 1 but where id or title is the text. */
+  visit(text: string, visit: (slot: number, score: number) => void): void {
     const exact = this.#exactly(text);
-    for (const slot of exact) this.#show(slot, 1, visit);
-    const tally = new Tally(this.#rows.length);
+    for (const slot of exact) visit(slot, 1);
+    this.#tally.begin(this.#rows.length);
     const words = [...new Set(Array.from(wordsIn(text), ({ term }) => term))].slice(0, MOST_WORDS);
-    for (const [at, word] of words.entries()) this.#tally(tally, word, at === words.length - 1);
-    tally.visit((slot, score) => {
-      if (!exact.has(slot)) this.#show(slot, score, visit);
-    });
+    for (const [at, word] of words.entries()) this.#addUp(word, at === words.length - 1);
+    this.#tally.visit(exact.size === 0 ? visit : (slot, score) => exact.has(slot) || visit(slot, score));
   }
 
-  #show(slot: number, score: number, visit: (row: Row, score: number) => void): void {
+  /** Of most records that a search finds this is all it needs to know. */
+  idIn(slot: number): string {
+    return this.#ids[slot] ?? '';
+  }
+
+  /** The record in a slot that `visit` gave, while nothing has changed. */
+  rowIn(slot: number): Row {
     const row = this.#rows[slot];
-    if (row) visit(row, score);
+    if (!row) throw new Error(`no record is in the slot ${slot}`);
+    return row;
   }
 
   #exactly(text: string): ReadonlySet<number> {
@@ -66,7 +77,7 @@ export class TextIndex {
     return new Set([...(byId === undefined ? [] : [byId]), ...(this.#titles.get(titleKey(text)) ?? [])]);
   }
 
-  #tally(tally: Tally, word: string, isLast: boolean): void {
+  #addUp(word: string, isLast: boolean): void {
     const count = this.#slots.size;
     const spellings = this.#spellings(word, isLast);
     const having = Math.min(
@@ -75,6 +86,8 @@ export class TextIndex {
     );
     const rarity = Math.log(1 + (count - having + 0.5) / (having + 0.5));
     const averageLength = this.#totalLength / Math.max(1, count);
+    const tally = this.#tally;
+    const isOnly = spellings.length === 1;
     for (const { postings, closeness } of spellings) {
       const { pairs } = postings;
       for (let at = 0; at < pairs.length; at += 2) {
@@ -82,10 +95,12 @@ export class TextIndex {
         const weight = pairs[at + 1] ?? 0;
         if (weight === 0) continue;
         const length = (this.#lengths[slot] ?? 0) / averageLength;
-        tally.add(slot, (closeness * weight) / (weight + K * (1 - B + B * length)));
+        const value = (closeness * weight) / (weight + K * (1 - B + B * length));
+        if (isOnly) tally.add(slot, value, rarity);
+        else tally.offer(slot, value);
       }
     }
-    tally.endWord(rarity);
+    tally.endWord(rarity, having > 0);
   }
 
   /** The term itself and those that begin with it; where there is none, those spelled nearly so. */
@@ -114,8 +129,10 @@ export class TextIndex {
     for (const key of this.#titleKeys(row)) this.#titles.set(key, (this.#titles.get(key) ?? new Set()).add(slot));
     this.#slots.set(row.id, slot);
     this.#rows[slot] = row;
+    this.#ids[slot] = row.id;
     this.#lengths[slot] = length;
     this.#totalLength += length;
+    this.groups.enter(slot, row);
   }
 
   #remove(row: Row, slot: number): void {
@@ -130,6 +147,7 @@ export class TextIndex {
       if (slots?.size === 0) this.#titles.delete(key);
     }
     this.#slots.delete(row.id);
+    this.groups.leave(slot, row);
     this.#rows[slot] = undefined;
     this.#totalLength -= this.#lengths[slot] ?? 0;
     if (this.#rows.length > 2 * this.#slots.size + FEWEST_GONE) this.#closeUp();
@@ -140,15 +158,19 @@ export class TextIndex {
     const moved = new Uint32Array(this.#rows.length);
     const rows: Row[] = [];
     const lengths: number[] = [];
+    const kept: number[] = [];
     for (const [slot, row] of this.#rows.entries()) {
       if (!row) continue;
+      kept.push(slot);
       moved[slot] = rows.length;
       this.#slots.set(row.id, rows.length);
       rows.push(row);
       lengths.push(this.#lengths[slot] ?? 0);
     }
     this.#rows = rows;
+    this.#ids = rows.map(({ id }) => id);
     this.#lengths = lengths;
+    this.groups.renumber(kept);
     for (const postings of this.#terms.values()) postings.renumber(moved);
     for (const [key, slots] of this.#titles)
       this.#titles.set(key, new Set(Array.from(slots, (slot) => moved[slot] ?? 0)));
@@ -175,52 +197,4 @@ export class TextIndex {
 
 function titleKey(text: string): string {
   return fold(text).trim();
-}
-
-/** Adds up what the words of a query give each slot. */
-class Tally {
-  /** Of the word under way: the best of its spellings. */
-  readonly #best: Float64Array;
-  readonly #sums: Float64Array;
-  readonly #rarities: Float64Array;
-  #ofWord: number[] = [];
-  readonly #found: number[] = [];
-  /** Rarity of all words, and of those that some record has. */
-  #asked = 0;
-  #known = 0;
-
-  constructor(slots: number) {
-    this.#best = new Float64Array(slots);
-    this.#sums = new Float64Array(slots);
-    this.#rarities = new Float64Array(slots);
-  }
-
-  add(slot: number, value: number): void {
-    const best = this.#best[slot] ?? 0;
-    if (best === 0) this.#ofWord.push(slot);
-    if (value > best) this.#best[slot] = value;
-  }
-
-  endWord(rarity: number): void {
-    this.#asked += rarity;
-    if (this.#ofWord.length > 0) this.#known += rarity;
-    for (const slot of this.#ofWord) {
-      const before = this.#rarities[slot] ?? 0;
-      if (before === 0) this.#found.push(slot);
-      this.#rarities[slot] = before + rarity;
-      this.#sums[slot] = (this.#sums[slot] ?? 0) + rarity * (this.#best[slot] ?? 0);
-      this.#best[slot] = 0;
-    }
-    this.#ofWord = [];
-  }
-
-  /** Slots that have enough of what the known words weigh, with a score that survives being written as text. */
-  visit(visit: (slot: number, score: number) => void): void {
-    const needed = this.#known * ENOUGH;
-    for (const slot of this.#found) {
-      if ((this.#rarities[slot] ?? 0) < needed) continue;
-      const score = Math.round(((this.#sums[slot] ?? 0) / this.#asked) * 1e6) / 1e6;
-      visit(slot, Math.min(Math.max(score, 1e-6), 1 - 1e-6));
-    }
-  }
 }

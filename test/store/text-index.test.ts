@@ -5,6 +5,7 @@ import { collections } from '../../store/collections.ts';
 import { StoreUnavailable } from '../../store/errors.ts';
 import { Collection } from '../../store/lowdb/collection.ts';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
+import { matcher } from '../../store/lowdb/query.ts';
 import type { Row } from '../../store/lowdb/row.ts';
 import { search } from '../../store/lowdb/text-search.ts';
 import { FailingFiles } from './failing-files.ts';
@@ -45,6 +46,51 @@ describe('the index of words', () => {
         },
       ),
       { numRuns: 200 },
+    );
+  });
+
+  it('filters as looking at each record would, after any changes', () => {
+    const change = fc.record({
+      id: fc.integer({ min: 0, max: 9 }),
+      gone: fc.boolean(),
+      content: fc.constantFrom('ada', 'ada byron', 'byron'),
+      superseded: fc.boolean(),
+      accessKeys: fc.subarray(['admin', 'workspace', 'user:u1']),
+      agentId: fc.option(fc.constantFrom('agt_1', 'agt_2'), { nil: undefined }),
+      pinned: fc.boolean(),
+    });
+    const filter = fc.record(
+      {
+        superseded: fc.boolean(),
+        accessKeys: fc.subarray(['workspace', 'user:u1', 'user:u2'], { minLength: 1 }),
+        agentId: fc.constantFrom('agt_1', 'agt_2', 'agt_3'),
+        pinned: fc.boolean(),
+      },
+      { requiredKeys: [] },
+    );
+    fc.assert(
+      fc.property(
+        fc.array(change, { maxLength: 40 }),
+        filter,
+        fc.option(filter, { nil: undefined }),
+        (steps, where, or) => {
+          const kept = new Collection('memories', collections.memories);
+          kept.indexText();
+          for (const { id, gone, ...members } of steps) {
+            const row = { id: `mem_${id}`, createdAt: '2026-01-01T00:00:00.000Z', ...members } as Row;
+            kept.set(row.id, gone && members.pinned ? undefined : row);
+          }
+          const query = { where, ...(or && { any: [or, { pinned: true }] }) };
+          const fits = matcher(query);
+          for (const text of ['ada', 'byron', 'ada byron', 'mem_3']) {
+            const all = search(kept, undefined, { text, limit: 100 });
+            const found = search(kept, undefined, { text, ...query, limit: 100 });
+            const expected = all.hits.filter(({ record }) => fits(record));
+            assert.deepEqual([found.hits, found.count, found.next], [expected, expected.length, null]);
+          }
+        },
+      ),
+      { numRuns: 500 },
     );
   });
 
@@ -107,6 +153,31 @@ describe('the index of words', () => {
       return reads;
     });
     assert.ok(looks[0] !== undefined && looks[0] > 0);
+    assert.equal(looks[0], looks[1]);
+  });
+
+  it('does not look at each of the rows that have a common word', () => {
+    const looks = [1_000, 20_000].map((size) => {
+      let reads = 0;
+      const get = (target: Row, member: string | symbol): unknown => {
+        reads += 1;
+        return Reflect.get(target, member);
+      };
+      const memories = new Collection('memories', collections.memories);
+      for (let at = 0; at < size; at += 1) {
+        const keys = { accessKeys: ['admin', at % 2 === 0 ? 'workspace' : 'user:usr_1'] };
+        const createdAt = new Date(at * 1000).toISOString();
+        const row: Row = { ...memoryRecord('hay', keys), id: `mem_${at}`, createdAt };
+        memories.set(row.id, new Proxy(row, { get }));
+      }
+      memories.indexText();
+      reads = 0;
+      const where = { superseded: false, accessKeys: ['workspace', 'api-key:key_1'] };
+      const { count, hits } = search(memories, undefined, { text: 'hay', where, limit: 10 });
+      assert.deepEqual([count, hits.length], [size / 2, 10]);
+      return reads;
+    });
+    assert.ok(looks[0] !== undefined && looks[0] > 0 && looks[0] < 100, `${looks[0]} reads`);
     assert.equal(looks[0], looks[1]);
   });
 
