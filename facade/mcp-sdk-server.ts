@@ -70,7 +70,7 @@ export function createSdkServer(parts: DoorParts, visit: Visit, era: Era): Serve
 function progressReporter(exchange: Exchange, { mcpReq }: ServerContext) {
   const progressToken = mcpReq._meta?.progressToken;
   if (progressToken === undefined || !acceptsEvents(exchange)) return undefined;
-  return (progress: Progress) => {
+  return ({ event: _, ...progress }: Progress) => {
     const told = mcpReq.notify({ method: 'notifications/progress', params: { progressToken, ...progress } });
     told.catch(() => {}); // the client went away, which ends the call by its signal
   };

@@ -1,13 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { watchCredential } from './credential-watch.ts';
 import type { Exchange } from './exchange.ts';
 import type { Flight } from './mcp-calls.ts';
 import { type RequestId, type RpcError, rpcErrorJson } from './mcp-message.ts';
 import { sendJsonText, sendNothing } from './mcp-wire.ts';
-
-/** How often a credential is looked at again while its stream is open. */
-const RECHECK_MS = 1000;
 
 /**
  * The request as the SDK takes it. It has no body: the parsed message goes beside it. It accepts everything the SDK could answer;
@@ -53,8 +51,8 @@ export async function sendWebResponse(
     return;
   }
   if (answer.headers.get('content-type')?.startsWith('text/event-stream') && answer.body) {
-    const watch = setInterval(() => void endIfInvalid(exchange, flight, onError), RECHECK_MS);
-    await pipeEvents(response, answer, answer.body).finally(() => clearInterval(watch));
+    const stopWatching = watchCredential(exchange, onError, () => flight.abort());
+    await pipeEvents(response, answer, answer.body).finally(stopWatching);
   } else if (answer.body) sendJsonText(response, answer.status, await answer.text());
   else sendNothing(response, answer.status);
 }
@@ -67,14 +65,4 @@ async function pipeEvents(response: ServerResponse, answer: Response, body: NonN
   } catch {
     response.destroy(); // the client went away, or the stream broke: there is nobody to tell
   }
-}
-
-async function endIfInvalid(exchange: Exchange, flight: Flight, onError: (cause: unknown) => void) {
-  let valid = false;
-  try {
-    valid = await exchange.stillValid();
-  } catch (cause) {
-    onError(cause);
-  }
-  if (!valid) flight.abort();
 }

@@ -17,6 +17,7 @@ export const auditEntry = z.object({
   requestId: z.string(),
   door,
   principal: principalRef,
+  onBehalfOf: z.array(principalRef).optional().describe('Whom an agent or flow acted for, nearest first.'),
   tool: z.string(),
   arguments: z
     .record(z.string(), z.unknown())

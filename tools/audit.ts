@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { AuditEntry, Door, Outcome } from '../resources/audit-entry.ts';
 import type { ErrorCode } from '../resources/error.ts';
 import { sensitive } from '../resources/markers.ts';
-import type { Principal } from './access/principal.ts';
+import { chainOf, type Principal } from './access/principal.ts';
 import type { Tool } from './define-tool.ts';
 import { unwrap } from './validate.ts';
 
@@ -30,12 +30,17 @@ export function auditEntryOf({ principal, at, code, durationMs, recordIds, ...ca
   return {
     at: at.toISOString(),
     ...call,
-    principal: { type: principal.type, id: principal.id, name: principal.name },
+    principal: refOf(principal),
+    ...(principal.actsFor && { onBehalfOf: chainOf(principal).map(refOf) }),
     ...(recordIds.length > 0 && { recordIds: [...recordIds] }),
     outcome: outcomeOf(code),
     ...(code && { code }),
     durationMs: Math.round(durationMs * 1000) / 1000,
   };
+}
+
+function refOf({ type, id, name }: Principal) {
+  return { type, id, name };
 }
 
 function outcomeOf(code: ErrorCode | undefined): Outcome {
@@ -55,11 +60,16 @@ const redactors = new WeakMap<z.ZodObject, Redactor>();
 
 /** The arguments as the audit log keeps them: sensitive values and unknown members replaced, cut at 4 KiB. */
 export function auditedArguments(tool: Pick<Tool, 'input'>, input: unknown): Record<string, unknown> {
+  return shownArguments(tool, input, LONGEST_ARGUMENTS);
+}
+
+/** The same, cut elsewhere. */
+export function shownArguments(tool: Pick<Tool, 'input'>, input: unknown, longest: number): Record<string, unknown> {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return {};
   const shown = redacted(tool, input);
   try {
     const text = JSON.stringify(shown);
-    return text.length <= LONGEST_ARGUMENTS ? shown : { truncated: text.slice(0, LONGEST_ARGUMENTS) };
+    return text.length <= longest ? shown : { truncated: text.slice(0, longest) };
   } catch {
     return { truncated: '[nested too deep]' };
   }

@@ -18,6 +18,7 @@ interface Caller {
 export class CallContext implements SteppingContext<HistoryWriters, ErrorCode> {
   readonly store: HistoryWriters;
   readonly principal: Principal;
+  readonly door: Door;
   readonly fail = fail;
   readonly server: ServerFacts;
   readonly report: (progress: Progress) => void;
@@ -31,6 +32,7 @@ export class CallContext implements SteppingContext<HistoryWriters, ErrorCode> {
   constructor(asked: Call, store: HistoryWriters, caller: Caller, tool?: Tool, write?: Write) {
     this.store = store;
     this.principal = asked.principal;
+    this.door = asked.door;
     this.server = caller.server;
     this.report = asked.onProgress ?? ignore;
     this.#asked = asked;
@@ -90,6 +92,7 @@ class InnerCall implements Call {
   readonly door: Door;
   readonly requestId: string;
   readonly from: NonNullable<Call['from']>;
+  readonly #signal: Acting['signal'];
   readonly #outer: Call;
 
   constructor(outer: Call, from: Tool, tool: string, input: unknown, as: Acting = outer) {
@@ -99,11 +102,13 @@ class InnerCall implements Call {
     this.door = as.door;
     this.requestId = outer.requestId;
     this.from = { tool: from, depth: (outer.from?.depth ?? 0) + 1 };
+    // That of the outer call is looked up when it is used, as doors make one only then.
+    this.#signal = as === outer ? undefined : as.signal;
     this.#outer = outer;
   }
 
   get signal(): AbortSignal | undefined {
-    return this.#outer.signal;
+    return this.#signal ?? this.#outer.signal;
   }
 }
 

@@ -16,6 +16,7 @@ import type { HistoryWriters } from './versioning.ts';
 export interface Context<Store, Code extends ErrorCode> {
   readonly store: Store;
   readonly principal: Principal;
+  readonly door: Door;
   /** Makes the error to throw; takes only codes that the tool declares. */
   readonly fail: Fail<Code>;
   readonly server: ServerFacts;
@@ -34,6 +35,14 @@ export interface Progress {
   readonly progress: number;
   readonly total?: number;
   readonly message?: string;
+  /** The same for doors that stream events. */
+  readonly event?: CallEvent;
+}
+
+/** Something that happened during a call, as a client that listens is told. */
+export interface CallEvent {
+  readonly name: string;
+  readonly data: object;
 }
 
 /** The same for a handler outside a transaction: it may call other tools. */
@@ -49,6 +58,8 @@ export interface CallingContext<Store, Code extends ErrorCode> extends Context<S
 export interface Acting {
   readonly principal: Principal;
   readonly door: Door;
+  /** Default: that of the outer call. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** The same for a handler that changes data in steps. */

@@ -73,6 +73,8 @@ interface Meaning<Input extends z.ZodObject, Output extends z.ZodObject, Code ex
    * is a principal, and authenticates by its input: whatever is wrong with that is `unauthenticated`. Its answer is never kept.
    */
   readonly session?: 'begins' | 'ends';
+  /** Reports events while it runs; REST sends them as they come where the client wants that. */
+  readonly streams?: true;
 }
 
 /** Runs outside a transaction on a store it can only read. */

@@ -16,6 +16,13 @@ export interface Principal {
   readonly rights: Rights;
   /** Where present, tools beyond it do not exist for the principal, whatever its rights. */
   readonly tools?: ToolLimit;
+  /** Whom an agent or a flow acts for: its rights are those of that one, narrowed. */
+  readonly actsFor?: Principal;
+}
+
+/** Those a principal acts for, nearest first; empty for one that acts for itself. */
+export function chainOf({ actsFor }: Principal): Principal[] {
+  return actsFor ? [actsFor, ...chainOf(actsFor)] : [];
 }
 
 /** A person who is signed in. */

@@ -152,8 +152,9 @@ export function roleIn({ visibility, entries }: Shared, principal: Principal): T
   return entry?.role ?? (visibility === 'workspace' ? 'editor' : undefined);
 }
 
-/** The name of a caller in access entries. Agents and flows act for somebody else and have none of their own. */
+/** The name of a caller in access entries. Agents and flows go by that of whom they act for. */
 export function entryPrincipalOf(principal: Principal): AccessPrincipal | undefined {
+  if (principal.actsFor) return entryPrincipalOf(principal.actsFor);
   if (principal.type === 'session') return { type: 'user', id: principal.ownerId };
   if (principal.type === 'api-key' || principal.type === 'capsule') return { type: principal.type, id: principal.id };
   return undefined;
