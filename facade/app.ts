@@ -30,14 +30,19 @@ export interface AppOptions extends AdmissionOptions {
 export function createApp(options: AppOptions): Express {
   const { registry, mcp, authenticator, signIn, logger } = options;
   const openApi = Buffer.from(JSON.stringify(createOpenApi(registry.server, options.baseUrl)));
-  const serveRest = createRestDoor(registry, options.cookies, [
-    {
-      method: 'POST',
-      path: MCP_PATH,
-      serve: async (exchange) => mcp.serve(exchange, await readBody(exchange.request)),
-    },
-    { method: 'GET', path: OPENAPI_PATH, serve: async ({ response }) => sendJsonBytes(response, 200, openApi) },
-  ]);
+  const serveRest = createRestDoor({
+    registry,
+    cookies: options.cookies,
+    others: [
+      {
+        method: 'POST',
+        path: MCP_PATH,
+        serve: async (exchange) => mcp.serve(exchange, await readBody(exchange.request)),
+      },
+      { method: 'GET', path: OPENAPI_PATH, serve: async ({ response }) => sendJsonBytes(response, 200, openApi) },
+    ],
+    onError: (cause) => logger.error({ err: cause }, 'a credential could not be checked'),
+  });
   const admit = createAdmission(options);
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {

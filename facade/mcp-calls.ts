@@ -3,6 +3,7 @@ import { INVALID_PARAMS } from '@modelcontextprotocol/server';
 import type { Door } from '../resources/audit-entry.ts';
 import type { Principal } from '../tools/access/principal.ts';
 import type { Answer, Call, Registry } from '../tools/registry.ts';
+import { watchCredential } from './credential-watch.ts';
 import type { Exchange } from './exchange.ts';
 import type { ToolLists } from './mcp-list.ts';
 import { isObject, type RequestId, RpcError } from './mcp-message.ts';
@@ -47,7 +48,14 @@ export async function callTool(
   { exchange, flight }: UnderWay,
   params: CallParams,
 ): Promise<Answer> {
-  const answer = await registry.call(new McpCall(exchange, params, flight));
+  const stopWatching = registry.find(params.name)?.streams
+    ? watchCredential(
+        exchange,
+        () => {},
+        () => flight.abort(),
+      ) // a store that cannot be asked shows in the log of the next call
+    : undefined;
+  const answer = await registry.call(new McpCall(exchange, params, flight)).finally(stopWatching);
   // The call of an unknown tool is made all the same, for its audit entry and its hint.
   if (!answer.ok && !registry.find(params.name)) throw new RpcError(INVALID_PARAMS, answer.error.error);
   if (answer.replayed && !exchange.response.headersSent) exchange.response.setHeader('Idempotency-Replayed', 'true');

@@ -8,6 +8,7 @@ import { COMMON_ERRORS } from '../tools/errors.ts';
 import type { JsonSchema } from '../tools/json-schema.ts';
 import { unwrap } from '../tools/validate.ts';
 import type { ErrorResponses } from './openapi-errors.ts';
+import { eventStream } from './openapi-events.ts';
 import { examples } from './openapi-examples/index.ts';
 import type { Part, SchemaComponents } from './openapi-schemas.ts';
 import type { Route } from './routes.ts';
@@ -143,7 +144,10 @@ function successOf({ method, status }: Route, tool: Tool, { schemas }: Component
       ...(tool.session && { 'Set-Cookie': SET_COOKIE[tool.session] }),
     },
     ...(status !== 204 && {
-      content: { 'application/json': { schema: schemas.schema(tool.output, 'output'), ...(example && { example }) } },
+      content: {
+        'application/json': { schema: schemas.schema(tool.output, 'output'), ...(example && { example }) },
+        ...(tool.streams && eventStream),
+      },
     }),
   };
 }

@@ -20,6 +20,7 @@ import { version, versionDiff } from '../resources/version.ts';
 import { agentAnswer } from '../tools/agents/agents.ts';
 import { getOverview } from '../tools/analytics/overview.ts';
 import { capsuleAnswer, capsuleWithToken } from '../tools/capsules/capsules.ts';
+import { sendChatMessage } from '../tools/chat/send-chat-message.ts';
 import type { JsonSchema } from '../tools/json-schema.ts';
 import { foundMemory } from '../tools/memory/memory.ts';
 import { jsonRpcRequest, jsonRpcResponse } from './openapi-json-rpc.ts';
@@ -43,6 +44,7 @@ export const namedSchemas: Readonly<Record<'input' | 'output', Readonly<Record<s
     ThreadAccess: threadAccess,
     ThreadStats: threadStats,
     Message: message,
+    ChatAnswer: sendChatMessage.output,
     Memory: memory,
     FoundMemory: foundMemory,
     SearchHit: searchHit,

@@ -6,6 +6,7 @@ import type { Exchange } from './exchange.ts';
 import { createMatcher } from './match-route.ts';
 import { type QueryReader, queryReader } from './query.ts';
 import { sendErrorBody, sendJson } from './respond.ts';
+import { RestCall } from './rest-call.ts';
 import { type Route, routes } from './routes.ts';
 import type { SessionCookies } from './session-cookie.ts';
 
@@ -13,6 +14,7 @@ interface RestOperation extends Route {
   readonly readQuery: QueryReader;
   readonly takesBody: boolean;
   readonly endsSession: boolean;
+  readonly streams: boolean;
 }
 
 /** A path that is served, but by no tool call of this door. */
@@ -20,8 +22,16 @@ export interface OtherRoute extends Pick<Route, 'method' | 'path'> {
   serve(exchange: Exchange): Promise<void>;
 }
 
+export interface RestDoorOptions {
+  readonly registry: Registry;
+  readonly cookies: SessionCookies;
+  readonly others: readonly OtherRoute[];
+  /** Told why a credential could not be looked at again while a call went on. */
+  onError(cause: unknown): void;
+}
+
 /** The REST door: finds the route, gathers the input of its tool, calls it, answers with the status of the route. */
-export function createRestDoor(registry: Registry, cookies: SessionCookies, others: readonly OtherRoute[]) {
+export function createRestDoor({ registry, cookies, others, onError }: RestDoorOptions) {
   const operations = routes.map((route) => prepare(route, registry));
   const match = createMatcher<RestOperation | OtherRoute>([...operations, ...others]);
 
@@ -36,17 +46,26 @@ export function createRestDoor(registry: Registry, cookies: SessionCookies, othe
     }
     const { target, parameters } = result.found;
     if ('serve' in target) return target.serve(exchange);
+    const idempotency = idempotencyOf(exchange);
+    const live = target.streams ? new RestCall(exchange, idempotency !== undefined, onError) : undefined;
     const answer = await registry.call({
       principal,
       tool: target.tool,
       input: parameters,
-      readInput: async () => ({ ...(await readInput(exchange, target, parameters)), ...parameters }),
+      readInput: async () => {
+        const input = await readInput(exchange, target, parameters);
+        live?.choose(input);
+        return { ...input, ...parameters };
+      },
       door: 'rest',
       requestId,
-      idempotency: idempotencyOf(exchange),
+      idempotency,
       client: request.headers['user-agent'],
+      signal: live?.signal,
+      onProgress: live?.onProgress,
     });
-    if (answer.replayed) response.setHeader('Idempotency-Replayed', 'true');
+    if (answer.replayed && !response.headersSent) response.setHeader('Idempotency-Replayed', 'true');
+    if (live?.finish(answer)) return;
     if (!answer.ok) return sendErrorBody(response, answer.error, answer.retryAfterSeconds);
     if (answer.began) cookies.set(response, answer.began);
     if (target.endsSession) cookies.clear(response);
@@ -63,6 +82,7 @@ function prepare(route: Route, { server }: Registry): RestOperation {
     readQuery: queryReader(tool.input),
     takesBody: route.method !== 'GET',
     endsSession: tool.session === 'ends',
+    streams: tool.streams === true,
   };
 }
 

@@ -8,6 +8,7 @@ import type { Store } from '../store/port.ts';
 import { ImportedData } from '../tools/analytics/model/model.ts';
 import { startAuditRetention } from '../tools/audit-retention.ts';
 import { catalog } from '../tools/catalog.ts';
+import { settleRuns } from '../tools/chat/runs.ts';
 import type { Dependency, ServerFacts } from '../tools/context.ts';
 import { createModels, type Models } from '../tools/engine/models.ts';
 import type { Upstreams } from '../tools/engine/upstream/upstreams.ts';
@@ -52,6 +53,7 @@ export async function startServer(config: Config, store: Store, logger: Logger):
   const onFailure = (cause: unknown) => logger.error({ err: cause }, 'background work failed');
   const models = createModels(config.models);
   await prepareSettings(store, models.initial);
+  await settleRuns(store);
   const cookieSecrets = config.sessionSecrets ?? readSessionSecrets(config.dataDir);
   const signingKeys = readSigningKeys(config.dataDir, new Date());
   const { server, mount } = createNativeServer();

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { tokenUsage } from './agent-run.ts';
 import { recordId, timestamp } from './fields.ts';
 
 export const messageRole = z.enum(['user', 'assistant', 'system', 'tool']);
@@ -7,15 +8,10 @@ export const messageFields = {
   content: z.string().max(1_000_000),
 };
 
-const toolCall = z.object({
+export const toolCall = z.object({
   id: z.string().min(1).max(200),
   tool: z.string().min(1).max(200),
   arguments: z.record(z.string(), z.unknown()),
-});
-
-const usage = z.object({
-  inputTokens: z.int().min(0),
-  outputTokens: z.int().min(0),
 });
 
 /** One turn of a conversation. Written once and never changed; it goes with its thread. */
@@ -26,7 +22,10 @@ export const message = z.object({
   content: messageFields.content,
   agentId: recordId.optional().describe('The agent that wrote it.'),
   toolCalls: z.array(toolCall).optional(),
-  usage: usage.optional(),
+  toolCallId: z.string().optional().describe('Of role tool: the call it is the result of.'),
+  failed: z.boolean().optional().describe('Of role tool: the call failed.'),
+  runId: recordId.optional().describe('The run that wrote it.'),
+  usage: tokenUsage.optional(),
   sourceMessageId: recordId.optional().describe('In a fork: the message this is a copy of.'),
   createdAt: timestamp.describe('A copy in a fork keeps the time of its original.'),
 });

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { adminUser } from '../resources/admin-user.ts';
 import { agent } from '../resources/agent.ts';
+import { agentRun } from '../resources/agent-run.ts';
 import { apiKeyRecord } from '../resources/api-key.ts';
 import { artifactRecord } from '../resources/artifact.ts';
 import { botConfigRecord } from '../resources/bot-config.ts';
@@ -142,6 +143,12 @@ export const collections = {
     appendOnly: true,
     unique: [{ fields: ['source'] }],
     indexes: [['source']],
+  }),
+  agentRuns: define({
+    schema: agentRun,
+    idPrefix: 'run',
+    unique: [],
+    indexes: [['status'], ['threadId', 'status']],
   }),
   versions: define({
     schema: versionRecord,

@@ -10,6 +10,8 @@ import { authTools } from './auth.ts';
 import { capsuleTools } from './capsules/capsules.ts';
 import { previewCapsule } from './capsules/preview.ts';
 import { type CatalogEntry, indexCatalog } from './catalog-index.ts';
+import { invokeAgent } from './chat/invoke-agent.ts';
+import { sendChatMessage } from './chat/send-chat-message.ts';
 import { databaseTools } from './databases/databases.ts';
 import { recordTools } from './databases/records.ts';
 import type { Tool } from './define-tool.ts';
@@ -46,11 +48,11 @@ function group(name: string, ...tools: readonly Tool[]): CatalogEntry[] {
 /** Every tool of this server, in the order in which lists show them. */
 export const catalog = indexCatalog([
   ...group('Auth', ...authTools),
-  ...group('Agents', ...agentTools, provisionAgentIdentity, getSystemHealth),
+  ...group('Agents', ...agentTools, invokeAgent, provisionAgentIdentity, getSystemHealth),
   ...group('Agents', ...pathMemoryTools, listModels, listToolCategories),
   ...group('Skills', ...skillTools),
   ...group('Flows', ...flowTools),
-  ...group('Threads', ...threadTools, ...sharingTools, forkThread, listMessages, getThreadStats),
+  ...group('Threads', sendChatMessage, ...threadTools, ...sharingTools, forkThread, listMessages, getThreadStats),
   ...group('Users', ...userTools),
   ...group('Admin Users', ...adminUserTools),
   ...group('Analytics', ...analyticsTools),

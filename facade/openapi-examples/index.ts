@@ -5,6 +5,7 @@ import { productExamples } from './analytics-product.ts';
 import { trafficExamples } from './analytics-traffic.ts';
 import { authExamples } from './auth.ts';
 import { capsuleExamples } from './capsules.ts';
+import { chatExamples } from './chat.ts';
 import type { Examples } from './example.ts';
 import { flowExamples } from './flows.ts';
 import { memoryExamples } from './memory.ts';
@@ -25,6 +26,7 @@ export const examples: Examples = {
   ...searchExamples,
   ...skillExamples,
   ...flowExamples,
+  ...chatExamples,
   ...threadExamples,
   ...userExamples,
   ...adminUserExamples,

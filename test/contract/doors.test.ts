@@ -89,6 +89,27 @@ async function threadStory(tell: Tell, keyId: string, asReader: Ask): Promise<vo
   await tell('delete_thread', { id });
 }
 
+/** Conversations with an agent on the built-in model, and work it is given. */
+async function chatStory(tell: Tell, asReader: Ask): Promise<void> {
+  const tools = ['list_skills', 'delete_agent'];
+  const { id } = await tell('create_agent', { name: 'chatty', displayName: 'Chatty', tools });
+  const message = '/list_skills {"limit": 1}';
+  const { threadId } = await tell('send_chat_message', { message, agentId: 'chatty' });
+  await tell('send_chat_message', { message: 'Well?', threadId });
+  await tell('send_chat_message', { message: '/delete_skill {"id": "skl_none"}', threadId });
+  await tell('send_chat_message', { message, agentId: id }, asReader);
+  await tell('send_chat_message', { message, threadId: 'thr_none' });
+  await tell('send_chat_message', { message, agentId: id, model: 'nobody/none' });
+  await tell('list_messages', { id: threadId, order: 'oldest' });
+  const outputSchema = { type: 'object', properties: { answer: { type: 'string' } }, required: ['answer'] };
+  await tell('invoke_agent', { agent: 'chatty', input: message, outputSchema });
+  await tell('invoke_agent', { agent: id, input: 'x', outputSchema: { type: 'string', pattern: 'x' } });
+  await tell('update_agent', { id, status: 'paused' });
+  await tell('invoke_agent', { agent: id, input: 'x' });
+  await tell('delete_thread', { id: threadId });
+  await tell('delete_agent', { id });
+}
+
 /** Imported rows, the users they tell of and what is worked out from them. */
 async function productStory(tell: Tell, asReader: Ask): Promise<void> {
   const users = [
@@ -228,6 +249,7 @@ async function story(ask: Ask, asReader: Ask): Promise<ToolAnswer[]> {
   const key = await tell('create_api_key', { name: 'made', scopes: ['read'], grants: ['agent:read'] });
   await tell('create_api_key', { name: 'bad', scopes: ['nope'], grants: ['agent:'] });
   await integrationStory(tell, asReader);
+  await chatStory(tell, asReader);
   await threadStory(tell, key.id, asReader);
   await capsuleStory(tell, asReader);
   await tell('revoke_api_key', { id: key.id });

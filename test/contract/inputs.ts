@@ -7,6 +7,8 @@ const inputs: Readonly<Record<string, Record<string, unknown>>> = {
   create_agent: { name: 'contract', displayName: 'Contract' },
   update_agent: { id: 'agt_one', description: 'changed' },
   delete_agent: { id: 'agt_one' },
+  invoke_agent: { agent: 'agt_one', input: 'contract' },
+  send_chat_message: { message: 'contract', agentId: 'agt_one' },
   provision_agent_identity: { id: 'agt_one', phone: { number: '+15550100' } },
   get_skill: { id: 'skl_one' },
   create_skill: { name: 'contract' },

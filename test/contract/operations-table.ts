@@ -46,6 +46,7 @@ export const toolsWithoutPath: Readonly<Record<string, Right>> = {
   create_sign_in_link: { scope: 'admin', grant: 'admin-user:write' },
   list_sessions: { scope: 'admin', grant: 'session:read' },
   end_session: { scope: 'admin', grant: 'session:write:{id}' },
+  invoke_agent: { scope: 'chat:write', grant: 'agent:invoke:{agent}' },
   provision_agent_identity: { scope: 'admin', grant: 'agent:provision:{id}' },
   ...lifeOf('projects', 'project'),
   ...lifeOf('goals', 'goal'),

@@ -1,9 +1,9 @@
 /**
- * How text that is not the operator's own (memories, skills, results of tools) stands in a prompt: between marks that say what it is
- * and that it cannot write itself, so that a model can tell it from its instructions.
+ * How text that was put into a prompt (memories, results of tools, skills) stands there: between marks that say what it is and that it
+ * cannot write itself, so that a model can tell it from its instructions. Skills are instructions and marked as such.
  */
 export interface Fenced {
-  /** One word. */
+  /** One word; `skill` is an instruction, all others are data. */
   readonly kind: string;
   readonly id: string;
   /** What people call it. */
@@ -13,18 +13,24 @@ export interface Fenced {
 
 export function fence({ kind, id, title, text }: Fenced): string {
   const named = title === undefined ? '' : ` title="${inLine(title)}"`;
-  return `<data kind="${kind}" id="${inLine(id)}"${named}>\n${withoutMarks(text)}\n</data>`;
+  const mark = kind === 'skill' ? 'skill' : 'data';
+  return `<${mark} kind="${kind}" id="${inLine(id)}"${named}>\n${withoutMarks(text)}\n</${mark}>`;
 }
 
-const FENCED = /<data kind="(\w+)" id="([^"\n]*)"(?: title="([^"\n]*)")?>\n([\s\S]*?)\n<\/data>/g;
+const FENCED = /<(data|skill) kind="(\w+)" id="([^"\n]*)"(?: title="([^"\n]*)")?>\n([\s\S]*?)\n<\/\1>/g;
 
 export function readFences(prompt: string): Fenced[] {
-  return Array.from(prompt.matchAll(FENCED), ([, kind = '', id = '', title, text = '']) => ({ kind, id, title, text }));
+  return Array.from(prompt.matchAll(FENCED), ([, , kind = '', id = '', title, text = '']) => ({
+    kind,
+    id,
+    title,
+    text,
+  }));
 }
 
 /** Nothing in the text opens or closes a fence. */
 function withoutMarks(text: string): string {
-  return text.replace(/<(?=\s*\/?\s*data\b)/gi, '‹');
+  return text.replace(/<(?=\s*\/?\s*(?:data|skill)\b)/gi, '‹');
 }
 
 function inLine(text: string): string {

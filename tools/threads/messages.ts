@@ -48,14 +48,13 @@ export async function appendMessages(
   store: Pick<HistoryWriters, 'messages' | 'threads'>,
   thread: ThreadRecord,
   messages: readonly Omit<NewRecord<Message>, 'threadId'>[],
-): Promise<ThreadRecord> {
-  let last: Message | undefined;
-  for (const added of messages) last = await store.messages.insert({ ...added, threadId: thread.id });
-  if (!last) return thread;
-  return store.threads.touch(thread.id, {
-    messageCount: thread.messageCount + messages.length,
-    lastMessageAt: last.createdAt,
-  });
+): Promise<{ readonly thread: ThreadRecord; readonly added: readonly Message[] }> {
+  const added: Message[] = [];
+  for (const message of messages) added.push(await store.messages.insert({ ...message, threadId: thread.id }));
+  const last = added.at(-1);
+  if (!last) return { thread, added };
+  const counts = { messageCount: thread.messageCount + added.length, lastMessageAt: last.createdAt };
+  return { thread: await store.threads.touch(thread.id, counts), added };
 }
 
 const BATCH = 1000;

@@ -66,7 +66,7 @@ const createThread = defineTool({
   async handler({ messages, ...input }, { store, principal, fail, server }) {
     await requireAgents(store, input.agentIds, [], fail);
     const started = await startThread(store, principal, input, server.now());
-    return showThread(await appendMessages(store, started, messages ?? []));
+    return showThread((await appendMessages(store, started, messages ?? [])).thread);
   },
 });
 

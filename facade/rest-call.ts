@@ -1,0 +1,87 @@
+import type { CallEvent, Progress } from '../tools/context.ts';
+import type { Answer } from '../tools/registry.ts';
+import { watchCredential } from './credential-watch.ts';
+import type { Exchange } from './exchange.ts';
+
+const HEARTBEAT_MS = 15_000;
+
+/**
+ * A call at the REST door that takes its time: its signal tells when the client is gone, and where the client wants events it gets them as
+ * they come. The stream begins with the first event, so that a call that is refused before is answered with its own status.
+ */
+export class RestCall {
+  readonly #exchange: Exchange;
+  readonly #controller = new AbortController();
+  readonly #stopWatching: () => void;
+  #heartbeat: NodeJS.Timeout | undefined;
+  #wanted: boolean;
+
+  /** `lasting`: the call goes on without its client, who will come back for the answer. */
+  constructor(exchange: Exchange, lasting: boolean, onError: (cause: unknown) => void) {
+    const { request, response } = exchange;
+    this.#exchange = exchange;
+    this.#wanted = prefersEvents(request.headers.accept);
+    response.once('close', () => {
+      this.#stop();
+      if (!response.writableFinished && !lasting) this.#controller.abort();
+    });
+    this.#stopWatching = watchCredential(exchange, onError, () => {
+      this.#controller.abort();
+      response.destroy();
+    });
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** What the input says of it counts more than the header. */
+  choose({ stream }: { readonly stream?: unknown }): void {
+    if (typeof stream === 'boolean') this.#wanted = stream;
+  }
+
+  readonly onProgress = ({ event }: Progress): void => {
+    if (event && this.#wanted) this.#send(event);
+  };
+
+  /** Ends the exchange where it is a stream. False: the answer is the caller's to send. */
+  finish(answer: Answer): boolean {
+    this.#stop();
+    const { response } = this.#exchange;
+    if (response.destroyed) return true;
+    if (!response.headersSent && !(answer.ok && this.#wanted)) return false;
+    this.#send(answer.ok ? { name: 'final', data: answer.output } : { name: 'error', data: answer.error });
+    this.#stop();
+    response.end();
+    return true;
+  }
+
+  #send({ name, data }: CallEvent): void {
+    const { response } = this.#exchange;
+    if (response.destroyed) return;
+    if (!response.headersSent) this.#open();
+    response.write(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`);
+  }
+
+  #open(): void {
+    const { response } = this.#exchange;
+    response.writeHead(200, {
+      'Content-Type': 'text/event-stream; charset=utf-8',
+      'Cache-Control': 'no-store',
+      'X-Accel-Buffering': 'no', // proxies that gather an answer before they pass it on
+      'X-Content-Type-Options': 'nosniff',
+    });
+    this.#heartbeat = setInterval(() => response.write(': waiting\n\n'), HEARTBEAT_MS);
+  }
+
+  #stop(): void {
+    clearInterval(this.#heartbeat);
+    this.#stopWatching();
+  }
+}
+
+/** A client that takes JSON too gets JSON, unless it says otherwise in the input. */
+function prefersEvents(accept = ''): boolean {
+  const types = accept.split(',').map((part) => part.split(';')[0]?.trim().toLowerCase());
+  return types.includes('text/event-stream') && !types.includes('application/json');
+}

@@ -1,0 +1,345 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, it } from 'node:test';
+import { callTool, makeKey, mustCall, type RestOptions, rest } from '../support/calls.ts';
+import { type ModelServer, type Reply, startModelServer } from '../support/model-server.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+let provider: ModelServer;
+let server: TestServer;
+before(async () => {
+  provider = await startModelServer();
+  server = await startTestServer({ MODEL_BASE_URL: provider.baseUrl, MODEL_NAME: 'tiny' });
+});
+after(async () => {
+  await server.close();
+  await provider.close();
+});
+afterEach(() => provider.play(() => ({ text: 'Hello.' })));
+
+const ask = (tool: string, input: object = {}) => mustCall(server, server.adminKey, tool, input);
+const chat = (body: object, options: RestOptions = {}) =>
+  rest(server, 'POST', '/api/v1/chat', { key: server.adminKey, body, ...options });
+const told = async (id: string) =>
+  (await ask('list_messages', { id, order: 'oldest', limit: 100 })).data.map(
+    ({ role, content }: { role: string; content: string }) => [role, content],
+  );
+const runOf = (id: string) => server.store.agentRuns.get(id);
+
+let count = 0;
+async function makeAgent(members: object = {}): Promise<string> {
+  count += 1;
+  return (await ask('create_agent', { name: `agent-${count}`, displayName: 'Ada', ...members })).id;
+}
+
+/** Waits until what is asked for holds. */
+async function until(holds: () => Promise<boolean> | boolean): Promise<void> {
+  for (let tries = 0; tries < 500; tries++) {
+    if (await holds()) return;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  assert.fail('It did not come to that.');
+}
+
+describe('send_chat_message', () => {
+  it('starts a thread that is titled from the message and owned by the caller, and answers', async () => {
+    const agentId = await makeAgent();
+    const message = `What   is\nnew? ${'long '.repeat(40)}`;
+    const { status, body } = await chat({ message, agentId });
+    assert.equal(status, 200);
+    assert.deepEqual([body.message.content, body.message.role, body.stopReason], ['Hello.', 'assistant', 'end']);
+    assert.deepEqual([body.usage, body.toolCalls], [{ inputTokens: 10, outputTokens: 5 }, []]);
+    assert.deepEqual([body.agentId, body.message.agentId, body.model], [agentId, agentId, 'custom/tiny']);
+    const thread = await ask('get_thread', { id: body.threadId });
+    assert.deepEqual([thread.source, thread.messageCount, thread.agentIds], ['chat', 2, [agentId]]);
+    assert.match(thread.title, /^What is new\? long .*…$/);
+    assert.deepEqual(await told(body.threadId), [
+      ['user', message.trim()],
+      ['assistant', 'Hello.'],
+    ]);
+    const run = await runOf(body.runId);
+    assert.deepEqual([run?.status, run?.threadId, run?.steps], ['succeeded', body.threadId, 1]);
+    const overMcp = await ask('send_chat_message', { message, agentId });
+    assert.equal((await ask('get_thread', { id: overMcp.threadId })).source, 'mcp');
+  });
+
+  it('goes on in a thread: the model is told what was said and what the tools answered', async () => {
+    const agentId = await makeAgent({ tools: ['list_skills'], instructions: 'Be brief.' });
+    provider.play(({ messages }) =>
+      messages.at(-1)?.role === 'user'
+        ? { text: 'Let me look.', calls: [{ name: 'list_skills', arguments: { limit: 1 } }] }
+        : { text: 'There are none.' },
+    );
+    const first = (await chat({ message: 'Which skills?', agentId })).body;
+    assert.deepEqual(first.toolCalls, [{ id: 'c2_0', tool: 'list_skills', arguments: { limit: 1 }, ok: true }]);
+    assert.deepEqual(first.usage, { inputTokens: 20, outputTokens: 10 });
+    provider.play(() => ({ text: 'Yes.' }));
+    const second = await ask('send_chat_message', { message: 'Sure?', threadId: first.threadId });
+    assert.equal(second.agentId, agentId);
+    const { messages, tools, body } = provider.requests.at(-1) ?? assert.fail();
+    assert.deepEqual(tools, ['list_skills']);
+    assert.equal(body.max_tokens, 4096);
+    assert.match(messages[0]?.content ?? '', /Be brief\./);
+    assert.deepEqual(
+      messages.slice(1).map(({ role, toolCalls, toolCallId }) => [role, toolCalls[0]?.id ?? toolCallId]),
+      [
+        ['user', undefined],
+        ['assistant', 'c2_0'],
+        ['tool', 'c2_0'],
+        ['assistant', undefined],
+        ['user', undefined],
+      ],
+    );
+    assert.match(messages[3]?.content ?? '', /^<data kind="result" id="list_skills">\n\{"data":\[\]/);
+    assert.deepEqual(
+      (await told(first.threadId)).map(([role]: [string]) => role),
+      ['user', 'assistant', 'tool', 'assistant', 'user', 'assistant'],
+    );
+  });
+
+  it('runs on the model asked for, else that of the agent, else the default', async () => {
+    const preferring = await makeAgent({ modelPreference: 'offline/rehearsal' });
+    const lost = await makeAgent({ modelPreference: 'gone/x' });
+    const modelOf = async (body: object) => (await chat({ message: 'Hi', ...body })).body;
+    assert.equal((await modelOf({ agentId: preferring })).model, 'offline/rehearsal');
+    assert.equal((await modelOf({ agentId: preferring, model: 'custom/other' })).model, 'custom/other');
+    assert.equal(provider.requests.at(-1)?.model, 'other');
+    assert.equal((await modelOf({})).model, 'custom/tiny');
+    assert.equal((await modelOf({ agentId: lost })).code, 'conflict');
+    const { code, issues } = await modelOf({ model: 'custon/tiny' });
+    assert.deepEqual([code, issues[0].path], ['invalid_input', 'model']);
+    assert.match(issues[0].message, /such as custom\/tiny/);
+  });
+
+  it('is answered by the default agent of the settings, else by an assistant without tools', async () => {
+    assert.equal((await chat({ message: 'Hi' })).body.agentId, undefined);
+    assert.deepEqual(provider.requests.at(-1)?.tools, []);
+    const agentId = await makeAgent();
+    await ask('update_settings', { defaultAgentId: agentId });
+    assert.equal((await chat({ message: 'Hi' })).body.agentId, agentId);
+    await ask('update_settings', { defaultAgentId: null });
+  });
+
+  it('takes agents by name, and none that is paused, deleted or not there', async () => {
+    const id = await makeAgent({ name: 'grace' });
+    assert.equal((await chat({ message: 'Hi', agentId: 'grace' })).body.agentId, id);
+    await ask('update_agent', { id, status: 'paused' });
+    const paused = await chat({ message: 'Hi', agentId: 'grace' });
+    assert.deepEqual([paused.status, /paused/.test(paused.body.error)], [409, true]);
+    await ask('delete_agent', { id });
+    assert.equal((await chat({ message: 'Hi', agentId: id })).status, 409);
+    assert.equal((await chat({ message: 'Hi', agentId: 'grace' })).status, 404);
+  });
+
+  it('bounds what it is told', async () => {
+    for (const message of ['', '   ', 'x'.repeat(100_001), 'nul\0']) {
+      assert.equal((await chat({ message })).status, 400);
+    }
+    assert.equal((await chat({ message: 'Hi', temperature: 1 })).status, 400);
+  });
+
+  it('ends after maxSteps turns and says so, with what was done kept', async () => {
+    const agentId = await makeAgent({ tools: ['list_skills'], maxSteps: 2 });
+    provider.play(() => ({ calls: [{ name: 'list_skills', arguments: {} }] }));
+    const { body } = await chat({ message: 'Go on and on', agentId });
+    assert.deepEqual([body.stopReason, body.toolCalls.length], ['max_steps', 2]);
+    assert.match(body.message.content, /Stopped after 2 turns/);
+    assert.equal((await told(body.threadId)).length, 6);
+  });
+
+  it('says where the answer was cut for its length', async () => {
+    provider.play(() => ({ text: 'So long', finish: 'length' }));
+    assert.equal((await chat({ message: 'Hi' })).body.stopReason, 'length');
+  });
+
+  it('keeps no text that a store cannot keep, and shows the model no more of a result than fits', async () => {
+    provider.play(() => ({ text: 'a\0b\ud800 c' }));
+    assert.equal((await chat({ message: 'Hi' })).body.message.content, 'ab\ufffd c');
+    const { id } = await ask('create_document', { title: 'Long', content: 'word '.repeat(20_000) });
+    const agentId = await makeAgent({ tools: ['get_document'] });
+    provider.play(({ messages }) =>
+      messages.at(-1)?.role === 'user' ? { calls: [{ name: 'get_document', arguments: { id } }] } : { text: 'Long.' },
+    );
+    await chat({ message: 'Read it', agentId });
+    const shown = provider.requests.at(-1)?.messages.at(-1)?.content ?? '';
+    assert.ok(shown.length < 17_000 && /cut: \d+ more characters/.test(shown));
+  });
+});
+
+describe('the thread of a chat', () => {
+  it('has one run at a time; a second is refused and names it', async () => {
+    const { threadId } = (await chat({ message: 'Hi' })).body;
+    provider.play(() => ({ text: 'slowly now', pace: 100 }));
+    const answers = await Promise.all([1, 2, 3, 4].map((at) => chat({ message: `Both ${at}`, threadId })));
+    const refused = answers.filter(({ status }) => status === 409);
+    const [won] = answers.filter(({ status }) => status === 200);
+    assert.equal(refused.length, 3);
+    for (const { body } of refused) assert.match(body.error, new RegExp(won?.body.runId));
+    assert.equal((await told(threadId)).length, 4);
+    assert.equal((await chat({ message: 'Now?', threadId })).status, 200);
+  });
+
+  it('must be active and the caller’s to write, and does not exist for those it is closed to', async () => {
+    const { threadId } = (await chat({ message: 'Hi' })).body;
+    const key = await makeKey(server, { scopes: ['write'] });
+    assert.equal((await chat({ message: 'Hi', threadId }, { key })).status, 200);
+    const own = (await ask('list_api_keys', { limit: 1 })).data[0].id;
+    const entry = (role: string) => ({ principal: { type: 'api-key', id: own }, role });
+    await ask('add_thread_access', { id: threadId, entries: [entry('viewer')] });
+    const viewer = await chat({ message: 'Hi', threadId }, { key });
+    assert.deepEqual([viewer.status, viewer.body.required], [403, { role: 'editor' }]);
+    await ask('remove_thread_access', { id: threadId, principals: [entry('viewer').principal] });
+    await ask('update_thread_access', { id: threadId, visibility: 'restricted' });
+    const hidden = await chat({ message: 'Hi', threadId }, { key });
+    const unknown = await chat({ message: 'Hi', threadId: 'thr_none' }, { key });
+    assert.deepEqual([hidden.status, unknown.status], [404, 404]);
+    assert.equal(hidden.body.error.replace(threadId, ''), unknown.body.error.replace('thr_none', ''));
+    await ask('update_thread', { id: threadId, status: 'archived' });
+    assert.equal((await chat({ message: 'Hi', threadId })).status, 409);
+    assert.equal((await told(threadId)).length, 4);
+  });
+
+  it('that is deleted while the agent works ends the run', async () => {
+    const { threadId } = (await chat({ message: 'Hi' })).body;
+    provider.play(() => ({ text: 'a b c d e f', pace: 50 }));
+    const answer = chat({ message: 'Slowly', threadId });
+    await until(async () => (await server.store.agentRuns.count({ where: { threadId, status: 'running' } })) === 1);
+    await ask('delete_thread', { id: threadId });
+    assert.equal((await answer).status, 404);
+    assert.equal(await server.store.agentRuns.count({ where: { threadId, status: 'failed' } }), 1);
+    assert.equal(await server.store.messages.count({ where: { threadId } }), 0);
+  });
+});
+
+describe('a provider that fails', () => {
+  const failures: Record<string, Reply> = {
+    'refuses the key': { status: 401, error: 'bad key sk-abc' },
+    'does not know the model': { status: 404 },
+    'refuses the request': { status: 400, error: 'told sk-abc' },
+    'ends the answer without an end': { text: 'half an', cut: 'stream' },
+    'breaks the connection in the answer': { text: 'half an answer', cut: 'connection', pace: 20 },
+    'asks for a long wait': { status: 429, headers: { 'Retry-After': '600' } },
+  };
+  for (const [what, reply] of Object.entries(failures)) {
+    it(`and ${what} is 503; the message is kept, the run has failed, the thread is free`, async () => {
+      provider.play(() => reply);
+      const { status, body, headers } = await chat({ message: 'Are you there?' });
+      assert.deepEqual([status, body.code, headers.has('retry-after')], [503, 'unavailable', true]);
+      assert.ok(!body.error.includes('sk-abc'), body.error);
+      const [threadId = '', runId = ''] = body.error.match(/\b(thr|run)_[0-9a-z]{26}\b/g) ?? [];
+      assert.deepEqual(await told(threadId), [['user', 'Are you there?']]);
+      const run = await runOf(runId);
+      assert.deepEqual([run?.status, run?.error?.code], ['failed', 'unavailable']);
+      provider.play(() => ({ text: 'Here.' }));
+      const again = await chat({ message: 'Are you there?', threadId });
+      assert.equal(again.status, 200);
+      assert.deepEqual(await told(threadId), [
+        ['user', 'Are you there?'],
+        ['assistant', 'Here.'],
+      ]);
+    });
+  }
+
+  it('leaves nothing of the prompt or the key in the log, and says what happened', async () => {
+    provider.play(() => ({ status: 400, error: 'no' }));
+    await chat({ message: 'a secret question' });
+    const lines = server.log.filter(({ tool }) => tool === 'send_chat_message').map((line) => JSON.stringify(line));
+    assert.match(lines.at(-1) ?? '', /custom\/tiny failed: AI_APICallError: no/);
+    assert.ok(!lines.join('').includes('secret question'));
+  });
+
+  it('by being busy for a moment is asked again', async () => {
+    const before = provider.requests.length;
+    provider.play((_, at) =>
+      at === before + 1 ? { status: 503, headers: { 'Retry-After': '0' } } : { text: 'Back.' },
+    );
+    assert.equal((await chat({ message: 'Hi' })).body.message.content, 'Back.');
+  });
+
+  it('in the second turn leaves what was done in the thread', async () => {
+    const agentId = await makeAgent({ tools: ['create_skill'] });
+    provider.play(({ messages }) =>
+      messages.at(-1)?.role === 'user'
+        ? { calls: [{ name: 'create_skill', arguments: { name: `made-${messages.length}` } }] }
+        : { status: 400 },
+    );
+    const { body } = await chat({ message: 'Make one', agentId });
+    const [threadId = ''] = body.error.match(/\bthr_[0-9a-z]{26}\b/) ?? [];
+    assert.deepEqual(
+      (await told(threadId)).map(([role]: [string]) => role),
+      ['user', 'assistant', 'tool'],
+    );
+  });
+});
+
+describe('an Idempotency-Key on a chat', () => {
+  it('repeats the answer and not the run', async () => {
+    const headers = { 'Idempotency-Key': 'chat-1' };
+    const first = await chat({ message: 'Once' }, { headers });
+    const asked = provider.requests.length;
+    const second = await chat({ message: 'Once' }, { headers });
+    assert.deepEqual(second.body, first.body);
+    assert.equal(second.headers.get('Idempotency-Replayed'), 'true');
+    assert.equal(provider.requests.length, asked);
+    assert.equal((await chat({ message: 'Other' }, { headers })).status, 409);
+  });
+
+  it('is refused while the first call runs, also over MCP, and not kept where the provider failed', async () => {
+    provider.play(() => ({ text: 'a b c d', pace: 50 }));
+    const meta = { idempotencyKey: 'chat-2' };
+    const input = { message: 'Once' };
+    const first = callTool(server, server.adminKey, 'send_chat_message', input, meta);
+    await until(() => provider.requests.at(-1)?.messages.at(-1)?.content === 'Once');
+    const second = await callTool(server, server.adminKey, 'send_chat_message', input, meta);
+    assert.ok('error' in second && second.error.code === 'conflict');
+    assert.ok('output' in (await first));
+    provider.play(() => ({ status: 400 }));
+    const headers = { 'Idempotency-Key': 'chat-3' };
+    assert.equal((await chat({ message: 'Once' }, { headers })).status, 503);
+    provider.play(() => ({ text: 'Now.' }));
+    assert.equal((await chat({ message: 'Once' }, { headers })).status, 200);
+  });
+});
+
+describe('a client that goes away', () => {
+  it('ends its run; what was said so far is kept and the thread is free', async () => {
+    const { threadId } = (await chat({ message: 'Hi' })).body;
+    provider.play(() => ({ text: 'one two three four five six seven eight nine ten', pace: 60 }));
+    const controller = new AbortController();
+    const gone = fetch(`${server.baseUrl}/api/v1/chat`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${server.adminKey}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ message: 'Count', threadId }),
+      signal: controller.signal,
+    });
+    setTimeout(() => controller.abort(), 250);
+    await assert.rejects(gone);
+    await until(async () => (await server.store.agentRuns.count({ where: { threadId, status: 'running' } })) === 0);
+    await until(async () => (await told(threadId)).length === 4);
+    const [, last] = (await told(threadId)).at(-1);
+    assert.match(last, /^one two/);
+    assert.doesNotMatch(last, /ten/);
+    assert.equal(await server.store.agentRuns.count({ where: { threadId, status: 'cancelled' } }), 1);
+    assert.ok(provider.aborted() > 0);
+    provider.play(() => ({ text: 'Hello.' }));
+    assert.equal((await chat({ message: 'Back', threadId })).status, 200);
+  });
+
+  it('but with an Idempotency-Key finds the answer when it comes back', async () => {
+    provider.play(() => ({ text: 'one two three four', pace: 60 }));
+    const headers = { 'Idempotency-Key': 'gone' };
+    const controller = new AbortController();
+    const gone = fetch(`${server.baseUrl}/api/v1/chat`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${server.adminKey}`, 'Content-Type': 'application/json', ...headers },
+      body: JSON.stringify({ message: 'Keep on' }),
+      signal: controller.signal,
+    });
+    setTimeout(() => controller.abort(), 100);
+    await assert.rejects(gone);
+    const asked = provider.requests.length;
+    await until(async () => (await chat({ message: 'Keep on' }, { headers })).status === 200);
+    const { body } = await chat({ message: 'Keep on' }, { headers });
+    assert.equal(body.message.content, 'one two three four');
+    assert.equal(provider.requests.length, asked);
+  });
+});

@@ -1,0 +1,25 @@
+import { z } from 'zod';
+import { stopReason, tokenUsage } from '../../resources/agent-run.ts';
+import { recordId } from '../../resources/fields.ts';
+import { toolCall } from '../../resources/message.ts';
+
+/** What the answers to chat and to invoke have in common. */
+export const runAnswer = {
+  runId: recordId,
+  agentId: recordId.optional(),
+  model: z.string(),
+  toolCalls: z.array(toolCall.extend({ ok: z.boolean() })).describe('Every call of the run, in order.'),
+  usage: tokenUsage.describe('Of the whole run.'),
+  stopReason,
+};
+
+/** Agents act: what they do may be anything their tools do. */
+export const RUNS_AGENT = {
+  readOnlyHint: false,
+  destructiveHint: true,
+  idempotentHint: false,
+  openWorldHint: true,
+} as const;
+
+export const modelInput = z.string().min(1).max(200).describe('Model id, see list_models. Default: that of the agent.');
+export const LONGEST_INPUT = 100_000;

@@ -1,0 +1,59 @@
+import type { Agent } from '../../resources/agent.ts';
+import type { Readers } from '../../store/port.ts';
+import type { Principal } from '../access/principal.ts';
+import { nearest } from '../catalog-index.ts';
+import type { Fail } from '../define-tool.ts';
+import type { LanguageModel } from '../engine/language-model.ts';
+import type { Models } from '../engine/models.ts';
+import { readBotConfig } from '../settings/bot-config.ts';
+
+type Refuse = Fail<'not_found' | 'conflict'>;
+
+/** The agent of an id or name, ready to work. @throws not_found, conflict where it is paused or deleted */
+export async function findAgentToRun(store: Pick<Readers, 'agents'>, idOrName: string, fail: Refuse): Promise<Agent> {
+  const agent = (await store.agents.get(idOrName)) ?? (await agentNamed(store, idOrName));
+  if (!agent) throw fail('not_found', `There is no agent ${idOrName}; list_agents shows the ones you can see.`);
+  if (agent.status === 'active') return agent;
+  const message = `The agent ${agent.name} is ${agent.status} and takes no work; update_agent {status: "active"} changes that.`;
+  throw fail('conflict', message);
+}
+
+async function agentNamed(store: Pick<Readers, 'agents'>, name: string): Promise<Agent | undefined> {
+  const where = { name, status: ['active', 'paused'] };
+  return (await store.agents.find({ where, limit: 1 })).records[0];
+}
+
+/** Where the call did not name the agent its access rule could not judge it. @throws forbidden */
+export function requireInvoke({ rights }: Principal, agent: Agent | undefined, fail: Fail<never>): void {
+  const need = { resource: 'agent', op: 'invoke', ...(agent && { ids: [agent.id, agent.name] }) };
+  if (rights.allows({ scope: 'chat:write', needs: [need] })) return;
+  const grant = agent ? `agent:invoke:${agent.id}` : 'agent:invoke';
+  throw fail('forbidden', 'Insufficient permissions', { required: { scope: 'chat:write', grant } });
+}
+
+export interface ChosenModel {
+  readonly id: string;
+  readonly model: LanguageModel;
+}
+
+/** The model asked for, else the one the agent prefers, else that of the bot config. */
+export async function chooseModel(
+  { store, models, fail }: { store: Pick<Readers, 'botConfigs'>; models: Models; fail: Fail<'conflict'> },
+  asked: string | undefined,
+  agent: Agent | undefined,
+): Promise<ChosenModel> {
+  const id = asked ?? agent?.modelPreference ?? (await readBotConfig(store)).defaultModel;
+  const model = models.find(id);
+  if (model) return { id, model };
+  const close = nearest(id, models.known(), 3);
+  const hint = `list_models shows those there are${close.length > 0 ? `, such as ${close.join(', ')}` : ''}`;
+  if (asked !== undefined) {
+    const message = `There is no model ${JSON.stringify(id)}; ${hint}.`;
+    throw fail('invalid_input', message, { issues: [{ path: 'model', message }] });
+  }
+  const whose = agent?.modelPreference ? `The agent ${agent.name} prefers the model` : 'The default model is';
+  throw fail(
+    'conflict',
+    `${whose} ${JSON.stringify(id)}, which this server does not have; ${hint}. Give \`model\`, or change that.`,
+  );
+}

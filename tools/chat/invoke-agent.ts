@@ -1,0 +1,79 @@
+import { z } from 'zod';
+import type { Agent } from '../../resources/agent.ts';
+import { recordId } from '../../resources/fields.ts';
+import type { Readers, TextSearch } from '../../store/port.ts';
+import type { SteppingContext } from '../context.ts';
+import { defineTool } from '../define-tool.ts';
+import { requireShallow } from '../engine/acting.ts';
+import { readOutputSchema } from '../engine/output-schema.ts';
+import { runAgent } from '../engine/run-agent.ts';
+import { LONGEST_INPUT, modelInput, RUNS_AGENT, runAnswer } from './answer.ts';
+import { type ChosenModel, chooseModel, findAgentToRun } from './choose.ts';
+import { beginRun, failed, succeeded } from './runs.ts';
+
+const input = z.strictObject({
+  agent: recordId.describe('Id or name, see list_agents.'),
+  input: z.string().trim().min(1).max(LONGEST_INPUT).describe('What the agent is to do or answer.'),
+  outputSchema: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .describe(
+      'JSON Schema of an object; the answer comes in this form as `output`. Plain keywords, no $ref and no pattern.',
+    ),
+  model: modelInput.optional(),
+});
+type Input = z.output<typeof input>;
+type Context = SteppingContext<Readers & TextSearch, 'not_found' | 'conflict'>;
+
+export const invokeAgent = defineTool({
+  name: 'invoke_agent',
+  title: 'Invoke agent',
+  description:
+    'Give an agent one piece of work, without a thread, and get its answer, on request in the form of a JSON Schema. It calls its tools with your rights. Agents may call agents, 3 deep.',
+  access: { scope: 'chat:write', grant: 'agent:invoke:{agent}' },
+  annotations: RUNS_AGENT,
+  inSteps: true,
+  input,
+  output: z.object({
+    ...runAnswer,
+    agentId: recordId,
+    text: z.string().describe('The answer as it was given.'),
+    output: z.unknown().optional().describe('The answer in the form of `outputSchema`.'),
+  }),
+  errors: ['not_found', 'conflict'],
+
+  async handler(asked, context) {
+    requireShallow(context.principal);
+    const { store, server, fail } = context;
+    const outputSchema = asked.outputSchema && readOutputSchema(asked.outputSchema);
+    const agent = await findAgentToRun(store, asked.agent, fail);
+    const chosen = await chooseModel({ store, models: server.models, fail }, asked.model, agent);
+    return invoke({ agent, chosen, text: asked.input, outputSchema }, context);
+  },
+});
+
+interface Work {
+  readonly agent: Agent;
+  readonly chosen: ChosenModel;
+  readonly text: Input['input'];
+  readonly outputSchema: ReturnType<typeof readOutputSchema> | undefined;
+}
+
+/** Runs the agent; what its calls did and how it ended is kept, what was said is not. */
+async function invoke({ agent, chosen, text, outputSchema }: Work, context: Context) {
+  const { principal, server, write } = context;
+  const beginning = { kind: 'invoke' as const, agent, model: chosen.id, principal };
+  const run = await write((store) => beginRun(store, beginning, server.now()));
+  const task = { run, agent, model: chosen.model, text, earlier: [], outputSchema, stepped: async () => {} };
+  try {
+    const outcome = await runAgent(task, context);
+    await write((store) => store.agentRuns.update(run.id, succeeded(outcome, server.now())));
+    const { usage, stopReason, calls, output } = outcome;
+    const answer = { runId: run.id, agentId: agent.id, model: run.model, toolCalls: calls, usage, stopReason };
+    return { ...answer, text: outcome.text, ...(output !== undefined && { output }) };
+  } catch (thrown) {
+    const { error, change } = failed(thrown, server.now());
+    await write((store) => store.agentRuns.update(run.id, change));
+    throw error;
+  }
+}

@@ -1,0 +1,237 @@
+import { z } from 'zod';
+import type { Agent } from '../../resources/agent.ts';
+import type { AgentRun } from '../../resources/agent-run.ts';
+import type { Door } from '../../resources/audit-entry.ts';
+import { recordId } from '../../resources/fields.ts';
+import { type Message, message as messageSchema } from '../../resources/message.ts';
+import type { ThreadRecord } from '../../resources/thread.ts';
+import type { NewRecord, Readers, TextSearch } from '../../store/port.ts';
+import type { Access } from '../access/requirement.ts';
+import type { SteppingContext } from '../context.ts';
+import { defineTool } from '../define-tool.ts';
+import { requireShallow } from '../engine/acting.ts';
+import { MOST_REMEMBERED } from '../engine/history.ts';
+import type { Step } from '../engine/loop.ts';
+import { type RunOutcome, runAgent } from '../engine/run-agent.ts';
+import { ToolError } from '../errors.ts';
+import { shortened } from '../search/snippet.ts';
+import { readSettings } from '../settings/settings.ts';
+import { appendMessages, messagesBack } from '../threads/messages.ts';
+import { startThread } from '../threads/start.ts';
+import { openThread } from '../threads/visibility.ts';
+import type { HistoryWriters } from '../versioning.ts';
+import { LONGEST_INPUT, modelInput, RUNS_AGENT, runAnswer } from './answer.ts';
+import { type ChosenModel, chooseModel, findAgentToRun, requireInvoke } from './choose.ts';
+import { beginRun, failed, runningIn, succeeded } from './runs.ts';
+
+const LONGEST_TITLE = 80;
+const MOST_AGENTS = 50;
+
+const input = z.strictObject({
+  message: z.string().trim().min(1).max(LONGEST_INPUT),
+  threadId: recordId.optional().describe('Go on in this thread. Default: a new one, titled from the message.'),
+  agentId: recordId
+    .optional()
+    .describe(
+      'Id or name. Default: the agent of the thread, else that of the settings, else an assistant without tools.',
+    ),
+  model: modelInput.optional(),
+  stream: z
+    .boolean()
+    .optional()
+    .describe('Over REST: answer with server-sent events, as `Accept: text/event-stream` does.'),
+});
+type Input = z.output<typeof input>;
+
+const SCOPE = 'chat:write';
+const THREAD = ['thread:read:{threadId}', 'thread:write:{threadId}'];
+const NAMED: Access = { scope: SCOPE, grant: 'agent:invoke:{agentId}' };
+const NAMED_IN_THREAD: Access = { scope: SCOPE, grant: [...THREAD, 'agent:invoke:{agentId}'] };
+/** The handler knows which agent it is, and looks whether the caller may invoke that one. */
+const USUAL: Access = { scope: SCOPE, grant: 'agent:invoke', narrows: true };
+const USUAL_IN_THREAD: Access = { scope: SCOPE, grant: [...THREAD, 'agent:invoke'], narrows: true };
+
+type Context = SteppingContext<Readers & TextSearch, 'not_found' | 'conflict'>;
+
+export const sendChatMessage = defineTool({
+  name: 'send_chat_message',
+  title: 'Send chat message',
+  description:
+    'Say something to an agent in a thread, new or not, and get its answer; it may call its tools on the way, with your rights. For one question without a thread use invoke_agent.',
+  access: {
+    among: [NAMED, NAMED_IN_THREAD, USUAL, USUAL_IN_THREAD],
+    of(given: Partial<Input>) {
+      if (given.agentId !== undefined) return given.threadId === undefined ? NAMED : NAMED_IN_THREAD;
+      return given.threadId === undefined ? USUAL : USUAL_IN_THREAD;
+    },
+  },
+  annotations: RUNS_AGENT,
+  inSteps: true,
+  streams: true,
+  input,
+  output: z.object({ threadId: recordId, message: messageSchema, ...runAnswer }),
+  errors: ['not_found', 'conflict'],
+
+  async handler(asked, context) {
+    requireShallow(context.principal);
+    const agent = await agentFor(asked, context);
+    requireInvoke(context.principal, agent, context.fail);
+    const { store, server, fail } = context;
+    const model = await chooseModel({ store, models: server.models, fail }, asked.model, agent);
+    const chat = new Chat(context, agent, await begin(asked, agent, model, context));
+    return chat.run(asked.message, model);
+  },
+});
+
+/** The thread is looked at first: who may not see it learns nothing from it. */
+async function agentFor({ agentId, threadId }: Input, context: Context): Promise<Agent | undefined> {
+  const { store, fail } = context;
+  const thread = threadId === undefined ? undefined : await openThread(context, threadId, 'editor');
+  const id = agentId ?? thread?.agentIds?.[0] ?? (await readSettings(store)).defaultAgentId;
+  return id === undefined ? undefined : findAgentToRun(store, id, fail);
+}
+
+interface Begun {
+  readonly run: AgentRun;
+  readonly threadId: string;
+  /** Oldest first, without the message that is to be answered. */
+  readonly earlier: readonly Message[];
+}
+
+/** One transaction: the thread is free, the run has it, the message is in it. */
+function begin(asked: Input, agent: Agent | undefined, { id: model }: ChosenModel, context: Context): Promise<Begun> {
+  const { principal, server, fail, door, write } = context;
+  return write(async (store) => {
+    const now = server.now();
+    const thread = await threadFor(asked, agent, { store, principal, fail, door, now });
+    const other = await runningIn(store, thread.id, server.models.runMs, now);
+    if (other) {
+      throw fail('conflict', `The thread is busy with the run ${other.id}; send the message when that has ended.`);
+    }
+    const run = await beginRun(store, { kind: 'chat', agent, model, principal, threadId: thread.id }, now);
+    const before = await messagesBack(store, thread.id, MOST_REMEMBERED);
+    const [last, ...older] = before;
+    // Sent again after a run that did not come to an answer, it is the same message.
+    const again = last?.role === 'user' && last.content === asked.message;
+    if (!again) await appendMessages(store, thread, [{ role: 'user', content: asked.message, runId: run.id }]);
+    return { run, threadId: thread.id, earlier: (again ? older : before).toReversed() };
+  });
+}
+
+interface Beginning extends Pick<Context, 'principal' | 'fail' | 'door'> {
+  readonly store: HistoryWriters;
+  readonly now: Date;
+}
+
+async function threadFor(asked: Input, agent: Agent | undefined, beginning: Beginning): Promise<ThreadRecord> {
+  const { store, principal, fail, door, now } = beginning;
+  if (asked.threadId === undefined) {
+    const title = shortened(asked.message, LONGEST_TITLE);
+    const agentIds = agent && [agent.id];
+    return startThread(store, principal, { title, source: sourceOf(door), agentIds, visibility: 'workspace' }, now);
+  }
+  const thread = await openThread(beginning, asked.threadId, 'editor');
+  if (thread.status === 'archived') {
+    throw fail('conflict', 'The thread is archived; update_thread {status: "active"} opens it again.');
+  }
+  const agentIds = thread.agentIds ?? [];
+  if (!agent || agentIds.includes(agent.id) || agentIds.length >= MOST_AGENTS) return thread;
+  return store.threads.touch(thread.id, { agentIds: [...agentIds, agent.id] });
+}
+
+function sourceOf(door: Door): string {
+  if (door === 'agent' || door === 'flow') return door;
+  return door === 'rest' || door === 'dashboard' ? 'chat' : 'mcp';
+}
+
+/** One message and its answer. Everything that is said is kept in the thread as it comes. */
+class Chat {
+  readonly #context: Context;
+  readonly #agent: Agent | undefined;
+  readonly #begun: Begun;
+
+  constructor(context: Context, agent: Agent | undefined, begun: Begun) {
+    this.#context = context;
+    this.#agent = agent;
+    this.#begun = begun;
+  }
+
+  async run(text: string, { model }: ChosenModel) {
+    const { run, earlier } = this.#begun;
+    const task = { run, agent: this.#agent, model, text, earlier };
+    try {
+      return await this.#finish(
+        await runAgent({ ...task, stepped: (step) => this.#append(stepMessages(step)) }, this.#context),
+      );
+    } catch (thrown) {
+      throw await this.#fail(thrown);
+    }
+  }
+
+  async #finish(outcome: RunOutcome) {
+    const { run, threadId } = this.#begun;
+    const { text: content, lastUsage, usage, stopReason, calls } = outcome;
+    const message = await this.#context.write(async (store) => {
+      const now = this.#context.server.now();
+      await store.agentRuns.update(run.id, succeeded(outcome, now));
+      return this.#appendIn(store, [{ role: 'assistant', content, usage: lastUsage }]);
+    });
+    const { agentId, id: runId, model } = run;
+    return {
+      threadId,
+      message,
+      runId,
+      ...(agentId !== undefined && { agentId }),
+      model,
+      toolCalls: calls,
+      usage,
+      stopReason,
+    };
+  }
+
+  /** The error for the caller, after the run is marked. What was cut short by the caller or the clock is kept. */
+  async #fail(thrown: unknown): Promise<ToolError> {
+    const { run, threadId } = this.#begun;
+    const { error, change, unfinished } = failed(thrown, this.#context.server.now());
+    await this.#context.write((store) => store.agentRuns.update(run.id, change));
+    if (unfinished.trim() !== '') await this.#append([{ role: 'assistant', content: unfinished }]).catch(() => {});
+    if (error.code !== 'unavailable') return error;
+    const message = `${error.message} Your message is kept in the thread ${threadId} (run ${run.id}).`;
+    return new ToolError(error.code, message, error.detail, error.cause);
+  }
+
+  async #append(messages: readonly Said[]): Promise<void> {
+    await this.#context.write((store) => this.#appendIn(store, messages));
+  }
+
+  /** Looks again whether the caller may write there: a thread can be deleted or closed to it while the agent works. */
+  async #appendIn(store: HistoryWriters, messages: readonly Said[]): Promise<Message> {
+    const { run, threadId } = this.#begun;
+    const { principal, fail } = this.#context;
+    const thread = await openThread({ store, principal, fail }, threadId, 'editor');
+    const written = { runId: run.id, ...(this.#agent && { agentId: this.#agent.id }) };
+    const { added } = await appendMessages(
+      store,
+      thread,
+      messages.map((message) => ({ ...message, ...written })),
+    );
+    const last = added.at(-1);
+    if (!last) throw new Error('There was no message to append.');
+    return last;
+  }
+}
+
+type Said = Omit<NewRecord<Message>, 'threadId'>;
+
+function stepMessages({ text, calls, results, usage }: Step): Said[] {
+  const toolCalls = calls.map(({ id, tool, arguments: args }) => ({ id, tool, arguments: args }));
+  const answers = calls.map(
+    ({ id }, at): Said => ({
+      role: 'tool',
+      content: results[at]?.text ?? '',
+      toolCallId: id,
+      ...(results[at]?.ok === false && { failed: true }),
+    }),
+  );
+  return [{ role: 'assistant', content: text, toolCalls, usage }, ...answers];
+}

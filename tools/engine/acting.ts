@@ -1,0 +1,48 @@
+import type { Agent } from '../../resources/agent.ts';
+import { chainOf, type Principal } from '../access/principal.ts';
+import { reaches } from '../access/reach.ts';
+import { bothLimits, type ToolLimit } from '../access/tool-limit.ts';
+import { allowlistLimit } from '../allowlist.ts';
+import { type Catalog, isListed } from '../catalog-index.ts';
+import type { Tool } from '../define-tool.ts';
+import { ToolError } from '../errors.ts';
+
+/** Agents and flows that may run one inside the other. */
+const DEEPEST = 3;
+
+/**
+ * The agent as it acts for the caller: with the caller's rights, held to the agent's allowlist. The narrower wins. Tools whose answers
+ * hold a secret are out of its reach, for what it sees goes to a provider and into conversations.
+ */
+export function actingFor(caller: Principal, agent: Pick<Agent, 'id' | 'name' | 'tools'>): Principal {
+  const entries = allowlistLimit(`the agent ${agent.name}`, agent.tools ?? []);
+  const limit: ToolLimit = { ...entries, allows: (tool) => !tool.answersSecret && entries.allows(tool) };
+  return {
+    ...caller,
+    type: 'agent',
+    id: agent.id,
+    name: agent.name,
+    tools: bothLimits(caller.tools, limit),
+    actsFor: caller,
+  };
+}
+
+/** Who answers where no agent is asked for: without tools. */
+export const ASSISTANT = { id: 'assistant', name: 'assistant', tools: [] };
+
+/** @throws ToolError where one more run would be too deep inside others. */
+export function requireShallow(caller: Principal): void {
+  const running = [caller, ...chainOf(caller)].filter(({ type }) => type === 'agent' || type === 'flow');
+  if (running.length < DEEPEST) return;
+  const names = running.map(({ name }) => name).reverse();
+  const message = `Agents and flows run at most ${DEEPEST} deep inside each other, and this is inside of ${names.join(' > ')}; finish here without another one.`;
+  throw new ToolError('conflict', message);
+}
+
+/** The tools that an agent is offered, in the order of the catalog; where they are too many the first, and those that find the others. */
+export function offered(principal: Principal, { entries }: Catalog, most: number): readonly Tool[] {
+  const tools = entries.map(({ tool }) => tool).filter((tool) => isListed(tool) && reaches(principal, tool));
+  if (tools.length <= most) return tools;
+  const finding = entries.map(({ tool }) => tool).filter(({ discovery }) => discovery);
+  return [...tools.slice(0, most - finding.length), ...finding];
+}

@@ -1,0 +1,115 @@
+import { dynamicTool, jsonSchema as schemaOf, type ToolSet } from 'ai';
+import type { Principal } from '../access/principal.ts';
+import { shownArguments } from '../audit.ts';
+import type { Answer } from '../call.ts';
+import type { Catalog } from '../catalog-index.ts';
+import type { CallingContext } from '../context.ts';
+import type { Tool } from '../define-tool.ts';
+import { jsonSchema, withoutMembers } from '../json-schema.ts';
+import { offered } from './acting.ts';
+import { offeredName } from './tool-names.ts';
+
+/** A call that the model makes. */
+export interface ToolCall {
+  readonly id: string;
+  readonly tool: string;
+  /** As the model wrote them, to be run. */
+  readonly input: unknown;
+  /** As they may be shown and kept. */
+  readonly arguments: Record<string, unknown>;
+}
+
+export interface ToolResult {
+  readonly ok: boolean;
+  /** JSON, cut where it is long. */
+  readonly text: string;
+}
+
+/** A tool that there is only in the loop, not in the catalog. */
+export interface LoopTool {
+  readonly name: string;
+  readonly description: string;
+  readonly inputSchema: Readonly<Record<string, unknown>>;
+  run(input: unknown): Promise<Answer>;
+}
+
+/** What providers take. */
+const MOST_TOOLS = 128;
+/** Characters of a result that the model is shown. */
+const LONGEST_RESULT = 16_000;
+/** Characters of JSON of arguments that are kept. */
+const LONGEST_ARGUMENTS = 20_000;
+
+interface Surroundings {
+  readonly principal: Principal;
+  readonly catalog: Catalog;
+  readonly call: CallingContext<unknown, never>['call'];
+  readonly signal: AbortSignal;
+  readonly own: readonly LoopTool[];
+}
+
+/** What an agent can do in a run. Every call goes through the registry, in the agent's name. */
+export class AgentTools {
+  /** As the model sees them. They have nothing to execute: the loop runs the calls, in their order. */
+  readonly offered: ToolSet;
+  readonly #surroundings: Surroundings;
+  readonly #names: ReadonlyMap<string, string>;
+
+  constructor(surroundings: Surroundings) {
+    const { principal, catalog, own } = surroundings;
+    const shown = offered(principal, catalog, MOST_TOOLS - own.length);
+    this.#surroundings = surroundings;
+    this.#names = new Map(shown.map(({ name }) => [offeredName(name), name]));
+    this.offered = Object.fromEntries([
+      ...own.map(({ name, description, inputSchema }) => [name, offer(description, inputSchema)]),
+      ...shown.map((tool) => [offeredName(tool.name), offer(tool.description, inputOf(tool, principal))]),
+    ]);
+  }
+
+  /** A call of the model, under the name of the tool and with nothing in it that may not be shown. */
+  describe(id: string, offered: string, input: unknown): ToolCall {
+    const tool = this.#names.get(offered) ?? offered.slice(0, 200);
+    const known = this.#surroundings.catalog.get(tool)?.tool;
+    const given = typeof input === 'object' && input !== null && !Array.isArray(input) ? { ...input } : {};
+    return { id, tool, input, arguments: known ? shownArguments(known, given, LONGEST_ARGUMENTS) : {} };
+  }
+
+  async run({ tool, input }: ToolCall): Promise<ToolResult> {
+    const { own, call, principal, signal } = this.#surroundings;
+    const mine = own.find(({ name }) => name === tool);
+    const answer = mine ? await mine.run(input) : await this.#call(tool, input, { call, principal, signal });
+    if (answer.ok) return { ok: true, text: cut(JSON.stringify(answer.output)) };
+    const { requestId: _, ...error } = answer.error;
+    return { ok: false, text: cut(JSON.stringify(error)) };
+  }
+
+  /** Also of tools that the model was not offered: they are refused there, and the audit log tells of it. */
+  #call(
+    tool: string,
+    input: unknown,
+    { call, principal, signal }: Pick<Surroundings, 'call' | 'principal' | 'signal'>,
+  ) {
+    return call(tool, input, { principal, door: 'agent', signal });
+  }
+}
+
+function offer(description: string, inputSchema: Readonly<Record<string, unknown>>): ToolSet[string] {
+  const { execute: _, ...offered } = dynamicTool({
+    description,
+    inputSchema: schemaOf({ ...inputSchema }),
+    execute: () => Promise.reject(new Error('The loop runs the calls.')),
+  });
+  return offered;
+}
+
+function inputOf(tool: Tool, { tools }: Principal): Readonly<Record<string, unknown>> {
+  const schema = jsonSchema(tool.input, 'input');
+  const fixed = tools?.fixed?.(tool);
+  return fixed ? withoutMembers(schema, Object.keys(fixed)) : schema;
+}
+
+function cut(text: string): string {
+  if (text.length <= LONGEST_RESULT) return text;
+  const left = text.length - LONGEST_RESULT;
+  return `${text.slice(0, LONGEST_RESULT).toWellFormed()} … (cut: ${left} more characters; ask for less, for example by \`limit\`)`;
+}

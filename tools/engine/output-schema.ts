@@ -1,0 +1,132 @@
+import type { ModelMessage } from 'ai';
+import { z } from 'zod';
+import type { Issue } from '../../resources/error.ts';
+import { ToolError } from '../errors.ts';
+import type { JsonSchema } from '../json-schema.ts';
+import { formatPath } from '../validate.ts';
+import type { LoopOutcome } from './loop.ts';
+
+/** The form in which an answer is wanted. */
+export interface OutputSchema {
+  readonly json: JsonSchema;
+  parse(value: unknown): z.ZodSafeParseResult<unknown>;
+}
+
+const MOST_CHARACTERS = 20_000;
+const MOST_NODES = 200;
+const DEEPEST = 8;
+const TRIES = 3;
+
+/** What a schema may hold. Patterns are left out: those that take for ever to match cannot be told from others. */
+const KEYWORDS = new Set(
+  'type properties required additionalProperties items enum const anyOf minItems maxItems minLength maxLength minimum maximum title description'.split(
+    ' ',
+  ),
+);
+
+/** @throws ToolError (invalid_input) where it is no schema, or one that is not taken */
+export function readOutputSchema(json: JsonSchema): OutputSchema {
+  const issues = JSON.stringify(json).length > MOST_CHARACTERS ? [tooLarge()] : problemsIn(json);
+  if (json.type !== 'object')
+    issues.push({ path: 'outputSchema.type', message: 'An answer is an object; write "object".' });
+  if (issues[0]) refuse(issues);
+  try {
+    const schema = z.fromJSONSchema(json as z.core.JSONSchema.BaseSchema); // its keywords were looked at above
+    return { json, parse: (value) => schema.safeParse(value) };
+  } catch (error) {
+    return refuse([
+      { path: 'outputSchema', message: error instanceof Error ? error.message : 'It is no JSON Schema.' },
+    ]);
+  }
+}
+
+function refuse(issues: readonly Issue[]): never {
+  throw new ToolError('invalid_input', `${issues[0]?.path}: ${issues[0]?.message}`, { issues: issues.slice(0, 20) });
+}
+
+function tooLarge(): Issue {
+  return {
+    path: 'outputSchema',
+    message: `At most ${MOST_CHARACTERS} characters, ${MOST_NODES} parts and ${DEEPEST} levels.`,
+  };
+}
+
+function problemsIn(root: JsonSchema): Issue[] {
+  const issues: Issue[] = [];
+  let nodes = 0;
+  const visit = (node: unknown, path: readonly string[]): void => {
+    nodes += 1;
+    if (nodes > MOST_NODES || path.length > DEEPEST * 2) {
+      if (issues.at(-1)?.message !== tooLarge().message) issues.push(tooLarge());
+      return;
+    }
+    const place = formatPath(path);
+    if (typeof node !== 'object' || node === null || Array.isArray(node)) {
+      issues.push({ path: place, message: 'A part of a JSON Schema is an object.' });
+      return;
+    }
+    const { properties, items, anyOf, ...rest } = node as JsonSchema;
+    for (const name of Object.keys(rest)) {
+      if (!KEYWORDS.has(name)) issues.push({ path: `${place}.${name}`, message: `${name} is not taken here.` });
+    }
+    if (items !== undefined) visit(items, [...path, 'items']);
+    if (Array.isArray(anyOf)) for (const choice of anyOf) visit(choice, [...path, 'anyOf']);
+    if (typeof properties === 'object' && properties !== null) {
+      for (const [name, member] of Object.entries(properties)) visit(member, [...path, 'properties', name]);
+    } else if (properties !== undefined) issues.push({ path: `${place}.properties`, message: 'Must be an object.' });
+  };
+  visit(root, ['outputSchema']);
+  return issues;
+}
+
+/**
+ * Runs until the answer has the form, telling the model what was wrong with the one before.
+ * @throws ToolError (unavailable) where it does not come to one
+ */
+export async function answerIn(
+  schema: OutputSchema | undefined,
+  asked: readonly ModelMessage[],
+  run: (messages: readonly ModelMessage[]) => Promise<LoopOutcome>,
+): Promise<LoopOutcome & { readonly output: unknown }> {
+  let messages = asked;
+  const before = { steps: 0, inputTokens: 0, outputTokens: 0 };
+  for (let attempt = 1; ; attempt++) {
+    const outcome = await run(messages);
+    if (!schema) return { ...outcome, output: undefined };
+    before.steps += outcome.steps;
+    before.inputTokens += outcome.usage.inputTokens;
+    before.outputTokens += outcome.usage.outputTokens;
+    const { steps, ...usage } = before;
+    const parsed = schema.parse(valueIn(outcome.text));
+    if (parsed.success) return { ...outcome, steps, usage, output: parsed.data };
+    const problem = problemOf(parsed.error);
+    if (attempt === TRIES || outcome.stopReason === 'max_steps') {
+      throw new ToolError(
+        'unavailable',
+        `The model gave no answer that fits outputSchema (${problem}); try again or make it simpler.`,
+      );
+    }
+    const content = `This does not fit the JSON Schema: ${problem}. Answer again with the JSON value alone.`;
+    messages = [...outcome.messages, { role: 'user', content }];
+  }
+}
+
+function problemOf({ issues }: z.ZodError): string {
+  const [first] = issues;
+  const place = formatPath(first?.path ?? []);
+  return `${place ? `${place}: ` : ''}${first?.message ?? 'no JSON'}`;
+}
+
+/** The JSON value in the text; models like to put marks or a sentence around it. */
+function valueIn(text: string): unknown {
+  const start = text.indexOf('{');
+  const end = text.lastIndexOf('}');
+  for (const candidate of [text, text.slice(start, end + 1)]) {
+    try {
+      return JSON.parse(candidate);
+    } catch {
+      // the next one
+    }
+  }
+  return undefined;
+}

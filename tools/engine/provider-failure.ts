@@ -1,0 +1,27 @@
+import { APICallError } from 'ai';
+import type { LanguageModel } from './language-model.ts';
+
+const LONGEST = 500;
+
+/** A model did not answer, or not to the end. The message is safe to show; the cause is for the log and holds nothing of the prompt. */
+export class ProviderFailure extends Error {
+  static of({ provider, modelId }: LanguageModel, error: unknown): ProviderFailure {
+    const name = `${provider.split('.')[0]}/${modelId}`;
+    const said = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+    const cause = new Error(`the model ${name} failed: ${said.slice(0, LONGEST)}`);
+    return new ProviderFailure(`The model ${name} ${problemOf(error)}`, { cause });
+  }
+}
+
+function problemOf(error: unknown): string {
+  if (!APICallError.isInstance(error)) return 'ended before its answer was complete; send the message again.';
+  const { statusCode: status } = error;
+  if (status === undefined) return 'could not be reached; send the message again, or choose another by list_models.';
+  if (status === 401 || status === 403)
+    return `refused the key it was given (${status}); the operator has to set another.`;
+  if (status === 404) return 'is not known to its provider (404); choose another by list_models.';
+  if (status === 429) return 'takes no more requests for now (429); send the message again later.';
+  if (status < 400) return 'sent what is no answer; send the message again, or choose another by list_models.';
+  if (status >= 500) return `failed (${status}); send the message again later.`;
+  return `refused the request (${status}); the conversation may be too long for it, or it takes no tools.`;
+}

@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import type { Agent } from '../../resources/agent.ts';
+import type { AgentRun } from '../../resources/agent-run.ts';
+import { memoryFields } from '../../resources/memory.ts';
+import type { Principal } from '../access/principal.ts';
+import { reaches } from '../access/reach.ts';
+import { bothLimits } from '../access/tool-limit.ts';
+import { allowlistLimit } from '../allowlist.ts';
+import type { Catalog } from '../catalog-index.ts';
+import type { CallingContext } from '../context.ts';
+import { errorBody, ToolError, toToolError } from '../errors.ts';
+import { jsonSchema } from '../json-schema.ts';
+import { parseInput } from '../validate.ts';
+import type { LoopTool } from './agent-tools.ts';
+
+/** Instructions and preferences are for people to store: made from what an agent reads, they could carry somebody else's orders. */
+const input = z.strictObject({
+  content: memoryFields.content.max(4000),
+  kind: z.enum(['fact', 'episode', 'summary']).default('fact'),
+  tags: memoryFields.tags.max(10).default([]),
+});
+
+const STORES = 'create_memory';
+const MOST_IN_A_RUN = 10;
+
+interface Remembering {
+  readonly agent: Agent;
+  readonly acting: Principal;
+  readonly run: AgentRun;
+  readonly catalog: Catalog;
+  readonly call: CallingContext<unknown, never>['call'];
+  readonly signal: AbortSignal;
+}
+
+/** Stores a memory of the agent, where its memory policy lets it and its caller may store memories; else there is no such tool. */
+export function rememberTool({ agent, acting, run, catalog, call, signal }: Remembering): LoopTool | undefined {
+  const principal = mayRemember(acting);
+  const stores = catalog.get(STORES)?.tool;
+  if (!agent.memoryPolicy.remember || !stores || !reaches(principal, stores)) return undefined;
+  let count = 0;
+  return {
+    name: 'remember',
+    description: `Remember something for later conversations, one thing in plain words, that is worth knowing then. At most ${MOST_IN_A_RUN} times in a run.`,
+    inputSchema: jsonSchema(input, 'input'),
+    async run(given) {
+      try {
+        const memory = parseInput(input, given);
+        count += 1;
+        if (count > MOST_IN_A_RUN) throw new ToolError('conflict', 'Enough was remembered in this run.');
+        const thread = run.threadId === undefined ? {} : { threadId: run.threadId };
+        const owner = { scope: 'agent', agentId: agent.id, ...thread, source: `agent run ${run.id}` };
+        return await call(STORES, { ...memory, ...owner }, { principal, door: 'agent', signal });
+      } catch (thrown) {
+        return { ok: false, error: errorBody(toToolError(thrown), '') };
+      }
+    },
+  };
+}
+
+/** The policy of the agent allows this one tool besides its allowlist. What holds the agent's caller holds it too. */
+function mayRemember(acting: Principal): Principal {
+  const limit = allowlistLimit(`the agent ${acting.name}`, [STORES]);
+  return { ...acting, tools: bothLimits(acting.actsFor?.tools, limit) };
+}
