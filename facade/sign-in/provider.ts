@@ -183,13 +183,24 @@ function redeem(config: oidc.Configuration, callback: URL, flow: z.infer<typeof 
 
 /** @throws ToolError: what the provider says is a refusal, that it says nothing of use is not */
 function explain(cause: unknown): never {
-  const { AuthorizationResponseError, ResponseBodyError, ClientError } = oidc;
-  if (cause instanceof AuthorizationResponseError) throw refuseSignIn(`the provider answered ${cause.error}`, cause);
-  const answered = cause instanceof ResponseBodyError ? cause.status : undefined;
-  const code = cause instanceof ClientError ? cause.code : undefined;
-  const response = cause instanceof ClientError && cause.cause instanceof Response ? cause.cause.status : 0;
-  if ((answered ?? response) >= 500 || code === 'OAUTH_TIMEOUT' || cause instanceof TypeError) throw away(cause);
-  throw refuseSignIn(`the provider: ${cause instanceof Error ? cause.message : 'unreadable'}`, cause);
+  const code = cause instanceof oidc.ClientError ? cause.code : undefined;
+  if (statusOf(cause) >= 500 || code === 'OAUTH_TIMEOUT' || cause instanceof TypeError) throw away(cause);
+  throw refuseSignIn(`the provider: ${textOf(cause)}`, cause);
+}
+
+/** Of the answer that was an error, 0 where there was none. */
+function statusOf(cause: unknown): number {
+  if (cause instanceof oidc.ResponseBodyError) return cause.status;
+  return cause instanceof oidc.ClientError && cause.cause instanceof Response ? cause.cause.status : 0;
+}
+
+/** For the log, where operators see what they set up wrongly. */
+function textOf(cause: unknown): string {
+  if (cause instanceof oidc.ResponseBodyError || cause instanceof oidc.AuthorizationResponseError) {
+    return [cause.error, cause.error_description].filter(Boolean).join(': ');
+  }
+  if (!(cause instanceof Error)) return 'unreadable';
+  return cause.cause instanceof Error ? `${cause.message}: ${cause.cause.message}` : cause.message;
 }
 
 function away(cause: unknown): ToolError {

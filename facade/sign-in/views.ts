@@ -37,7 +37,7 @@ ${
 ${bad && html`<p class="problem" id="problem" role="alert">Enter a whole e-mail address, like ada@example.com.</p>`}
 <input id="email" name="email" type="email" autocomplete="username" required maxlength="320" value="${wrong ?? ''}" aria-describedby="${bad && 'problem '}hint"${bad && html` aria-invalid="true"`}>
 <p class="hint" id="hint">You get a link by mail. It works once, within 10 minutes, in this browser.</p>
-<button>Send me a link</button>
+<button${provider !== undefined && html` class="second"`}>Send me a link</button>
 </form>`,
   };
 }
