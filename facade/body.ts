@@ -8,12 +8,14 @@ import { ToolError } from '../tools/errors.ts';
 export const LARGEST_BODY = 4 * 1024 * 1024;
 
 /** What a body may be. */
-interface BodyKind {
+export interface BodyKind {
   readonly largest: number;
   /** @throws ToolError (unsupported_media_type) */
   requireType(contentType: string | undefined): void;
 }
 const JSON_BODY: BodyKind = { largest: LARGEST_BODY, requireType: requireJson };
+/** Of a request that signs in, which anybody can send. */
+export const CREDENTIAL: BodyKind = { largest: 64 * 1024, requireType: requireJson };
 const FORM: BodyKind = { largest: 16 * 1024, requireType: requireForm };
 
 const EMPTY = Buffer.alloc(0);
@@ -27,16 +29,16 @@ const decoders: Readonly<Record<string, (body: Buffer, options: { maxOutputLengt
 };
 
 /** The whole body, decompressed; an empty one has no type. @throws ToolError (too_large, unsupported_media_type, invalid_input) */
-export async function readBody(request: IncomingMessage): Promise<Buffer> {
+export async function readBody(request: IncomingMessage, kind: BodyKind = JSON_BODY): Promise<Buffer> {
   const { headers } = request;
   const isChunked = headers['transfer-encoding'] !== undefined;
   if (!isChunked && (headers['content-length'] ?? '0') === '0') return EMPTY;
-  if (!isChunked) requireJson(headers['content-type']);
-  if (Number(headers['content-length'] ?? 0) > LARGEST_BODY) throw tooLarge(request, JSON_BODY);
-  const body = await collect(request, JSON_BODY);
+  if (!isChunked) kind.requireType(headers['content-type']);
+  if (Number(headers['content-length'] ?? 0) > kind.largest) throw tooLarge(request, kind);
+  const body = await collect(request, kind);
   if (body.length === 0) return EMPTY;
   const encoding = headers['content-encoding']?.toLowerCase() ?? 'identity';
-  return encoding === 'identity' ? body : decompress(body, encoding);
+  return encoding === 'identity' ? body : decompress(body, encoding, kind);
 }
 
 /** Members of a form, each given once. @throws ToolError (too_large, unsupported_media_type, invalid_input) */
@@ -104,17 +106,17 @@ function tooLarge(request: IncomingMessage, { largest }: BodyKind): ToolError {
   return new ToolError('too_large', `The body is larger than ${largest} bytes; send less at a time.`);
 }
 
-async function decompress(body: Buffer, encoding: string): Promise<Buffer> {
+async function decompress(body: Buffer, encoding: string, { largest }: BodyKind): Promise<Buffer> {
   const decode = Object.hasOwn(decoders, encoding) ? decoders[encoding] : undefined;
   if (!decode) {
     const known = Object.keys(decoders).join(', ');
     throw new ToolError('unsupported_media_type', `Content-Encoding can be ${known} or absent.`);
   }
   try {
-    return await decode(body, { maxOutputLength: LARGEST_BODY });
+    return await decode(body, { maxOutputLength: largest });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') {
-      throw new ToolError('too_large', `The decompressed body is larger than ${LARGEST_BODY} bytes.`);
+      throw new ToolError('too_large', `The decompressed body is larger than ${largest} bytes.`);
     }
     throw new ToolError('invalid_input', `The body is not in the Content-Encoding ${encoding}.`);
   }

@@ -1,7 +1,7 @@
 import type { Tool } from '../tools/define-tool.ts';
 import { ToolError } from '../tools/errors.ts';
 import type { Registry } from '../tools/registry.ts';
-import { decodeText, readBody } from './body.ts';
+import { type BodyKind, CREDENTIAL, decodeText, readBody } from './body.ts';
 import type { Exchange } from './exchange.ts';
 import { createMatcher } from './match-route.ts';
 import { type QueryReader, queryReader } from './query.ts';
@@ -13,6 +13,8 @@ import type { SessionCookies } from './session-cookie.ts';
 interface RestOperation extends Route {
   readonly readQuery: QueryReader;
   readonly takesBody: boolean;
+  /** Undefined: the usual one. */
+  readonly bodyKind: BodyKind | undefined;
   readonly endsSession: boolean;
   readonly streams: boolean;
 }
@@ -81,6 +83,7 @@ function prepare(route: Route, { server }: Registry): RestOperation {
     ...route,
     readQuery: queryReader(tool.input),
     takesBody: route.method !== 'GET',
+    bodyKind: tool.session === 'begins' ? CREDENTIAL : undefined,
     endsSession: tool.session === 'ends',
     streams: tool.streams === true,
   };
@@ -88,10 +91,10 @@ function prepare(route: Route, { server }: Registry): RestOperation {
 
 async function readInput(
   { request, url }: Exchange,
-  { readQuery, takesBody, method }: RestOperation,
+  { readQuery, takesBody, bodyKind, method }: RestOperation,
   parameters: Readonly<Record<string, string>>,
 ): Promise<object> {
-  const body = takesBody ? parseBody(await readBody(request)) : undefined;
+  const body = takesBody ? parseBody(await readBody(request, bodyKind)) : undefined;
   if (body && method !== 'DELETE' && url.searchParams.size > 0) {
     throw new ToolError('invalid_input', 'This operation takes no query parameters; put the members into the body.');
   }

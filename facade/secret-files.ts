@@ -13,7 +13,13 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../store/errors.ts';
-import { currentKeys, keptSigningKeys, openKeys, type SigningKeys } from '../tools/sign-in/signing-keys.ts';
+import {
+  currentKeys,
+  type KeptSigningKeys,
+  keptSigningKeys,
+  openKeys,
+  type SigningKeys,
+} from '../tools/sign-in/signing-keys.ts';
 
 /** Names of the files in the data folder, which only its owner can read. */
 const SESSION_SECRETS = 'session-secrets';
@@ -39,13 +45,17 @@ export function readSessionSecrets(folder: string): readonly string[] {
 /** The keys of the built-in issuer, made or followed by a new one where it is time. @throws OperatorError */
 export function readSigningKeys(folder: string, now: Date): SigningKeys {
   const path = join(folder, SIGNING_KEYS);
+  const text = existsSync(path) ? readPrivately(path) : undefined;
+  const [current, keys] = parseKeys(path, text, now);
+  const next = `${JSON.stringify(current, null, 2)}\n`;
+  if (next !== text) writePrivately(path, next);
+  return keys;
+}
+
+function parseKeys(path: string, text: string | undefined, now: Date): [KeptSigningKeys, SigningKeys] {
   try {
-    const text = existsSync(path) ? readPrivately(path) : undefined;
-    const kept = text === undefined ? undefined : keptSigningKeys.parse(JSON.parse(text));
-    const current = currentKeys(kept, now);
-    const next = `${JSON.stringify(current, null, 2)}\n`;
-    if (next !== text) writePrivately(path, next);
-    return openKeys(current);
+    const current = currentKeys(text === undefined ? undefined : keptSigningKeys.parse(JSON.parse(text)), now);
+    return [current, openKeys(current)];
   } catch (cause) {
     const problem = `${path} does not hold the keys that sign ID tokens; restore it, or remove it to have new ones made.`;
     throw new OperatorError(problem, { cause });

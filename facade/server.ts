@@ -64,14 +64,10 @@ export async function startServer(config: Config, store: Store, logger: Logger):
   const refused = new RefusedRequests((entry) => store.audit.append(entry));
   const onCallFailure = (cause: unknown, call: { readonly requestId: string; readonly tool?: string }) =>
     logFailure(logger, cause, call);
-  const signIn = new SignIn({
-    store,
-    issuer: new Issuer(baseUrl, signingKeys, () => new Date()),
-    baseUrl,
-    now: () => new Date(),
-    onFailure: onCallFailure,
-    onLimited: (address) => refused.count(address, 'rate_limited'),
-  });
+  const now = () => new Date();
+  const issuer = new Issuer(baseUrl, signingKeys, now);
+  const onLimited = (address: string) => refused.count(address, 'rate_limited');
+  const signIn = new SignIn({ store, issuer, baseUrl, now, onFailure: onCallFailure, onLimited });
   const live = new LiveCatalog(catalog);
   const mailer = createMailer({ ...config, logger });
   const provider =

@@ -1,10 +1,11 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { AdminUser } from '../../resources/admin-user.ts';
 import { email as emailField } from '../../resources/fields.ts';
 import type { SignInLinkRecord } from '../../resources/sign-in.ts';
 import { newId } from '../../store/ids.ts';
 import type { Store } from '../../store/port.ts';
 import { anonymous } from '../access/anonymous.ts';
+import { hashSecret, secretMatches } from '../access/key-secret.ts';
 import { auditEntryOf } from '../audit.ts';
 import { ToolError, toToolError } from '../errors.ts';
 import type { HistoryWriters } from '../versioning.ts';
@@ -73,7 +74,7 @@ export class SignIn {
   redeemLink(secret: string, browser: string | undefined, visitor: Visitor): Promise<string> {
     return this.attempt('redeem', visitor, {}, async () => {
       const used = await this.#options.store.transaction(async (tx) => {
-        const { records } = await tx.signInLinks.find({ where: { hash: hash(secret) }, limit: 1 });
+        const { records } = await tx.signInLinks.find({ where: { hash: hashSecret(secret) }, limit: 1 });
         const [link] = records;
         const problem = this.#problemOf(link, browser);
         if (!link || problem !== undefined) return { problem };
@@ -134,7 +135,7 @@ export class SignIn {
     args: Readonly<Record<string, unknown>>,
     work: () => Promise<Result>,
   ): Promise<Result> {
-    await this.admit(step, visitor.address);
+    await this.#admit(step, visitor.address);
     const [id, at, started] = [newId('aud'), this.#options.now(), performance.now()];
     const note = (code?: ToolError['code']) =>
       this.#options.store.audit.append(
@@ -153,9 +154,9 @@ export class SignIn {
       );
     try {
       const result = await work();
-      if (result === undefined)
-        this.#options.onFailure(new SignInRefused('nobody may sign in with the e-mail'), visitor);
-      note(result === undefined ? 'unauthenticated' : undefined);
+      const isSilent = result === undefined;
+      if (isSilent) this.#options.onFailure(new SignInRefused('nobody may sign in with the e-mail'), visitor);
+      note(isSilent ? 'unauthenticated' : undefined);
       return result;
     } catch (thrown) {
       const error = toToolError(thrown);
@@ -165,8 +166,7 @@ export class SignIn {
     }
   }
 
-  /** Counts one attempt from the address. @throws ToolError (rate_limited) */
-  async admit(step: SignInStep, address: string): Promise<void> {
+  async #admit(step: SignInStep, address: string): Promise<void> {
     try {
       await this.attempts.fromAddress(step, address);
     } catch (refused) {
@@ -178,10 +178,10 @@ export class SignIn {
   #newLink(email: string, user: AdminUser | undefined, browser?: string) {
     const secret = randomBytes(32).toString('base64url');
     const link = {
-      hash: hash(secret),
+      hash: hashSecret(secret),
       email: email.toLowerCase(),
       ...(user && { userId: user.id }),
-      ...(browser !== undefined && { browserHash: hash(browser) }),
+      ...(browser !== undefined && { browserHash: hashSecret(browser) }),
       expiresAt: new Date(this.#options.now().getTime() + SIGN_IN_MS).toISOString(),
     };
     return { secret, link };
@@ -190,16 +190,10 @@ export class SignIn {
   #problemOf(link: SignInLinkRecord | undefined, browser: string | undefined): string | undefined {
     if (!link || Date.parse(link.expiresAt) <= this.#options.now().getTime()) return 'is unknown or has expired';
     if (link.usedAt !== undefined) return 'was used before';
-    if (link.browserHash !== undefined && !matches(browser, link.browserHash))
+    const { browserHash } = link;
+    if (browserHash !== undefined && (browser === undefined || !secretMatches(browser, browserHash))) {
       return 'was asked for in another browser';
+    }
     return link.userId === undefined ? 'is for an e-mail with which nobody may sign in' : undefined;
   }
-}
-
-function hash(secret: string): string {
-  return createHash('sha256').update(secret).digest('hex');
-}
-
-function matches(secret: string | undefined, expected: string): boolean {
-  return secret !== undefined && timingSafeEqual(Buffer.from(hash(secret)), Buffer.from(expected));
 }

@@ -36,25 +36,20 @@ const PUBLISHED_AFTER_ROTATION_MS = 7 * 24 * 60 * 60 * 1000;
 
 /** The keys to go on with: a new one signs where there is none or the one there is has grown old. */
 export function currentKeys(kept: KeptSigningKeys | undefined, now: Date): KeptSigningKeys {
+  const isOlder = ({ createdAt }: KeptKey, ms: number) => now.getTime() - Date.parse(createdAt) >= ms;
   const [newest, ...older] = kept?.keys ?? [];
   if (!newest) return { keys: [newKey(now)] };
-  const age = now.getTime() - Date.parse(newest.createdAt);
-  if (newest.jwk.d !== undefined && age < ROTATED_AFTER_MS) return { keys: [newest, ...stillPublished(older, newest)] };
-  const next = newKey(now);
-  return { keys: [next, ...stillPublished([newest, ...older], next)].map(withoutPrivateHalf) };
-
-  function stillPublished(keys: readonly KeptKey[], successor: KeptKey): KeptKey[] {
-    // Each key went out of use when its successor was made.
-    return keys.filter((_, index) => {
-      const retiredAt = Date.parse((keys[index - 1] ?? successor).createdAt);
-      return now.getTime() - retiredAt < PUBLISHED_AFTER_ROTATION_MS;
-    });
-  }
+  const keys = isOlder(newest, ROTATED_AFTER_MS) ? [newKey(now), publicHalf(newest), ...older] : [newest, ...older];
+  // Each went out of use when the one before it in the list was made.
+  const isPublished = (_: KeptKey, index: number) => {
+    const successor = keys[index - 1];
+    return !successor || !isOlder(successor, PUBLISHED_AFTER_ROTATION_MS);
+  };
+  return { keys: keys.filter(isPublished) };
 }
 
-function withoutPrivateHalf(key: KeptKey, index: number): KeptKey {
-  const { d: _, ...jwk } = key.jwk;
-  return index === 0 ? key : { ...key, jwk };
+function publicHalf({ createdAt, jwk: { d: _, ...jwk } }: KeptKey) {
+  return { createdAt, jwk };
 }
 
 function newKey(now: Date): KeptKey {
@@ -77,12 +72,10 @@ export function openKeys({ keys }: KeptSigningKeys): SigningKeys {
   const [signer] = keys;
   const d = signer?.jwk.d;
   if (!signer || d === undefined) throw new Error('The first signing key has no private half.');
-  const published = keys.map(({ jwk: { d: _, ...jwk } }) => ({
-    ...jwk,
-    kid: thumbprint(jwk),
-    use: 'sig',
-    alg: 'ES256',
-  }));
+  const published = keys.map((key) => {
+    const { jwk } = publicHalf(key);
+    return { ...jwk, kid: thumbprint(jwk), use: 'sig', alg: 'ES256' };
+  });
   return {
     kid: thumbprint(signer.jwk),
     privateKey: createPrivateKey({ key: { ...signer.jwk, d }, format: 'jwk' }),
