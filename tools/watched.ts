@@ -72,8 +72,8 @@ export class Watched implements Dependency {
 
 function reasonOf(error: unknown): string {
   const { message = 'It failed.', cause } = error as Partial<Error>;
-  const why = cause instanceof Error && cause.message !== '' ? `${message}: ${cause.message}` : message;
-  return why.slice(0, LONGEST_ERROR);
+  const { message: why = '', code = '' } = (cause ?? {}) as Partial<NodeJS.ErrnoException>; // a cause can be anything
+  return [message, why || code].filter(Boolean).join(': ').slice(0, LONGEST_ERROR);
 }
 
 function waitFor(ms: number): Promise<void> {

@@ -37,10 +37,11 @@ export class BrowserSessions {
     sendOn(visit.response, visit.around.at('/'));
   }
 
+  /** The cookie goes even where ending the session fails. */
   async end(visit: Visit): Promise<void> {
+    this.#options.cookies.clear(visit.response);
     const principal = await this.of(visit);
     if (principal) await this.#call(visit, { principal, tool: 'delete_session', input: {} });
-    this.#options.cookies.clear(visit.response);
   }
 
   async #call({ request, visitor }: Visit, asked: Pick<Call, 'principal' | 'tool' | 'input'>) {

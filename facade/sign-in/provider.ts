@@ -22,7 +22,8 @@ export interface Provider extends Dependency {
   /** Where to send the browser, and what to keep in it until it comes back. @throws ToolError (unavailable) */
   begin(): Promise<{ readonly url: string; readonly flow: string }>;
   /**
-   * Whom the provider vouches for, from the query with which it sent the browser back. The `jti` is the nonce, which is that of one flow.
+   * Whom the provider vouches for, from the query with which it sent the browser back. What must not be used again is the flow: its
+   * nonce is the `jti`, good for as long as the flow is.
    * @throws ToolError (unauthenticated, unavailable)
    */
   finish(query: string, flow: string | undefined): Promise<VerifiedIdentity>;
@@ -37,6 +38,7 @@ export interface ProviderOptions extends OidcSettings {
 const TIMEOUT_SECONDS = 10;
 /** After that long a provider is asked again what it supports and where; when it does not answer, what was known goes on. */
 const METADATA_MS = 60 * 60 * 1000;
+const RETRY_MS = 60 * 1000;
 const FLOW_MS = 10 * 60 * 1000;
 const ALGORITHMS: readonly Algorithm[] = [
   ...(['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'] as const),
@@ -81,8 +83,9 @@ export function createProvider(options: ProviderOptions): Provider {
     try {
       return await connecting;
     } catch (cause) {
-      if (connection) return connection;
-      throw away(cause);
+      if (!connection) throw away(cause);
+      connection = { ...connection, at: Date.now() - METADATA_MS + RETRY_MS };
+      return connection;
     }
   }
 
@@ -115,7 +118,7 @@ export function createProvider(options: ProviderOptions): Provider {
         now: () => new Date(),
         askEmail: (subject) => oidc.fetchUserInfo(config, tokens.access_token, subject).catch(explain),
       });
-      return { ...identity, jti: flow.nonce };
+      return { ...identity, jti: flow.nonce, expiresAt: new Date(flow.at + FLOW_MS) };
     },
   };
 }
@@ -145,9 +148,18 @@ function requireSafe(url: string, issuer: string): void {
 
 function readFlow(kept: string | undefined): z.infer<typeof flowSchema> {
   if (kept === undefined) throw refuseSignIn('the flow was not begun in this browser');
-  const flow = flowSchema.parse(JSON.parse(kept)); // as `begin` made it: it is signed
-  if (Date.now() - flow.at > FLOW_MS) throw refuseSignIn('the flow was begun too long ago');
-  return flow;
+  const flow = flowSchema.safeParse(parse(kept));
+  if (!flow.success) throw refuseSignIn('the flow was begun by another version of this server');
+  if (Date.now() - flow.data.at > FLOW_MS) throw refuseSignIn('the flow was begun too long ago');
+  return flow.data;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Any key may be new, and only what the provider itself just answered is asked about: so no time passes before it is asked again. */

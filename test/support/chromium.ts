@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import type { Browser } from 'playwright-core';
-import { chromium } from 'playwright-core';
 
 const USUAL_PLACES = [
   '/usr/bin/chromium',
@@ -19,7 +18,8 @@ export const withoutBrowser: string | false =
   chromiumPath === undefined &&
   'there is no Chromium on this machine; install one, or say where it is in CHROMIUM_PATH';
 
-export function startBrowser(): Promise<Browser> {
+export async function startBrowser(): Promise<Browser> {
+  const { chromium } = await import('playwright-core');
   if (chromiumPath === undefined) throw new Error('There is no Chromium.');
   // As root, as in a container, Chromium cannot have its sandbox.
   const args = process.getuid?.() === 0 ? ['--no-sandbox'] : [];

@@ -136,10 +136,6 @@ describe('a sign-in link', () => {
 
   it('works within its time', async () => {
     const client = new WebClient();
-    await workspace.store.transaction(async (tx) => {
-      const { records } = await tx.adminUsers.find({ where: { isActive: true }, limit: 10 });
-      for (const { id } of records) await tx.adminUsers.touch(id, { lastSignInAt: null });
-    });
     await askForLink(workspace, ADA, client);
     await client.open(await nextLink(workspace));
     await workspace.store.transaction(async (tx) => {
@@ -149,6 +145,26 @@ describe('a sign-in link', () => {
     });
     await client.send();
     await refused(client);
+  });
+
+  it('does not outlive the right to sign in', async () => {
+    const { id } = await mustCall(workspace, workspace.adminKey, 'create_admin_user', { email: 'bob@example.com' });
+    const client = new WebClient();
+    await askForLink(workspace, 'bob@example.com', client);
+    const first = await nextLink(workspace);
+    await askForLink(workspace, 'bob@example.com', client);
+    const second = await nextLink(workspace);
+    await mustCall(workspace, workspace.adminKey, 'update_settings', { signInDomains: ['other.example'] });
+    await client.open(first);
+    await client.send();
+    assert.equal(client.page.status, 401);
+    await mustCall(workspace, workspace.adminKey, 'update_settings', { signInDomains: [] });
+    await mustCall(workspace, workspace.adminKey, 'deactivate_admin_user', { id });
+    await client.open(second);
+    await client.send();
+    assert.deepEqual([client.page.status, client.page.heading], [401, 'This link does not sign you in']);
+    const last = (await signInAudit(workspace)).at(-1);
+    assert.deepEqual([last?.tool, last?.outcome], ['create_session', 'denied']);
   });
 
   it('that somebody made up does not work', async () => {

@@ -118,6 +118,20 @@ describe('the sign-in pages', () => {
     }
   });
 
+  it('sign out whose session is over already', async () => {
+    const workspace = await startWorkspace();
+    try {
+      const client = await signInByMail(workspace);
+      const { data } = await mustCall(workspace, workspace.adminKey, 'list_sessions');
+      await mustCall(workspace, workspace.adminKey, 'end_session', { id: data[0].id });
+      await client.send();
+      assert.deepEqual([client.page.status, client.page.url.pathname], [200, '/sign-in']);
+      assert.doesNotMatch(client.cookieHeader(workspace.baseUrl), /admin-session/);
+    } finally {
+      await workspace.close();
+    }
+  });
+
   it('lead who is signed in past the sign-in page', async () => {
     const workspace = await startWorkspace();
     try {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { exportSPKI, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose';
 import { mustCall, rest } from '../../support/calls.ts';
@@ -308,6 +309,14 @@ describe('the way back from a provider', () => {
       ?.set('admin-flow', `${Buffer.from(changed).toString('base64url')}.${signature}`);
     await setOut.open(callback);
     await refused(setOut, workspace, 'changed');
+    const jar = setOut.cookies.get(workspace.baseUrl);
+    for (const text of ['{}', 'no JSON', JSON.stringify({ state: 's', nonce: 'n', verifier: 'v', at: 0 })]) {
+      const kept = Buffer.from(text).toString('base64url');
+      const secret = jar?.get('admin-browser') ?? '';
+      jar?.set('admin-flow', `${kept}.${createHmac('sha256', secret).update(`kept ${kept}`).digest('base64url')}`);
+      await setOut.open(callback);
+      await refused(setOut, workspace, text);
+    }
   });
 
   it('can be walked too often', async () => {

@@ -162,8 +162,9 @@ describe('asking for a link', () => {
         times.push(performance.now() - started);
       }
     }
-    const [known = 0, unknown = 0] = Object.values(took).map((times) => times.sort((a, b) => a - b)[times.length >> 1]);
-    assert.ok(Math.abs(known - unknown) < Math.max(known, unknown) / 2, `medians ${known} and ${unknown} ms`);
+    // Other work on the machine makes some take longer, but none shorter.
+    const [known = 0, unknown = 0] = Object.values(took).map((times) => Math.min(...times));
+    assert.ok(Math.abs(known - unknown) < Math.max(known, unknown) / 2, `at best ${known} and ${unknown} ms`);
   });
 
   it('refuses what is no e-mail', () => assert.rejects(ask('ada'), { code: 'invalid_input' }));
