@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { isSession } from '../../tools/access/principal.ts';
+import { actingFor } from '../../tools/engine/acting.ts';
+import { authenticateSession } from '../../tools/sign-in/sessions.ts';
 import { callTool, makeKey, mustCall, rest } from '../support/calls.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { cookieOf, idTokenFor, postIdToken, signIn, statusWith } from '../support/sign-in.ts';
@@ -231,6 +234,14 @@ describe('get_session', () => {
 });
 
 describe('delete_session', () => {
+  it('is out of reach of an agent that acts for the person', async () => {
+    const cookie = await signIn(server);
+    const id = (await listed(cookie))[0].id;
+    const person = await authenticateSession(server.store, id, new Date());
+    assert.ok(person && isSession(person));
+    assert.equal(isSession(actingFor(person, { id: 'agt_1', name: 'a', tools: ['*'] })), false);
+  });
+
   it('refuses a key, which has no session', async () => {
     const { status, body } = await rest(server, 'DELETE', '/api/v1/auth/session', { key: server.adminKey });
     assert.deepEqual([status, body.code], [409, 'conflict']);

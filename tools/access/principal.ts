@@ -32,8 +32,9 @@ export interface SessionPrincipal extends Principal {
   readonly expiresAt: string;
 }
 
+/** False for what acts for one. */
 export function isSession(principal: Principal): principal is SessionPrincipal {
-  return 'sessionId' in principal;
+  return principal.type === 'session' && 'sessionId' in principal;
 }
 
 export function authorOf({ type, id, name }: Principal): Author {
