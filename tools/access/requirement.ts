@@ -18,6 +18,8 @@ export interface AccessByInput {
   readonly among: readonly Access[];
   /** One of `among`, also for input that is not checked yet. */
   of(input: object): Access;
+  /** What every input together needs, where all are about the same resources. */
+  readonly whole?: Access;
 }
 
 /** Every authenticated principal may call. */
@@ -42,10 +44,11 @@ export function hasWithoutLimit(rights: Rights, access: Access | AccessByInput):
   });
 }
 
-/** Grants for every call under the access; none where the access depends on the input. */
+/** Grants for every call under the access; none where it depends on the input which resource that is about. */
 export function grantsFor(access: Access | AccessByInput): Grant[] {
-  if ('among' in access) return [];
-  return requirement(access).needs.map(({ resource, op, ids, open }) => ({
+  const whole = 'among' in access ? access.whole : access;
+  if (!whole) return [];
+  return requirement(whole).needs.map(({ resource, op, ids, open }) => ({
     resource,
     op,
     id: open ? '*' : (ids?.[0] ?? '*'),

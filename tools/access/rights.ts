@@ -61,3 +61,20 @@ export function grantRights(grants: readonly Grant[]): Rights {
     },
   };
 }
+
+/**
+ * What both may do: of one who acts for the outer and needs no more than the inner. Records that only some may see are still those that the
+ * outer sees.
+ */
+export function bothRights(outer: Rights, inner: Rights): Rights {
+  return {
+    isAdmin: outer.isAdmin,
+    fingerprint: JSON.stringify([outer.fingerprint, inner.fingerprint]),
+    mayTry: (requirement) => outer.mayTry(requirement) && inner.mayTry(requirement),
+    allows: (requirement) => outer.allows(requirement) && inner.allows(requirement),
+    limitedTo(resource, op) {
+      const [first, second] = [outer.limitedTo(resource, op), inner.limitedTo(resource, op)];
+      return first && second ? first.filter((id) => second.includes(id)) : (first ?? second);
+    },
+  };
+}

@@ -60,6 +60,7 @@ export const sendChatMessage = defineTool({
     'Say something to an agent in a thread, new or not, and get its answer; it may call its tools on the way, with your rights. For one question without a thread use invoke_agent.',
   access: {
     among: [NAMED, NAMED_IN_THREAD, USUAL, USUAL_IN_THREAD],
+    whole: { scope: SCOPE, grant: ['thread:read', 'thread:write', 'agent:invoke'] },
     of(given: Partial<Input>) {
       if (given.agentId !== undefined) return given.threadId === undefined ? NAMED : NAMED_IN_THREAD;
       return given.threadId === undefined ? USUAL : USUAL_IN_THREAD;

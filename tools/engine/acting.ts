@@ -1,6 +1,8 @@
 import type { Agent } from '../../resources/agent.ts';
 import { chainOf, type Principal } from '../access/principal.ts';
 import { reaches } from '../access/reach.ts';
+import { grantsFor } from '../access/requirement.ts';
+import { bothRights, grantRights } from '../access/rights.ts';
 import { bothLimits, type ToolLimit } from '../access/tool-limit.ts';
 import { allowlistLimit } from '../allowlist.ts';
 import { type Catalog, isListed } from '../catalog-index.ts';
@@ -11,17 +13,24 @@ import { ToolError } from '../errors.ts';
 const DEEPEST = 3;
 
 /**
- * The agent as it acts for the caller: with the caller's rights, held to the agent's allowlist. The narrower wins. Tools whose answers
- * hold a secret are out of its reach, for what it sees goes to a provider and into conversations.
+ * The agent as it acts for the caller: held to its allowlist and to what the tools in it need, as far as the caller has that right. So
+ * tools that look across records, as search does, find nothing of a kind for which the agent has no tool. Tools whose answers hold a secret
+ * are out of its reach, for what it sees goes to a provider and into conversations.
  */
-export function actingFor(caller: Principal, agent: Pick<Agent, 'id' | 'name' | 'tools'>): Principal {
+export function actingFor(
+  caller: Principal,
+  agent: Pick<Agent, 'id' | 'name' | 'tools'>,
+  { entries: known }: Catalog,
+): Principal {
   const entries = allowlistLimit(`the agent ${agent.name}`, agent.tools ?? []);
   const limit: ToolLimit = { ...entries, allows: (tool) => !tool.answersSecret && entries.allows(tool) };
+  const needed = known.filter(({ tool }) => limit.allows(tool)).flatMap(({ tool }) => grantsFor(tool.access));
   return {
     ...caller,
     type: 'agent',
     id: agent.id,
     name: agent.name,
+    rights: bothRights(caller.rights, grantRights(needed)),
     tools: bothLimits(caller.tools, limit),
     actsFor: caller,
   };

@@ -4,13 +4,12 @@ import type { AgentRun } from '../../resources/agent-run.ts';
 import { memoryFields } from '../../resources/memory.ts';
 import type { Principal } from '../access/principal.ts';
 import { reaches } from '../access/reach.ts';
-import { bothLimits } from '../access/tool-limit.ts';
-import { allowlistLimit } from '../allowlist.ts';
 import type { Catalog } from '../catalog-index.ts';
 import type { CallingContext } from '../context.ts';
 import { errorBody, ToolError, toToolError } from '../errors.ts';
 import { jsonSchema } from '../json-schema.ts';
 import { parseInput } from '../validate.ts';
+import { actingFor } from './acting.ts';
 import type { LoopTool } from './agent-tools.ts';
 
 /** Instructions and preferences are for people to store: made from what an agent reads, they could carry somebody else's orders. */
@@ -25,7 +24,7 @@ const MOST_IN_A_RUN = 10;
 
 interface Remembering {
   readonly agent: Agent;
-  readonly acting: Principal;
+  readonly caller: Principal;
   readonly run: AgentRun;
   readonly catalog: Catalog;
   readonly call: CallingContext<unknown, never>['call'];
@@ -33,8 +32,9 @@ interface Remembering {
 }
 
 /** Stores a memory of the agent, where its memory policy lets it and its caller may store memories; else there is no such tool. */
-export function rememberTool({ agent, acting, run, catalog, call, signal }: Remembering): LoopTool | undefined {
-  const principal = mayRemember(acting);
+export function rememberTool({ agent, caller, run, catalog, call, signal }: Remembering): LoopTool | undefined {
+  // The policy of the agent allows this one tool besides its allowlist.
+  const principal = actingFor(caller, { ...agent, tools: [STORES] }, catalog);
   const stores = catalog.get(STORES)?.tool;
   if (!agent.memoryPolicy.remember || !stores || !reaches(principal, stores)) return undefined;
   let count = 0;
@@ -55,10 +55,4 @@ export function rememberTool({ agent, acting, run, catalog, call, signal }: Reme
       }
     },
   };
-}
-
-/** The policy of the agent allows this one tool besides its allowlist. What holds the agent's caller holds it too. */
-function mayRemember(acting: Principal): Principal {
-  const limit = allowlistLimit(`the agent ${acting.name}`, [STORES]);
-  return { ...acting, tools: bothLimits(acting.actsFor?.tools, limit) };
 }

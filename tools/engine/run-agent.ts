@@ -101,9 +101,9 @@ async function systemOf({ run, agent, text, outputSchema }: Task, { store, princ
 }
 
 function toolsOf({ run, agent }: Task, { principal, server, call }: RunContext, signal: AbortSignal): AgentTools {
-  const acting = actingFor(principal, agent ?? ASSISTANT);
   const { catalog } = server;
-  const remember = agent && rememberTool({ agent, acting, run, catalog, call, signal });
+  const acting = actingFor(principal, agent ?? ASSISTANT, catalog);
+  const remember = agent && rememberTool({ agent, caller: principal, run, catalog, call, signal });
   return new AgentTools({ principal: acting, catalog, call, signal, own: remember ? [remember] : [] });
 }
 
