@@ -48,14 +48,10 @@ export async function callTool(
   { exchange, flight }: UnderWay,
   params: CallParams,
 ): Promise<Answer> {
-  const stopWatching = registry.find(params.name)?.streams
-    ? watchCredential(
-        exchange,
-        () => {},
-        () => flight.abort(),
-      ) // a store that cannot be asked shows in the log of the next call
-    : undefined;
-  const answer = await registry.call(new McpCall(exchange, params, flight)).finally(stopWatching);
+  // Where the credential cannot be looked at that is not told here: the next call says so in the log.
+  const end = () => flight.cancel();
+  const stopWatching = registry.find(params.name)?.inSteps && watchCredential(exchange, () => {}, end);
+  const answer = await registry.call(new McpCall(exchange, params, flight)).finally(() => stopWatching?.());
   // The call of an unknown tool is made all the same, for its audit entry and its hint.
   if (!answer.ok && !registry.find(params.name)) throw new RpcError(INVALID_PARAMS, answer.error.error);
   if (answer.replayed && !exchange.response.headersSent) exchange.response.setHeader('Idempotency-Replayed', 'true');

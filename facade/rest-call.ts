@@ -5,6 +5,14 @@ import type { Exchange } from './exchange.ts';
 
 const HEARTBEAT_MS = 15_000;
 
+export interface RestCallOptions {
+  /** The tool tells events. */
+  readonly streams: boolean;
+  /** The call goes on without its client, who will come back for the answer. */
+  readonly lasts: boolean;
+  onError(cause: unknown): void;
+}
+
 /**
  * A call at the REST door that takes its time: its signal tells when the client is gone, and where the client wants events it gets them as
  * they come. The stream begins with the first event, so that a call that is refused before is answered with its own status.
@@ -14,16 +22,17 @@ export class RestCall {
   readonly #controller = new AbortController();
   readonly #stopWatching: () => void;
   #heartbeat: NodeJS.Timeout | undefined;
+  readonly #streams: boolean;
   #wanted: boolean;
 
-  /** `lasting`: the call goes on without its client, who will come back for the answer. */
-  constructor(exchange: Exchange, lasting: boolean, onError: (cause: unknown) => void) {
+  constructor(exchange: Exchange, { streams, lasts, onError }: RestCallOptions) {
     const { request, response } = exchange;
     this.#exchange = exchange;
-    this.#wanted = prefersEvents(request.headers.accept);
+    this.#streams = streams;
+    this.#wanted = streams && prefersEvents(request.headers.accept);
     response.once('close', () => {
       this.#stop();
-      if (!response.writableFinished && !lasting) this.#controller.abort();
+      if (!response.writableFinished && !lasts) this.#controller.abort();
     });
     this.#stopWatching = watchCredential(exchange, onError, () => {
       this.#controller.abort();
@@ -37,7 +46,7 @@ export class RestCall {
 
   /** What the input says of it counts more than the header. */
   choose({ stream }: { readonly stream?: unknown }): void {
-    if (typeof stream === 'boolean') this.#wanted = stream;
+    if (typeof stream === 'boolean') this.#wanted = this.#streams && stream;
   }
 
   readonly onProgress = ({ event }: Progress): void => {

@@ -16,6 +16,8 @@ interface RestOperation extends Route {
   /** Undefined: the usual one. */
   readonly bodyKind: BodyKind | undefined;
   readonly endsSession: boolean;
+  /** Takes its time, and may tell events meanwhile. */
+  readonly inSteps: boolean;
   readonly streams: boolean;
 }
 
@@ -49,7 +51,9 @@ export function createRestDoor({ registry, cookies, others, onError }: RestDoorO
     const { target, parameters } = result.found;
     if ('serve' in target) return target.serve(exchange);
     const idempotency = idempotencyOf(exchange);
-    const live = target.streams ? new RestCall(exchange, idempotency !== undefined, onError) : undefined;
+    const live = target.inSteps
+      ? new RestCall(exchange, { ...target, lasts: idempotency !== undefined, onError })
+      : undefined;
     const answer = await registry.call({
       principal,
       tool: target.tool,
@@ -85,6 +89,7 @@ function prepare(route: Route, { server }: Registry): RestOperation {
     takesBody: route.method !== 'GET',
     bodyKind: tool.session === 'begins' ? CREDENTIAL : undefined,
     endsSession: tool.session === 'ends',
+    inSteps: tool.inSteps === true,
     streams: tool.streams === true,
   };
 }
