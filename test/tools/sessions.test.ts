@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isSession } from '../../tools/access/principal.ts';
+import { catalog } from '../../tools/catalog.ts';
 import { actingFor } from '../../tools/engine/acting.ts';
 import { authenticateSession } from '../../tools/sign-in/sessions.ts';
 import { callTool, makeKey, mustCall, rest } from '../support/calls.ts';
@@ -239,7 +240,7 @@ describe('delete_session', () => {
     const id = (await listed(cookie))[0].id;
     const person = await authenticateSession(server.store, id, new Date());
     assert.ok(person && isSession(person));
-    assert.equal(isSession(actingFor(person, { id: 'agt_1', name: 'a', tools: ['*'] })), false);
+    assert.equal(isSession(actingFor(person, { id: 'agt_1', name: 'a', tools: ['*'] }, catalog)), false);
   });
 
   it('refuses a key, which has no session', async () => {
