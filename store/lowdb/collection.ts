@@ -3,6 +3,7 @@ import { OrderedSet } from '../ordered-set.ts';
 import { FieldIndex, UniqueIndex } from './indexes.ts';
 import type { Entry, Row } from './row.ts';
 import { TextIndex } from './text-index.ts';
+import { TextUpkeep } from './text-upkeep.ts';
 
 /** The committed records of one collection with their indexes. */
 export class Collection {
@@ -14,7 +15,7 @@ export class Collection {
   readonly #entries = new Map<string, Entry>();
   /** Records that will be gone, by the time when. */
   readonly #due = new OrderedSet();
-  #text: TextIndex | undefined;
+  #text: TextUpkeep | undefined;
 
   constructor(name: string, definition: CollectionDefinition) {
     this.name = name;
@@ -24,14 +25,20 @@ export class Collection {
   }
 
   get text(): TextIndex | undefined {
-    return this.#text;
+    return this.#text?.current();
+  }
+
+  /** Resolves when `text` has little left to take in. */
+  async textCaughtUp(): Promise<void> {
+    await this.#text?.caughtUp();
   }
 
   /** Begins to keep the index of words, once the records are loaded: states that a journal replaced are never read. */
   indexText(): void {
     if (!this.definition.search) return;
-    this.#text = new TextIndex(this.definition.search);
-    for (const { row } of this.#entries.values()) this.#text.replace(undefined, row);
+    const index = new TextIndex(this.definition.search);
+    for (const { row } of this.#entries.values()) index.replace(undefined, row);
+    this.#text = new TextUpkeep(index);
   }
 
   get(id: string): Row | undefined {

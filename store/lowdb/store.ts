@@ -133,6 +133,7 @@ export class LowdbStore implements StoreCore {
     name: Name,
     query: TextQuery<RecordOf<Name>>,
   ): Promise<TextPage<RecordOf<Name>>> {
+    await this.#collection(name).textCaughtUp();
     const owner = collections[name].search?.owner;
     const owners = owner && this.#current(this.#collection(owner.collection));
     // The rows of a collection were parsed by its schema, when they were written or read from the disk.

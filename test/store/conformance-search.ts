@@ -167,6 +167,29 @@ export function searchConformance(stage: Stage): void {
     });
   });
 
+  describe('text of very many records', () => {
+    before(() => stage.fresh());
+
+    it('is found from the moment a transaction is answered, while others go on', async () => {
+      const ids = Array.from({ length: 4000 }, (_, at) => `mem_bulk_${at}`);
+      await stage.store.transaction(async (tx) => {
+        for (const [at, id] of ids.entries())
+          await tx.memories.insert(memoryRecord(`bulk ${'word '.repeat(20)}${at}`, { id }));
+      });
+      const count = async (text: string) => (await stage.store.search('memories', { text, limit: 1 })).count;
+      const [found, other] = await Promise.all([
+        count('bulk'),
+        stage.store.transaction((tx) => tx.memories.update('mem_bulk_3999', { content: 'changed' })),
+      ]);
+      assert.ok(found === 4000 || found === 3999);
+      assert.deepEqual([other.content, await count('bulk'), await count('changed')], ['changed', 3999, 1]);
+      await stage.store.transaction(async (tx) => {
+        for (const id of ids) await tx.memories.delete(id);
+      });
+      assert.equal(await count('bulk'), 0);
+    });
+  });
+
   describe('records that expire', () => {
     before(() => stage.fresh());
 

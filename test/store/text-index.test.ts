@@ -117,6 +117,36 @@ describe('the index of words', () => {
     }
   });
 
+  it('takes in many changes bit by bit, and all of them where it is needed at once', async () => {
+    const memories = new Collection('memories', collections.memories);
+    memories.indexText();
+    const createdAt = '2026-01-01T00:00:00.000Z';
+    const put = (at: number, content: string) => {
+      const row: Row = { ...memoryRecord(content), id: `mem_${at}`, createdAt };
+      memories.set(row.id, row);
+    };
+    const many = () => {
+      for (let at = 0; at < 8_000; at += 1) put(at, `early ${'some words '.repeat(20)}${at}`);
+      for (let at = 0; at < 8_000; at += 2) put(at, 'late');
+      for (let at = 0; at < 8_000; at += 4) memories.set(`mem_${at}`, undefined);
+    };
+    const counts = () => ['early', 'late'].map((text) => search(memories, undefined, { text, limit: 1 }).count);
+    many();
+    let turns = 0;
+    const turning = setInterval(() => {
+      turns += 1;
+    }, 0);
+    await memories.textCaughtUp();
+    clearInterval(turning);
+    assert.ok(turns > 3, `${turns} turns`);
+    assert.deepEqual(counts(), [4_000, 2_000]);
+    for (let at = 0; at < 8_000; at += 1) memories.set(`mem_${at}`, undefined);
+    many();
+    assert.deepEqual(counts(), [4_000, 2_000]);
+    await memories.textCaughtUp();
+    assert.deepEqual(counts(), [4_000, 2_000]);
+  });
+
   it('takes back what the disk refused', async (test) => {
     const files = new FailingFiles();
     const store = await openLowdbStore({ folder: await testFolder(test), files, probeMs: 60_000 });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { recordId } from '../../resources/fields.ts';
 import type { Message } from '../../resources/message.ts';
 import { thread, threadFields } from '../../resources/thread.ts';
-import { CREATES, defineTool } from '../define-tool.ts';
+import { CREATES, defineTool, type Fail } from '../define-tool.ts';
 import type { HistoryWriters } from '../versioning.ts';
 import { inBatches, messagesBack, threadId } from './messages.ts';
 import { startThread } from './start.ts';
@@ -11,8 +11,9 @@ import { makerOf, openThread } from './visibility.ts';
 
 const FORKED = ' (fork)';
 const LONGEST_TITLE = 200;
-/** While a fork is made other writers wait: 0.3 seconds for this many, their text indexed for search. */
-const MOST_COPIED = 5000;
+/** While a fork is made other writers wait: half a second for this many messages or this much text. */
+const MOST_COPIED = 20_000;
+const MOST_CHARACTERS = 20_000_000;
 
 export const forkThread = defineTool({
   name: 'fork_thread',
@@ -38,10 +39,7 @@ export const forkThread = defineTool({
       throw fail('not_found', `The thread has no message ${messageId}; list_messages shows those it has.`);
     }
     const originals = (await messagesBack(store, id, latest ?? MOST_COPIED + 1, end)).toReversed();
-    if (originals.length > MOST_COPIED) {
-      const limit = MOST_COPIED.toLocaleString('en');
-      throw fail('conflict', `A fork copies at most ${limit} messages; name an earlier messageId, or give \`latest\`.`);
-    }
+    requireCopyable(originals, fail);
     const last = originals.at(-1);
     const now = server.now();
     const fork = await startThread(
@@ -67,6 +65,14 @@ export const forkThread = defineTool({
     return showThread(await store.threads.touch(fork.id, counts));
   },
 });
+
+function requireCopyable(originals: readonly Message[], fail: Fail<'conflict'>): void {
+  const characters = originals.reduce((sum, { content }) => sum + content.length, 0);
+  if (originals.length <= MOST_COPIED && characters <= MOST_CHARACTERS) return;
+  const [most, longest] = [MOST_COPIED.toLocaleString('en'), MOST_CHARACTERS.toLocaleString('en')];
+  const message = `A fork copies at most ${most} messages of ${longest} characters; name an earlier messageId, or give \`latest\`.`;
+  throw fail('conflict', message);
+}
 
 /** Copies keep the times of their originals, so that the fork reads as the conversation went. */
 function copyMessages(
