@@ -59,7 +59,11 @@ export function toolOperation(route: Route, { group, tool }: CatalogEntry, compo
     ...(tool.session === 'begins' ? { security: [] } : accessMembers(tool)),
     ...parametersOf(tool, { path, query }, input, posts),
     ...(requestBody && { requestBody }),
-    responses: { [route.status]: successOf(route, tool, components), ...components.errors.of(codes) },
+    responses: {
+      ...(tool.goesOn && route.status === 202 && { 200: successOf({ ...route, status: 200 }, tool, components) }),
+      [route.status]: successOf(route, tool, components),
+      ...components.errors.of(codes),
+    },
   };
 }
 

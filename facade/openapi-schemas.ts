@@ -6,6 +6,7 @@ import { botConfig } from '../resources/bot-config.ts';
 import { capsule } from '../resources/capsule.ts';
 import { errorBody } from '../resources/error.ts';
 import { flow } from '../resources/flow.ts';
+import { flowRun } from '../resources/flow-run.ts';
 import { health, systemHealth } from '../resources/health.ts';
 import { memory } from '../resources/memory.ts';
 import { message } from '../resources/message.ts';
@@ -40,6 +41,7 @@ export const namedSchemas: Readonly<Record<'input' | 'output', Readonly<Record<s
     AgentIdentity: agentIdentity,
     Skill: skill,
     Flow: flow,
+    FlowRun: flowRun,
     Thread: thread,
     ThreadAccess: threadAccess,
     ThreadStats: threadStats,

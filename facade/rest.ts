@@ -18,6 +18,7 @@ interface RestOperation extends Route {
   readonly endsSession: boolean;
   /** Takes its time, and may tell events meanwhile. */
   readonly inSteps: boolean;
+  readonly goesOn: Tool['goesOn'];
   readonly streams: boolean;
 }
 
@@ -76,7 +77,7 @@ export function createRestDoor({ registry, cookies, others, onError }: RestDoorO
     if (answer.began) cookies.set(response, answer.began);
     if (target.endsSession) cookies.clear(response);
     if (target.status === 204) response.writeHead(204, { 'Cache-Control': 'no-store' }).end();
-    else sendJson(response, target.status, answer.output);
+    else sendJson(response, statusOf(target, answer.output), answer.output);
   };
 }
 
@@ -90,8 +91,14 @@ function prepare(route: Route, { server }: Registry): RestOperation {
     bodyKind: tool.session === 'begins' ? CREDENTIAL : undefined,
     endsSession: tool.session === 'ends',
     inSteps: tool.inSteps === true,
+    goesOn: tool.goesOn,
     streams: tool.streams === true,
   };
+}
+
+/** What was to go on after the answer may have ended before it. */
+function statusOf({ status, goesOn }: RestOperation, output: object): number {
+  return status === 202 && goesOn && !goesOn(output) ? 200 : status;
 }
 
 async function readInput(

@@ -40,6 +40,7 @@ export const routes: readonly Route[] = [
   route('GET', '/api/v1/agents/flows/{id}', 'get_flow', 200),
   route('PATCH', '/api/v1/agents/flows/{id}', 'update_flow', 200),
   route('DELETE', '/api/v1/agents/flows/{id}', 'delete_flow', 204),
+  route('POST', '/api/v1/agents/flows/{id}/trigger', 'trigger_flow', 202),
 
   route('POST', '/api/v1/chat', 'send_chat_message', 200),
   route('GET', '/api/v1/threads', 'list_threads', 200),

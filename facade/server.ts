@@ -10,6 +10,7 @@ import { startAuditRetention } from '../tools/audit-retention.ts';
 import { catalog } from '../tools/catalog.ts';
 import { settleRuns } from '../tools/chat/runs.ts';
 import type { Dependency, ServerFacts } from '../tools/context.ts';
+import { FlowEngine } from '../tools/engine/flow-engine.ts';
 import { createModels, type Models } from '../tools/engine/models.ts';
 import type { Upstreams } from '../tools/engine/upstream/upstreams.ts';
 import { errorBody, ToolError } from '../tools/errors.ts';
@@ -74,7 +75,8 @@ export async function startServer(config: Config, store: Store, logger: Logger):
     config.oidc && createProvider({ ...config.oidc, redirectUri: `${baseUrl}/sign-in/oidc/callback`, logger });
   const upstreams = createUpstreams(config, live, { name, version }, logger);
   const dependencies = [models, upstreams, mailer, ...(provider ? [provider] : [])];
-  const facts = factsOf(store, live, { upstreams, models, signIn }, dependencies);
+  const flows = new FlowEngine({ store, onFailure });
+  const facts = factsOf(store, live, { upstreams, models, signIn, flows }, dependencies);
   // So that the first question need not wait for it; a failure shows again where somebody asks.
   facts.imported.current().catch(() => {});
   void models.list();
@@ -91,11 +93,12 @@ export async function startServer(config: Config, store: Store, logger: Logger):
   );
   const retention = startAuditRetention(store, onFailure);
   await upstreams.start(store);
+  await flows.start(registry);
   return {
     baseUrl,
     signIn,
     async close() {
-      await Promise.all([drain(server), mcp.close()]);
+      await Promise.all([drain(server), mcp.close(), flows.close()]);
       await upstreams.close();
       await mailer.close();
       refused.close();
@@ -113,7 +116,12 @@ function logFailure(logger: Logger, cause: unknown, { requestId, tool }: { reque
 function factsOf(
   store: Store,
   live: LiveCatalog,
-  parts: { readonly upstreams: Upstreams; readonly models: Models; readonly signIn: SignIn },
+  parts: {
+    readonly upstreams: Upstreams;
+    readonly models: Models;
+    readonly signIn: SignIn;
+    readonly flows: FlowEngine;
+  },
   dependencies: readonly Dependency[],
 ): ServerFacts {
   return {

@@ -51,6 +51,13 @@ export const flowTrigger = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('event'), type: eventType }),
 ]);
 
+/** What happens when a run is due while another one of the flow goes on. */
+export const flowOverlap = z
+  .enum(['queue', 'allow'])
+  .describe(
+    'A run due while another goes on: `queue` waits for its end (a scheduled one is left out), `allow` runs beside it.',
+  );
+
 const flowTriggerInput = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('manual') }),
   z.strictObject({
@@ -84,6 +91,7 @@ export const flow = z.object({
   steps: flowFields.steps.optional(),
   agentId: flowFields.agentId.optional(),
   prompt: flowFields.prompt.optional(),
+  overlap: flowOverlap.optional(),
   runAs: principalRef.describe('Whose rights the runs have: who created it or last changed what it does.'),
   ...bookkeeping,
 });

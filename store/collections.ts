@@ -9,6 +9,7 @@ import { capsuleRecord } from '../resources/capsule.ts';
 import { database, databaseRecord } from '../resources/database.ts';
 import { document } from '../resources/document.ts';
 import { flow } from '../resources/flow.ts';
+import { flowRunRecord } from '../resources/flow-run.ts';
 import { goal } from '../resources/goal.ts';
 import { idempotencyRecord } from '../resources/idempotency.ts';
 import { integrationRecord } from '../resources/integration.ts';
@@ -206,6 +207,12 @@ export const collections = {
     unique: [],
     indexes: [['enabled'], ['agentId']],
     search: { type: 'flow', title: ['name'], text: ['description'] },
+  }),
+  flowRuns: define({
+    schema: flowRunRecord,
+    idPrefix: 'run',
+    unique: [],
+    indexes: [['flowId'], ['status'], ['flowId', 'status']],
   }),
   botConfigs: define({ schema: botConfigRecord, idPrefix: 'bot', unique: [], indexes: [] }),
   settings: define({ schema: settingsRecord, idPrefix: 'set', unique: [], indexes: [] }),

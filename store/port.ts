@@ -14,8 +14,12 @@ export interface Store extends Readers, TextSearch {
    * Resolves when the changes are durable. `work` may be run again when a store has to retry, so its only effects are on `tx`;
    * it must not use the store itself.
    * @throws StoreUnavailable when the changes could not be made durable; nothing of them remains then.
+   *
+   * `origin` says for listeners who or what makes the changes.
    */
-  transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>;
+  transaction<Result>(work: (tx: Transaction) => Promise<Result>, origin?: object): Promise<Result>;
+  /** Tells the listener of each commit that changed records, once it is durable; until the function returned is called. */
+  onCommit(listener: (commit: Commit) => void): () => void;
   readonly audit: AuditLog;
   status(): StoreStatus;
   /** Finishes what was accepted, makes it durable and lets go of the store. */
@@ -37,6 +41,19 @@ export type Transaction = Writers & {
    */
   erase(ids: readonly string[]): void;
 };
+
+export interface Commit {
+  readonly changes: readonly RecordChange[];
+  readonly origin: object | undefined;
+}
+
+/** A record that was made, changed or deleted. Changes of bookkeeping members alone (`touch`) are none. */
+export interface RecordChange {
+  readonly kind: 'created' | 'updated' | 'deleted';
+  readonly collection: CollectionName;
+  /** As it is now; a deleted one as it was. */
+  readonly record: { readonly id: string } & Readonly<Record<string, unknown>>;
+}
 
 export interface StoreStatus {
   readonly writable: boolean;

@@ -7,6 +7,7 @@ import type { ImportedData } from './analytics/model/model.ts';
 import type { Answer } from './call.ts';
 import type { Catalog, CatalogEntry } from './catalog-index.ts';
 import type { Fail } from './define-tool.ts';
+import type { Flows } from './engine/flow-engine.ts';
 import type { Models } from './engine/models.ts';
 import type { Upstreams } from './engine/upstream/upstreams.ts';
 import type { SignIn } from './sign-in/sign-in.ts';
@@ -88,6 +89,8 @@ export interface ServerFacts {
   readonly signIn?: SignIn;
   /** The connections to other MCP servers; absent where there can be none. */
   readonly upstreams?: Upstreams;
+  /** What runs flows; absent where none run, as in a registry of tests. */
+  readonly flows?: Flows;
   /** What the server depends on besides its store. */
   readonly dependencies?: readonly Dependency[];
   now(): Date;

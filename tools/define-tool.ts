@@ -99,6 +99,8 @@ export interface SteppedTool<Input extends z.ZodObject, Output extends z.ZodObje
   extends Meaning<Input, Output, Code> {
   readonly annotations: Annotations & { readonly readOnlyHint: false };
   readonly inSteps: true;
+  /** Whether the answer tells of work that goes on. */
+  goesOn?(output: z.output<Output>): boolean;
   handler(input: z.output<Input>, context: SteppingContext<Readers & TextSearch, Code>): Promise<z.input<Output>>;
 }
 
@@ -127,6 +129,7 @@ export function defineTool(tool: object): Tool {
 export interface Tool extends Meaning<z.ZodObject, z.ZodObject, ErrorCode> {
   readonly annotations: Annotations;
   readonly inSteps?: true;
+  goesOn?(output: object): boolean;
   standsFor?(input: object): { readonly tool: string; readonly input: unknown };
   handler(input: object, context: SteppingContext<HistoryWriters, ErrorCode>): Promise<unknown>;
 }

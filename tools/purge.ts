@@ -28,7 +28,13 @@ const purges = {
     await requireUnused(store, id, fail);
     return store.purge('skills', id);
   },
-  flow: (id, { store }) => store.purge('flows', id),
+  flow: async (id, { store }) => {
+    for (;;) {
+      const { records } = await store.flowRuns.find({ where: { flowId: id }, limit: 100 });
+      if (records.length === 0) return store.purge('flows', id);
+      for (const run of records) await store.purge('flowRuns', run.id);
+    }
+  },
   memory: async (id, context) => {
     const { store } = context;
     if (!(await mayKnowOf(context, memoryEntity, id))) return false;

@@ -173,12 +173,13 @@ class ToolRegistry implements Registry {
       return { ...answerOf(tool, output), ...(began && { began }) };
     };
     if (!tool.inSteps) {
-      return this.#store.transaction(async (tx) =>
-        finish(tx, await tool.handler(input, new CallContext(asked, history(tx), this))),
+      return this.#store.transaction(
+        async (tx) => finish(tx, await tool.handler(input, new CallContext(asked, history(tx), this))),
+        asked.principal,
       );
     }
     const context = new CallContext(asked, this.#view, this, tool, (step) =>
-      this.#store.transaction((tx) => step(history(tx))),
+      this.#store.transaction((tx) => step(history(tx)), asked.principal),
     );
     const result = await tool.handler(input, context);
     return this.#store.transaction((tx) => finish(tx, result, context.session));

@@ -1,5 +1,7 @@
+import { Cron } from 'croner';
 import type { Store } from '../../store/port.ts';
 import { addDays } from '../../tools/analytics/calendar.ts';
+import { queueRun } from '../../tools/flows/queue.ts';
 import { prepareSettings } from '../../tools/settings/defaults.ts';
 import type { Config } from '../config.ts';
 import { type FirstStart, prepareStore } from '../first-start.ts';
@@ -31,7 +33,24 @@ export async function fillDemo(
   await store.transaction(async (tx) => {
     for (let at = 0; at < rows.length; at += STEP) tx.rows.append(rows.slice(at, at + STEP));
   });
+  await queueLastSchedule(store, now);
   return first;
+}
+
+/** Has the server begin with the run for which the schedule of a flow came last. */
+async function queueLastSchedule(store: Store, now: Date): Promise<void> {
+  const { records } = await store.flows.find({ where: { enabled: true }, limit: 100 });
+  const flow = records.find(({ trigger }) => trigger.kind === 'cron');
+  if (flow?.trigger.kind !== 'cron') throw new Error('The demo workspace has no flow with a schedule.');
+  const { expression, timezone } = flow.trigger;
+  const [at] = new Cron(expression, { paused: true, mode: '5-part', timezone }).previousRuns(1, now);
+  if (!at) throw new Error(`The schedule ${expression} never came.`);
+  const wish = {
+    trigger: { kind: 'cron', at: at.toISOString() },
+    input: { at: at.toISOString() },
+    causes: [],
+  } as const;
+  await store.transaction((tx) => queueRun(tx, flow, wish, now));
 }
 
 /** Everything there is to import of two years of a small web site builder. The same date gives the same rows. */

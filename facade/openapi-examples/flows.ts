@@ -30,6 +30,19 @@ const flow = {
   revision: 1,
 };
 
+const run = {
+  id: 'run_06d3jf8n3wd6y9s2v5x8z1b4c7',
+  flowId: id,
+  status: 'queued',
+  trigger: { kind: 'manual', by: flow.runAs },
+  runAs: flow.runAs,
+  input: { day: 'Monday' },
+  steps: [],
+  createdAt: '2026-03-03T09:00:00.000Z',
+  updatedAt: '2026-03-03T09:00:00.000Z',
+  revision: 1,
+};
+
 export const flowExamples: Examples = {
   list_flows: { input: { enabled: true, limit: 20 }, answer: { data: [flow], nextCursor: null } },
   get_flow: { input: { id }, answer: flow },
@@ -39,4 +52,5 @@ export const flowExamples: Examples = {
     answer: { ...flow, enabled: false, updatedAt: '2026-03-03T09:00:00.000Z', revision: 2 },
   },
   delete_flow: { input: { id } },
+  trigger_flow: { input: { id, input: { day: 'Monday' } }, answer: run },
 };

@@ -2,8 +2,10 @@ import { type CollectionName, collections, type RecordOf } from '../collections.
 import { StoreUnavailable } from '../errors.ts';
 import type {
   AuditLog,
+  Commit,
   Reader,
   Readers,
+  RecordChange,
   RowLog,
   Store,
   StoreStatus,
@@ -44,6 +46,7 @@ export class LowdbStore implements StoreCore {
   readonly rows: RowLog;
   readonly #parts: StoreParts;
   readonly #turns = new Turns();
+  readonly #listeners = new Set<(commit: Commit) => void>();
   #closing: Promise<void> | undefined;
 
   constructor(parts: StoreParts) {
@@ -75,12 +78,18 @@ export class LowdbStore implements StoreCore {
     };
   }
 
-  async transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> {
+  onCommit(listener: (commit: Commit) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async transaction<Result>(work: (tx: Transaction) => Promise<Result>, origin?: object): Promise<Result> {
     this.#assertOpen();
     const endTurn = await this.#turns.take();
     let result: Result;
     let durable: Promise<void>;
     let erases = false;
+    let changes: readonly RecordChange[] = [];
     try {
       const { journal, collections, rows, now } = this.#parts;
       const { refusals } = journal;
@@ -90,6 +99,7 @@ export class LowdbStore implements StoreCore {
       if (journal.refusals !== refusals) {
         throw new StoreUnavailable('a change that this one was based on could not be written to the disk');
       }
+      if (this.#listeners.size > 0) changes = recordChanges(staged, collections);
       durable = this.#commit(staged);
       erases = staged.erases;
       // The next rows go behind these, so it must be known that these count.
@@ -101,6 +111,7 @@ export class LowdbStore implements StoreCore {
       endTurn();
     }
     await durable;
+    if (changes.length > 0) for (const listener of this.#listeners) listener({ changes, origin });
     // The snapshot and the journals until now hold what it erased. A failure shows in the status and is tried again.
     if (erases) this.#parts.compaction.renew().catch(() => {});
     return result;
@@ -213,4 +224,16 @@ export class LowdbStore implements StoreCore {
   #assertOpen(): void {
     if (this.#closing) throw new StoreUnavailable('the store is closed');
   }
+}
+
+/** What the transaction is about to change in collections that callers know, seen before it is applied. */
+function recordChanges(staged: StagedTransaction, kept: ReadonlyMap<string, Collection>): RecordChange[] {
+  return staged.changes().flatMap(({ collection, id, row }) => {
+    if (!(collection in collections)) return [];
+    const name = collection as CollectionName; // the line above
+    const before = kept.get(collection)?.get(id);
+    if (!row) return before ? { kind: 'deleted' as const, collection: name, record: before } : [];
+    if (!before) return { kind: 'created' as const, collection: name, record: row };
+    return row.revision === before.revision ? [] : { kind: 'updated' as const, collection: name, record: row };
+  });
 }

@@ -206,6 +206,15 @@ async function story(ask: Ask, asReader: Ask): Promise<ToolAnswer[]> {
   await tell('get_flow', { id: flow.id }, asReader);
   await tell('get_flow', { id: flow.id });
   await tell('list_flows', { enabled: false });
+  await tell('trigger_flow', { id: flow.id });
+  await tell('update_flow', { id: flow.id, enabled: true });
+  const run = await tell('trigger_flow', { id: flow.id, input: { go: true, limit: 2 }, wait: true });
+  await tell('trigger_flow', { id: flow.id }, asReader);
+  await tell('get_flow_run', { id: run.id });
+  await tell('get_flow_run', { id: 'run_none' });
+  await tell('list_flow_runs', { id: flow.id, status: 'succeeded' });
+  await tell('list_flow_runs', { limit: 1 }, asReader);
+  await tell('cancel_flow_run', { id: run.id });
   await tell('delete_flow', { id: flow.id });
   const report = await tell('create_report', {
     title: 'Skills',

@@ -111,6 +111,34 @@ export function transactionsConformance(stage: Stage): void {
       assert.equal((await stage.store.agents.get(id))?.name, 'inside');
     });
 
+    it('tells listeners of each commit, once it is there, with who made it, and of nothing else', async () => {
+      const { store } = stage;
+      const { id } = await store.transaction((tx) => tx.agents.insert(agentRecord('told before')));
+      const heard: unknown[] = [];
+      const forget = store.onCommit(({ changes, origin }) => {
+        heard.push([changes.map(({ kind, collection, record }) => `${kind} ${collection} ${record.name}`), origin]);
+      });
+      const origin = { type: 'test' };
+      await store.transaction(async (tx) => {
+        await tx.agents.insert(agentRecord('told'));
+        await tx.agents.update(id, { displayName: 'Told' });
+        await tx.agents.touch(id, { displayName: 'Touched' });
+      }, origin);
+      await store.transaction((tx) => tx.agents.delete(id));
+      await assert.rejects(
+        store.transaction(async (tx) => {
+          await tx.agents.insert(agentRecord('never told'));
+          throw new Error('no');
+        }),
+      );
+      forget();
+      await store.transaction((tx) => tx.agents.insert(agentRecord('told to nobody')));
+      assert.deepEqual(heard, [
+        [['created agents told', 'updated agents told before'], origin],
+        [['deleted agents told before'], undefined],
+      ]);
+    });
+
     it('hides unfinished changes from readers', async () => {
       let proceed = () => {};
       let staged = () => {};

@@ -18,6 +18,8 @@ export interface Principal {
   readonly tools?: ToolLimit;
   /** Whom an agent or a flow acts for: its rights are those of that one, narrowed. */
   readonly actsFor?: Principal;
+  /** Of a flow: the flows whose runs led to this one, itself last. */
+  readonly causes?: readonly string[];
 }
 
 /** Those a principal acts for, nearest first; empty for one that acts for itself. */

@@ -7,12 +7,19 @@ import type { Subjects } from './requirement.ts';
  */
 export function subjectsIn(store: Readers): Subjects {
   return async (resource, value) => {
+    if (resource === 'flow') return flowSubjects(store, value);
     if (resource === 'record') return recordSubjects(store, value);
     if (resource !== 'agent') return [value];
     const agent = (await store.agents.get(value)) ?? (await agentNamed(store, value));
     if (!agent) return [value];
     return agent.status === 'deleted' ? [agent.id] : [agent.id, agent.name];
   };
+}
+
+/** A run goes by its own id and by that of its flow. */
+async function flowSubjects(store: Readers, id: string): Promise<readonly string[]> {
+  const run = id.startsWith('run_') ? await store.flowRuns.get(id) : undefined;
+  return run ? [id, run.flowId] : [id];
 }
 
 async function agentNamed(store: Readers, name: string) {

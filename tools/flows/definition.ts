@@ -8,6 +8,7 @@ import { type Catalog, isListed, nearest } from '../catalog-index.ts';
 import { ToolError } from '../errors.ts';
 import { formatPath, parseInput } from '../validate.ts';
 import { parseCondition } from './conditions.ts';
+import { eventTypes } from './event-types.ts';
 import { scheduleProblem } from './schedule.ts';
 import { isTemplate, type Parsed, parseTemplate } from './templates.ts';
 
@@ -29,6 +30,11 @@ export async function definitionIssues(
   if (trigger.kind === 'cron') {
     const problem = scheduleProblem(trigger.expression, trigger.timezone);
     if (problem) issues.push({ path: 'trigger.expression', message: `No schedule: ${problem}.` });
+  }
+  if (trigger.kind === 'event' && !eventTypes.includes(trigger.type)) {
+    const close = nearest(trigger.type, eventTypes, 3);
+    const hint = close.length > 0 ? `similar ones: ${close.join(', ')}` : 'they are like agent.updated';
+    issues.push({ path: 'trigger.type', message: `There is no event ${trigger.type}; ${hint}.` });
   }
   if (agentId !== undefined) issues.push(...(await agentIssues(agentId, store)));
   if (prompt !== undefined) issues.push(...referenceIssues(parseTemplate(prompt), 'prompt', []));
@@ -86,8 +92,9 @@ function stepIssues(step: FlowStep, place: string, before: readonly string[], ca
 /** Of the tool and those arguments that are known before the flow runs. */
 function toolIssues(step: FlowStep, place: string, templated: readonly string[], catalog: Catalog): Issue[] {
   const tool = catalog.get(step.tool)?.tool;
-  if (!tool || !isListed(tool)) {
-    const names = catalog.entries.filter((entry) => isListed(entry.tool)).map((entry) => entry.tool.name);
+  if (!tool || !isListed(tool) || tool.answersSecret) {
+    const usable = catalog.entries.filter((entry) => isListed(entry.tool) && !entry.tool.answersSecret);
+    const names = usable.map((entry) => entry.tool.name);
     const close = nearest(step.tool, names, 3);
     const problem = tool ? `${step.tool} can never be in a flow` : 'There is no tool of this name';
     const hint = close.length > 0 ? `; similar names: ${close.join(', ')}` : '';

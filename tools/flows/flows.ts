@@ -1,16 +1,23 @@
 import { canonicalize } from 'json-canonicalize';
 import { z } from 'zod';
 import { expectedRevision, pageOf, paging, recordId } from '../../resources/fields.ts';
-import { type Flow, type FlowTriggerInput, flow, flowFields, flowInputFields } from '../../resources/flow.ts';
+import {
+  type Flow,
+  type FlowTriggerInput,
+  flow,
+  flowFields,
+  flowInputFields,
+  flowOverlap,
+} from '../../resources/flow.ts';
 import { serverManaged } from '../../resources/markers.ts';
 import type { Readers } from '../../store/port.ts';
-import { authorOf } from '../access/principal.ts';
 import type { Context } from '../context.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../define-tool.ts';
 import { listPage, onlyThese } from '../paging.ts';
 import { readSettings } from '../settings/settings.ts';
 import { type Entity, withoutBookkeeping } from '../versioning.ts';
 import { type Definition, definitionIssues, requireRights } from './definition.ts';
+import { runAsOf } from './run-as.ts';
 
 const flowId = recordId.describe('Flow id (`flw_…`), see list_flows.');
 const runAsManaged = { members: { runAs: 'is the last principal to change what the flow does; the server keeps it' } };
@@ -52,6 +59,7 @@ const createInput = z.strictObject({
   steps: flowInputFields.steps.optional(),
   agentId: flowFields.agentId.optional(),
   prompt: flowFields.prompt.optional(),
+  overlap: flowOverlap.optional(),
 });
 serverManaged.add(createInput, runAsManaged);
 
@@ -70,7 +78,7 @@ const createFlow = defineTool({
     const { store, principal } = context;
     const created = { ...input, trigger: await withTimezone(input.trigger, store) };
     await requireDefinition(created, context);
-    return store.flows.insert({ ...created, runAs: authorOf(principal) });
+    return store.flows.insert({ ...created, runAs: runAsOf(principal) });
   },
 });
 
@@ -83,6 +91,7 @@ const updateInput = z.strictObject({
   steps: flowInputFields.steps.nullable().optional(),
   agentId: flowFields.agentId.nullable().optional(),
   prompt: flowFields.prompt.nullable().optional(),
+  overlap: flowOverlap.optional(),
   expectedRevision,
 });
 serverManaged.add(updateInput, runAsManaged);
@@ -105,7 +114,7 @@ const updateFlow = defineTool({
     const next = definitionOf(current, changed);
     const redefined = !sameDefinition(current, next);
     if (redefined) await requireDefinition(next, context);
-    const runAs = redefined ? { runAs: authorOf(principal) } : {};
+    const runAs = redefined ? { runAs: runAsOf(principal) } : {};
     return store.flows.update(id, { ...changed, ...runAs }, { expectedRevision });
   },
 });
@@ -140,7 +149,7 @@ export const flowEntity: Entity<'flows'> = {
     if (issue) throw fail('conflict', `The flow cannot be as it was: ${issue.path}: ${issue.message}`);
     if (current && sameDefinition(current, state)) return { ...state, runAs: current.runAs };
     await requireRights(principal, state, { store, catalog: server.catalog });
-    return { ...state, runAs: authorOf(principal) };
+    return { ...state, runAs: runAsOf(principal) };
   },
 };
 

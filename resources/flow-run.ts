@@ -1,0 +1,55 @@
+import { z } from 'zod';
+import { principalRef } from './audit-entry.ts';
+import { errorCode } from './error.ts';
+import { bookkeeping, recordId, timestamp } from './fields.ts';
+import { flowStep } from './flow.ts';
+
+export const flowRunStatus = z.enum(['queued', 'running', 'succeeded', 'failed', 'cancelled']);
+export type FlowRunStatus = z.infer<typeof flowRunStatus>;
+
+const failure = z.object({ code: errorCode, message: z.string().optional() });
+
+export const flowRunStep = z.object({
+  id: z.string(),
+  tool: z.string(),
+  status: z.enum(['pending', 'running', 'succeeded', 'failed', 'skipped']),
+  attempts: z.int().min(0).describe('Tries so far.'),
+  input: z.record(z.string(), z.unknown()).optional().describe('As called; sensitive values replaced.'),
+  output: z.record(z.string(), z.unknown()).optional(),
+  error: failure.optional(),
+  startedAt: timestamp.optional(),
+  finishedAt: timestamp.optional(),
+});
+export type FlowRunStep = z.infer<typeof flowRunStep>;
+
+export const flowRunTrigger = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('manual'), by: principalRef }),
+  z.object({ kind: z.literal('webhook'), by: principalRef }),
+  z.object({ kind: z.literal('cron'), at: timestamp.describe('The time of the schedule.') }),
+  z.object({ kind: z.literal('event'), type: z.string(), id: z.string().describe('The record it is about.') }),
+]);
+export type FlowRunTrigger = z.infer<typeof flowRunTrigger>;
+
+/** One run of a flow. Input, outputs and messages of errors are shown to `runAs` and admins alone. */
+export const flowRun = z.object({
+  id: recordId,
+  flowId: recordId,
+  flowRevision: z.int().min(1).optional().describe('Of the flow as it ran.'),
+  status: flowRunStatus,
+  trigger: flowRunTrigger,
+  runAs: principalRef.describe('Whose rights the run has.'),
+  input: z.record(z.string(), z.unknown()).optional(),
+  steps: z.array(flowRunStep),
+  error: failure.optional().describe('Why it failed or was cancelled.'),
+  startedAt: timestamp.optional(),
+  finishedAt: timestamp.optional(),
+  ...bookkeeping,
+});
+export type FlowRun = z.infer<typeof flowRun>;
+
+/** As kept: with what is left to do, so that a run goes on after a crash. */
+export const flowRunRecord = flowRun.extend({
+  plan: z.array(flowStep),
+  causes: z.array(recordId).describe('Flows whose runs led to this one, the first at the front.'),
+});
+export type FlowRunRecord = z.infer<typeof flowRunRecord>;

@@ -1,0 +1,152 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import type { Flow } from '../../resources/flow.ts';
+import type { FlowRun } from '../../resources/flow-run.ts';
+import { openLowdbStore } from '../../store/lowdb/open.ts';
+import type { Store } from '../../store/port.ts';
+import { principalOf as keyPrincipal } from '../../tools/access/authenticate.ts';
+import { hashSecret, newSecret, prefixOf } from '../../tools/access/key-secret.ts';
+import type { Principal } from '../../tools/access/principal.ts';
+import { ImportedData } from '../../tools/analytics/model/model.ts';
+import { catalog as ownCatalog } from '../../tools/catalog.ts';
+import { indexCatalog } from '../../tools/catalog-index.ts';
+import type { Tool } from '../../tools/define-tool.ts';
+import { type Clock, systemClock } from '../../tools/engine/flow-clock.ts';
+import { FlowEngine } from '../../tools/engine/flow-engine.ts';
+import { createModels } from '../../tools/engine/models.ts';
+import { createRegistry, type Registry } from '../../tools/registry.ts';
+import { prepareSettings } from '../../tools/settings/defaults.ts';
+import type { ToolAnswer } from './calls.ts';
+
+interface Options {
+  readonly clock?: Clock;
+  /** Beside those of the product. */
+  readonly tools?: readonly Tool[];
+  /** Default: one of its own, removed at the end. */
+  readonly folder?: string;
+}
+
+/** A registry with the engine that runs flows, on a store of its own. */
+export class FlowWorld {
+  readonly #folder: string;
+  readonly #options: Options;
+  readonly failures: unknown[] = [];
+  store!: Store;
+  registry!: Registry;
+  engine!: FlowEngine;
+  /** A key with every right, of an active owner. */
+  admin!: Principal;
+
+  private constructor(folder: string, options: Options) {
+    this.#folder = folder;
+    this.#options = options;
+  }
+
+  static async open(options: Options = {}): Promise<FlowWorld> {
+    const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'agent-admin-')));
+    const world = new FlowWorld(folder, options);
+    await world.#start();
+    world.admin = await world.key(['admin']);
+    return world;
+  }
+
+  async #start(): Promise<void> {
+    const { clock = systemClock, tools = [] } = this.#options;
+    const now = () => clock.now();
+    this.store = await openLowdbStore({ folder: this.#folder, now });
+    await prepareSettings(this.store);
+    const onFailure = (cause: unknown) => void this.failures.push(cause);
+    this.engine = new FlowEngine({ store: this.store, clock, onFailure });
+    const catalog = indexCatalog([...ownCatalog.entries, ...tools.map((tool) => ({ group: 'Test', tool }))]);
+    this.registry = createRegistry({
+      store: this.store,
+      server: {
+        name: 'test',
+        version: '0.0.0',
+        protocolVersions: [],
+        startedAt: now(),
+        catalog,
+        audit: this.store.audit,
+        imported: new ImportedData(this.store.rows),
+        storeKind: this.store.kind,
+        storeStatus: () => this.store.status(),
+        models: createModels(),
+        flows: this.engine,
+        now,
+      },
+      onFailure,
+    });
+    await this.engine.start(this.registry);
+  }
+
+  /** A key of these rights, as a door would have found it. */
+  async key(scopes: readonly string[], grants?: readonly string[]): Promise<Principal> {
+    return this.store.transaction(async (tx) => {
+      const email = `${Math.random().toString(36).slice(2)}@example.com`;
+      const owner = await tx.adminUsers.insert({ email, role: 'owner', isActive: true });
+      const secret = newSecret('key');
+      const proof = { prefix: prefixOf('key', secret) ?? '', hash: hashSecret(secret) };
+      const rights = { scopes: [...scopes], ...(grants && { grants: [...grants] }) };
+      return keyPrincipal(
+        await tx.apiKeys.insert({ name: email, ...proof, ...rights, ownerId: owner.id, createdBy: owner.id }),
+      );
+    });
+  }
+
+  async call(tool: string, input: object, principal: Principal = this.admin): Promise<ToolAnswer> {
+    const answer = await this.registry.call({ principal, tool, input, door: 'mcp', requestId: 'test' });
+    // The output of a tool is an object with named members.
+    return answer.ok ? { output: answer.output as Record<string, unknown> } : { error: answer.error };
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into outputs freely
+  async must(tool: string, input: object, principal?: Principal): Promise<any> {
+    const answer = await this.call(tool, input, principal);
+    if ('error' in answer) throw new Error(`${tool}: ${JSON.stringify(answer.error)}`);
+    return answer.output;
+  }
+
+  flow(members: object, principal?: Principal): Promise<Flow> {
+    return this.must('create_flow', { name: 'test', ...members }, principal);
+  }
+
+  run(id: string, input: object = {}, principal?: Principal): Promise<FlowRun> {
+    return this.must('trigger_flow', { id, input, wait: true }, principal);
+  }
+
+  /** The runs of a flow, oldest first. */
+  async runs(id: string): Promise<FlowRun[]> {
+    return (await this.must('list_flow_runs', { id, limit: 100 })).data.toReversed();
+  }
+
+  /** Waits, in real time, for what the engine does by itself. */
+  async until(holds: () => Promise<boolean>): Promise<void> {
+    for (let tries = 0; tries < 500; tries += 1) {
+      if (await holds()) return;
+      await setTimeout(10);
+    }
+    throw new Error('It did not come to be.');
+  }
+
+  /** Ends the server, with what is going on left as it is, and starts another one on the same store. */
+  async restart(): Promise<void> {
+    await this.stop();
+    await this.#start();
+  }
+
+  async stop(): Promise<void> {
+    await this.engine.close();
+    await this.store.close();
+  }
+
+  async start(): Promise<void> {
+    await this.#start();
+  }
+
+  async close(): Promise<void> {
+    await this.stop();
+    if (!this.#options.folder) await rm(this.#folder, { recursive: true, force: true });
+  }
+}

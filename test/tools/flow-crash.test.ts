@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import type { FlowRun } from '../../resources/flow-run.ts';
+
+const CHILD = fileURLToPath(new URL('flow-crash-child.ts', import.meta.url));
+
+function start(...args: readonly string[]): Promise<{ readonly signal: string | null; readonly text: string }> {
+  return new Promise((resolve, reject) => {
+    execFile(process.execPath, ['--import', 'tsx', CHILD, ...args], (error, stdout, stderr) => {
+      if (error && error.signal === undefined) reject(new Error(stderr));
+      else resolve({ signal: error?.signal ?? null, text: stdout });
+    });
+  });
+}
+
+/** What a run amounts to whose second step of three was cut by kill -9, once another server has started. */
+async function crashIn(tool: string): Promise<{ readonly run: FlowRun; readonly names: readonly string[] }> {
+  const folder = await mkdtemp(join(tmpdir(), 'agent-admin-'));
+  try {
+    assert.equal((await start(folder, tool)).signal, 'SIGKILL');
+    return JSON.parse((await start(folder, tool, 'again')).text);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const statuses = ({ steps }: FlowRun) => steps.map(({ status }) => status);
+
+describe('a run that kill -9 ended in its second step', { concurrency: 2 }, () => {
+  for (const tool of ['dies_reading', 'dies_before_commit', 'dies_after_commit']) {
+    it(`goes on after ${tool}, with nothing made twice`, async () => {
+      const { run, names } = await crashIn(tool);
+      assert.equal(run.status, 'succeeded');
+      assert.deepEqual(statuses(run), ['succeeded', 'succeeded', 'succeeded']);
+      assert.deepEqual([...names].sort(), tool === 'dies_reading' ? ['first', 'third'] : ['first', 'second', 'third']);
+    });
+  }
+
+  it('ends, and says that nobody knows, where the step was one of several changes', async () => {
+    const { run, names } = await crashIn('dies_between_steps');
+    assert.equal(run.status, 'failed');
+    assert.deepEqual(statuses(run), ['succeeded', 'failed', 'pending']);
+    assert.match(run.error?.message ?? '', /^Step middle: .*whether it took effect is not known/);
+    assert.deepEqual([...names].sort(), ['first', 'second']);
+  });
+});

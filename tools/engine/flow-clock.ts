@@ -1,0 +1,28 @@
+/** Time as the engine sees it, so that tests can make it pass. */
+export interface Clock {
+  now(): Date;
+  /** Calls back after so long; the function returned takes that back. */
+  after(ms: number, call: () => void): () => void;
+}
+
+export const systemClock: Clock = {
+  now: () => new Date(),
+  after(ms, call) {
+    const timer = setTimeout(call, ms);
+    return () => clearTimeout(timer);
+  },
+};
+
+/** Resolves after so long, or at once when the signal aborts. */
+export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const end = () => {
+      forget();
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const forget = clock.after(ms, end);
+    signal.addEventListener('abort', end, { once: true });
+  });
+}

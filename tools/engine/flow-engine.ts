@@ -1,0 +1,61 @@
+import type { Store } from '../../store/port.ts';
+import type { Registry } from '../registry.ts';
+import { type Clock, systemClock } from './flow-clock.ts';
+import { FlowRunner } from './flow-runner.ts';
+import { FlowTriggers } from './flow-triggers.ts';
+
+/** What tools ask of the engine that runs flows. */
+export interface Flows {
+  /** Has the queue of the flow looked at; called after a run was put into it. */
+  wake(flowId: string): void;
+  /** Resolves when the run has ended, the signal aborts or the server stops. */
+  ended(runId: string, signal: AbortSignal | undefined): Promise<void>;
+  /** Ends a run that is under way. */
+  cancel(runId: string): void;
+}
+
+export interface FlowEngineOptions {
+  readonly store: Store;
+  readonly clock?: Clock;
+  onFailure(cause: unknown): void;
+}
+
+/** Runs flows: by hand, webhook, schedule and event. One per store. */
+export class FlowEngine implements Flows {
+  readonly #options: FlowEngineOptions;
+  #runner: FlowRunner | undefined;
+  #triggers: FlowTriggers | undefined;
+
+  constructor(options: FlowEngineOptions) {
+    this.#options = options;
+  }
+
+  /** Goes on with what an earlier process left, and begins to follow the flows. */
+  async start(registry: Registry): Promise<void> {
+    const { store, clock = systemClock, onFailure } = this.#options;
+    const runner = new FlowRunner({ store, registry, clock, onFailure });
+    const { catalog } = registry.server;
+    const queued = (flowId: string) => runner.wake(flowId);
+    this.#triggers = new FlowTriggers({ store, catalog, clock, queued, onFailure });
+    this.#runner = runner;
+    await this.#triggers.start();
+    await runner.start();
+  }
+
+  wake(flowId: string): void {
+    this.#runner?.wake(flowId);
+  }
+
+  async ended(runId: string, signal: AbortSignal | undefined): Promise<void> {
+    await this.#runner?.ended(runId, signal);
+  }
+
+  cancel(runId: string): void {
+    this.#runner?.cancel(runId);
+  }
+
+  async close(): Promise<void> {
+    await this.#triggers?.close();
+    await this.#runner?.close();
+  }
+}

@@ -1,0 +1,258 @@
+import type { ErrorCode } from '../../resources/error.ts';
+import type { Flow, FlowStep } from '../../resources/flow.ts';
+import type { FlowRunRecord, FlowRunStep } from '../../resources/flow-run.ts';
+import type { Store } from '../../store/port.ts';
+import type { Principal } from '../access/principal.ts';
+import { shownArguments } from '../audit.ts';
+import type { Answer } from '../call.ts';
+import { holds, render, type Scope } from '../flows/render.ts';
+import { actingFlow, findRunAs } from '../flows/run-as.ts';
+import type { Registry } from '../registry.ts';
+import { type Clock, pause } from './flow-clock.ts';
+
+/** How long one try of a step may take. */
+const STEP_MS = 10 * 60_000;
+const LONGEST_DELAY_MS = 3_600_000;
+/** Largest answer that is kept of a step, and largest sum of a run, in characters of JSON. */
+const LARGEST_OUTPUT = 256 * 1024;
+const LARGEST_RUN = 2 * 1024 * 1024;
+const LONGEST_INPUT_SHOWN = 16 * 1024;
+/** Kept answers make a write that was interrupted safe to repeat this long. */
+const REPEATABLE_MS = 23 * 60 * 60 * 1000;
+
+export interface ExecutionParts {
+  readonly store: Store;
+  readonly registry: Registry;
+  readonly clock: Clock;
+}
+
+interface Failure {
+  readonly code: ErrorCode;
+  readonly message: string;
+}
+
+type Outcome = { readonly output: object } | { readonly failure: Failure };
+type End = Pick<FlowRunRecord, 'status' | 'error'>;
+
+/** One run of a flow under way: its steps one after the other, each kept before and after it is made. */
+export class FlowExecution {
+  readonly #parts: ExecutionParts;
+  readonly #flow: Pick<Flow, 'id' | 'name'>;
+  readonly #cancel = new AbortController();
+  readonly #leave = new AbortController();
+  readonly #either = AbortSignal.any([this.#cancel.signal, this.#leave.signal]);
+  #run: FlowRunRecord;
+
+  /** `run`: as it is kept, with its plan; also one that an earlier process was in the middle of. */
+  constructor(parts: ExecutionParts, flow: Pick<Flow, 'id' | 'name'>, run: FlowRunRecord) {
+    this.#parts = parts;
+    this.#flow = flow;
+    this.#run = run;
+  }
+
+  /** Ends the run at the next step, and the call that is under way where that can be. */
+  cancel(): void {
+    this.#cancel.abort();
+  }
+
+  /** Stops after the call under way and leaves the rest to the next process. */
+  leave(): void {
+    this.#leave.abort();
+  }
+
+  /** Resolves to how the run ended, or undefined where the rest is left to the next process. */
+  async finish(): Promise<FlowRunRecord | undefined> {
+    for (const step of this.#run.plan) {
+      if (this.#cancel.signal.aborted) return this.#end(CANCELLED);
+      if (this.#leave.signal.aborted) return undefined;
+      const failure = await this.#step(step);
+      if (failure === 'left') return undefined;
+      if (failure) {
+        return this.#end(this.#cancel.signal.aborted ? CANCELLED : { status: 'failed', error: inStep(step, failure) });
+      }
+    }
+    return this.#end({ status: 'succeeded' });
+  }
+
+  /** Undefined where the run goes on. */
+  async #step(step: FlowStep): Promise<Failure | 'left' | undefined> {
+    const kept = this.#kept(step.id);
+    if (kept.status !== 'pending' && kept.status !== 'running') return this.#stops(step, kept);
+    const interrupted = kept.status === 'running' ? kept : undefined;
+    const problem = interrupted && this.#repeatProblem(step, interrupted);
+    if (problem) return this.#fail(step, problem);
+    let scope: Scope;
+    let input: object;
+    try {
+      scope = this.#scope();
+      if (step.when !== undefined && !holds(step.when, scope)) {
+        await this.#keep(step.id, { status: 'skipped', finishedAt: this.#now() });
+        return undefined;
+      }
+      input = render(step.arguments, scope) as object; // a record gives a record
+    } catch (thrown) {
+      const message = thrown instanceof Error ? thrown.message : 'The arguments cannot be made.';
+      return this.#continues(step, await this.#fail(step, { code: 'invalid_input', message }));
+    }
+    return this.#try(step, input, interrupted ? kept.attempts : kept.attempts + 1);
+  }
+
+  async #try(step: FlowStep, input: object, first: number): Promise<Failure | 'left' | undefined> {
+    const { attempts, delayMs } = step.retry;
+    for (let attempt = first; ; attempt += 1) {
+      const outcome = await this.#attempt(step, input, attempt);
+      if ('output' in outcome) {
+        const failure = await this.#succeed(step, outcome.output);
+        return failure && this.#continues(step, failure);
+      }
+      const last = attempt >= attempts || !isWorthRetrying(outcome.failure) || this.#cancel.signal.aborted;
+      if (last) return this.#continues(step, await this.#fail(step, outcome.failure));
+      const { code, message } = outcome.failure;
+      await this.#keep(step.id, { status: 'pending', error: { code, message } });
+      await pause(this.#parts.clock, Math.min(delayMs * 2 ** (attempt - 1), LONGEST_DELAY_MS), this.#either);
+      if (this.#cancel.signal.aborted) return { code: 'conflict', message: 'The run was cancelled.' };
+      if (this.#leave.signal.aborted) return 'left';
+    }
+  }
+
+  /** One call, with the rights that `runAs` has now. */
+  async #attempt(step: FlowStep, input: object, attempt: number): Promise<Outcome> {
+    const { store, registry } = this.#parts;
+    const { catalog } = registry.server;
+    const runAs = await findRunAs(this.#run.runAs, store, { catalog, now: this.#parts.clock.now() });
+    if (typeof runAs === 'string') return { failure: { code: 'forbidden', message: runAs } };
+    const tool = catalog.get(step.tool)?.tool;
+    const shown = tool ? shownArguments(tool, input, LONGEST_INPUT_SHOWN) : {};
+    await this.#keep(step.id, { status: 'running', attempts: attempt, input: shown, startedAt: this.#now() });
+    const answer = await this.#call(actingFlow(this.#flow, runAs, this.#run.causes), step, input, attempt);
+    if (answer === undefined) {
+      return {
+        failure: { code: 'unavailable', message: `${step.tool} took longer than ${STEP_MS / 60_000} minutes.` },
+      };
+    }
+    if (answer.ok) return { output: answer.output };
+    return { failure: { code: answer.error.code, message: wordsOf(answer.error) } };
+  }
+
+  /** Undefined: it took too long and is not waited for. */
+  async #call(
+    principal: Principal,
+    { id, tool }: FlowStep,
+    input: object,
+    attempt: number,
+  ): Promise<Answer | undefined> {
+    const late = new AbortController();
+    const signal = AbortSignal.any([this.#cancel.signal, late.signal]);
+    let forget = () => {};
+    const timedOut = new Promise<undefined>((resolve) => {
+      forget = this.#parts.clock.after(STEP_MS, () => {
+        late.abort();
+        resolve(undefined);
+      });
+    });
+    const call = this.#parts.registry.call({
+      principal,
+      tool,
+      input,
+      door: 'flow',
+      requestId: this.#run.id,
+      idempotency: { key: `${this.#run.id} ${id} ${attempt}`, operation: `flow step ${tool}` },
+      signal,
+    });
+    const answer = await Promise.race([call, timedOut]);
+    forget();
+    return answer;
+  }
+
+  /** Why a step that an earlier process was in the middle of cannot be made again, or undefined where it can. */
+  #repeatProblem({ tool: name }: FlowStep, { startedAt }: FlowRunStep): Failure | undefined {
+    const tool = this.#parts.registry.server.catalog.get(name)?.tool;
+    if (!tool || tool.annotations.readOnlyHint) return undefined;
+    const age = this.#parts.clock.now().getTime() - Date.parse(startedAt ?? '');
+    // What runs in one transaction is kept with its answer: a repeat finds it, or finds that it was not made.
+    if (!tool.inSteps && age < REPEATABLE_MS) return undefined;
+    const message = `The server ended while ${name} was called; whether it took effect is not known, so it was not called again.`;
+    return { code: 'unavailable', message };
+  }
+
+  async #succeed(step: FlowStep, output: object): Promise<Failure | undefined> {
+    const length = JSON.stringify(output).length;
+    const others = this.#run.steps.reduce((sum, { output: kept }) => sum + (kept ? JSON.stringify(kept).length : 0), 0);
+    if (length > LARGEST_OUTPUT || length + others > LARGEST_RUN) {
+      const message = `${step.tool} was called; its answer of ${length} characters is more than a run keeps. Ask for less, for example with limit.`;
+      return this.#fail(step, { code: 'too_large', message });
+    }
+    const done = { status: 'succeeded' as const, output: output as Record<string, unknown>, finishedAt: this.#now() };
+    await this.#keep(step.id, done);
+    return undefined;
+  }
+
+  async #fail(step: FlowStep, { code, message }: Failure): Promise<Failure> {
+    await this.#keep(step.id, { status: 'failed', error: { code, message }, finishedAt: this.#now() });
+    return { code, message };
+  }
+
+  #continues({ onError }: FlowStep, failure: Failure): Failure | undefined {
+    return onError === 'continue' && !this.#cancel.signal.aborted ? undefined : failure;
+  }
+
+  /** Of a step that ended in an earlier process. */
+  #stops({ onError }: FlowStep, { status, error }: FlowRunStep): Failure | undefined {
+    if (status !== 'failed' || onError === 'continue') return undefined;
+    return { code: error?.code ?? 'internal', message: error?.message ?? 'The step failed.' };
+  }
+
+  #scope(): Scope {
+    const ended = this.#run.steps.filter(({ status }) => status !== 'pending' && status !== 'running');
+    const steps = Object.fromEntries(ended.map(({ id, output }) => [id, { output: output ?? null }]));
+    return { input: this.#run.input ?? {}, steps };
+  }
+
+  #kept(id: string): FlowRunStep {
+    const found = this.#run.steps.find((step) => step.id === id);
+    if (!found) throw new Error(`The run ${this.#run.id} has no step ${id}.`);
+    return found;
+  }
+
+  async #keep(id: string, change: Partial<FlowRunStep>): Promise<void> {
+    const steps = this.#run.steps.map((step) => (step.id === id ? withoutError({ ...step, ...change }, change) : step));
+    this.#run = await this.#parts.store.transaction((tx) => tx.flowRuns.update(this.#run.id, { steps }));
+  }
+
+  async #end(end: End): Promise<FlowRunRecord> {
+    const change = { ...end, finishedAt: this.#now() };
+    this.#run = await this.#parts.store.transaction((tx) => tx.flowRuns.update(this.#run.id, change));
+    return this.#run;
+  }
+
+  #now(): string {
+    return this.#parts.clock.now().toISOString();
+  }
+}
+
+const CANCELLED: End = { status: 'cancelled', error: { code: 'conflict', message: 'The run was cancelled.' } };
+
+/** The error of an earlier try goes when the next one is well. */
+function withoutError({ error, ...step }: FlowRunStep, change: Partial<FlowRunStep>): FlowRunStep {
+  return error && (change.error || step.status === 'pending' || step.status === 'running') ? { ...step, error } : step;
+}
+
+/** What is wrong with the call itself is wrong the next time too. */
+function isWorthRetrying({ code }: Failure): boolean {
+  return code === 'unavailable' || code === 'internal' || code === 'rate_limited' || code === 'conflict';
+}
+
+function inStep({ id }: FlowStep, { code, message }: Failure) {
+  return { code, message: `Step ${id}: ${message}` };
+}
+
+function wordsOf({
+  error,
+  issues,
+}: {
+  readonly error: string;
+  readonly issues?: readonly { message: string }[] | undefined;
+}) {
+  const more = issues?.[0] && !error.includes(issues[0].message) ? ` ${issues[0].message}` : '';
+  return `${error}${more}`.slice(0, 2000);
+}

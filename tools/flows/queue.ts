@@ -1,0 +1,92 @@
+import type { Flow } from '../../resources/flow.ts';
+import type { FlowRunRecord, FlowRunTrigger } from '../../resources/flow-run.ts';
+import type { Readers, Writers } from '../../store/port.ts';
+import { ToolError } from '../errors.ts';
+
+/** Runs of one flow that wait for their turn. */
+export const MOST_QUEUED = 100;
+/** Flows that lead to each other's runs. */
+export const DEEPEST_CAUSES = 3;
+/** Runs kept of one flow. */
+const MOST_KEPT = 500;
+const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
+
+export interface Wish {
+  readonly trigger: FlowRunTrigger;
+  readonly input: FlowRunRecord['input'];
+  /** Flows whose runs led to this one. */
+  readonly causes: readonly string[];
+}
+
+type Runs = Pick<Writers, 'flowRuns'>;
+
+/** Why the flow cannot be run now, or undefined where it can. */
+export function flowProblem({ enabled, steps, agentId, id }: Flow): string | undefined {
+  if (!enabled) return `The flow is disabled; update_flow with {"id": "${id}", "enabled": true} lets it run.`;
+  if (steps?.length || agentId) return undefined;
+  return 'The flow is a draft without steps or agent; give it some with update_flow.';
+}
+
+/** Why a run that these flows led to is not begun, or undefined. */
+export function causeProblem({ id }: Pick<Flow, 'id'>, causes: readonly string[]): string | undefined {
+  if (causes.includes(id)) return 'A run of this flow led here; a flow does not cause runs of its own.';
+  if (causes.length < DEEPEST_CAUSES) return undefined;
+  return `Runs of ${DEEPEST_CAUSES} flows led here one after the other (${causes.join(', ')}); it ends here.`;
+}
+
+/** Puts a run at the end of the flow's queue. @throws ToolError (conflict) where it cannot be run */
+export async function queueRun(store: Runs, flow: Flow, wish: Wish, now: Date): Promise<FlowRunRecord> {
+  const problem = flowProblem(flow) ?? causeProblem(flow, wish.causes);
+  if (problem) throw new ToolError('conflict', problem);
+  const queued = await store.flowRuns.count({ where: { flowId: flow.id, status: 'queued' } });
+  if (queued >= MOST_QUEUED) {
+    throw new ToolError('conflict', `${queued} runs of this flow wait already; cancel some with cancel_flow_run.`);
+  }
+  return insertRun(store, flow, { status: 'queued' }, wish, now);
+}
+
+/** Keeps that a run was due and why there was none. */
+export function refuseRun(store: Runs, flow: Flow, message: string, wish: Wish, now: Date): Promise<FlowRunRecord> {
+  const ended = { status: 'cancelled', error: { code: 'conflict', message }, finishedAt: now.toISOString() } as const;
+  return insertRun(store, flow, ended, wish, now);
+}
+
+async function insertRun(
+  store: Runs,
+  { id: flowId, runAs }: Flow,
+  state: Pick<FlowRunRecord, 'status' | 'error' | 'finishedAt'>,
+  { trigger, input, causes }: Wish,
+  now: Date,
+): Promise<FlowRunRecord> {
+  await forgetOld(store, flowId, now);
+  return store.flowRuns.insert({
+    flowId,
+    runAs,
+    trigger,
+    ...(input && Object.keys(input).length > 0 && { input }),
+    steps: [],
+    plan: [],
+    causes: [...causes],
+    ...state,
+  });
+}
+
+/** Forgets a few ended runs that are older than 30 days, or beyond those kept of the flow. */
+async function forgetOld(store: Runs, flowId: string, now: Date): Promise<void> {
+  const to = new Date(now.getTime() - KEPT_MS).toISOString();
+  const old = await store.flowRuns.find({ to, order: 'oldest', limit: 3 });
+  const many = (await store.flowRuns.count({ where: { flowId } })) >= MOST_KEPT;
+  const beyond = many ? await store.flowRuns.find({ where: { flowId }, order: 'oldest', limit: 3 }) : undefined;
+  const all = new Map([...old.records, ...(beyond?.records ?? [])].map((run) => [run.id, run]));
+  for (const run of all.values()) if (hasEnded(run)) await store.flowRuns.delete(run.id);
+}
+
+export function hasEnded({ status }: Pick<FlowRunRecord, 'status'>): boolean {
+  return status !== 'queued' && status !== 'running';
+}
+
+/** The runs of a flow that wait, oldest first. */
+export async function nextQueued({ flowRuns }: Pick<Readers, 'flowRuns'>, flowId: string) {
+  const { records } = await flowRuns.find({ where: { flowId, status: 'queued' }, order: 'oldest', limit: 1 });
+  return records[0];
+}

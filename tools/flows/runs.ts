@@ -1,0 +1,125 @@
+import { z } from 'zod';
+import { pageOf, paging, recordId } from '../../resources/fields.ts';
+import { type FlowRun, type FlowRunRecord, flowRun, flowRunStatus } from '../../resources/flow-run.ts';
+import type { Readers } from '../../store/port.ts';
+import { authorOf, type Principal } from '../access/principal.ts';
+import { CREATES, DELETES, defineTool, type Fail, READS } from '../define-tool.ts';
+import { requireShallow } from '../engine/acting.ts';
+import { causesOf } from '../engine/flow-triggers.ts';
+import { listPage, onlyThese } from '../paging.ts';
+import { findFlow } from './flows.ts';
+import { hasEnded, queueRun } from './queue.ts';
+import { isRunAs } from './run-as.ts';
+
+const runId = recordId.describe('Run id (`run_…`), see list_flow_runs.');
+
+const triggerFlow = defineTool({
+  name: 'trigger_flow',
+  title: 'Trigger flow',
+  description:
+    'Run a flow now, with the rights of its `runAs`, not yours. Returns the queued run; with wait=true the ended one.',
+  access: { scope: 'flows:write', grant: 'flow:trigger:{id}' },
+  annotations: { ...CREATES, openWorldHint: true },
+  inSteps: true,
+  input: z.strictObject({
+    id: recordId.describe('Flow id (`flw_…`), see list_flows.'),
+    input: z.record(z.string(), z.unknown()).optional().describe('What templates and conditions see as `input`.'),
+    wait: z.boolean().default(false).describe('Answer when the run has ended.'),
+  }),
+  output: flowRun,
+  errors: ['not_found', 'conflict'],
+  goesOn: ({ status }) => status === 'queued' || status === 'running',
+
+  async handler({ id, input, wait }, { store, principal, server, signal, write, fail }) {
+    requireShallow(principal);
+    const run = await write(async (tx) => {
+      const flow = await findFlow(tx, id, fail);
+      const kind = flow.trigger.kind === 'webhook' ? 'webhook' : 'manual';
+      const trigger = { kind, by: authorOf(principal) } as const;
+      return queueRun(tx, flow, { trigger, input, causes: causesOf(principal) }, server.now());
+    });
+    server.flows?.wake(id);
+    if (wait) await server.flows?.ended(run.id, signal);
+    return showRun((await store.flowRuns.get(run.id)) ?? run, principal);
+  },
+});
+
+const listFlowRuns = defineTool({
+  name: 'list_flow_runs',
+  title: 'List flow runs',
+  description: 'List runs of flows, newest first, with status and timing of each step.',
+  access: { scope: 'flows:read', grant: 'flow:read', narrows: true },
+  annotations: READS,
+  input: z.strictObject({
+    id: recordId.optional().describe('Flow id: runs of this flow only.'),
+    status: flowRunStatus.optional(),
+    ...paging,
+  }),
+  output: pageOf(flowRun),
+  errors: [],
+
+  handler({ id, status, ...page }, { store, principal }) {
+    const any = onlyThese<FlowRunRecord>(principal.rights.limitedTo('flow', 'read'), 'flowId');
+    return listPage(store.flowRuns, page, { where: { flowId: id, status }, any }, (run) => showRun(run, principal));
+  },
+});
+
+const getFlowRun = defineTool({
+  name: 'get_flow_run',
+  title: 'Get flow run',
+  description:
+    'Read one run of a flow: its status and that of each step; what went in and came out is shown to whom it ran as, and to admins.',
+  access: { scope: 'flows:read', grant: 'flow:read:{id}' },
+  annotations: READS,
+  input: z.strictObject({ id: runId }),
+  output: flowRun,
+  errors: ['not_found'],
+
+  handler: async ({ id }, { store, principal, fail }) => showRun(await findRun(store, id, fail), principal),
+});
+
+const cancelFlowRun = defineTool({
+  name: 'cancel_flow_run',
+  title: 'Cancel flow run',
+  description:
+    'End a run that waits or goes on; a step under way is finished first. Steps that were made are not undone.',
+  access: { scope: 'flows:write', grant: 'flow:trigger:{id}' },
+  annotations: DELETES,
+  inSteps: true,
+  input: z.strictObject({ id: runId }),
+  output: flowRun,
+  errors: ['not_found', 'conflict'],
+  goesOn: ({ status }) => status === 'running',
+
+  async handler({ id }, { store, principal, server, write, fail }) {
+    const run = await write(async (tx) => {
+      const current = await findRun(tx, id, fail);
+      if (current.status === 'cancelled' || current.status === 'running') return current;
+      if (hasEnded(current)) throw fail('conflict', `The run has ${current.status} already.`);
+      const error = { code: 'conflict', message: 'The run was cancelled.' } as const;
+      return tx.flowRuns.update(id, { status: 'cancelled', error, finishedAt: server.now().toISOString() });
+    });
+    if (run.status === 'running') server.flows?.cancel(id);
+    return showRun((await store.flowRuns.get(id)) ?? run, principal);
+  },
+});
+
+export const flowRunTools = [triggerFlow, listFlowRuns, getFlowRun, cancelFlowRun];
+
+async function findRun(store: Pick<Readers, 'flowRuns'>, id: string, fail: Fail<'not_found'>): Promise<FlowRunRecord> {
+  const found = await store.flowRuns.get(id);
+  if (!found) throw fail('not_found', `There is no run ${id}; list_flow_runs shows the ones you can see.`);
+  return found;
+}
+
+/** Triggering a flow shows nothing of what it reads: content is for whom it runs as, and for admins. */
+function showRun(record: FlowRunRecord, principal: Principal): FlowRun {
+  const { plan: _, causes: __, ...run } = record;
+  if (principal.rights.isAdmin || isRunAs(principal, run.runAs)) return run;
+  const { input: ___, error, steps, ...rest } = run;
+  const shown = steps.map(({ input: _input, output: _output, error: failure, ...step }) => ({
+    ...step,
+    ...(failure && { error: { code: failure.code } }),
+  }));
+  return { ...rest, steps: shown, ...(error && { error: { code: error.code } }) };
+}
