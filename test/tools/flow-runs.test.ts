@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { z } from 'zod';
 import { ANYONE } from '../../tools/access/requirement.ts';
 import { CREATES, defineTool, READS } from '../../tools/define-tool.ts';
+import { actingFor } from '../../tools/engine/acting.ts';
 import { FlowWorld } from '../support/flow-world.ts';
 
 const failing = { left: 0, code: 'unavailable' as 'unavailable' | 'not_found' };
@@ -252,6 +253,13 @@ describe('the rights of a run', () => {
     open();
     await world.until(async () => (await world.must('get_flow_run', { id: runId })).status === 'failed');
     assert.equal((await skillNamed('too late')).length, 0);
+  });
+
+  it('are nobody’s to give who acts for somebody', async () => {
+    const agent = actingFor(world.admin, { id: 'agt_x', name: 'x', tools: ['*'] }, world.registry.server.catalog);
+    const answer = await world.call('create_flow', { name: 'x', steps: [skillStep('a', 'x')] }, agent);
+    assert.equal('error' in answer && answer.error.code, 'forbidden');
+    assert.equal('output' in (await world.call('create_flow', { name: 'draft' }, agent)), true);
   });
 
   it('never reach tools whose answers hold a secret', async () => {

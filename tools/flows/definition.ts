@@ -55,6 +55,10 @@ export async function requireRights(
   { steps, agentId }: Definition,
   { store, catalog }: { readonly store: Pick<Readers, 'agents'>; readonly catalog: Catalog },
 ): Promise<void> {
+  if (principal.actsFor && (steps?.length || agentId !== undefined)) {
+    const message = `The ${principal.type} ${principal.name} acts for somebody and within limits that a run would not have; let that one change what the flow does.`;
+    throw new ToolError('forbidden', 'Insufficient permissions', { issues: [{ path: '', message }] });
+  }
   requireWithin(principal, { tools: { entries: (steps ?? []).map(({ tool }) => tool), catalog } });
   const agent = agentId === undefined ? undefined : await store.agents.get(agentId);
   if (!agent) return;

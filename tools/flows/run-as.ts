@@ -1,7 +1,7 @@
 import type { Flow } from '../../resources/flow.ts';
 import type { Readers } from '../../store/port.ts';
 import { keyProblem, principalOf } from '../access/authenticate.ts';
-import { chainOf, type Principal } from '../access/principal.ts';
+import type { Principal } from '../access/principal.ts';
 import { scopeRights } from '../access/rights.ts';
 import { bothLimits, type ToolLimit } from '../access/tool-limit.ts';
 import { capsulePrincipal, capsuleProblem } from '../capsules/principal.ts';
@@ -10,11 +10,11 @@ import type { Catalog } from '../catalog-index.ts';
 type RunAs = Flow['runAs'];
 
 /**
- * Whom runs act as when this caller defines the flow. A session ends within hours and its user goes on; an agent or a flow is
- * somebody's, and was held to its own tools when the definition was checked.
+ * Whom runs act as when this caller defines the flow. A session ends within hours and its user goes on. Agents and flows
+ * define none.
  */
 export function runAsOf(caller: Principal): RunAs {
-  const { type, id, name, ownerId } = chainOf(caller).at(-1) ?? caller;
+  const { type, id, name, ownerId } = caller;
   return { type, id: type === 'session' ? ownerId : id, name };
 }
 
@@ -56,5 +56,5 @@ export function actingFlow(flow: Pick<Flow, 'id' | 'name'>, runAs: Principal, ca
 /** Whether the caller is the one that runs of the flow act as. */
 export function isRunAs(caller: Principal, { type, id }: RunAs): boolean {
   const own = runAsOf(caller);
-  return own.type === type && own.id === id && !caller.actsFor;
+  return own.type === type && own.id === id;
 }
