@@ -114,6 +114,19 @@ describe('OpenAPI operation', () => {
     assert.ok(responses['413'] && responses['415']);
   });
 
+  it('that begins or ends a session tells of its cookie, and no other does', () => {
+    const session = '/api/v1/auth/session';
+    const placesWhere = (holds: (place: string) => boolean) => [...operations.keys()].filter(holds);
+    const telling = placesWhere((place) => JSON.stringify(operationOf(place).responses).includes('Set-Cookie'));
+    assert.deepEqual(telling, [`POST ${session}`, `DELETE ${session}`]);
+    const { security } = document as typeof document & { security: unknown };
+    assert.deepEqual(security, [{ apiKey: [] }, { session: [] }], 'holds for all but');
+    assert.deepEqual(
+      placesWhere((place) => operationOf(place).security !== undefined),
+      [`POST ${session}`],
+    );
+  });
+
   it('that signs in asks for no other credential', () => {
     const tool = defineTool({
       ...{ name: 'create_session', title: 't', description: 'd', access, annotations: READS, output, errors: [] },
