@@ -1,26 +1,33 @@
 import { z } from 'zod';
-import type { ApiKeyRecord } from '../resources/api-key.ts';
 import { requiredRight } from '../resources/error.ts';
 import { recordId } from '../resources/fields.ts';
 import type { Readers } from '../store/port.ts';
 import { keyProblem, principalOf } from './access/authenticate.ts';
-import { explainLimit, explainRight, type Finding } from './access/explain.ts';
+import { explainRight, type Finding } from './access/explain.ts';
+import type { Principal } from './access/principal.ts';
+import { withFixed } from './access/reach.ts';
 import { subjectsIn } from './access/subjects.ts';
+import { capsulePrincipal, capsuleProblem } from './capsules/principal.ts';
+import { verdictsOf } from './capsules/verdicts.ts';
 import { isListed, unknownTool } from './catalog-index.ts';
 import type { Context } from './context.ts';
-import { defineTool, READS } from './define-tool.ts';
+import { defineTool, READS, type Tool } from './define-tool.ts';
+import { ToolError } from './errors.ts';
 
 const verdict = z.enum(['allowed', 'denied', 'depends']);
+
+type Check = Finding & { readonly check: 'credential' | 'tools' | 'right' };
 
 export const explainAccess = defineTool({
   name: 'explain_access',
   title: 'Explain access',
   description:
-    'Tell whether a key may make a call and which rule decides, before or after it was refused. Makes no call. Threads restricted to some are apart: see get_thread_access.',
+    'Tell whether a key or capsule may make a call and which rule decides, before or after it was refused. Makes no call. Threads restricted to some are apart: see get_thread_access.',
   access: { scope: 'admin', grant: 'key:read' },
   annotations: READS,
   input: z.strictObject({
-    keyId: recordId.describe('Key id (`key_…`), see list_api_keys.'),
+    keyId: recordId.optional().describe('Key id (`key_…`), see list_api_keys; or give capsuleId.'),
+    capsuleId: recordId.optional().describe('Capsule id (`cap_…`), see list_capsules.'),
     tool: z.string().min(1).max(200).describe('Name of the tool.'),
     arguments: z.looseObject({}).optional().describe('Of the call; without them the tool as a whole is judged.'),
   }),
@@ -37,24 +44,21 @@ export const explainAccess = defineTool({
   }),
   errors: ['not_found'],
 
-  async handler({ keyId, tool: name, arguments: given }, context) {
-    const { store, server } = context;
-    const key = await store.apiKeys.get(keyId);
-    if (!key) throw context.fail('not_found', `There is no API key ${keyId}; see list_api_keys.`);
-    const tool = server.catalog.get(name)?.tool;
-    if (!tool || !isListed(tool))
+  async handler({ keyId, capsuleId, tool: name, arguments: given }, context) {
+    if ((keyId === undefined) === (capsuleId === undefined)) {
+      throw context.fail('invalid_input', 'Give either keyId or capsuleId: whose access is to be explained.');
+    }
+    const { catalog } = context.server;
+    const tool = catalog.get(name)?.tool;
+    if (!tool || !isListed(tool)) {
       throw unknownTool(
         name,
-        server.catalog.entries.filter((entry) => isListed(entry.tool)),
+        catalog.entries.filter((entry) => isListed(entry.tool)),
       );
-    const principal = principalOf(key);
-    const parsed = tool.input.safeParse(given ?? {});
-    const input = parsed.success ? parsed.data : (given ?? {});
-    const checks = [
-      { check: 'credential' as const, ...(await credential(key, context)) },
-      ...[explainLimit(principal, tool)].flatMap((found) => (found ? [{ check: 'tools' as const, ...found }] : [])),
-      { check: 'right' as const, ...(await explainRight(principal, tool, input, parsed.success, subjectsIn(store))) },
-    ];
+    }
+    const { principal, checks } = await (keyId === undefined
+      ? explainCapsule(capsuleId ?? '', tool, given, context)
+      : explainKey(keyId, tool, given, context));
     const missing = checks.find(({ required }) => required)?.required;
     return {
       verdict: worst(checks),
@@ -66,13 +70,59 @@ export const explainAccess = defineTool({
   },
 });
 
+type Explaining = Context<Readers, 'not_found'>;
+type Explanation = Promise<{ readonly principal: Principal; readonly checks: readonly Check[] }>;
+
+async function explainKey(id: string, tool: Tool, given: object | undefined, context: Explaining): Explanation {
+  const { store, server, fail } = context;
+  const key = await store.apiKeys.get(id);
+  if (!key) throw fail('not_found', `There is no API key ${id}; see list_api_keys.`);
+  const principal = principalOf(key);
+  const parsed = tool.input.safeParse(given ?? {});
+  const input = parsed.success ? parsed.data : (given ?? {});
+  const right = await explainRight(principal, tool, input, parsed.success, subjectsIn(store));
+  return {
+    principal,
+    checks: [credential(await keyProblem(store, key, server.now())), { check: 'right', ...right }],
+  };
+}
+
+/** A capsule has the rights of its tools, so its lists and its fixed arguments decide alone. */
+async function explainCapsule(id: string, tool: Tool, given: object | undefined, context: Explaining): Explanation {
+  const { store, server, fail } = context;
+  const capsule = await store.capsules.get(id);
+  if (!capsule) throw fail('not_found', `There is no capsule ${id}; see list_capsules.`);
+  const principal = capsulePrincipal(capsule, server.catalog);
+  const expired = capsule.expiresAt !== undefined && Date.parse(capsule.expiresAt) <= server.now().getTime();
+  const problem = expired ? `The capsule expired at ${capsule.expiresAt}.` : await capsuleProblem(store, capsule);
+  const found = verdictsOf(capsule, server.catalog).flatMap(({ entry, tools }) =>
+    tools.flatMap(({ name, served, rule }) => (name === tool.name ? { entry, served, rule } : [])),
+  );
+  const deciding = found.find(({ served }) => served) ?? found[0];
+  const rule = deciding
+    ? `${tool.name}, by the entry ${deciding.entry}: ${deciding.rule}.`
+    : `No entry matches ${tool.name}.`;
+  const lists: Check = { check: 'tools', verdict: deciding?.served ? 'allowed' : 'denied', rule };
+  return { principal, checks: [credential(problem), lists, ...fixedArguments(principal, tool, given)] };
+}
+
+function fixedArguments(principal: Principal, tool: Tool, given: object | undefined): Check[] {
+  try {
+    withFixed(principal, tool, given);
+    return [];
+  } catch (thrown) {
+    if (!(thrown instanceof ToolError)) throw thrown;
+    return [{ check: 'tools', verdict: 'denied', rule: thrown.message }];
+  }
+}
+
+function credential(problem: string | undefined): Check {
+  const rule = problem ?? 'The credential is good.';
+  return { check: 'credential', verdict: problem === undefined ? 'allowed' : 'denied', rule };
+}
+
 function worst(findings: readonly Finding[]): Finding['verdict'] {
   const found = new Set(findings.map(({ verdict }) => verdict));
   if (found.has('denied')) return 'denied';
   return found.has('depends') ? 'depends' : 'allowed';
-}
-
-async function credential(key: ApiKeyRecord, { store, server }: Context<Readers, never>): Promise<Finding> {
-  const problem = await keyProblem(store, key, server.now());
-  return problem ? { verdict: 'denied', rule: problem } : { verdict: 'allowed', rule: 'The key is good.' };
 }

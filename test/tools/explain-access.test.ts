@@ -107,6 +107,35 @@ describe('explain_access', () => {
     }
   });
 
+  it('tells of a capsule by which entry it has a tool, and what keeps it from another', async () => {
+    const lists = { allowedTools: ['get_*', 'list_agents', 'update_settings'], deniedTools: ['get_skill'] };
+    const constraints = { list_agents: { status: 'active' } };
+    const capsule = await mustCall(server, server.adminKey, 'create_capsule', { name: 'c', ...lists, constraints });
+    const ask = async (tool: string, input?: object) => {
+      const asked = { capsuleId: capsule.id, tool, ...(input && { arguments: input }) };
+      const { verdict, checks } = await mustCall(server, server.adminKey, 'explain_access', asked);
+      return `${verdict}: ${checks.at(-1).rule}`;
+    };
+    const draft = await mustCall(server, server.adminKey, 'explain_access', {
+      capsuleId: capsule.id,
+      tool: 'get_agent',
+    });
+    assert.match(draft.checks[0].rule, /draft/);
+    await mustCall(server, server.adminKey, 'update_capsule', { id: capsule.id, status: 'live' });
+    assert.equal(await ask('get_agent'), 'allowed: get_agent, by the entry get_*: allowed by a glob.');
+    assert.match(await ask('get_skill'), /^denied: get_skill, by the entry get_\*: denied by get_skill/);
+    assert.equal(await ask('create_agent'), 'denied: No entry matches create_agent.');
+    assert.match(await ask('list_agents', { limit: 1 }), /^allowed/);
+    assert.match(await ask('list_agents', { status: 'paused' }), /^denied: status: is fixed by the capsule/);
+  });
+
+  it('takes one of keyId and capsuleId', async () => {
+    for (const input of [{}, { keyId: 'key_x', capsuleId: 'cap_x' }]) {
+      const answer = await callTool(server, server.adminKey, 'explain_access', { ...input, tool: 'get_agent' });
+      assert.match('error' in answer ? answer.error.error : '', /either keyId or capsuleId/);
+    }
+  });
+
   it('refuses a key and a tool that do not exist, the tool with similar names', async () => {
     const noKey = await callTool(server, server.adminKey, 'explain_access', { keyId: 'key_none', tool: 'get_agent' });
     assert.equal('error' in noKey && noKey.error.code, 'not_found');

@@ -14,13 +14,6 @@ export interface Finding {
   readonly required?: RequiredRight | undefined;
 }
 
-/** Whether the tool is among those that the principal is held to; undefined where it is held to none. */
-export function explainLimit({ tools }: Principal, tool: Tool): Finding | undefined {
-  if (!tools) return undefined;
-  const verdict = tools.allows(tool) ? 'allowed' : 'denied';
-  return { verdict, rule: `${tool.name} is ${verdict === 'allowed' ? '' : 'not '}among the tools of ${tools.holder}.` };
-}
-
 /**
  * The scope or the grants that decide the call, by the same judgement as the call itself. `input`: parsed; `whole` false where it lacks
  * what the tool requires.
