@@ -11,7 +11,7 @@ import { grantRights, scopeRights } from '../../tools/access/rights.ts';
 import { ImportedData } from '../../tools/analytics/model/model.ts';
 import { catalog as ownCatalog } from '../../tools/catalog.ts';
 import type { Catalog } from '../../tools/catalog-index.ts';
-import { createModels } from '../../tools/engine/models.ts';
+import { createModels, type Models } from '../../tools/engine/models.ts';
 import { createRegistry, type Registry } from '../../tools/registry.ts';
 import { prepareSettings } from '../../tools/settings/defaults.ts';
 import type { ToolAnswer } from './calls.ts';
@@ -27,6 +27,7 @@ export interface TestRegistry {
 export async function openTestRegistry(
   now: () => Date = () => new Date(),
   catalog: Catalog = ownCatalog,
+  models: Models = createModels(),
 ): Promise<TestRegistry> {
   const folder = await mkdtemp(join(tmpdir(), 'agent-admin-'));
   const store = await openLowdbStore({ folder, now });
@@ -43,7 +44,7 @@ export async function openTestRegistry(
       imported: new ImportedData(store.rows),
       storeKind: store.kind,
       storeStatus: () => store.status(),
-      models: createModels(),
+      models,
       now,
     },
     onFailure: (cause) => console.error(cause),

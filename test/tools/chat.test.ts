@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
+import { createModels } from '../../tools/engine/models.ts';
 import { callTool, makeKey, mustCall, type RestOptions, rest } from '../support/calls.ts';
 import { type ModelServer, type Reply, startModelServer } from '../support/model-server.ts';
+import { openTestRegistry, principalOf } from '../support/registry.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
 let provider: ModelServer;
@@ -341,5 +343,41 @@ describe('a client that goes away', () => {
     const { body } = await chat({ message: 'Keep on' }, { headers });
     assert.equal(body.message.content, 'one two three four');
     assert.equal(provider.requests.length, asked);
+  });
+});
+
+describe('a run that takes too long', () => {
+  it('is ended, with what was said so far kept', async () => {
+    const providers = [{ kind: 'custom' as const, baseUrl: provider.baseUrl }];
+    const registry = await openTestRegistry(undefined, undefined, createModels({ providers, runMs: 300 }));
+    const admin = principalOf({ type: 'api-key', id: 'key_admin', scopes: ['admin'] });
+    provider.play(() => ({ text: 'one two three four five six seven eight nine ten', pace: 60 }));
+    const slow = await registry.call(admin, 'send_chat_message', { message: 'Count', model: 'custom/tiny' });
+    assert.ok('error' in slow);
+    assert.match(slow.error.error, /longer than \d+ seconds/);
+    const [run] = (await registry.store.agentRuns.find({ limit: 1 })).records;
+    assert.equal(run?.status, 'failed');
+    const { records } = await registry.store.messages.find({ where: { threadId: run?.threadId }, limit: 1 });
+    assert.match(records[0]?.content ?? '', /^one two/);
+    provider.play(() => 'hang');
+    const hung = await registry.call(admin, 'send_chat_message', { message: 'Count', model: 'custom/tiny' });
+    assert.ok('error' in hung && hung.error.code === 'unavailable');
+    await registry.close();
+  });
+
+  it('and was lost holds no thread for ever', async () => {
+    let now = new Date();
+    const registry = await openTestRegistry(() => now);
+    const admin = principalOf({ type: 'api-key', id: 'key_admin', scopes: ['admin'] });
+    const first = await registry.call(admin, 'send_chat_message', { message: 'Hi' });
+    assert.ok('output' in first);
+    const { threadId, runId } = first.output as { threadId: string; runId: string };
+    await registry.store.transaction((tx) => tx.agentRuns.update(runId, { status: 'running', finishedAt: null }));
+    const busy = await registry.call(admin, 'send_chat_message', { message: 'Hi', threadId });
+    assert.ok('error' in busy && busy.error.error.includes(runId));
+    now = new Date(now.getTime() + 10 * 60_000);
+    assert.ok('output' in (await registry.call(admin, 'send_chat_message', { message: 'Hi', threadId })));
+    assert.equal((await registry.store.agentRuns.get(runId))?.status, 'failed');
+    await registry.close();
   });
 });

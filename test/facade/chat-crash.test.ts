@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { openLowdbStore } from '../../store/lowdb/open.ts';
+import { mustCall, rest } from '../support/calls.ts';
+import { startProcess, withFolder } from '../support/child.ts';
+import { startModelServer } from '../support/model-server.ts';
+
+const key = `ak_chatcras_${'k'.repeat(40)}`;
+
+describe('kill -9 of a server in the middle of a run', () => {
+  it('loses nothing that was said and done, marks the run failed, and the thread goes on', async () => {
+    const provider = await startModelServer();
+    await withFolder(async (folder) => {
+      const env = { BOOTSTRAP_API_KEY: key, MODEL_BASE_URL: provider.baseUrl, MODEL_NAME: 'tiny', LOG_LEVEL: 'silent' };
+      const server = await startProcess(folder, env);
+      await mustCall(server, key, 'create_agent', { name: 'ada', displayName: 'Ada', tools: ['create_skill'] });
+      const asked = new Promise<void>((resolve) => {
+        provider.play(({ messages }) => {
+          if (messages.at(-1)?.role === 'user')
+            return { calls: [{ name: 'create_skill', arguments: { name: 'made' } }] };
+          resolve();
+          return 'hang';
+        });
+      });
+      const broken = rest(server, 'POST', '/api/v1/chat', { key, body: { message: 'Make it', agentId: 'ada' } });
+      const failed = assert.rejects(broken);
+      await asked;
+      await server.stop('SIGKILL');
+      await failed;
+
+      const again = await startProcess(folder, env);
+      const [thread] = (await mustCall(again, key, 'list_threads')).data;
+      const { data } = await mustCall(again, key, 'list_messages', { id: thread.id, order: 'oldest' });
+      const roles = data.map(({ role }: { role: string }) => role);
+      assert.deepEqual(roles, ['user', 'assistant', 'tool']);
+      assert.equal((await mustCall(again, key, 'list_skills', { name: 'made' })).data.length, 1);
+      provider.play(({ messages }) => ({ text: `I was told ${messages.length - 1} things.` }));
+      const body = { message: 'Go on', threadId: thread.id };
+      const answer = await rest(again, 'POST', '/api/v1/chat', { key, body });
+      assert.equal(answer.body.message.content, 'I was told 4 things.');
+      await again.stop('SIGTERM');
+
+      const store = await openLowdbStore({ folder });
+      const { records } = await store.agentRuns.find({ limit: 10, order: 'oldest' });
+      assert.deepEqual(
+        records.map(({ status, error }) => [status, error?.message]),
+        [
+          ['failed', 'The server ended before the run did.'],
+          ['succeeded', undefined],
+        ],
+      );
+      await store.close();
+    });
+    await provider.close();
+  });
+});
