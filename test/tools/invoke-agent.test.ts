@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, it } from 'node:test';
+import { callTool, mustCall } from '../support/calls.ts';
+import { type ModelServer, startModelServer } from '../support/model-server.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+let provider: ModelServer;
+let server: TestServer;
+before(async () => {
+  provider = await startModelServer();
+  server = await startTestServer({ MODEL_BASE_URL: provider.baseUrl, MODEL_NAME: 'tiny' });
+  await ask('create_agent', { name: 'ada', displayName: 'Ada', tools: ['list_skills'] });
+});
+after(async () => {
+  await server.close();
+  await provider.close();
+});
+afterEach(() => provider.play(() => ({ text: 'Hello.' })));
+
+const ask = (tool: string, input: object = {}) => mustCall(server, server.adminKey, tool, input);
+const form = {
+  type: 'object',
+  properties: { total: { type: 'integer', minimum: 1 }, note: { type: 'string' } },
+  required: ['total'],
+  additionalProperties: false,
+};
+
+describe('invoke_agent', () => {
+  it('gives the answer, without a thread', async () => {
+    const threads = await server.store.threads.count({});
+    const answer = await ask('invoke_agent', { agent: 'ada', input: 'Say hello' });
+    assert.deepEqual([answer.text, answer.output, answer.stopReason], ['Hello.', undefined, 'end']);
+    assert.equal(await server.store.threads.count({}), threads);
+    const run = await server.store.agentRuns.get(answer.runId);
+    assert.deepEqual(
+      [run?.kind, run?.status, run?.threadId, run?.agentId],
+      ['invoke', 'succeeded', undefined, answer.agentId],
+    );
+    assert.ok(!JSON.stringify(run).includes('hello'));
+  });
+
+  it('gives it in the form asked for, whatever the model puts around it', async () => {
+    provider.play(() => ({ text: 'Sure!\n```json\n{"total": 3, "note": "ok"}\n```' }));
+    const { output } = await ask('invoke_agent', { agent: 'ada', input: 'Count', outputSchema: form });
+    assert.deepEqual(output, { total: 3, note: 'ok' });
+    assert.match(
+      provider.requests.at(-1)?.messages[0]?.content ?? '',
+      /<data kind="schema" id="answer">\n\{"type":"object"/,
+    );
+  });
+
+  it('tells the model what does not fit and asks again, adding up what that took', async () => {
+    const asked = provider.requests.length;
+    provider.play((_, at) => ({ text: at === asked + 1 ? '{"total": 0, "extra": 1}' : '{"total": 2}' }));
+    const { output, usage } = await ask('invoke_agent', { agent: 'ada', input: 'Count', outputSchema: form });
+    assert.deepEqual([output, usage], [{ total: 2 }, { inputTokens: 20, outputTokens: 10 }]);
+    const { messages } = provider.requests.at(-1) ?? assert.fail();
+    assert.deepEqual(
+      messages.slice(-2).map(({ role }) => role),
+      ['assistant', 'user'],
+    );
+    assert.match(messages.at(-1)?.content ?? '', /does not fit the JSON Schema: total: Too small/);
+  });
+
+  it('fails where no answer comes to fit, and the run says so', async () => {
+    const asked = provider.requests.length;
+    provider.play(() => ({ text: 'No JSON from me.' }));
+    const answer = await callTool(server, server.adminKey, 'invoke_agent', {
+      agent: 'ada',
+      input: 'x',
+      outputSchema: form,
+    });
+    assert.ok('error' in answer && answer.error.code === 'unavailable');
+    assert.match(answer.error.error, /no answer that fits outputSchema/);
+    assert.equal(provider.requests.length, asked + 3);
+    const [run] = (await server.store.agentRuns.find({ limit: 1 })).records;
+    assert.deepEqual([run?.status, run?.error?.code], ['failed', 'unavailable']);
+  });
+
+  it('runs several calls of one turn in their order, and no more than are sensible', async () => {
+    provider.play(({ messages }) =>
+      messages.at(-1)?.role === 'user'
+        ? { calls: Array.from({ length: 30 }, (_, at) => ({ name: 'list_skills', arguments: { limit: at + 1 } })) }
+        : { text: 'Done.' },
+    );
+    const { toolCalls } = await ask('invoke_agent', { agent: 'ada', input: 'x' });
+    assert.deepEqual(
+      toolCalls.map(({ arguments: args, ok }: { arguments: { limit: number }; ok: boolean }) => [args.limit, ok]),
+      Array.from({ length: 30 }, (_, at) => [at + 1, at < 20]),
+    );
+    const results = (provider.requests.at(-1)?.messages ?? []).filter(({ role }) => role === 'tool');
+    assert.equal(results.length, 30);
+  });
+
+  it('is told in time that there are tools in plenty, and finds the others by search_tools', async () => {
+    await ask('create_agent', { name: 'all', displayName: 'All', tools: ['*'] });
+    await ask('invoke_agent', { agent: 'all', input: 'x' });
+    const { tools } = provider.requests.at(-1) ?? assert.fail();
+    assert.ok(tools.length <= 128);
+    assert.equal(new Set(tools).size, tools.length);
+    for (const name of tools) assert.match(name, /^[A-Za-z0-9_-]{1,64}$/);
+  });
+});
