@@ -7,6 +7,7 @@ import { bookOf } from './revenue/book.ts';
 import { bridge, movements } from './revenue/movements.ts';
 import { monthlyChurn } from './revenue/revenue.ts';
 import { measure } from './traffic/traffic.ts';
+import { inBetterWords } from './wording.ts';
 
 const severity = z.enum(['info', 'warning', 'critical']);
 
@@ -15,6 +16,7 @@ const insight = z.object({
   severity,
   title: z.string(),
   detail: z.string(),
+  wordedBy: z.string().optional().describe('Model that worded the detail. Absent: the rule did.'),
   evidence: z
     .array(
       z.object({
@@ -54,6 +56,11 @@ export const getInsights = metric({
     const having = (wanted: string) => rows.filter((row) => row.severity === wanted).length;
     return { totals: { insights: rows.length, critical: having('critical'), warning: having('warning') }, rows };
   },
+
+  word: async (answer, { store, server }) => ({
+    ...answer,
+    rows: await inBetterWords(answer.rows, store, server.models),
+  }),
 });
 
 function rank(row: Insight): number {

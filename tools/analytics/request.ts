@@ -54,7 +54,11 @@ interface Metric<Shape extends z.ZodRawShape> {
   readonly definition: string;
   readonly shape: Shape;
   answer(question: Question): z.input<z.ZodObject<Shape>>;
+  /** The answer in better words. It is not kept: whoever finds the words does that. */
+  word?(answer: z.input<z.ZodObject<Shape>>, context: Wording): Promise<z.input<z.ZodObject<Shape>>>;
 }
+
+type Wording = Pick<Surroundings, 'store' | 'server'>;
 
 /** An analytics tool: the same parameters, rights, envelope and memory for all. */
 export function metric<Shape extends z.ZodRawShape>(given: Metric<Shape>): Tool & { readonly definition: string } {
@@ -91,7 +95,13 @@ export function metric<Shape extends z.ZodRawShape>(given: Metric<Shape>): Tool 
       }
       const range = { from, to, interval, timezone: zone };
       // The body was made by the answer of the metric of this name.
-      return { asOf: kept.asOf, range, definition, ...kept.body } as never;
+      const body = kept.body as z.input<z.ZodObject<Shape>>;
+      return {
+        asOf: kept.asOf,
+        range,
+        definition,
+        ...((await given.word?.(body, { store, server })) ?? body),
+      } as never;
     },
   });
   return Object.freeze({ ...tool, definition });
@@ -114,7 +124,7 @@ export async function workspaceSettings(store: Pick<Readers, 'settings'>): Promi
 }
 
 interface Surroundings {
-  readonly store: Pick<Readers, 'settings'>;
+  readonly store: Pick<Readers, 'settings' | 'botConfigs'>;
   readonly server: ServerFacts;
   readonly fail: Fail<never>;
 }
