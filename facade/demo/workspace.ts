@@ -52,9 +52,15 @@ export async function fillWorkspace(store: Store, clock: DemoClock, today: strin
     clock.set(Date.parse(addDays(today, day)) + 7 * HOUR + at * 5 * MINUTE);
     for (const [index, input] of inputs.entries()) {
       const output = await tell(tool, resolved(input, ids, today) as object);
-      if (as !== undefined && index === 0 && 'id' in output) ids.set(as, String(output.id));
+      if (as !== undefined && index === 0) ids.set(as, idIn(output));
     }
   }
+}
+
+/** Of the record that a call made; a chat makes a thread. */
+function idIn(output: object): string {
+  if ('id' in output) return String(output.id);
+  return 'threadId' in output ? String(output.threadId) : '';
 }
 
 function workspaceSettings(today: string) {

@@ -119,12 +119,33 @@ describe('the demo', () => {
       await setTimeout(50);
     }
     assert.deepEqual([runs[0].status, runs[0].trigger.kind], ['succeeded', 'cron']);
-    const [thread] = (await ask('list_threads')).data;
+    const thread = (await ask('list_threads')).data.find(({ title }: { title: string }) => /preview/i.test(title));
     const messages = await ask('list_messages', { id: thread.id, order: 'oldest' });
     assert.deepEqual(
       messages.data.map(({ role }: { role: string }) => role),
       ['user', 'assistant'],
     );
+  });
+});
+
+describe('the agent of the demo', () => {
+  it('answers about its data, citing it, and has done so before', async () => {
+    const { message, toolCalls } = await ask('send_chat_message', {
+      message: 'Within how many days are refunds given?',
+    });
+    assert.match(message.content, /Within 14 days without a question.*\[How we support customers, doc_/);
+    assert.deepEqual(
+      toolCalls.map(({ tool, ok }: { tool: string; ok: boolean }) => [tool, ok]),
+      [
+        ['search', true],
+        ['get_document', true],
+      ],
+    );
+    const { data } = await ask('list_threads', { limit: 5 });
+    const earlier = data.find(({ title }: { title: string }) => title.startsWith('A customer wants a refund'));
+    assert.ok(earlier.messageCount >= 6 && Date.parse(earlier.createdAt) < Date.now() - 3_600_000);
+    const said = (await ask('list_messages', { id: earlier.id, order: 'oldest' })).data;
+    assert.match(JSON.stringify(said), /Up to 100 products/);
   });
 });
 

@@ -17,6 +17,8 @@ const MOST_PASSAGES = 2000;
 const LONGEST_PASSAGE = 500;
 /** Share of the question's weight that a passage must have to be an answer. */
 const ENOUGH = 0.25;
+/** Share of the best passage's score that others must have to be shown beside it. */
+const NEAR = 0.6;
 /** A beginning of this many letters makes two words the same: order, orders, ordered. */
 const STEM = 4;
 
@@ -35,8 +37,9 @@ export function bestPassages(question: string, sources: readonly Source[], most:
     const found = wanted.map((stem, at) => (text.has(stem) ? 1 : above.has(stem) ? 0.8 : 0) * (weights[at] ?? 0));
     return { passage, score: found.reduce((sum, part) => sum + part, 0) };
   });
+  const best = Math.max(...scored.map(({ score }) => score), 0);
   return scored
-    .filter(({ score }) => total > 0 && score >= total * ENOUGH)
+    .filter(({ score }) => total > 0 && score >= Math.max(total * ENOUGH, best * NEAR))
     .sort((a, b) => b.score - a.score)
     .slice(0, most)
     .map(({ passage: { source, text } }) => ({ source, text }));
