@@ -1,11 +1,11 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 
-/** A port of loopback that nothing listens on, for a server that must have the same one again. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo; // listening on TCP
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+/** A port of loopback that nobody listens on. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const taken = createServer().listen(0, '127.0.0.1', () => {
+      const address = taken.address();
+      taken.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
+    });
+  });
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
-import { createServer } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { mustCall } from '../../support/calls.ts';
+import { freePort } from '../../support/free-port.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
 import { WebClient } from '../../support/web-client.ts';
 import { signInByMail, startWorkspace } from './workspace.ts';
@@ -142,12 +142,3 @@ describe('the sign-in pages', () => {
     }
   });
 });
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const taken = createServer().listen(0, '127.0.0.1', () => {
-      const address = taken.address();
-      taken.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
-    });
-  });
-}
