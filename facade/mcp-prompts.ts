@@ -23,18 +23,26 @@ export async function listPrompts({ registry }: Parts, visit: UnderWay, { cursor
 /** `prompts/get`: a skill by name or id. */
 export async function getPrompt({ registry }: Parts, visit: UnderWay, params: Members): Promise<Result> {
   const { name, input } = readParams(params);
-  const id = (await idOfSkill(registry, visit, name)) ?? name;
-  const answer = await callTool(registry, visit, { name: 'get_skill', arguments: { id } });
-  if (!answer.ok) throw toolFailure(answer.error);
-  const skill = answer.output as Skill; // as get_skill declares it
-  if (!hasInstructions(skill)) {
-    throw new RpcError(INVALID_PARAMS, 'This skill has no instructions, so there is no prompt to make of it.');
-  }
+  const skill = await findSkill(registry, visit, name);
   const texts = [skill.instructions, ...(input === undefined ? [] : [input])];
   return {
     ...(skill.description !== undefined && { description: skill.description }),
     messages: texts.map((text) => ({ role: 'user', content: { type: 'text', text } })),
   };
+}
+
+/** A prompt as the list shows it, by the name or the id of its skill. */
+export async function findPrompt(registry: DoorParts['registry'], visit: UnderWay, name: unknown) {
+  return promptOf(await findSkill(registry, visit, readParams({ name }).name));
+}
+
+async function findSkill(registry: DoorParts['registry'], visit: UnderWay, name: string) {
+  const id = (await idOfSkill(registry, visit, name)) ?? name;
+  const answer = await callTool(registry, visit, { name: 'get_skill', arguments: { id } });
+  if (!answer.ok) throw toolFailure(answer.error);
+  const skill = answer.output as Skill; // as get_skill declares it
+  if (hasInstructions(skill)) return skill;
+  throw new RpcError(INVALID_PARAMS, 'This skill has no instructions, so there is no prompt to make of it.');
 }
 
 function readParams({ name, arguments: given = {} }: Members): { name: string; input: string | undefined } {

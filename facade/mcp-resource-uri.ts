@@ -30,9 +30,13 @@ export function uriOf({ uriTemplate }: Address, members: Readonly<Record<string,
   return uriTemplate.replace(/\{(\w+)\}/g, (_, variable) => encodeURIComponent(String(members[variable])));
 }
 
+export function variablesOf({ uriTemplate }: Address): string[] {
+  return Array.from(uriTemplate.matchAll(/\{(\w+)\}/g), ([, variable = '']) => variable);
+}
+
 /** Whether the address is one for many records. */
-export function isTemplate({ uriTemplate }: Address): boolean {
-  return uriTemplate.includes('{');
+export function isTemplate(address: Address): boolean {
+  return variablesOf(address).length > 0;
 }
 
 function schemeOf(uri: string): string {

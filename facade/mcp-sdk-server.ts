@@ -3,6 +3,7 @@ import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/
 import type { Progress } from '../tools/context.ts';
 import type { Exchange } from './exchange.ts';
 import { callTool, type DoorParts, readCallParams, type UnderWay } from './mcp-calls.ts';
+import { complete } from './mcp-completion.ts';
 import { isObject, toRpcError } from './mcp-message.ts';
 import { getPrompt, listPrompts } from './mcp-prompts.ts';
 import { listResources, listTemplates, readResource } from './mcp-resources.ts';
@@ -30,6 +31,7 @@ const methods: ReadonlyMap<unknown, Method> = new Map<string, Method>([
   ['resources/read', readResource],
   ['prompts/list', listPrompts],
   ['prompts/get', getPrompt],
+  ['completion/complete', complete],
 ]);
 
 /** Costly to make, and never asked anything: the registry checks inputs and outputs. */
@@ -45,6 +47,7 @@ export function createSdkServer(parts: DoorParts, visit: Visit, era: Era): Serve
         tools: { listChanged: era === 'modern' },
         resources: { listChanged: false, subscribe: false },
         prompts: { listChanged: false },
+        completions: {},
       },
       supportedProtocolVersions: [...PROTOCOL_VERSIONS],
       jsonSchemaValidator: validator,

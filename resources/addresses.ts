@@ -14,6 +14,8 @@ export interface Address {
   readonly listTool?: string;
   /** Member that a list shows as the name of the record. */
   readonly label: string;
+  /** By variable: the list of the records whose ids it takes, and the member by which people know them. */
+  readonly completions: Readonly<Record<string, { readonly listTool: string; readonly label: string }>>;
 }
 
 const JSON_TYPE = 'application/json';
@@ -33,6 +35,7 @@ export const addresses: readonly Address[] = [
     mimeType: JSON_TYPE,
     readTool: 'get_bot_config',
     label: 'name',
+    completions: {},
   },
   record('capsule', 'Capsule', 'list_capsules', 'name'),
   record('memory', 'Memory', 'list_memories', 'content'),
@@ -47,6 +50,7 @@ export const addresses: readonly Address[] = [
     text: 'content',
     readTool: 'get_task_document',
     label: 'id',
+    completions: { id: { listTool: 'list_tasks', label: 'title' } },
   },
   {
     ...record('document', 'Document', 'list_documents', 'title'),
@@ -69,6 +73,10 @@ export const addresses: readonly Address[] = [
     mimeType: JSON_TYPE,
     readTool: 'get_record',
     label: 'id',
+    completions: {
+      databaseId: { listTool: 'list_databases', label: 'name' },
+      id: { listTool: 'list_records', label: 'id' },
+    },
   },
 ];
 
@@ -82,5 +90,6 @@ function record(kind: string, title: string, listTool: string, label: string): A
     readTool,
     listTool,
     label,
+    completions: { id: { listTool, label } },
   };
 }

@@ -11,7 +11,9 @@ import { inEra, type Params, post } from './mcp-requests.ts';
 
 const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 255]).toString('base64');
 
-type Made = Record<'agent' | 'other' | 'skill' | 'bare' | 'document' | 'text' | 'picture' | 'task' | 'thread', string>;
+const kinds = ['agent', 'skill', 'flow', 'thread', 'report', 'capsule', 'memory', 'project', 'goal', 'task'] as const;
+const others = ['other', 'bare', 'document', 'text', 'picture', 'database'] as const;
+type Made = Record<(typeof kinds)[number] | (typeof others)[number], string>;
 
 let server: TestServer;
 let made: Made;
@@ -33,9 +35,15 @@ before(async () => {
     picture: await create('create_artifact', { name: 'dot', mimeType: 'image/png', data: PNG }),
     task: await create('create_task', { title: 'Do', content: 'How to.' }),
     thread: await create('create_thread', { title: 'Secret', visibility: 'restricted' }),
+    flow: await create('create_flow', { name: 'Nightly', trigger: { kind: 'webhook' } }),
+    report: await create('create_report', { title: 'Agents', query: { tool: 'list_agents' } }),
+    capsule: await create('create_capsule', { name: 'Kit', allowedTools: ['get_agent'] }),
+    memory: await create('create_memory', { content: 'Likes tea.', tags: ['taste'] }),
+    project: await create('create_project', { name: 'Apollo', description: 'To the moon.' }),
+    goal: await create('create_goal', { title: 'Land', progress: 0.25 }),
+    database: await create('create_database', { name: 'Table', columns: [{ name: 'a', type: 'string' }] }),
   };
-  const columns = [{ name: 'a', type: 'string' }];
-  const databaseId = await create('create_database', { name: 'Table', columns });
+  const databaseId = made.database;
   record = { databaseId, id: await create('create_record', { databaseId, values: { a: 'x' } }) };
   keys.limited = await makeKey(server, {
     grants: [`agent:read:${made.agent}`, `skill:read:${made.skill}`, 'thread:read'],
@@ -91,17 +99,36 @@ describe('addresses', () => {
 
 for (const era of ['legacy', 'modern'] as const) {
   describe(`resources in a ${era} revision`, () => {
-    it('are read as JSON, as the tool answers them', async () => {
-      for (const [uri, tool, input] of [
-        [`agent://${made.agent}`, 'get_agent', { id: made.agent }],
-        [`skill://${made.skill}`, 'get_skill', { id: made.skill }],
-        [`thread://${made.thread}`, 'get_thread', { id: made.thread }],
-        ['bot-config://workspace', 'get_bot_config', {}],
-        [`database-record://${record.databaseId}/${record.id}`, 'get_record', record],
-      ] as const) {
+    it('are read as JSON, as the tool answers them: every kind that is no text', async () => {
+      const facts: Readonly<Record<string, object>> = {
+        agent: { name: 'one', displayName: 'One', status: 'active' },
+        skill: { name: 'Sum up', instructions: 'Say it shortly.' },
+        flow: { name: 'Nightly', trigger: { kind: 'webhook' }, enabled: true },
+        thread: { title: 'Secret', visibility: 'restricted' },
+        report: { title: 'Agents', visualization: 'table' },
+        capsule: { name: 'Kit', allowedTools: ['get_agent'], status: 'draft' },
+        memory: { content: 'Likes tea.', tags: ['taste'], kind: 'fact' },
+        project: { name: 'Apollo', description: 'To the moon.', status: 'active' },
+        goal: { title: 'Land', progress: 0.25 },
+        task: { title: 'Do', status: 'todo' },
+        database: { name: 'Table', columns: [{ name: 'a', type: 'string', required: false }] },
+        'database-record': { values: { a: 'x' } },
+        'bot-config': { maxTokens: 4096 },
+      };
+      const asJson = addresses.filter(({ mimeType }) => mimeType === 'application/json');
+      for (const address of asJson) {
+        const [kind = ''] = address.uriTemplate.split('://');
+        const input = kind === 'database-record' ? record : { id: made[kind as keyof Made] }; // as the table above names them
+        const uri = address.uriTemplate.replace(/\{(\w+)\}/g, (_, name) => String(Reflect.get(input, name)));
         const { text, ...rest } = await read(era, uri);
         assert.deepEqual(rest, { uri, mimeType: 'application/json' });
-        assert.deepEqual(JSON.parse(text), await mustCall(server, keys.admin, tool, input));
+        const shown = JSON.parse(text);
+        assert.deepEqual(
+          shown,
+          await mustCall(server, keys.admin, address.readTool, kind === 'bot-config' ? {} : input),
+        );
+        const fact = facts[kind] ?? assert.fail(`nothing is said of ${kind}`);
+        assert.deepEqual(Object.fromEntries(Object.keys(fact).map((name) => [name, shown[name]])), fact, kind);
       }
     });
 
@@ -119,11 +146,14 @@ for (const era of ['legacy', 'modern'] as const) {
 
     it('are listed as far as the caller sees them', async () => {
       const all = await listed(era);
-      for (const id of [made.agent, made.other, made.document, made.picture, made.thread]) {
-        assert.ok(
-          all.some((uri) => uri.endsWith(`://${id}`)),
-          id,
-        );
+      const kindOf = {
+        ...Object.fromEntries(Object.keys(made).map((kind) => [kind, kind])),
+        other: 'agent',
+        bare: 'skill',
+      };
+      for (const [name, id] of Object.entries(made)) {
+        const kind = ['text', 'picture'].includes(name) ? 'artifact' : Reflect.get(kindOf, name);
+        assert.ok(all.includes(`${kind}://${id}`), `${kind} ${name}`);
       }
       assert.ok(all.includes('bot-config://workspace'));
       for (const uri of all) assert.equal((await read(era, uri)).uri, uri);
@@ -262,6 +292,81 @@ for (const era of ['legacy', 'modern'] as const) {
   });
 }
 
+for (const era of ['legacy', 'modern'] as const) {
+  describe(`completion in a ${era} revision`, () => {
+    const asked = (ref: unknown, argument: unknown, key = keys.admin, context?: object) =>
+      ask(era, 'completion/complete', { ref, argument, ...(context && { context }) } as Params, key);
+    const template = (uri: string) => ({ type: 'ref/resource', uri });
+    const values = async (uri: string, value: string, key?: string, name = 'id', context?: object) => {
+      const { body } = await asked(template(uri), { name, value }, key, context);
+      assert.ok(body.result, JSON.stringify(body));
+      return body.result.completion.values;
+    };
+
+    it('offers the ids of every kind, by the beginning of the id and by part of the name', async () => {
+      for (const kind of kinds) {
+        const id = made[kind];
+        assert.ok((await values(`${kind}://{id}`, '')).includes(id), kind);
+        assert.deepEqual(await values(`${kind}://{id}`, id), [id], kind);
+      }
+      assert.deepEqual(await values('agent://{id}', 'OTH'), [made.other]);
+      assert.deepEqual(await values('document://{id}', 'plan'), [made.document]);
+      assert.deepEqual(await values('artifact://{id}', 'do'), [made.picture]);
+      assert.deepEqual(await values('task-document://{id}', 'do'), [made.task]);
+      assert.deepEqual(await values('memory://{id}', 'tea'), [made.memory]);
+      assert.deepEqual(await values('agent://{id}', 'no such name'), []);
+      const every = 'database-record://{databaseId}/{id}';
+      assert.deepEqual(await values(every, 'tab', keys.admin, 'databaseId'), [record.databaseId]);
+      const context = { arguments: { databaseId: record.databaseId } };
+      assert.deepEqual(await values(every, '', keys.admin, 'id', context), [record.id]);
+      assert.deepEqual(await values(every, ''), []);
+      assert.deepEqual(await values(every, '', keys.admin, 'id', { arguments: { databaseId: 'dbs_none' } }), []);
+    });
+
+    it('offers no more than the caller sees', async () => {
+      assert.deepEqual(await values('agent://{id}', '', keys.limited), [made.agent]);
+      assert.deepEqual(await values('thread://{id}', '', keys.limited), []);
+      assert.deepEqual(await values('project://{id}', '', keys.limited), []);
+      assert.deepEqual(await values('agent://{id}', '', keys.nobody), []);
+    });
+
+    it('knows the arguments of prompts, which are free', async () => {
+      const { body } = await asked({ type: 'ref/prompt', name: 'Sum up' }, { name: 'input', value: 'a' });
+      assert.deepEqual(body.result.completion, { values: [], hasMore: false });
+    });
+
+    it('is refused with -32602 for what there is not', async () => {
+      const argument = { name: 'id', value: '' };
+      for (const [ref, given] of [
+        [template('agent://x'), argument],
+        [template('bot-config://workspace'), argument],
+        [template('agent://{id}'), { name: 'name', value: '' }],
+        [template('agent://{id}'), { name: 'id', value: 'x'.repeat(5000) }],
+        [template('agent://{id}'), { name: 'id' }],
+        [template('agent://{id}'), undefined],
+        [
+          { type: 'ref/prompt', name: 'none' },
+          { name: 'input', value: '' },
+        ],
+        [
+          { type: 'ref/prompt', name: 'Sum up' },
+          { name: 'other', value: '' },
+        ],
+        [{ type: 'ref/prompt' }, argument],
+        [{ type: 'ref/tool', name: 'get_agent' }, argument],
+        [{}, argument],
+        ['agent://{id}', argument],
+        [undefined, undefined],
+      ]) {
+        const { body } = await asked(ref, given);
+        assert.equal(body.error?.code, -32602, JSON.stringify([ref, given]).slice(0, 100));
+      }
+      const hidden = await asked({ type: 'ref/prompt', name: 'Sum up' }, { name: 'input', value: '' }, keys.nobody);
+      assert.equal(hidden.body.error.code, -32602);
+    });
+  });
+}
+
 describe('resources of a full workspace', () => {
   it('come in pages, the newest 100 of a kind', async () => {
     for (let count = 0; count < 120; count++) {
@@ -273,6 +378,12 @@ describe('resources of a full workspace', () => {
     assert.equal(new Set(uris).size, uris.length);
     assert.equal(uris.filter((uri) => uri.startsWith('goal://')).length, 100);
     assert.ok(uris.some((uri) => uri === `document://${made.document}`));
+  });
+
+  it('complete among the newest 100 of a kind, and say that there are more', async () => {
+    const params = { ref: { type: 'ref/resource', uri: 'goal://{id}' }, argument: { name: 'id', value: 'goal' } };
+    const { completion } = (await ask('legacy', 'completion/complete', params)).body.result;
+    assert.deepEqual([completion.values.length, completion.hasMore], [100, true]);
   });
 });
 
@@ -314,6 +425,10 @@ describe('official clients', () => {
       assert.deepEqual(prompts[0]?.arguments?.[0]?.name, 'input');
       const { messages } = await client.getPrompt({ name: 'Sum up', arguments: { input: 'x' } });
       assert.equal(messages.length, 2);
+      assert.deepEqual(capabilities?.completions, {});
+      const ref = { type: 'ref/resource', uri: 'agent://{id}' } as const;
+      const { completion } = await client.complete({ ref, argument: { name: 'id', value: 'one' } });
+      assert.deepEqual([completion.values, completion.hasMore], [[made.agent], false]);
       await client.close();
     });
   }

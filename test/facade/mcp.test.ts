@@ -252,7 +252,7 @@ function rulesOfLegacy(path: 'url' | 'sdkUrl'): void {
       'no/such',
       'server/discover',
       'resources/subscribe',
-      'completion/complete',
+      'logging/setLevel',
       'logging/setLevel',
       'constructor',
       '__proto__',
@@ -348,5 +348,6 @@ function announced(listChanged: boolean) {
     tools: { listChanged },
     resources: { listChanged: false, subscribe: false },
     prompts: { listChanged: false },
+    completions: {},
   };
 }
