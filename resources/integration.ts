@@ -17,7 +17,7 @@ const headerName = z.string().regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/, 'Is n
 const headerValue = z
   .string()
   .max(8000)
-  .regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'Is no value of a header.');
+  .regex(new RegExp(`^(?:[\\t\\x20-\\x7e\\x80-\\xff]*|${MASK})$`), 'Is no value of a header.');
 const KEPT = `shown as ${MASK}; a value written as ${MASK} keeps what it was.`;
 
 /** Limits shared by the record and the inputs that write it. */
@@ -110,10 +110,12 @@ export const integrationStatus = z.object({
 });
 export type IntegrationStatus = z.infer<typeof integrationStatus>;
 
+const masked = z.record(z.string(), z.literal(MASK));
+
 /** Another MCP server, whose tools are offered here. */
 export const integration = integrationRecord.omit({ approved: true }).extend({
-  env: integrationFields.env.optional(),
-  headers: integrationFields.headers.optional(),
+  env: masked.optional(),
+  headers: masked.optional(),
   status: integrationStatus,
   tools: z.array(integrationTool),
   listingHash: z

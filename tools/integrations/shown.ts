@@ -22,6 +22,6 @@ function masked({ approved: _, env, headers, ...shown }: IntegrationRecord) {
   return { ...shown, ...(env && { env: hidden(env) }), ...(headers && { headers: hidden(headers) }) };
 }
 
-function hidden(secrets: Readonly<Record<string, string>>): Record<string, string> {
+function hidden(secrets: Readonly<Record<string, string>>): Record<string, typeof MASK> {
   return Object.fromEntries(Object.keys(secrets).map((name) => [name, MASK]));
 }

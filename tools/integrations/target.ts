@@ -77,9 +77,9 @@ function keptNames(current: Secrets = {}, given: Secrets | null | undefined): st
 }
 
 function moves(current: IntegrationRecord, { command, args, url }: Omit<TargetInput, 'transport'>): boolean {
-  if (url !== undefined && current.url !== undefined) return new URL(url).origin !== new URL(current.url).origin;
-  const program = [command ?? current.command, args === undefined ? current.args : args];
-  return JSON.stringify(program.map((part) => part ?? [])) !== JSON.stringify([current.command, current.args ?? []]);
+  if (current.url !== undefined) return url !== undefined && new URL(url).origin !== new URL(current.url).origin;
+  const otherArgs = args !== undefined && JSON.stringify(args ?? []) !== JSON.stringify(current.args ?? []);
+  return otherArgs || (command !== undefined && command !== current.command);
 }
 
 /** Seals the secrets of one member; those given as the mask stay what they were. */

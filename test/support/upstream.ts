@@ -1,0 +1,141 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { mustCall, rest } from './calls.ts';
+import type { TestServer } from './server.ts';
+
+/** The published reference server. */
+export const EVERYTHING = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-everything/dist/index.js'));
+
+/** A program of tests that behaves as its arguments say. */
+export const PROGRAM = fileURLToPath(new URL('./upstream-program.ts', import.meta.url));
+
+// biome-ignore lint/suspicious/noExplicitAny: a fake server looks into messages freely
+type Message = any;
+type Respond = (request: IncomingMessage, response: ServerResponse, message: Message) => unknown;
+
+export interface FakeUpstream {
+  readonly url: string;
+  /** What it lists; changed by tests. */
+  tools: object[];
+  /** Takes over an answer where it returns other than false. */
+  intercept: Respond;
+  readonly requests: { readonly method: string; readonly headers: IncomingMessage['headers'] }[];
+  close(): Promise<void>;
+}
+
+/** A server of the 2025 revisions on loopback that answers in JSON, and does as tests tell it. */
+export async function startUpstream(...tools: object[]): Promise<FakeUpstream> {
+  const server = createServer(async (request, response) => {
+    let text = '';
+    for await (const chunk of request) text += chunk;
+    const message = text ? JSON.parse(text) : {};
+    fake.requests.push({ method: message.method ?? request.method, headers: request.headers });
+    if ((await fake.intercept(request, response, message)) !== false) return;
+    if (message.id === undefined) return void response.writeHead(request.method === 'POST' ? 202 : 405).end();
+    reply(response, message.id, resultOf(message, fake.tools));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo; // listening on TCP
+  const fake: FakeUpstream = {
+    url: `http://127.0.0.1:${port}/mcp`,
+    tools,
+    intercept: () => false,
+    requests: [],
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+  return fake;
+}
+
+function resultOf({ method, params }: Message, tools: readonly object[]): object | undefined {
+  if (method === 'initialize') {
+    const { protocolVersion } = params;
+    return {
+      protocolVersion,
+      capabilities: { tools: { listChanged: true } },
+      serverInfo: { name: 'fake', version: '1' },
+    };
+  }
+  if (method === 'tools/list') return { tools };
+  if (method === 'tools/call') return { content: [{ type: 'text', text: JSON.stringify(params.arguments) }] };
+  return method === 'ping' ? {} : undefined;
+}
+
+/** Without a result: that there is no such method. */
+export function reply(response: ServerResponse, id: unknown, result: object | undefined): void {
+  const body = result ? { result } : { error: { code: -32_601, message: 'Method not found' } };
+  response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, ...body }));
+}
+
+/** A tool as upstreams list it. */
+export function toolCalled(name: string, rest: object = {}): object {
+  return { name, description: `The tool ${name}.`, inputSchema: { type: 'object', properties: {} }, ...rest };
+}
+
+/** What `tools/call` answers, as it is on the wire. */
+export async function callRaw(
+  server: TestServer,
+  name: string,
+  args: object = {},
+  key = server.adminKey,
+): Promise<Message> {
+  const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } };
+  const { body } = await rest(server, 'POST', '/api/v1/mcp', { key, body: message });
+  return body.result ?? body;
+}
+
+/** The error of a call that must fail. */
+export async function errorOfCall(server: TestServer, name: string, args: object = {}, key?: string): Promise<Message> {
+  const result = await callRaw(server, name, args, key);
+  if (!result.isError) throw new Error(`${name} did not fail: ${JSON.stringify(result)}`);
+  return JSON.parse(result.content[0].text);
+}
+
+/** Names of the tools of integrations that the key sees. */
+export async function guestNames(server: TestServer, key = server.adminKey): Promise<string[]> {
+  const { body } = await rest(server, 'POST', '/api/v1/mcp', {
+    key,
+    body: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+  });
+  return body.result.tools.map(({ name }: { name: string }) => name).filter((name: string) => name.includes('__'));
+}
+
+/** An integration of the URL, with its tools accepted. */
+export function connectHttp(server: TestServer, url: string, more: object = {}): Promise<Message> {
+  const input = { name: 'Fake', transport: 'http', url, accept: true, ...more };
+  return mustCall(server, server.adminKey, 'create_integration', input);
+}
+
+/** An integration of the program of tests. */
+export function connectProgram(server: TestServer, args: readonly string[], more: object = {}): Promise<Message> {
+  const program = { command: process.execPath, args: ['--import', 'tsx', PROGRAM, ...args] };
+  return mustCall(server, server.adminKey, 'create_integration', {
+    name: 'Program',
+    transport: 'stdio',
+    ...program,
+    accept: true,
+    ...more,
+  });
+}
+
+/** Waits until the question is answered with yes. */
+export async function until(question: () => boolean | Promise<boolean>, ms = 15_000): Promise<void> {
+  const deadline = Date.now() + ms;
+  while (!(await question())) {
+    if (Date.now() > deadline) throw new Error(`It did not become so within ${ms} ms: ${question}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+export function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
