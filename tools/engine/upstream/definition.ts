@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { canonicalize } from 'json-canonicalize';
 import type { ToolDefinition } from '../../../resources/integration.ts';
+import type { JsonSchema } from '../../json-schema.ts';
 import { boundSchema, isSchemaObject, SchemaProblem } from './schema.ts';
-import { cleanText } from './text.ts';
+import { cleanText, type Scrubber } from './text.ts';
 
 /** Of the name that a tool has here: model providers take no longer ones. */
 const LONGEST_NAME = 64;
@@ -29,13 +30,13 @@ export function shownName(prefix: string, name: string): string {
 }
 
 /** Reads tools as an upstream lists them. One that is no tool, or too much, is left out and takes none of the others with it. */
-export function readListing(raw: readonly unknown[], prefix: string): Listing {
+export function readListing(raw: readonly unknown[], prefix: string, scrubber: Scrubber): Listing {
   const definitions: ToolDefinition[] = [];
   const leftOut: LeftOut[] = [];
   const taken = new Set<string>();
   let bytes = 0;
   for (const item of raw) {
-    const read = readDefinition(item, prefix);
+    const read = readDefinition(item, prefix, scrubber);
     const reason = 'reason' in read ? read.reason : refusalOf(read, taken, bytes, prefix);
     if (reason !== undefined || 'reason' in read) {
       if (leftOut.length < MOST_TOOLS) leftOut.push({ name: read.name, reason: reason ?? '' });
@@ -54,16 +55,17 @@ function refusalOf({ name }: ToolDefinition, taken: ReadonlySet<string>, bytes: 
   return bytes > MOST_BYTES ? `the definitions together are larger than ${MOST_BYTES} bytes` : undefined;
 }
 
-function readDefinition(raw: unknown, prefix: string): ToolDefinition | LeftOut {
-  const { name, title, description, inputSchema, outputSchema, annotations } = isSchemaObject(raw) ? raw : {};
+function readDefinition(raw: unknown, prefix: string, scrubber: Scrubber): ToolDefinition | LeftOut {
+  const { name } = isSchemaObject(raw) ? raw : {};
   if (typeof name !== 'string') return { name: '', reason: 'it has no name' };
-  const shown = cleanText(name, LONGEST_NAME);
+  const shown = scrubber.shown(name, LONGEST_NAME);
   if (!/^[A-Za-z0-9_.-]+$/.test(name))
     return { name: shown, reason: 'its name has characters that names may not have' };
   if (shownName(prefix, name).length > LONGEST_NAME) {
     return { name: shown, reason: `its name and the prefix have more than ${LONGEST_NAME} characters` };
   }
   try {
+    const { title, description, inputSchema, outputSchema, annotations } = scrubber.json(raw) as JsonSchema; // of the same shape
     return {
       name,
       hash: hashOf({ name, title, description, inputSchema, outputSchema, annotations }),

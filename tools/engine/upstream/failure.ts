@@ -1,7 +1,7 @@
 import { ProtocolError, SdkError, SdkErrorCode } from '@modelcontextprotocol/client';
 import type { ErrorCode } from '../../../resources/error.ts';
 import { MOST_BYTES } from './connection.ts';
-import { TOO_LARGE_CODE } from './lines.ts';
+import { FAULT_CODES } from './lines.ts';
 import { cleanText, type Scrubber } from './text.ts';
 
 const LONGEST_QUOTE = 2000;
@@ -16,7 +16,7 @@ export interface Failure {
 }
 
 export function failureOf(error: unknown, prefix: string, scrubber: Scrubber): Failure {
-  if (error instanceof ProtocolError) return refusalOf(error, prefix, scrubber);
+  if (error instanceof ProtocolError && error.code !== FAULT_CODES.broken) return refusalOf(error, prefix, scrubber);
   if (error instanceof SdkError && error.code === SdkErrorCode.UnsupportedResultType) {
     return {
       code: 'conflict',
@@ -41,7 +41,7 @@ export function failureOf(error: unknown, prefix: string, scrubber: Scrubber): F
 }
 
 function refusalOf({ code, message }: ProtocolError, prefix: string, scrubber: Scrubber): Failure {
-  if (code === TOO_LARGE_CODE) {
+  if (code === FAULT_CODES.too_large) {
     return {
       code: 'too_large',
       message: `The answer of ${prefix} is larger than ${MOST_BYTES} bytes; ask for less at a time.`,

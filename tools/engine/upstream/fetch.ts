@@ -3,8 +3,8 @@ import { request as requestSecure } from 'node:https';
 import { isIP } from 'node:net';
 import { Readable } from 'node:stream';
 import { AddressRefused, hostOf, isPublic, publicLookup } from './addresses.ts';
-import { BodyLimit, EventLimit, type Instead } from './limits.ts';
-import { tooLargeAnswer } from './lines.ts';
+import { type Fault, type Instead, limitBody, limitEvents } from './limits.ts';
+import { answerWith } from './lines.ts';
 
 /** How an HTTP request to an upstream is made. */
 export interface FetchOptions {
@@ -33,7 +33,7 @@ export function createFetch({ privateAddresses, mostBytes }: FetchOptions): Fetc
       ...(!privateAddresses && { lookup: publicLookup }),
     };
     const response = await exchange(url, options, init.body);
-    return answerOf(response, mostBytes, () => refusal(init.body));
+    return answerOf(response, mostBytes, (fault) => faultAnswer(init.body, fault));
   };
 }
 
@@ -58,19 +58,15 @@ function answerOf(response: IncomingMessage, mostBytes: number, instead: Instead
     return new Response(null, { status, headers });
   }
   const events = headers.get('content-type')?.toLowerCase().startsWith('text/event-stream') ?? false;
-  const limited = events ? new EventLimit(mostBytes, instead) : new BodyLimit(mostBytes, instead);
-  response.pipe(limited);
-  response.on('error', (error) => limited.destroy(error));
-  limited.on('end', () => response.destroy());
-  limited.on('close', () => response.destroy());
+  const body = (events ? limitEvents : limitBody)(response, mostBytes, instead);
   // The two libraries' types of one web stream differ.
-  return new Response(Readable.toWeb(limited) as unknown as ReadableStream, { status, headers });
+  return new Response(Readable.toWeb(Readable.from(body)) as unknown as ReadableStream, { status, headers });
 }
 
-/** The error that stands for an answer to this request that is too large. */
-function refusal(body: RequestInit['body']): string | undefined {
+/** The error that stands for an answer to this request. */
+function faultAnswer(body: RequestInit['body'], fault: Fault): string | undefined {
   const { id } = typeof body === 'string' ? (JSON.parse(body) as { id?: string | number }) : {}; // a message of the SDK
-  return id === undefined ? undefined : JSON.stringify(tooLargeAnswer(id));
+  return id === undefined ? undefined : JSON.stringify(answerWith(fault, id));
 }
 
 /** Statuses whose answers have no body. */

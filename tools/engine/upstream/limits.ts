@@ -1,131 +1,120 @@
-import { Transform, type TransformCallback } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 
-/** What an upstream sent is larger than it may be. */
+/** Why what an upstream sent does not come through. */
+export type Fault = 'too_large' | 'broken';
+
+/** What is passed on in the place of an answer with that fault; undefined where it answers nothing. */
+export type Instead = (fault: Fault) => string | undefined;
+
 export class TooLarge extends Error {
   constructor(mostBytes: number) {
     super(`It is larger than ${mostBytes} bytes.`);
   }
 }
 
-/** What is sent on in the place of an answer that is too large; undefined where it answers nothing. */
-export type Instead = () => string | undefined;
+type Source = AsyncIterable<Buffer>;
 
-/** Holds what comes until it is whole, and lets go of it where it becomes too large to be. */
-abstract class Limit extends Transform {
+/** The bytes of a body, once they are all there and no more than may be. */
+export async function* limitBody(source: Source, mostBytes: number, instead: Instead): AsyncGenerator<Buffer> {
+  const held = new Held(mostBytes);
+  for await (const chunk of source) {
+    held.add(chunk);
+    if (held.isTooLarge) return yield Buffer.from(insteadOf(instead, mostBytes));
+  }
+  yield held.take();
+}
+
+/** Server-sent events, each once it is whole and no larger than may be, and not too many at a time. */
+export async function* limitEvents(source: Source, mostBytes: number, instead: Instead): AsyncGenerator<Buffer> {
+  const held = new Held(mostBytes);
+  const pace = new Pace();
+  try {
+    for await (const chunk of source) {
+      let from = 0;
+      for (const end of held.eventEnds(chunk)) {
+        held.add(chunk.subarray(from, end));
+        from = end;
+        if (held.isTooLarge) return yield asEvent(insteadOf(instead, mostBytes));
+        yield held.take();
+        await pace.step();
+      }
+      held.add(chunk.subarray(from));
+      if (held.isTooLarge) return yield asEvent(insteadOf(instead, mostBytes));
+    }
+    yield held.take();
+  } catch (error) {
+    const answer = error instanceof TooLarge ? undefined : instead('broken');
+    if (answer === undefined) throw error;
+    yield asEvent(answer);
+  }
+}
+
+function insteadOf(instead: Instead, mostBytes: number): string {
+  const answer = instead('too_large');
+  if (answer === undefined) throw new TooLarge(mostBytes);
+  return answer;
+}
+
+function asEvent(data: string): Buffer {
+  return Buffer.from(`event: message\ndata: ${data}\n\n`);
+}
+
+/** What has come and is not passed on yet; nothing of it once it is too large. */
+class Held {
   readonly #mostBytes: number;
-  readonly #instead: Instead;
   #parts: Buffer[] = [];
   #size = 0;
-  #ended = false;
+  /** The last bytes that came, in which the end of an event may have begun. */
+  #last: Buffer = Buffer.alloc(0);
 
-  constructor(mostBytes: number, instead: Instead) {
-    super();
+  constructor(mostBytes: number) {
     this.#mostBytes = mostBytes;
-    this.#instead = instead;
   }
 
-  /** Takes a chunk apart by `keep` and `letGo`. */
-  protected abstract split(chunk: Buffer, done: TransformCallback): void;
-  /** The text that says `instead` in the format of the stream. */
-  protected abstract inFormat(instead: string): string;
-
-  override _transform(chunk: Buffer, _: BufferEncoding, done: TransformCallback): void {
-    if (this.#ended) done();
-    else this.split(chunk, (error) => done(error ?? (this.#size > this.#mostBytes ? this.#giveUp() : undefined)));
+  get isTooLarge(): boolean {
+    return this.#size > this.#mostBytes;
   }
 
-  override _flush(done: TransformCallback): void {
-    this.letGo();
-    done();
-  }
-
-  #giveUp(): Error | undefined {
-    this.#parts = [];
-    this.#ended = true;
-    const instead = this.#instead();
-    if (instead === undefined) return new TooLarge(this.#mostBytes);
-    this.push(this.inFormat(instead));
-    this.push(null);
-    return undefined;
-  }
-
-  protected keep(part: Buffer): void {
-    this.#parts.push(part);
+  add(part: Buffer): void {
     this.#size += part.length;
+    if (this.isTooLarge) this.#parts = [];
+    else this.#parts.push(part);
   }
 
-  protected letGo(): void {
-    if (this.#size > 0 && !this.#ended) this.push(Buffer.concat(this.#parts));
-    this.#parts = [];
-    this.#size = 0;
-  }
-}
-
-/** For a JSON body. */
-export class BodyLimit extends Limit {
-  protected split(chunk: Buffer, done: TransformCallback): void {
-    this.keep(chunk);
-    done();
+  take(): Buffer {
+    const taken = Buffer.concat(this.#parts);
+    [this.#parts, this.#size] = [[], 0];
+    return taken;
   }
 
-  protected inFormat(instead: string): string {
-    return instead;
-  }
-}
-
-/** For a stream of server-sent events: limits each of them, and holds up a flood of small ones. */
-export class EventLimit extends Limit {
-  readonly #pace = new Pace();
-  /** The last bytes of the chunk before, in which the end of an event may have begun. */
-  #before: Buffer = Buffer.alloc(0);
-
-  protected split(chunk: Buffer, done: TransformCallback): void {
-    const known = this.#before.length;
-    const seen = Buffer.concat([this.#before, chunk]);
-    const { count, end } = eventsIn(seen, known);
-    this.#before = seen.subarray(-2);
-    if (count > 0) {
-      this.keep(chunk.subarray(0, end - known));
-      this.letGo();
+  /** Where in the chunk events end: behind each empty line. */
+  eventEnds(chunk: Buffer): number[] {
+    const known = this.#last.length;
+    const seen = Buffer.concat([this.#last, chunk]);
+    this.#last = seen.subarray(-2);
+    const ends: number[] = [];
+    for (let at = seen.indexOf('\n'); at >= 0; at = seen.indexOf('\n', at + 1)) {
+      const next = seen[at + 1] === CARRIAGE_RETURN ? at + 2 : at + 1;
+      if (seen[next] === LINE_FEED && next >= known) ends.push(next + 1 - known);
     }
-    this.keep(chunk.subarray(count > 0 ? end - known : 0));
-    if (this.#pace.isFull(count)) setTimeout(done, Pace.pauseMs);
-    else done();
+    return ends;
   }
-
-  protected inFormat(instead: string): string {
-    return `event: message\ndata: ${instead}\n\n`;
-  }
-}
-
-/** Events that end behind the first `known` bytes, and where the last of them does. An empty line ends an event. */
-function eventsIn(chunk: Buffer, known: number): { count: number; end: number } {
-  let [count, end] = [0, 0];
-  for (let at = chunk.indexOf('\n'); at >= 0; at = chunk.indexOf('\n', at + 1)) {
-    const next = chunk[at + 1] === CARRIAGE_RETURN ? at + 2 : at + 1;
-    if (chunk[next] !== LINE_FEED || next < known) continue;
-    count += 1;
-    end = next + 1;
-  }
-  return { count, end };
 }
 
 const CARRIAGE_RETURN = 13;
 const LINE_FEED = 10;
 
-/** Messages that are read in one go. */
-const MOST_AT_ONCE = 500;
+/** Messages that are taken in one go. */
+const MOST_AT_ONCE = 100;
+const PAUSE_MS = 10;
 
 /** Leaves the event loop to others between many messages, and by that holds up who sends them faster than they can be of use. */
 export class Pace {
-  static readonly pauseMs = 10;
   #taken = 0;
 
-  /** Counts these messages; whether a pause is due before more are read. */
-  isFull(messages: number): boolean {
-    this.#taken += messages;
-    if (this.#taken < MOST_AT_ONCE) return false;
-    this.#taken = 0;
-    return true;
+  /** Resolves when the next message may be taken. */
+  step(): Promise<void> | undefined {
+    this.#taken += 1;
+    return this.#taken % MOST_AT_ONCE === 0 ? delay(PAUSE_MS) : undefined;
   }
 }

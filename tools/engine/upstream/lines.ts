@@ -1,11 +1,12 @@
 import { type JSONRPCErrorResponse, type JSONRPCMessage, parseJSONRPCMessage } from '@modelcontextprotocol/client';
+import type { Fault } from './limits.ts';
 
 /** After this much of one line, no end of it is expected any more. */
 const ENDLESS_BYTES = 256 * 1024 * 1024;
 /** How much is kept of either end of a line that is too long, to find in it whom it answers. */
 const KEPT_BYTES = 512;
-/** Code of the error that stands for an answer that was too large. */
-export const TOO_LARGE_CODE = -32_099;
+/** Codes of the errors that stand for answers that did not come through. */
+export const FAULT_CODES = { too_large: -32_099, broken: -32_098 } as const satisfies Record<Fault, number>;
 
 /**
  * Makes messages of lines. A line that is too long is not held: an error for the request that it answers takes its place. What is no
@@ -23,21 +24,19 @@ export class LineReader {
   }
 
   /** Whether the line has become so long that the sender means harm. */
-  get endless(): boolean {
+  get isEndless(): boolean {
     return this.#size > ENDLESS_BYTES;
   }
 
-  read(chunk: Buffer): JSONRPCMessage[] {
-    const messages: JSONRPCMessage[] = [];
+  *read(chunk: Buffer): Generator<JSONRPCMessage> {
     let from = 0;
     for (let at = chunk.indexOf('\n'); at >= 0; at = chunk.indexOf('\n', from)) {
       this.#add(chunk.subarray(from, at));
       const message = this.#end();
-      if (message) messages.push(message);
+      if (message) yield message;
       from = at + 1;
     }
     this.#add(chunk.subarray(from));
-    return messages;
   }
 
   #add(part: Buffer): void {
@@ -64,14 +63,13 @@ export class LineReader {
     const id =
       idAt(this.#tail.toString('latin1'), /"id":\s*(\d+|"[\w:.-]{1,100}")\s*\}\s*$/) ??
       idAt(this.#head.toString('latin1'), /^\s*\{[^{[]*?"id":\s*(\d+|"[\w:.-]{1,100}")/);
-    if (id === undefined) return undefined;
-    return tooLargeAnswer(id);
+    return id === undefined ? undefined : answerWith('too_large', id);
   }
 }
 
-/** Stands for an answer that was too large. */
-export function tooLargeAnswer(id: string | number): JSONRPCErrorResponse {
-  return { jsonrpc: '2.0', id, error: { code: TOO_LARGE_CODE, message: 'The answer is too large.' } };
+/** Stands for an answer with that fault. */
+export function answerWith(fault: Fault, id: string | number): JSONRPCErrorResponse {
+  return { jsonrpc: '2.0', id, error: { code: FAULT_CODES[fault], message: 'The answer did not come through.' } };
 }
 
 const NONE = Buffer.alloc(0);
@@ -83,8 +81,22 @@ function idAt(text: string, pattern: RegExp): string | number | undefined {
 
 function parseLine(line: Buffer): JSONRPCMessage | undefined {
   try {
-    return parseJSONRPCMessage(JSON.parse(line.toString('utf8')));
+    const message: unknown = JSON.parse(line.toString('utf8'));
+    return isIgnored(message) ? undefined : parseJSONRPCMessage(message);
   } catch {
     return undefined; // what a program prints besides its messages
   }
 }
+
+/** Notifications that nobody here waits for, of which there may be many. */
+function isIgnored(message: unknown): boolean {
+  const { method, id } = message as { method?: unknown; id?: unknown }; // of what is no object, there are none
+  return typeof method === 'string' && id === undefined && !HEARD.has(method);
+}
+
+const HEARD = new Set([
+  'notifications/progress',
+  'notifications/cancelled',
+  'notifications/tools/list_changed',
+  'notifications/subscriptions/acknowledged',
+]);

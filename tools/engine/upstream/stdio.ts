@@ -57,11 +57,10 @@ export class StdioTransport implements Transport {
     });
     this.#child = child;
     child.stdin.on('error', (error) => this.onerror?.(error));
-    child.stdout.on('error', (error) => this.onerror?.(error));
     child.stderr.on('data', (chunk: Buffer) => {
       this.#stderr = `${this.#stderr}${chunk}`.slice(-STDERR_KEPT);
     });
-    this.#read(child);
+    void this.#read(child);
     return new Promise((resolve, reject) => {
       child.once('error', reject);
       child.once('spawn', () => {
@@ -121,18 +120,21 @@ export class StdioTransport implements Transport {
     return inTime;
   }
 
-  #read({ stdout }: ChildProcess): void {
+  async #read({ stdout }: ChildProcess): Promise<void> {
     if (!stdout) return;
     const pace = new Pace();
     const lines = new LineReader(this.#mostBytes);
-    stdout.on('data', (chunk: Buffer) => {
-      const messages = lines.read(chunk);
-      for (const message of messages) this.onmessage?.(message);
-      if (lines.endless) void this.close();
-      if (!pace.isFull(messages.length)) return;
-      stdout.pause();
-      setTimeout(() => stdout.resume(), Pace.pauseMs);
-    });
+    try {
+      for await (const chunk of stdout) {
+        for (const message of lines.read(chunk)) {
+          this.onmessage?.(message);
+          await pace.step();
+        }
+        if (lines.isEndless) return void this.close();
+      }
+    } catch {
+      // It ended, which is told by its exit.
+    }
   }
 }
 

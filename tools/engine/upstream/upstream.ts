@@ -265,11 +265,13 @@ export class Upstream {
     const started = performance.now();
     const raw = await connection.list();
     if (life.aborted) return;
-    const listed = raw.flatMap((tool) => this.#scrubbed(tool));
-    this.#listing = readListing(listed, this.#record.toolPrefix);
+    this.#listing = readListing(raw, this.#record.toolPrefix, this.#scrubber);
     const names = new Set(this.#listing.definitions.map(({ name }) => name));
-    // Read above as what they are: objects with a name and a schema.
-    this.#raw = new Map((raw as UpstreamTool[]).filter(({ name }) => names.has(name)).map((tool) => [tool.name, tool]));
+    // Each of these names was read from an object with a schema; of those with the same name, the first.
+    const offered = (raw as (UpstreamTool | null)[]).filter(
+      (tool) => tool !== null && names.has(tool.name),
+    ) as UpstreamTool[];
+    this.#raw = new Map(offered.reverse().map((tool) => [tool.name, tool]));
     const { server, protocolVersion } = connection;
     this.#setStatus({
       state: 'connected',
@@ -277,14 +279,6 @@ export class Upstream {
       protocolVersion,
       latencyMs: Math.round((performance.now() - started) * 1000) / 1000,
     });
-  }
-
-  #scrubbed(tool: unknown): unknown[] {
-    try {
-      return [this.#scrubber.json(tool)];
-    } catch {
-      return []; // nested too deep to be a tool
-    }
   }
 
   #publish(): void {
