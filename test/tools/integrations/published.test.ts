@@ -1,0 +1,278 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { toNodeHandler } from '@modelcontextprotocol/node';
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import { z } from 'zod';
+import { makeKey, mustCall, rest } from '../../support/calls.ts';
+import { startTestServer, type TestServer } from '../../support/server.ts';
+import { callRaw, connectHttp, EVERYTHING, errorOfCall, guestNames, until } from '../../support/upstream.ts';
+
+let server: TestServer;
+// biome-ignore lint/suspicious/noExplicitAny: tests look into outputs freely
+const admin = (tool: string, input: object = {}): Promise<any> => mustCall(server, server.adminKey, tool, input);
+
+before(async () => {
+  server = await startTestServer();
+});
+after(() => server.close());
+
+/** The reference server over HTTP, on a port that is its own from one start to the next. */
+async function startEverything(port: number): Promise<ChildProcess> {
+  const child = spawn(process.execPath, [EVERYTHING, 'streamableHttp'], {
+    env: { PATH: process.env.PATH, PORT: String(port) },
+    stdio: 'pipe',
+  });
+  await until(async () => {
+    const answer = await fetch(`http://127.0.0.1:${port}/mcp`).catch(() => undefined);
+    return answer !== undefined;
+  });
+  return child;
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
+  const { port } = probe.address() as AddressInfo; // listening on TCP
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+}
+
+const stdio = { transport: 'stdio', command: process.execPath, args: [EVERYTHING, 'stdio'], accept: true };
+
+/** What the reference server can do, whatever way it is reached. */
+async function useEverything(prefix: string): Promise<void> {
+  const call = (tool: string, args: object = {}) => callRaw(server, `${prefix}__${tool}`, args);
+  assert.deepEqual((await call('echo', { message: 'hi' })).content, [{ type: 'text', text: 'Echo: hi' }]);
+  assert.match((await call('get-sum', { a: 2, b: 3 })).content[0].text, /5/);
+  const weather = await call('get-structured-content', { location: 'New York' });
+  assert.equal(weather.structuredContent.temperature, 33);
+  const image = (await call('get-tiny-image')).content.find(({ type }: { type: string }) => type === 'image');
+  assert.equal(image.mimeType, 'image/png');
+  const wrong = await errorOfCall(server, `${prefix}__get-sum`, { a: 'two' });
+  assert.deepEqual(
+    [wrong.code, wrong.issues],
+    [
+      'invalid_input',
+      [
+        { path: 'b', message: 'Is required.' },
+        { path: 'a', message: 'Expected number, got string.' },
+      ],
+    ],
+  );
+  const slow = Array.from({ length: 5 }, () => call('trigger-long-running-operation', { duration: 1, steps: 2 }));
+  const started = performance.now();
+  await Promise.all(slow);
+  assert.ok(performance.now() - started < 4000, 'calls share a connection and do not wait for each other');
+}
+
+describe('the published reference server', () => {
+  it('is used over stdio', async () => {
+    const { id, status } = await admin('create_integration', { ...stdio, name: 'Everything' });
+    assert.match(status.server, /everything/);
+    await useEverything('everything');
+    await admin('delete_integration', { id });
+  });
+
+  it('is used over HTTP', async () => {
+    const port = await freePort();
+    const child = await startEverything(port);
+    const { id } = await connectHttp(server, `http://127.0.0.1:${port}/mcp`, { name: 'Everything' });
+    await useEverything('everything');
+    await admin('delete_integration', { id });
+    child.kill('SIGKILL');
+  });
+
+  it('tells how far a call has come, to clients of both eras, and is told when one is cancelled', async () => {
+    const { id } = await admin('create_integration', { ...stdio, name: 'Everything' });
+    for (const mode of ['auto', 'legacy'] as const) {
+      const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });
+      const headers = { Authorization: `Bearer ${server.adminKey}` };
+      await client.connect(
+        new StreamableHTTPClientTransport(new URL(`${server.baseUrl}/api/v1/mcp`), { requestInit: { headers } }),
+      );
+      const told: number[] = [];
+      const long = { name: 'everything__trigger-long-running-operation', arguments: { duration: 1, steps: 3 } };
+      const result = await client.callTool(long, { onprogress: ({ progress }) => told.push(progress) });
+      assert.match(JSON.stringify(result.content), /completed/);
+      assert.deepEqual(told, [1, 2, 3], mode);
+      const slow = { ...long, arguments: { duration: 30, steps: 1 } };
+      const cancel = new AbortController();
+      const started = performance.now();
+      const cancelled = client.callTool(slow, { signal: cancel.signal });
+      setTimeout(() => cancel.abort(), 300);
+      await assert.rejects(cancelled);
+      await until(async () => {
+        const { data } = await admin('list_audit_entries', { tool: slow.name, limit: 1 });
+        return data[0]?.outcome === 'failed';
+      });
+      assert.ok(performance.now() - started < 10_000);
+      await client.close();
+    }
+    await admin('delete_integration', { id });
+  });
+
+  it('is in a capsule, in an allowlist and in the audit log like any tool', async () => {
+    const { id } = await admin('create_integration', { ...stdio, name: 'Everything', readOnlyTools: ['get-sum'] });
+    const capsule = await admin('create_capsule', { name: 'Sums', allowedTools: ['everything__get-*'] });
+    await admin('update_capsule', { id: capsule.id, status: 'live' });
+    const ask = async (method: string, params: object = {}) => {
+      const path = `/api/capsules/${capsule.id}/mcp`;
+      return (await rest(server, 'POST', path, { key: capsule.token, body: { jsonrpc: '2.0', id: 1, method, params } }))
+        .body;
+    };
+    const listed = await ask('tools/list');
+    const names = listed.result.tools.map(({ name }: { name: string }) => name);
+    assert.ok(names.includes('everything__get-sum') && !names.includes('everything__echo'), names.join());
+    const sum = await ask('tools/call', { name: 'everything__get-sum', arguments: { a: 2, b: 3 } });
+    assert.match(sum.result.content[0].text, /5/);
+    const agent = await admin('create_agent', { name: 'sums', displayName: 'Sums', tools: ['everything__*'] });
+    assert.deepEqual(agent.warnings ?? [], []);
+    const reader = await makeKey(server, { scopes: ['tools:read'] });
+    assert.deepEqual(await guestNames(server, reader), ['everything__get-sum']);
+    assert.equal(
+      (await errorOfCall(server, 'everything__echo', { message: 'x' }, reader)).required.grant,
+      'tool:call:everything/echo',
+    );
+    const one = await makeKey(server, { grants: ['tool:call:everything/echo'] });
+    assert.deepEqual(await guestNames(server, one), ['everything__echo']);
+    const { data } = await admin('list_audit_entries', { tool: 'everything__get-sum', limit: 1 });
+    assert.deepEqual([data[0].door, data[0].arguments], ['capsule', { a: 2, b: 3 }]);
+    const { tool, annotations } = await admin('describe_tool', { name: 'everything__get-sum' }).then((output) => ({
+      tool: output,
+      annotations: output.annotations,
+    }));
+    assert.equal(tool.name, 'everything__get-sum');
+    assert.deepEqual([annotations.readOnlyHint, annotations.openWorldHint], [true, true]);
+    await admin('delete_capsule', { id: capsule.id });
+    await admin('delete_integration', { id });
+    const { warnings } = await admin('get_agent', { id: agent.id });
+    assert.match(warnings[0], /matches no tool now/);
+  });
+
+  it('is killed and started again under load, and nothing else is harmed by it', async () => {
+    const port = await freePort();
+    const url = `http://127.0.0.1:${port}/mcp`;
+    let child = await startEverything(port);
+    const ids = [
+      (await connectHttp(server, url, { name: 'Over HTTP', toolPrefix: 'web' })).id,
+      (await admin('create_integration', { ...stdio, name: 'Killed', toolPrefix: 'killed' })).id,
+      (await admin('create_integration', { ...stdio, name: 'Spared', toolPrefix: 'spared' })).id,
+    ];
+    let over = false;
+    const outcomes: Record<string, { ok: number; unavailable: number; other: string[] }> = {};
+    const load = async (name: string, input: object) => {
+      outcomes[name] ??= { ok: 0, unavailable: 0, other: [] };
+      const told = outcomes[name];
+      while (!over) {
+        const result = await callRaw(server, name, input);
+        if (!result.isError) told.ok += 1;
+        else {
+          const { code, error } = JSON.parse(result.content[0].text);
+          if (code === 'unavailable') told.unavailable += 1;
+          else told.other.push(`${code} ${error}`);
+          await new Promise((resolve) => setTimeout(resolve, 20));
+        }
+      }
+    };
+    const echo = { message: 'x' };
+    const loads = ['web__echo', 'killed__echo', 'spared__echo'].flatMap((name) => [load(name, echo), load(name, echo)]);
+    loads.push(load('list_agents', { limit: 1 }), load('check_health', {}));
+    for (let round = 0; round < 2; round += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+      child.kill('SIGKILL');
+      for (const pid of childrenOf(process.pid, 'stdio').slice(0, 1)) process.kill(pid, 'SIGKILL');
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      child = await startEverything(port);
+      const states = async () =>
+        (await admin('list_integrations')).data.map(({ status }: { status: { state: string } }) => status.state);
+      await until(async () => (await states()).every((state: string) => state === 'connected'), 20_000);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    over = true;
+    await Promise.all(loads);
+    for (const [name, { ok, other }] of Object.entries(outcomes)) {
+      assert.ok(ok > 20, `${name} ${JSON.stringify(outcomes[name])}`);
+      assert.deepEqual(other, [], name);
+    }
+    for (const name of ['spared__echo', 'list_agents', 'check_health'])
+      assert.equal(outcomes[name]?.unavailable, 0, name);
+    for (const name of ['web__echo', 'killed__echo']) assert.ok((outcomes[name]?.unavailable ?? 0) > 0, name);
+    for (const id of ids) await admin('delete_integration', { id });
+    child.kill('SIGKILL');
+    await until(() => childrenOf(process.pid, 'stdio').length === 0);
+  });
+});
+
+describe('a server of the revision 2026-07-28', () => {
+  it('is used over HTTP, with the headers it asks for, and tells when its tools change', async () => {
+    let more = false;
+    const seen: unknown[] = [];
+    const handler = createMcpHandler(() => {
+      const own = new McpServer({ name: 'modern', version: '2' }, { capabilities: { tools: { listChanged: true } } });
+      own.registerTool(
+        'greet',
+        { description: 'Greet.', inputSchema: z.object({ name: z.string() }) },
+        async ({ name }) => ({
+          content: [{ type: 'text', text: `Hello ${name}.` }],
+        }),
+      );
+      if (more)
+        own.registerTool('part', { description: 'Part.' }, async () => ({ content: [{ type: 'text', text: 'Bye.' }] }));
+      return own;
+    });
+    const listener = toNodeHandler(handler);
+    const http = createServer((request, response) => {
+      seen.push(request.headers['mcp-protocol-version']);
+      // A request of a server has a method.
+      void listener(request as Parameters<typeof listener>[0], response);
+    });
+    await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+    const { port } = http.address() as AddressInfo; // listening on TCP
+    const { id, status } = await connectHttp(server, `http://127.0.0.1:${port}/mcp`, { name: 'Modern' });
+    assert.equal(status.protocolVersion, '2026-07-28');
+    assert.equal((await callRaw(server, 'modern__greet', { name: 'Ada' })).content[0].text, 'Hello Ada.');
+    assert.equal(seen.at(-1), '2026-07-28');
+    more = true;
+    handler.notify.toolsChanged();
+    await until(async () => (await admin('get_integration', { id })).tools.length === 2);
+    assert.deepEqual(await guestNames(server), ['modern__greet']);
+    await admin('delete_integration', { id });
+    http.closeAllConnections();
+    await new Promise((resolve) => http.close(resolve));
+  });
+
+  it('is used over stdio', async () => {
+    const source = `
+      import { McpServer } from '@modelcontextprotocol/server';
+      import { serveStdio } from '@modelcontextprotocol/server/stdio';
+      serveStdio(() => {
+        const server = new McpServer({ name: 'modern', version: '2' });
+        server.registerTool('ping', { description: 'Ping.' }, async () => ({ content: [{ type: 'text', text: 'pong' }] }));
+        return server;
+      });`;
+    const args = ['--input-type=module', '-e', source];
+    const { id, status } = await admin('create_integration', { ...stdio, args, name: 'Modern' });
+    assert.equal(status.protocolVersion, '2026-07-28', status.lastError);
+    assert.equal((await callRaw(server, 'modern__ping')).content[0].text, 'pong');
+    await admin('delete_integration', { id });
+  });
+});
+
+/** Processes that this one runs with the argument. */
+function childrenOf(parent: number, argument: string): number[] {
+  const { readdirSync, readFileSync } = process.getBuiltinModule('node:fs');
+  return readdirSync('/proc').flatMap((name) => {
+    try {
+      const isChild = new RegExp(`^PPid:\\s*${parent}$`, 'm').test(readFileSync(`/proc/${name}/status`, 'utf8'));
+      return isChild && readFileSync(`/proc/${name}/cmdline`, 'utf8').split('\0').includes(argument)
+        ? [Number(name)]
+        : [];
+    } catch {
+      return [];
+    }
+  });
+}
