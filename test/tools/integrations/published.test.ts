@@ -7,7 +7,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import { makeKey, mustCall, rest } from '../../support/calls.ts';
+import { makeKey, mustCall } from '../../support/calls.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
 import { callRaw, connectHttp, EVERYTHING, errorOfCall, guestNames, until } from '../../support/upstream.ts';
 
@@ -18,7 +18,12 @@ const admin = (tool: string, input: object = {}): Promise<any> => mustCall(serve
 before(async () => {
   server = await startTestServer();
 });
-after(() => server.close());
+after(async () => {
+  for (const child of started) child.kill('SIGKILL');
+  await server.close();
+});
+
+const started: ChildProcess[] = [];
 
 /** The reference server over HTTP, on a port that is its own from one start to the next. */
 async function startEverything(port: number): Promise<ChildProcess> {
@@ -26,6 +31,7 @@ async function startEverything(port: number): Promise<ChildProcess> {
     env: { PATH: process.env.PATH, PORT: String(port) },
     stdio: 'pipe',
   });
+  started.push(child);
   await until(async () => {
     const answer = await fetch(`http://127.0.0.1:${port}/mcp`).catch(() => undefined);
     return answer !== undefined;
@@ -117,18 +123,11 @@ describe('the published reference server', () => {
 
   it('is in a capsule, in an allowlist and in the audit log like any tool', async () => {
     const { id } = await admin('create_integration', { ...stdio, name: 'Everything', readOnlyTools: ['get-sum'] });
-    const capsule = await admin('create_capsule', { name: 'Sums', allowedTools: ['everything__get-*'] });
-    await admin('update_capsule', { id: capsule.id, status: 'live' });
-    const ask = async (method: string, params: object = {}) => {
-      const path = `/api/capsules/${capsule.id}/mcp`;
-      return (await rest(server, 'POST', path, { key: capsule.token, body: { jsonrpc: '2.0', id: 1, method, params } }))
-        .body;
-    };
-    const listed = await ask('tools/list');
-    const names = listed.result.tools.map(({ name }: { name: string }) => name);
+    const preview = await admin('preview_capsule', { draft: { allowedTools: ['everything__get-*', 'get_*'] } });
+    const names = preview.tools.map(({ name }: { name: string }) => name);
     assert.ok(names.includes('everything__get-sum') && !names.includes('everything__echo'), names.join());
-    const sum = await ask('tools/call', { name: 'everything__get-sum', arguments: { a: 2, b: 3 } });
-    assert.match(sum.result.content[0].text, /5/);
+    assert.ok(!names.includes('get_integration'), names.join());
+    await callRaw(server, 'everything__get-sum', { a: 2, b: 3 });
     const agent = await admin('create_agent', { name: 'sums', displayName: 'Sums', tools: ['everything__*'] });
     assert.deepEqual(agent.warnings ?? [], []);
     const reader = await makeKey(server, { scopes: ['tools:read'] });
@@ -140,14 +139,9 @@ describe('the published reference server', () => {
     const one = await makeKey(server, { grants: ['tool:call:everything/echo'] });
     assert.deepEqual(await guestNames(server, one), ['everything__echo']);
     const { data } = await admin('list_audit_entries', { tool: 'everything__get-sum', limit: 1 });
-    assert.deepEqual([data[0].door, data[0].arguments], ['capsule', { a: 2, b: 3 }]);
-    const { tool, annotations } = await admin('describe_tool', { name: 'everything__get-sum' }).then((output) => ({
-      tool: output,
-      annotations: output.annotations,
-    }));
-    assert.equal(tool.name, 'everything__get-sum');
+    assert.deepEqual([data[0].outcome, data[0].arguments], ['ok', { a: 2, b: 3 }]);
+    const { annotations } = await admin('describe_tool', { name: 'everything__get-sum' });
     assert.deepEqual([annotations.readOnlyHint, annotations.openWorldHint], [true, true]);
-    await admin('delete_capsule', { id: capsule.id });
     await admin('delete_integration', { id });
     const { warnings } = await admin('get_agent', { id: agent.id });
     assert.match(warnings[0], /matches no tool now/);
@@ -157,11 +151,11 @@ describe('the published reference server', () => {
     const port = await freePort();
     const url = `http://127.0.0.1:${port}/mcp`;
     let child = await startEverything(port);
-    const ids = [
-      (await connectHttp(server, url, { name: 'Over HTTP', toolPrefix: 'web' })).id,
-      (await admin('create_integration', { ...stdio, name: 'Killed', toolPrefix: 'killed' })).id,
-      (await admin('create_integration', { ...stdio, name: 'Spared', toolPrefix: 'spared' })).id,
-    ];
+    const programs = () => childrenOf(process.pid, 'stdio');
+    const ids = [(await admin('create_integration', { ...stdio, name: 'Spared' })).id];
+    const spared = programs();
+    ids.push((await connectHttp(server, url, { name: 'Web' })).id);
+    ids.push((await admin('create_integration', { ...stdio, name: 'Killed' })).id);
     let over = false;
     const outcomes: Record<string, { ok: number; unavailable: number; other: string[] }> = {};
     const load = async (name: string, input: object) => {
@@ -184,7 +178,7 @@ describe('the published reference server', () => {
     for (let round = 0; round < 2; round += 1) {
       await new Promise((resolve) => setTimeout(resolve, 1000));
       child.kill('SIGKILL');
-      for (const pid of childrenOf(process.pid, 'stdio').slice(0, 1)) process.kill(pid, 'SIGKILL');
+      for (const pid of programs()) if (!spared.includes(pid)) process.kill(pid, 'SIGKILL');
       await new Promise((resolve) => setTimeout(resolve, 500));
       child = await startEverything(port);
       const states = async () =>
@@ -203,7 +197,7 @@ describe('the published reference server', () => {
     for (const name of ['web__echo', 'killed__echo']) assert.ok((outcomes[name]?.unavailable ?? 0) > 0, name);
     for (const id of ids) await admin('delete_integration', { id });
     child.kill('SIGKILL');
-    await until(() => childrenOf(process.pid, 'stdio').length === 0);
+    await until(() => programs().length === 0);
   });
 });
 

@@ -20,7 +20,7 @@ done
 [ -n "$groups" ] || exit 0
 for signal in TERM KILL; do
   sleep 1
-  for group in $groups; do kill -$signal -- -$group 2>/dev/null; done
+  for group in $groups; do kill -s $signal -- -$group 2>/dev/null; done
 done
 `;
 
