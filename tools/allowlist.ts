@@ -28,11 +28,25 @@ export function allowlistLimit(holder: string, allowed: readonly string[], denie
   };
 }
 
-/** A glob (`list_*`) never reaches tools that need `admin`; those are named one by one. */
+/**
+ * A glob (`list_*`) never reaches tools that need `admin`, which are named one by one, and those of integrations only where it says so
+ * (`github__*`): else each new integration would be in whatever has a `*`.
+ */
 function matcherOf(entry: string): (tool: Tool) => boolean {
   const matches = globMatcher(entry);
-  const isGlob = entry.includes('*');
-  return (tool) => isListed(tool) && matches(tool.name) && !(isGlob && needsAdmin(tool));
+  const isBarred = isGlob(entry) ? (tool: Tool) => needsAdmin(tool) || (isGuest(tool.name) && !isGuest(entry)) : never;
+  return (tool) => isListed(tool) && matches(tool.name) && !isBarred(tool);
+}
+
+const never = () => false;
+
+export function isGlob(entry: string): boolean {
+  return entry.includes('*');
+}
+
+/** Whether the name, or what an entry means, is a tool of an integration (`<prefix>__<tool>`). */
+export function isGuest(name: string): boolean {
+  return name.includes('__');
 }
 
 /** A sentence for each entry that reaches no tool now, with the names most like it. */

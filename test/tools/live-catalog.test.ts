@@ -64,7 +64,12 @@ describe('a tool that comes while the server runs', () => {
         registry.registry.list(all).filter((entry) => !before.includes(entry)),
         [live.get('gh__find')],
       );
-      assert.deepEqual(matchEntry('gh__*', live), [live.get('gh__find')]);
+      for (const entry of ['gh__find', 'gh__*', '*__fi*']) {
+        assert.deepEqual(matchEntry(entry, live), [live.get('gh__find')], entry);
+      }
+      for (const entry of ['*', 'g*', '*find']) {
+        assert.ok(!matchEntry(entry, live).some(({ tool }) => tool.name === 'gh__find'), entry);
+      }
       assert.deepEqual(allowlistWarnings(['gh__find'], live), []);
       assert.ok('output' in (await registry.call(all, 'gh__find', {})));
       const { output } = (await registry.call(all, 'list_tool_categories')) as { output: { data: unknown[] } };
@@ -98,6 +103,26 @@ describe('a tool that comes while the server runs', () => {
       const refused = await registry.call(limited, 'gh__drop');
       assert.ok('error' in refused);
       assert.deepEqual(refused.error.required, { scope: 'tools:write', grant: 'tool:call:gh/drop' });
+    } finally {
+      await registry.close();
+    }
+  });
+});
+
+describe('an allowlist entry for tools that are not there yet', () => {
+  it('is taken from those alone who may call whatever comes', async () => {
+    const registry = await openTestRegistry();
+    const make = async (grants: string[], entry: string) => {
+      const principal = principalOf({ type: 'api-key', id: 'key_1', grants: ['agent:write', ...grants] });
+      const input = { name: `a ${grants} ${entry}`, displayName: 'A', tools: [entry] };
+      const answer = await registry.call(principal, 'create_agent', input);
+      return 'error' in answer ? answer.error.required?.grant : 'made';
+    };
+    try {
+      assert.equal(await make(['agent:read'], 'gh__find'), 'tool:call:gh/find');
+      assert.equal(await make(['tool:call:gh/find'], 'gh__find'), 'made');
+      assert.equal(await make(['tool:call:gh/find'], 'gh__*'), 'tool:call');
+      assert.equal(await make(['tool:call'], 'gh__*'), 'made');
     } finally {
       await registry.close();
     }

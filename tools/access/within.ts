@@ -1,10 +1,10 @@
-import { firstBeyond } from '../allowlist.ts';
+import { firstBeyond, isGlob, isGuest } from '../allowlist.ts';
 import type { Catalog } from '../catalog-index.ts';
 import { ToolError } from '../errors.ts';
 import { formatGrant, type Grant, grantCovers } from './grants.ts';
 import type { Principal } from './principal.ts';
-import { accessFor, narrowestGrant } from './requirement.ts';
-import { scopesSatisfy } from './scopes.ts';
+import { accessFor, hasWithoutLimit, narrowestGrant } from './requirement.ts';
+import { GUEST_SCOPES, scopesSatisfy } from './scopes.ts';
 
 /** Rights that a call would hand to something that acts: a key, a capsule, a flow, an agent's allowlist. */
 export interface HandedRights {
@@ -52,11 +52,19 @@ function covered(giver: Principal, grant: Grant): boolean {
 }
 
 function requireToolsWithin(giver: Principal, { entries, catalog }: NonNullable<HandedRights['tools']>): void {
+  for (const entry of entries) if (isGuest(entry) && !catalog.get(entry)) requireGuestsWithin(giver, entry);
   const beyond = firstBeyond(entries, catalog, giver);
   if (!beyond) return;
   if (giver.tools && !giver.tools.allows(beyond)) throw refusal(`the tool ${beyond.name}`, {});
   const access = accessFor(beyond.access, {});
   throw refusal(`the tool ${beyond.name}`, { scope: access.scope, grant: narrowestGrant(access, {}) });
+}
+
+/** Tools of integrations come and change while what names them stays, so the giver needs the right to whatever the entry may come to mean. */
+function requireGuestsWithin(giver: Principal, entry: string): void {
+  const grant = isGlob(entry) ? 'tool:call' : `tool:call:${entry.replace('__', '/')}`;
+  if (hasWithoutLimit(giver.rights, { scope: GUEST_SCOPES.writes, grant })) return;
+  throw refusal(`what "${entry}" may come to mean`, { scope: GUEST_SCOPES.writes, grant });
 }
 
 function requireLifetimeWithin(giver: Principal, expiresAt: string | undefined): void {
