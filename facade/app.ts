@@ -6,19 +6,21 @@ import type { Logger } from 'pino';
 import type { Door } from '../resources/audit-entry.ts';
 import type { Principal } from '../tools/access/principal.ts';
 import { ToolError, toToolError } from '../tools/errors.ts';
+import type { Registry } from '../tools/registry.ts';
 import { type AdmissionOptions, createAdmission } from './admit.ts';
-import type { Authenticator } from './authenticate.ts';
 import { readBody } from './body.ts';
+import { CAPSULE_MCP_PATH, type CapsuleDoor, capsuleAt } from './capsule-door.ts';
 import type { Exchange } from './exchange.ts';
 import type { McpDoor } from './mcp.ts';
 import { createOpenApi } from './openapi.ts';
-import { sendError, sendJsonBytes } from './respond.ts';
+import { sendError, sendJson, sendJsonBytes } from './respond.ts';
 import { createRestDoor } from './rest.ts';
 import type { SessionCookies } from './session-cookie.ts';
 
 export interface AppOptions extends AdmissionOptions {
   readonly mcp: McpDoor;
   readonly cookies: SessionCookies;
+  readonly capsules: CapsuleDoor;
   /** What lies outside `/api`; hands on what is not there either. */
   readonly pages: (request: IncomingMessage, response: ServerResponse, next: () => void) => void;
   readonly baseUrl: string;
@@ -28,16 +30,18 @@ export interface AppOptions extends AdmissionOptions {
 
 /** The Express app: request id, guards, authentication and rate limit for all doors, then the door of the path. */
 export function createApp(options: AppOptions): Express {
-  const { registry, mcp, authenticator, signIn, logger } = options;
+  const { registry, mcp, signIn, logger } = options;
   const openApi = Buffer.from(JSON.stringify(createOpenApi(registry.server, options.baseUrl)));
   const serveRest = createRestDoor({
     registry,
     cookies: options.cookies,
     others: [
+      { method: 'POST', path: MCP_PATH, serve: serveMcp },
+      { method: 'POST', path: CAPSULE_MCP_PATH, serve: serveMcp },
       {
-        method: 'POST',
-        path: MCP_PATH,
-        serve: async (exchange) => mcp.serve(exchange, await readBody(exchange.request)),
+        method: 'GET',
+        path: CAPSULE_MCP_PATH,
+        serve: async ({ response, principal }) => sendJson(response, 200, mcpStatus(registry, principal)),
       },
       { method: 'GET', path: OPENAPI_PATH, serve: async ({ response }) => sendJsonBytes(response, 200, openApi) },
     ],
@@ -45,18 +49,24 @@ export function createApp(options: AppOptions): Express {
   });
   const admit = createAdmission(options);
 
+  async function serveMcp(exchange: Exchange): Promise<void> {
+    return mcp.serve(exchange, await readBody(exchange.request));
+  }
+
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const requestId = String(response.getHeader('X-Request-Id'));
     try {
       const principal = await admit(request);
-      await route(new HttpExchange(request, response, requestId, principal, authenticator));
+      const exchange = new HttpExchange({ request, response, requestId, principal }, options);
+      await options.capsules.requireAdmitted(exchange);
+      await route(exchange);
     } catch (thrown) {
       fail(response, toToolError(thrown), requestId);
     }
   }
 
   async function route(exchange: Exchange): Promise<void> {
-    if (exchange.url.pathname === MCP_PATH && wantsOnlyEvents(exchange.request)) {
+    if (isMcp(exchange.url) && wantsOnlyEvents(exchange.request)) {
       exchange.response.setHeader('Allow', 'POST');
       throw new ToolError('method_not_allowed', 'This server opens no stream by GET; POST to this path.');
     }
@@ -90,39 +100,51 @@ export function createApp(options: AppOptions): Express {
 const MCP_PATH = '/api/v1/mcp';
 const OPENAPI_PATH = '/api/v1/openapi';
 
+type Doors = Pick<AppOptions, 'authenticator' | 'capsules'>;
+
 class HttpExchange implements Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly requestId: string;
   readonly principal: Principal;
   readonly url: URL;
-  readonly #authenticator: Authenticator;
+  readonly #doors: Doors;
 
-  constructor(
-    request: IncomingMessage,
-    response: ServerResponse,
-    requestId: string,
-    principal: Principal,
-    authenticator: Authenticator,
-  ) {
-    this.request = request;
-    this.response = response;
-    this.requestId = requestId;
-    this.principal = principal;
-    this.url = parseUrl(request);
-    this.#authenticator = authenticator;
+  constructor(parts: Pick<Exchange, 'request' | 'response' | 'requestId' | 'principal'>, doors: Doors) {
+    this.request = parts.request;
+    this.response = parts.response;
+    this.requestId = parts.requestId;
+    this.principal = parts.principal;
+    this.url = parseUrl(parts.request);
+    this.#doors = doors;
   }
 
   /** The stdio door and the dashboard reach the server over MCP and say who they are; it is a label and gives no rights. */
   get door(): Door {
+    if (this.principal.type === 'capsule') return 'capsule';
     const said = this.request.headers['x-agent-admin-door'];
     if (said === 'dashboard' && this.principal.type === 'session') return 'dashboard';
     return said === 'stdio' ? 'stdio' : 'mcp';
   }
 
-  stillValid(): Promise<boolean> {
-    return this.#authenticator.stillValid(this.request);
+  async renewed(): Promise<Principal | undefined> {
+    const { authenticator, capsules } = this.#doors;
+    return capsules.stillAdmitted(await authenticator.renew(this.request), this.url);
   }
+
+  async beforeCall(): Promise<void> {
+    if (this.principal.type === 'capsule') await this.#doors.capsules.use.beforeCall(this.principal.id);
+  }
+}
+
+function isMcp(url: URL): boolean {
+  return url.pathname === MCP_PATH || capsuleAt(url) !== undefined;
+}
+
+/** What GET answers at the endpoint of a capsule. */
+function mcpStatus(registry: Registry, principal: Principal) {
+  const { name, version, protocolVersions } = registry.server;
+  return { status: 'ok', name, version, protocolVersions, tools: registry.list(principal).length };
 }
 
 function parseUrl(request: IncomingMessage & { originalUrl?: string }): URL {

@@ -2,6 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import type { Store } from '../store/port.ts';
 import { authenticateKey, createUseNotes } from '../tools/access/authenticate.ts';
 import type { Principal } from '../tools/access/principal.ts';
+import { authenticateCapsule } from '../tools/capsules/principal.ts';
+import type { Catalog } from '../tools/catalog-index.ts';
 import { ToolError } from '../tools/errors.ts';
 import { authenticateSession } from '../tools/sign-in/sessions.ts';
 import type { SessionCookies } from './session-cookie.ts';
@@ -11,17 +13,18 @@ const BEARER = /^bearer +(\S+) *$/i;
 export interface Authenticator {
   /** @throws ToolError (unauthenticated) */
   authenticate(request: IncomingMessage): Promise<Principal>;
-  /** Whether the same request would still be let in. */
-  stillValid(request: IncomingMessage): Promise<boolean>;
+  /** Who the same request would stand for now; undefined where it would not be let in any more. */
+  renew(request: IncomingMessage): Promise<Principal | undefined>;
 }
 
 export interface AuthenticatorOptions {
   readonly store: Store;
+  readonly catalog: Catalog;
   readonly cookies: SessionCookies;
   onFailure(cause: unknown): void;
 }
 
-export function createAuthenticator({ store, cookies, onFailure }: AuthenticatorOptions): Authenticator {
+export function createAuthenticator({ store, catalog, cookies, onFailure }: AuthenticatorOptions): Authenticator {
   const noteUse = createUseNotes(store, onFailure);
 
   /** Who sends a bearer token means it: a bad one is not made up for by a cookie. */
@@ -29,7 +32,9 @@ export function createAuthenticator({ store, cookies, onFailure }: Authenticator
     const { authorization = '' } = request.headers;
     if (/^bearer\b/i.test(authorization)) {
       const secret = BEARER.exec(authorization)?.[1];
-      return secret === undefined ? undefined : authenticateKey(store, secret, new Date());
+      if (secret === undefined) return undefined;
+      const now = new Date();
+      return (await authenticateKey(store, secret, now)) ?? authenticateCapsule(store, catalog, secret, now);
     }
     const session = cookies.read(request);
     return session === undefined ? undefined : authenticateSession(store, session, new Date());
@@ -39,9 +44,9 @@ export function createAuthenticator({ store, cookies, onFailure }: Authenticator
     async authenticate(request) {
       const principal = await find(request);
       if (!principal) throw new ToolError('unauthenticated', 'Authentication required');
-      noteUse(principal, new Date());
+      if (principal.type !== 'capsule') noteUse(principal, new Date());
       return principal;
     },
-    stillValid: async (request) => (await find(request)) !== undefined,
+    renew: find,
   };
 }

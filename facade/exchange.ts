@@ -11,6 +11,8 @@ export interface Exchange {
   readonly door: Door;
   /** Path and query as the client sent them. */
   readonly url: URL;
-  /** Whether the credential would still be accepted; asked again while a stream stays open. */
-  stillValid(): Promise<boolean>;
+  /** Who the credential stands for by now, or undefined where it is not accepted here any more; asked while a stream stays open. */
+  renewed(): Promise<Principal | undefined>;
+  /** Counts a message that calls a tool. @throws ToolError where there were too many */
+  beforeCall?(): Promise<void>;
 }

@@ -91,6 +91,8 @@ export class Flight {
   readonly key: string | undefined;
   /** Set where the client wants to know how far the call has come. */
   onProgress: Call['onProgress'];
+  /** Told who calls whenever that is looked at again while a stream goes on. */
+  onRenewed: ((principal: Principal) => void) | undefined;
   readonly #response: ServerResponse;
   /** Made when asked for: it costs more than the rest of a short call at this door. */
   #controller: AbortController | undefined;

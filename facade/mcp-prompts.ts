@@ -2,7 +2,7 @@ import { INVALID_PARAMS, type Result } from '@modelcontextprotocol/server';
 import type { Skill } from '../resources/skill.ts';
 import { callTool, type DoorParts, type UnderWay } from './mcp-calls.ts';
 import { isObject, RpcError } from './mcp-message.ts';
-import { toolFailure, visibleTools } from './mcp-resources.ts';
+import { callOwn, toolFailure, visibleTools } from './mcp-resources.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 type Parts = Pick<DoorParts, 'registry'>;
@@ -62,8 +62,8 @@ async function idOfSkill(registry: DoorParts['registry'], visit: UnderWay, name:
   return answer.ok ? (answer.output as SkillPage).data[0]?.id : undefined;
 }
 
-async function skillPage(registry: DoorParts['registry'], visit: UnderWay, input: object): Promise<SkillPage> {
-  const answer = await callTool(registry, visit, { name: 'list_skills', arguments: input });
+async function skillPage(registry: DoorParts['registry'], visit: UnderWay, input: Members): Promise<SkillPage> {
+  const answer = await callOwn(registry, visit, 'list_skills', input);
   if (!answer.ok) throw toolFailure(answer.error);
   return answer.output as SkillPage; // as list_skills declares it
 }

@@ -49,10 +49,18 @@ export async function listResources({ registry }: Parts, visit: UnderWay, { curs
 async function resourcesAt(registry: Registry, visit: UnderWay, address: Address): Promise<object[]> {
   if (!isTemplate(address)) return [describeResource(address, { name: address.title })];
   if (!address.listTool) return [];
-  const answer = await callTool(registry, visit, { name: address.listTool, arguments: { limit: NEWEST } });
+  const answer = await callOwn(registry, visit, address.listTool, { limit: NEWEST });
   if (answer.ok) return (answer.output as { data: Members[] }).data.map((record) => describeResource(address, record)); // a page
   if (answer.error.code === 'forbidden') return [];
   throw toolFailure(answer.error);
+}
+
+/** A call of the door's own making: arguments that are fixed for the caller stand in the place of those it would give. */
+export function callOwn(registry: Registry, visit: UnderWay, name: string, input: Members) {
+  const tool = registry.find(name);
+  const fixed = (tool && visit.exchange.principal.tools?.fixed?.(tool)) ?? {};
+  const open = Object.entries(input).filter(([argument]) => !Object.hasOwn(fixed, argument));
+  return callTool(registry, visit, { name, arguments: Object.fromEntries(open) });
 }
 
 function describeResource(address: Address, record: Members) {

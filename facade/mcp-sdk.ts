@@ -1,43 +1,36 @@
 import {
   classifyInboundRequest,
   createMcpHandler,
-  INTERNAL_ERROR,
   INVALID_PARAMS,
   INVALID_REQUEST,
-  InMemoryServerEventBus,
   type McpHttpHandler,
   ProtocolError,
   preloadSchemas,
+  type ServerEventBus,
 } from '@modelcontextprotocol/server';
 import type { Exchange } from './exchange.ts';
 import type { DoorParts } from './mcp-calls.ts';
-import { answerableId, malformed, type RequestId, RpcError, toRpcError } from './mcp-message.ts';
+import { answerableId, malformed, toRpcError } from './mcp-message.ts';
 import { answerLegacy } from './mcp-sdk-legacy.ts';
 import { createSdkServer, type Visit } from './mcp-sdk-server.ts';
+import { Subscriptions } from './mcp-subscriptions.ts';
 import { MODERN_VERSION } from './mcp-versions.ts';
-import { acceptsEvents, errorResponse, sendWebResponse, standardHeaders, webRequest } from './mcp-web.ts';
-
-/** Subscriptions that one caller may hold open. */
-const MOST_SUBSCRIPTIONS = 20;
+import { errorResponse, sendWebResponse, standardHeaders, webRequest } from './mcp-web.ts';
 
 /** Serves every message of every revision through the official SDK, one low-level server per message. */
 export class SdkPath {
   readonly #parts: DoorParts;
   /** The SDK asks for a server with no more than the request in hand. */
   readonly #visits = new WeakMap<Request, Visit>();
-  readonly #bus: InMemoryServerEventBus;
   readonly #modern: McpHttpHandler;
   /** Apart from the calls, so that closing ends the subscriptions and lets the calls finish. */
-  readonly #subscriptions: McpHttpHandler;
-  /** How many subscriptions each caller has open. */
-  readonly #open = new Map<string, number>();
+  readonly #subscriptions: Subscriptions;
 
   constructor(parts: DoorParts) {
     preloadSchemas();
     this.#parts = parts;
-    this.#bus = new InMemoryServerEventBus(parts.onError);
     this.#modern = this.#createHandler();
-    this.#subscriptions = this.#createHandler();
+    this.#subscriptions = new Subscriptions(parts, (bus) => this.#createHandler(bus));
   }
 
   async serve(exchange: Exchange, message: unknown): Promise<void> {
@@ -54,9 +47,8 @@ export class SdkPath {
     }
   }
 
-  /** Tells subscribers that the list of tools is another one now. */
   toolsChanged(): void {
-    this.#bus.publish({ kind: 'tools_list_changed' });
+    this.#subscriptions.lookAgain();
   }
 
   close(): Promise<void> {
@@ -74,32 +66,12 @@ export class SdkPath {
       return errorResponse(answerableId(message), error, inBand ? 200 : 400);
     }
     if (route.kind === 'modern' && route.messageKind === 'request' && route.message.method === 'subscriptions/listen') {
-      return this.#subscribe(visit, route.message.id);
+      return this.#subscriptions.serve(visit, route.message.id);
     }
     return this.#modern.fetch(request, { parsedBody: message });
   }
 
-  #subscribe({ exchange, request, message }: Visit, id: RequestId): Response | Promise<Response> {
-    if (!acceptsEvents(exchange)) {
-      const error = new RpcError(INVALID_REQUEST, 'A subscription is a stream; send Accept: text/event-stream.');
-      return errorResponse(id, error, 400);
-    }
-    const caller = `${exchange.principal.type} ${exchange.principal.id}`;
-    const open = this.#open.get(caller) ?? 0;
-    if (open >= MOST_SUBSCRIPTIONS) {
-      const message = `You have ${MOST_SUBSCRIPTIONS} subscriptions open; close one first.`;
-      return errorResponse(id, new RpcError(INTERNAL_ERROR, message), 200);
-    }
-    this.#open.set(caller, open + 1);
-    exchange.response.once('close', () => {
-      const left = (this.#open.get(caller) ?? 1) - 1;
-      if (left > 0) this.#open.set(caller, left);
-      else this.#open.delete(caller);
-    });
-    return this.#subscriptions.fetch(request, { parsedBody: message });
-  }
-
-  #createHandler(): McpHttpHandler {
+  #createHandler(bus?: ServerEventBus): McpHttpHandler {
     const serverFor = (request: Request | undefined) => {
       const visit = request && this.#visits.get(request);
       if (!visit) throw new Error('The SDK served a request that it was not given.');
@@ -107,7 +79,7 @@ export class SdkPath {
     };
     return createMcpHandler(({ requestInfo }) => serverFor(requestInfo), {
       legacy: 'reject',
-      bus: this.#bus,
+      ...(bus && { bus }),
       onerror: (error) => {
         if (!isRefusal(error)) this.#parts.onError(error);
       },

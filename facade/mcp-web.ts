@@ -51,7 +51,8 @@ export async function sendWebResponse(
     return;
   }
   if (answer.headers.get('content-type')?.startsWith('text/event-stream') && answer.body) {
-    const stopWatching = watchCredential(exchange, onError, () => flight.abort());
+    const onRenewed = flight.onRenewed;
+    const stopWatching = watchCredential(exchange, onError, () => flight.abort(), onRenewed);
     await pipeEvents(response, answer, answer.body).finally(stopWatching);
   } else if (answer.body) sendJsonText(response, answer.status, await answer.text());
   else sendNothing(response, answer.status);

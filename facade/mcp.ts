@@ -3,7 +3,7 @@ import type { Exchange } from './exchange.ts';
 import { Flights } from './mcp-calls.ts';
 import { DirectPath } from './mcp-direct.ts';
 import { ToolLists } from './mcp-list.ts';
-import { parseMessage, RpcError, rpcErrorJson } from './mcp-message.ts';
+import { isObject, parseMessage, RpcError, rpcErrorJson } from './mcp-message.ts';
 import { SdkPath } from './mcp-sdk.ts';
 import { ResponseWriter, sendJsonText } from './mcp-wire.ts';
 
@@ -13,7 +13,7 @@ export { PROTOCOL_VERSIONS } from './mcp-versions.ts';
 export interface McpDoor {
   /** Answers the body of an authenticated POST. */
   serve(exchange: Exchange, body: Buffer): Promise<void>;
-  /** Tells subscribers that the list of tools is another one now. */
+  /** The tools there are changed: tells those subscribers for whom the list is another one now. */
   toolsChanged(): void;
   /** Ends the open subscriptions; calls under way are left to finish. */
   close(): Promise<void>;
@@ -42,9 +42,23 @@ export function createMcpDoor({ registry, onError, direct = true }: McpDoorOptio
         if (!(thrown instanceof RpcError)) throw thrown;
         return sendJsonText(exchange.response, 400, rpcErrorJson(null, thrown));
       }
+      if (exchange.beforeCall && callsTool(message)) await exchange.beforeCall();
       await (directPath?.serve(exchange, message) ?? sdkPath.serve(exchange, message));
     },
     toolsChanged: () => sdkPath.toolsChanged(),
     close: () => sdkPath.close(),
   };
 }
+
+/** Whether answering the message takes a tool call. */
+function callsTool(message: unknown): boolean {
+  return isObject(message) && CALLING.has(message.method);
+}
+
+const CALLING: ReadonlySet<unknown> = new Set([
+  'tools/call',
+  'resources/list',
+  'resources/read',
+  'prompts/list',
+  'prompts/get',
+]);

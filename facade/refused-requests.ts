@@ -4,8 +4,11 @@ import type { ErrorCode } from '../resources/error.ts';
 import { newId } from '../store/ids.ts';
 import { anonymous } from '../tools/access/anonymous.ts';
 import { auditEntryOf } from '../tools/audit.ts';
+import type { Exchange } from './exchange.ts';
 
 const MOST_COUNTED = 10_000;
+const LONGEST_ID = 100;
+const AUTHENTICATE = 'authenticate';
 const OTHERS = 'other addresses';
 
 interface Refused {
@@ -36,6 +39,24 @@ export class RefusedRequests {
     this.#counts.set(`${code} ${from}`, found);
   }
 
+  /** An entry for a caller who is known and came to a door that is not for it; `capsuleId`: whose door it is. */
+  note({ principal, door, requestId }: Pick<Exchange, 'principal' | 'door' | 'requestId'>, capsuleId?: string): void {
+    this.#append(
+      auditEntryOf({
+        id: newId('aud'),
+        at: new Date(),
+        requestId,
+        door: capsuleId === undefined ? door : 'capsule',
+        principal,
+        tool: AUTHENTICATE,
+        arguments: capsuleId === undefined ? {} : { capsuleId: capsuleId.slice(0, LONGEST_ID) },
+        recordIds: [],
+        code: 'forbidden',
+        durationMs: 0,
+      }),
+    );
+  }
+
   flush(): void {
     for (const { address, code, attempts } of this.#counts.values()) {
       this.#append(
@@ -45,7 +66,7 @@ export class RefusedRequests {
           requestId: '',
           door: 'rest',
           principal: anonymous(address),
-          tool: 'authenticate',
+          tool: AUTHENTICATE,
           arguments: { attempts },
           recordIds: [],
           code,

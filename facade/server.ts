@@ -22,6 +22,7 @@ import { SignInRefused } from '../tools/sign-in/refusal.ts';
 import { SignIn } from '../tools/sign-in/sign-in.ts';
 import { createApp } from './app.ts';
 import { createAuthenticator } from './authenticate.ts';
+import { CapsuleDoor } from './capsule-door.ts';
 import { type Config, localUrl } from './config.ts';
 import { createGuards } from './guards.ts';
 import { createUpstreams } from './integrations.ts';
@@ -84,13 +85,13 @@ export async function startServer(config: Config, store: Store, logger: Logger):
   const mcp = createMcpDoor({ registry, onError: onFailure });
   live.onChange(() => mcp.toolsChanged());
   const cookies = createSessionCookies({ secrets: cookieSecrets, secure: baseUrl.startsWith('https:') });
-  const authenticator = createAuthenticator({ store, cookies, onFailure });
+  const authenticator = createAuthenticator({ store, catalog: live, cookies, onFailure });
+  const capsules = new CapsuleDoor({ store, refused, onFailure });
   const guards = createGuards({ ...config, baseUrl });
   const people = { store, registry, signIn, cookies, mailer, provider };
   const pages = createPages({ ...people, guards, refused, baseUrl, logger });
-  mount(
-    createApp({ ...config, registry, mcp, authenticator, guards, cookies, signIn, refused, pages, baseUrl, logger }),
-  );
+  const doors = { registry, mcp, authenticator, guards, cookies, capsules, signIn, refused, pages };
+  mount(createApp({ ...config, ...doors, baseUrl, logger }));
   const retention = startAuditRetention(store, onFailure);
   await upstreams.start(store);
   await flows.start(registry);
@@ -101,6 +102,7 @@ export async function startServer(config: Config, store: Store, logger: Logger):
       await Promise.all([drain(server), mcp.close(), flows.close()]);
       await upstreams.close();
       await mailer.close();
+      await capsules.use.close();
       refused.close();
       await retention.close();
     },

@@ -3,11 +3,15 @@ import { after, before, describe, it } from 'node:test';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { settingsTools } from '../../tools/settings/settings.ts';
 import { waiting } from './mcp-fixture-tools.ts';
 import { type McpTestServer, startMcpServer, tokens } from './mcp-server.ts';
 
 const info = { name: 'test', version: '1' };
 const requestInit = { headers: { Authorization: `Bearer ${tokens.admin}` } };
+
+const [guest] = settingsTools;
+assert.ok(guest);
 
 let server: McpTestServer;
 before(async () => {
@@ -149,7 +153,12 @@ describe('negotiation', () => {
     });
     const listChanged = { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => heard() } };
     const client = await newClient(server.url, { versionNegotiation: { mode: 'auto' }, listChanged });
-    const timer = setInterval(() => server.door.toolsChanged(), 50);
+    let made = 0;
+    const timer = setInterval(() => {
+      made += 1;
+      server.catalog.put('guest', [{ group: 'Guests', tool: { ...guest, name: `guest__tool_${made}` } }]);
+      server.door.toolsChanged();
+    }, 50);
     await changed;
     clearInterval(timer);
     await client.close();

@@ -12,6 +12,7 @@ import { ImportedData } from '../../tools/analytics/model/model.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { type CatalogEntry, indexCatalog } from '../../tools/catalog-index.ts';
 import { createModels } from '../../tools/engine/models.ts';
+import { LiveCatalog } from '../../tools/live-catalog.ts';
 import { createRegistry, type Registry } from '../../tools/registry.ts';
 import { temporaryFolder } from '../store/folders.ts';
 import { fixtureTools } from './mcp-fixture-tools.ts';
@@ -22,6 +23,8 @@ export interface McpTestServer {
   readonly sdkUrl: string;
   readonly store: Store;
   readonly registry: Registry;
+  /** Tools can be put into it. */
+  readonly catalog: LiveCatalog;
   readonly door: McpDoor;
   /** What the doors and the registry told to the log. */
   readonly errors: unknown[];
@@ -65,6 +68,7 @@ export async function startMcpServer(extra: readonly CatalogEntry[] = []): Promi
   const fixtures = fixtureTools.map((tool) => ({ group: 'Fixtures', tool }));
   const errors: unknown[] = [];
   const revoked = new Set<string>();
+  const live = new LiveCatalog(indexCatalog([...catalog.entries, ...fixtures, ...extra]));
   const registry = createRegistry({
     store,
     server: {
@@ -72,7 +76,7 @@ export async function startMcpServer(extra: readonly CatalogEntry[] = []): Promi
       version: '0.0.0',
       protocolVersions: PROTOCOL_VERSIONS,
       startedAt: new Date(),
-      catalog: indexCatalog([...catalog.entries, ...fixtures, ...extra]),
+      catalog: live,
       audit: store.audit,
       imported: new ImportedData(store.rows),
       storeKind: store.kind,
@@ -98,8 +102,8 @@ export async function startMcpServer(extra: readonly CatalogEntry[] = []): Promi
     const body = await readAll(request);
     const requestId = String(request.headers['x-request-id'] ?? 'req_test');
     response.setHeader('X-Request-Id', requestId);
-    const stillValid = async () => !revoked.has(token);
-    const exchange: Exchange = { request, response, requestId, principal: caller, door: 'mcp', url, stillValid };
+    const renewed = async () => (revoked.has(token) ? undefined : caller);
+    const exchange: Exchange = { request, response, requestId, principal: caller, door: 'mcp', url, renewed };
     await door.serve(exchange, body).catch((cause) => {
       errors.push(cause);
       response.destroy();
@@ -113,6 +117,7 @@ export async function startMcpServer(extra: readonly CatalogEntry[] = []): Promi
     sdkUrl: `${base}/sdk`,
     store,
     registry,
+    catalog: live,
     door: doors['/mcp'],
     errors,
     revoked,

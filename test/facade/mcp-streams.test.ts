@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { settingsTools } from '../../tools/settings/settings.ts';
 import { waiting } from './mcp-fixture-tools.ts';
 import { eventsIn, legacy, modern, modernHeaders, modernMeta, post } from './mcp-requests.ts';
 import { type McpTestServer, startMcpServer, tokens } from './mcp-server.ts';
 
 const EVENTS = { Accept: 'application/json, text/event-stream' };
+
+const [adminTool] = settingsTools;
+assert.ok(adminTool);
 
 let server: McpTestServer;
 before(async () => {
@@ -169,18 +174,28 @@ describe('subscriptions/listen', () => {
     return { response, leave: () => controller.abort() };
   }
 
-  it('acknowledges, tells that the list changed, and ends when the door closes', async () => {
+  it('acknowledges, tells whose list changed and nobody else, and ends when the door closes', async () => {
     const own = await startMcpServer();
     const message = modern('subscriptions/listen', { notifications: { toolsListChanged: true } });
-    const streaming = post(own.url, message, { headers: { ...EVENTS, ...modernHeaders('subscriptions/listen') } });
-    setTimeout(() => own.door.toolsChanged(), 100);
-    setTimeout(() => own.door.close(), 200);
-    const events = eventsIn((await streaming).text);
-    const methods = events.map(({ method, result }) => method ?? result.resultType);
-    assert.deepEqual(methods, [
-      'notifications/subscriptions/acknowledged',
-      'notifications/tools/list_changed',
-      'complete',
+    const listen = async (token: string) => {
+      const headers = { ...EVENTS, ...modernHeaders('subscriptions/listen') };
+      const { text } = await post(own.url, message, { headers, token });
+      return eventsIn(text).map(({ method, result }) => method ?? result.resultType);
+    };
+    const streams = [listen(tokens.admin), listen(tokens.nobody)];
+    await delay(100);
+    own.door.toolsChanged();
+    await delay(50);
+    own.catalog.put('guest', [{ group: 'Guests', tool: { ...adminTool, name: 'guest__tool' } }]);
+    own.door.toolsChanged();
+    await delay(50);
+    await own.door.close();
+    const [acknowledged, changed] = ['subscriptions/acknowledged', 'tools/list_changed'].map(
+      (method) => `notifications/${method}`,
+    );
+    assert.deepEqual(await Promise.all(streams), [
+      [acknowledged, changed, 'complete'],
+      [acknowledged, 'complete'],
     ]);
     await own.close();
   });

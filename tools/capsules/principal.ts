@@ -1,9 +1,10 @@
 import type { CapsuleRecord } from '../../resources/capsule.ts';
 import type { Readers } from '../../store/port.ts';
+import type { Grant } from '../access/grants.ts';
 import { prefixOf, secretMatches } from '../access/key-secret.ts';
 import type { Principal } from '../access/principal.ts';
 import { grantsFor } from '../access/requirement.ts';
-import { grantRights, type Rights } from '../access/rights.ts';
+import { grantRights } from '../access/rights.ts';
 import type { ToolLimit } from '../access/tool-limit.ts';
 import { allowlistLimit } from '../allowlist.ts';
 import type { Catalog, CatalogEntry } from '../catalog-index.ts';
@@ -38,17 +39,18 @@ function limitOf({ name, allowedTools, deniedTools, constraints = {} }: Definiti
  * What its tools need and no more. Tools that look across records, as search and the version tools do, so find nothing of a kind for
  * which the capsule has no tool.
  */
-function rightsOf({ allows }: ToolLimit, entries: readonly CatalogEntry[]): Rights {
-  return grantRights(entries.filter(({ tool }) => allows(tool)).flatMap(({ tool }) => grantsFor(tool.access)));
+function grantsOf({ allows }: ToolLimit, entries: readonly CatalogEntry[]): Grant[] {
+  return entries.filter(({ tool }) => allows(tool)).flatMap(({ tool }) => grantsFor(tool.access));
 }
 
 /** The reach of a capsule, stored or not. */
 export function reachOfCapsule(
   definition: Definition,
   { entries }: Catalog,
-): Required<Pick<Principal, 'rights' | 'tools'>> {
+): Required<Pick<Principal, 'grants' | 'rights' | 'tools'>> {
   const tools = limitOf(definition);
-  return { tools, rights: rightsOf(tools, entries) };
+  const grants = grantsOf(tools, entries);
+  return { tools, grants, rights: grantRights(grants) };
 }
 
 const principals = new WeakMap<CapsuleRecord, { readonly entries: unknown; readonly principal: Principal }>();

@@ -1,0 +1,68 @@
+import type { Store } from '../../store/port.ts';
+import { createRateLimit, type RateLimit } from '../rate-limit.ts';
+
+const WRITTEN_EVERY_MS = 1000;
+
+interface Uses {
+  calls: number;
+  at: string;
+}
+
+/** Holds the calls of capsules to their `callsPerMinute` and keeps `callCount` and `lastUsedAt`, in one write a second. */
+export class CapsuleUse {
+  readonly #store: Store;
+  readonly #onFailure: (cause: unknown) => void;
+  #unwritten = new Map<string, Uses>();
+  #timer: NodeJS.Timeout | undefined;
+  /** One per number of calls. */
+  readonly #limits = new Map<number, RateLimit>();
+
+  constructor(store: Store, onFailure: (cause: unknown) => void) {
+    this.#store = store;
+    this.#onFailure = onFailure;
+  }
+
+  /** Notes a request at the capsule's endpoint, and how many calls it makes. */
+  note(id: string, calls: number): void {
+    const before = this.#unwritten.get(id)?.calls ?? 0;
+    this.#unwritten.set(id, { calls: before + calls, at: new Date().toISOString() });
+    this.#timer ??= setTimeout(() => void this.#write(), WRITTEN_EVERY_MS).unref();
+  }
+
+  /** @throws ToolError (rate_limited) */
+  async beforeCall(id: string): Promise<void> {
+    const { callsPerMinute } = (await this.#store.capsules.get(id)) ?? {};
+    if (callsPerMinute !== undefined) await this.#limit(callsPerMinute)(id);
+    this.note(id, 1);
+  }
+
+  /** Writes what is noted. */
+  async close(): Promise<void> {
+    clearTimeout(this.#timer);
+    await this.#write();
+  }
+
+  #limit(callsPerMinute: number): RateLimit {
+    const known = this.#limits.get(callsPerMinute) ?? createRateLimit(callsPerMinute, 'calls');
+    this.#limits.set(callsPerMinute, known);
+    return known;
+  }
+
+  async #write(): Promise<void> {
+    this.#timer = undefined;
+    const noted = this.#unwritten;
+    this.#unwritten = new Map();
+    if (noted.size === 0) return;
+    try {
+      await this.#store.transaction(async (tx) => {
+        for (const [id, { calls, at }] of noted) {
+          const capsule = await tx.capsules.get(id);
+          if (capsule) await tx.capsules.touch(id, { callCount: capsule.callCount + calls, lastUsedAt: at });
+        }
+      });
+    } catch (cause) {
+      this.#onFailure(cause);
+      for (const [id, { calls }] of noted) this.note(id, calls);
+    }
+  }
+}
