@@ -1,21 +1,65 @@
 import type { JsonSchema } from '../tools/json-schema.ts';
+import { getMcpStatus } from '../tools/system.ts';
 import { jsonRpcRequest, jsonRpcResponse } from './openapi-json-rpc.ts';
 import { BODY_ERRORS, type Components, headerRefs } from './openapi-operation.ts';
 import type { Part } from './openapi-schemas.ts';
 
 /** `POST /api/v1/mcp`, which is no tool call. */
-export function mcpOperation({ schemas, errors }: Components): Part {
-  const answer = schemas.schema(jsonRpcResponse, 'output');
+export function mcpOperation(components: Components): Part {
   return {
     operationId: 'post_mcp',
     tags: ['MCP'],
     summary: 'Unified MCP endpoint',
-    description: DESCRIPTION,
-    parameters: [
-      query('tools', 'Show only tools of these names or globs, separated by commas, e.g. `list_*,get_*`.'),
-      query('groups', 'Show only tools of these groups, separated by commas, e.g. `agents,threads`.'),
-      query('mode', 'Show three tools only that search, describe and call all others.', { const: 'search' }),
-    ],
+    description: `${PROTOCOL} What a caller sees is what its scopes or grants allow.\n\n${EVERYONE}`,
+    parameters: NARROWING,
+    ...exchange(components),
+  };
+}
+
+/** The endpoint of a capsule. */
+export function capsuleMcpOperations({ schemas, errors }: Components): Record<string, Part> {
+  const path = {
+    name: 'id',
+    in: 'path',
+    required: true,
+    description: 'Capsule id (`cap_…`).',
+    schema: TEXT,
+    example: ID,
+  };
+  const about = { tags: ['Capsules'], security: [{ capsuleToken: [] }] };
+  const note = 'Takes the token of the capsule and nothing else. A draft or disabled capsule is refused with 403.';
+  return {
+    get: {
+      ...about,
+      operationId: 'get_capsule_mcp_status',
+      summary: 'Get MCP status of a capsule',
+      description: `Tell that the endpoint is up, and how many tools it has.\n\n${note}`,
+      parameters: [path],
+      responses: {
+        200: {
+          description: 'Done.',
+          headers: REQUEST_ID,
+          content: { 'application/json': { schema: schemas.schema(getMcpStatus.output, 'output'), example: STATUS } },
+        },
+        ...errors.of(ALWAYS),
+      },
+    },
+    post: {
+      ...about,
+      operationId: 'post_capsule_mcp',
+      summary: 'MCP endpoint of a capsule',
+      description: `${PROTOCOL} What a client sees are the tools of the capsule.\n\n${note}`,
+      parameters: [path, ...NARROWING],
+      ...exchange({ schemas, errors }),
+    },
+  };
+}
+
+const ALWAYS = ['unauthenticated', 'forbidden', 'rate_limited', 'internal', 'unavailable'] as const;
+
+function exchange({ schemas, errors }: Components): Part {
+  const answer = schemas.schema(jsonRpcResponse, 'output');
+  return {
     requestBody: {
       required: true,
       content: {
@@ -37,19 +81,31 @@ export function mcpOperation({ schemas, errors }: Components): Part {
         headers: REQUEST_ID,
         content: { 'application/json': { schema: answer, example: REFUSAL } },
       },
-      ...errors.of([
-        ...(['unauthenticated', 'forbidden', 'rate_limited', 'internal', 'unavailable'] as const),
-        ...BODY_ERRORS,
-      ]),
+      ...errors.of([...ALWAYS, ...BODY_ERRORS]),
     },
   };
 }
 
 const REQUEST_ID = headerRefs('X-Request-Id');
 
-const DESCRIPTION = `JSON-RPC 2.0 over HTTP. What a caller sees is what its scopes or grants allow.
+const PROTOCOL = 'JSON-RPC 2.0 over HTTP.';
+const EVERYONE = 'Every authenticated caller may call this; each tool checks its own right.';
+const TEXT = { type: 'string' };
+const ID = 'cap_06d3jd1m4p7s0v3y6b9e2h5k8n';
 
-Every authenticated caller may call this; each tool checks its own right.`;
+const NARROWING = [
+  query('tools', 'Show only tools of these names or globs, separated by commas, e.g. `list_*,get_*`.'),
+  query('groups', 'Show only tools of these groups, separated by commas, e.g. `agents,threads`.'),
+  query('mode', 'Show three tools only that search, describe and call all others.', { const: 'search' }),
+];
+
+const STATUS = {
+  status: 'ok',
+  name: 'agent-admin',
+  version: '0.1.0',
+  protocolVersions: ['2026-07-28', '2025-11-25'],
+  tools: 8,
+};
 
 const ANSWER = {
   jsonrpc: '2.0',

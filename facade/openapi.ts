@@ -1,7 +1,8 @@
 import { SESSION_COOKIE } from '../resources/session.ts';
 import type { ServerFacts } from '../tools/context.ts';
+import { CAPSULE_MCP_PATH } from './capsule-door.ts';
 import { createErrorResponses } from './openapi-errors.ts';
-import { mcpOperation } from './openapi-mcp.ts';
+import { capsuleMcpOperations, mcpOperation } from './openapi-mcp.ts';
 import { type Components, headerRefs, toolOperation } from './openapi-operation.ts';
 import { createSchemaComponents, type Part } from './openapi-schemas.ts';
 import { type Route, routes } from './routes.ts';
@@ -68,6 +69,7 @@ function pathsOf({ catalog }: Described, table: readonly Route[], components: Co
     paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation };
   }
   paths['/api/v1/mcp'] = { ...paths['/api/v1/mcp'], post: mcpOperation(components) };
+  paths[CAPSULE_MCP_PATH] = capsuleMcpOperations(components);
   paths['/api/v1/openapi'] = { get: describeApi(components) };
   return paths;
 }
@@ -129,6 +131,7 @@ const HEADERS = {
 };
 
 const SECURITY_SCHEMES = {
+  capsuleToken: { type: 'http', scheme: 'bearer', description: 'The token of a capsule, `cpt_…`.' },
   apiKey: { type: 'http', scheme: 'bearer', description: 'An API key, `ak_…`.' },
   session: { type: 'apiKey', in: 'cookie', name: SESSION_COOKIE, description: 'The session of the dashboard.' },
 };

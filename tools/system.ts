@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { health, type IntegrationHealth, systemHealth } from '../resources/health.ts';
 import { ANYONE } from './access/requirement.ts';
+import { capsuleHealth } from './capsules/health.ts';
 import { defineTool, READS } from './define-tool.ts';
 
 export const checkHealth = defineTool({
@@ -34,7 +35,7 @@ export const getSystemHealth = defineTool({
   output: systemHealth,
   errors: [],
 
-  async handler(_, { store, server }) {
+  async handler(_, { store, server, principal }) {
     const started = performance.now();
     await store.agents.find({ limit: 1 });
     const latencyMs = Math.round((performance.now() - started) * 1000) / 1000;
@@ -47,7 +48,7 @@ export const getSystemHealth = defineTool({
       ...(lastError !== undefined && { lastError }),
     };
     const others = await Promise.all((server.dependencies ?? []).map((dependency) => dependency.health()));
-    const integrations = [kept, ...others.flat()];
+    const integrations = [kept, ...others.flat(), ...(await capsuleHealth(store, principal))];
     const well = integrations.every((integration) => integration.status === 'ok');
     return { overallStatus: well ? ('ok' as const) : ('degraded' as const), integrations };
   },

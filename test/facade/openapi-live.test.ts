@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { rest } from '../support/calls.ts';
+import { makeCapsule, rest } from '../support/calls.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { type Document, documentOf, operationsOf, type Parameter } from './openapi-document.ts';
 import { openWorkshop } from './openapi-workshop.ts';
@@ -73,16 +73,21 @@ describe('the served document', () => {
   it('describes what the server answers, also to an example that names records it does not have', async () => {
     const ajv = new Ajv2020({ strict: false, validateFormats: false }).addSchema(document, 'document');
     const schemaAt = (...path: string[]) => ajv.getSchema(`document#/${path.map(escapePointer).join('/')}`);
+    const capsule = await makeCapsule(server, { allowedTools: ['list_agents'] });
     for (const [place, { operationId, parameters = [], requestBody, responses, security }] of operationsOf(document)) {
       const [method = '', template = ''] = place.split(' ');
       const body = requestBody?.content['application/json'].example;
-      const path = template.replace(/\{(\w+)\}/g, (_, name) => String(exampleOf(parameters, name)));
+      const own = security?.some((scheme) => 'capsuleToken' in scheme);
+      const path = template.replace(/\{(\w+)\}/g, (_, name) =>
+        own ? capsule.id : String(exampleOf(parameters, name)),
+      );
+      const key = own ? capsule.token : server.adminKey;
       const needed = parameters.filter((parameter) => parameter.in === 'query' && parameter.required);
       const query = new URLSearchParams(
         needed.map(({ name }): [string, string] => [name, String(exampleOf(parameters, name))]),
       );
       const url = query.size > 0 ? `${path}?${query}` : path;
-      const answer = await rest(server, method, url, { key: server.adminKey, ...(body !== undefined && { body }) });
+      const answer = await rest(server, method, url, { key, ...(body !== undefined && { body }) });
       const said = `${place}: ${answer.status} ${JSON.stringify(answer.body)}`;
       assert.ok(responses[answer.status], said);
       const refusals = [

@@ -14,9 +14,12 @@ const toolOf = (name: string) => catalog.get(name)?.tool ?? assert.fail(`no tool
 const operationOf = (place: string) => operations.get(place) ?? assert.fail(`no operation ${place}`);
 
 describe('OpenAPI document', () => {
-  it('holds every route, the MCP endpoint, itself and nothing else', () => {
+  it('holds every route, the MCP endpoints, itself and nothing else', () => {
     const expected = routes.map(({ method, path }) => `${method} ${path}`);
-    assert.deepEqual([...operations.keys()].sort(), [...expected, 'POST /api/v1/mcp', 'GET /api/v1/openapi'].sort());
+    const capsule = '/api/capsules/{id}/mcp';
+    const others = ['POST /api/v1/mcp', 'GET /api/v1/openapi', `GET ${capsule}`, `POST ${capsule}`];
+    assert.deepEqual([...operations.keys()].sort(), [...expected, ...others].sort());
+    assert.deepEqual(operationOf(`POST ${capsule}`).security, [{ capsuleToken: [] }]);
     for (const { method, path, tool } of routes) assert.equal(operationOf(`${method} ${path}`).operationId, tool);
   });
 

@@ -1,0 +1,29 @@
+import type { AdminUser } from '../../resources/admin-user.ts';
+import type { CapsuleRecord } from '../../resources/capsule.ts';
+import type { IntegrationHealth } from '../../resources/health.ts';
+import type { Page, Position, Readers } from '../../store/port.ts';
+import type { Principal } from '../access/principal.ts';
+
+const MOST_NAMED = 10;
+
+/** Live capsules that serve nobody because the person they act for is deactivated; named to those who may read capsules. */
+export async function capsuleHealth(
+  store: Pick<Readers, 'adminUsers' | 'capsules'>,
+  { rights }: Principal,
+): Promise<IntegrationHealth[]> {
+  const stopped: CapsuleRecord[] = [];
+  let after: Position | undefined;
+  do {
+    const inactive: Page<AdminUser> = await store.adminUsers.find({ where: { isActive: false }, limit: 100, after });
+    after = inactive.next ?? undefined;
+    const ownerId = inactive.records.map(({ id }) => id);
+    if (ownerId.length === 0) break;
+    const { records } = await store.capsules.find({ where: { ownerId, status: 'live' }, limit: MOST_NAMED });
+    stopped.push(...records);
+  } while (after && stopped.length < MOST_NAMED);
+  if (stopped.length === 0) return [];
+  const named = rights.allows({ scope: 'admin', needs: [{ resource: 'capsule', op: 'read' }] });
+  const which = named ? stopped.map(({ id, name, ownerId }) => `${id} "${name}" of ${ownerId}`).join(', ') : 'some';
+  const lastError = `Live capsules act for deactivated admin users, so nobody gets in: ${which}.`;
+  return [{ name: 'capsules', kind: 'capsules', status: 'degraded', lastError }];
+}
