@@ -44,7 +44,7 @@ export class CapsuleDoor {
   }
 
   #problem(principal: Principal, url: URL): Promise<string | undefined> {
-    return doorProblem(this.#store, principal, capsuleAt(url));
+    return doorProblem(this.#store, principal, { capsuleId: capsuleAt(url), now: new Date() });
   }
 }
 

@@ -126,7 +126,7 @@ describe('OpenAPI operation', () => {
     assert.deepEqual(security, [{ apiKey: [] }, { session: [] }], 'holds for all but');
     assert.deepEqual(
       placesWhere((place) => operationOf(place).security !== undefined),
-      [`POST ${session}`],
+      [`POST ${session}`, 'GET /api/capsules/{id}/mcp', 'POST /api/capsules/{id}/mcp'],
     );
   });
 

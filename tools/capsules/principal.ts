@@ -88,17 +88,23 @@ export async function authenticateCapsule(
 }
 
 function opens({ token, graceTokens, expiresAt }: CapsuleRecord, secret: string, now: Date): boolean {
-  if (expiresAt !== undefined && Date.parse(expiresAt) <= now.getTime()) return false;
-  const good = [token, ...graceTokens.filter(({ until }) => Date.parse(until) > now.getTime())];
+  if (hasPassed(expiresAt, now)) return false;
+  const good = [token, ...graceTokens.filter(({ until }) => !hasPassed(until, now))];
   return good.some(({ hash }) => secretMatches(secret, hash));
+}
+
+function hasPassed(time: string | undefined, now: Date): boolean {
+  return time !== undefined && Date.parse(time) <= now.getTime();
 }
 
 /** Why a capsule is not served now, or undefined where it is. */
 export async function capsuleProblem(
   store: Pick<Readers, 'adminUsers'>,
-  { status, ownerId }: CapsuleRecord,
+  { status, ownerId, expiresAt }: CapsuleRecord,
+  now: Date,
 ): Promise<string | undefined> {
   if (status !== 'live') return `This capsule is ${status}; update_capsule with {"status": "live"} has it served.`;
+  if (hasPassed(expiresAt, now)) return `This capsule expired at ${expiresAt}.`;
   const owner = await store.adminUsers.get(ownerId);
   return owner?.isActive ? undefined : `This capsule acts for the admin user ${ownerId}, who is deactivated.`;
 }
@@ -110,10 +116,10 @@ export async function capsuleProblem(
 export async function doorProblem(
   store: Pick<Readers, 'adminUsers' | 'capsules'>,
   { type, id }: Principal,
-  capsuleId: string | undefined,
+  { capsuleId, now }: { readonly capsuleId: string | undefined; readonly now: Date },
 ): Promise<string | undefined> {
   if (type !== 'capsule') return capsuleId === undefined ? undefined : 'This endpoint takes the token of its capsule.';
   if (id !== capsuleId) return 'The token of a capsule opens the endpoint of that capsule and nothing else.';
   const capsule = await store.capsules.get(id);
-  return capsule ? capsuleProblem(store, capsule) : 'This capsule is deleted.';
+  return capsule ? capsuleProblem(store, capsule, now) : 'This capsule is deleted.';
 }

@@ -36,7 +36,7 @@ export async function findRunAs(
   }
   const capsule = type === 'capsule' ? await store.capsules.get(id) : undefined;
   if (!capsule) return `The ${type} ${name}, whom the flow acts for, is gone.`;
-  return (await capsuleProblem(store, capsule)) ?? capsulePrincipal(capsule, catalog);
+  return (await capsuleProblem(store, capsule, now)) ?? capsulePrincipal(capsule, catalog);
 }
 
 const USER_SCOPES = ['*'];
