@@ -93,8 +93,7 @@ async function explainCapsule(id: string, tool: Tool, given: object | undefined,
   const capsule = await store.capsules.get(id);
   if (!capsule) throw fail('not_found', `There is no capsule ${id}; see list_capsules.`);
   const principal = capsulePrincipal(capsule, server.catalog);
-  const expired = capsule.expiresAt !== undefined && Date.parse(capsule.expiresAt) <= server.now().getTime();
-  const problem = expired ? `The capsule expired at ${capsule.expiresAt}.` : await capsuleProblem(store, capsule);
+  const problem = await capsuleProblem(store, capsule, server.now());
   const found = verdictsOf(capsule, server.catalog).flatMap(({ entry, tools }) =>
     tools.flatMap(({ name, served, rule }) => (name === tool.name ? { entry, served, rule } : [])),
   );
