@@ -34,11 +34,15 @@ export function allowlistLimit(holder: string, allowed: readonly string[], denie
  */
 function matcherOf(entry: string): (tool: Tool) => boolean {
   const matches = globMatcher(entry);
-  const isBarred = isGlob(entry) ? (tool: Tool) => needsAdmin(tool) || (isGuest(tool.name) && !isGuest(entry)) : never;
-  return (tool) => isListed(tool) && matches(tool.name) && !isBarred(tool);
+  return (tool) => isListed(tool) && matches(tool.name) && !barrier(entry, tool);
 }
 
-const never = () => false;
+/** Why an entry whose form fits the name of a tool does not reach it. */
+export function barrier(entry: string, tool: Tool): 'admin' | 'guest' | undefined {
+  if (!isGlob(entry)) return undefined;
+  if (needsAdmin(tool)) return 'admin';
+  return isGuest(tool.name) && !isGuest(entry) ? 'guest' : undefined;
+}
 
 export function isGlob(entry: string): boolean {
   return entry.includes('*');
@@ -69,7 +73,7 @@ export function firstBeyond(entries: readonly string[], catalog: Catalog, princi
   return undefined;
 }
 
-export function needsAdmin({ access }: Tool): boolean {
+function needsAdmin({ access }: Tool): boolean {
   return 'among' in access ? access.among.every(({ scope }) => scope === 'admin') : access.scope === 'admin';
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { reaches } from '../access/reach.ts';
-import { globMatcher, needsAdmin } from '../allowlist.ts';
+import { barrier, globMatcher, isGlob } from '../allowlist.ts';
 import { type Catalog, isListed } from '../catalog-index.ts';
 import type { Tool } from '../define-tool.ts';
 import { constraintIssues, similar } from './definition.ts';
@@ -19,7 +19,10 @@ export type EntryVerdict = z.infer<typeof entryVerdict>;
 const NAMED = 'allowed by name';
 const BY_GLOB = 'allowed by a glob';
 const NEVER = 'can never be in a capsule';
-const NEEDS_ADMIN = 'needs admin, so it must be named';
+const BARRED = {
+  admin: 'needs admin, so it must be named',
+  guest: 'is of an integration, so a glob must begin with its prefix and __',
+};
 const NO_RECORDS = 'works on records that no other tool of the capsule reads or writes; allow such a tool too';
 
 /** Every entry with the tools it matches, and for each of them the rule that decides whether the capsule serves it. */
@@ -28,19 +31,19 @@ export function verdictsOf(definition: Definition, catalog: Catalog): EntryVerdi
   const tools = catalog.entries.map(({ tool }) => tool).filter(isListed);
   const denials = definition.deniedTools.map((entry) => ({ entry, matches: globMatcher(entry) }));
 
-  function ruleFor(tool: Tool, isGlob: boolean): string {
+  function ruleFor(tool: Tool, entry: string): string {
     if (!canBeInCapsule(tool)) return NEVER;
     const denial = denials.find(({ matches }) => matches(tool.name));
     if (denial) return `denied by ${denial.entry}`;
-    if (isGlob && needsAdmin(tool)) return NEEDS_ADMIN;
+    const barred = barrier(entry, tool);
+    if (barred) return BARRED[barred];
     if (!reaches(reach, tool)) return NO_RECORDS;
-    return isGlob ? BY_GLOB : NAMED;
+    return isGlob(entry) ? BY_GLOB : NAMED;
   }
 
   const allowed = definition.allowedTools.map((entry): EntryVerdict => {
-    const isGlob = entry.includes('*');
     const matched = tools.filter(({ name }) => globMatcher(entry)(name));
-    const judged = matched.map((tool) => ({ name: tool.name, rule: ruleFor(tool, isGlob) }));
+    const judged = matched.map((tool) => ({ name: tool.name, rule: ruleFor(tool, entry) }));
     const served = ({ rule }: { rule: string }) => rule === NAMED || rule === BY_GLOB;
     return { list: 'allowedTools', entry, tools: judged.map((tool) => ({ ...tool, served: served(tool) })) };
   });
