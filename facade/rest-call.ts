@@ -31,7 +31,7 @@ export class RestCall {
     this.#streams = streams;
     this.#wanted = streams && prefersEvents(request.headers.accept);
     response.once('close', () => {
-      this.#stop();
+      clearInterval(this.#heartbeat);
       if (!response.writableFinished && !lasts) this.#controller.abort();
     });
     this.#stopWatching = watchCredential(exchange, onError, () => {

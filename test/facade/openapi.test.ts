@@ -36,6 +36,16 @@ describe('OpenAPI document', () => {
     }
   });
 
+  it('describes the events of operations that stream beside their JSON', () => {
+    const streaming = routes.filter(({ tool }) => toolOf(tool).streams);
+    assert.deepEqual(
+      streaming.map(({ tool }) => tool),
+      ['send_chat_message'],
+    );
+    const { content } = operationOf('POST /api/v1/chat').responses['200'] ?? assert.fail();
+    assert.deepEqual(Object.keys(content ?? {}), ['application/json', 'text/event-stream']);
+  });
+
   it('places every input member once: in the path, the query or the body', () => {
     for (const { method, path, tool } of routes) {
       const { parameters = [], requestBody } = operationOf(`${method} ${path}`);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
+import { allowlistLimit } from '../../tools/allowlist.ts';
 import { reachOfCapsule } from '../../tools/capsules/principal.ts';
 import { callTool, makeKey, mustCall } from '../support/calls.ts';
 import { type ModelRequest, type ModelServer, startModelServer } from '../support/model-server.ts';
@@ -165,6 +166,9 @@ describe('what an agent may do', () => {
     const chat = JSON.parse(await said('send_chat_message', { agentId: 'a', message: '/list_projects {}' }));
     assert.match(chat.message.content, /I have: list_skills\./);
     await said('send_chat_message', { threadId: chat.threadId, message: '/list_skills {}' });
+    const limited = { ...admin, tools: allowlistLimit('the test', allowedTools) };
+    const byLimited = await registry.call(limited, 'invoke_agent', { agent: 'a', input: '/list_projects {}' });
+    assert.match(JSON.stringify(byLimited), /I have: list_skills\./);
     await registry.close();
   });
 
@@ -242,6 +246,20 @@ describe('agents that call agents', () => {
       ['ok', 2],
       ['failed', 3],
     ]);
+  });
+
+  it('hand on no tool that they have not', async () => {
+    const specialist = await makeAgent({ tools: ['list_skills', 'list_projects'] });
+    const router = await makeAgent({ tools: ['invoke_agent', 'list_skills'] });
+    provider.play((request) => {
+      if (!isFirst(request)) return { text: 'Done.' };
+      const inner = request.messages.at(-1)?.content === 'inner';
+      return inner
+        ? { text: request.tools.join() }
+        : { calls: [{ name: 'invoke_agent', arguments: { agent: specialist.id, input: 'inner' } }] };
+    });
+    await ask('invoke_agent', { agent: router.id, input: 'x' });
+    assert.deepEqual(provider.requests.at(-2)?.tools, ['list_skills']);
   });
 
   it('cannot talk into a thread that has a run of their own', async () => {
