@@ -66,7 +66,7 @@ export async function runLoop(options: LoopOptions): Promise<LoopOutcome> {
     usage = sum(usage, turn.usage);
     const common = { usage, lastUsage: turn.usage, steps: step, messages };
     if (turn.calls.length === 0) {
-      messages.push({ role: 'assistant', content: turn.text });
+      messages.push({ role: 'assistant', content: turn.text || '(nothing)' }); // some providers take no empty message
       return { ...common, text: turn.text, stopReason: turn.stopReason };
     }
     const results: ToolResult[] = [];
@@ -149,7 +149,11 @@ async function finished(stream: ReturnType<typeof streamText>, text: string, too
 }
 
 /** The stream ended and the answer did not. */
-class CutOff extends Error {}
+class CutOff extends Error {
+  constructor() {
+    super('the stream ended and the answer did not');
+  }
+}
 
 /** Text as every store can keep it. */
 function storable(text: string): string {
