@@ -8,6 +8,7 @@ import type { CollectionName, RecordOf } from './collections.ts';
  * Records are immutable: a store never hands out an object that it or a caller changes later.
  */
 export interface Store extends Readers, TextSearch {
+  readonly rows: RowLog;
   readonly kind: string;
   /**
    * Runs `work` alone among writers, against a view that holds its own changes, and commits them all at once, or none if it throws.
@@ -26,14 +27,14 @@ export interface Store extends Readers, TextSearch {
   close(): Promise<void>;
 }
 
-export type Readers = { readonly [Name in CollectionName]: Reader<RecordOf<Name>> } & { readonly rows: RowLog };
+export type Readers = { readonly [Name in CollectionName]: Reader<RecordOf<Name>> } & { readonly rows: RowReader };
 export type Writers = { readonly [Name in CollectionName]: Writer<RecordOf<Name>> };
 
 export type Transaction = Writers & {
   /** Kept if and only if the transaction commits. */
   readonly audit: { append(entry: AuditEntry): void };
   /** `append` is kept if and only if the transaction commits; reading shows what was committed before. */
-  readonly rows: RowLog & { append(rows: readonly NewLoggedRow[]): void };
+  readonly rows: RowReader & { append(rows: readonly NewLoggedRow[]): void };
   /**
    * If the transaction commits, what tells the content of these records (ids), deleted in it or before, goes from everywhere else the store
    * keeps it too: files of earlier states, and arguments of audit entries about them (`withoutContent`), also of calls that end later, but not
@@ -196,14 +197,23 @@ export interface AuditQuery {
 }
 
 /**
- * Imported rows in the order in which they came: append-only, too many to be held as records in memory. What they amount to is folded
- * by the reader, who comes back for what is new; only durable rows are shown.
+ * Imported rows in the order in which they came, never changed, too many to be held as records in memory. What they amount to is folded
+ * by the reader, who comes back for what is new and drops what no longer matters; only durable rows are shown.
  */
-export interface RowLog {
+export interface RowReader {
   /** Rows at and behind this position (0 is the start), oldest first. */
   read(from: number, limit: number): Promise<readonly LoggedRow[]>;
-  /** Rows by position, in the order asked. */
+  /** Rows by position, in the order asked, without those that were dropped. */
   get(positions: readonly number[]): Promise<readonly LoggedRow[]>;
+}
+
+export interface RowLog extends RowReader {
+  /**
+   * Takes the rows at these positions away for good; the others keep their positions. Until it resolves they may still be read; then nothing
+   * of them is left on the disk.
+   * @throws StoreUnavailable when it could not be done; then all are still there.
+   */
+  drop(positions: Iterable<number>): Promise<void>;
 }
 
 export interface NewLoggedRow {

@@ -7,11 +7,11 @@ export const SNAPSHOT = 'db.json';
 export const SNAPSHOT_DRAFT = 'db.json.tmp';
 export const LOCK = 'lock.json';
 export const AUDIT = 'audit';
-export const ROWS = 'rows.ndjson';
 /** What the secrets in the records are encrypted with; in no backup, which would then hold both. */
 export const SECRETS_KEY = 'secrets.key';
 
 const JOURNAL = /^journal-(\d{8,})\.ndjson$/;
+const ROWS = /^rows(?:-(\d+))?\.ndjson$/;
 
 export function journalPath(folder: string, generation: number): string {
   return join(folder, `journal-${String(generation).padStart(8, '0')}.ndjson`);
@@ -27,6 +27,18 @@ export function journalsIn(folder: string): number[] {
     .flatMap((name) => JOURNAL.exec(name)?.[1] ?? [])
     .map(Number)
     .sort((a, b) => a - b);
+}
+
+/** The file of imported rows of this number, from 1 on. */
+export function rowsPath(folder: string, file: number): string {
+  return join(folder, file === 1 ? 'rows.ndjson' : `rows-${file}.ndjson`);
+}
+
+export function rowFilesIn(folder: string): number[] {
+  return readdirSync(folder).flatMap((name) => {
+    const match = ROWS.exec(name);
+    return match ? Number(match[1] ?? 1) : [];
+  });
 }
 
 export const RESTORE = 'Stop the server and restore a backup made with `npm run backup`.';

@@ -2,14 +2,17 @@ import { z } from 'zod';
 import { recordId, timestamp } from '../../resources/fields.ts';
 import { type CollectionDefinition, collections } from '../collections.ts';
 
-/** How far the file of imported rows counts: a record, so that it commits with the transaction that added them. */
+/** Which file of imported rows counts, and how far: a record, so that it commits with the transaction that added them. */
 export const ROW_FILES = 'rowFiles';
 export const ROW_FILE_ID = 'rof_rows';
 
 const rowFiles: CollectionDefinition = {
   schema: z.object({
     id: recordId,
+    file: z.int().min(1).default(1),
     end: z.int().min(0),
+    head: z.int().min(0).default(0),
+    shift: z.int().min(0).default(0),
     createdAt: timestamp,
     updatedAt: timestamp,
     revision: z.int().min(1),

@@ -6,7 +6,7 @@ import { SegmentedAudit } from './audit-log.ts';
 import { Collection } from './collection.ts';
 import { Compaction } from './compaction.ts';
 import { type Files, realFiles } from './files.ts';
-import { damaged, journalPath, journalsIn, ROWS, SNAPSHOT, SNAPSHOT_DRAFT } from './folder.ts';
+import { damaged, journalPath, journalsIn, rowFilesIn, rowsPath, SNAPSHOT, SNAPSHOT_DRAFT } from './folder.ts';
 import { currentFormat, type Format } from './format.ts';
 import { Journal } from './journal.ts';
 import { keptCollections, ROW_FILE_ID, ROW_FILES } from './kept-collections.ts';
@@ -90,11 +90,20 @@ async function assemble(options: LowdbOptions, lock: FolderLock): Promise<Store>
 }
 
 function openRows(folder: string, files: Files, collections: ReadonlyMap<string, Collection>): RowFile {
-  const end = Number(collections.get(ROW_FILES)?.get(ROW_FILE_ID)?.end ?? 0);
-  const path = join(folder, ROWS);
+  const record = collections.get(ROW_FILES)?.get(ROW_FILE_ID);
+  const extent = {
+    file: Number(record?.file ?? 1),
+    end: Number(record?.end ?? 0),
+    head: Number(record?.head ?? 0),
+    shift: Number(record?.shift ?? 0),
+  };
+  const path = rowsPath(folder, extent.file);
   const size = existsSync(path) ? statSync(path).size : 0;
-  if (size < end) throw damaged(path, `the file ends before the rows that were committed (${size} of ${end} bytes)`);
-  return new RowFile(folder, files, end);
+  if (size < extent.end)
+    throw damaged(path, `the file ends before the rows that were committed (${size} of ${extent.end} bytes)`);
+  // A crash came while one file took the place of another.
+  for (const other of rowFilesIn(folder)) if (other !== extent.file) rmSync(rowsPath(folder, other));
+  return new RowFile(folder, files, extent);
 }
 
 /** Brings the records into memory as they were acknowledged. */

@@ -20,7 +20,9 @@ import type { Journal } from './journal.ts';
 import type { FolderLock } from './lock.ts';
 import { count, find } from './query.ts';
 import type { Row } from './row.ts';
+import { RowDropping } from './row-dropping.ts';
 import type { RowFile } from './row-file.ts';
+import type { RowExtent } from './row-lines.ts';
 import { search } from './text-search.ts';
 import { StagedTransaction } from './transaction.ts';
 import { Turns } from './turns.ts';
@@ -47,10 +49,12 @@ export class LowdbStore implements StoreCore {
   readonly #parts: StoreParts;
   readonly #turns = new Turns();
   readonly #listeners = new Set<(commit: Commit) => void>();
+  readonly #dropping: RowDropping;
   #closing: Promise<void> | undefined;
 
   constructor(parts: StoreParts) {
     this.#parts = parts;
+    this.#dropping = new RowDropping({ ...parts, turns: this.#turns, place: (extent) => this.#placeRows(extent) });
     this.audit = {
       append: (entry) => {
         this.#assertOpen();
@@ -75,6 +79,10 @@ export class LowdbStore implements StoreCore {
         this.#assertOpen();
         return parts.rows.get(positions);
       },
+      drop: async (positions) => {
+        this.#assertOpen();
+        return this.#dropping.drop(positions);
+      },
     };
   }
 
@@ -91,21 +99,21 @@ export class LowdbStore implements StoreCore {
     let erases = false;
     let changes: readonly RecordChange[] = [];
     try {
-      const { journal, collections, rows, now } = this.#parts;
+      const { journal, rows } = this.#parts;
       const { refusals } = journal;
-      const staged = new StagedTransaction(collections, rows, () => now().toISOString());
+      const staged = this.#stage();
       result = await staged.run(work);
-      const rowEnd = await this.#writeRows(staged);
+      const extent = await this.#writeRows(staged);
       if (journal.refusals !== refusals) {
         throw new StoreUnavailable('a change that this one was based on could not be written to the disk');
       }
-      if (this.#listeners.size > 0) changes = recordChanges(staged, collections);
+      if (this.#listeners.size > 0) changes = recordChanges(staged, this.#parts.collections);
       durable = this.#commit(staged);
       erases = staged.erases;
       // The next rows go behind these, so it must be known that these count.
-      if (rowEnd !== undefined) {
+      if (extent) {
         await durable;
-        rows.commit(rowEnd);
+        rows.commit(extent);
       }
     } finally {
       endTurn();
@@ -119,7 +127,7 @@ export class LowdbStore implements StoreCore {
 
   status(): StoreStatus {
     const { journal, compaction, audit } = this.#parts;
-    const error = journal.error ?? compaction.error ?? audit.error;
+    const error = journal.error ?? compaction.error ?? audit.error ?? this.#dropping.error;
     return {
       writable: !journal.error && !this.#closing,
       ...(journal.flushMs !== undefined && { flushMs: journal.flushMs }),
@@ -167,15 +175,26 @@ export class LowdbStore implements StoreCore {
   }
 
   /** Makes the rows durable beside the journal; they count once the transaction does. */
-  async #writeRows(staged: StagedTransaction): Promise<number | undefined> {
+  async #writeRows(staged: StagedTransaction): Promise<RowExtent | undefined> {
     if (staged.rows.length === 0) return undefined;
     try {
-      const end = await this.#parts.rows.write(staged.rows);
-      staged.moveRowEnd(end);
-      return end;
+      const extent = await this.#parts.rows.write(staged.rows);
+      staged.placeRows(extent);
+      return extent;
     } catch (cause) {
       throw new StoreUnavailable('the rows could not be written to the disk', { cause });
     }
+  }
+
+  async #placeRows(extent: RowExtent): Promise<void> {
+    const staged = this.#stage();
+    staged.placeRows(extent);
+    await this.#commit(staged);
+  }
+
+  #stage(): StagedTransaction {
+    const { collections, rows, now } = this.#parts;
+    return new StagedTransaction(collections, rows, () => now().toISOString());
   }
 
   /** Puts the changes into memory and into the journal's queue in one step. */
@@ -208,9 +227,11 @@ export class LowdbStore implements StoreCore {
 
   async #close(): Promise<void> {
     const { journal, compaction, audit, rows, lock } = this.#parts;
+    this.#dropping.stop();
     const endTurn = await this.#turns.take();
     endTurn();
     try {
+      await this.#dropping.ended();
       await journal.drained();
       await compaction.close();
       await journal.close();

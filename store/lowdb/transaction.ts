@@ -1,9 +1,10 @@
 import { type AuditEntry, auditEntry } from '../../resources/audit-entry.ts';
-import type { NewLoggedRow, RowLog, Transaction, Writers } from '../port.ts';
+import type { NewLoggedRow, RowReader, Transaction, Writers } from '../port.ts';
 import type { Collection } from './collection.ts';
 import { ROW_FILE_ID, ROW_FILES } from './kept-collections.ts';
 import type { TransactionBody } from './recovery.ts';
 import { frozenCopy, type Row } from './row.ts';
+import type { RowExtent } from './row-lines.ts';
 import { Staging } from './staging.ts';
 import type { Change } from './unwritten.ts';
 
@@ -11,13 +12,13 @@ import type { Change } from './unwritten.ts';
 export class StagedTransaction {
   readonly #stagings = new Map<string, Staging>();
   readonly #audit: AuditEntry[] = [];
-  readonly #rowLog: RowLog;
+  readonly #rowLog: RowReader;
   readonly #now: () => string;
   readonly #erased: string[] = [];
   readonly rows: NewLoggedRow[] = [];
   #ended = false;
 
-  constructor(collections: ReadonlyMap<string, Collection>, rowLog: RowLog, now: () => string) {
+  constructor(collections: ReadonlyMap<string, Collection>, rowLog: RowReader, now: () => string) {
     this.#rowLog = rowLog;
     this.#now = now;
     for (const [name, collection] of collections) {
@@ -55,10 +56,10 @@ export class StagedTransaction {
     }
   }
 
-  /** Takes the rows in up to `end` of their file. */
-  moveRowEnd(end: number): void {
+  /** Takes the rows in as far as the extent says. */
+  placeRows(extent: RowExtent): void {
     const now = this.#now();
-    const row: Row = Object.freeze({ id: ROW_FILE_ID, end, createdAt: now, updatedAt: now, revision: 1 });
+    const row: Row = Object.freeze({ id: ROW_FILE_ID, ...extent, createdAt: now, updatedAt: now, revision: 1 });
     this.#stagings.get(ROW_FILES)?.changes.set(ROW_FILE_ID, row);
   }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { NewLoggedRow } from '../../store/port.ts';
+import type { LoggedRow, NewLoggedRow } from '../../store/port.ts';
 import type { Stage } from './conformance-stage.ts';
 
 const at = '2026-03-01T00:00:00.000Z';
@@ -47,6 +47,81 @@ export function rowsConformance(stage: Stage): void {
       const rows = await stage.store.rows.read(0, 50);
       const asked = [rows[40], rows[3], rows[49]].map((row) => row?.position ?? -1);
       assert.deepEqual(await stage.store.rows.get(asked), [rows[40], rows[3], rows[49]]);
+    });
+
+    it('that were dropped are gone, and the others keep their positions and their order', async () => {
+      await append(rowsOf(0, 50, 3000));
+      const before = await stage.store.rows.read(0, 50);
+      const position = (at: number) => before[at]?.position ?? -1;
+      await stage.store.rows.drop([position(0), position(7), position(49), 1e15]);
+      const left = before.filter((_, at) => at !== 0 && at !== 7 && at !== 49);
+      const plain = (rows: readonly LoggedRow[]) => rows.map(({ next: _, ...row }) => row);
+      assert.deepEqual(plain(await stage.store.rows.read(0, 100)), plain(left));
+      assert.deepEqual(await stage.store.rows.read(before[49]?.next ?? 0, 10), []);
+      await append(rowsOf(50, 3));
+      const ids = left.map(({ row }) => String(row.id));
+      assert.deepEqual(await all(10), [...ids, 'v50', 'v51', 'v52']);
+      // Who had read up to the dropped ones goes on with the new ones.
+      assert.deepEqual(
+        (await stage.store.rows.read(before[49]?.next ?? 0, 10)).map(({ row }) => row.id),
+        ['v50', 'v51', 'v52'],
+      );
+      assert.deepEqual((await stage.store.rows.read(before[6]?.next ?? 0, 1))[0]?.row.id, 'v8');
+      for (let start = 0; start < 2; start += 1) {
+        const asked = [48, 7, 1, 30].map(position);
+        assert.deepEqual(
+          plain(await stage.store.rows.get(asked)),
+          plain([before[48], before[1], before[30]].flatMap((row) => row ?? [])),
+        );
+        await stage.reopen();
+      }
+      const newest = await stage.store.rows.read(before[49]?.next ?? 0, 10);
+      await stage.store.rows.drop([...left.slice(5), ...newest.slice(1)].map((row) => row.position));
+      await stage.store.rows.drop([]);
+      assert.deepEqual(await all(), [...ids.slice(0, 5), 'v50']);
+      assert.deepEqual((await stage.store.rows.get([newest[0]?.position ?? 0]))[0]?.row.id, 'v50');
+    });
+
+    it('are dropped, added and read at once like one after the other', async () => {
+      const choice = fc.record({ kind: fc.constantFrom('append', 'drop', 'read', 'reopen'), n: fc.nat(30) });
+      await fc.assert(
+        fc.asyncProperty(fc.array(choice, { maxLength: 25 }), async (choices) => {
+          await stage.fresh();
+          const model = new Map<number, string>();
+          let from = 0;
+          const running: Promise<unknown>[] = [];
+          for (const [step, { kind, n }] of choices.entries()) {
+            if (kind === 'append') running.push(append(rowsOf(step * 100, n + 1, n * n * 100)));
+            if (kind === 'drop') {
+              const gone = [...model.keys()].filter((_, at) => at % 3 === n % 3);
+              for (const position of gone) model.delete(position);
+              running.push(stage.store.rows.drop(gone));
+            }
+            if (kind === 'reopen') {
+              await Promise.all(running.splice(0));
+              await stage.reopen();
+            }
+            if (kind === 'reopen' || kind === 'append') continue;
+            for (const { position, next, row } of await stage.store.rows.read(from, 50)) {
+              model.set(position, String(row.id));
+              from = next;
+            }
+            const places = [...model.keys()].reverse();
+            const found = (await stage.store.rows.get(places)).map(({ row }) => row.id);
+            assert.deepEqual(
+              found,
+              places.map((place) => model.get(place)),
+            );
+          }
+          await Promise.all(running);
+          const read = await stage.store.rows.read(0, 5000);
+          assert.deepEqual(
+            read.filter(({ position }) => position < from).map(({ row }) => row.id),
+            [...model.values()],
+          );
+        }),
+        { numRuns: 60 },
+      );
     });
 
     it('of any length are whole', async () => {

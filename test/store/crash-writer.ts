@@ -1,8 +1,8 @@
 import { openLowdbStore } from '../../store/lowdb/open.ts';
 import { agentRecord, auditRecord } from './records.ts';
 
-/** Writes from 64 callers at once until it is killed; prints each acknowledged write. Run by the crash test as a process of its own. */
-const [folder = '', round = ''] = process.argv.slice(2);
+/** Writes until it is killed, records from 64 callers at once or rows; prints what is acknowledged. Run by the crash test as a process of its own. */
+const [folder = '', round = '', kind = ''] = process.argv.slice(2);
 const store = await openLowdbStore({ folder, compactBytes: 20_000 });
 
 async function caller(name: string): Promise<void> {
@@ -20,5 +20,30 @@ async function caller(name: string): Promise<void> {
   }
 }
 
+/** Rows of which `dropper` takes some away again. */
+async function importer(): Promise<void> {
+  for (let at = 0; ; at += 1) {
+    const id = `row_${round}_${at}`;
+    const row = { type: 'visits', at: new Date().toISOString(), row: { id, text: 'x'.repeat(500) } };
+    await store.transaction(async (tx) => tx.rows.append([row]));
+    process.stdout.write(`row ${id}\n`);
+  }
+}
+
+async function dropper(): Promise<void> {
+  for (;;) {
+    const rows = await store.rows.read(0, 100_000);
+    const gone = rows.filter(({ row }) => /[0369]$/.test(String(row.id)));
+    await store.rows.drop(gone.map(({ position }) => position));
+    for (const { row } of gone) process.stdout.write(`gone ${row.id}\n`);
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+}
+
 process.stdout.write('open\n');
-for (let at = 0; at < 64; at += 1) caller(`${round}_${at}`);
+if (kind === 'rows') {
+  importer();
+  dropper();
+} else {
+  for (let at = 0; at < 64; at += 1) caller(`${round}_${at}`);
+}

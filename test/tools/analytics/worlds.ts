@@ -64,6 +64,7 @@ function dataOf(world: World): ImportedData {
   return new ImportedData({
     read: async (from, limit) => rows.slice(from, from + limit),
     get: async (positions) => positions.flatMap((position) => rows[position] ?? []),
+    drop: async () => {},
   });
 }
 
