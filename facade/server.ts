@@ -16,6 +16,7 @@ import type { Upstreams } from '../tools/engine/upstream/upstreams.ts';
 import { errorBody, ToolError } from '../tools/errors.ts';
 import { LiveCatalog } from '../tools/live-catalog.ts';
 import { createRegistry } from '../tools/registry.ts';
+import { startRepeated } from '../tools/repeated.ts';
 import { prepareSettings } from '../tools/settings/defaults.ts';
 import { Issuer } from '../tools/sign-in/issuer.ts';
 import { SignInRefused } from '../tools/sign-in/refusal.ts';
@@ -37,6 +38,7 @@ import { createProvider } from './sign-in/provider.ts';
 
 /** How long running calls may take to finish once the server stops. */
 const SHUTDOWN_MS = 10_000;
+const TIDY_MS = 60 * 60 * 1000;
 
 export interface RunningServer {
   readonly baseUrl: string;
@@ -93,6 +95,7 @@ export async function startServer(config: Config, store: Store, logger: Logger):
   const doors = { registry, mcp, authenticator, guards, cookies, capsules, signIn, refused, pages };
   mount(createApp({ ...config, ...doors, baseUrl, logger }));
   const retention = startAuditRetention(store, onFailure);
+  const tidying = startRepeated(() => facts.imported.tidy(), onFailure, TIDY_MS);
   await upstreams.start(store);
   await flows.start(registry);
   return {
@@ -104,6 +107,8 @@ export async function startServer(config: Config, store: Store, logger: Logger):
       await mailer.close();
       await capsules.use.close();
       refused.close();
+      // What runs of it ends with the store.
+      void tidying.close();
       await retention.close();
     },
   };

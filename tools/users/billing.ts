@@ -24,9 +24,7 @@ export function billingOf(
     const phase: Phase = step?.phase ?? 'none';
     return [{ row, phase, mrr: step?.mrr ?? 0 }];
   });
-  subscriptions.sort(
-    (a, b) => b.mrr - a.mrr || rank(b.phase) - rank(a.phase) || (a.row.startedAt < b.row.startedAt ? 1 : -1),
-  );
+  subscriptions.sort((a, b) => b.mrr - a.mrr || rank(b.phase) - rank(a.phase) || compare(b.row, a.row));
   const [main] = subscriptions;
   const invoices = model.owned.invoices.of(uid).flatMap((id) => model.invoices.get(id) ?? []);
   const ends = main && endOf(main.row);
@@ -45,6 +43,11 @@ export function billingOf(
     paymentMethod: null,
     invoices: latest(invoices).map(showInvoice),
   };
+}
+
+function compare(a: SubscriptionRow, b: SubscriptionRow): number {
+  if (a.startedAt !== b.startedAt) return a.startedAt < b.startedAt ? -1 : 1;
+  return a.id < b.id ? -1 : Number(a.id > b.id);
 }
 
 function rank(phase: Phase): number {

@@ -27,9 +27,10 @@ export class EventTable {
     return knownIn(this.#keys, row.id, row).known;
   }
 
-  put(row: EventRow, position: number): void {
+  /** Returns the position of the row that no longer matters. */
+  put(row: EventRow, position: number): number | undefined {
     const { known, key, content, before } = knownIn(this.#keys, row.id, row);
-    if (known === 'same') return;
+    if (known === 'same') return position;
     if (before !== undefined) this.#dead.add(before);
     const number = this.table.push({
       time: Date.parse(row.at),
@@ -38,6 +39,7 @@ export class EventTable {
       name: this.names.add(row.name),
     });
     this.#keys.set(key, number, content);
+    return before === undefined ? undefined : this.table.at('position', before);
   }
 
   /** Rows by time; a place in it is found with `from`. */

@@ -42,6 +42,13 @@ export class Model {
   version = 0;
   /** The same for subscriptions alone. */
   subscriptionsVersion = 0;
+  /** How many rows the log holds. */
+  rows = 0;
+  /** Positions of those without which the model would be the same: later rows replaced them. */
+  superseded: number[] = [];
+  /** When the first of them was replaced. */
+  supersededSince: string | undefined;
+  readonly #invoicePositions = new Map<string, number>();
 
   knows({ type, row }: TypedRow): Known {
     if (type === 'events') return this.events.knows(row);
@@ -53,34 +60,47 @@ export class Model {
     return JSON.stringify(before) === JSON.stringify(row) ? 'same' : 'changed';
   }
 
-  put({ type, row }: TypedRow, position: number, at: string): void {
+  put(typed: TypedRow, position: number, at: string): void {
     this.version += 1;
-    if (type === 'events') this.events.put(row, position);
-    else if (type === 'visits') this.visits.put(row);
-    else if (type === 'users') this.users.put(row);
-    else if (type === 'invoices') {
-      this.owned.invoices.move(row.id, this.invoices.get(row.id)?.uid, row.uid);
-      this.invoices.set(row.id, row);
-    } else if (type === 'subscriptions') this.#putSubscription(row, at);
-    else this.#putWebsite(row, at);
+    this.rows += 1;
+    const gone = this.#put(typed, position, at);
+    if (gone === undefined) return;
+    this.superseded.push(gone);
+    this.supersededSince ??= at;
   }
 
-  #putSubscription(row: SubscriptionRow, at: string): void {
+  /** Returns the position of the row that no longer matters. */
+  #put({ type, row }: TypedRow, position: number, at: string): number | undefined {
+    if (type === 'events') return this.events.put(row, position);
+    if (type === 'visits') return this.visits.put(row, position);
+    if (type === 'users') return this.users.put(row, position);
+    if (type === 'subscriptions') return this.#putSubscription(row, position, at);
+    if (type === 'websites') return this.#putWebsite(row, position, at);
+    const before = this.#invoicePositions.get(row.id);
+    this.owned.invoices.move(row.id, this.invoices.get(row.id)?.uid, row.uid);
+    this.invoices.set(row.id, row);
+    this.#invoicePositions.set(row.id, position);
+    return before;
+  }
+
+  #putSubscription(row: SubscriptionRow, position: number, at: string): number | undefined {
     const states = this.subscriptions.get(row.id) ?? new States<SubscriptionRow>();
     this.subscriptions.set(row.id, states);
     this.subscriptionsVersion += 1;
     const before = states.latest?.uid;
     // As far as anyone knows, what the first import says has been so from the start.
-    states.put(row, Date.parse(states.list.length === 0 ? row.startedAt : at));
+    const gone = states.put(row, Date.parse(states.list.length === 0 ? row.startedAt : at), position);
     this.owned.subscriptions.move(row.id, before, states.latest?.uid ?? row.uid);
+    return gone;
   }
 
-  #putWebsite(row: WebsiteRow, at: string): void {
+  #putWebsite(row: WebsiteRow, position: number, at: string): number | undefined {
     const states = this.websites.get(row.id) ?? new States<WebsiteRow>();
     this.websites.set(row.id, states);
     const before = states.latest?.uid;
-    states.put(row, websiteFrom(row, at, states.list.length === 0));
+    const gone = states.put(row, websiteFrom(row, at, states.list.length === 0), position);
     this.owned.websites.move(row.id, before, states.latest?.uid ?? row.uid);
+    return gone;
   }
 }
 
@@ -115,15 +135,24 @@ class Owned {
   }
 }
 
+/** Replaced rows are dropped once there are this many and more of them than others, or the first of them was replaced this long ago. */
+const MANY = 1000;
+const DAY_MS = 24 * 60 * 60 * 1000;
+const RETRY_MS = 10 * 60 * 1000;
+
 /** The model of a store, read from its row log as far as that goes. */
 export class ImportedData {
   readonly #log: RowLog;
+  readonly #now: () => Date;
   readonly #model = new Model();
   #position = 0;
   #last: Promise<unknown> = Promise.resolve();
+  #tidying: Promise<void> | undefined;
+  #notBefore = 0;
 
-  constructor(log: RowLog) {
+  constructor(log: RowLog, now = () => new Date()) {
     this.#log = log;
+    this.#now = now;
   }
 
   /** The model with every row that was imported before the call. */
@@ -138,6 +167,16 @@ export class ImportedData {
     return this.#log.get(positions);
   }
 
+  /** Has the log drop replaced rows, if it is time. A failure shows in the status of the store and is tried again. */
+  tidy(): Promise<void> {
+    if (!this.#tidying && this.#isTimeToTidy()) {
+      this.#tidying = this.#drop().finally(() => {
+        this.#tidying = undefined;
+      });
+    }
+    return this.#tidying ?? Promise.resolve();
+  }
+
   async #catchUp(): Promise<Model> {
     for (;;) {
       const rows = await this.#log.read(this.#position, STEP);
@@ -145,7 +184,33 @@ export class ImportedData {
         this.#model.put(typed(logged), logged.position, logged.at);
         this.#position = logged.next;
       }
-      if (rows.length < STEP) return this.#model;
+      if (rows.length < STEP) break;
+    }
+    // In the background: the log goes on meanwhile.
+    void this.tidy();
+    return this.#model;
+  }
+
+  #isTimeToTidy(): boolean {
+    const { rows, superseded, supersededSince } = this.#model;
+    const now = this.#now().getTime();
+    if (supersededSince === undefined || now < this.#notBefore) return false;
+    const count = superseded.length;
+    return (count >= MANY && count > rows - count) || now - Date.parse(supersededSince) >= DAY_MS;
+  }
+
+  async #drop(): Promise<void> {
+    const model = this.#model;
+    const { superseded, supersededSince } = model;
+    model.superseded = [];
+    model.supersededSince = undefined;
+    try {
+      await this.#log.drop(superseded);
+      model.rows -= superseded.length;
+    } catch {
+      model.superseded = [...superseded, ...model.superseded];
+      model.supersededSince = supersededSince;
+      this.#notBefore = this.#now().getTime() + RETRY_MS;
     }
   }
 }

@@ -1,9 +1,20 @@
+interface State<Row> {
+  readonly from: number;
+  readonly row: Row;
+  readonly text: string;
+  readonly explicit: boolean;
+  /** Of the row in the log. */
+  readonly position: number;
+}
+
 /** What imports said of one record over time: each statement holds from its own time until the next. */
 export class States<Row extends { readonly effectiveAt?: string | undefined }> {
-  /** By the time from which they hold; of equal times the later import counts. */
-  readonly list: { readonly from: number; readonly row: Row; readonly text: string; readonly explicit: boolean }[] = [];
+  /** By the time from which they hold; of equal times what names it counts, else the later import. */
+  readonly list: State<Row>[] = [];
   /** The last statement that named no time of its own. */
   #implicit: string | undefined;
+  /** Positions of rows without which those that came later would say something else. */
+  readonly #needed: number[] = [];
 
   /** Whether the row says what is known already. */
   holds(row: Row): boolean {
@@ -13,23 +24,37 @@ export class States<Row extends { readonly effectiveAt?: string | undefined }> {
     return this.list.some((state) => state.explicit && state.from === from && state.text === text);
   }
 
-  /** `from` is when it holds from, where the row does not say so. */
-  put(row: Row, from: number): void {
-    if (this.holds(row)) return;
+  /** `from` is when it holds from, where the row does not say so. Returns the position of the row that no longer matters. */
+  put(row: Row, from: number, position: number): number | undefined {
+    this.#need(row, position);
+    if (this.holds(row)) return position;
     const explicit = row.effectiveAt !== undefined;
-    const state = { from: explicit ? Date.parse(row.effectiveAt) : from, row, text: textOf(row), explicit };
+    const state = { from: explicit ? Date.parse(row.effectiveAt) : from, row, text: textOf(row), explicit, position };
     if (!explicit) this.#implicit = state.text;
     const same = this.list.findIndex((other) => explicit && other.explicit && other.from === state.from);
-    if (same >= 0) this.list.splice(same, 1);
+    const [replaced] = same < 0 ? [] : this.list.splice(same, 1);
     let at = this.list.length;
-    while (at > 0 && (this.list[at - 1]?.from ?? 0) > state.from) at -= 1;
+    while (isBefore(state, this.list[at - 1])) at -= 1;
     this.list.splice(at, 0, state);
+    return replaced && !this.#needed.includes(replaced.position) ? replaced.position : undefined;
   }
 
   /** The statement that holds last. */
   get latest(): Row | undefined {
     return this.list.at(-1)?.row;
   }
+
+  /** What is said first holds from the start; what names no time is compared with the last statement as long as no other did so. */
+  #need(row: Row, position: number): void {
+    const last = this.list.at(-1);
+    if (!last) this.#needed.push(position);
+    else if (row.effectiveAt === undefined && this.#implicit === undefined) this.#needed.push(last.position);
+  }
+}
+
+function isBefore<Row>(state: State<Row>, other: State<Row> | undefined): boolean {
+  if (!other || other.from < state.from) return false;
+  return other.from > state.from || (other.explicit && !state.explicit);
 }
 
 function textOf<Row extends { readonly effectiveAt?: string | undefined }>(row: Row): string {

@@ -10,11 +10,19 @@ export interface UserQuery {
   readonly uids?: readonly string[] | undefined;
 }
 
+interface KnownUser {
+  readonly row: UserRow;
+  /** Of the row in the log. */
+  readonly position: number;
+  readonly number: number;
+  readonly text: string;
+}
+
 const GRAM = 3;
 
 /** Product users by time of creation and by the three-letter pieces of their texts. */
 export class UserDirectory {
-  readonly #users = new Map<string, { readonly row: UserRow; readonly number: number; readonly text: string }>();
+  readonly #users = new Map<string, KnownUser>();
   /** By status, and all of them under ''. */
   readonly #sets = new Map<string, OrderedSet>();
   /** Numbers of the texts that hold a piece; those of earlier texts of a user stay and are skipped. */
@@ -33,17 +41,19 @@ export class UserDirectory {
     for (const { row } of this.#users.values()) yield row;
   }
 
-  put(row: UserRow): void {
+  /** Returns the position of the row that no longer matters. */
+  put(row: UserRow, position: number): number | undefined {
     const before = this.#users.get(row.uid);
     if (before) for (const status of ['', before.row.status]) this.#sets.get(status)?.delete(placeOf(before.row));
     const text = [row.uid, row.email, row.name ?? ''].join('\n').toLowerCase();
     const number = before?.text === text ? before.number : this.#index(row.uid, text);
-    this.#users.set(row.uid, { row, number, text });
+    this.#users.set(row.uid, { row, position, number, text });
     for (const status of ['', row.status]) {
       const set = this.#sets.get(status) ?? new OrderedSet();
       this.#sets.set(status, set);
       set.add(placeOf(row));
     }
+    return before?.position;
   }
 
   /** Newest first, from behind the position. */

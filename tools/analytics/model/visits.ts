@@ -27,6 +27,7 @@ export interface Sessions {
 export class VisitTable {
   readonly table = new Table({
     time: 'float',
+    position: 'float',
     visitor: 'int',
     uid: 'int',
     channel: 'int',
@@ -64,12 +65,14 @@ export class VisitTable {
     return knownIn(this.#keys, row.id, row).known;
   }
 
-  put(row: VisitRow): void {
+  /** Returns the position of the row that no longer matters. */
+  put(row: VisitRow, position: number): number | undefined {
     const { known, key, content, before } = knownIn(this.#keys, row.id, row);
-    if (known === 'same') return;
+    if (known === 'same') return position;
     if (before !== undefined) this.#dead.add(before);
     const number = this.table.push({
       time: Date.parse(row.at),
+      position,
       visitor: this.#visitor(row.visitorId),
       uid: row.uid === undefined ? 0 : this.#uids.add(row.uid) + 1,
       channel: this.labels.add(row.channel ?? channelOf(row.referrer)),
@@ -79,6 +82,7 @@ export class VisitTable {
       os: this.labels.add(row.os ?? ''),
     });
     this.#keys.set(key, number, content);
+    return before === undefined ? undefined : this.table.at('position', before);
   }
 
   /** The rows with times in [from, to), in order of time. */

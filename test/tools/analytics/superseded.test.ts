@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict';
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import fc from 'fast-check';
+import type { LoggedRow } from '../../../store/port.ts';
+import { ImportedData, Model, type TypedRow } from '../../../tools/analytics/model/model.ts';
+import { mustCall } from '../../support/calls.ts';
+import { startTestServer, type TestServer } from '../../support/server.ts';
+import { RUNS } from './worlds.ts';
+
+const day = (n: number) => new Date(Date.UTC(2026, 0, 1 + n)).toISOString();
+const id = fc.constantFrom('1', '2');
+const uid = fc.constantFrom('u1', 'u2');
+const days = fc.nat(4).map(day);
+const effectiveAt = fc.constantFrom(undefined, day(0), day(2), day(3));
+
+/** Rows with few keys, times and contents, so that they replace and repeat each other. */
+const rows = fc.oneof(
+  fc
+    .record({ uid, email: fc.constantFrom('a', 'b'), status: fc.constantFrom('PRO', 'FREE'), createdAt: days })
+    .map((row) => ({ type: 'users', row: { ...row } })),
+  fc
+    .record({ id, uid, total: fc.nat(2), status: fc.constant('paid'), issuedAt: days })
+    .map((row) => ({ type: 'invoices', row: { ...row } })),
+  fc.record({ id, uid, name: fc.constantFrom('x', 'y'), at: days }).map((row) => ({ type: 'events', row: { ...row } })),
+  fc
+    .record({ id, visitorId: fc.constantFrom('v', 'w'), at: days, page: fc.constantFrom('/', '/x') })
+    .map((row) => ({ type: 'visits', row: { ...row } })),
+  // Of one subscription: what it says is compared in more ways than the others are.
+  fc
+    .record({ amount: fc.nat(1), effectiveAt })
+    .map((row) => ({ type: 'subscriptions', row: { id: '3', uid: 'u1', startedAt: day(0), ...row } })),
+  fc
+    .record({ id, uid, amount: fc.nat(1), startedAt: fc.constantFrom(day(0), day(1)), effectiveAt })
+    .map((row) => ({ type: 'subscriptions', row: { ...row } })),
+  fc
+    .record({ id, uid, state: fc.constantFrom('draft', 'published'), createdAt: fc.constant(day(0)), effectiveAt })
+    .map((row) => ({ type: 'websites', row: { ...row } })),
+) as fc.Arbitrary<TypedRow>; // as far as the model looks at them
+
+type Line = TypedRow & { readonly position: number; readonly at: string };
+
+function fold(lines: readonly Line[]): Model {
+  const model = new Model();
+  for (const line of lines) model.put(line, line.position, line.at);
+  return model;
+}
+
+const byKey = (entries: readonly [string, unknown][]) => entries.toSorted(([a], [b]) => (a < b ? -1 : 1));
+
+/** All that a model can be asked, but for the order of what has none. */
+function told(model: Model, probes: readonly TypedRow[]) {
+  const { events, visits, uids } = model;
+  const text = (row: number) =>
+    `${events.names.text(events.table.at('name', row))} ${uids.text(events.table.at('uid', row))}`;
+  const states = (all: ReadonlyMap<string, { list: readonly { from: number; row: object }[] }>) =>
+    byKey([...all].map(([key, { list }]) => [key, list.map(({ from, row }) => [from, row])]));
+  return {
+    users: [...model.users.find({})],
+    invoices: byKey([...model.invoices]),
+    subscriptions: states(model.subscriptions),
+    websites: states(model.websites),
+    events: Array.from(events.byTime(), (row) => [
+      events.table.at('time', row),
+      events.table.at('position', row),
+      text(row),
+    ]),
+    visits: Array.from(visits.within(0, Number.POSITIVE_INFINITY), (row) => visits.table.at('time', row)),
+    pages: visits.sessions().pages,
+    owned: ['u1', 'u2'].map((user) => Object.values(model.owned).map((owned) => owned.of(user).toSorted())),
+    knows: probes.map((probe) => model.knows(probe)),
+  };
+}
+
+describe('rows that later ones replaced', () => {
+  it('can be dropped at any time without a difference', () => {
+    fc.assert(
+      fc.property(fc.array(rows, { maxLength: 25 }), fc.array(fc.boolean(), { maxLength: 25 }), (made, drops) => {
+        let log: Line[] = [];
+        const whole = new Model();
+        let model = new Model();
+        for (const [position, row] of made.entries()) {
+          const line = { ...row, position, at: day(position) };
+          log.push(line);
+          whole.put(line, position, line.at);
+          model.put(line, position, line.at);
+          if (!drops[position]) continue;
+          const gone = new Set(model.superseded.splice(0));
+          log = log.filter((kept) => !gone.has(kept.position));
+          // As after a start.
+          model = fold(log);
+        }
+        const expected = told(whole, made);
+        assert.deepEqual(told(model, made), expected);
+        const gone = new Set(whole.superseded);
+        const left = made
+          .map((row, position) => ({ ...row, position, at: day(position) }))
+          .filter(({ position }) => !gone.has(position));
+        assert.deepEqual(told(fold(left), made), expected);
+        assert.equal(new Set(whole.superseded).size, whole.superseded.length);
+      }),
+      RUNS,
+    );
+  });
+
+  it('are dropped a day later, however few they are, and again after a failure', async () => {
+    let now = Date.parse(day(0));
+    let failing = true;
+    const log = [1, 2, 1].map(
+      (key, position): LoggedRow => ({
+        position,
+        next: position + 1,
+        type: 'users',
+        at: day(0),
+        row: { uid: `u${key}`, email: `${position}`, status: 'PRO', createdAt: day(0) },
+      }),
+    );
+    const dropped: number[][] = [];
+    const data = new ImportedData(
+      {
+        read: async (from, limit) => log.slice(from, from + limit),
+        get: async () => [],
+        drop: async (positions) => {
+          dropped.push([...positions]);
+          if (failing) throw new Error('no');
+        },
+      },
+      () => new Date(now),
+    );
+    const after = async (hours: number) => {
+      now += hours * 3_600_000;
+      await data.current();
+      await data.tidy();
+    };
+    await after(0);
+    await after(23);
+    assert.deepEqual(dropped, []);
+    await after(1);
+    await after(0.1);
+    assert.deepEqual(dropped, [[0]]);
+    failing = false;
+    await after(0.1);
+    assert.deepEqual(dropped, [[0], [0]]);
+    await after(100);
+    assert.equal(dropped.length, 2);
+  });
+});
+
+describe('import_records', () => {
+  let server: TestServer;
+  before(async () => {
+    server = await startTestServer();
+  });
+  after(() => server.close());
+  const ask = (tool: string, input: object) => mustCall(server, server.adminKey, tool, input);
+  const sizeOfRows = () =>
+    readdirSync(server.folder)
+      .filter((name) => name.startsWith('rows'))
+      .reduce((sum, name) => sum + statSync(join(server.folder, name)).size, 0);
+
+  it('of the same keys again and again leaves the file as large as what counts', async () => {
+    const users = [{ uid: 'u', email: 'u@example.com', status: 'PRO', createdAt: day(0) }];
+    await ask('import_records', { type: 'users', records: users });
+    const events = (round: number) =>
+      Array.from({ length: 1000 }, (_, at) => ({
+        id: `e${at}`,
+        uid: 'u',
+        name: 'x',
+        at: day(at),
+        properties: { round, text: 'y'.repeat(100) },
+      }));
+    await ask('import_records', { type: 'events', records: events(0) });
+    const once = sizeOfRows();
+    for (let round = 1; round <= 7; round += 1) {
+      const { updated } = await ask('import_records', { type: 'events', records: events(round) });
+      assert.equal(updated, 1000);
+      const { data } = await ask('get_user_timeline', { userId: 'u', limit: 100 });
+      assert.ok(
+        data.every(
+          ({ type, properties }: { type: string; properties: { round: number } }) =>
+            type !== 'event' || properties.round === round,
+        ),
+      );
+    }
+    for (let attempt = 0; attempt < 200 && sizeOfRows() > once * 3.2; attempt += 1) await setTimeout(20);
+    assert.ok(sizeOfRows() < once * 3.2, `${sizeOfRows()} bytes, ${once} at first`);
+    const ids = async (cursor?: string) =>
+      ask('get_user_timeline', { userId: 'u', limit: 50, ...(cursor && { cursor }) });
+    const page = await ids();
+    await server.store.rows.drop((await server.store.rows.read(0, 2000)).slice(0, 2).map(({ position }) => position));
+    assert.deepEqual(await ids(), page);
+    assert.equal((await ids(page.nextCursor)).data.length, 50);
+  });
+});
