@@ -150,7 +150,12 @@ export async function startOidcIssuer(): Promise<OidcIssuer> {
 
   function isClient({ headers }: IncomingMessage, asked: URLSearchParams): boolean {
     const [way, value = ''] = (headers.authorization ?? '').split(' ');
-    if (way !== 'Basic') return asked.get('client_id') === issuer.clientId;
+    const known = issuer.lies.metadata?.token_endpoint_auth_methods_supported;
+    if (way !== 'Basic') {
+      const posted = asked.get('client_secret') ?? undefined;
+      const expected = known === undefined ? undefined : issuer.clientSecret;
+      return asked.get('client_id') === issuer.clientId && posted === expected;
+    }
     const [id = '', secret = ''] = Buffer.from(value, 'base64').toString().split(':');
     const formDecode = (text: string) => decodeURIComponent(text.replaceAll('+', ' '));
     return formDecode(id) === issuer.clientId && formDecode(secret) === issuer.clientSecret;

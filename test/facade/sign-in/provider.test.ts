@@ -18,11 +18,12 @@ interface Realm {
 /** That of the tests that run now. */
 let realm: Realm;
 
-async function startRealm(env: Record<string, string> = {}): Promise<Realm> {
+async function startRealm(lies: Lies = {}): Promise<Realm> {
   const issuer = await startOidcIssuer();
+  issuer.lies = lies;
   issuer.person = PERSON;
   const { url: OIDC_ISSUER, clientId: OIDC_CLIENT_ID, clientSecret: OIDC_CLIENT_SECRET } = issuer;
-  const workspace = await startWorkspace({ OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET, ...env });
+  const workspace = await startWorkspace({ OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET });
   return {
     issuer,
     workspace,
@@ -112,6 +113,17 @@ describe('signing in with an OpenID Connect provider', () => {
     issuer.lies = { claims: { iat: now - 400, exp: now - 40 } };
     assert.equal((await signIn(workspace)).page.url.pathname, '/');
     issuer.lies = {};
+  });
+});
+
+describe('a provider that takes client secrets in the body of a request', () => {
+  it('gets ours so', async () => {
+    const own = await startRealm({ metadata: { token_endpoint_auth_methods_supported: ['client_secret_post'] } });
+    try {
+      assert.equal((await signIn(own.workspace)).page.url.pathname, '/');
+    } finally {
+      await own.close();
+    }
   });
 });
 
