@@ -153,6 +153,33 @@ describe('send_chat_message', () => {
     assert.equal((await chat({ message: 'Hi' })).body.stopReason, 'length');
   });
 
+  it('keeps calls of a model that makes nonsense of them, and the thread can be read', async () => {
+    const agentId = await makeAgent({ tools: ['list_skills'] });
+    const deep = `${'{"a":'.repeat(300)}1${'}'.repeat(300)}`;
+    provider.play(({ messages }) =>
+      messages.at(-1)?.role === 'user'
+        ? {
+            calls: [
+              { name: 'list_skills', arguments: { 'a\0\ud800': 'b\0', limit: 'x\udfff' } },
+              { name: 'list_skills', arguments: deep },
+              { name: 'x'.repeat(300), arguments: { a: 1 } },
+              { name: 'list_skills', arguments: '[1]' },
+              { name: 'list_skills', arguments: '' },
+            ],
+          }
+        : { text: 'Oh.' },
+    );
+    const { status, body } = await chat({ message: 'Break it', agentId });
+    assert.equal(status, 200, JSON.stringify(body));
+    assert.deepEqual(
+      body.toolCalls.map(({ ok }: { ok: boolean }) => ok),
+      [false, false, false, false, true],
+    );
+    const roles = (await told(body.threadId)).map(([role]: [string]) => role);
+    assert.deepEqual(roles, ['user', 'assistant', ...Array(5).fill('tool'), 'assistant']);
+    assert.equal((await chat({ message: 'Again', threadId: body.threadId })).status, 200);
+  });
+
   it('keeps no text that a store cannot keep, and shows the model no more of a result than fits', async () => {
     provider.play(() => ({ text: 'a\0b\ud800 c' }));
     assert.equal((await chat({ message: 'Hi' })).body.message.content, 'ab\ufffd c');

@@ -194,8 +194,14 @@ class Chat {
   async #fail(thrown: unknown): Promise<ToolError> {
     const { run, threadId } = this.#begun;
     const { error, change, unfinished } = failed(thrown, this.#context.server.now());
-    await this.#context.write((store) => store.agentRuns.update(run.id, change));
-    if (unfinished.trim() !== '') await this.#append([{ role: 'assistant', content: unfinished }]).catch(() => {});
+    const end = (store: HistoryWriters) => store.agentRuns.update(run.id, change);
+    const keep = async (store: HistoryWriters) => {
+      await this.#appendIn(store, [{ role: 'assistant', content: unfinished }]);
+      return end(store);
+    };
+    // The thread may be gone, or closed to the caller: then the run ends without.
+    if (unfinished.trim() === '') await this.#context.write(end);
+    else await this.#context.write(keep).catch(() => this.#context.write(end));
     if (error.code !== 'unavailable') return error;
     const message = `${error.message} Your message is kept in the thread ${threadId} (run ${run.id}).`;
     return new ToolError(error.code, message, error.detail, error.cause);

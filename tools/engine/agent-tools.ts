@@ -7,11 +7,14 @@ import type { CallingContext } from '../context.ts';
 import type { Tool } from '../define-tool.ts';
 import { jsonSchema, withoutMembers } from '../json-schema.ts';
 import { offered } from './acting.ts';
+import { storable, storableText } from './storable.ts';
 import { offeredName } from './tool-names.ts';
 
 /** A call that the model makes. */
 export interface ToolCall {
+  /** As it may be kept, and as the model knows it. */
   readonly id: string;
+  readonly modelId: string;
   readonly tool: string;
   /** As the model wrote them, to be run. */
   readonly input: unknown;
@@ -37,6 +40,9 @@ export interface LoopTool {
 const MOST_TOOLS = 128;
 /** Characters of a result that the model is shown. */
 const LONGEST_RESULT = 16_000;
+/** Characters of the name of a tool, or the id of a call, that are kept. */
+const LONGEST_NAME = 200;
+const UNNAMED = '(unnamed)';
 /** Characters of JSON of arguments that are kept. */
 const LONGEST_ARGUMENTS = 20_000;
 
@@ -67,11 +73,13 @@ export class AgentTools {
   }
 
   /** A call of the model, under the name of the tool and with nothing in it that may not be shown. */
-  describe(id: string, offered: string, input: unknown): ToolCall {
-    const tool = this.#names.get(offered) ?? offered.slice(0, 200);
+  describe(modelId: string, offered: string, input: unknown): ToolCall {
+    const tool = this.#names.get(offered) ?? (storableText(offered).slice(0, LONGEST_NAME) || UNNAMED);
+    const id = storableText(modelId).slice(0, LONGEST_NAME) || UNNAMED;
     const known = this.#surroundings.catalog.get(tool)?.tool;
     const given = typeof input === 'object' && input !== null && !Array.isArray(input) ? { ...input } : {};
-    return { id, tool, input, arguments: known ? shownArguments(known, given, LONGEST_ARGUMENTS) : {} };
+    const shown = known ? shownArguments(known, given, LONGEST_ARGUMENTS) : {};
+    return { id, modelId, tool, input, arguments: storable(shown) as Record<string, unknown> }; // an object stays one
   }
 
   async run({ tool, input }: ToolCall): Promise<ToolResult> {

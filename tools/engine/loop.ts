@@ -4,6 +4,7 @@ import type { AgentTools, ToolCall, ToolResult } from './agent-tools.ts';
 import { toolResult, withinBudget } from './history.ts';
 import type { LanguageModel } from './language-model.ts';
 import { ProviderFailure } from './provider-failure.ts';
+import { storableText } from './storable.ts';
 
 /** A turn of the model that called tools, with what they answered. */
 export interface Step {
@@ -81,7 +82,7 @@ export async function runLoop(options: LoopOptions): Promise<LoopOutcome> {
     await listener.stepped({ text: turn.text, calls: turn.calls, results, usage: turn.usage });
     messages.push(turn.message, {
       role: 'tool',
-      content: turn.calls.map((call, at) => toolResult(call, results[at]?.text ?? '')),
+      content: turn.calls.map(({ modelId: id, tool }, at) => toolResult({ id, tool }, results[at]?.text ?? '')),
     });
     if (step === maxSteps)
       return { ...common, lastUsage: NO_USAGE, text: unfinished(maxSteps), stopReason: 'max_steps' };
@@ -125,7 +126,7 @@ async function takeTurn(options: LoopOptions, messages: readonly ModelMessage[])
       listener.said(part.text);
     }
     signal.throwIfAborted();
-    return await finished(stream, storable(text), tools);
+    return await finished(stream, storableText(text), tools);
   } catch (error) {
     signal.throwIfAborted();
     throw ProviderFailure.of(model, error);
@@ -153,11 +154,6 @@ class CutOff extends Error {
   constructor() {
     super('the stream ended and the answer did not');
   }
-}
-
-/** Text as every store can keep it. */
-function storable(text: string): string {
-  return text.replaceAll('\0', '').toWellFormed();
 }
 
 function sum(one: TokenUsage, other: TokenUsage): TokenUsage {

@@ -1,6 +1,7 @@
 import type { Progress } from '../context.ts';
 import type { ToolCall, ToolResult } from './agent-tools.ts';
 import type { Listener, Step } from './loop.ts';
+import { storableText } from './storable.ts';
 
 /** Pieces of text that come faster are told together. */
 const TOGETHER_MS = 40;
@@ -23,7 +24,7 @@ export class RunReporter implements Listener {
 
   /** What was said of a turn that has not ended. */
   get unfinished(): string {
-    return this.#unfinished.replaceAll('\0', '').toWellFormed();
+    return storableText(this.#unfinished);
   }
 
   /** Every call so far, as answers show it. */
