@@ -1,3 +1,4 @@
+import { bounded, TooLong } from './bounded.ts';
 import { conditions } from './conditions.ts';
 import { isTemplate, templates } from './templates.ts';
 
@@ -10,29 +11,49 @@ export interface Scope {
 /** A text that is one output and nothing else, which keeps the type of its value. */
 const WHOLE = /^\s*\{\{-?((?:(?!\}\}|\{\{)[\s\S])*)\}\}\s*$/;
 
+/** Largest arguments of a step, in characters of JSON. */
+const LARGEST = 1024 * 1024;
+
 /** The arguments with every template in them filled. @throws Error that says what is wrong with which text */
 export function render(value: unknown, scope: Scope): unknown {
+  let rendered: unknown;
+  try {
+    rendered = bounded(() => fill(value, scope));
+  } catch (thrown) {
+    throw thrown instanceof TooLong ? new Error(`The templates cannot be filled: ${thrown.message}.`) : thrown;
+  }
+  const length = JSON.stringify(rendered)?.length ?? 0;
+  if (length <= LARGEST) return rendered;
+  throw new Error(`The arguments have ${length} characters with their templates filled; ${LARGEST} is the most.`);
+}
+
+function fill(value: unknown, scope: Scope): unknown {
   if (typeof value === 'string') return isTemplate(value) ? renderText(value, scope) : value;
-  if (Array.isArray(value)) return value.map((item) => render(item, scope));
+  if (Array.isArray(value)) return value.map((item) => fill(item, scope));
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, render(item, scope)]));
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, fill(item, scope)]));
 }
 
 function renderText(text: string, scope: Scope): unknown {
   const [, whole] = WHOLE.exec(text) ?? [];
   try {
-    if (whole === undefined) return templates.parseAndRenderSync(text, scope);
+    if (whole === undefined) return fitting(templates.parseAndRenderSync(text, scope));
     return templates.evalValueSync(whole.replace(/-$/, ''), scope) ?? null;
   } catch (thrown) {
     throw new Error(`The template ${JSON.stringify(text.slice(0, 100))} cannot be filled: ${firstLine(thrown)}.`);
   }
 }
 
+function fitting(text: string): string {
+  if (text.length <= LARGEST) return text;
+  throw new Error(`it gives ${text.length} characters, and ${LARGEST} is the most`);
+}
+
 /** Whether the condition holds. @throws Error that says what is wrong */
 export function holds(condition: string, scope: Scope): boolean {
   let result: unknown;
   try {
-    result = conditions.evaluate(condition, { ...scope });
+    result = bounded(() => conditions.evaluate(condition, { ...scope }));
   } catch (thrown) {
     throw new Error(`The condition ${JSON.stringify(condition.slice(0, 100))} cannot be judged: ${firstLine(thrown)}.`);
   }

@@ -2,13 +2,13 @@ import { Liquid } from 'liquidjs';
 
 const MOST_CHARACTERS = 200_000;
 
-/** Renders the arguments of steps: no files, no members but own ones, bounds on time and memory. */
+/** Renders the arguments of steps: no files, no members but own ones, bounds on memory; records within a text are JSON. */
 export const templates = new Liquid({
   ownPropertyOnly: true,
   strictFilters: true,
   parseLimit: MOST_CHARACTERS,
-  renderLimit: 1000,
-  memoryLimit: 10_000_000,
+  memoryLimit: 2_000_000,
+  outputEscape: (value) => (typeof value === 'object' && value !== null ? JSON.stringify(value) : value) as string, // what it returns is made a text like any other value
 });
 for (const tag of ['include', 'render', 'layout', 'block']) delete templates.tags[tag];
 
