@@ -114,6 +114,25 @@ describe('a schedule', () => {
   });
 });
 
+describe('a schedule of a flow', () => {
+  it('that has nothing to do yet comes to nothing, and nobody is told every minute', async () => {
+    const { clock, id } = await scheduled('2026-06-01T00:00:00Z', '* * * * *', 'UTC', { steps: [] });
+    await clock.pass(HOUR / 6);
+    assert.deepEqual([await times(id), world.failures], [[], []]);
+    await world.must('update_flow', { id, steps: note('now') });
+    await clock.pass(61_000);
+    assert.equal((await times(id)).length, 1);
+  });
+
+  it('that was due when something else of the flow changed is not forgotten', async () => {
+    const { clock, id } = await scheduled('2026-06-01T00:00:30Z', '* * * * *', 'UTC');
+    clock.now = () => new Date('2026-06-01T00:01:01Z');
+    await world.must('update_flow', { id, description: 'changed' });
+    await clock.pass(31_000);
+    assert.equal((await times(id))[0], '2026-06-01T00:01:00.000Z succeeded');
+  });
+});
+
 describe('an event', () => {
   const open = async () => {
     world = await FlowWorld.open();
@@ -181,6 +200,38 @@ describe('an event', () => {
     await world.until(async () => (await all()).filter(({ status }) => status === 'succeeded').length === 4 + 12 + 24);
     await setTimeout(200);
     assert.equal((await all()).length, 40);
+  });
+
+  it('of a restricted thread that is deleted is nobody’s who did not see it', async () => {
+    await open();
+    const reader = await world.key(['flows:write', 'agents:read', 'threads:read']);
+    const types = ['thread.deleted', 'thread.message.deleted'];
+    const blind = await Promise.all(types.map((type) => listening(type, {}, reader)));
+    const [sees] = await Promise.all(types.map((type) => listening(type)));
+    const { threadId } = await world.must('send_chat_message', { message: 'secret' });
+    await world.must('update_thread_access', { id: threadId, visibility: 'restricted' });
+    await world.must('delete_thread', { id: threadId });
+    await ended(sees?.id ?? '', 1);
+    await setTimeout(200);
+    for (const { id } of blind) assert.deepEqual(await world.runs(id), []);
+    const forAll = await world.must('create_thread', { title: 'for all' });
+    await world.must('delete_thread', { id: forAll.id });
+    await ended(blind[0]?.id ?? '', 1);
+  });
+
+  it('of which there are very many is looked at within bounds, and what is left out is told once', async () => {
+    await open();
+    const { id } = await listening('skill.created', { enabled: true });
+    const insert = (from: number, to: number) =>
+      world.store.transaction(async (tx) => {
+        for (let n = from; n < to; n += 1) await tx.skills.insert({ name: `many ${n}`, instructions: 'x' });
+      });
+    await insert(0, 6000);
+    await world.until(async () => world.failures.length >= 2);
+    assert.ok((await world.store.flowRuns.count({ where: { flowId: id } })) >= 100);
+    assert.ok(world.failures.length < 10, `${world.failures.length} failures`);
+    assert.match(world.failures.map(String).join(), /1000 times: 5000 other events waited/);
+    assert.match(world.failures.map(String).join(), /runs of this flow wait already/);
   });
 
   it('must be one there is', async () => {

@@ -5,15 +5,17 @@ import type { Principal } from '../access/principal.ts';
 import type { Catalog } from '../catalog-index.ts';
 import { ToolError } from '../errors.ts';
 import { eventOf, type RecordEvent } from '../flows/event-types.ts';
-import { causeProblem, queueRun, refuseRun, type Wish } from '../flows/queue.ts';
+import { causeProblem, flowProblem, queueRun, refuseRun, type Wish } from '../flows/queue.ts';
 import { actingFlow, findRunAs } from '../flows/run-as.ts';
-import { guardedAmong, isSeen } from '../threads/visibility.ts';
+import { guardedAmong, isSeen, isThreadSeen } from '../threads/visibility.ts';
 import type { Clock } from './flow-clock.ts';
 
 /** A scheduled time that is further back than this is missed: after a stop or a change of the clock nothing is made up for. */
 const LATEST_MS = 60_000;
 /** The clock is looked at this often, for it may be set. */
 const LONGEST_SLEEP_MS = 600_000;
+/** Events that wait to be looked at; those beyond are left out. */
+const MOST_PENDING = 5000;
 
 export interface TriggerParts {
   readonly store: Store;
@@ -24,16 +26,25 @@ export interface TriggerParts {
   onFailure(cause: unknown): void;
 }
 
+interface Schedule {
+  readonly cron: Cron;
+  /** Equal for equal schedules. */
+  readonly text: string;
+  next: Date;
+}
+
 /** Begins runs by schedule and by event. It follows the flows, so that a change of one takes effect with its commit. */
 export class FlowTriggers {
   readonly #parts: TriggerParts;
-  readonly #next = new Map<string, Date>();
-  readonly #schedules = new Map<string, Cron>();
+  readonly #schedules = new Map<string, Schedule>();
   /** Flows by the type of event that they wait for. */
   readonly #listening = new Map<string, Set<string>>();
   #forgetTimer = () => {};
   #forgetListener = () => {};
   #work: Promise<void> = Promise.resolve();
+  #pending = 0;
+  /** Why events began no runs, and how often. */
+  readonly #leftOut = new Map<string, number>();
 
   constructor(parts: TriggerParts) {
     this.#parts = parts;
@@ -61,10 +72,9 @@ export class FlowTriggers {
     const events: RecordEvent[] = [];
     for (const change of changes) {
       if (change.collection === 'flows') {
-        this.#leave(change.record.id);
         this.#parts.queued(change.record.id); // what waits may not be run any more
-        // The record of a commit is one of its collection's.
-        if (change.kind !== 'deleted') this.#follow(change.record as unknown as Flow);
+        if (change.kind === 'deleted') this.#leave(change.record.id);
+        else this.#follow(change.record as unknown as Flow); // the record of a commit is one of its collection's
       }
       const event = this.#listening.size > 0 ? eventOf(change) : undefined;
       if (event && this.#listening.has(event.type)) events.push(event);
@@ -73,28 +83,64 @@ export class FlowTriggers {
     for (const event of events) {
       for (const flowId of this.#listening.get(event.type) ?? []) {
         // The registry gives the principal of the call with its transactions.
-        this.#then(() => this.#happened(flowId, event, origin as Principal | undefined));
+        this.#note(() => this.#happened(flowId, event, origin as Principal | undefined));
       }
     }
   }
 
-  #follow({ id, enabled, trigger }: Flow): void {
-    if (!enabled) return;
+  #note(work: () => Promise<void>): void {
+    if (this.#pending >= MOST_PENDING) {
+      this.#leaveOut(`${MOST_PENDING} other events waited to be looked at`);
+      return;
+    }
+    this.#pending += 1;
+    this.#then(async () => {
+      try {
+        await work();
+      } finally {
+        this.#pending -= 1;
+        if (this.#pending === 0) this.#tellLeftOut();
+      }
+    });
+  }
+
+  #leaveOut(reason: string): void {
+    this.#leftOut.set(reason, (this.#leftOut.get(reason) ?? 0) + 1);
+  }
+
+  /** Told together: where there is one there are often thousands. */
+  #tellLeftOut(): void {
+    for (const [reason, count] of this.#leftOut) {
+      this.#parts.onFailure(new Error(`Events began no runs of flows, ${count} times: ${reason}`));
+    }
+    this.#leftOut.clear();
+  }
+
+  #follow(flow: Flow): void {
+    const { id, trigger } = flow;
+    const runs = flowProblem(flow) === undefined;
+    const text = runs && trigger.kind === 'cron' ? `${trigger.expression} ${trigger.timezone}` : undefined;
+    // A time that has come but was not seen yet is not forgotten by a change of something else.
+    if (text !== undefined && this.#schedules.get(id)?.text === text) return;
+    this.#leave(id);
+    if (!runs) return;
     if (trigger.kind === 'event') {
       const flows = this.#listening.get(trigger.type) ?? new Set();
       this.#listening.set(trigger.type, flows.add(id));
     }
-    if (trigger.kind !== 'cron') return;
-    const cron = new Cron(trigger.expression, { paused: true, mode: '5-part', timezone: trigger.timezone });
-    const next = cron.nextRun(this.#parts.clock.now());
-    if (!next) return;
-    this.#schedules.set(id, cron);
-    this.#next.set(id, next);
+    if (trigger.kind !== 'cron' || text === undefined) return;
+    try {
+      const cron = new Cron(trigger.expression, { paused: true, mode: '5-part', timezone: trigger.timezone });
+      const next = cron.nextRun(this.#parts.clock.now());
+      if (next) this.#schedules.set(id, { cron, text, next });
+    } catch (cause) {
+      // It was a schedule when it was written, for what knew time zones then; the others go on.
+      this.#parts.onFailure(new Error(`The schedule of the flow ${id} cannot be followed.`, { cause }));
+    }
   }
 
   #leave(id: string): void {
     this.#schedules.delete(id);
-    this.#next.delete(id);
     for (const [type, flows] of this.#listening) {
       flows.delete(id);
       if (flows.size === 0) this.#listening.delete(type);
@@ -103,10 +149,11 @@ export class FlowTriggers {
 
   #sleep(): void {
     this.#forgetTimer();
-    if (this.#next.size === 0) return;
+    if (this.#schedules.size === 0) return;
     const now = this.#parts.clock.now().getTime();
-    const first = Math.min(...[...this.#next.values()].map((at) => at.getTime()));
-    this.#forgetTimer = this.#parts.clock.after(Math.min(Math.max(first - now, 0), LONGEST_SLEEP_MS), () => {
+    let wait = LONGEST_SLEEP_MS;
+    for (const { next } of this.#schedules.values()) wait = Math.min(wait, Math.max(next.getTime() - now, 0));
+    this.#forgetTimer = this.#parts.clock.after(wait, () => {
       this.#fire();
       this.#sleep();
     });
@@ -114,10 +161,11 @@ export class FlowTriggers {
 
   #fire(): void {
     const now = this.#parts.clock.now();
-    for (const [id, at] of this.#next) {
+    for (const [id, schedule] of this.#schedules) {
+      const at = schedule.next;
       if (at > now) continue;
-      const next = this.#schedules.get(id)?.nextRun(now);
-      if (next) this.#next.set(id, next);
+      const next = schedule.cron.nextRun(now);
+      if (next) schedule.next = next;
       else this.#leave(id);
       if (now.getTime() - at.getTime() <= LATEST_MS) this.#then(() => this.#due(id, at));
     }
@@ -152,7 +200,8 @@ export class FlowTriggers {
     if (!flow?.enabled || flow.trigger.kind !== 'event' || flow.trigger.type !== event.type) return;
     if (causeProblem(flow, causes)) return;
     const runAs = await findRunAs(flow.runAs, store, { catalog, now: clock.now() });
-    if (typeof runAs === 'string' || !(await maySee(event, actingFlow(flow, runAs, causes), store))) return;
+    if (typeof runAs === 'string') return this.#leaveOut(`${flowId}: ${runAs}`);
+    if (!(await maySee(event, actingFlow(flow, runAs, causes), store))) return;
     const { type, id } = event;
     const wish: Wish = { trigger: { kind: 'event', type, id }, input: { type, id }, causes };
     try {
@@ -160,17 +209,24 @@ export class FlowTriggers {
       this.#parts.queued(flowId);
     } catch (thrown) {
       if (!(thrown instanceof ToolError)) throw thrown;
-      this.#parts.onFailure(new Error(`The flow ${flowId} was not run for ${type} of ${id}: ${thrown.message}`));
+      this.#leaveOut(`${flowId}: ${thrown.message}`);
     }
   }
 }
 
+/** Who may see the record now and could when it happened. Of one that is deleted since only the latter counts. */
 async function maySee({ need, record }: RecordEvent, principal: Principal, store: Store): Promise<boolean> {
   const { scope, resource, ids } = need;
   if (!principal.rights.allows({ scope, needs: [{ resource, op: 'read', ids }] })) return false;
-  const threads = typeof record.threadId === 'string' ? [record.threadId] : [];
-  const guarded = await guardedAmong(store, [record.id, ...threads]);
-  return guarded.every((found) => isSeen(found, principal));
+  if (isGuarded(record) && !isSeen(record, principal)) return false;
+  const guarded = await guardedAmong(store, [record.id]);
+  if (!guarded.every((found) => isSeen(found, principal))) return false;
+  if (isGuarded(record) || typeof record.threadId !== 'string') return true;
+  return isThreadSeen(store, record.threadId, principal);
+}
+
+function isGuarded(record: object): record is { readonly accessKeys: string[] } {
+  return 'accessKeys' in record;
 }
 
 /** The flows in whose runs somebody acts. */

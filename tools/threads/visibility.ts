@@ -140,8 +140,16 @@ export async function mayKnowOf(
   if (record) return !('accessKeys' in record) || isSeen(record, principal);
   const { records } = await store.versions.find({ where: { entityType: type, entityId: id }, limit: 1 });
   const threadId = records[0]?.payload.threadId;
-  if (typeof threadId !== 'string') return true;
-  return isSeen((await store.threads.get(threadId)) ?? { accessKeys: [ADMINS] }, principal);
+  return typeof threadId !== 'string' || isThreadSeen(store, threadId, principal);
+}
+
+/** Of a thread that is gone nobody knows any more who saw it. */
+export async function isThreadSeen(
+  { threads }: Pick<Readers, 'threads'>,
+  id: string,
+  principal: Principal,
+): Promise<boolean> {
+  return isSeen((await threads.get(id)) ?? { accessKeys: [ADMINS] }, principal);
 }
 
 /** What the caller is in the thread; undefined where it may not know of it. */
