@@ -51,5 +51,10 @@ export type FlowRun = z.infer<typeof flowRun>;
 export const flowRunRecord = flowRun.extend({
   plan: z.array(flowStep),
   causes: z.array(recordId).describe('Flows whose runs led to this one, the first at the front.'),
+  underWay: z
+    .object({ step: z.string(), arguments: z.record(z.string(), z.unknown()) })
+    .optional()
+    .describe('The call that is under way: templates that tell the time give something else the next time.'),
+  cancelAsked: z.boolean().optional().describe('It is to end at the next step.'),
 });
 export type FlowRunRecord = z.infer<typeof flowRunRecord>;

@@ -65,7 +65,7 @@ if (again) {
   const { records } = await world.store.flowRuns.find({ limit: 10 });
   const [run] = records;
   if (!run || records.length > 1) throw new Error(`There are ${records.length} runs.`);
-  await world.engine.ended(run.id, undefined);
+  await world.engine.ended(run.id, undefined, false);
   const ended = await world.must('get_flow_run', { id: run.id });
   const skills = await world.must('list_skills', { limit: 100 });
   const names = skills.data.map(({ name }: { name: string }) => name);

@@ -8,9 +8,9 @@ import { FlowTriggers } from './flow-triggers.ts';
 export interface Flows {
   /** Has the queue of the flow looked at; called after a run was put into it. */
   wake(flowId: string): void;
-  /** Resolves when the run has ended, the signal aborts or the server stops. */
-  ended(runId: string, signal: AbortSignal | undefined): Promise<void>;
-  /** Ends a run that is under way. */
+  /** Resolves when the run has ended, the signal aborts or the server stops. `inRun`: it is a run that waits. */
+  ended(runId: string, signal: AbortSignal | undefined, inRun: boolean): Promise<void>;
+  /** Ends a run that is under way; called after it was kept that it is to end. */
   cancel(runId: string): void;
 }
 
@@ -46,8 +46,8 @@ export class FlowEngine implements Flows {
     this.#runner?.wake(flowId);
   }
 
-  async ended(runId: string, signal: AbortSignal | undefined): Promise<void> {
-    await this.#runner?.ended(runId, signal);
+  async ended(runId: string, signal: AbortSignal | undefined, inRun: boolean): Promise<void> {
+    await this.#runner?.ended(runId, signal, inRun);
   }
 
   cancel(runId: string): void {

@@ -29,9 +29,19 @@ export interface ExecutionParts {
 interface Failure {
   readonly code: ErrorCode;
   readonly message: string;
+  /** Another try could do twice what the call does. */
+  readonly final?: boolean;
 }
 
 type Outcome = { readonly output: object } | { readonly failure: Failure };
+
+/** What came of a try of a step. */
+interface Tried {
+  readonly step: string;
+  readonly attempt: number;
+  readonly outcome: Outcome;
+}
+type Arguments = Record<string, unknown>;
 type End = Pick<FlowRunRecord, 'status' | 'error'>;
 
 /** One run of a flow under way: its steps one after the other, each kept before and after it is made. */
@@ -40,8 +50,11 @@ export class FlowExecution {
   readonly #flow: Pick<Flow, 'id' | 'name'>;
   readonly #cancel = new AbortController();
   readonly #leave = new AbortController();
+  readonly #abandon = new AbortController();
   readonly #either = AbortSignal.any([this.#cancel.signal, this.#leave.signal]);
   #run: FlowRunRecord;
+  /** It may not be kept yet. */
+  #tried: Tried | undefined;
 
   /** `run`: as it is kept, with its plan; also one that an earlier process was in the middle of. */
   constructor(parts: ExecutionParts, flow: Pick<Flow, 'id' | 'name'>, run: FlowRunRecord) {
@@ -60,18 +73,25 @@ export class FlowExecution {
     this.#leave.abort();
   }
 
-  /** Resolves to how the run ended, or undefined where the rest is left to the next process. */
-  async finish(): Promise<FlowRunRecord | undefined> {
+  /** After `leave`: no longer waits for the call under way. */
+  abandon(): void {
+    this.#abandon.abort();
+  }
+
+  /** Resolves when the run has ended, or its rest is left to the next process. Where the store fails it goes on when called again. */
+  async finish(): Promise<void> {
     for (const step of this.#run.plan) {
-      if (this.#cancel.signal.aborted) return this.#end(CANCELLED);
-      if (this.#leave.signal.aborted) return undefined;
+      if (this.#isCancelled) return this.#end(CANCELLED);
+      if (this.#leave.signal.aborted) return;
       const failure = await this.#step(step);
-      if (failure === 'left') return undefined;
-      if (failure) {
-        return this.#end(this.#cancel.signal.aborted ? CANCELLED : { status: 'failed', error: inStep(step, failure) });
-      }
+      if (failure === 'left') return;
+      if (failure) return this.#end(this.#isCancelled ? CANCELLED : { status: 'failed', error: inStep(step, failure) });
     }
-    return this.#end({ status: 'succeeded' });
+    await this.#end({ status: 'succeeded' });
+  }
+
+  get #isCancelled(): boolean {
+    return this.#cancel.signal.aborted || this.#run.cancelAsked === true;
   }
 
   /** Undefined where the run goes on. */
@@ -79,17 +99,18 @@ export class FlowExecution {
     const kept = this.#kept(step.id);
     if (kept.status !== 'pending' && kept.status !== 'running') return this.#stops(step, kept);
     const interrupted = kept.status === 'running' ? kept : undefined;
-    const problem = interrupted && this.#repeatProblem(step, interrupted);
+    const problem = interrupted && this.#tried?.step !== step.id && this.#repeatProblem(step, interrupted);
     if (problem) return this.#fail(step, problem);
-    let scope: Scope;
-    let input: object;
+    const { underWay } = this.#run;
+    if (interrupted && underWay?.step === step.id) return this.#try(step, underWay.arguments, kept.attempts);
+    let input: Arguments;
     try {
-      scope = this.#scope();
+      const scope = this.#scope();
       if (step.when !== undefined && !holds(step.when, scope)) {
         await this.#keep(step.id, { status: 'skipped', finishedAt: this.#now() });
         return undefined;
       }
-      input = render(step.arguments, scope) as object; // a record gives a record
+      input = render(step.arguments, scope) as Arguments; // a record gives a record
     } catch (thrown) {
       const message = thrown instanceof Error ? thrown.message : 'The arguments cannot be made.';
       return this.#continues(step, await this.#fail(step, { code: 'invalid_input', message }));
@@ -97,60 +118,54 @@ export class FlowExecution {
     return this.#try(step, input, interrupted ? kept.attempts : kept.attempts + 1);
   }
 
-  async #try(step: FlowStep, input: object, first: number): Promise<Failure | 'left' | undefined> {
+  async #try(step: FlowStep, input: Arguments, first: number): Promise<Failure | 'left' | undefined> {
     const { attempts, delayMs } = step.retry;
     for (let attempt = first; ; attempt += 1) {
       const outcome = await this.#attempt(step, input, attempt);
+      if (outcome === 'left') return outcome;
       if ('output' in outcome) {
         const failure = await this.#succeed(step, outcome.output);
         return failure && this.#continues(step, failure);
       }
-      const last = attempt >= attempts || !isWorthRetrying(outcome.failure) || this.#cancel.signal.aborted;
+      const last = attempt >= attempts || !isWorthRetrying(outcome.failure) || this.#isCancelled;
       if (last) return this.#continues(step, await this.#fail(step, outcome.failure));
       const { code, message } = outcome.failure;
       await this.#keep(step.id, { status: 'pending', error: { code, message } });
       await pause(this.#parts.clock, Math.min(delayMs * 2 ** (attempt - 1), LONGEST_DELAY_MS), this.#either);
-      if (this.#cancel.signal.aborted) return { code: 'conflict', message: 'The run was cancelled.' };
+      if (this.#isCancelled) return { code: 'conflict', message: 'The run was cancelled.' };
       if (this.#leave.signal.aborted) return 'left';
     }
   }
 
   /** One call, with the rights that `runAs` has now. */
-  async #attempt(step: FlowStep, input: object, attempt: number): Promise<Outcome> {
+  async #attempt(step: FlowStep, input: Arguments, attempt: number): Promise<Outcome | 'left'> {
+    if (this.#tried?.step === step.id && this.#tried.attempt === attempt) return this.#tried.outcome;
     const { store, registry } = this.#parts;
     const { catalog } = registry.server;
     const runAs = await findRunAs(this.#run.runAs, store, { catalog, now: this.#parts.clock.now() });
     if (typeof runAs === 'string') return { failure: { code: 'forbidden', message: runAs } };
     const tool = catalog.get(step.tool)?.tool;
     const shown = tool ? shownArguments(tool, input, LONGEST_INPUT_SHOWN) : {};
-    await this.#keep(step.id, { status: 'running', attempts: attempt, input: shown, startedAt: this.#now() });
+    const begun = { status: 'running', attempts: attempt, input: shown, startedAt: this.#now() } as const;
+    await this.#keep(step.id, begun, { step: step.id, arguments: input });
+    if (this.#run.cancelAsked) return { failure: { code: 'conflict', message: 'The run was cancelled.' } };
     const answer = await this.#call(actingFlow(this.#flow, runAs, this.#run.causes), step, input, attempt);
-    if (answer === undefined) {
-      return {
-        failure: { code: 'unavailable', message: `${step.tool} took longer than ${STEP_MS / 60_000} minutes.` },
-      };
-    }
-    if (answer.ok) return { output: answer.output };
-    return { failure: { code: answer.error.code, message: wordsOf(answer.error) } };
+    if (answer === 'left') return answer;
+    const outcome = outcomeOf(answer, step.tool, tool?.annotations.readOnlyHint === true);
+    this.#tried = { step: step.id, attempt, outcome };
+    return outcome;
   }
 
-  /** Undefined: it took too long and is not waited for. */
   async #call(
     principal: Principal,
     { id, tool }: FlowStep,
-    input: object,
+    input: Arguments,
     attempt: number,
-  ): Promise<Answer | undefined> {
+  ): Promise<Answer | 'late' | 'left'> {
     const late = new AbortController();
-    const signal = AbortSignal.any([this.#cancel.signal, late.signal]);
-    let forget = () => {};
-    const timedOut = new Promise<undefined>((resolve) => {
-      forget = this.#parts.clock.after(STEP_MS, () => {
-        late.abort();
-        resolve(undefined);
-      });
-    });
-    const call = this.#parts.registry.call({
+    const signal = AbortSignal.any([this.#cancel.signal, this.#abandon.signal, late.signal]);
+    const { clock, registry } = this.#parts;
+    const call = registry.call({
       principal,
       tool,
       input,
@@ -159,18 +174,22 @@ export class FlowExecution {
       idempotency: { key: `${this.#run.id} ${id} ${attempt}`, operation: `flow step ${tool}` },
       signal,
     });
-    const answer = await Promise.race([call, timedOut]);
-    forget();
+    const ended = new AbortController();
+    const either = AbortSignal.any([ended.signal, this.#abandon.signal]);
+    const waited = pause(clock, STEP_MS, either).then(() => (this.#abandon.signal.aborted ? 'left' : 'late'));
+    const answer = await Promise.race([call, waited]);
+    ended.abort();
+    if (answer === 'late') late.abort();
     return answer;
   }
 
   /** Why a step that an earlier process was in the middle of cannot be made again, or undefined where it can. */
   #repeatProblem({ tool: name }: FlowStep, { startedAt }: FlowRunStep): Failure | undefined {
     const tool = this.#parts.registry.server.catalog.get(name)?.tool;
-    if (!tool || tool.annotations.readOnlyHint) return undefined;
+    if (tool?.annotations.readOnlyHint) return undefined;
     const age = this.#parts.clock.now().getTime() - Date.parse(startedAt ?? '');
     // What runs in one transaction is kept with its answer: a repeat finds it, or finds that it was not made.
-    if (!tool.inSteps && age < REPEATABLE_MS) return undefined;
+    if (tool && !tool.inSteps && !tool.standsFor && age < REPEATABLE_MS) return undefined;
     const message = `The server ended while ${name} was called; whether it took effect is not known, so it was not called again.`;
     return { code: 'unavailable', message };
   }
@@ -193,7 +212,7 @@ export class FlowExecution {
   }
 
   #continues({ onError }: FlowStep, failure: Failure): Failure | undefined {
-    return onError === 'continue' && !this.#cancel.signal.aborted ? undefined : failure;
+    return onError === 'continue' && !this.#isCancelled ? undefined : failure;
   }
 
   /** Of a step that ended in an earlier process. */
@@ -214,15 +233,15 @@ export class FlowExecution {
     return found;
   }
 
-  async #keep(id: string, change: Partial<FlowRunStep>): Promise<void> {
+  async #keep(id: string, change: Partial<FlowRunStep>, underWay?: FlowRunRecord['underWay']): Promise<void> {
     const steps = this.#run.steps.map((step) => (step.id === id ? withoutError({ ...step, ...change }, change) : step));
-    this.#run = await this.#parts.store.transaction((tx) => tx.flowRuns.update(this.#run.id, { steps }));
+    const kept = { steps, underWay: underWay ?? null };
+    this.#run = await this.#parts.store.transaction((tx) => tx.flowRuns.update(this.#run.id, kept));
   }
 
-  async #end(end: End): Promise<FlowRunRecord> {
-    const change = { ...end, finishedAt: this.#now() };
+  async #end(end: End): Promise<void> {
+    const change = { ...end, finishedAt: this.#now(), underWay: null };
     this.#run = await this.#parts.store.transaction((tx) => tx.flowRuns.update(this.#run.id, change));
-    return this.#run;
   }
 
   #now(): string {
@@ -238,8 +257,18 @@ function withoutError({ error, ...step }: FlowRunStep, change: Partial<FlowRunSt
 }
 
 /** What is wrong with the call itself is wrong the next time too. */
-function isWorthRetrying({ code }: Failure): boolean {
+function isWorthRetrying({ code, final }: Failure): boolean {
+  if (final) return false;
   return code === 'unavailable' || code === 'internal' || code === 'rate_limited' || code === 'conflict';
+}
+
+function outcomeOf(answer: Answer | 'late', tool: string, isRead: boolean): Outcome {
+  if (answer === 'late') {
+    const message = `${tool} took longer than ${STEP_MS / 60_000} minutes${isRead ? '' : '; it may take effect still'}.`;
+    return { failure: { code: 'unavailable', message, final: !isRead } };
+  }
+  if (answer.ok) return { output: answer.output };
+  return { failure: { code: answer.error.code, message: wordsOf(answer.error) } };
 }
 
 function inStep({ id }: FlowStep, { code, message }: Failure) {

@@ -1,11 +1,14 @@
 import type { Flow, FlowStep } from '../../resources/flow.ts';
 import type { FlowRunRecord } from '../../resources/flow-run.ts';
-import { flowProblem, nextQueued } from '../flows/queue.ts';
+import type { Commit, Transaction } from '../../store/port.ts';
+import { flowProblem, hasEnded, nextQueued } from '../flows/queue.ts';
+import { isTemplate } from '../flows/templates.ts';
+import { pause } from './flow-clock.ts';
 import { type ExecutionParts, FlowExecution } from './flow-execution.ts';
 
-/** Runs under way at once; the others wait. */
+/** Runs under way at once; the others wait. One that waits for a run of its own takes no place. */
 const MOST_AT_ONCE = 16;
-/** When a run goes on that the store took nothing of. */
+/** When the runner goes on that the store took nothing of. */
 const RESUME_MS = 30_000;
 /** How long a server that stops waits for the calls under way. */
 const LEAVE_MS = 8_000;
@@ -14,18 +17,27 @@ export interface FlowRunnerParts extends ExecutionParts {
   onFailure(cause: unknown): void;
 }
 
+interface Running {
+  readonly flowId: string;
+  readonly execution: FlowExecution;
+  readonly ended: Promise<void>;
+}
+
 /** Takes the queued runs of flows, oldest first, one of a flow at a time unless the flow allows more. */
 export class FlowRunner {
   readonly #parts: FlowRunnerParts;
-  readonly #running = new Map<
-    string,
-    { readonly flowId: string; readonly execution: FlowExecution; readonly ended: Promise<void> }
-  >();
+  /** By run; a run that is taken but has not begun is not here. */
+  readonly #running = new Map<string, Running>();
   readonly #waiting = new Map<string, Set<() => void>>();
+  /** Runs under way that wait for others. */
+  #idle = 0;
   /** Flows with runs in the queue, in the order in which they are looked at. */
   readonly #flows = new Set<string>();
   #advancing: Promise<void> | undefined;
-  #closing = false;
+  /** Before the runs of an earlier process are found, a new one would be taken for one of them. */
+  #started = false;
+  readonly #close = new AbortController();
+  #forgetListener = () => {};
 
   constructor(parts: FlowRunnerParts) {
     this.#parts = parts;
@@ -34,17 +46,21 @@ export class FlowRunner {
   /** Goes on with what an earlier process left, and with what waits. */
   async start(): Promise<void> {
     const { store } = this.#parts;
+    this.#forgetListener = store.onCommit((commit) => this.#committed(commit));
     for (const status of ['running', 'queued']) {
       let after: Parameters<typeof store.flowRuns.find>[0]['after'];
       do {
         const page = await store.flowRuns.find({ where: { status }, order: 'oldest', limit: 200, after });
         for (const run of page.records) {
-          if (status === 'running') await this.#resume(run);
+          // A flow that is gone or disabled meanwhile is not stopped in the middle: the run has what it needs.
+          const flow = (await store.flows.get(run.flowId)) ?? { id: run.flowId, name: run.flowId };
+          if (status === 'running') this.#execute(flow, run);
           this.#flows.add(run.flowId);
         }
         after = page.next ?? undefined;
       } while (after);
     }
+    this.#started = true;
     this.#advance();
   }
 
@@ -54,125 +70,157 @@ export class FlowRunner {
     this.#advance();
   }
 
-  /** Resolves when the run has ended, the signal aborts or the server stops. */
-  async ended(runId: string, signal: AbortSignal | undefined): Promise<void> {
-    if (!(await this.#isOpen(runId)) || signal?.aborted) return;
-    await new Promise<void>((resolve) => {
-      const waiting = this.#waiting.get(runId) ?? new Set();
-      this.#waiting.set(runId, waiting);
-      waiting.add(resolve);
-      signal?.addEventListener('abort', () => resolve(), { once: true });
-      // It may have ended before this was noted.
-      this.#isOpen(runId).then((open) => open || resolve(), resolve);
-    });
+  /** Resolves when the run has ended, the signal aborts or the server stops. `inRun`: it is a run that waits. */
+  async ended(runId: string, signal: AbortSignal | undefined, inRun: boolean): Promise<void> {
+    const { promise, resolve } = waiter();
+    const waiting = this.#waiting.get(runId) ?? new Set();
+    this.#waiting.set(runId, waiting.add(resolve));
+    signal?.addEventListener('abort', resolve, { once: true });
+    if (inRun) this.#idle += 1;
+    try {
+      if (signal?.aborted || !(await this.#isOpen(runId))) return;
+      if (inRun) this.#advance();
+      await promise;
+    } finally {
+      if (inRun) this.#idle -= 1;
+      signal?.removeEventListener('abort', resolve);
+      waiting.delete(resolve);
+      if (waiting.size === 0 && this.#waiting.get(runId) === waiting) this.#waiting.delete(runId);
+    }
   }
 
-  /** Ends a run that is under way; false where this process does not run it. */
-  cancel(runId: string): boolean {
-    const found = this.#running.get(runId);
-    found?.execution.cancel();
-    return found !== undefined;
+  /** Ends a run that is under way, where this process runs it. That it is to end is kept with it before. */
+  cancel(runId: string): void {
+    this.#running.get(runId)?.execution.cancel();
   }
 
   /** Begins no further step. What is left goes on with the next start. */
   async close(): Promise<void> {
-    this.#closing = true;
+    this.#close.abort();
+    this.#forgetListener();
     for (const { execution } of this.#running.values()) execution.leave();
     for (const waiting of this.#waiting.values()) for (const resolve of waiting) resolve();
     let giveUp: NodeJS.Timeout | undefined;
     const late = new Promise<void>((resolve) => {
       giveUp = setTimeout(resolve, LEAVE_MS);
     });
-    await Promise.race([Promise.all([...this.#running.values()].map(({ ended }) => ended)), late]);
+    const ended = Promise.all([...this.#running.values()].map((run) => run.ended));
+    await Promise.race([ended, late]);
     clearTimeout(giveUp);
+    for (const { execution } of this.#running.values()) execution.abandon();
+    await ended;
     await this.#advancing;
   }
 
+  /** However a run ends, or is gone, who waits for it hears of it. */
+  #committed({ changes }: Commit): void {
+    if (this.#waiting.size === 0) return;
+    for (const { kind, collection, record } of changes) {
+      if (collection !== 'flowRuns' || (kind !== 'deleted' && !hasEnded(record as unknown as FlowRunRecord))) continue; // a record of its collection
+      for (const resolve of this.#waiting.get(record.id) ?? []) resolve();
+    }
+  }
+
   #advance(): void {
-    this.#advancing ??= this.#takeAll()
-      .catch(this.#parts.onFailure)
-      .finally(() => {
+    if (!this.#started || this.#advancing || this.#close.signal.aborted) return;
+    this.#advancing = this.#takeAll().then(
+      () => {
         this.#advancing = undefined;
-      });
+        // What was woken after the last look.
+        if (this.#flows.size > 0 && this.#hasPlace()) this.#advance();
+      },
+      (cause) => {
+        this.#advancing = undefined;
+        this.#parts.onFailure(cause);
+        void pause(this.#parts.clock, RESUME_MS, this.#close.signal).then(() => this.#advance());
+      },
+    );
+  }
+
+  #hasPlace(): boolean {
+    return !this.#close.signal.aborted && this.#running.size - this.#idle < MOST_AT_ONCE;
   }
 
   async #takeAll(): Promise<void> {
     for (const flowId of this.#flows) {
-      if (this.#closing || this.#running.size >= MOST_AT_ONCE) return;
+      if (!this.#hasPlace()) return;
       this.#flows.delete(flowId);
-      if (await this.#takeOne(flowId)) this.#flows.add(flowId);
+      try {
+        if (await this.#takeOne(flowId)) this.#flows.add(flowId);
+      } catch (thrown) {
+        this.#flows.add(flowId);
+        throw thrown;
+      }
     }
   }
 
   /** Whether the flow may have another run to begin. */
   async #takeOne(flowId: string): Promise<boolean> {
-    const { store, clock } = this.#parts;
-    const run = await nextQueued(store, flowId);
-    if (!run) return false;
-    const flow = await store.flows.get(flowId);
-    const problem = flow ? flowProblem(flow) : 'The flow was deleted.';
-    if (!flow || problem) {
-      const error = { code: 'conflict', message: problem ?? '' } as const;
-      const change = { status: 'cancelled', error, finishedAt: clock.now().toISOString() } as const;
-      await this.#change(run, change);
-      this.#tell(run.id);
-      return true;
-    }
+    const { store } = this.#parts;
+    if (!(await nextQueued(store, flowId))) return false; // as of most flows that are looked at
     const busy = [...this.#running.values()].some((other) => other.flowId === flowId);
-    if (busy && flow.overlap !== 'allow') return false;
-    const begun = await this.#change(run, beginning(flow, clock.now()));
-    if (begun) this.#execute(flow, begun);
-    return true;
+    const taken = await store.transaction((tx) => this.#take(flowId, busy, tx));
+    if (taken?.begun) this.#execute(taken.begun.flow, taken.begun.run);
+    return taken !== undefined;
   }
 
-  /** The run as it is now, or undefined where it was cancelled meanwhile. */
-  #change(run: FlowRunRecord, change: Partial<FlowRunRecord>): Promise<FlowRunRecord | undefined> {
-    return this.#parts.store.transaction(async (tx) => {
-      const current = await tx.flowRuns.get(run.id);
-      return current?.status === 'queued' ? tx.flowRuns.update(run.id, change) : undefined;
-    });
-  }
-
-  /** A flow that is gone or disabled meanwhile is not stopped in the middle: the run has what it needs. */
-  async #resume(run: FlowRunRecord): Promise<void> {
-    const flow = (await this.#parts.store.flows.get(run.flowId)) ?? { id: run.flowId, name: run.flowId };
-    this.#execute(flow, run);
+  /** The flow is looked at in the transaction in which the run begins: once it is changed or disabled, no run begins as it was. */
+  async #take(flowId: string, busy: boolean, tx: Transaction): Promise<Taken | undefined> {
+    const run = await nextQueued(tx, flowId);
+    if (!run) return undefined;
+    const flow = await tx.flows.get(flowId);
+    const now = this.#parts.clock.now();
+    const message = flow ? flowProblem(flow) : 'The flow was deleted.';
+    if (!flow || message !== undefined) {
+      const error = { code: 'conflict', message: message ?? '' } as const;
+      await tx.flowRuns.update(run.id, { status: 'cancelled', error, finishedAt: now.toISOString() });
+      return {};
+    }
+    if (busy && flow.overlap !== 'allow') return undefined;
+    return { begun: { flow, run: await tx.flowRuns.update(run.id, beginning(flow, now)) } };
   }
 
   #execute(flow: Pick<Flow, 'id' | 'name'>, run: FlowRunRecord): void {
     const execution = new FlowExecution(this.#parts, flow, run);
-    const ended = execution
-      .finish()
-      .then(
-        () => undefined,
-        (cause) => this.#resumeLater(run.id, cause),
-      )
-      .then(() => {
-        this.#running.delete(run.id);
-        this.#tell(run.id);
-        if (!this.#closing) this.wake(run.flowId);
-      });
+    const ended = this.#finish(execution, run.id).then(() => {
+      this.#running.delete(run.id);
+      if (!this.#close.signal.aborted) this.wake(run.flowId);
+    });
     this.#running.set(run.id, { flowId: run.flowId, execution, ended });
   }
 
-  /** The store did not take what the run had to keep. */
-  #resumeLater(runId: string, cause: unknown): void {
-    this.#parts.onFailure(cause);
-    this.#parts.clock.after(RESUME_MS, async () => {
-      const run = this.#closing ? undefined : await this.#parts.store.flowRuns.get(runId).catch(() => undefined);
-      if (run?.status === 'running' && !this.#running.has(runId)) await this.#resume(run);
-    });
-  }
-
-  #tell(runId: string): void {
-    for (const resolve of this.#waiting.get(runId) ?? []) resolve();
-    this.#waiting.delete(runId);
+  /** Goes on until the run has ended, also after the store did not take what it had to keep. Never rejects. */
+  async #finish(execution: FlowExecution, runId: string): Promise<void> {
+    const { store, clock, onFailure } = this.#parts;
+    for (;;) {
+      try {
+        return await execution.finish();
+      } catch (cause) {
+        onFailure(cause);
+      }
+      await pause(clock, RESUME_MS, this.#close.signal);
+      if (this.#close.signal.aborted) return;
+      const run = await store.flowRuns.get(runId).catch(() => 'unknown' as const);
+      if (run === undefined) return; // purged
+    }
   }
 
   async #isOpen(runId: string): Promise<boolean> {
-    const status = (await this.#parts.store.flowRuns.get(runId))?.status;
-    return !this.#closing && (status === 'queued' || status === 'running');
+    const run = await this.#parts.store.flowRuns.get(runId);
+    return run !== undefined && !this.#close.signal.aborted && !hasEnded(run);
   }
+}
+
+interface Taken {
+  readonly begun?: { readonly flow: Flow; readonly run: FlowRunRecord };
+}
+
+function waiter() {
+  let resolve = () => {};
+  const promise = new Promise<void>((end) => {
+    resolve = end;
+  });
+  return { promise, resolve };
 }
 
 function beginning(flow: Flow, now: Date): Partial<FlowRunRecord> {
@@ -182,9 +230,10 @@ function beginning(flow: Flow, now: Date): Partial<FlowRunRecord> {
   return { status: 'running', flowRevision, runAs, plan, steps, startedAt: now.toISOString() };
 }
 
-/** An agent's flow is one step that invokes it. */
-function planOf({ steps, agentId, prompt = '{{ input | json }}' }: Flow): FlowStep[] {
+/** An agent's flow is one step that invokes it. What it is told is a text, also where the prompt is one output and nothing else. */
+function planOf({ steps, agentId, prompt = '{{ input }}' }: Flow): FlowStep[] {
   if (agentId === undefined) return steps ?? [];
   const retry = { attempts: 1, delayMs: 0 };
-  return [{ id: 'agent', tool: 'invoke_agent', arguments: { agent: agentId, input: prompt }, onError: 'stop', retry }];
+  const input = isTemplate(prompt) ? `{% if true %}${prompt}{% endif %}` : prompt;
+  return [{ id: 'agent', tool: 'invoke_agent', arguments: { agent: agentId, input }, onError: 'stop', retry }];
 }

@@ -6,12 +6,19 @@ import { authorOf, type Principal } from '../access/principal.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS } from '../define-tool.ts';
 import { requireShallow } from '../engine/acting.ts';
 import { causesOf } from '../engine/flow-triggers.ts';
-import { listPage, onlyThese } from '../paging.ts';
+import { LARGEST_PAGE, listPage, onlyThese } from '../paging.ts';
 import { findFlow } from './flows.ts';
 import { hasEnded, queueRun } from './queue.ts';
 import { isRunAs } from './run-as.ts';
 
 const runId = recordId.describe('Run id (`run_…`), see list_flow_runs.');
+
+/** A run keeps its input, and as many runs are kept. */
+const LARGEST_INPUT = 256 * 1024;
+
+function isSmall(input: object): boolean {
+  return JSON.stringify(input).length <= LARGEST_INPUT;
+}
 
 const triggerFlow = defineTool({
   name: 'trigger_flow',
@@ -23,7 +30,11 @@ const triggerFlow = defineTool({
   inSteps: true,
   input: z.strictObject({
     id: recordId.describe('Flow id (`flw_…`), see list_flows.'),
-    input: z.record(z.string(), z.unknown()).optional().describe('What templates and conditions see as `input`.'),
+    input: z
+      .record(z.string(), z.unknown())
+      .refine(isSmall, `It has more than ${LARGEST_INPUT} characters of JSON, which are the most.`)
+      .optional()
+      .describe('What templates and conditions see as `input`.'),
     wait: z.boolean().default(false).describe('Answer when the run has ended.'),
   }),
   output: flowRun,
@@ -39,7 +50,7 @@ const triggerFlow = defineTool({
       return queueRun(tx, flow, { trigger, input, causes: causesOf(principal) }, server.now());
     });
     server.flows?.wake(id);
-    if (wait) await server.flows?.ended(run.id, signal);
+    if (wait) await server.flows?.ended(run.id, signal, causesOf(principal).length > 0);
     return showRun((await store.flowRuns.get(run.id)) ?? run, principal);
   },
 });
@@ -60,7 +71,8 @@ const listFlowRuns = defineTool({
 
   handler({ id, status, ...page }, { store, principal }) {
     const any = onlyThese<FlowRunRecord>(principal.rights.limitedTo('flow', 'read'), 'flowId');
-    return listPage(store.flowRuns, page, { where: { flowId: id, status }, any }, (run) => showRun(run, principal));
+    const query = { where: { flowId: id, status }, any };
+    return listPage(store.flowRuns, page, query, (run) => showRun(run, principal), LARGEST_PAGE);
   },
 });
 
@@ -89,12 +101,12 @@ const cancelFlowRun = defineTool({
   input: z.strictObject({ id: runId }),
   output: flowRun,
   errors: ['not_found', 'conflict'],
-  goesOn: ({ status }) => status === 'running',
 
   async handler({ id }, { store, principal, server, write, fail }) {
     const run = await write(async (tx) => {
       const current = await findRun(tx, id, fail);
-      if (current.status === 'cancelled' || current.status === 'running') return current;
+      if (current.status === 'cancelled') return current;
+      if (current.status === 'running') return tx.flowRuns.update(id, { cancelAsked: true });
       if (hasEnded(current)) throw fail('conflict', `The run has ${current.status} already.`);
       const error = { code: 'conflict', message: 'The run was cancelled.' } as const;
       return tx.flowRuns.update(id, { status: 'cancelled', error, finishedAt: server.now().toISOString() });
@@ -113,10 +125,9 @@ async function findRun(store: Pick<Readers, 'flowRuns'>, id: string, fail: Fail<
 }
 
 /** Triggering a flow shows nothing of what it reads: content is for whom it runs as, and for admins. */
-function showRun(record: FlowRunRecord, principal: Principal): FlowRun {
-  const { plan: _, causes: __, ...run } = record;
+function showRun(run: FlowRunRecord, principal: Principal): FlowRun {
   if (principal.rights.isAdmin || isRunAs(principal, run.runAs)) return run;
-  const { input: ___, error, steps, ...rest } = run;
+  const { input: _, error, steps, ...rest } = run;
   const shown = steps.map(({ input: _input, output: _output, error: failure, ...step }) => ({
     ...step,
     ...(failure && { error: { code: failure.code } }),

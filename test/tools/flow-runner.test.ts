@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict';
+import { afterEach, describe, it } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { z } from 'zod';
+import type { Flow } from '../../resources/flow.ts';
+import { StoreUnavailable } from '../../store/errors.ts';
+import { ANYONE } from '../../tools/access/requirement.ts';
+import { CREATES, defineTool } from '../../tools/define-tool.ts';
+import { systemClock } from '../../tools/engine/flow-clock.ts';
+import { FlowRunner } from '../../tools/engine/flow-runner.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { FlowWorld } from '../support/flow-world.ts';
+
+let calls = 0;
+let passed = Promise.resolve();
+const counts = defineTool({
+  name: 'counts',
+  title: 'Counts',
+  description: 'Counts its calls and answers when it may.',
+  access: ANYONE,
+  annotations: { ...CREATES, openWorldHint: true },
+  inSteps: true,
+  input: z.strictObject({}),
+  output: z.object({ ok: z.boolean() }),
+  errors: [],
+
+  async handler() {
+    calls += 1;
+    await passed;
+    return { ok: true };
+  },
+});
+
+let world: FlowWorld;
+afterEach(() => world.close());
+
+async function open(clock?: FakeClock) {
+  calls = 0;
+  passed = Promise.resolve();
+  world = await FlowWorld.open({ tools: [counts], ...(clock && { clock }) });
+  return world.flow({ steps: [{ id: 'a', tool: 'counts', arguments: {} }] });
+}
+
+/** Keeps calls of the tool until it is called. */
+function hold(): () => void {
+  let end = () => {};
+  passed = new Promise((resolve) => {
+    end = resolve;
+  });
+  return () => end();
+}
+
+/** A run as an earlier process left it; this one knows nothing of it. */
+function left({ id: flowId, runAs }: Flow, more: object = {}) {
+  const run = { flowId, runAs, trigger: { kind: 'manual', by: runAs }, status: 'queued', steps: [], plan: [] } as const;
+  return world.store.transaction((tx) => tx.flowRuns.insert({ ...run, steps: [], plan: [], causes: [], ...more }));
+}
+
+const statusOf = async (id: string) => (await world.store.flowRuns.get(id))?.status;
+
+/** Lets the store take nothing from now on; the function returned lets it. */
+function fullDisk(): () => void {
+  const { store } = world;
+  const transaction = store.transaction.bind(store);
+  store.transaction = async () => {
+    throw new StoreUnavailable('the disk is full');
+  };
+  return () => {
+    store.transaction = transaction;
+  };
+}
+
+describe('the runner', () => {
+  it('begins nothing twice that is asked for while it starts', async () => {
+    const flow = await open();
+    const run = await left(flow);
+    const release = hold();
+    const runner = new FlowRunner({ ...world, clock: systemClock, onFailure: (cause) => world.failures.push(cause) });
+    runner.wake(flow.id);
+    await setTimeout(50);
+    await runner.start();
+    await world.until(async () => calls > 0);
+    await setTimeout(50);
+    assert.equal(await statusOf(run.id), 'running');
+    release();
+    await world.until(async () => (await statusOf(run.id)) === 'succeeded');
+    await runner.close();
+    assert.equal(calls, 1);
+  });
+
+  it('goes on with the queue by itself after the store took nothing', async () => {
+    const clock = new FakeClock('2026-06-01T00:00:00Z');
+    const flow = await open(clock);
+    const run = await left(flow);
+    const recover = fullDisk();
+    world.engine.wake(flow.id);
+    await world.until(async () => world.failures.length > 0);
+    recover();
+    await clock.pass(31_000);
+    await world.until(async () => (await statusOf(run.id)) === 'succeeded');
+    assert.equal(calls, 1);
+  });
+
+  it('keeps what came of a call that the store did not take, and makes it once', async () => {
+    const clock = new FakeClock('2026-06-01T00:00:00Z');
+    const flow = await open(clock);
+    const release = hold();
+    const { id } = await world.must('trigger_flow', { id: flow.id });
+    const waiting = await world.must('trigger_flow', { id: flow.id });
+    await world.until(async () => calls === 1);
+    const recover = fullDisk();
+    release();
+    await world.until(async () => world.failures.length > 0);
+    recover();
+    world.engine.wake(flow.id);
+    await setTimeout(50);
+    assert.equal(await statusOf(waiting.id), 'queued', 'the one before it has not ended');
+    await clock.pass(31_000);
+    await world.until(async () => (await statusOf(waiting.id)) === 'succeeded');
+    const { status, steps } = await world.must('get_flow_run', { id });
+    assert.deepEqual([status, steps[0].status, steps[0].attempts], ['failed', 'failed', 1]);
+    assert.match(steps[0].error.message, /disk|store|later|unavailable/i);
+    assert.equal(calls, 2);
+  });
+
+  it('tells who waits when a run that has not begun is cancelled, or purged with its flow', async () => {
+    const flow = await open();
+    const release = hold();
+    await world.must('trigger_flow', { id: flow.id });
+    await world.until(async () => calls === 1);
+    for (const end of ['cancel', 'purge']) {
+      const waiting = world.must('trigger_flow', { id: flow.id, wait: true });
+      let queued: { id: string }[] = [];
+      await world.until(async () => {
+        queued = (await world.runs(flow.id)).filter(({ status }) => status === 'queued');
+        return queued.length === 1;
+      });
+      await setTimeout(300); // it is kept, and waited for
+      if (end === 'cancel') await world.must('cancel_flow_run', { id: queued[0]?.id });
+      else await world.must('purge_record', { entityType: 'flow', id: flow.id });
+      const told = await Promise.race([waiting, setTimeout(5000)]);
+      assert.equal(told?.status, end === 'cancel' ? 'cancelled' : 'queued');
+    }
+    release();
+  });
+
+  it('has room for the runs that others wait for', { timeout: 60_000 }, async () => {
+    const inner = await open();
+    const first = { id: 'a', tool: 'counts', arguments: {} };
+    const steps = [first, { id: 'b', tool: 'trigger_flow', arguments: { id: inner.id, wait: true } }];
+    const outer = await world.flow({ name: 'outer', overlap: 'allow', steps });
+    const release = hold();
+    const all = Promise.all(Array.from({ length: 20 }, () => world.run(outer.id)));
+    await world.until(async () => calls === 16);
+    release();
+    assert.deepEqual([...new Set((await all).map(({ status }) => status))], ['succeeded']);
+    assert.equal(calls, 40);
+  });
+
+  it('ends a run that was cancelled before the server ended', async () => {
+    const flow = await open();
+    const steps = [{ id: 'a', tool: 'counts', status: 'pending', attempts: 0 }];
+    const plan = flow.steps ?? [];
+    const run = await left(flow, { status: 'running', steps, plan });
+    assert.equal((await world.must('cancel_flow_run', { id: run.id })).status, 'running');
+    await world.restart();
+    await world.until(async () => (await statusOf(run.id)) === 'cancelled');
+    assert.equal(calls, 0);
+  });
+
+  it('repeats an interrupted call as it was, whatever the time', async () => {
+    const clock = new FakeClock('2026-06-01T00:00:00Z');
+    await open(clock);
+    const name = '{{ "now" | date: "%s %L" }}';
+    const step = { id: 'a', tool: 'create_skill', arguments: { name, instructions: 'x' } };
+    const { id } = await world.flow({ steps: [{ ...step, retry: { attempts: 3, delayMs: 0 } }] });
+    world.store.onCommit(({ changes }) => {
+      if (changes.some(({ collection, kind }) => collection === 'skills' && kind === 'created')) fullDisk();
+    });
+    const { id: runId } = await world.must('trigger_flow', { id });
+    await world.until(async () => world.failures.length > 0);
+    await setTimeout(20);
+    await world.restart();
+    await world.until(async () => (await statusOf(runId)) === 'succeeded');
+    assert.equal((await world.store.skills.find({ limit: 10 })).records.length, 1);
+    assert.equal('underWay' in ((await world.store.flowRuns.get(runId)) ?? {}), false);
+  });
+
+  it('does not begin a step again whose tool is gone', async () => {
+    const flow = await open();
+    const steps = [{ id: 'a', tool: 'gone', status: 'running', attempts: 1, startedAt: new Date().toISOString() }];
+    const plan = (flow.steps ?? []).map((step) => ({ ...step, tool: 'gone' }));
+    const run = await left(flow, { status: 'running', steps, plan });
+    await world.restart();
+    await world.until(async () => (await statusOf(run.id)) === 'failed');
+    assert.match((await world.store.flowRuns.get(run.id))?.error?.message ?? '', /whether it took effect is not known/);
+  });
+
+  it('takes inputs up to 256 KiB, and lists runs in pages of some size', async () => {
+    const flow = await open();
+    const answer = await world.call('trigger_flow', { id: flow.id, input: { text: 'x'.repeat(300_000) } });
+    assert.equal('error' in answer && answer.error.code, 'invalid_input');
+    for (let n = 0; n < 6; n += 1) await world.run(flow.id, { text: 'x'.repeat(250_000) });
+    const page = await world.must('list_flow_runs', { id: flow.id, limit: 100 });
+    assert.ok(page.data.length < 6 && page.nextCursor);
+  });
+});
