@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR } from '@modelcontextprotocol/server';
+import { nestsDeeper } from '../tools/nesting.ts';
 
 export type RequestId = string | number;
 
@@ -18,7 +19,7 @@ export class RpcError extends Error {
 /** The message in the body. @throws RpcError */
 export function parseMessage(body: Buffer): unknown {
   if (!isUtf8(body)) throw new RpcError(PARSE_ERROR, 'Parse error: the body is not UTF-8.');
-  if (body.length > 2 * DEEPEST && nestsTooDeep(body)) {
+  if (nestsDeeper(body, DEEPEST)) {
     throw new RpcError(INVALID_REQUEST, `Invalid request: nested more than ${DEEPEST} levels deep.`);
   }
   try {
@@ -30,25 +31,6 @@ export function parseMessage(body: Buffer): unknown {
 
 /** Far more than any tool takes, and far less than exhausts the stack of what walks over a message. */
 const DEEPEST = 200;
-
-function nestsTooDeep(json: Buffer): boolean {
-  let depth = 0;
-  let inString = false;
-  for (let at = 0; at < json.length; at++) {
-    const byte = json[at];
-    if (inString) {
-      if (byte === BACKSLASH) at++;
-      else if (byte === QUOTE) inString = false;
-    } else if (byte === QUOTE) inString = true;
-    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
-      if (++depth > DEEPEST) return true;
-    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth--;
-  }
-  return false;
-}
-
-const [QUOTE, BACKSLASH] = [0x22, 0x5c];
-const [OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET] = [0x7b, 0x7d, 0x5b, 0x5d];
 
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

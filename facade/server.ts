@@ -79,6 +79,7 @@ export async function startServer(config: Config, store: Store, logger: Logger):
   const upstreams = createUpstreams(config, live, { name, version }, logger);
   const dependencies = [models, upstreams, mailer, ...(provider ? [provider] : [])];
   const flows = new FlowEngine({ store, onFailure });
+  await upstreams.start(store);
   const facts = factsOf(store, live, { upstreams, models, signIn, flows }, dependencies);
   // So that the first question need not wait for it; a failure shows again where somebody asks.
   facts.imported.current().catch(() => {});
@@ -96,7 +97,6 @@ export async function startServer(config: Config, store: Store, logger: Logger):
   mount(createApp({ ...config, ...doors, baseUrl, logger }));
   const retention = startAuditRetention(store, onFailure);
   const tidying = startRepeated(() => facts.imported.tidy(), onFailure, TIDY_MS);
-  await upstreams.start(store);
   await flows.start(registry);
   return {
     baseUrl,

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
  * `legacy-exit` ends at whatever comes before `initialize`, `parent` has a child of its own, `chatty` prints what is no message.
  */
 const traits = new Set(process.argv.slice(2));
-const names = ['pid', 'env', 'crash', 'huge', 'endless', 'never', 'flood', 'progress', 'echo'];
+const names = ['pid', 'env', 'crash', 'huge', 'endless', 'never', 'flood', 'progress', 'echo', 'deep'];
 let calls = 0;
 let initialized = false;
 
@@ -72,6 +72,12 @@ function call(id: unknown, { name, arguments: input = {}, _meta: meta }: Params)
       tell('notifications/progress', { progressToken, progress, total: 3, message: `step ${progress}` });
     say('done');
   } else if (name === 'echo') say(input.text ?? '');
+  else if (name === 'deep') {
+    const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
+    process.stdout.write(
+      `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"content":[],"structuredContent":{"a":${deep}}}}\n`,
+    );
+  }
 }
 
 /** One answer of that many mebibytes, piece by piece. */

@@ -139,3 +139,36 @@ export function isRunning(pid: number): boolean {
     return false;
   }
 }
+
+/** Lets the fake server list these tools under the prefix `fake`, accepted, while the work goes on. */
+export async function withTools(
+  server: TestServer,
+  fake: FakeUpstream,
+  tools: readonly unknown[],
+  work: (id: string) => Promise<void>,
+  more: object = {},
+): Promise<void> {
+  [fake.tools, fake.intercept] = [tools as object[], () => false]; // of a liar, anything
+  const { id } = await connectHttp(server, fake.url, more);
+  try {
+    await work(id);
+  } finally {
+    fake.intercept = () => false;
+    await mustCall(server, server.adminKey, 'delete_integration', { id });
+  }
+}
+
+/** The same for the program of tests, under the prefix `program`. */
+export async function withProgram(
+  server: TestServer,
+  args: readonly string[],
+  work: (id: string) => Promise<void>,
+  more: object = {},
+): Promise<void> {
+  const { id } = await connectProgram(server, args, more);
+  try {
+    await work(id);
+  } finally {
+    await mustCall(server, server.adminKey, 'delete_integration', { id });
+  }
+}

@@ -97,7 +97,7 @@ describe('create_integration', () => {
     for (const url of ['ftp://x/', 'http://user:pass@x/', 'nonsense', `http://x/${'y'.repeat(2000)}`]) {
       assert.deepEqual(await paths('create_integration', { ...http, name: 'x', url }), ['url'], url);
     }
-    for (const headers of [{ 'Bad Name': 'x' }, { Good: 'bad\r\nX: y' }]) {
+    for (const headers of [{ 'Bad Name': 'x' }, { Good: 'bad\r\nX: y' }, { Host: 'x' }, { 'mcp-session-id': 'x' }]) {
       assert.match((await paths('create_integration', { ...http, name: 'x', headers })).join(), /^headers/);
     }
     const { id } = await admin('create_integration', { ...http, name: 'Taken' });

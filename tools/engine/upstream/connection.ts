@@ -17,7 +17,6 @@ export const MOST_BYTES = 1024 * 1024;
 /** A program may have to be fetched before it runs. */
 const CONNECT_MS = 60_000;
 const PROBE_MS = 20_000;
-const LIST_MS = 30_000;
 const MOST_PAGES = 20;
 const MOST_LISTED = 1000;
 /** However much progress it reports. */
@@ -51,26 +50,44 @@ export interface UpstreamCall extends CallOptions {
   readonly timeoutMs: number;
 }
 
+/** Why a connection could not be made, or ended, with what the program wrote last. */
+export class ConnectionFailure extends Error {
+  readonly wrote: string;
+
+  constructor(cause: unknown, { transport }: Line) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    this.wrote = transport instanceof StdioTransport ? transport.stderr.trim() : '';
+  }
+}
+
+/** The way to an upstream. */
+interface Line {
+  readonly transport: StdioTransport | StreamableHTTPClientTransport;
+  /** Lets go of what the transport does not. */
+  release(): void;
+}
+
 /** One connection to an upstream, which all calls share. */
 export class Connection {
   readonly #client: Client;
-  readonly #transport: StdioTransport | StreamableHTTPClientTransport;
+  readonly #line: Line;
   #closing = false;
 
-  private constructor(client: Client, transport: StdioTransport | StreamableHTTPClientTransport) {
+  private constructor(client: Client, line: Line) {
     this.#client = client;
-    this.#transport = transport;
+    this.#line = line;
   }
 
-  /** @throws what the SDK throws */
+  /** @throws ConnectionFailure */
   static async open(target: Target, options: ConnectOptions): Promise<Connection> {
-    const transport = transportTo(target, options);
-    const connection = new Connection(clientFor(options), transport);
+    const line = lineTo(target, options);
+    const { transport } = line;
+    const connection = new Connection(clientFor(options), line);
     const prior = options.legacy ? { prior: { kind: 'legacy' as const } } : {};
     const giveUp = () => void transport.close();
     options.signal.addEventListener('abort', giveUp, { once: true });
     connection.#client.onclose = () => {
-      if (!connection.#closing) options.onLost(withStderr(new Error('The connection ended'), transport));
+      if (!connection.#closing) options.onLost(new ConnectionFailure('The connection ended.', line));
     };
     try {
       await connection.#client.connect(transport, { timeout: CONNECT_MS, ...prior });
@@ -78,10 +95,11 @@ export class Connection {
     } catch (error) {
       connection.#closing = true;
       await transport.close();
+      line.release();
       // Some programs of older revisions end when they are asked for a newer one.
       if (endedByProbe(error) && !options.legacy && !options.signal.aborted && 'stdio' in target)
         return Connection.open(target, { ...options, legacy: true });
-      throw withStderr(error, transport);
+      throw new ConnectionFailure(error, line);
     } finally {
       options.signal.removeEventListener('abort', giveUp);
     }
@@ -100,14 +118,14 @@ export class Connection {
   }
 
   /** The tools it lists, as it says them; of a list without end, the beginning. */
-  async list(): Promise<unknown[]> {
+  async list(timeoutMs: number): Promise<unknown[]> {
     if (!this.#client.getServerCapabilities()?.tools) return [];
     const tools: unknown[] = [];
-    const signal = AbortSignal.timeout(LIST_MS);
+    const signal = AbortSignal.timeout(timeoutMs);
     let cursor: string | undefined;
     for (let page = 0; page < MOST_PAGES && tools.length < MOST_LISTED; page++) {
       const request = { method: 'tools/list', params: cursor === undefined ? {} : { cursor } };
-      const listed = await this.#client.request(request, pageOfTools, { signal, timeout: LIST_MS });
+      const listed = await this.#client.request(request, pageOfTools, { signal, timeout: timeoutMs });
       tools.push(...listed.tools);
       if (listed.nextCursor === undefined || listed.nextCursor === cursor) return tools;
       cursor = listed.nextCursor;
@@ -131,12 +149,14 @@ export class Connection {
   /** Resolves when nothing of it is left. */
   async close(): Promise<void> {
     this.#closing = true;
-    if (this.#transport instanceof StreamableHTTPClientTransport) {
+    const { transport } = this.#line;
+    if (transport instanceof StreamableHTTPClientTransport) {
       const late = new Promise((resolve) => setTimeout(resolve, 1000).unref());
-      await Promise.race([this.#transport.terminateSession().catch(() => {}), late]);
+      await Promise.race([transport.terminateSession().catch(() => {}), late]);
     }
     await this.#client.close();
-    await this.#transport.close();
+    await transport.close();
+    this.#line.release();
   }
 }
 
@@ -151,13 +171,17 @@ function endedByProbe(error: unknown): boolean {
   return error instanceof SdkError && error.code === SdkErrorCode.EraNegotiationFailed;
 }
 
-function transportTo(target: Target, { privateAddresses, watchdog }: ConnectOptions) {
-  if ('stdio' in target) return new StdioTransport(target.stdio, MOST_BYTES, watchdog);
+function lineTo(target: Target, { privateAddresses, watchdog }: ConnectOptions): Line {
+  if ('stdio' in target) {
+    return { transport: new StdioTransport(target.stdio, MOST_BYTES, watchdog), release() {} };
+  }
   const { url, headers } = target.http;
-  return new StreamableHTTPClientTransport(new URL(url), {
-    fetch: createFetch({ privateAddresses, mostBytes: MOST_BYTES }),
+  const { fetch, close } = createFetch({ privateAddresses, mostBytes: MOST_BYTES });
+  const transport = new StreamableHTTPClientTransport(new URL(url), {
+    fetch,
     requestInit: { headers: { ...headers } },
   });
+  return { transport, release: close };
 }
 
 function clientFor({ client, onToolsChanged }: ConnectOptions): Client {
@@ -174,13 +198,4 @@ function clientFor({ client, onToolsChanged }: ConnectOptions): Client {
 function takeAnything<T>(): JsonSchemaValidator<T> {
   // Nobody reads the data as anything but what it is.
   return (input) => ({ valid: true, data: input as T, errorMessage: undefined });
-}
-
-/** What a program that did not come up wrote may tell why. */
-function withStderr(error: unknown, transport: StdioTransport | StreamableHTTPClientTransport): Error {
-  const message = error instanceof Error ? error.message : String(error);
-  const said = transport instanceof StdioTransport ? transport.stderr.trim() : '';
-  return said
-    ? new Error(`${message}; it wrote: ${said.slice(-500)}`, { cause: error })
-    : new Error(message, { cause: error });
 }

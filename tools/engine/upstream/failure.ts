@@ -44,7 +44,7 @@ function refusalOf({ code, message }: ProtocolError, prefix: string, scrubber: S
   if (code === FAULT_CODES.too_large) {
     return {
       code: 'too_large',
-      message: `The answer of ${prefix} is larger than ${MOST_BYTES} bytes; ask for less at a time.`,
+      message: `The answer of ${prefix} is larger than ${MOST_BYTES} bytes or nests too deep; ask for less at a time.`,
     };
   }
   return {
@@ -67,5 +67,5 @@ function quote(text: string, scrubber: Scrubber): string {
 /** What an operator is told of an error. */
 export function errorText(error: unknown, scrubber: Scrubber): string {
   const message = error instanceof Error ? error.message : String(error);
-  return cleanText(scrubber.text(message), 600) || 'It failed without saying why.';
+  return scrubber.shown(message, 600) || 'It failed without saying why.';
 }

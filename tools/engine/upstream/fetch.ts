@@ -1,5 +1,5 @@
-import { type IncomingMessage, type RequestOptions, request as requestPlain } from 'node:http';
-import { request as requestSecure } from 'node:https';
+import { type IncomingMessage, Agent as PlainAgent, type RequestOptions, request as requestPlain } from 'node:http';
+import { request as requestSecure, Agent as SecureAgent } from 'node:https';
 import { isIP } from 'node:net';
 import { Readable } from 'node:stream';
 import { AddressRefused, hostOf, isPublic, publicLookup } from './addresses.ts';
@@ -20,13 +20,17 @@ type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
  * A `fetch` for servers that are not trusted: it connects to the very address that was checked, follows no redirect, and never holds
  * more of an answer than it may have.
  */
-export function createFetch({ privateAddresses, mostBytes }: FetchOptions): Fetch {
-  return async (target, init = {}) => {
+export function createFetch({ privateAddresses, mostBytes }: FetchOptions): { fetch: Fetch; close(): void } {
+  // Of its own, since the sockets of the common ones may go to addresses that nobody checked.
+  const agents = { 'http:': new PlainAgent({ keepAlive: true }), 'https:': new SecureAgent({ keepAlive: true }) };
+
+  async function fetch(target: string | URL, init: RequestInit = {}): Promise<Response> {
     const url = new URL(target);
     const host = hostOf(url);
     if (!privateAddresses && isIP(host) && !isPublic(host)) throw new AddressRefused(host);
     const { signal } = init;
     const options: RequestOptions = {
+      agent: url.protocol === 'https:' ? agents['https:'] : agents['http:'],
       method: init.method ?? 'GET',
       headers: Object.fromEntries(new Headers(init.headers)),
       ...(signal && { signal }),
@@ -34,6 +38,13 @@ export function createFetch({ privateAddresses, mostBytes }: FetchOptions): Fetc
     };
     const response = await exchange(url, options, init.body);
     return answerOf(response, mostBytes, (fault) => faultAnswer(init.body, fault));
+  }
+
+  return {
+    fetch,
+    close() {
+      for (const agent of Object.values(agents)) agent.destroy();
+    },
   };
 }
 
@@ -58,9 +69,10 @@ function answerOf(response: IncomingMessage, mostBytes: number, instead: Instead
     return new Response(null, { status, headers });
   }
   const events = headers.get('content-type')?.toLowerCase().startsWith('text/event-stream') ?? false;
-  const body = (events ? limitEvents : limitBody)(response, mostBytes, instead);
+  const body = Readable.from((events ? limitEvents : limitBody)(response, mostBytes, instead));
+  body.on('close', () => response.destroy());
   // The two libraries' types of one web stream differ.
-  return new Response(Readable.toWeb(Readable.from(body)) as unknown as ReadableStream, { status, headers });
+  return new Response(Readable.toWeb(body) as unknown as ReadableStream, { status, headers });
 }
 
 /** The error that stands for an answer to this request. */

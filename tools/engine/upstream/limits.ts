@@ -1,4 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { nestsDeeper } from '../../nesting.ts';
+
+/** Levels of a message, far fewer than exhaust the stack of what walks over it. */
+export const DEEPEST = 100;
 
 /** Why what an upstream sent does not come through. */
 export type Fault = 'too_large' | 'broken';
@@ -8,7 +12,7 @@ export type Instead = (fault: Fault) => string | undefined;
 
 export class TooLarge extends Error {
   constructor(mostBytes: number) {
-    super(`It is larger than ${mostBytes} bytes.`);
+    super(`It is larger than ${mostBytes} bytes, or nests deeper than ${DEEPEST} levels.`);
   }
 }
 
@@ -21,7 +25,8 @@ export async function* limitBody(source: Source, mostBytes: number, instead: Ins
     held.add(chunk);
     if (held.isTooLarge) return yield Buffer.from(insteadOf(instead, mostBytes));
   }
-  yield held.take();
+  const body = held.take();
+  yield nestsDeeper(body, DEEPEST) ? Buffer.from(insteadOf(instead, mostBytes)) : body;
 }
 
 /** Server-sent events, each once it is whole and no larger than may be, and not too many at a time. */
@@ -34,8 +39,10 @@ export async function* limitEvents(source: Source, mostBytes: number, instead: I
       for (const end of held.eventEnds(chunk)) {
         held.add(chunk.subarray(from, end));
         from = end;
-        if (held.isTooLarge) return yield asEvent(insteadOf(instead, mostBytes));
-        yield held.take();
+        const isTooLarge = held.isTooLarge;
+        const event = held.take();
+        if (isTooLarge || nestsDeeper(event, DEEPEST)) return yield asEvent(insteadOf(instead, mostBytes));
+        yield event;
         await pace.step();
       }
       held.add(chunk.subarray(from));
@@ -78,7 +85,7 @@ class Held {
   add(part: Buffer): void {
     this.#size += part.length;
     if (this.isTooLarge) this.#parts = [];
-    else this.#parts.push(part);
+    else this.#parts = withPart(this.#parts, part);
   }
 
   take(): Buffer {
@@ -99,6 +106,14 @@ class Held {
     }
     return ends;
   }
+}
+
+const MOST_PARTS = 1000;
+
+/** The parts with one more; many small ones, of which each takes more room than its bytes, become one. */
+export function withPart(parts: Buffer[], part: Buffer): Buffer[] {
+  parts.push(part);
+  return parts.length > MOST_PARTS ? [Buffer.concat(parts)] : parts;
 }
 
 const CARRIAGE_RETURN = 13;

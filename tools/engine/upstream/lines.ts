@@ -1,5 +1,6 @@
 import { type JSONRPCErrorResponse, type JSONRPCMessage, parseJSONRPCMessage } from '@modelcontextprotocol/client';
-import type { Fault } from './limits.ts';
+import { nestsDeeper } from '../../nesting.ts';
+import { DEEPEST, type Fault, withPart } from './limits.ts';
 
 /** After this much of one line, no end of it is expected any more. */
 const ENDLESS_BYTES = 256 * 1024 * 1024;
@@ -43,7 +44,7 @@ export class LineReader {
     if (part.length === 0) return;
     this.#size += part.length;
     if (this.#size <= this.#mostBytes) {
-      this.#parts.push(part);
+      this.#parts = withPart(this.#parts, part);
       return;
     }
     if (this.#head.length === 0) {
@@ -69,8 +70,13 @@ export class LineReader {
 
 /** Stands for an answer with that fault. */
 export function answerWith(fault: Fault, id: string | number): JSONRPCErrorResponse {
-  return { jsonrpc: '2.0', id, error: { code: FAULT_CODES[fault], message: 'The answer did not come through.' } };
+  return { jsonrpc: '2.0', id, error: { code: FAULT_CODES[fault], message: FAULTS[fault] } };
 }
+
+const FAULTS: Record<Fault, string> = {
+  too_large: 'The answer is too large or nests too deep.',
+  broken: 'The connection broke off.',
+};
 
 const NONE = Buffer.alloc(0);
 
@@ -82,10 +88,18 @@ function idAt(text: string, pattern: RegExp): string | number | undefined {
 function parseLine(line: Buffer): JSONRPCMessage | undefined {
   try {
     const message: unknown = JSON.parse(line.toString('utf8'));
-    return isIgnored(message) ? undefined : parseJSONRPCMessage(message);
+    if (isIgnored(message)) return undefined;
+    return nestsDeeper(line, DEEPEST) ? refused(message) : parseJSONRPCMessage(message);
   } catch {
     return undefined; // what a program prints besides its messages
   }
+}
+
+/** Stands for an answer that nests too deep. */
+function refused(message: unknown): JSONRPCErrorResponse | undefined {
+  const { id, method } = message as { id?: unknown; method?: unknown }; // parsed from an object or array
+  const answers = method === undefined && (typeof id === 'string' || typeof id === 'number');
+  return answers ? answerWith('too_large', id) : undefined;
 }
 
 /** Notifications that nobody here waits for, of which there may be many. */

@@ -56,17 +56,16 @@ export class StdioTransport implements Transport {
       windowsHide: true,
     });
     this.#child = child;
-    child.stdin.on('error', (error) => this.onerror?.(error));
+    // A child that could not be started tells so by the first error; all others are told by its end.
+    for (const emitter of [child, child.stdin, child.stderr]) emitter.on('error', (error) => this.onerror?.(error));
     child.stderr.on('data', (chunk: Buffer) => {
       this.#stderr = `${this.#stderr}${chunk}`.slice(-STDERR_KEPT);
     });
+    if (child.pid !== undefined) this.#watch(child, child.pid);
     void this.#read(child);
     return new Promise((resolve, reject) => {
       child.once('error', reject);
-      child.once('spawn', () => {
-        this.#watch(child);
-        resolve();
-      });
+      child.once('spawn', resolve);
     });
   }
 
@@ -92,13 +91,12 @@ export class StdioTransport implements Transport {
     await this.#ended;
   }
 
-  #watch(child: ChildProcess): void {
-    const { pid } = child;
-    if (pid !== undefined) this.#watchdog.watch(pid);
+  #watch(child: ChildProcess, pid: number): void {
+    this.#watchdog.watch(pid);
     this.#ended = new Promise((resolve) => {
       child.once('exit', () => {
         endGroup(child, 'SIGKILL');
-        if (pid !== undefined) this.#watchdog.forget(pid);
+        this.#watchdog.forget(pid);
         // What it wrote last is still read; but a process that left the group may hold the pipes open for good.
         setTimeout(letGo, DRAIN_MS, child).unref();
       });
@@ -108,6 +106,15 @@ export class StdioTransport implements Transport {
         this.onclose?.();
       });
     });
+  }
+
+  /** What fails at one message must not end the reading of others. */
+  #tell(message: JSONRPCMessage): void {
+    try {
+      this.onmessage?.(message);
+    } catch (error) {
+      this.onerror?.(error as Error); // whatever it is, nobody looks into it
+    }
   }
 
   async #endsWithin(ms: number): Promise<boolean> {
@@ -127,7 +134,7 @@ export class StdioTransport implements Transport {
     try {
       for await (const chunk of stdout) {
         for (const message of lines.read(chunk)) {
-          this.onmessage?.(message);
+          this.#tell(message);
           await pace.step();
         }
         if (lines.isEndless) return void this.close();

@@ -19,7 +19,8 @@ const REDACTED = '[redacted]';
 
 /** Takes the secrets an upstream was given out of what it says, in the forms in which they come back. */
 export class Scrubber {
-  readonly #needles: readonly string[];
+  /** Undefined where there is nothing to look for. */
+  readonly #needles: RegExp | undefined;
 
   constructor(secrets: readonly string[]) {
     const forms = secrets
@@ -32,13 +33,13 @@ export class Scrubber {
       ...base64Forms(form),
     ]);
     // Longest first, so that what holds another one goes as a whole.
-    this.#needles = [...new Set(encoded)].sort((one, other) => other.length - one.length);
+    const needles = [...new Set(encoded)].sort((one, other) => other.length - one.length);
+    this.#needles = needles.length > 0 ? new RegExp(needles.map(literally).join('|'), 'g') : undefined;
   }
 
   text(text: string): string {
-    let left = text;
-    for (const needle of this.#needles) if (left.includes(needle)) left = left.replaceAll(needle, REDACTED);
-    return left;
+    if (!this.#needles || text.length < SHORTEST_SECRET) return text;
+    return text.replace(this.#needles, REDACTED);
   }
 
   /** Text of an upstream as it may be shown. */
@@ -63,6 +64,10 @@ export class Scrubber {
       Object.entries(value).map(([name, item]) => [this.text(storable(name)), this.json(item, depth + 1)]),
     );
   }
+}
+
+function literally(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
 }
 
 const DEEPEST = 64;

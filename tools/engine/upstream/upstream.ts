@@ -7,7 +7,7 @@ import type {
 } from '../../../resources/integration.ts';
 import { ToolError } from '../../errors.ts';
 import type { LiveCatalog } from '../../live-catalog.ts';
-import { Connection, type ConnectOptions, secretsOf, type Target } from './connection.ts';
+import { Connection, ConnectionFailure, type ConnectOptions, secretsOf, type Target } from './connection.ts';
 import { type Listing, readListing } from './definition.ts';
 import { errorText, failureOf, toolError } from './failure.ts';
 import { hashOfListing, Offer, toolStates } from './offer.ts';
@@ -21,6 +21,11 @@ const STEADY_MS = 30_000;
 const CHECK_EVERY_MS = 60_000;
 const MOST_CALLS = 64;
 const LONGEST_WAIT_MS = 30_000;
+const LIST_MS = 30_000;
+/** Of what a program wrote last. */
+const LONGEST_WORDS = 1000;
+const PROGRESS_FREELY = 20;
+const PROGRESS_EVERY_MS = 100;
 
 /** What an integration needs of the server. */
 export interface Surroundings extends Pick<ConnectOptions, 'privateAddresses' | 'watchdog' | 'client'> {
@@ -88,7 +93,7 @@ export class Upstream {
     if (!this.#record.enabled || this.#watch) return;
     this.#life = new AbortController();
     this.#failures = 0;
-    this.#watch = setInterval(() => void this.#look(), CHECK_EVERY_MS).unref();
+    this.#watch = setInterval(() => void this.#lookIfIdle(), CHECK_EVERY_MS).unref();
     this.#publish();
     void this.#connectOnce();
   }
@@ -147,7 +152,7 @@ export class Upstream {
       if (!tool || !this.#offer.has(name)) {
         throw new ToolError('unavailable', `The integration ${prefix} does not offer this tool now; see tools/list.`);
       }
-      const onProgress: CallOptions['report'] = (progress) => report(this.#scrubber.progress(progress));
+      const onProgress = sparing((progress) => report(this.#scrubber.progress(progress)));
       const result = await connection
         .call({ tool, input, timeoutMs, signal, report: onProgress })
         .catch((error: unknown) => Promise.reject(this.#failed(error, connection, signal)));
@@ -205,7 +210,8 @@ export class Upstream {
   }
 
   async #connect(life: AbortSignal): Promise<void> {
-    this.#setStatus({ state: 'connecting', lastError: this.#status.lastError });
+    const { lastError, lastOutput } = this.#status;
+    this.#setStatus({ state: 'connecting', lastError, lastOutput });
     let connection: Connection | undefined;
     try {
       const target = this.#surroundings.targetOf(this.#record);
@@ -243,7 +249,14 @@ export class Upstream {
     const delay = longest * (0.5 + Math.random() / 2);
     this.#failures += 1;
     const retryAt = new Date(Date.now() + delay).toISOString();
-    this.#setStatus({ state: 'unavailable', lastError: errorText(why, this.#scrubber), retryAt });
+    const wrote =
+      why instanceof ConnectionFailure ? this.#scrubber.shown(why.wrote.slice(-LONGEST_WORDS), LONGEST_WORDS) : '';
+    this.#setStatus({
+      state: 'unavailable',
+      lastError: errorText(why, this.#scrubber),
+      lastOutput: wrote || undefined,
+      retryAt,
+    });
     clearTimeout(this.#retry);
     this.#retry = setTimeout(() => void this.#connectOnce(), delay).unref();
   }
@@ -261,9 +274,14 @@ export class Upstream {
     return this.#check;
   }
 
+  /** A server that does one thing at a time has no time to answer meanwhile. */
+  #lookIfIdle(): Promise<void> | undefined {
+    return this.#calls === 0 ? this.#look() : undefined;
+  }
+
   async #list(connection: Connection, life: AbortSignal): Promise<void> {
     const started = performance.now();
-    const raw = await connection.list();
+    const raw = await connection.list(Math.max(LIST_MS, this.#record.timeoutMs));
     if (life.aborted) return;
     this.#listing = readListing(raw, this.#record.toolPrefix, this.#scrubber);
     const names = new Set(this.#listing.definitions.map(({ name }) => name));
@@ -298,6 +316,18 @@ export class Upstream {
     this.#status = { ...given, state: status.state, since };
     if (before.state !== status.state) this.#surroundings.onState(this.#record, this.#status);
   }
+}
+
+/** Passes on the first reports of progress, and then a few a second. */
+function sparing(report: CallOptions['report']): CallOptions['report'] {
+  let [count, last] = [0, 0];
+  return (progress) => {
+    count += 1;
+    const now = performance.now();
+    if (count > PROGRESS_FREELY && now - last < PROGRESS_EVERY_MS) return;
+    last = now;
+    report(progress);
+  };
 }
 
 /** Members of a record whose change needs another connection. */

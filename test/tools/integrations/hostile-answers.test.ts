@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { callTool, mustCall } from '../../support/calls.ts';
+import { startTestServer, type TestServer } from '../../support/server.ts';
+import {
+  callRaw,
+  connectHttp,
+  errorOfCall,
+  type FakeUpstream,
+  startUpstream,
+  toolCalled,
+  until,
+  withProgram,
+  withTools,
+} from '../../support/upstream.ts';
+
+let server: TestServer;
+let fake: FakeUpstream;
+// biome-ignore lint/suspicious/noExplicitAny: tests look into outputs freely
+const admin = (tool: string, input: object = {}): Promise<any> => mustCall(server, server.adminKey, tool, input);
+
+before(async () => {
+  [server, fake] = await Promise.all([startTestServer(), startUpstream()]);
+});
+after(async () => {
+  await server.close();
+  await fake.close();
+});
+
+describe('what an upstream answers', () => {
+  it('is refused at 100 MiB, unread, whether as JSON, as an event or as a line', async () => {
+    const big = (response: import('node:http').ServerResponse, type: string, start: string) => {
+      response.writeHead(200, { 'Content-Type': type });
+      response.write(start);
+      const chunk = Buffer.alloc(1 << 20, 'x');
+      let left = 100;
+      const more = () => {
+        while (left > 0 && !response.destroyed) {
+          left -= 1;
+          if (!response.write(chunk)) return void response.once('drain', more);
+        }
+        response.end();
+      };
+      more();
+      return () => left;
+    };
+    let left = () => 0;
+    const before = process.memoryUsage().rss;
+    await withTools(server, fake, [toolCalled('json'), toolCalled('events')], async () => {
+      fake.intercept = (_, response, { id, method, params }) => {
+        if (method !== 'tools/call') return false;
+        const json = params.name === 'json';
+        const start = `{"jsonrpc":"2.0","id":${id},"result":{"content":[{"type":"text","text":"`;
+        left = big(
+          response,
+          json ? 'application/json' : 'text/event-stream',
+          json ? start : `event: message\ndata: ${start}`,
+        );
+        return true;
+      };
+      for (const name of ['json', 'events']) {
+        const { code, error } = await errorOfCall(server, `fake__${name}`);
+        assert.equal(code, 'too_large', error);
+        assert.ok(left() > 80, `${left()} MiB were not asked for`);
+      }
+    });
+    await withProgram(server, [], async () => {
+      const [huge, other] = await Promise.all([
+        errorOfCall(server, 'program__huge', { mebibytes: 100 }),
+        callRaw(server, 'program__echo', { text: 'meanwhile' }),
+      ]);
+      assert.equal(huge.code, 'too_large');
+      assert.equal(other.content[0].text, 'meanwhile');
+      const { calls } = JSON.parse((await callRaw(server, 'program__pid')).content[0].text);
+      assert.equal(calls, 3, 'the program was not ended for it');
+    });
+    const grown = (process.memoryUsage().rss - before) / (1 << 20);
+    assert.ok(grown < 80, `${grown} MiB more`);
+  });
+
+  it('is waited for as long as the integration says, and no call of another one waits with it', async () => {
+    await withTools(
+      server,
+      fake,
+      [toolCalled('never')],
+      async (id) => {
+        fake.intercept = (_, __, { method }) => method === 'tools/call';
+        const started = Date.now();
+        const slow = errorOfCall(server, 'fake__never');
+        assert.ok('output' in (await callTool(server, server.adminKey, 'list_agents')));
+        const { code, error } = await slow;
+        assert.equal(code, 'unavailable');
+        assert.match(error, /did not answer in time/);
+        assert.ok(Date.now() - started < 5000);
+        await until(async () => (await admin('get_integration', { id })).status.state === 'connected');
+      },
+      { timeoutMs: 1000 },
+    );
+  });
+
+  it('is an error like any other where it tells of one, in words that are quoted', async () => {
+    await withTools(server, fake, [toolCalled('fails')], async () => {
+      fake.intercept = (_, response, { id, method, params }) => {
+        if (method !== 'tools/call') return false;
+        const answers: Record<string, object> = {
+          tool: { result: { isError: true, content: [{ type: 'text', text: `Line one\n\u202eline two` }] } },
+          params: { error: { code: -32_602, message: 'no such city' } },
+          internal: { error: { code: -32_603, message: 'boom' } },
+          nonsense: { result: { content: 5 } },
+          deep: {
+            result: { content: [], structuredContent: JSON.parse(`${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`) },
+          },
+          input: { result: { resultType: 'input_required', inputRequests: {} } },
+        };
+        response.writeHead(200, { 'Content-Type': 'application/json' });
+        response.end(JSON.stringify({ jsonrpc: '2.0', id, ...answers[params.arguments.as] }));
+        return true;
+      };
+      const told = async (as: string) => {
+        const { code, error } = await errorOfCall(server, 'fake__fails', { as });
+        return [code, error];
+      };
+      assert.deepEqual(await told('tool'), [
+        'conflict',
+        'The tool of fake answered with an error: "Line one\\nline two"',
+      ]);
+      assert.match((await told('params')).join(), /^invalid_input,.*"(MCP error -32602: )?no such city"$/);
+      assert.match((await told('internal')).join(), /^conflict,.*boom"$/);
+      for (const as of ['nonsense', 'input']) assert.equal((await told(as))[0], 'unavailable', as);
+    });
+  });
+
+  it('is refused where it nests without end, whatever way it comes, and harms nobody', async () => {
+    const deep = `{"content":[],"structuredContent":${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}}`;
+    await withTools(server, fake, [toolCalled('json'), toolCalled('events')], async () => {
+      fake.intercept = (_, response, { id, method, params }) => {
+        if (method !== 'tools/call') return false;
+        const json = params.name === 'json';
+        const text = `{"jsonrpc":"2.0","id":${id},"result":${deep}}`;
+        response.writeHead(200, { 'Content-Type': json ? 'application/json' : 'text/event-stream' });
+        response.end(json ? text : `event: message\ndata: ${text}\n\n`);
+        return true;
+      };
+      for (const name of ['json', 'events'])
+        assert.equal((await errorOfCall(server, `fake__${name}`)).code, 'too_large', name);
+    });
+    await withProgram(server, [], async () => {
+      assert.equal((await errorOfCall(server, 'program__deep')).code, 'too_large');
+      assert.equal((await callRaw(server, 'program__echo', { text: 'still there' })).content[0].text, 'still there');
+    });
+  });
+
+  it('follows no redirect to another host', async () => {
+    const other = await startUpstream(toolCalled('stolen'));
+    try {
+      fake.intercept = (_, response) => {
+        response.writeHead(307, { Location: other.url.replace('127.0.0.1', 'localhost') }).end();
+        return true;
+      };
+      const { id, status } = await connectHttp(server, fake.url, { headers: { Authorization: 'Bearer stays-here' } });
+      assert.equal(status.state, 'unavailable');
+      assert.match(status.lastError, /not followed/);
+      assert.equal(other.requests.length, 0);
+      await admin('delete_integration', { id });
+    } finally {
+      fake.intercept = () => false;
+      await other.close();
+    }
+  });
+
+  it('holds up nobody else in a flood of notifications', async () => {
+    await withProgram(server, [], async () => {
+      const flood = callRaw(server, 'program__flood');
+      const waits: number[] = [];
+      let over = false;
+      void flood.finally(() => {
+        over = true;
+      });
+      while (!over) {
+        const started = performance.now();
+        assert.ok('output' in (await callTool(server, server.adminKey, 'list_agents', { limit: 1 })));
+        waits.push(performance.now() - started);
+      }
+      assert.equal((await flood).content[0].text, 'flooded');
+      waits.sort((one, other) => one - other);
+      assert.ok((waits.at(-1) ?? 0) < 1000, `the longest of ${waits.length} calls took ${waits.at(-1)} ms`);
+    });
+  });
+});
