@@ -5,6 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import { copySnapshot } from '../../../store/lowdb/backup.ts';
 import { callTool, makeKey, mustCall } from '../../support/calls.ts';
 import { withFolder } from '../../support/child.ts';
+import { openTestRegistry, principalOf } from '../../support/registry.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
 import {
   callRaw,
@@ -128,6 +129,29 @@ describe('create_integration', () => {
     );
     assert.equal((await refusal('get_integration', { id: other.id }, reader)).code, 'forbidden');
     for (const { id } of [one, other]) await admin('delete_integration', { id });
+  });
+});
+
+describe('an integration', () => {
+  it('is managed by no agent, flow or capsule, whatever their rights', async () => {
+    const registry = await openTestRegistry();
+    try {
+      for (const type of ['agent', 'flow', 'capsule'] as const) {
+        const principal = principalOf({ type, id: 'x', scopes: ['*'] });
+        const calls: [string, object][] = [
+          ['create_integration', { name: 'x', transport: 'stdio', command: 'true' }],
+          ['update_integration', { id: 'int_1' }],
+          ['delete_integration', { id: 'int_1' }],
+          ['refresh_integration', { id: 'int_1', accept: true }],
+        ];
+        for (const [tool, input] of calls) {
+          const answer = await registry.call(principal, tool, input);
+          assert.equal('error' in answer && answer.error.code, 'forbidden', `${type} ${tool}`);
+        }
+      }
+    } finally {
+      await registry.close();
+    }
   });
 });
 

@@ -7,7 +7,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import { makeKey, mustCall } from '../../support/calls.ts';
+import { makeKey, mustCall, rest } from '../../support/calls.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
 import { callRaw, connectHttp, EVERYTHING, errorOfCall, guestNames, until } from '../../support/upstream.ts';
 
@@ -123,11 +123,23 @@ describe('the published reference server', () => {
 
   it('is in a capsule, in an allowlist and in the audit log like any tool', async () => {
     const { id } = await admin('create_integration', { ...stdio, name: 'Everything', readOnlyTools: ['get-sum'] });
-    const preview = await admin('preview_capsule', { draft: { allowedTools: ['everything__get-*', 'get_*'] } });
-    const names = preview.tools.map(({ name }: { name: string }) => name);
+    const capsule = await admin('create_capsule', {
+      name: 'Sums',
+      allowedTools: ['everything__get-*', 'get_*'],
+      status: 'live',
+    });
+    const ask = async (method: string, params: object = {}) => {
+      const body = { jsonrpc: '2.0', id: 1, method, params };
+      return (await rest(server, 'POST', `/api/capsules/${capsule.id}/mcp`, { key: capsule.token, body })).body;
+    };
+    const listed = await ask('tools/list');
+    const names = listed.result.tools.map(({ name }: { name: string }) => name);
     assert.ok(names.includes('everything__get-sum') && !names.includes('everything__echo'), names.join());
     assert.ok(!names.includes('get_integration'), names.join());
-    await callRaw(server, 'everything__get-sum', { a: 2, b: 3 });
+    const sum = await ask('tools/call', { name: 'everything__get-sum', arguments: { a: 2, b: 3 } });
+    assert.match(sum.result.content[0].text, /5/);
+    const refused = await ask('tools/call', { name: 'everything__echo', arguments: { message: 'x' } });
+    assert.equal(JSON.parse(refused.result.content[0].text).code, 'forbidden');
     const agent = await admin('create_agent', { name: 'sums', displayName: 'Sums', tools: ['everything__*'] });
     assert.deepEqual(agent.warnings ?? [], []);
     const reader = await makeKey(server, { scopes: ['tools:read'] });
@@ -139,7 +151,7 @@ describe('the published reference server', () => {
     const one = await makeKey(server, { grants: ['tool:call:everything/echo'] });
     assert.deepEqual(await guestNames(server, one), ['everything__echo']);
     const { data } = await admin('list_audit_entries', { tool: 'everything__get-sum', limit: 1 });
-    assert.deepEqual([data[0].outcome, data[0].arguments], ['ok', { a: 2, b: 3 }]);
+    assert.deepEqual([data[0].door, data[0].outcome, data[0].arguments], ['capsule', 'ok', { a: 2, b: 3 }]);
     const { annotations } = await admin('describe_tool', { name: 'everything__get-sum' });
     assert.deepEqual([annotations.readOnlyHint, annotations.openWorldHint], [true, true]);
     await admin('delete_integration', { id });
