@@ -6,14 +6,17 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { FlowRun } from '../../resources/flow-run.ts';
+import { toolsThatDie } from '../support/dying-tools.ts';
+import { FlowWorld } from '../support/flow-world.ts';
 
 const CHILD = fileURLToPath(new URL('flow-crash-child.ts', import.meta.url));
 
-function start(...args: readonly string[]): Promise<{ readonly signal: string | null; readonly text: string }> {
+/** The signal that ended the process. */
+function run(...args: readonly string[]): Promise<string | null> {
   return new Promise((resolve, reject) => {
-    execFile(process.execPath, ['--import', 'tsx', CHILD, ...args], (error, stdout, stderr) => {
+    execFile(process.execPath, ['--import', 'tsx', CHILD, ...args], (error, _, stderr) => {
       if (error && error.signal === undefined) reject(new Error(stderr));
-      else resolve({ signal: error?.signal ?? null, text: stdout });
+      else resolve(error?.signal ?? null);
     });
   });
 }
@@ -22,8 +25,16 @@ function start(...args: readonly string[]): Promise<{ readonly signal: string | 
 async function crashIn(tool: string): Promise<{ readonly run: FlowRun; readonly names: readonly string[] }> {
   const folder = await mkdtemp(join(tmpdir(), 'agent-admin-'));
   try {
-    assert.equal((await start(folder, tool)).signal, 'SIGKILL');
-    return JSON.parse((await start(folder, tool, 'again')).text);
+    assert.equal(await run(folder, tool), 'SIGKILL');
+    const world = await FlowWorld.open({ folder, tools: toolsThatDie(false) });
+    const { records } = await world.store.flowRuns.find({ limit: 10 });
+    assert.equal(records.length, 1);
+    const [{ id } = { id: '' }] = records;
+    await world.engine.ended(id, undefined, false);
+    const ended = await world.must('get_flow_run', { id });
+    const skills = await world.must('list_skills', { limit: 100 });
+    await world.close();
+    return { run: ended, names: skills.data.map(({ name }: { name: string }) => name) };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
