@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { makeCapsule, mustCall } from '../support/calls.ts';
+import { type Capsule, capsuleClients } from '../support/capsules.ts';
+import { startProcess, withFolder } from '../support/child.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+import { eventsIn, legacy, modern, modernHeaders, post } from './mcp-requests.ts';
+
+let server: TestServer;
+before(async () => {
+  server = await startTestServer();
+});
+after(() => server.close());
+
+const admin = (tool: string, input: object = {}) => mustCall(server, server.adminKey, tool, input);
+const { make, ask, call, endpoint, entryOf } = capsuleClients(() => server);
+
+const EVENTS = { Accept: 'application/json, text/event-stream' };
+
+describe('callsPerMinute', () => {
+  it('refuses calls beyond it with 429 and Retry-After, and nothing else', async () => {
+    const [capsule, other] = [await make({ callsPerMinute: 2 }), await make({ callsPerMinute: 2 })];
+    for (let n = 0; n < 2; n += 1) assert.ok('data' in (await call(capsule, 'list_agents')));
+    const { status, headers, text } = await ask(capsule, 'tools/call', { name: 'list_agents', arguments: {} });
+    assert.equal(status, 429);
+    const seconds = Number(headers.get('retry-after'));
+    assert.ok(seconds >= 1 && seconds <= 60);
+    assert.equal(JSON.parse(text).code, 'rate_limited');
+    assert.equal((await ask(capsule, 'resources/list')).status, 429);
+    for (const method of ['tools/list', 'initialize', 'ping']) assert.equal((await ask(capsule, method)).status, 200);
+    assert.ok('data' in (await call(other, 'list_agents')));
+    await admin('update_capsule', { id: capsule.id, callsPerMinute: null });
+    assert.ok('data' in (await call(capsule, 'list_agents')));
+  });
+});
+
+describe('what a capsule does', () => {
+  it('is audited with the capsule, refused calls too, and so are those who come to the wrong door', async () => {
+    const [capsule, other] = [await make(), await make()];
+    const send = (token: string, url: string, id: string, tool: string) =>
+      post(url, legacy('tools/call', { name: tool }), { token, headers: { 'X-Request-Id': id } });
+    await send(capsule.token, endpoint(capsule.id), 'ok', 'list_agents');
+    await send(capsule.token, endpoint(capsule.id), 'refused', 'list_skills');
+    await send(capsule.token, endpoint(other.id), 'elsewhere', 'list_agents');
+    await send(capsule.token, `${server.baseUrl}/api/v1/mcp`, 'unified', 'list_agents');
+    await send(server.adminKey, endpoint(capsule.id), 'key', 'list_agents');
+    const seen = await Promise.all(
+      ['ok', 'refused', 'elsewhere', 'unified', 'key'].map(async (id) => {
+        const { door, principal, tool, outcome, arguments: args } = await entryOf(id);
+        return [door, principal.type, tool, outcome, args.capsuleId];
+      }),
+    );
+    assert.deepEqual(seen, [
+      ['capsule', 'capsule', 'list_agents', 'ok', undefined],
+      ['capsule', 'capsule', 'list_skills', 'denied', undefined],
+      ['capsule', 'capsule', 'authenticate', 'denied', other.id],
+      ['capsule', 'capsule', 'authenticate', 'denied', undefined],
+      ['capsule', 'api-key', 'authenticate', 'denied', capsule.id],
+    ]);
+    const { data } = await admin('list_audit_entries', { principal: capsule.id, limit: 10 });
+    assert.ok(data.length >= 4);
+  });
+
+  it('is counted, also over a restart', () =>
+    withFolder(async (folder) => {
+      const key = `ak_capsules_${'k'.repeat(43)}`;
+      const env = { BOOTSTRAP_API_KEY: key };
+      const first = await startProcess(folder, env);
+      const { id, token } = await makeCapsule(
+        { baseUrl: first.baseUrl, adminKey: key },
+        { allowedTools: ['list_agents'] },
+      );
+      const calls = (baseUrl: string, count: number) =>
+        Promise.all(
+          Array.from({ length: count }, () =>
+            post(`${baseUrl}/api/capsules/${id}/mcp`, legacy('tools/call', { name: 'list_agents' }), { token }),
+          ),
+        );
+      await calls(first.baseUrl, 7);
+      await first.stop('SIGTERM');
+      const second = await startProcess(folder, env);
+      await calls(second.baseUrl, 3);
+      await delay(1500);
+      const capsule = await mustCall(second, key, 'get_capsule', { id });
+      assert.equal(capsule.callCount, 10);
+      assert.ok(Date.now() - Date.parse(capsule.lastUsedAt) < 10_000);
+      assert.equal(capsule.revision, 1);
+      await second.stop('SIGTERM');
+    }));
+});
+
+describe('subscribers of a capsule', () => {
+  async function listen({ id, token }: Capsule) {
+    const controller = new AbortController();
+    const message = modern('subscriptions/listen', { notifications: { toolsListChanged: true } }, {}, 'sub');
+    const headers = { ...EVENTS, ...modernHeaders('subscriptions/listen') };
+    const answer = post(endpoint(id), message, { token, headers, signal: controller.signal });
+    await delay(150);
+    return { ended: answer.then(({ text }) => eventsIn(text).map(({ method }) => method)) };
+  }
+  const CHANGED = 'notifications/tools/list_changed';
+
+  it('hear of changes of its list, those of others do not, and disabling ends their streams', async () => {
+    const [one, other] = [await make(), await make()];
+    const [mine, theirs] = [await listen(one), await listen(other)];
+    await admin('update_capsule', { id: one.id, allowedTools: ['list_agents', 'list_skills'] });
+    await delay(1500);
+    await admin('update_capsule', { id: one.id, name: 'renamed' });
+    await delay(1500);
+    await admin('update_capsule', { id: one.id, status: 'disabled' });
+    await admin('update_capsule', { id: other.id, status: 'draft' });
+    const heard = await Promise.all([mine.ended, theirs.ended]);
+    assert.deepEqual(
+      heard.map((methods) => methods.filter((method) => method === CHANGED).length),
+      [1, 0],
+    );
+  });
+
+  it('are cut off by rotation, deletion, expiry and the end of the person it acts for', async () => {
+    const expiring = await make({ expiresAt: new Date(Date.now() + 1000).toISOString() });
+    const [rotated, deleted] = [await make(), await make()];
+    const streams = await Promise.all([expiring, rotated, deleted].map(listen));
+    await admin('rotate_capsule_token', { id: rotated.id });
+    await admin('delete_capsule', { id: deleted.id });
+    const late = delay(3500).then(() => 'late');
+    for (const { ended } of streams) assert.notEqual(await Promise.race([ended, late]), 'late');
+  });
+});
