@@ -77,6 +77,11 @@ export function formatPath(path: readonly PropertyKey[]): string {
   }, '');
 }
 
+/** Whether a formatted path is that of the place or of something below it. */
+export function isAtOrIn(path: string, place: string): boolean {
+  return path === place || path.startsWith(`${place}.`) || path.startsWith(`${place}[`);
+}
+
 interface Unstorable {
   readonly path: readonly PropertyKey[];
   readonly message: string;

@@ -7,7 +7,7 @@ import { REDACTED, redacted } from '../audit.ts';
 import { type Catalog, isListed, nearest } from '../catalog-index.ts';
 import type { Tool } from '../define-tool.ts';
 import { ToolError } from '../errors.ts';
-import { formatPath, parseInput } from '../validate.ts';
+import { formatPath, isAtOrIn, parseInput } from '../validate.ts';
 import { canBeInCapsule, type Definition } from './principal.ts';
 
 /** Members of a capsule that a call writes. */
@@ -39,15 +39,28 @@ export function constraintIssues(constraints: CapsuleRecord['constraints'], cata
 
 /** Of the given arguments alone: what the tool takes besides is for its callers to give. */
 function valueIssues({ name, input }: Tool, fixed: object): Issue[] {
+  const places = Object.keys(fixed).map((argument) => ({
+    argument,
+    path: formatPath(['constraints', name, argument]),
+  }));
+  const issues = problemsOf(z.object({ constraints: z.object({ [name]: input }) }), { constraints: { [name]: fixed } });
+  const found = issues.filter(({ path }) => places.some((place) => isAtOrIn(path, place.path)));
+  // Tools of integrations may take members that their schema does not name; what is fixed by a slip would hold nobody to anything.
+  const unknown = places.filter(
+    ({ argument, path }) => !Object.hasOwn(input.shape, argument) && !found.some((issue) => issue.path === path),
+  );
+  const known = Object.keys(input.shape).join(', ') || 'none';
+  const message = `There is no such argument; there are: ${known}.`;
+  return [...found, ...unknown.map(({ path }) => ({ path, message }))];
+}
+
+function problemsOf(schema: z.ZodObject, input: object): readonly Issue[] {
   try {
-    parseInput(z.object({ constraints: z.object({ [name]: input }) }), { constraints: { [name]: fixed } });
+    parseInput(schema, input);
     return [];
   } catch (thrown) {
     if (!(thrown instanceof ToolError)) throw thrown;
-    const given = Object.keys(fixed).map((argument) => formatPath(['constraints', name, argument]));
-    return (thrown.detail.issues ?? []).filter(({ path }) =>
-      given.some((start) => path === start || path.startsWith(`${start}.`) || path.startsWith(`${start}[`)),
-    );
+    return thrown.detail.issues ?? [];
   }
 }
 

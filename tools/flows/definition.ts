@@ -6,7 +6,7 @@ import type { Principal } from '../access/principal.ts';
 import { requireWithin } from '../access/within.ts';
 import { type Catalog, isListed, nearest } from '../catalog-index.ts';
 import { ToolError } from '../errors.ts';
-import { formatPath, parseInput } from '../validate.ts';
+import { formatPath, isAtOrIn, parseInput } from '../validate.ts';
 import { parseCondition } from './conditions.ts';
 import { eventTypes } from './event-types.ts';
 import { scheduleProblem } from './schedule.ts';
@@ -112,10 +112,6 @@ function toolIssues(step: FlowStep, place: string, templated: readonly string[],
     const known = (thrown.detail.issues ?? []).filter(({ path }) => !templated.some((name) => isAtOrIn(path, name)));
     return known.map(({ path, message }) => ({ path: `${place}.${path}`, message }));
   }
-}
-
-function isAtOrIn(path: string, place: string): boolean {
-  return path === place || path.startsWith(`${place}.`) || path.startsWith(`${place}[`);
 }
 
 function referenceIssues({ references, problem }: Parsed, path: string, before: readonly string[]): Issue[] {
