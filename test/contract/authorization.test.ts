@@ -5,6 +5,7 @@ import { anonymous } from '../../tools/access/anonymous.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { isListed } from '../../tools/catalog-index.ts';
 import { callTool, makeKey, rest } from '../support/calls.ts';
+import { type Capsule, capsuleClients } from '../support/capsules.ts';
 import { openTestRegistry } from '../support/registry.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { signIn } from '../support/sign-in.ts';
@@ -72,6 +73,16 @@ function keyWith(rights: { scopes?: string[]; grants?: string[] }): Promise<stri
   const key = keys.get(name) ?? makeKey(server, rights);
   keys.set(name, key);
   return key;
+}
+
+const { make, call, listed: namesIn } = capsuleClients(() => server);
+const capsules = new Map<string, Promise<Capsule>>();
+
+/** One capsule per list of tools. */
+function capsuleWith(...allowedTools: string[]): Promise<Capsule> {
+  const capsule = capsules.get(allowedTools.join()) ?? make({ allowedTools });
+  capsules.set(allowedTools.join(), capsule);
+  return capsule;
 }
 
 interface Verdict {
@@ -172,6 +183,27 @@ for (const { tool } of catalog.entries) {
       it('is open to every key', () => expect({ scopes: ['skills:read'] }, true));
       return;
     }
+
+    it('in a capsule that names it, but for what manages others, and in none that does not', async () => {
+      const without = tool.name === 'list_models' ? 'list_skills' : 'list_models';
+      const outside = await capsuleWith(without);
+      assert.equal((await call(outside, tool.name, input)).code, 'forbidden');
+      assert.ok(!(await namesIn(outside)).includes(tool.name));
+      if (/^(key|capsule|session|admin-user|integration)$/.test(resource)) {
+        const refused = await callTool(server, server.adminKey, 'create_capsule', {
+          name: 'x',
+          allowedTools: [tool.name],
+        });
+        assert.equal('error' in refused && refused.error.code, 'invalid_input');
+        assert.equal((await call(await capsuleWith('*'), tool.name, input)).code, 'forbidden');
+        return;
+      }
+      // Versions follow the record, whose tools must be there too.
+      const needs = versionTools.has(tool.name) ? ['get_agent', 'update_agent'] : [];
+      const inside = await capsuleWith(tool.name, ...needs);
+      assert.notEqual((await call(inside, tool.name, input)).code, 'forbidden');
+      assert.ok((await namesIn(inside)).includes(tool.name));
+    });
 
     for (const held of scopes) {
       it(`by scope ${held}`, () => {
