@@ -55,6 +55,7 @@ export const flowRunRecord = flowRun.extend({
     .object({ step: z.string(), arguments: z.record(z.string(), z.unknown()) })
     .optional()
     .describe('The call that is under way: templates that tell the time give something else the next time.'),
+  recordIds: z.array(z.string()).optional().describe('Records that outputs tell of, so that a purge finds them.'),
   cancelAsked: z.boolean().optional().describe('It is to end at the next step.'),
 });
 export type FlowRunRecord = z.infer<typeof flowRunRecord>;

@@ -107,7 +107,8 @@ function oldest(now: Date): string {
   return new Date(now.getTime() - KEPT_MS).toISOString();
 }
 
-function idsIn(value: unknown): string[] {
+/** The ids of records that occur anywhere in it. */
+export function idsIn(value: unknown): string[] {
   return [...new Set(JSON.stringify(value).match(IDS))];
 }
 

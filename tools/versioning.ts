@@ -7,6 +7,7 @@ import { NotFound } from '../store/errors.ts';
 import type { Guard, NewRecord, Reader, Transaction, Where, Writer } from '../store/port.ts';
 import type { Context } from './context.ts';
 import type { Tool } from './define-tool.ts';
+import { forgetOutputs } from './flows/queue.ts';
 import { forgetAnswers } from './idempotency.ts';
 
 export type Payload = Readonly<Record<string, unknown>>;
@@ -74,6 +75,7 @@ export function withHistory(
     const types = entities.filter((entity) => entity.collection === collection).map(({ type }) => type);
     const versions = await deleteAll(tx.versions, { entityType: types, entityId: id });
     await forgetAnswers(tx, id);
+    await forgetOutputs(tx, id);
     tx.erase([id]);
     return found !== undefined || versions > 0;
   }

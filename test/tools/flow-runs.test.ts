@@ -221,6 +221,18 @@ describe('a run of a flow', () => {
   });
 });
 
+describe('the record of a run', () => {
+  it('holds nothing of a record that was purged', async () => {
+    const { id } = await world.flow({ steps: [skillStep('a', 'purged {{ input.mark }}')] });
+    const run = await world.run(id, { mark: 'MARKED' });
+    const skillId = String(run.steps[0]?.output?.id);
+    await world.must('purge_record', { entityType: 'skill', id: skillId });
+    const kept = await world.store.flowRuns.get(run.id);
+    assert.equal(JSON.stringify(kept).includes('MARKED'), false);
+    assert.equal(kept?.steps[0]?.status, 'succeeded');
+  });
+});
+
 describe('the rights of a run', () => {
   it('are those of runAs at that moment, whoever triggers it', async () => {
     const writer = await world.key(['flows:write', 'skills:write']);

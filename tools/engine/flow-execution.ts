@@ -7,6 +7,7 @@ import { shownArguments } from '../audit.ts';
 import type { Answer } from '../call.ts';
 import { holds, render, type Scope } from '../flows/render.ts';
 import { actingFlow, findRunAs } from '../flows/run-as.ts';
+import { idsIn } from '../idempotency.ts';
 import type { Registry } from '../registry.ts';
 import { type Clock, pause } from './flow-clock.ts';
 
@@ -234,9 +235,15 @@ export class FlowExecution {
   }
 
   async #keep(id: string, change: Partial<FlowRunStep>, underWay?: FlowRunRecord['underWay']): Promise<void> {
-    const steps = this.#run.steps.map((step) => (step.id === id ? withoutError({ ...step, ...change }, change) : step));
-    const kept = { steps, underWay: underWay ?? null };
-    this.#run = await this.#parts.store.transaction((tx) => tx.flowRuns.update(this.#run.id, kept));
+    this.#run = await this.#parts.store.transaction(async (tx) => {
+      // A purge may have taken outputs away since.
+      const current = (await tx.flowRuns.get(this.#run.id)) ?? this.#run;
+      const steps = current.steps.map((step) => (step.id === id ? withoutError({ ...step, ...change }, change) : step));
+      const recordIds = change.output
+        ? [...new Set([...(current.recordIds ?? []), ...idsIn(change.output)])]
+        : undefined;
+      return tx.flowRuns.update(current.id, { steps, underWay: underWay ?? null, recordIds });
+    });
   }
 
   async #end(end: End): Promise<void> {

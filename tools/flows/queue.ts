@@ -90,3 +90,15 @@ export async function nextQueued({ flowRuns }: Pick<Readers, 'flowRuns'>, flowId
   const { records } = await flowRuns.find({ where: { flowId, status: 'queued' }, order: 'oldest', limit: 1 });
   return records[0];
 }
+
+/** Takes what runs hold of the record: the input and all outputs of those that tell of it. Steps still to come find null in their place. */
+export async function forgetOutputs(store: Runs, id: string): Promise<void> {
+  for (;;) {
+    const { records } = await store.flowRuns.find({ where: { recordIds: id }, limit: 100 });
+    if (records.length === 0) return;
+    for (const { id: runId, steps } of records) {
+      const bare = steps.map(({ input: _, output: __, ...step }) => step);
+      await store.flowRuns.touch(runId, { steps: bare, input: null, underWay: null, recordIds: null });
+    }
+  }
+}
