@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
 import type { Store } from '../store/port.ts';
-import { ImportedData } from '../tools/analytics/model/model.ts';
+import { ImportedData } from '../tools/analytics/model/imported-data.ts';
 import { startAuditRetention } from '../tools/audit-retention.ts';
 import { catalog } from '../tools/catalog.ts';
 import { settleRuns } from '../tools/chat/runs.ts';
@@ -38,7 +38,7 @@ import { createProvider } from './sign-in/provider.ts';
 
 /** How long running calls may take to finish once the server stops. */
 const SHUTDOWN_MS = 10_000;
-const TIDY_MS = 60 * 60 * 1000;
+const UPKEEP_MS = 60 * 60 * 1000;
 
 export interface RunningServer {
   readonly baseUrl: string;
@@ -81,8 +81,6 @@ export async function startServer(config: Config, store: Store, logger: Logger):
   const flows = new FlowEngine({ store, onFailure });
   await upstreams.start(store);
   const facts = factsOf(store, live, { upstreams, models, signIn, flows }, dependencies);
-  // So that the first question need not wait for it; a failure shows again where somebody asks.
-  facts.imported.current().catch(() => {});
   void models.list();
   const registry = createRegistry({ store, server: facts, onFailure: onCallFailure });
   const mcp = createMcpDoor({ registry, onError: onFailure });
@@ -96,7 +94,8 @@ export async function startServer(config: Config, store: Store, logger: Logger):
   const doors = { registry, mcp, authenticator, guards, cookies, capsules, signIn, refused, pages };
   mount(createApp({ ...config, ...doors, baseUrl, logger }));
   const retention = startAuditRetention(store, onFailure);
-  const tidying = startRepeated(() => facts.imported.tidy(), onFailure, TIDY_MS);
+  // Reads them first, so that the first question need not wait for it.
+  const upkeep = startRepeated(() => facts.imported.upkeep(), onFailure, UPKEEP_MS);
   await flows.start(registry);
   return {
     baseUrl,
@@ -108,7 +107,7 @@ export async function startServer(config: Config, store: Store, logger: Logger):
       await capsules.use.close();
       refused.close();
       // What runs of it ends with the store.
-      void tidying.close();
+      void upkeep.close();
       await retention.close();
     },
   };

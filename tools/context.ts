@@ -3,7 +3,7 @@ import type { ErrorCode } from '../resources/error.ts';
 import type { IntegrationHealth } from '../resources/health.ts';
 import type { AuditLog, StoreStatus } from '../store/port.ts';
 import type { Principal, SessionPrincipal } from './access/principal.ts';
-import type { ImportedData } from './analytics/model/model.ts';
+import type { ImportedData } from './analytics/model/imported-data.ts';
 import type { Answer } from './call.ts';
 import type { Catalog, CatalogEntry } from './catalog-index.ts';
 import type { Fail } from './define-tool.ts';
@@ -81,7 +81,7 @@ export interface ServerFacts {
   readonly catalog: Catalog;
   readonly audit: Pick<AuditLog, 'find'>;
   /** What was imported, as it can be asked for. */
-  readonly imported: Pick<ImportedData, 'current' | 'rowsAt' | 'tidy'>;
+  readonly imported: Pick<ImportedData, 'current' | 'rowsAt' | 'upkeep' | 'expectPurge'>;
   readonly models: Models;
   readonly storeKind: string;
   storeStatus(): StoreStatus;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Issue } from '../resources/error.ts';
 import { importedRows, type RowType, rowType, TIME_MEMBERS } from '../resources/imported-rows.ts';
+import { secret } from '../resources/markers.ts';
 import type { Known, Model, TypedRow } from './analytics/model/model.ts';
 import { defineTool, type Fail, UPDATES } from './define-tool.ts';
 import { ToolError } from './errors.ts';
@@ -15,13 +16,16 @@ export const importRecords = defineTool({
   annotations: UPDATES,
   input: z.strictObject({
     type: rowType,
-    records: z
-      .array(z.record(z.string(), z.unknown()))
-      .min(1)
-      .max(1000)
-      .describe(
-        `Rows of the type. Members (? optional): ${describeRows()}. Amounts are integers in minor units, times ISO 8601.`,
-      ),
+    // What an audit entry said of people could not be purged with them.
+    records: secret(
+      z
+        .array(z.record(z.string(), z.unknown()))
+        .min(1)
+        .max(1000)
+        .describe(
+          `Rows of the type. Members (? optional): ${describeRows()}. Amounts are integers in minor units, times ISO 8601.`,
+        ),
+    ),
   }),
   output: z.object({
     type: rowType,

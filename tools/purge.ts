@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { recordId } from '../resources/fields.ts';
+import { PURGE } from './analytics/model/model.ts';
 import { artifactEntity } from './artifacts.ts';
 import type { Context } from './context.ts';
 import { DELETES, defineTool } from './define-tool.ts';
@@ -74,6 +75,14 @@ const purges = {
     if (!principal.rights.allows(access)) throw fail('forbidden', 'Insufficient permissions', DELETES_CAPSULES);
     return store.purge('capsules', id);
   },
+  user: async (id, context) => {
+    const { store, server } = context;
+    if (!(await server.imported.current()).knowsOf(id)) return false;
+    await requireUnnamed(context, { userId: id }, 'memories');
+    store.rows.append([{ type: PURGE, at: server.now().toISOString(), row: { uid: id } }]);
+    server.imported.expectPurge();
+    return true;
+  },
   report: (id, { store }) => store.purge('reports', id),
   thread: async (id, context) => {
     const { source } = await openThread(context, id, 'owner');
@@ -96,8 +105,12 @@ export const purgeRecord = defineTool({
   access: { scope: 'admin', grant: 'record:purge' },
   annotations: DELETES,
   input: z.strictObject({
-    entityType: z.enum(purgeableTypes).describe('A task takes its document along, a thread its messages.'),
-    id: recordId.describe('Id of the record; of a task document that of its task.'),
+    entityType: z
+      .enum(purgeableTypes)
+      .describe(
+        'A task takes its document along, a thread its messages, a user (of the product) all that was imported.',
+      ),
+    id: recordId.describe('Id of the record; of a task document that of its task, of a user the uid.'),
   }),
   output: z.object({}),
   errors: ['not_found', 'conflict'],

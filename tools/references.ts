@@ -74,7 +74,7 @@ const NAMED_AT_MOST = 5;
 /** Nothing in these collections names the record. @throws naming a few that do, as far as the caller may see them. */
 export async function requireUnnamed(
   { store, principal, fail }: Caller<'conflict'>,
-  where: { readonly [Member in Reference | 'agentIds' | 'agentId']?: string },
+  where: { readonly [Member in Reference | 'agentIds' | 'agentId' | 'userId']?: string },
   ...among: readonly Naming[]
 ): Promise<void> {
   const uses: string[] = [];

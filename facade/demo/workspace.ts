@@ -4,7 +4,7 @@ import type { Store } from '../../store/port.ts';
 import type { Principal } from '../../tools/access/principal.ts';
 import { scopeRights } from '../../tools/access/rights.ts';
 import { addDays, addIntervals } from '../../tools/analytics/calendar.ts';
-import { ImportedData } from '../../tools/analytics/model/model.ts';
+import { ImportedData } from '../../tools/analytics/model/imported-data.ts';
 import { errorOf } from '../../tools/call.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { createModels } from '../../tools/engine/models.ts';

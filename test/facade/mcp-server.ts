@@ -8,7 +8,7 @@ import type { Store } from '../../store/port.ts';
 import { parseGrant } from '../../tools/access/grants.ts';
 import type { Principal } from '../../tools/access/principal.ts';
 import { grantRights, type Rights, scopeRights } from '../../tools/access/rights.ts';
-import { ImportedData } from '../../tools/analytics/model/model.ts';
+import { ImportedData } from '../../tools/analytics/model/imported-data.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { type CatalogEntry, indexCatalog } from '../../tools/catalog-index.ts';
 import { createModels } from '../../tools/engine/models.ts';

@@ -9,7 +9,7 @@ import type { Store } from '../../store/port.ts';
 import { principalOf as keyPrincipal } from '../../tools/access/authenticate.ts';
 import { hashSecret, newSecret, prefixOf } from '../../tools/access/key-secret.ts';
 import type { Principal } from '../../tools/access/principal.ts';
-import { ImportedData } from '../../tools/analytics/model/model.ts';
+import { ImportedData } from '../../tools/analytics/model/imported-data.ts';
 import { catalog as ownCatalog } from '../../tools/catalog.ts';
 import { indexCatalog } from '../../tools/catalog-index.ts';
 import type { Tool } from '../../tools/define-tool.ts';

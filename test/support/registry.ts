@@ -8,7 +8,7 @@ import type { Grant } from '../../tools/access/grants.ts';
 import { parseGrant } from '../../tools/access/grants.ts';
 import type { Principal } from '../../tools/access/principal.ts';
 import { grantRights, scopeRights } from '../../tools/access/rights.ts';
-import { ImportedData } from '../../tools/analytics/model/model.ts';
+import { ImportedData } from '../../tools/analytics/model/imported-data.ts';
 import { catalog as ownCatalog } from '../../tools/catalog.ts';
 import type { Catalog } from '../../tools/catalog-index.ts';
 import { createModels, type Models } from '../../tools/engine/models.ts';

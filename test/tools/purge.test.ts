@@ -51,6 +51,8 @@ interface Kind {
   list?: () => [tool: string, input: Input];
   /** Deleting it leaves its history. */
   remove?: (id: string) => [tool: string, input: Input];
+  /** How many files hold it at least: a journal and an audit segment if nothing is said. */
+  files?: number;
 }
 
 function plain(noun: string, create: (marker: string) => Input, change: (marker: string) => Input): Kind {
@@ -64,6 +66,27 @@ function plain(noun: string, create: (marker: string) => Input, change: (marker:
     list: () => [noun === 'memory' ? 'list_memories' : `list_${noun}s`, { limit: 100 }],
     remove: (id) => [`delete_${noun}`, { id }],
   };
+}
+
+/** A user with something of every type, some of it said twice; returns how many rows were new. */
+async function importUser(uid: string, marker: string): Promise<number> {
+  const [id, at] = [`own-${uid}`, '2026-01-05T00:00:00.000Z'];
+  let created = 0;
+  const put = async (type: string, ...records: object[]) => {
+    created += (await must('import_records', { type, records })).created;
+  };
+  await put('users', { uid, email: `${marker}@example.com`, status: 'PRO', name: marker, createdAt: at });
+  await put('users', { uid, email: 'x', status: 'PRO', name: `new ${marker}`, createdAt: at });
+  const site = { id, uid, url: `https://${marker}.example`, name: marker, state: 'draft', createdAt: at };
+  await put('websites', site);
+  await put('websites', { ...site, name: 'x', effectiveAt: at });
+  await put('websites', { ...site, effectiveAt: at });
+  await put('events', { id, uid, name: 'x', at, properties: { marker } });
+  await put('visits', { id, uid, visitorId: marker, at, page: `/${marker}` });
+  const terms = { amount: 100, currency: 'EUR', interval: 'month', status: 'active', startedAt: at };
+  await put('subscriptions', { id, uid, plan: marker, ...terms });
+  await put('invoices', { id: marker, uid, total: 1, tax: 0, currency: 'EUR', status: 'paid', issuedAt: at });
+  return created;
 }
 
 let databaseId = '';
@@ -148,6 +171,16 @@ const kinds: Readonly<Record<string, Kind>> = {
     (m) => ({ title: m, query: { tool: 'list_skills' } }),
     (m) => ({ description: m }),
   ),
+  user: {
+    async make(marker) {
+      const uid = `user-${count}`;
+      await importUser(uid, marker);
+      return uid;
+    },
+    get: (id) => ['get_user', { userId: id }],
+    list: () => ['list_users', { limit: 100 }],
+    files: 1,
+  },
   thread: {
     async make(marker) {
       const { id } = await must('create_thread', { title: 'x', messages: [{ role: 'user', content: marker }] });
@@ -185,7 +218,7 @@ describe('purge_record', () => {
       if (kind.list) assert.ok(JSON.stringify(await must(...kind.list())).includes(id));
       if (versioned.has(type)) assert.equal(await codeOf('list_versions', history), 'ok');
       await server.store.audit.flush();
-      assert.ok((await filesWith(marker)).length >= 2, 'a journal and an audit segment');
+      assert.ok((await filesWith(marker)).length >= (kind.files ?? 2));
 
       assert.deepEqual(await purge(type, id), { output: {} });
       assert.equal(await codeOf(...kind.get(id)), 'not_found');
@@ -283,6 +316,34 @@ describe('purge_record', () => {
     assert.deepEqual(await purge('thread', thread.id), { output: {} });
     for (const [type, id] of Object.entries({ agent: agent.id, skill: skill.id, goal: goal.id, project: project.id }))
       assert.deepEqual(await purge(type, id), { output: {} });
+  });
+
+  it('takes all that was imported of a user out of the metrics, and it can be imported again', async () => {
+    await must('update_settings', { currency: 'EUR' });
+    const [uid, marker] = ['comes-back', newMarker()];
+    const metrics = async () => {
+      const range = { from: '2026-01-01', to: '2026-02-01', interval: 'month' };
+      return Promise.all(
+        [...['get_mrr', 'get_active_users', 'get_traffic_visitors', 'get_website_states', 'get_subscriptions']].map(
+          async (tool) => ({ ...(await must(tool, range)), asOf: '' }),
+        ),
+      );
+    };
+    const without = await metrics();
+    assert.equal(await importUser(uid, marker), 6);
+    const withUser = await metrics();
+    for (const [at, metric] of withUser.entries()) assert.notDeepEqual(metric, without[at]);
+    const memory = await must('create_memory', { content: 'likes tea', kind: 'fact', scope: 'user', userId: uid });
+    const refused = await purge('user', uid);
+    assert.ok('error' in refused && refused.error.error.includes(memory.id), JSON.stringify(refused));
+    await purge('memory', memory.id);
+    assert.deepEqual(await purge('user', uid), { output: {} });
+    assert.deepEqual(await metrics(), without);
+    assert.equal(await codeOf('get_user_timeline', { userId: uid }), 'not_found');
+    assert.equal(await importUser(uid, marker), 6);
+    assert.deepEqual(await metrics(), withUser);
+    assert.deepEqual(await purge('user', uid), { output: {} });
+    await eventuallyNowhere(marker);
   });
 
   it('takes the grant record:purge, which opens no restricted thread', async () => {

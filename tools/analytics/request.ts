@@ -5,7 +5,8 @@ import type { Readers } from '../../store/port.ts';
 import type { ServerFacts } from '../context.ts';
 import { defineTool, type Fail, READS, type Tool } from '../define-tool.ts';
 import { addDays, addIntervals, dateIn, floorTo, type Interval, type Period, periodsOf } from './calendar.ts';
-import type { ImportedData, Model } from './model/model.ts';
+import type { ImportedData } from './model/imported-data.ts';
+import type { Model } from './model/model.ts';
 
 const MOST_PERIODS = 800;
 const date = z.iso.date();

@@ -5,7 +5,8 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
 import type { LoggedRow } from '../../../store/port.ts';
-import { ImportedData, Model, type TypedRow } from '../../../tools/analytics/model/model.ts';
+import { ImportedData } from '../../../tools/analytics/model/imported-data.ts';
+import { Model, PURGE, type Purge, type TypedRow } from '../../../tools/analytics/model/model.ts';
 import { mustCall } from '../../support/calls.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
 import { RUNS } from './worlds.ts';
@@ -26,7 +27,13 @@ const rows = fc.oneof(
     .map((row) => ({ type: 'invoices', row: { ...row } })),
   fc.record({ id, uid, name: fc.constantFrom('x', 'y'), at: days }).map((row) => ({ type: 'events', row: { ...row } })),
   fc
-    .record({ id, visitorId: fc.constantFrom('v', 'w'), at: days, page: fc.constantFrom('/', '/x') })
+    .record({
+      id,
+      visitorId: fc.constantFrom('v', 'w'),
+      uid: fc.option(uid, { nil: undefined }),
+      at: days,
+      page: fc.constantFrom('/', '/x'),
+    })
     .map((row) => ({ type: 'visits', row: { ...row } })),
   // Of one subscription: what it says is compared in more ways than the others are.
   fc
@@ -38,9 +45,10 @@ const rows = fc.oneof(
   fc
     .record({ id, uid, state: fc.constantFrom('draft', 'published'), createdAt: fc.constant(day(0)), effectiveAt })
     .map((row) => ({ type: 'websites', row: { ...row } })),
-) as fc.Arbitrary<TypedRow>; // as far as the model looks at them
+  uid.map((user) => ({ type: 'purge', row: { uid: user } })),
+) as fc.Arbitrary<TypedRow | Purge>; // as far as the model looks at them
 
-type Line = TypedRow & { readonly position: number; readonly at: string };
+type Line = (TypedRow | Purge) & { readonly position: number; readonly at: string };
 
 function fold(lines: readonly Line[]): Model {
   const model = new Model();
@@ -51,7 +59,7 @@ function fold(lines: readonly Line[]): Model {
 const byKey = (entries: readonly [string, unknown][]) => entries.toSorted(([a], [b]) => (a < b ? -1 : 1));
 
 /** All that a model can be asked, but for the order of what has none. */
-function told(model: Model, probes: readonly TypedRow[]) {
+function told(model: Model, probes: readonly (TypedRow | Purge)[]) {
   const { events, visits, uids } = model;
   const text = (row: number) =>
     `${events.names.text(events.table.at('name', row))} ${uids.text(events.table.at('uid', row))}`;
@@ -70,8 +78,27 @@ function told(model: Model, probes: readonly TypedRow[]) {
     visits: Array.from(visits.within(0, Number.POSITIVE_INFINITY), (row) => visits.table.at('time', row)),
     pages: visits.sessions().pages,
     owned: ['u1', 'u2'].map((user) => Object.values(model.owned).map((owned) => owned.of(user).toSorted())),
-    knows: probes.map((probe) => model.knows(probe)),
+    knows: probes.map((probe) => (probe.type === PURGE ? model.knowsOf(probe.row.uid) : model.knows(probe))),
   };
+}
+
+/** The lines without those that belonged to a user when that one was purged. */
+function withoutPurged(lines: readonly Line[]): Line[] {
+  let kept: Line[] = [];
+  for (const line of lines) {
+    if (line.type !== PURGE) {
+      kept.push(line);
+      continue;
+    }
+    const { uid: user } = line.row;
+    const { owned } = fold(kept);
+    const latest = new Map(kept.map(({ type, row }) => [`${type} ${'id' in row ? row.id : row.uid}`, row.uid]));
+    kept = kept.filter(({ type, row }) => {
+      if (type === 'subscriptions' || type === 'websites') return !owned[type].of(user).includes(row.id);
+      return latest.get(`${type} ${'id' in row ? row.id : row.uid}`) !== user;
+    });
+  }
+  return kept;
 }
 
 describe('rows that later ones replaced', () => {
@@ -94,11 +121,11 @@ describe('rows that later ones replaced', () => {
         }
         const expected = told(whole, made);
         assert.deepEqual(told(model, made), expected);
+        const all = made.map((row, position) => ({ ...row, position, at: day(position) }));
         const gone = new Set(whole.superseded);
-        const left = made
-          .map((row, position) => ({ ...row, position, at: day(position) }))
-          .filter(({ position }) => !gone.has(position));
+        const left = all.filter(({ position }) => !gone.has(position));
         assert.deepEqual(told(fold(left), made), expected);
+        assert.deepEqual(told(fold(withoutPurged(all)), made), expected);
         assert.equal(new Set(whole.superseded).size, whole.superseded.length);
       }),
       RUNS,
@@ -132,7 +159,7 @@ describe('rows that later ones replaced', () => {
     const after = async (hours: number) => {
       now += hours * 3_600_000;
       await data.current();
-      await data.tidy();
+      await data.upkeep();
     };
     await after(0);
     await after(23);

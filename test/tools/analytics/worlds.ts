@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { RowType } from '../../../resources/imported-rows.ts';
 import type { LoggedRow } from '../../../store/port.ts';
-import { ImportedData } from '../../../tools/analytics/model/model.ts';
+import { ImportedData } from '../../../tools/analytics/model/imported-data.ts';
 import { catalog } from '../../../tools/catalog.ts';
 import { createModels } from '../../../tools/engine/models.ts';
 import { checkRow } from '../../../tools/import-records.ts';

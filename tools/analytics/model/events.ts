@@ -42,6 +42,14 @@ export class EventTable {
     return before === undefined ? undefined : this.table.at('position', before);
   }
 
+  /** Takes away what the user did; returns where it is in the log. */
+  remove(uid: string): number[] {
+    const rows = new Set(this.ofUser(uid));
+    for (const row of rows) this.#dead.add(row);
+    this.#keys.forget(rows);
+    return Array.from(rows, (row) => this.table.at('position', row));
+  }
+
   /** Rows by time; a place in it is found with `from`. */
   byTime(): Uint32Array {
     return this.#byTime.get(this.table.size, this.#dead);

@@ -1,11 +1,13 @@
 import { hash } from 'node:crypto';
 
+/** Stands for the row of a key that has none any more. */
+const GONE = 0xffffffff;
 /** Four for the key, one for the row, two for the content. */
 const WORDS = 7;
 
 /**
  * Finds a row by its natural key in 28 bytes a key: 128 bits of a hash stand for the key, and 64 for the content.
- * Open addressing; keys are never removed.
+ * Open addressing: keys are never removed, but their row can be.
  */
 export class KeyTable {
   #slots = new Uint32Array(WORDS * 1024);
@@ -14,7 +16,15 @@ export class KeyTable {
   /** Number of the row, or undefined. */
   find(digest: Digest): number | undefined {
     const row = this.#slots[this.#slot(this.#slots, digest) + 4];
-    return row ? row - 1 : undefined;
+    return row && row !== GONE ? row - 1 : undefined;
+  }
+
+  /** The keys of these rows are unknown from now on. */
+  forget(rows: ReadonlySet<number>): void {
+    for (let at = 4; at < this.#slots.length; at += WORDS) {
+      const row = this.#slots[at];
+      if (row && rows.has(row - 1)) this.#slots[at] = GONE;
+    }
   }
 
   set(digest: Digest, row: number, content: Digest): void {

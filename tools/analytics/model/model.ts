@@ -1,20 +1,16 @@
 import type {
   EventRow,
   InvoiceRow,
-  RowType,
   SubscriptionRow,
   UserRow,
   VisitRow,
   WebsiteRow,
 } from '../../../resources/imported-rows.ts';
-import type { LoggedRow, RowLog } from '../../../store/port.ts';
 import { EventTable } from './events.ts';
 import { States } from './states.ts';
 import { Labels } from './tables.ts';
 import { UserDirectory } from './user-directory.ts';
 import { VisitTable } from './visits.ts';
-
-const STEP = 5000;
 
 /** A row of a type, as the log holds it: parsed by the schema of the type when it was imported. */
 export type TypedRow =
@@ -24,6 +20,13 @@ export type TypedRow =
   | { readonly type: 'events'; readonly row: EventRow }
   | { readonly type: 'visits'; readonly row: VisitRow }
   | { readonly type: 'websites'; readonly row: WebsiteRow };
+
+/** Takes away a user with everything that belongs to them; in the log it is a row as well. */
+export const PURGE = 'purge';
+export interface Purge {
+  readonly type: typeof PURGE;
+  readonly row: { readonly uid: string };
+}
 
 export type Known = 'new' | 'changed' | 'same';
 
@@ -48,6 +51,8 @@ export class Model {
   superseded: number[] = [];
   /** When the first of them was replaced. */
   supersededSince: string | undefined;
+  /** Some of them are those of users who were purged. */
+  isPurged = false;
   readonly #invoicePositions = new Map<string, number>();
 
   knows({ type, row }: TypedRow): Known {
@@ -60,13 +65,43 @@ export class Model {
     return JSON.stringify(before) === JSON.stringify(row) ? 'same' : 'changed';
   }
 
-  put(typed: TypedRow, position: number, at: string): void {
+  /** Whether anything was imported of the user. */
+  knowsOf(uid: string): boolean {
+    if (this.users.get(uid) || this.events.ofUser(uid).length > 0 || this.visits.has(uid)) return true;
+    return Object.values(this.owned).some((owned) => owned.of(uid).length > 0);
+  }
+
+  put(stated: TypedRow | Purge, position: number, at: string): void {
     this.version += 1;
     this.rows += 1;
-    const gone = this.#put(typed, position, at);
-    if (gone === undefined) return;
-    this.superseded.push(gone);
+    if (stated.type === PURGE) {
+      this.superseded.push(...this.#purge(stated.row.uid), position);
+      this.isPurged = true;
+    } else {
+      const gone = this.#put(stated, position, at);
+      if (gone === undefined) return;
+      this.superseded.push(gone);
+    }
     this.supersededSince ??= at;
+  }
+
+  /** Returns the positions of the rows that no longer matter. */
+  #purge(uid: string): number[] {
+    this.subscriptionsVersion += 1;
+    const gone = [...this.events.remove(uid), ...this.visits.remove(uid)];
+    gone.push(...[this.users.remove(uid)].filter((position) => position !== undefined));
+    for (const id of this.owned.invoices.take(uid)) {
+      gone.push(this.#invoicePositions.get(id) ?? 0);
+      this.#invoicePositions.delete(id);
+      this.invoices.delete(id);
+    }
+    for (const type of ['subscriptions', 'websites'] as const) {
+      for (const id of this.owned[type].take(uid)) {
+        gone.push(...(this[type].get(id)?.positions ?? []));
+        this[type].delete(id);
+      }
+    }
+    return gone;
   }
 
   /** Returns the position of the row that no longer matters. */
@@ -127,95 +162,17 @@ class Owned {
     return [...(this.#ids.get(uid) ?? [])];
   }
 
+  /** They belong to nobody any more. */
+  take(uid: string): readonly string[] {
+    const ids = this.of(uid);
+    this.#ids.delete(uid);
+    return ids;
+  }
+
   move(id: string, from: string | undefined, to: string): void {
     if (from === to) return;
     if (from !== undefined) this.#ids.get(from)?.delete(id);
     const ids = this.#ids.get(to) ?? new Set<string>();
     this.#ids.set(to, ids.add(id));
   }
-}
-
-/** Replaced rows are dropped once there are this many and more of them than others, or the first of them was replaced this long ago. */
-const MANY = 1000;
-const DAY_MS = 24 * 60 * 60 * 1000;
-const RETRY_MS = 10 * 60 * 1000;
-
-/** The model of a store, read from its row log as far as that goes. */
-export class ImportedData {
-  readonly #log: RowLog;
-  readonly #now: () => Date;
-  readonly #model = new Model();
-  #position = 0;
-  #last: Promise<unknown> = Promise.resolve();
-  #tidying: Promise<void> | undefined;
-  #notBefore = 0;
-
-  constructor(log: RowLog, now = () => new Date()) {
-    this.#log = log;
-    this.#now = now;
-  }
-
-  /** The model with every row that was imported before the call. */
-  current(): Promise<Model> {
-    const read = this.#last.then(() => this.#catchUp());
-    this.#last = read.catch(() => {});
-    return read;
-  }
-
-  /** The whole rows at these positions of the log. */
-  rowsAt(positions: readonly number[]): Promise<readonly LoggedRow[]> {
-    return this.#log.get(positions);
-  }
-
-  /** Has the log drop replaced rows, if it is time. A failure shows in the status of the store and is tried again. */
-  tidy(): Promise<void> {
-    if (!this.#tidying && this.#isTimeToTidy()) {
-      this.#tidying = this.#drop().finally(() => {
-        this.#tidying = undefined;
-      });
-    }
-    return this.#tidying ?? Promise.resolve();
-  }
-
-  async #catchUp(): Promise<Model> {
-    for (;;) {
-      const rows = await this.#log.read(this.#position, STEP);
-      for (const logged of rows) {
-        this.#model.put(typed(logged), logged.position, logged.at);
-        this.#position = logged.next;
-      }
-      if (rows.length < STEP) break;
-    }
-    // In the background: the log goes on meanwhile.
-    void this.tidy();
-    return this.#model;
-  }
-
-  #isTimeToTidy(): boolean {
-    const { rows, superseded, supersededSince } = this.#model;
-    const now = this.#now().getTime();
-    if (supersededSince === undefined || now < this.#notBefore) return false;
-    const count = superseded.length;
-    return (count >= MANY && count > rows - count) || now - Date.parse(supersededSince) >= DAY_MS;
-  }
-
-  async #drop(): Promise<void> {
-    const model = this.#model;
-    const { superseded, supersededSince } = model;
-    model.superseded = [];
-    model.supersededSince = undefined;
-    try {
-      await this.#log.drop(superseded);
-      model.rows -= superseded.length;
-    } catch {
-      model.superseded = [...superseded, ...model.superseded];
-      model.supersededSince = supersededSince;
-      this.#notBefore = this.#now().getTime() + RETRY_MS;
-    }
-  }
-}
-
-function typed({ type, row }: LoggedRow): TypedRow {
-  // `import_records` parsed the row by the schema of its type, which is one of RowType.
-  return { type: type as RowType, row } as unknown as TypedRow;
 }

@@ -39,6 +39,11 @@ export class States<Row extends { readonly effectiveAt?: string | undefined }> {
     return replaced && !this.#needed.includes(replaced.position) ? replaced.position : undefined;
   }
 
+  /** Where the log has what was said. */
+  get positions(): readonly number[] {
+    return [...new Set([...this.list.map(({ position }) => position), ...this.#needed])];
+  }
+
   /** The statement that holds last. */
   get latest(): Row | undefined {
     return this.list.at(-1)?.row;

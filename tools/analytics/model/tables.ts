@@ -75,6 +75,7 @@ export class Labels {
 export class SortedRows {
   #rows = new Uint32Array(0);
   #seen = 0;
+  #deadSeen = 0;
   readonly #compare: (a: number, b: number) => number;
 
   constructor(compare: (a: number, b: number) => number) {
@@ -83,13 +84,14 @@ export class SortedRows {
 
   /** The numbers of the rows in order, without those that are dead by now. */
   get(size: number, dead: ReadonlySet<number>): Uint32Array {
-    if (size === this.#seen) return this.#rows;
+    if (size === this.#seen && dead.size === this.#deadSeen) return this.#rows;
     const fresh = Uint32Array.from({ length: size - this.#seen }, (_, at) => this.#seen + at)
       .filter((row) => !dead.has(row))
       .sort(this.#compare);
     const old = dead.size > 0 ? this.#rows.filter((row) => !dead.has(row)) : this.#rows;
     this.#rows = merge(old, fresh, this.#compare);
     this.#seen = size;
+    this.#deadSeen = dead.size;
     return this.#rows;
   }
 }

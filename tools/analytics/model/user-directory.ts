@@ -56,6 +56,15 @@ export class UserDirectory {
     return before?.position;
   }
 
+  /** Returns the position of the row that no longer matters. */
+  remove(uid: string): number | undefined {
+    const before = this.#users.get(uid);
+    if (!before) return undefined;
+    this.#users.delete(uid);
+    for (const status of ['', before.row.status]) this.#sets.get(status)?.delete(placeOf(before.row));
+    return before.position;
+  }
+
   /** Newest first, from behind the position. */
   *find(query: UserQuery, after?: Position): Generator<UserRow, void> {
     const candidates = this.#candidates(query);

@@ -45,7 +45,7 @@ export class VisitTable {
   readonly #dead = new Set<number>();
   readonly #byTime: SortedRows;
   readonly #byVisitor: SortedRows;
-  #sessions: { readonly size: number; readonly sessions: Sessions } | undefined;
+  #sessions: { readonly rows: Uint32Array; readonly sessions: Sessions } | undefined;
 
   constructor(uids: Labels) {
     this.#uids = uids;
@@ -85,6 +85,25 @@ export class VisitTable {
     return before === undefined ? undefined : this.table.at('position', before);
   }
 
+  has(uid: string): boolean {
+    const number = this.#uids.get(uid);
+    return number !== undefined && this.#byTime.get(this.table.size, this.#dead).some((row) => this.#isOf(row, number));
+  }
+
+  #isOf(row: number, uid: number): boolean {
+    return this.table.at('uid', row) === uid + 1;
+  }
+
+  /** Takes away the visits of the user; returns where they are in the log. */
+  remove(uid: string): number[] {
+    const number = this.#uids.get(uid);
+    if (number === undefined) return [];
+    const rows = new Set(this.#byTime.get(this.table.size, this.#dead).filter((row) => this.#isOf(row, number)));
+    for (const row of rows) this.#dead.add(row);
+    this.#keys.forget(rows);
+    return Array.from(rows, (row) => this.table.at('position', row));
+  }
+
   /** The rows with times in [from, to), in order of time. */
   within(from: number, to: number): Uint32Array {
     const rows = this.#byTime.get(this.table.size, this.#dead);
@@ -92,10 +111,10 @@ export class VisitTable {
     return rows.subarray(lowerBound(rows, from, time), lowerBound(rows, to, time));
   }
 
-  /** Made again when visits were added since. */
+  /** Made again when visits were added or taken away since. */
   sessions(): Sessions {
-    const { size } = this.table;
-    if (this.#sessions?.size !== size) this.#sessions = { size, sessions: this.#makeSessions() };
+    const rows = this.#byTime.get(this.table.size, this.#dead);
+    if (this.#sessions?.rows !== rows) this.#sessions = { rows, sessions: this.#makeSessions() };
     return this.#sessions.sessions;
   }
 

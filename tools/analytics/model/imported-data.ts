@@ -1,0 +1,101 @@
+import type { RowType } from '../../../resources/imported-rows.ts';
+import type { LoggedRow, RowLog } from '../../../store/port.ts';
+import { Model, type PURGE, type Purge, type TypedRow } from './model.ts';
+
+const STEP = 5000;
+/** Replaced rows are dropped at once where a user was purged, else once there are this many and more of them than others, or the first of them was replaced this long ago. */
+const MANY = 1000;
+const DAY_MS = 24 * 60 * 60 * 1000;
+const PURGE_MS = 1000;
+const RETRY_MS = 10 * 60 * 1000;
+
+/** The model of a store, read from its row log as far as that goes. */
+export class ImportedData {
+  readonly #log: RowLog;
+  readonly #now: () => Date;
+  readonly #model = new Model();
+  #position = 0;
+  #last: Promise<unknown> = Promise.resolve();
+  #tidying: Promise<void> | undefined;
+  #notBefore = 0;
+
+  constructor(log: RowLog, now = () => new Date()) {
+    this.#log = log;
+    this.#now = now;
+  }
+
+  /** The model with every row that was imported before the call. */
+  current(): Promise<Model> {
+    const read = this.#last.then(() => this.#catchUp());
+    this.#last = read.catch(() => {});
+    return read;
+  }
+
+  /** The whole rows at these positions of the log. */
+  rowsAt(positions: readonly number[]): Promise<readonly LoggedRow[]> {
+    return this.#log.get(positions);
+  }
+
+  /** Somebody is purging a user: what belongs to them is dropped once that is in the log. */
+  expectPurge(): void {
+    setTimeout(() => this.upkeep().catch(() => {}), PURGE_MS).unref();
+  }
+
+  /** Takes in what is new, and has the log drop rows if it is time. */
+  async upkeep(): Promise<void> {
+    await this.current();
+    await this.#tidy();
+  }
+
+  /** A failure shows in the status of the store and is tried again. */
+  #tidy(): Promise<void> {
+    if (!this.#tidying && this.#isTimeToTidy()) {
+      this.#tidying = this.#drop().finally(() => {
+        this.#tidying = undefined;
+      });
+    }
+    return this.#tidying ?? Promise.resolve();
+  }
+
+  async #catchUp(): Promise<Model> {
+    for (;;) {
+      const rows = await this.#log.read(this.#position, STEP);
+      for (const logged of rows) {
+        this.#model.put(typed(logged), logged.position, logged.at);
+        this.#position = logged.next;
+      }
+      if (rows.length < STEP) break;
+    }
+    // In the background: the log goes on meanwhile.
+    void this.#tidy();
+    return this.#model;
+  }
+
+  #isTimeToTidy(): boolean {
+    const { rows, superseded, supersededSince, isPurged } = this.#model;
+    const now = this.#now().getTime();
+    if (supersededSince === undefined || now < this.#notBefore) return false;
+    const count = superseded.length;
+    return isPurged || (count >= MANY && count > rows - count) || now - Date.parse(supersededSince) >= DAY_MS;
+  }
+
+  async #drop(): Promise<void> {
+    const model = this.#model;
+    const { superseded, supersededSince, isPurged } = model;
+    Object.assign(model, { superseded: [], supersededSince: undefined, isPurged: false });
+    try {
+      await this.#log.drop(superseded);
+      model.rows -= superseded.length;
+    } catch {
+      model.superseded = [...superseded, ...model.superseded];
+      model.supersededSince = supersededSince;
+      model.isPurged ||= isPurged;
+      this.#notBefore = this.#now().getTime() + RETRY_MS;
+    }
+  }
+}
+
+function typed({ type, row }: LoggedRow): TypedRow | Purge {
+  // `import_records` parsed the row by the schema of its type; others are purges.
+  return { type: type as RowType | typeof PURGE, row } as unknown as TypedRow | Purge;
+}
