@@ -28,7 +28,7 @@ const accessEntry = z.object({
   principal: accessPrincipal,
   role: threadRole,
   createdAt: timestamp,
-  grantedBy: recordId.describe('Admin user or API key.'),
+  grantedBy: recordId.describe('Admin user, API key or capsule.'),
 });
 export type AccessEntry = z.infer<typeof accessEntry>;
 
@@ -53,7 +53,7 @@ export const thread = z.object({
       by: recordId,
     })
     .optional(),
-  createdBy: recordId.describe('Admin user or API key.'),
+  createdBy: recordId.describe('Admin user, API key or capsule.'),
   ...bookkeeping,
 });
 export type Thread = z.infer<typeof thread>;

@@ -11,6 +11,8 @@ const KEY = `ak_bench000_${'b'.repeat(43)}`;
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3);
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 4);
 const SIZES = [1_000, 100_000];
+/** Words of the names of scenarios to measure; all of them unless given. */
+const wanted = process.argv.slice(2);
 
 interface Subject {
   readonly baseUrl: string;
@@ -24,19 +26,50 @@ interface Scenario {
   readonly connections: number;
   readonly method: 'GET' | 'POST';
   readonly path: string;
+  /** Bearer token; the admin key unless given. */
+  readonly token?: string;
   /** The body of the nth request. */
   readonly body?: (n: number) => object;
 }
 
-const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };
+const headersFor = ({ token = KEY }: Pick<Scenario, 'token'>) => ({
+  authorization: `Bearer ${token}`,
+  'content-type': 'application/json',
+});
 const rpc = (method: string, params?: object) => () => ({ jsonrpc: '2.0', id: 1, method, ...(params && { params }) });
 
-function reads({ id }: Subject): Scenario[] {
+interface Capsule {
+  readonly id: string;
+  readonly token: string;
+}
+
+/** A capsule of 8 tools, with every limit a capsule can have. */
+async function makeCapsule({ baseUrl, id: agentId }: Subject): Promise<Capsule> {
+  const body = {
+    name: 'bench',
+    status: 'live',
+    allowedTools: ['get_agent', '*_skill', 'list_skills', 'list_agents', 'update_agent'],
+    deniedTools: ['purge_*'],
+    expiresAt: new Date(Date.now() + 3_600_000).toISOString(),
+    constraints: { get_agent: { id: agentId } },
+  };
+  const answer = await fetch(`${baseUrl}/api/capsules`, {
+    method: 'POST',
+    headers: headersFor({}),
+    body: JSON.stringify(body),
+  });
+  return (await answer.json()) as Capsule; // as the tool declares it
+}
+
+function reads({ id }: Subject, capsule: Capsule): Scenario[] {
   const mcp = { connections: 64, method: 'POST', path: '/api/v1/mcp' } as const;
+  const inCapsule = { ...mcp, path: `/api/capsules/${capsule.id}/mcp`, token: capsule.token };
   const get = { connections: 64, method: 'GET' } as const;
   return [
     { ...mcp, name: 'tools/call get_agent', body: rpc('tools/call', { name: 'get_agent', arguments: { id } }) },
     { ...mcp, name: 'tools/list', body: rpc('tools/list') },
+    { ...inCapsule, name: 'tools/call get_agent, capsule', body: rpc('tools/call', { name: 'get_agent' }) },
+    { ...inCapsule, name: 'tools/list, capsule', body: rpc('tools/list') },
     { ...get, name: 'GET /api/v1/agents/{id}', path: `/api/v1/agents/${id}` },
     { ...get, name: 'GET /api/v1/agents?status=paused', path: '/api/v1/agents?status=paused' },
   ];
@@ -73,7 +106,7 @@ async function load(baseUrl: string, scenario: Scenario): Promise<{ rate: number
       {
         method: scenario.method,
         path: scenario.path,
-        headers,
+        headers: headersFor(scenario),
         ...(scenario.body &&
           (scenario.body.length === 0 ? { body: nextBody(scenario.body) } : freshBodies(scenario.body))),
       },
@@ -87,7 +120,7 @@ async function load(baseUrl: string, scenario: Scenario): Promise<{ rate: number
 async function measure(subject: Subject, baseline: Subject, scenario: Scenario) {
   const response = await fetch(subject.baseUrl + scenario.path, {
     method: scenario.method,
-    headers,
+    headers: headersFor(scenario),
     ...(scenario.body && { body: nextBody(scenario.body) }),
   });
   const key = `${scenario.method} ${scenario.path.split('?')[0]}`;
@@ -117,11 +150,11 @@ const rows: Record<string, unknown>[] = [];
 for (const size of SIZES) {
   const subject = await start('subject.ts', String(size), KEY);
   console.log(`A store of ${size} agents was opened in ${subject.openMs} ms.`);
-  const scenarios = [
-    ...(size === SIZES[0] ? reads(subject).slice(0, 3) : []),
-    ...reads(subject).slice(3),
-    ...writes(`${size}`),
-  ];
+  const all = reads(subject, await makeCapsule(subject));
+  const [independent, dependent] = [all.slice(0, -1), all.slice(-1)];
+  const scenarios = [...(size === SIZES[0] ? independent : []), ...dependent, ...writes(`${size}`)].filter(({ name }) =>
+    wanted.every((word) => name.includes(word)),
+  );
   for (const scenario of scenarios) {
     const { ours, theirs } = await measure(subject, baseline, scenario);
     const row = {

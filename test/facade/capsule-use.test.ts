@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { makeCapsule, mustCall } from '../support/calls.ts';
+import { callTool, makeCapsule, mustCall } from '../support/calls.ts';
 import { type Capsule, capsuleClients } from '../support/capsules.ts';
 import { startProcess, withFolder } from '../support/child.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
@@ -88,6 +88,40 @@ describe('what a capsule does', () => {
       assert.equal(capsule.revision, 1);
       await second.stop('SIGTERM');
     }));
+});
+
+describe('a crash', () => {
+  it('right after a rotation was answered leaves the new token good and the old one dead', () =>
+    withFolder(async (folder) => {
+      const key = `ak_capsules_${'k'.repeat(43)}`;
+      const env = { BOOTSTRAP_API_KEY: key };
+      const first = await startProcess(folder, env);
+      const made = await makeCapsule({ baseUrl: first.baseUrl, adminKey: key }, { allowedTools: ['list_agents'] });
+      const { token } = await mustCall(first, key, 'rotate_capsule_token', { id: made.id });
+      await first.stop('SIGKILL');
+      const second = await startProcess(folder, env);
+      const status = async (each: string) =>
+        (await post(`${second.baseUrl}/api/capsules/${made.id}/mcp`, legacy('tools/list'), { token: each })).status;
+      assert.deepEqual([await status(token), await status(made.token)], [200, 401]);
+      await second.stop('SIGTERM');
+    }));
+});
+
+describe('rotations at the same time', () => {
+  it('leave one good token, that of the one which came last', async () => {
+    const { id } = await make();
+    const answers = await Promise.all(Array.from({ length: 8 }, () => admin('rotate_capsule_token', { id })));
+    const good = [];
+    for (const { token, revision } of answers)
+      if ((await ask({ id, token }, 'ping')).status === 200) good.push(revision);
+    assert.deepEqual(good, [9]);
+    const guarded = await Promise.all(
+      Array.from({ length: 4 }, () =>
+        callTool(server, server.adminKey, 'rotate_capsule_token', { id, expectedRevision: 9 }),
+      ),
+    );
+    assert.equal(guarded.filter((answer) => 'output' in answer).length, 1);
+  });
 });
 
 describe('subscribers of a capsule', () => {

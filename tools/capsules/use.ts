@@ -4,8 +4,8 @@ import { createRateLimit, type RateLimit } from '../rate-limit.ts';
 const WRITTEN_EVERY_MS = 1000;
 
 interface Uses {
-  calls: number;
-  at: string;
+  readonly calls: number;
+  readonly at: number;
 }
 
 /** Holds the calls of capsules to their `callsPerMinute` and keeps `callCount` and `lastUsedAt`, in one write a second. */
@@ -25,7 +25,7 @@ export class CapsuleUse {
   /** Notes a request at the capsule's endpoint, and how many calls it makes. */
   note(id: string, calls: number): void {
     const before = this.#unwritten.get(id)?.calls ?? 0;
-    this.#unwritten.set(id, { calls: before + calls, at: new Date().toISOString() });
+    this.#unwritten.set(id, { calls: before + calls, at: Date.now() });
     this.#timer ??= setTimeout(() => void this.#write(), WRITTEN_EVERY_MS).unref();
   }
 
@@ -57,7 +57,8 @@ export class CapsuleUse {
       await this.#store.transaction(async (tx) => {
         for (const [id, { calls, at }] of noted) {
           const capsule = await tx.capsules.get(id);
-          if (capsule) await tx.capsules.touch(id, { callCount: capsule.callCount + calls, lastUsedAt: at });
+          const lastUsedAt = new Date(at).toISOString();
+          if (capsule) await tx.capsules.touch(id, { callCount: capsule.callCount + calls, lastUsedAt });
         }
       });
     } catch (cause) {
