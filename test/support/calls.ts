@@ -70,6 +70,19 @@ export async function mustCall(
   return answer.output;
 }
 
+/** Short ways to call the tools of a server: as its admin, or with another key. */
+export function callsOf(server: { readonly baseUrl: string; readonly adminKey: string }) {
+  return {
+    must: (tool: string, input: unknown = {}, key = server.adminKey) => mustCall(server, key, tool, input),
+    /** The error of a call that must fail. */
+    async refused(tool: string, input: unknown = {}, key = server.adminKey): Promise<ErrorBody> {
+      const answer = await callTool(server, key, tool, input);
+      if ('error' in answer) return answer.error;
+      throw new Error(`${tool} was not refused: ${JSON.stringify(answer.output)}`);
+    },
+  };
+}
+
 /** A new key of the given rights; its secret. */
 export async function makeKey(
   server: { readonly baseUrl: string; readonly adminKey: string },

@@ -1,6 +1,8 @@
+import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { after, before } from 'node:test';
 import { pino } from 'pino';
 import { type Config, readConfig } from '../../facade/config.ts';
 import { prepareStore } from '../../facade/first-start.ts';
@@ -54,5 +56,34 @@ export async function startTestServer(
       await store.close();
       await rm(folder, { recursive: true, force: true });
     },
+  };
+}
+
+/** Such a server for the tests of a file: started before them, closed after them. Hooks of the file itself do not wait for it. */
+export function serverForTests(...options: Parameters<typeof startTestServer>): TestServer {
+  let started: TestServer | undefined;
+  before(async () => {
+    started = await startTestServer(...options);
+  });
+  after(() => started?.close());
+  const running = () => started ?? assert.fail('The server is there from the first test on.');
+  return {
+    get baseUrl() {
+      return running().baseUrl;
+    },
+    get adminKey() {
+      return running().adminKey;
+    },
+    get store() {
+      return running().store;
+    },
+    get folder() {
+      return running().folder;
+    },
+    get log() {
+      return running().log;
+    },
+    stop: () => running().stop(),
+    close: () => running().close(),
   };
 }

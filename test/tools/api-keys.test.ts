@@ -1,16 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { callTool, makeKey, mustCall, rest } from '../support/calls.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { callsOf, callTool, makeKey, mustCall, rest } from '../support/calls.ts';
+import { serverForTests } from '../support/server.ts';
 
-let server: TestServer;
-before(async () => {
-  server = await startTestServer();
-});
-after(() => server.close());
-
-const admin = (name: string, input: object = {}) => mustCall(server, server.adminKey, name, input);
+const server = serverForTests();
+const { must: admin } = callsOf(server);
 const status = async (key: string, path = '/api/v1/health') => (await rest(server, 'GET', path, { key })).status;
 
 async function refusal(key: string, input: object) {

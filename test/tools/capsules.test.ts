@@ -1,24 +1,14 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { catalog } from '../../tools/catalog.ts';
-import { callTool, makeKey, mustCall, rest } from '../support/calls.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { callsOf, callTool, makeKey, mustCall, rest } from '../support/calls.ts';
+import { serverForTests } from '../support/server.ts';
 
-let server: TestServer;
-before(async () => {
-  server = await startTestServer();
-});
-after(() => server.close());
-
-const admin = (tool: string, input: object = {}) => mustCall(server, server.adminKey, tool, input);
+const server = serverForTests();
+const { must: admin, refused: refusal } = callsOf(server);
 const make = (input: object = {}) => admin('create_capsule', { name: 'test', ...input });
 
-async function refusal(tool: string, input: object, key = server.adminKey) {
-  const answer = await callTool(server, key, tool, input);
-  assert.ok('error' in answer, `${tool} was allowed`);
-  return answer.error;
-}
 const namesIn = ({ tools }: { tools: { name: string }[] }) => tools.map(({ name }) => name);
 
 describe('create_capsule', () => {

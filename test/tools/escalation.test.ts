@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { callTool, makeKey, mustCall, rest } from '../support/calls.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { serverForTests } from '../support/server.ts';
 
-let server: TestServer;
-before(async () => {
-  server = await startTestServer();
-});
-after(() => server.close());
+const server = serverForTests();
 
 const admin = (name: string, input: object) => mustCall(server, server.adminKey, name, input);
 const agentNamed = (name: string, more: object = {}) => admin('create_agent', { name, displayName: name, ...more });

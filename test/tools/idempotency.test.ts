@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { callTool, makeKey, mustCall, rest } from '../support/calls.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { serverForTests } from '../support/server.ts';
 
-let server: TestServer;
-before(async () => {
-  server = await startTestServer();
-});
-after(() => server.close());
+const server = serverForTests();
 
 const post = (key: string, idempotencyKey: string, body: object, path = '/api/v1/agents') =>
   rest(server, 'POST', path, { key, body, headers: { 'Idempotency-Key': idempotencyKey } });

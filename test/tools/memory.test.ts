@@ -1,16 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { callTool, makeKey, mustCall, rest } from '../support/calls.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { callsOf, callTool, makeKey, mustCall, rest } from '../support/calls.ts';
+import { serverForTests } from '../support/server.ts';
 
-let server: TestServer;
-before(async () => {
-  server = await startTestServer();
-});
-after(() => server.close());
-
-const call = (tool: string, input: object = {}) => mustCall(server, server.adminKey, tool, input);
+const server = serverForTests();
+const { must: call } = callsOf(server);
 const refused = async (tool: string, input: object) => {
   const answer = await callTool(server, server.adminKey, tool, input);
   assert.ok('error' in answer, `${tool} was not refused`);

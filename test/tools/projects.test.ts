@@ -1,21 +1,10 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import { callTool, makeKey, mustCall } from '../support/calls.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { describe, it } from 'node:test';
+import { callsOf, callTool, makeKey } from '../support/calls.ts';
+import { serverForTests } from '../support/server.ts';
 
-let server: TestServer;
-before(async () => {
-  server = await startTestServer();
-});
-after(() => server.close());
-
-const must = (tool: string, input: object = {}, key = server.adminKey) => mustCall(server, key, tool, input);
-
-async function refused(tool: string, input: object, key = server.adminKey) {
-  const answer = await callTool(server, key, tool, input);
-  assert.ok('error' in answer, `${tool} was not refused`);
-  return answer.error;
-}
+const server = serverForTests();
+const { must, refused } = callsOf(server);
 
 describe('projects', () => {
   it('live from create to delete', async () => {

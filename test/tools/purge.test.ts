@@ -1,19 +1,15 @@
 import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { entities } from '../../tools/entities.ts';
 import { purgeableTypes } from '../../tools/purge.ts';
 import { withHistory } from '../../tools/versioning.ts';
 import { callTool, makeKey, mustCall } from '../support/calls.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { serverForTests } from '../support/server.ts';
 
-let server: TestServer;
-before(async () => {
-  server = await startTestServer();
-});
-after(() => server.close());
+const server = serverForTests();
 
 type Input = Record<string, unknown>;
 const must = (tool: string, input: Input = {}) => mustCall(server, server.adminKey, tool, input);

@@ -1,15 +1,10 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import { callTool, mustCall } from '../support/calls.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { describe, it } from 'node:test';
+import { callsOf, callTool } from '../support/calls.ts';
+import { serverForTests } from '../support/server.ts';
 
-let server: TestServer;
-before(async () => {
-  server = await startTestServer();
-});
-after(() => server.close());
-
-const must = (tool: string, input: object = {}) => mustCall(server, server.adminKey, tool, input);
+const server = serverForTests();
+const { must } = callsOf(server);
 
 interface Life {
   readonly entityType: string;

@@ -1,15 +1,10 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import { makeKey, mustCall } from '../support/calls.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { describe, it } from 'node:test';
+import { callsOf, makeKey } from '../support/calls.ts';
+import { serverForTests } from '../support/server.ts';
 
-let server: TestServer;
-before(async () => {
-  server = await startTestServer();
-});
-after(() => server.close());
-
-const must = (tool: string, input: object = {}, key = server.adminKey) => mustCall(server, key, tool, input);
+const server = serverForTests();
+const { must } = callsOf(server);
 const facets = async (q: string, key?: string) => (await must('search', { q }, key)).facets;
 
 async function everyKind(word: string) {

@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { mustCall, rest } from '../support/calls.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { serverForTests } from '../support/server.ts';
 
-let server: TestServer;
-before(async () => {
-  server = await startTestServer();
-});
-after(() => server.close());
+const server = serverForTests();
 
 const get = async () => (await rest(server, 'GET', '/api/v1/settings', { key: server.adminKey })).body;
 const patch = (body: unknown) => rest(server, 'PATCH', '/api/v1/settings', { key: server.adminKey, body });

@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { canonicalize } from 'json-canonicalize';
 import { makeKey, mustCall, rest } from '../support/calls.ts';
 import { openTestRegistry, principalOf } from '../support/registry.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { serverForTests } from '../support/server.ts';
 
-let server: TestServer;
-before(async () => {
-  server = await startTestServer();
-});
-after(() => server.close());
+const server = serverForTests();
 
 const ask = (method: string, path: string, body?: unknown) =>
   rest(server, method, `/api/v1${path}`, { key: server.adminKey, body });
