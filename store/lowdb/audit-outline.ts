@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, readSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
 import {
@@ -54,13 +54,14 @@ export class AuditOutline {
     if (!existsSync(this.path)) return { offset: 0, number };
     const file = openSync(this.#segment, 'r');
     try {
+      const { size } = fstatSync(file);
       for (const line of readLines(this.path)) {
         const sealed = unsealStretch(line.bytes);
-        if (!sealed || sealed.extent.start !== this.#open.start) break;
+        if (!sealed || sealed.extent.start !== this.#open.start || sealed.extent.end > size) break;
         const { extent } = sealed;
         const bytes = Buffer.allocUnsafe(extent.end - extent.start);
-        const length = readSync(file, bytes, 0, bytes.length, extent.start);
-        if (length < bytes.length || crc32(bytes) !== extent.crc) break;
+        readSync(file, bytes, 0, bytes.length, extent.start);
+        if (crc32(bytes) !== extent.crc) break;
         const stretch = parseStretch(sealed.json);
         if (!stretch) break;
         visit(stretch, extent.start, bytes);

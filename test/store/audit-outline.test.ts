@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { AuditSegment } from '../../store/lowdb/audit-segment.ts';
 import { realFiles } from '../../store/lowdb/files.ts';
+import { sealLine } from '../../store/lowdb/line.ts';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
 import type { Store } from '../../store/port.ts';
 import { FailingFiles } from './failing-files.ts';
@@ -140,6 +141,8 @@ describe('the outline of an audit segment', () => {
       assert.deepEqual(await answers(folder), expected, `cut at ${at}`);
       assert.deepEqual(await readFile(outline), good);
     }
+    await writeFile(outline, sealLine(`0-${Number.MAX_SAFE_INTEGER}-00000000`, '{}', 0).text);
+    assert.deepEqual(await answers(folder), expected);
     await appendFile(outline, 'x'.repeat(9000));
     assert.deepEqual(await answers(folder), expected);
     const store = await openLowdbStore({ folder });

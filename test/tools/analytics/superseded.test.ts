@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
-import type { LoggedRow } from '../../../store/port.ts';
+import type { LoggedRow, RowLog } from '../../../store/port.ts';
 import { ImportedData } from '../../../tools/analytics/model/imported-data.ts';
 import { Model, PURGE, type Purge, type TypedRow } from '../../../tools/analytics/model/model.ts';
 import { mustCall } from '../../support/calls.ts';
@@ -172,6 +172,33 @@ describe('rows that later ones replaced', () => {
     assert.deepEqual(dropped, [[0], [0]]);
     await after(100);
     assert.equal(dropped.length, 2);
+  });
+});
+
+describe('rows of a user who was purged', () => {
+  it('are dropped at once, with the row that says so, also after a start', async () => {
+    const row = { uid: 'u1', email: 'x', status: 'PRO', createdAt: day(0) };
+    const log = ['users', 'users', PURGE].map(
+      (type, at): LoggedRow => ({
+        position: at,
+        next: at + 1,
+        type,
+        at: day(0),
+        row: at === 1 ? { ...row, uid: 'u2' } : row,
+      }),
+    );
+    const dropped: number[][] = [];
+    const rowLog: RowLog = {
+      read: async (from, limit) => log.slice(from, from + limit),
+      get: async () => [],
+      drop: async (positions) => {
+        dropped.push([...positions]);
+      },
+    };
+    const data = new ImportedData(rowLog, () => new Date(day(0)));
+    await data.upkeep();
+    assert.deepEqual(dropped, [[0, 2]]);
+    assert.deepEqual((await data.current()).rows, 1);
   });
 });
 
