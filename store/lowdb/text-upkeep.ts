@@ -55,6 +55,7 @@ export class TextUpkeep {
     this.#waiting = [];
     this.#taken = 0;
     this.#isBehind = false;
+    this.#beginStretch();
   }
 
   /** False where nothing waits. */
