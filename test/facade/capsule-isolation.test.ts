@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { request } from 'node:http';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { makeKey, mustCall, rest } from '../support/calls.ts';
@@ -74,6 +76,16 @@ describe('who comes to the endpoint of a capsule', () => {
     ]) {
       const { status } = await rest(server, 'POST', path, { key: token, body: legacy('tools/list') });
       assert.ok(status === 403 || status === 404, `${path}: ${status}`);
+    }
+    for (const key of [token, server.adminKey]) {
+      const absolute = request(`${server.baseUrl}`, {
+        method: 'POST',
+        path: endpoint(other.id),
+        headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+      });
+      absolute.end(JSON.stringify(legacy('tools/list')));
+      const [{ statusCode }] = await once(absolute, 'response');
+      assert.equal(statusCode, 403);
     }
   });
 });

@@ -157,6 +157,17 @@ describe('preview_capsule', () => {
   });
 });
 
+describe('a capsule that names a tool which manages others, stored before there was such a tool', () => {
+  it('serves it no more than any other', async () => {
+    const { id } = await make({ allowedTools: ['list_agents'] });
+    const allowedTools = ['list_agents', 'create_api_key', 'list_capsules', 'create_admin_user'];
+    await server.store.transaction((tx) => tx.capsules.update(id, { allowedTools }));
+    const { warnings, ...preview } = await admin('preview_capsule', { id });
+    assert.deepEqual(namesIn(preview), ['list_agents']);
+    assert.equal(warnings.length, 3);
+  });
+});
+
 describe('constraints', () => {
   const issuesOf = async (constraints: object) => {
     const { code, issues } = await refusal('create_capsule', { name: 'x', allowedTools: ['*'], constraints });
