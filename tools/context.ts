@@ -81,7 +81,7 @@ export interface ServerFacts {
   readonly catalog: Catalog;
   readonly audit: Pick<AuditLog, 'find'>;
   /** What was imported, as it can be asked for. */
-  readonly imported: Pick<ImportedData, 'current' | 'rowsAt' | 'upkeep' | 'expectPurge'>;
+  readonly imported: Pick<ImportedData, 'current' | 'ask' | 'rowsAt' | 'upkeep' | 'expectPurge'>;
   readonly models: Models;
   readonly storeKind: string;
   storeStatus(): StoreStatus;

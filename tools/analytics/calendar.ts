@@ -4,30 +4,64 @@ export type Interval = 'day' | 'week' | 'month';
 export type LocalDate = string;
 
 const DAY_MS = 86_400_000;
+/** No zone is further from UTC. */
+const FURTHEST_MS = 15 * 3_600_000;
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 /** The date that clocks in the zone show at the instant. */
 export function dateIn(zone: string, instant: number): LocalDate {
+  return clockIn(zone, instant).date;
+}
+
+function clockIn(zone: string, instant: number): { readonly date: LocalDate; readonly time: string } {
   let format = formats.get(zone);
   if (!format) {
     format = new Intl.DateTimeFormat('en-CA-u-ca-gregory-nu-latn', {
       timeZone: zone,
+      hourCycle: 'h23',
       year: 'numeric',
       month: '2-digit',
       day: '2-digit',
+      hour: '2-digit',
+      minute: '2-digit',
+      second: '2-digit',
     });
     formats.set(zone, format);
   }
   const parts = Object.fromEntries(format.formatToParts(instant).map(({ type, value }) => [type, value]));
-  return `${parts.year?.padStart(4, '0')}-${parts.month}-${parts.day}`;
+  return {
+    date: `${parts.year?.padStart(4, '0')}-${parts.month}-${parts.day}`,
+    time: `${parts.hour}:${parts.minute}:${parts.second}`,
+  };
 }
+
+/** How far clocks in the zone are ahead of UTC at the instant, which is a whole second. */
+function offsetIn(zone: string, instant: number): number {
+  const { date, time } = clockIn(zone, instant);
+  return Date.parse(`${date}T${time}Z`) - instant;
+}
+
+const starts = new Map<string, number>();
+const MOST_STARTS = 20_000;
 
 /** The first instant of the date in the zone: midnight, or where clocks skip it what comes instead. */
 export function startOf(date: LocalDate, zone: string): number {
+  const key = `${date} ${zone}`;
+  let start = starts.get(key);
+  if (start === undefined) {
+    start = findStart(date, zone);
+    if (starts.size >= MOST_STARTS) starts.clear();
+    starts.set(key, start);
+  }
+  return start;
+}
+
+function findStart(date: LocalDate, zone: string): number {
   const middle = Date.parse(date);
   if (zone === 'UTC') return middle;
-  // No zone is further from UTC than 15 hours.
-  let [low, high] = [middle - 15 * 3_600_000, middle + 15 * 3_600_000];
+  let [low, high] = [middle - FURTHEST_MS, middle + FURTHEST_MS];
+  const offset = offsetIn(zone, low);
+  if (offset === offsetIn(zone, high)) return middle - offset;
   while (low < high) {
     const guess = Math.floor((low + high) / 2);
     if (dateIn(zone, guess) < date) low = guess + 1;

@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { addDays, addIntervals, dateIn, floorTo, type Interval, type Period, periodsOf } from './calendar.ts';
-import { activeUsers } from './product/activity.ts';
-import { passages } from './product/product.ts';
-import { median, metric, type Question, ratio } from './request.ts';
+import { median } from './model/median.ts';
+import { indexesOf } from './product/indexes.ts';
+import { funnelParts, passages } from './product/passages.ts';
+import { metric, type Question, ratio } from './request.ts';
 import { bookOf } from './revenue/book.ts';
 import { bridge, movements } from './revenue/movements.ts';
 import { monthlyChurn } from './revenue/revenue.ts';
-import { measure } from './traffic/traffic.ts';
+import { Traffic, trafficParts } from './traffic/measure.ts';
 import { inBetterWords } from './wording.ts';
 
 const severity = z.enum(['info', 'warning', 'critical']);
@@ -44,6 +45,13 @@ export const getInsights = metric({
     rows: z.array(insight),
   },
 
+  *parts({ model, settings }) {
+    yield bookOf(model, settings);
+    yield* trafficParts(model);
+    yield* funnelParts(model, settings);
+    const indexes = indexesOf(model, settings);
+    yield* indexes.parts([indexes.activity]);
+  },
   answer(question) {
     const today = dateIn(question.zone, Math.min(question.now, question.end));
     const rows = [
@@ -141,18 +149,20 @@ function highChurn(question: Question, today: string): Insight[] {
 function weeklyChange(question: Question, today: string): Insight[] {
   const weeks = [1, 2].map((back) => lastIntervals(question, today, 'week', back));
   const { model, settings } = question;
+  const traffic = new Traffic(model);
+  const { activity } = indexesOf(model, settings);
   const measured = [
     {
       what: 'Visitors',
       tool: 'get_traffic_visitors',
       member: 'totals.visitors',
-      of: ({ start, end }: Period) => measure(question, start, end)[0].visitors,
+      of: ({ start, end }: Period) => traffic.measure(start, end).visitors,
     },
     {
       what: 'Active users',
       tool: 'get_active_users',
       member: 'totals.activeUsers',
-      of: ({ start, end }: Period) => activeUsers(model.events, settings, start, end).size,
+      of: ({ start, end }: Period) => activity.users(start, end),
     },
   ];
   return measured.flatMap(({ what, tool, member, of }): Insight[] => {
@@ -178,7 +188,8 @@ function weeklyChange(question: Question, today: string): Insight[] {
 
 function anomalousDay(question: Question, today: string): Insight[] {
   const days = periodsOf(addDays(today, -29), today, 'day', question.zone);
-  const counts = days.map(({ start, end }) => measure(question, start, end)[0].visitors);
+  const traffic = new Traffic(question.model);
+  const counts = days.map(({ start, end }) => traffic.measure(start, end).visitors);
   const last = days.at(-1);
   const value = counts.pop() ?? 0;
   const middle = median(counts) ?? 0;
@@ -204,7 +215,7 @@ function brokenSteps(question: Question, today: string): Insight[] {
     const [from = '', to = ''] = [dates[at + 1], dates[at]];
     const periods = periodsOf(from, to, 'day', question.zone);
     const [start, end] = [periods[0]?.start ?? 0, periods.at(-1)?.end ?? 0];
-    const { users } = passages({ ...question, start, end }, steps);
+    const { users } = passages(question.model, question.settings, { start, end });
     return { users, range: { from, to, interval: 'day', timezone: question.zone } };
   });
   if (!now || !before) return [];

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { activeUsers } from './product/activity.ts';
+import { indexesOf } from './product/indexes.ts';
 import { metric, periodHead, periodShape, ratio } from './request.ts';
 import { bookOf } from './revenue/book.ts';
 import { movements, standingAt } from './revenue/movements.ts';
@@ -34,15 +34,20 @@ export const getOverview = metric({
     ),
   },
 
+  *parts({ model, settings }) {
+    yield bookOf(model, settings);
+    const indexes = indexesOf(model, settings);
+    yield* indexes.parts([indexes.activity]);
+  },
   answer({ model, settings, periods, zone, now, start, end }) {
     const book = bookOf(model, settings);
     const { money } = book;
-    const { created, deleted } = userTimes(model.users.rows());
-    const usersAt = (time: number) => countBefore(created, time) - countBefore(deleted, time);
+    const { users } = model;
+    const { activity } = indexesOf(model, settings);
     const numbers = (from: number, to: number) => ({
-      users: usersAt(to),
-      newUsers: countBefore(created, to) - countBefore(created, from),
-      activeUsers: activeUsers(model.events, settings, from, to).size,
+      users: users.thereAt(to),
+      newUsers: users.createdBefore(to) - users.createdBefore(from),
+      activeUsers: activity.users(from, to),
     });
     const series = movementsOf(book, periods).map((movement, at) => {
       const period = periodAt(periods, at);
@@ -54,35 +59,13 @@ export const getOverview = metric({
     const churnRate = churn ? ratio(churn.churnedCustomers, churn.customersAtStart) : null;
     const last = series.at(-1);
     return {
-      totalUsers: usersAt(now + 1),
+      totalUsers: users.thereAt(now + 1),
       mrr: money.major(standingAt(book, now).mrr),
       ...(churnRate !== null && { churnRate }),
       currency: money.currency,
       totals: { ...numbers(start, end), payingCustomers: last?.payingCustomers ?? 0, mrr: last?.mrr ?? 0 },
       series,
-      ...book.warnings,
+      ...money.warnings(),
     };
   },
 });
-
-/** Sorted times at which users came and went. */
-function userTimes(users: Iterable<{ readonly createdAt: string; readonly deletedAt?: string | undefined }>) {
-  const created: number[] = [];
-  const deleted: number[] = [];
-  for (const user of users) {
-    const from = Date.parse(user.createdAt);
-    created.push(from);
-    if (user.deletedAt !== undefined) deleted.push(Math.max(from, Date.parse(user.deletedAt)));
-  }
-  return { created: Float64Array.from(created).sort(), deleted: Float64Array.from(deleted).sort() };
-}
-
-function countBefore(times: Float64Array, time: number): number {
-  let [low, high] = [0, times.length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((times[middle] ?? 0) < time) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}

@@ -7,6 +7,7 @@ import { defineTool, type Fail, READS, type Tool } from '../define-tool.ts';
 import { addDays, addIntervals, dateIn, floorTo, type Interval, type Period, periodsOf } from './calendar.ts';
 import type { ImportedData } from './model/imported-data.ts';
 import type { Model } from './model/model.ts';
+import type { Settling } from './model/settling.ts';
 
 const MOST_PERIODS = 800;
 const date = z.iso.date();
@@ -54,12 +55,17 @@ interface Metric<Shape extends z.ZodRawShape> {
   readonly interval: Interval;
   readonly definition: string;
   readonly shape: Shape;
+  /** What the answer is read from, and must be up to date before. */
+  parts(question: Question): Iterable<Settling>;
   answer(question: Question): z.input<z.ZodObject<Shape>>;
   /** The answer in better words. It is not kept: whoever finds the words does that. */
   word?(answer: z.input<z.ZodObject<Shape>>, context: Wording): Promise<z.input<z.ZodObject<Shape>>>;
 }
 
-type Wording = Pick<Surroundings, 'store' | 'server'>;
+interface Wording {
+  readonly store: Pick<Readers, 'settings' | 'botConfigs'>;
+  readonly server: ServerFacts;
+}
 
 /** An analytics tool: the same parameters, rights, envelope and memory for all. */
 export function metric<Shape extends z.ZodRawShape>(given: Metric<Shape>): Tool & { readonly definition: string } {
@@ -75,34 +81,29 @@ export function metric<Shape extends z.ZodRawShape>(given: Metric<Shape>): Tool 
     errors: [],
 
     async handler(input, { store, server, fail }) {
-      const question = await ask(input, given.interval, { store, server, fail });
-      const { model, settings, now, zone, interval, from, to } = question;
+      const settings = await workspaceSettings(store);
+      const asked = asking(input, given.interval, { settings, now: server.now().getTime(), fail });
+      const { from, to, interval, zone, now } = asked;
       const memory = memoryOf(server.imported);
-      const key = JSON.stringify([
-        name,
-        model.version,
-        settings.revision,
-        Math.floor(now / 60_000),
-        from,
-        to,
-        interval,
-        zone,
-      ]);
-      let kept = memory.get(key);
-      if (!kept) {
-        kept = { asOf: new Date(now).toISOString(), body: given.answer(question) };
-        if (memory.size >= MOST_KEPT) memory.clear();
-        memory.set(key, kept);
-      }
-      const range = { from, to, interval, timezone: zone };
+      const keyOf = ({ version }: Model) =>
+        JSON.stringify([name, version, settings.revision, Math.floor(now / 60_000), from, to, interval, zone]);
+      const kept = await server.imported.ask(
+        (model) => (memory.has(keyOf(model)) ? [] : given.parts({ ...asked, model })),
+        (model) => {
+          const key = keyOf(model);
+          const found = memory.get(key) ?? {
+            asOf: new Date(now).toISOString(),
+            body: given.answer({ ...asked, model }),
+          };
+          if (memory.size >= MOST_KEPT) memory.clear();
+          memory.set(key, found);
+          return found;
+        },
+      );
       // The body was made by the answer of the metric of this name.
       const body = kept.body as z.input<z.ZodObject<Shape>>;
-      return {
-        asOf: kept.asOf,
-        range,
-        definition,
-        ...((await given.word?.(body, { store, server })) ?? body),
-      } as never;
+      const worded = (await given.word?.(body, { store, server })) ?? body;
+      return { asOf: kept.asOf, range: { from, to, interval, timezone: zone }, definition, ...worded } as never;
     },
   });
   return Object.freeze({ ...tool, definition });
@@ -125,14 +126,13 @@ export async function workspaceSettings(store: Pick<Readers, 'settings'>): Promi
 }
 
 interface Surroundings {
-  readonly store: Pick<Readers, 'settings' | 'botConfigs'>;
-  readonly server: ServerFacts;
+  readonly settings: SettingsRecord;
+  readonly now: number;
   readonly fail: Fail<never>;
 }
 
-async function ask(input: Parameters, usual: Interval, { store, server, fail }: Surroundings): Promise<Question> {
-  const [settings, model] = [await workspaceSettings(store), await server.imported.current()];
-  const now = server.now().getTime();
+/** The question without the data. */
+function asking(input: Parameters, usual: Interval, { settings, now, fail }: Surroundings): Omit<Question, 'model'> {
   const zone = input.timezone ?? settings.timezone;
   const interval = input.interval ?? usual;
   const to = input.to ?? addDays(dateIn(zone, now), 1);
@@ -148,7 +148,6 @@ async function ask(input: Parameters, usual: Interval, { store, server, fail }: 
   }
   const periods = periodsOf(from, to, interval, zone);
   return {
-    model,
     settings,
     now,
     zone,
@@ -170,14 +169,6 @@ function usualFrom(to: string, interval: Interval): string {
 /** Null where there is nothing to divide by. */
 export function ratio(part: number, whole: number): number | null {
   return whole === 0 ? null : part / whole;
-}
-
-export function median(values: number[] | Float64Array): number | null {
-  if (values.length === 0) return null;
-  const sorted = Float64Array.from(values).sort();
-  const middle = sorted.length >>> 1;
-  const upper = sorted[middle] ?? 0;
-  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? 0) + upper) / 2;
 }
 
 /** Members that a period of a series begins with. */

@@ -3,7 +3,6 @@ import { cursor, limit, pageOf } from '../../resources/fields.ts';
 import { type TimelineEntry, timelineEntry } from '../../resources/product-user.ts';
 import type { Position } from '../../store/port.ts';
 import type { Model } from '../analytics/model/model.ts';
-import { lowerBound } from '../analytics/model/tables.ts';
 import { websiteHistory } from '../analytics/model/website-history.ts';
 import { endOf } from '../analytics/revenue/timeline.ts';
 import { defineTool, READS } from '../define-tool.ts';
@@ -57,16 +56,14 @@ function comparePlaces(a: Position, b: Position): number {
 
 /** The latest events at or before the place, and all of the time at which the last of them happened. */
 function eventEntries({ events }: Model, uid: string, count: number, after: Position | undefined): Pending[] {
-  const rows = events.ofUser(uid);
-  const time = (row: number) => events.table.at('time', row);
   const found: Pending[] = [];
   let last = Number.NaN;
+  let more = 0;
   const afterTime = after && Date.parse(after.createdAt);
-  const high = afterTime === undefined ? rows.length : lowerBound(rows, afterTime + 1, time);
-  for (let at = high - 1, more = 0; at >= 0; at -= 1) {
-    const row = rows[at] ?? 0;
-    if (more >= count && time(row) !== last) break;
-    last = time(row);
+  for (const row of events.ofUser(uid, afterTime === undefined ? undefined : afterTime + 1)) {
+    const time = events.table.at('time', row);
+    if (more >= count && time !== last) break;
+    last = time;
     if (last !== afterTime) more += 1;
     const name = events.names.text(events.table.at('name', row));
     const position = events.table.at('position', row);

@@ -130,7 +130,7 @@ function placeOf(item: object | undefined): Place | null {
 }
 
 function showUser(model: Model, row: UserRow) {
-  const last = model.events.ofUser(row.uid).at(-1);
+  const last = model.events.ofUser(row.uid).next().value;
   if (last === undefined) return row;
   return { ...row, lastActiveAt: new Date(model.events.table.at('time', last)).toISOString() };
 }

@@ -61,6 +61,8 @@ const byKey = (entries: readonly [string, unknown][]) => entries.toSorted(([a], 
 /** All that a model can be asked, but for the order of what has none. */
 function told(model: Model, probes: readonly (TypedRow | Purge)[]) {
   const { events, visits, uids } = model;
+  for (const { feed } of [events, visits]) assert.ok(feed.settle(Number.POSITIVE_INFINITY));
+  const sessions = [...(visits.sessions.by(undefined).sets.get(0)?.ascending(Number.NEGATIVE_INFINITY) ?? [])];
   const text = (row: number) =>
     `${events.names.text(events.table.at('name', row))} ${uids.text(events.table.at('uid', row))}`;
   const states = (all: ReadonlyMap<string, { list: readonly { from: number; row: object }[] }>) =>
@@ -70,13 +72,14 @@ function told(model: Model, probes: readonly (TypedRow | Purge)[]) {
     invoices: byKey([...model.invoices]),
     subscriptions: states(model.subscriptions),
     websites: states(model.websites),
-    events: Array.from(events.byTime(), (row) => [
+    events: Array.from(events.all.byTime.ascending(Number.NEGATIVE_INFINITY), (row) => [
       events.table.at('time', row),
       events.table.at('position', row),
       text(row),
     ]),
-    visits: Array.from(visits.within(0, Number.POSITIVE_INFINITY), (row) => visits.table.at('time', row)),
-    pages: visits.sessions().pages,
+    sessions: sessions.map((session) =>
+      (['start', 'end', 'pages'] as const).map((name) => visits.sessions.table.at(name, session)),
+    ),
     owned: ['u1', 'u2'].map((user) => Object.values(model.owned).map((owned) => owned.of(user).toSorted())),
     knows: probes.map((probe) => (probe.type === PURGE ? model.knowsOf(probe.row.uid) : model.knows(probe))),
   };

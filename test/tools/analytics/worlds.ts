@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import type { RowType } from '../../../resources/imported-rows.ts';
 import type { LoggedRow } from '../../../store/port.ts';
 import { ImportedData } from '../../../tools/analytics/model/imported-data.ts';
+import { PURGE } from '../../../tools/analytics/model/model.ts';
 import { catalog } from '../../../tools/catalog.ts';
 import { createModels } from '../../../tools/engine/models.ts';
 import { checkRow } from '../../../tools/import-records.ts';
@@ -10,7 +11,7 @@ import { createRegistry } from '../../../tools/registry.ts';
 import { openTestRegistry, principalOf } from '../../support/registry.ts';
 
 export type Raw = Readonly<Record<string, unknown>>;
-export type World = readonly { readonly type: RowType; readonly row: Raw }[];
+export type World = readonly { readonly type: RowType | typeof PURGE; readonly row: Raw }[];
 
 /** How many worlds each property sees, and the seed that is printed where one fails. */
 export const RUNS = { numRuns: 1000, seed: 20260301 };
@@ -21,7 +22,8 @@ export async function openWorlds(now: string, settings: object) {
   const admin = principalOf({ type: 'api-key', id: 'key_admin', scopes: ['admin'] });
   const updated = await under.call(admin, 'update_settings', { currency: 'EUR', ...settings });
   assert.ok('output' in updated, JSON.stringify(updated));
-  let imported = dataOf([]);
+  let rows: LoggedRow[] = [];
+  let imported = dataOf(rows);
   const registry = createRegistry({
     store: under.store,
     server: {
@@ -43,7 +45,12 @@ export async function openWorlds(now: string, settings: object) {
   });
   return {
     enter(world: World) {
-      imported = dataOf(world);
+      rows = logged(world);
+      imported = dataOf(rows);
+    },
+    /** More rows for the data that may have been asked already. */
+    add(world: World) {
+      rows.push(...logged(world, rows.length));
     },
     // biome-ignore lint/suspicious/noExplicitAny: tests look into outputs freely
     async ask(tool: string, input: object): Promise<any> {
@@ -55,12 +62,16 @@ export async function openWorlds(now: string, settings: object) {
   };
 }
 
-function dataOf(world: World): ImportedData {
-  const rows = world.map(({ type, row }, at): LoggedRow => {
-    const checked = checkRow(type, row);
+function logged(world: World, from = 0): LoggedRow[] {
+  return world.map(({ type, row }, at): LoggedRow => {
+    const checked = type === PURGE ? { row } : checkRow(type, row);
     assert.ok('row' in checked, JSON.stringify([type, row, checked]));
-    return { position: at, next: at + 1, type, at: '2026-07-01T00:00:00.000Z', row: checked.row };
+    const position = from + at;
+    return { position, next: position + 1, type, at: '2026-07-01T00:00:00.000Z', row: checked.row };
   });
+}
+
+function dataOf(rows: readonly LoggedRow[]): ImportedData {
   return new ImportedData({
     read: async (from, limit) => rows.slice(from, from + limit),
     get: async (positions) => positions.flatMap((position) => rows[position] ?? []),

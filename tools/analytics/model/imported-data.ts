@@ -1,8 +1,11 @@
 import type { RowType } from '../../../resources/imported-rows.ts';
 import type { LoggedRow, RowLog } from '../../../store/port.ts';
-import { Model, type PURGE, type Purge, type TypedRow } from './model.ts';
+import { Model, PURGE, type Purge, type TypedRow } from './model.ts';
+import { type Settling, settleAll, Turn } from './settling.ts';
 
-const STEP = 5000;
+const STEP = 2000;
+/** Rows that are taken in before the clock is looked at. */
+const STRIDE = 32;
 /** Replaced rows are dropped at once where a user was purged, else once there are this many and more of them than others, or the first of them was replaced this long ago. */
 const MANY = 1000;
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -26,9 +29,21 @@ export class ImportedData {
 
   /** The model with every row that was imported before the call. */
   current(): Promise<Model> {
-    const read = this.#last.then(() => this.#catchUp());
-    this.#last = read.catch(() => {});
-    return read;
+    return this.ask(
+      () => [],
+      (model) => model,
+    );
+  }
+
+  /** What `answer` makes of the same model, in which these parts are up to date too. No row comes in between. */
+  ask<Answer>(parts: (model: Model) => Iterable<Settling>, answer: (model: Model) => Answer): Promise<Answer> {
+    const asked = this.#last.then(async () => {
+      await this.#catchUp();
+      await settleAll(parts(this.#model));
+      return answer(this.#model);
+    });
+    this.#last = asked.catch(() => {});
+    return asked;
   }
 
   /** The whole rows at these positions of the log. */
@@ -57,18 +72,23 @@ export class ImportedData {
     return this.#tidying ?? Promise.resolve();
   }
 
-  async #catchUp(): Promise<Model> {
+  async #catchUp(): Promise<void> {
+    const { events, visits } = this.#model;
     for (;;) {
       const rows = await this.#log.read(this.#position, STEP);
-      for (const logged of rows) {
+      const turn = new Turn();
+      for (const [at, logged] of rows.entries()) {
+        // What a purge takes away is found in what is up to date.
+        if (logged.type === PURGE) await settleAll([events.feed, visits.feed], turn);
         this.#model.put(typed(logged), logged.position, logged.at);
         this.#position = logged.next;
+        if (at % STRIDE === 0) await turn.goOn();
       }
+      await settleAll([events.feed, visits.feed], turn);
       if (rows.length < STEP) break;
     }
     // In the background: the log goes on meanwhile.
     void this.#tidy();
-    return this.#model;
   }
 
   #isTimeToTidy(): boolean {

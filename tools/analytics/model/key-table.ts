@@ -1,25 +1,73 @@
 import { hash } from 'node:crypto';
 
-/** Stands for the row of a key that has none any more. */
-const GONE = 0xffffffff;
-/** Four for the key, one for the row, two for the content. */
-const WORDS = 7;
+/** 128 bits of a hash, which no two texts in one store share. */
+export interface Digest {
+  readonly a: number;
+  readonly b: number;
+  readonly c: number;
+  readonly d: number;
+}
 
-/**
- * Finds a row by its natural key in 28 bytes a key: 128 bits of a hash stand for the key, and 64 for the content.
- * Open addressing: keys are never removed, but their row can be.
- */
+export function digestOf(text: string): Digest {
+  const bytes = hash('sha256', text, 'binary');
+  return { a: wordOf(bytes, 0), b: wordOf(bytes, 4), c: wordOf(bytes, 8), d: wordOf(bytes, 12) };
+}
+
+function wordOf(bytes: string, at: number): number {
+  return (
+    bytes.charCodeAt(at) |
+    (bytes.charCodeAt(at + 1) << 8) |
+    (bytes.charCodeAt(at + 2) << 16) |
+    (bytes.charCodeAt(at + 3) << 24)
+  );
+}
+
+/** Finds a row by its natural key in 28 bytes a key: 128 bits of a hash stand for the key, and 64 for the content. */
 export class KeyTable {
-  #slots = new Uint32Array(WORDS * 1024);
-  #size = 0;
+  /** Many small ones, so that none takes long to grow. */
+  readonly #parts = Array.from({ length: 256 }, () => new Part());
 
   /** Number of the row, or undefined. */
   find(digest: Digest): number | undefined {
-    const row = this.#slots[this.#slot(this.#slots, digest) + 4];
-    return row && row !== GONE ? row - 1 : undefined;
+    return this.#partOf(digest).find(digest);
   }
 
   /** The keys of these rows are unknown from now on. */
+  forget(rows: ReadonlySet<number>): void {
+    for (const part of this.#parts) part.forget(rows);
+  }
+
+  set(digest: Digest, row: number, content: Digest): void {
+    this.#partOf(digest).set(digest, row, content);
+  }
+
+  /** Whether the row was last set with this content. */
+  holds(digest: Digest, content: Digest): boolean {
+    return this.#partOf(digest).holds(digest, content);
+  }
+
+  #partOf({ d }: Digest): Part {
+    // There are 256.
+    return this.#parts[d & 255] as Part;
+  }
+}
+
+/** Four for the key, one for the row, two for the content. */
+const WORDS = 7;
+
+/** Stands for the row of a key that has none any more. */
+const GONE = -1;
+
+/** Open addressing: keys are never removed, but their row can be. */
+class Part {
+  #slots = new Int32Array(WORDS * 8);
+  #size = 0;
+
+  find(digest: Digest): number | undefined {
+    const row = this.#slots[this.#slot(digest) + 4];
+    return row && row !== GONE ? row - 1 : undefined;
+  }
+
   forget(rows: ReadonlySet<number>): void {
     for (let at = 4; at < this.#slots.length; at += WORDS) {
       const row = this.#slots[at];
@@ -28,60 +76,44 @@ export class KeyTable {
   }
 
   set(digest: Digest, row: number, content: Digest): void {
-    const at = this.#slot(this.#slots, digest);
+    const at = this.#slot(digest);
     if (!this.#slots[at + 4]) this.#size += 1;
-    write(this.#slots, at, digest, row + 1, content);
+    this.#slots[at] = digest.a;
+    this.#slots[at + 1] = digest.b;
+    this.#slots[at + 2] = digest.c;
+    this.#slots[at + 3] = digest.d;
+    this.#slots[at + 4] = row + 1;
+    this.#slots[at + 5] = content.a;
+    this.#slots[at + 6] = content.b;
     if (this.#size * WORDS * 1.6 > this.#slots.length) this.#grow();
   }
 
-  /** Whether the row was last set with this content. */
   holds(digest: Digest, content: Digest): boolean {
-    const at = this.#slot(this.#slots, digest);
-    return this.#slots[at + 4] !== 0 && this.#slots[at + 5] === content[0] && this.#slots[at + 6] === content[1];
+    const at = this.#slot(digest);
+    return this.#slots[at + 4] !== 0 && this.#slots[at + 5] === content.a && this.#slots[at + 6] === content.b;
   }
 
-  #slot(slots: Uint32Array, digest: Digest): number {
+  /** Where the key is or would be. */
+  #slot({ a, b, c, d }: Digest): number {
+    const slots = this.#slots;
     const places = slots.length / WORDS;
-    let place = (digest[0] ?? 0) % places;
+    let place = (a >>> 0) % places;
     for (;;) {
       const at = place * WORDS;
       if (!slots[at + 4]) return at;
-      if (
-        slots[at] === digest[0] &&
-        slots[at + 1] === digest[1] &&
-        slots[at + 2] === digest[2] &&
-        slots[at + 3] === digest[3]
-      )
-        return at;
+      if (slots[at] === a && slots[at + 1] === b && slots[at + 2] === c && slots[at + 3] === d) return at;
       place = place + 1 === places ? 0 : place + 1;
     }
   }
 
   #grow(): void {
-    const slots = new Uint32Array(Math.ceil((this.#slots.length / WORDS) * 1.8) * WORDS);
-    for (let from = 0; from < this.#slots.length; from += WORDS) {
-      const entry = this.#slots.subarray(from, from + WORDS);
-      if (entry[4]) slots.set(entry, this.#slot(slots, entry));
+    const old = this.#slots;
+    this.#slots = new Int32Array(Math.ceil((old.length / WORDS) * 1.8) * WORDS);
+    for (let from = 0; from < old.length; from += WORDS) {
+      if (!old[from + 4]) continue;
+      const [a = 0, b = 0, c = 0, d = 0] = [old[from], old[from + 1], old[from + 2], old[from + 3]];
+      const at = this.#slot({ a, b, c, d });
+      for (let word = 0; word < WORDS; word += 1) this.#slots[at + word] = old[from + word] ?? 0;
     }
-    this.#slots = slots;
   }
-}
-
-export type Digest = Uint32Array;
-
-/** 128 bits, which no two keys or contents in one store share. */
-export function digestOf(text: string): Digest {
-  const bytes = Buffer.from(hash('sha256', text, 'hex').slice(0, 32), 'hex');
-  return Uint32Array.from([
-    bytes.readUInt32LE(0),
-    bytes.readUInt32LE(4),
-    bytes.readUInt32LE(8),
-    bytes.readUInt32LE(12),
-  ]);
-}
-
-function write(slots: Uint32Array, at: number, digest: Digest, row: number, content: Digest): void {
-  slots.set(digest.subarray(0, 4), at);
-  slots[at + 4] = row;
-  slots.set(content.subarray(0, 2), at + 5);
 }

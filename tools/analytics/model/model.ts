@@ -38,13 +38,16 @@ export class Model {
   readonly websites = new Map<string, States<WebsiteRow>>();
   readonly uids = new Labels();
   readonly events = new EventTable(this.uids);
-  readonly visits = new VisitTable(this.uids);
+  readonly visits = new VisitTable(this.events);
   /** Ids of the records of a user, by type. */
   readonly owned = { subscriptions: new Owned(), invoices: new Owned(), websites: new Owned() };
+  /** Ids in the order in which something was said of them, for those who follow. */
+  readonly touched: { readonly subscriptions: string[]; readonly websites: string[] } = {
+    subscriptions: [],
+    websites: [],
+  };
   /** Grows with every row: what was worked out from the model holds as long as it stays. */
   version = 0;
-  /** The same for subscriptions alone. */
-  subscriptionsVersion = 0;
   /** How many rows the log holds. */
   rows = 0;
   /** Positions of those without which the model would be the same: later rows replaced them. */
@@ -67,7 +70,7 @@ export class Model {
 
   /** Whether anything was imported of the user. */
   knowsOf(uid: string): boolean {
-    if (this.users.get(uid) || this.events.ofUser(uid).length > 0 || this.visits.has(uid)) return true;
+    if (this.users.get(uid) || !this.events.ofUser(uid).next().done || this.visits.has(uid)) return true;
     return Object.values(this.owned).some((owned) => owned.of(uid).length > 0);
   }
 
@@ -87,7 +90,6 @@ export class Model {
 
   /** Returns the positions of the rows that no longer matter. */
   #purge(uid: string): number[] {
-    this.subscriptionsVersion += 1;
     const gone = [...this.events.remove(uid), ...this.visits.remove(uid)];
     gone.push(...[this.users.remove(uid)].filter((position) => position !== undefined));
     for (const id of this.owned.invoices.take(uid)) {
@@ -99,6 +101,7 @@ export class Model {
       for (const id of this.owned[type].take(uid)) {
         gone.push(...(this[type].get(id)?.positions ?? []));
         this[type].delete(id);
+        this.touched[type].push(id);
       }
     }
     return gone;
@@ -121,7 +124,7 @@ export class Model {
   #putSubscription(row: SubscriptionRow, position: number, at: string): number | undefined {
     const states = this.subscriptions.get(row.id) ?? new States<SubscriptionRow>();
     this.subscriptions.set(row.id, states);
-    this.subscriptionsVersion += 1;
+    this.touched.subscriptions.push(row.id);
     const before = states.latest?.uid;
     // As far as anyone knows, what the first import says has been so from the start.
     const gone = states.put(row, Date.parse(states.list.length === 0 ? row.startedAt : at), position);
@@ -132,6 +135,7 @@ export class Model {
   #putWebsite(row: WebsiteRow, position: number, at: string): number | undefined {
     const states = this.websites.get(row.id) ?? new States<WebsiteRow>();
     this.websites.set(row.id, states);
+    this.touched.websites.push(row.id);
     const before = states.latest?.uid;
     const gone = states.put(row, websiteFrom(row, at, states.list.length === 0), position);
     this.owned.websites.move(row.id, before, states.latest?.uid ?? row.uid);

@@ -7,6 +7,7 @@ export class Table<Columns extends Kinds> {
   readonly columns: { [Name in keyof Columns]: Numbers };
   size = 0;
   #capacity = 1024;
+  readonly #free: number[] = [];
 
   constructor(kinds: Columns) {
     this.#kinds = kinds;
@@ -15,13 +16,21 @@ export class Table<Columns extends Kinds> {
     for (const name in kinds) this.columns[name] = columnOf(kinds[name], this.#capacity);
   }
 
-  /** The number of the new row. */
+  /** The number of the new row, which may be that of one that was given back. */
   push(values: { readonly [Name in keyof Columns]: number }): number {
-    if (this.size === this.#capacity) this.#grow();
-    const row = this.size;
+    if (this.#free.length === 0 && this.size === this.#capacity) this.#grow();
+    const row = this.#free.pop() ?? this.size;
     for (const name in values) this.columns[name][row] = values[name];
-    this.size += 1;
+    if (row === this.size) this.size += 1;
     return row;
+  }
+
+  free(row: number): void {
+    this.#free.push(row);
+  }
+
+  set(name: keyof Columns, row: number, value: number): void {
+    this.columns[name][row] = value;
   }
 
   at(name: keyof Columns, row: number): number {
@@ -69,66 +78,4 @@ export class Labels {
   get size(): number {
     return this.texts.length;
   }
-}
-
-/** Rows of a table in an order of their own. New rows are sorted among themselves and merged in, so that order stays cheap to keep. */
-export class SortedRows {
-  #rows = new Uint32Array(0);
-  #seen = 0;
-  #deadSeen = 0;
-  readonly #compare: (a: number, b: number) => number;
-
-  constructor(compare: (a: number, b: number) => number) {
-    this.#compare = compare;
-  }
-
-  /** The numbers of the rows in order, without those that are dead by now. */
-  get(size: number, dead: ReadonlySet<number>): Uint32Array {
-    if (size === this.#seen && dead.size === this.#deadSeen) return this.#rows;
-    const fresh = Uint32Array.from({ length: size - this.#seen }, (_, at) => this.#seen + at)
-      .filter((row) => !dead.has(row))
-      .sort(this.#compare);
-    const old = dead.size > 0 ? this.#rows.filter((row) => !dead.has(row)) : this.#rows;
-    this.#rows = merge(old, fresh, this.#compare);
-    this.#seen = size;
-    this.#deadSeen = dead.size;
-    return this.#rows;
-  }
-}
-
-function merge(
-  old: Uint32Array,
-  fresh: Uint32Array,
-  compare: (a: number, b: number) => number,
-): Uint32Array<ArrayBuffer> {
-  const merged = new Uint32Array(old.length + fresh.length);
-  let [left, right] = [0, 0];
-  for (let at = 0; at < merged.length; at += 1) {
-    const [a, b] = [old[left], fresh[right]];
-    if (b === undefined || (a !== undefined && compare(a, b) <= 0)) {
-      merged[at] = a ?? 0;
-      left += 1;
-    } else {
-      merged[at] = b;
-      right += 1;
-    }
-  }
-  return merged;
-}
-
-/** The first place in `rows` whose value is not less than the wanted one; values grow along the rows. */
-export function lowerBound(
-  rows: Uint32Array,
-  wanted: number,
-  value: (row: number) => number,
-  low = 0,
-  high = rows.length,
-): number {
-  let [from, to] = [low, high];
-  while (from < to) {
-    const middle = (from + to) >>> 1;
-    if (value(rows[middle] ?? 0) < wanted) from = middle + 1;
-    else to = middle;
-  }
-  return from;
 }

@@ -25,6 +25,8 @@ export class UserDirectory {
   readonly #users = new Map<string, KnownUser>();
   /** By status, and all of them under ''. */
   readonly #sets = new Map<string, OrderedSet>();
+  /** By when they were deleted. */
+  readonly #deleted = new OrderedSet();
   /** Numbers of the texts that hold a piece; those of earlier texts of a user stay and are skipped. */
   readonly #pieces = new Map<string, number[]>();
   readonly #uidOf: string[] = [];
@@ -37,14 +39,10 @@ export class UserDirectory {
     return this.#users.get(uid)?.row;
   }
 
-  *rows(): Generator<UserRow, void> {
-    for (const { row } of this.#users.values()) yield row;
-  }
-
   /** Returns the position of the row that no longer matters. */
   put(row: UserRow, position: number): number | undefined {
     const before = this.#users.get(row.uid);
-    if (before) for (const status of ['', before.row.status]) this.#sets.get(status)?.delete(placeOf(before.row));
+    if (before) this.#unlist(before.row);
     const text = [row.uid, row.email, row.name ?? ''].join('\n').toLowerCase();
     const number = before?.text === text ? before.number : this.#index(row.uid, text);
     this.#users.set(row.uid, { row, position, number, text });
@@ -53,6 +51,7 @@ export class UserDirectory {
       this.#sets.set(status, set);
       set.add(placeOf(row));
     }
+    if (row.deletedAt !== undefined) this.#deleted.add(endOf(row));
     return before?.position;
   }
 
@@ -61,8 +60,18 @@ export class UserDirectory {
     const before = this.#users.get(uid);
     if (!before) return undefined;
     this.#users.delete(uid);
-    for (const status of ['', before.row.status]) this.#sets.get(status)?.delete(placeOf(before.row));
+    this.#unlist(before.row);
     return before.position;
+  }
+
+  /** How many were created before the time. */
+  createdBefore(time: number): number {
+    return this.#sets.get('')?.rank(placeAt(time)) ?? 0;
+  }
+
+  /** How many were created before the time and not deleted before it. */
+  thereAt(time: number): number {
+    return this.createdBefore(time) - this.#deleted.rank(placeAt(time));
   }
 
   /** Newest first, from behind the position. */
@@ -86,6 +95,11 @@ export class UserDirectory {
     let count = 0;
     for (const _ of this.find(query)) count += 1;
     return count;
+  }
+
+  #unlist(row: UserRow): void {
+    for (const status of ['', row.status]) this.#sets.get(status)?.delete(placeOf(row));
+    this.#deleted.delete(endOf(row));
   }
 
   #matches(row: UserRow, { status, search, uids }: UserQuery): boolean {
@@ -127,6 +141,15 @@ export class UserDirectory {
     }
     return number;
   }
+}
+
+function placeAt(time: number): Position {
+  return { createdAt: new Date(time).toISOString(), id: '' };
+}
+
+/** Nobody goes before they came. */
+function endOf({ createdAt, deletedAt = '', uid }: UserRow): Position {
+  return { createdAt: deletedAt > createdAt ? deletedAt : createdAt, id: uid };
 }
 
 function placeOf({ createdAt, uid }: UserRow): Position {

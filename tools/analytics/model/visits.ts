@@ -1,27 +1,10 @@
 import type { VisitRow } from '../../../resources/imported-rows.ts';
 import { channelOf } from './channel.ts';
-import { knownIn } from './events.ts';
+import { type EventTable, knownIn } from './events.ts';
+import { Feed } from './feed.ts';
 import { digestOf, KeyTable } from './key-table.ts';
-import { Labels, lowerBound, SortedRows, Table } from './tables.ts';
-
-/** A session ends after this long without a row of the same visitor. */
-export const SESSION_GAP_MS = 30 * 60_000;
-
-export type VisitDimension = 'channel' | 'country' | 'device' | 'browser' | 'os';
-
-export interface Sessions {
-  readonly start: Float64Array;
-  readonly end: Float64Array;
-  readonly pages: Uint32Array;
-  /** The row a session began with; its channel, country and so on are the session's. */
-  readonly first: Uint32Array;
-  /** 1 + number of the user, 0 where no row names one. */
-  readonly uid: Uint32Array;
-  /** Of each visit row. */
-  readonly of: Uint32Array;
-  /** Sessions by start. */
-  readonly byStart: Uint32Array;
-}
+import { Sessions } from './sessions.ts';
+import { Labels, Table } from './tables.ts';
 
 /** Visits in memory, with the sessions they form. */
 export class VisitTable {
@@ -29,36 +12,30 @@ export class VisitTable {
     time: 'float',
     position: 'float',
     visitor: 'int',
+    /** 1 + number of the user, 0 where the row names none. */
     uid: 'int',
     channel: 'int',
     country: 'int',
     device: 'int',
     browser: 'int',
     os: 'int',
+    /** Number of the session, for those who keep sessions. */
+    session: 'int',
   });
   /** Of channels, countries, devices and so on; 0 is the unknown. */
   readonly labels = new Labels();
-  visitors = 0;
+  readonly feed = new Feed(this.table);
+  readonly sessions: Sessions;
   readonly #uids: Labels;
   readonly #keys = new KeyTable();
   readonly #visitorKeys = new KeyTable();
-  readonly #dead = new Set<number>();
-  readonly #byTime: SortedRows;
-  readonly #byVisitor: SortedRows;
-  #sessions: { readonly rows: Uint32Array; readonly sessions: Sessions } | undefined;
+  #visitors = 0;
 
-  constructor(uids: Labels) {
-    this.#uids = uids;
+  constructor(events: EventTable) {
+    this.#uids = events.uids;
     this.labels.add('');
-    const { table } = this;
-    const { columns } = table;
-    this.#byTime = new SortedRows((a, b) => (columns.time[a] ?? 0) - (columns.time[b] ?? 0) || a - b);
-    this.#byVisitor = new SortedRows(
-      (a, b) =>
-        (columns.visitor[a] ?? 0) - (columns.visitor[b] ?? 0) ||
-        (columns.time[a] ?? 0) - (columns.time[b] ?? 0) ||
-        a - b,
-    );
+    this.sessions = new Sessions(this.table, events);
+    this.feed.follow(this.sessions);
   }
 
   knows(row: VisitRow): 'new' | 'changed' | 'same' {
@@ -69,7 +46,7 @@ export class VisitTable {
   put(row: VisitRow, position: number): number | undefined {
     const { known, key, content, before } = knownIn(this.#keys, row.id, row);
     if (known === 'same') return position;
-    if (before !== undefined) this.#dead.add(before);
+    if (before !== undefined) this.feed.dead(before);
     const number = this.table.push({
       time: Date.parse(row.at),
       position,
@@ -80,97 +57,35 @@ export class VisitTable {
       device: this.labels.add(row.device ?? ''),
       browser: this.labels.add(row.browser ?? ''),
       os: this.labels.add(row.os ?? ''),
+      session: 0,
     });
     this.#keys.set(key, number, content);
     return before === undefined ? undefined : this.table.at('position', before);
   }
 
+  /** Whether the user has any visit. */
   has(uid: string): boolean {
     const number = this.#uids.get(uid);
-    return number !== undefined && this.#byTime.get(this.table.size, this.#dead).some((row) => this.#isOf(row, number));
-  }
-
-  #isOf(row: number, uid: number): boolean {
-    return this.table.at('uid', row) === uid + 1;
+    return number !== undefined && !this.sessions.ofUser(number).next().done;
   }
 
   /** Takes away the visits of the user; returns where they are in the log. */
   remove(uid: string): number[] {
     const number = this.#uids.get(uid);
     if (number === undefined) return [];
-    const rows = new Set(this.#byTime.get(this.table.size, this.#dead).filter((row) => this.#isOf(row, number)));
-    for (const row of rows) this.#dead.add(row);
+    this.feed.settle(Number.POSITIVE_INFINITY);
+    const rows = new Set(this.sessions.ofUser(number));
+    for (const row of rows) this.feed.dead(row);
     this.#keys.forget(rows);
     return Array.from(rows, (row) => this.table.at('position', row));
-  }
-
-  /** The rows with times in [from, to), in order of time. */
-  within(from: number, to: number): Uint32Array {
-    const rows = this.#byTime.get(this.table.size, this.#dead);
-    const time = (row: number) => this.table.at('time', row);
-    return rows.subarray(lowerBound(rows, from, time), lowerBound(rows, to, time));
-  }
-
-  /** Made again when visits were added or taken away since. */
-  sessions(): Sessions {
-    const rows = this.#byTime.get(this.table.size, this.#dead);
-    if (this.#sessions?.rows !== rows) this.#sessions = { rows, sessions: this.#makeSessions() };
-    return this.#sessions.sessions;
   }
 
   #visitor(id: string): number {
     const digest = digestOf(id);
     const known = this.#visitorKeys.find(digest);
     if (known !== undefined) return known;
-    this.#visitorKeys.set(digest, this.visitors, digest);
-    this.visitors += 1;
-    return this.visitors - 1;
-  }
-
-  #makeSessions(): Sessions {
-    const { time, visitor, uid } = this.table.columns;
-    const rows = this.#byVisitor.get(this.table.size, this.#dead);
-    const [start, end] = [new Float64Array(rows.length), new Float64Array(rows.length)];
-    const [pages, first, users] = [
-      new Uint32Array(rows.length),
-      new Uint32Array(rows.length),
-      new Uint32Array(rows.length),
-    ];
-    const of = new Uint32Array(this.table.size);
-    let session = -1;
-    let last = -1;
-    for (const row of rows) {
-      const at = time[row] ?? 0;
-      const goesOn = last >= 0 && visitor[row] === visitor[last] && at - (time[last] ?? 0) <= SESSION_GAP_MS;
-      if (!goesOn) {
-        session += 1;
-        start[session] = at;
-        first[session] = row;
-      }
-      end[session] = at;
-      pages[session] = (pages[session] ?? 0) + 1;
-      users[session] = users[session] || (uid[row] ?? 0);
-      of[row] = session;
-      last = row;
-    }
-    const count = session + 1;
-    // The first rows of the sessions in order of time are the sessions in order of their start.
-    const byStart = new Uint32Array(count);
-    let next = 0;
-    for (const row of this.#byTime.get(this.table.size, this.#dead)) {
-      const own = of[row] ?? 0;
-      if (first[own] !== row) continue;
-      byStart[next] = own;
-      next += 1;
-    }
-    return {
-      start: start.slice(0, count),
-      end: end.slice(0, count),
-      pages: pages.slice(0, count),
-      first: first.slice(0, count),
-      uid: users.slice(0, count),
-      of,
-      byStart,
-    };
+    this.#visitorKeys.set(digest, this.#visitors, digest);
+    this.#visitors += 1;
+    return this.#visitors - 1;
   }
 }

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { addDays, dateIn, type LocalDate, startOf } from '../calendar.ts';
-import { metric, periodHead, periodShape, type Question, share } from '../request.ts';
-import { activeUsers, eachActivity } from './activity.ts';
+import type { EventSet } from '../model/event-set.ts';
+import { metric, periodHead, periodShape, share } from '../request.ts';
+import { indexesOf } from './indexes.ts';
 
 const count = z.int().min(0);
 const point = {
@@ -24,21 +25,27 @@ export const getActiveUsers = metric({
     series: z.array(z.object({ ...periodShape, ...point })),
   },
 
+  parts({ model, settings }) {
+    const indexes = indexesOf(model, settings);
+    return indexes.parts([indexes.activity]);
+  },
   answer(question) {
-    const { model, settings, periods, now, zone, from, to, start, end } = question;
+    const { model, settings, periods, now, zone, from, start, end } = question;
+    const { activity } = indexesOf(model, settings);
     const today = dateIn(zone, now);
-    const days = dailyCounts(question);
+    const days = new Days(activity, zone);
     const series = periods.map((period) => {
       const last = addDays(period.to, -1);
       const at = last > today && period.from <= today ? today : last;
-      return { ...periodHead(period, now), ...pointOf(days.get(at)) };
+      return { ...periodHead(period, now), ...pointOf(days.on(at)) };
     });
-    const past = [...days].filter(([date]) => date >= from && date < to && date <= today).map(([, day]) => day);
+    const past: DayCounts[] = [];
+    for (let date = from; date < question.to && date <= today; date = addDays(date, 1)) past.push(days.on(date));
     const sticky = past.filter(({ mau }) => mau > 0);
     const mean = (values: readonly number[]) =>
       values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
     const totals = {
-      activeUsers: activeUsers(model.events, settings, start, end).size,
+      activeUsers: activity.users(start, end),
       stickiness: mean(sticky.map(({ dau, mau }) => dau / mau)),
       averageDau: mean(past.map(({ dau }) => dau)),
     };
@@ -52,40 +59,29 @@ interface DayCounts {
   readonly mau: number;
 }
 
-function pointOf(day: DayCounts = { dau: 0, wau: 0, mau: 0 }) {
+function pointOf(day: DayCounts) {
   return { ...day, stickiness: day.mau === 0 ? null : day.dau / day.mau };
 }
 
-/** For each date of the range. An active day of a user counts for the 1, 7 and 30 dates from it on, but not again before the user's next one. */
-export function dailyCounts({ model, settings, zone, from, to }: Question): Map<LocalDate, DayCounts> {
-  const dates: LocalDate[] = [];
-  for (let date = addDays(from, -29); date < to; date = addDays(date, 1)) dates.push(date);
-  const limits = [...dates, to].map((date) => startOf(date, zone));
-  const lastDay = new Map<number, number>();
-  const spans = [1, 7, 30] as const;
-  const starts = spans.map(() => new Int32Array(dates.length + 1));
-  const settle = (day: number, next: number) => {
-    for (const [at, span] of spans.entries()) {
-      const change = starts[at];
-      if (!change) continue;
-      change[day] = (change[day] ?? 0) + 1;
-      const until = Math.min(next, day + span, dates.length);
-      change[until] = (change[until] ?? 0) - 1;
-    }
-  };
-  eachActivity(model.events, settings, limits, (user, day) => {
-    const before = lastDay.get(user);
-    if (before === day) return;
-    if (before !== undefined) settle(before, day);
-    lastDay.set(user, day);
-  });
-  for (const day of lastDay.values()) settle(day, dates.length);
-  const running = [0, 0, 0];
-  const counts = new Map<LocalDate, DayCounts>();
-  for (const [day, date] of dates.entries()) {
-    for (const [at, change] of starts.entries()) running[at] = (running[at] ?? 0) + (change[day] ?? 0);
-    const [dau = 0, wau = 0, mau = 0] = running;
-    counts.set(date, { dau, wau, mau });
+/** The users of the 1, 7 and 30 days that end with a date. */
+class Days {
+  readonly #activity: EventSet;
+  readonly #zone: string;
+  readonly #known = new Map<LocalDate, DayCounts>();
+
+  constructor(activity: EventSet, zone: string) {
+    this.#activity = activity;
+    this.#zone = zone;
   }
-  return counts;
+
+  on(date: LocalDate): DayCounts {
+    let counts = this.#known.get(date);
+    if (!counts) {
+      const end = startOf(addDays(date, 1), this.#zone);
+      const users = (days: number) => this.#activity.users(startOf(addDays(date, 1 - days), this.#zone), end);
+      counts = { dau: users(1), wau: users(7), mau: users(30) };
+      this.#known.set(date, counts);
+    }
+    return counts;
+  }
 }

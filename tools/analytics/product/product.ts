@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { websiteState } from '../../../resources/imported-rows.ts';
-import { websiteHistory } from '../model/website-history.ts';
-import { median, metric, periodHead, periodShape, type Question, ratio, share } from '../request.ts';
-import { activeUsers } from './activity.ts';
+import { median } from '../model/median.ts';
+import { metric, periodHead, periodShape, ratio, share } from '../request.ts';
+import { indexesOf } from './indexes.ts';
+import { funnelParts, passages } from './passages.ts';
+import { WebsiteFlows, websiteStepsOf } from './website-steps.ts';
 
 const count = z.int().min(0);
 
@@ -19,25 +21,17 @@ export const getFeatureAdoption = metric({
     rows: z.array(z.object({ feature: z.string(), users: count, firstTimeUsers: count, uses: count, adoption: share })),
   },
 
+  parts({ model, settings }) {
+    const indexes = indexesOf(model, settings);
+    const features = Object.values(settings.analytics.features).map((names) => indexes.of(names));
+    return indexes.parts([indexes.activity, ...features]);
+  },
   answer({ model, settings, start, end }) {
-    const { events } = model;
-    const active = activeUsers(events, settings, start, end).size;
-    const { uid, name, time } = events.table.columns;
+    const indexes = indexesOf(model, settings);
+    const active = indexes.activity.users(start, end);
     const rows = Object.entries(settings.analytics.features).map(([feature, names]) => {
-      const numbers = new Set(names.flatMap((text) => events.names.get(text) ?? []));
-      const earlier = new Set<number>();
-      const users = new Set<number>();
-      let uses = 0;
-      for (const row of events.within(Number.NEGATIVE_INFINITY, end)) {
-        if (!numbers.has(name[row] ?? 0)) continue;
-        if ((time[row] ?? 0) < start) earlier.add(uid[row] ?? 0);
-        else {
-          users.add(uid[row] ?? 0);
-          uses += 1;
-        }
-      }
-      const firstTimeUsers = [...users].filter((user) => !earlier.has(user)).length;
-      return { feature, users: users.size, firstTimeUsers, uses, adoption: ratio(users.size, active) };
+      const { users, firstTimeUsers, uses } = indexes.of(names).counts(start, end);
+      return { feature, users, firstTimeUsers, uses, adoption: ratio(users, active) };
     });
     return { totals: { activeUsers: active }, rows };
   },
@@ -66,9 +60,10 @@ export const getOnboardingFunnel = metric({
     ),
   },
 
+  parts: ({ model, settings }) => funnelParts(model, settings),
   answer(question) {
     const steps = question.settings.analytics.funnel;
-    const { users, seconds } = passages(question, steps);
+    const { users, seconds } = passages(question.model, question.settings, question);
     const [entered = 0] = users;
     const rows = steps.map((event, at) => ({
       step: at + 1,
@@ -82,27 +77,6 @@ export const getOnboardingFunnel = metric({
     return { totals: { entered, completed, conversion: ratio(completed, entered) }, rows };
   },
 });
-
-/** Per step how many users passed it, and the seconds each took from the step before. */
-export function passages({ model, start, end }: Question, steps: readonly string[]) {
-  const { events } = model;
-  const { uid, name, time } = events.table.columns;
-  const numbers = steps.map((step) => events.names.get(step));
-  const progress = new Map<number, { step: number; time: number }>();
-  const users = steps.map(() => 0);
-  const seconds: number[][] = steps.map(() => []);
-  for (const row of events.within(start, end)) {
-    const user = uid[row] ?? 0;
-    const at = time[row] ?? 0;
-    const reached = progress.get(user);
-    const next = reached ? reached.step + 1 : 0;
-    if (numbers[next] === undefined || numbers[next] !== name[row] || (reached && at <= reached.time)) continue;
-    users[next] = (users[next] ?? 0) + 1;
-    if (reached) seconds[next]?.push((at - reached.time) / 1000);
-    progress.set(user, { step: next, time: at });
-  }
-  return { users, seconds };
-}
 
 const STATES = websiteState.options;
 const states = { draft: count, published: count, suspended: count, deleted: count };
@@ -121,35 +95,24 @@ export const getWebsiteStates = metric({
     series: z.array(z.object({ ...periodShape, ...states, created: count, transitions: count })),
   },
 
+  parts: ({ model }) => [websiteStepsOf(model)],
   answer({ model, periods, start, end, now }) {
-    const steps = [...model.websites.values()].flatMap((site) => {
-      const history = websiteHistory(site);
-      return history.map(({ time, state }, at) => ({ time, state, before: history[at - 1]?.state }));
+    const steps = websiteStepsOf(model);
+    // What imports say of times to come has not happened yet.
+    const flows = (from: number, to: number) => steps.flows(Math.min(from, now + 1), Math.min(to, now + 1));
+    let standing = flows(Number.NEGATIVE_INFINITY, start);
+    const series = periods.map((period) => {
+      const own = flows(period.start, period.end);
+      standing = WebsiteFlows.sum([standing, own]);
+      return { ...periodHead(period, now), ...standing.counts(), ...own.moved() };
     });
-    const known = steps.filter(({ time }) => time <= now).sort((a, b) => a.time - b.time);
-    const counts = { draft: 0, published: 0, suspended: 0, deleted: 0 };
-    let at = 0;
-    const walkTo = (time: number) => {
-      let [created, transitions] = [0, 0];
-      for (let step = known[at]; step && step.time < time; step = known[at]) {
-        counts[step.state] += 1;
-        if (step.before) counts[step.before] -= 1;
-        if (step.before) transitions += 1;
-        else created += 1;
-        at += 1;
-      }
-      return { ...counts, created, transitions };
-    };
-    walkTo(start);
-    const series = periods.map((period) => ({ ...periodHead(period, now), ...walkTo(period.end) }));
-    const within = known.filter(({ time }) => time >= start && time < end);
+    const within = flows(start, end);
     const rows = STATES.flatMap((from) =>
       STATES.flatMap((to) => {
-        const happened = within.filter(({ before, state }) => before === from && state === to).length;
+        const happened = within.between(from, to);
         return happened > 0 ? [{ from, to, count: happened }] : [];
       }),
     );
-    const created = within.filter(({ before }) => !before).length;
-    return { totals: { ...counts, created, transitions: within.length - created }, rows, series };
+    return { totals: { ...standing.counts(), ...within.moved() }, rows, series };
   },
 });

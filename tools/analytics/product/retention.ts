@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { metric, type Question, share } from '../request.ts';
-import { eachActivity } from './activity.ts';
+import { indexesOf } from './indexes.ts';
 
 export const getCohortRetention = metric({
   name: 'get_cohort_retention',
@@ -19,6 +19,10 @@ export const getCohortRetention = metric({
     rows: z.array(z.object({ cohort: z.iso.date(), size: z.int().min(0), values: z.array(share).describe('By k.') })),
   },
 
+  parts({ model, settings }) {
+    const indexes = indexesOf(model, settings);
+    return indexes.parts([indexes.activity]);
+  },
   answer(question) {
     const { periods, now } = question;
     const table = activeByCohort(question);
@@ -44,18 +48,18 @@ export const getCohortRetention = metric({
 /** How many users of the cohort (first index) are active in the k-th period after it (second index). */
 function activeByCohort({ model, settings, periods }: Question): number[][] {
   const table: number[][] = periods.map(() => []);
-  const limits = [Number.NEGATIVE_INFINITY, ...periods.map(({ start }) => start), periods.at(-1)?.end ?? 0];
-  const cohorts = new Map<number, { readonly cohort: number; last: number }>();
-  eachActivity(model.events, settings, limits, (user, stretch) => {
-    // Stretch 0 is all the time before the range.
-    const period = stretch - 1;
-    const known = cohorts.get(user);
-    if (known?.last === period) return;
-    if (known) known.last = period;
-    const { cohort } = known ?? { cohort: period };
-    if (!known) cohorts.set(user, { cohort, last: period });
-    const row = table[cohort];
-    if (row) row[period - cohort] = (row[period - cohort] ?? 0) + 1;
-  });
+  const { activity } = indexesOf(model, settings);
+  const { uid } = model.events.table.columns;
+  /** By user: 1 + the number of the cohort, 0 for those who were active before the range. */
+  const cohorts = new Uint16Array(model.uids.size);
+  for (const [period, { start, end }] of periods.entries()) {
+    activity.eachUser(start, end, (row, before) => {
+      const user = uid[row] ?? 0;
+      if (before === Number.NEGATIVE_INFINITY) cohorts[user] = period + 1;
+      const cohort = (cohorts[user] ?? 0) - 1;
+      const active = table[cohort];
+      if (active) active[period - cohort] = (active[period - cohort] ?? 0) + 1;
+    });
+  }
   return table;
 }

@@ -36,13 +36,22 @@ export class Money {
     return undefined;
   }
 
+  /** The row is converted anew, or gone. */
+  forget(row: { readonly type: string; readonly id: string }): void {
+    for (const [key, rows] of this.#missing) {
+      if (key.startsWith(`${row.type} `) && rows.delete(row.id) && rows.size === 0) this.#missing.delete(key);
+    }
+  }
+
   warnings(): { readonly warnings?: Warning[] } {
     if (this.#missing.size === 0) return {};
     const reason = `No exchange rate to ${this.currency} for the month; update_settings takes them.`;
-    const warnings = [...this.#missing].map(([key, rows]) => {
-      const [type = '', currency = ''] = key.split(' ');
-      return { reason, type, currency, rows: rows.size };
-    });
+    const warnings = [...this.#missing]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, rows]) => {
+        const [type = '', currency = ''] = key.split(' ');
+        return { reason, type, currency, rows: rows.size };
+      });
     return { warnings };
   }
 

@@ -1,4 +1,5 @@
-import { type Book, changesBefore } from './book.ts';
+import type { Book } from './book.ts';
+import type { CustomerChanges } from './customer-changes.ts';
 import type { Money } from './money.ts';
 
 /** What happened to monthly recurring revenue between two times, in millionths of minor units, and to how many customers. */
@@ -24,28 +25,35 @@ type Sums = { -readonly [Member in keyof Movement]: Movement[Member] };
  * what ends with April is not there at the start of May.
  */
 export function movements({ customers }: Book, times: readonly number[]): Movement[] {
-  const current = new Float64Array(customers.count);
-  const hasPaid = new Uint8Array(customers.count);
-  const limits = times.map((time) => changesBefore(customers, time));
-  let [mrr, paying] = [0, 0];
-  let at = 0;
-  const found: Movement[] = [];
-  for (const [index, limit] of limits.entries()) {
-    const sums = { ...NOTHING, start: mrr, customersAtStart: paying };
-    const before = new Map<number, { readonly mrr: number; readonly hasPaid: boolean }>();
-    for (; at < limit; at += 1) {
-      const who = customers.who[at] ?? 0;
-      if (!before.has(who)) before.set(who, { mrr: current[who] ?? 0, hasPaid: hasPaid[who] === 1 });
-      current[who] = customers.mrr[at] ?? 0;
-      if (current[who]) hasPaid[who] = 1;
-    }
-    for (const [who, was] of before) classify(sums, was, current[who] ?? 0);
-    mrr += sums.new + sums.reactivation + sums.expansion - sums.contraction - sums.churn;
-    paying += sums.newCustomers + sums.reactivatedCustomers - sums.churnedCustomers;
-    // What came before the first time is where it starts from.
-    if (index > 0) found.push({ ...sums, end: mrr, customersAtEnd: paying });
+  return times.slice(1).map((to, at) => keptMovement(customers, times[at] ?? to, to));
+}
+
+const MOST_KEPT = 2000;
+const kept = new WeakMap<CustomerChanges, { readonly version: number; readonly movements: Map<string, Movement> }>();
+
+/** Kept until a customer changes: the same months are asked again and again. */
+function keptMovement(customers: CustomerChanges, from: number, to: number): Movement {
+  const { version } = customers;
+  let own = kept.get(customers);
+  if (own?.version !== version || own.movements.size >= MOST_KEPT) {
+    own = { version, movements: new Map() };
+    kept.set(customers, own);
   }
-  return found;
+  const key = `${from} ${to}`;
+  const movement = own.movements.get(key) ?? movementIn(customers, from, to);
+  own.movements.set(key, movement);
+  return movement;
+}
+
+function movementIn(customers: CustomerChanges, from: number, to: number): Movement {
+  const start = customers.standing(from);
+  const sums = { ...NOTHING, start: start.mrr, customersAtStart: start.customers };
+  customers.eachCustomer(from, to, (was, is, hasPaid) => classify(sums, { mrr: was, hasPaid }, is));
+  return {
+    ...sums,
+    end: start.mrr + sums.new + sums.reactivation + sums.expansion - sums.contraction - sums.churn,
+    customersAtEnd: start.customers + sums.newCustomers + sums.reactivatedCustomers - sums.churnedCustomers,
+  };
 }
 
 const NOTHING: Sums = {
@@ -76,8 +84,7 @@ function classify(sums: Sums, was: { readonly mrr: number; readonly hasPaid: boo
 
 /** MRR and paying customers with every change up to and at the time. */
 export function standingAt(book: Book, time: number): { readonly mrr: number; readonly customers: number } {
-  const [until] = movements(book, [Number.NEGATIVE_INFINITY, time + 1]);
-  return { mrr: until?.end ?? 0, customers: until?.customersAtEnd ?? 0 };
+  return book.customers.standing(time + 1);
 }
 
 const PARTS = ['new', 'reactivation', 'expansion', 'contraction', 'churn'] as const;

@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { addIntervals, dateIn, floorTo, type Period, periodsOf, startOf } from '../calendar.ts';
 import { metric, periodHead, periodShape, type Question, ratio, share } from '../request.ts';
-import { type Book, bookOf, changesBefore } from './book.ts';
+import { type Book, bookOf } from './book.ts';
+import type { Standing } from './customer-changes.ts';
 import { roundCents } from './money.ts';
 import { bridge, type Movement, movements, standingAt } from './movements.ts';
-import { PHASES } from './timeline.ts';
+import { plus } from './subscription-steps.ts';
 
 const amount = z.number().describe('Major units of `currency`.');
 const currency = z.string();
@@ -40,6 +41,7 @@ export const getMrr = metric({
     series: z.array(z.object({ ...periodShape, ...bridgeShape, mrr: amount.describe('At the end of the period.') })),
   },
 
+  parts: ({ model, settings }) => [bookOf(model, settings)],
   answer({ model, settings, periods, now }) {
     const book = bookOf(model, settings);
     const { money } = book;
@@ -58,7 +60,7 @@ export const getMrr = metric({
       end: series.at(-1)?.end ?? 0,
       mrr: money.major(standingAt(book, now).mrr),
     };
-    return { currency: money.currency, totals, series, ...book.warnings };
+    return { currency: money.currency, totals, series, ...book.money.warnings() };
   },
 });
 
@@ -102,6 +104,7 @@ export const getChurn = metric({
     series: z.array(z.object({ ...periodShape, ...churnShape })),
   },
 
+  parts: ({ model, settings }) => [bookOf(model, settings)],
   answer({ model, settings, periods, start, end, now }) {
     const book = bookOf(model, settings);
     const series = movementsOf(book, periods).map((movement, at) => ({
@@ -110,7 +113,7 @@ export const getChurn = metric({
     }));
     const totals = movements(book, [start, end]).map((movement) => churnOf(movement, book))[0];
     if (!totals) throw new Error('A range has a movement.');
-    return { currency: book.money.currency, totals, series, ...book.warnings };
+    return { currency: book.money.currency, totals, series, ...book.money.warnings() };
   },
 });
 
@@ -129,14 +132,14 @@ const ltvShape = {
   ltv: amount.nullable(),
 };
 
-function ltvAt(book: Book, { zone }: Question, movement: Movement, time: number) {
+function ltvAt(book: Book, { zone }: Question, { mrr, customers }: Standing, time: number) {
   const { money } = book;
   const known = monthlyChurn(book, zone, time, 6).filter((value) => value !== null);
   const churn = known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0) / known.length;
-  const arpa = ratio(money.exact(movement.end), movement.customersAtEnd);
+  const arpa = ratio(money.exact(mrr), customers);
   return {
-    mrr: money.major(movement.end),
-    customers: movement.customersAtEnd,
+    mrr: money.major(mrr),
+    customers,
     arpa: arpa === null ? null : roundCents(arpa),
     meanMonthlyChurn: churn,
     ltv: arpa === null || !churn ? null : roundCents(arpa / churn),
@@ -154,17 +157,18 @@ export const getLtv = metric({
     'LTV = ARPA / mean monthly customer churn of the six complete calendar months before; null when that is zero or undefined. ARPA = MRR / paying customers. Months without customers at their start are left out of the mean. Totals are those of the end of the range, or of asOf where that is earlier.',
   shape: { currency, totals: z.object(ltvShape), series: z.array(z.object({ ...periodShape, ...ltvShape })) },
 
+  parts: ({ model, settings }) => [bookOf(model, settings)],
   answer(question) {
     const { model, settings, periods, end, now } = question;
     const book = bookOf(model, settings);
-    const series = movementsOf(book, periods).map((movement, at) => {
-      const period = periodAt(periods, at);
-      return { ...periodHead(period, now), ...ltvAt(book, question, movement, Math.min(period.end, now)) };
-    });
+    const series = periods.map((period) => ({
+      ...periodHead(period, now),
+      ...ltvAt(book, question, book.customers.standing(period.end), Math.min(period.end, now)),
+    }));
     const time = Math.min(end, now);
-    const [until] = movements(book, [Number.NEGATIVE_INFINITY, end <= now ? end : now + 1]);
-    if (!until) throw new Error('A range has a movement.');
-    return { currency: book.money.currency, totals: ltvAt(book, question, until, time), series, ...book.warnings };
+    const until = book.customers.standing(end <= now ? end : now + 1);
+    const totals = ltvAt(book, question, until, time);
+    return { currency: book.money.currency, totals, series, ...book.money.warnings() };
   },
 });
 
@@ -187,86 +191,29 @@ export const getSubscriptions = metric({
     series: z.array(z.object({ ...periodShape, ...standing, ...flow })),
   },
 
-  answer({ model, settings, periods, now }) {
+  parts: ({ model, settings }) => [bookOf(model, settings)],
+  answer({ model, settings, periods, end, now }) {
     const book = bookOf(model, settings);
-    const walk = new SubscriptionWalk(book);
+    const { subscriptions, money } = book;
     const [first] = periods;
-    if (first) walk.to(first.start);
+    let counts = subscriptions.flows(Number.NEGATIVE_INFINITY, first?.start ?? 0).counts();
     const series = periods.map((period) => {
-      const flows = walk.to(period.end);
-      return { ...periodHead(period, now), ...walk.counts(), ...flows };
+      const flows = subscriptions.flows(period.start, period.end);
+      counts = plus(counts, flows.counts());
+      return { ...periodHead(period, now), ...counts, started: flows.started, ended: flows.ended };
     });
     const totals = {
-      ...walk.counts(),
+      ...counts,
       started: series.reduce((sum, { started }) => sum + started, 0),
       ended: series.reduce((sum, { ended }) => sum + ended, 0),
     };
-    return { currency: book.money.currency, totals, rows: walk.plans(), series, ...book.warnings };
-  },
-});
-
-/** Goes through the changes of subscriptions and keeps where each stands. */
-class SubscriptionWalk {
-  readonly #book: Book;
-  readonly #phase: Uint32Array;
-  readonly #plan: Uint32Array;
-  readonly #mrr: Float64Array;
-  readonly #wasActive: Uint8Array;
-  #at = 0;
-
-  constructor(book: Book) {
-    const { count: size } = book.subscriptions;
-    this.#book = book;
-    this.#phase = new Uint32Array(size);
-    this.#plan = new Uint32Array(size);
-    this.#mrr = new Float64Array(size);
-    this.#wasActive = new Uint8Array(size);
-  }
-
-  /** On to before the time; how many started and ended on the way. */
-  to(time: number): { started: number; ended: number } {
-    const { subscriptions: changes } = this.#book;
-    const limit = changesBefore(changes, time);
-    let [started, ended] = [0, 0];
-    for (; this.#at < limit; this.#at += 1) {
-      const who = changes.who[this.#at] ?? 0;
-      const phase = changes.phase[this.#at] ?? 0;
-      const name = PHASES[phase];
-      if ((name === 'active' || name === 'past_due') && !this.#wasActive[who]) {
-        started += 1;
-        this.#wasActive[who] = 1;
-      }
-      if (name === 'canceled' && PHASES[this.#phase[who] ?? 0] !== 'canceled') ended += 1;
-      this.#phase[who] = phase;
-      this.#plan[who] = changes.plan[this.#at] ?? 0;
-      this.#mrr[who] = changes.mrr[this.#at] ?? 0;
-    }
-    return { started, ended };
-  }
-
-  counts() {
-    const counts = PHASES.map(() => 0);
-    for (const phase of this.#phase) counts[phase] = (counts[phase] ?? 0) + 1;
-    const [, trialing = 0, active = 0, pastDue = 0, canceled = 0] = counts;
-    return { trialing, active, pastDue, canceled };
-  }
-
-  plans() {
-    const { plans, money } = this.#book;
-    const rows = plans.texts.map((plan) => ({ plan, trialing: 0, active: 0, pastDue: 0, canceled: 0, mrr: 0 }));
-    const members = [undefined, 'trialing', 'active', 'pastDue', 'canceled'] as const;
-    for (const [who, phase] of this.#phase.entries()) {
-      const row = rows[this.#plan[who] ?? 0];
-      const member = members[phase];
-      if (!row || !member) continue;
-      row[member] += 1;
-      row.mrr += this.#mrr[who] ?? 0;
-    }
-    return rows
+    const rows = subscriptions
+      .plansAt(end)
       .map((row) => ({ ...row, mrr: money.major(row.mrr) }))
       .sort((a, b) => b.mrr - a.mrr || (a.plan < b.plan ? -1 : 1));
-  }
-}
+    return { currency: money.currency, totals, rows, series, ...money.warnings() };
+  },
+});
 
 export function periodAt(periods: readonly Period[], at: number): Period {
   const period = periods[at];

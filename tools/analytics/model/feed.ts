@@ -1,0 +1,54 @@
+import type { Settling } from './settling.ts';
+
+/** Keeps something up to date with the rows of a table, which it is given in order of their numbers. */
+export interface Follower {
+  add(row: number): void;
+  /** The row was given before, and does not count any more. */
+  remove(row: number): void;
+}
+
+const STRIDE = 32;
+
+/** Gives the rows of a table to those who follow it, each from the first row on and as far as there was time for. */
+export class Feed implements Settling {
+  readonly #table: { readonly size: number };
+  readonly #dead = new Set<number>();
+  /** Each with the number of the row that it is given next. */
+  readonly #followers = new Map<Follower, number>();
+
+  constructor(table: { readonly size: number }) {
+    this.#table = table;
+  }
+
+  follow(follower: Follower): void {
+    this.#followers.set(follower, 0);
+  }
+
+  leave(follower: Follower): void {
+    this.#followers.delete(follower);
+  }
+
+  /** The row does not count any more. */
+  dead(row: number): void {
+    this.#dead.add(row);
+    for (const [follower, next] of this.#followers) if (row < next) follower.remove(row);
+  }
+
+  settle(until: number): boolean {
+    for (const [follower, next] of this.#followers) {
+      const reached = this.#advance(follower, next, until);
+      this.#followers.set(follower, reached);
+      if (reached < this.#table.size) return false;
+    }
+    return true;
+  }
+
+  #advance(follower: Follower, from: number, until: number): number {
+    const { size } = this.#table;
+    let row = from;
+    while (row < size && performance.now() < until) {
+      for (const end = Math.min(size, row + STRIDE); row < end; row += 1) if (!this.#dead.has(row)) follower.add(row);
+    }
+    return row;
+  }
+}

@@ -1,0 +1,157 @@
+import { NONE, type OrderedRows } from './ordered-rows.ts';
+import { type ByPrevious, NEVER, orderOf } from './previous.ts';
+import type { Sessions } from './sessions.ts';
+import type { Settling } from './settling.ts';
+import { SummedRows } from './summed-rows.ts';
+import type { VisitTable } from './visits.ts';
+
+export type VisitDimension = 'channel' | 'country' | 'device' | 'browser' | 'os';
+
+/** What the sessions of a chunk amount to. The value of each is when the visitor's session before, of the same label, ended. */
+export interface SessionSums extends ByPrevious {
+  readonly pages: number;
+  readonly bounces: number;
+  /** In milliseconds, from the shortest to the longest. */
+  readonly durations: Float64Array;
+}
+
+type LabelSet = SummedRows<SessionSums>;
+
+interface Surroundings {
+  readonly sessions: Sessions['table'];
+  readonly visits: VisitTable['table'];
+  /** All sessions, by visitor and start. */
+  readonly byVisitor: OrderedRows;
+  /** All sessions that there are to begin with, from the first to the last. */
+  readonly all: () => Iterator<number> | undefined;
+}
+
+/** Sessions by start, apart for each label of a dimension; all under 0 without one. */
+export class SessionIndex implements Settling {
+  readonly #dimension: VisitDimension | undefined;
+  readonly #around: Surroundings;
+  readonly #sets = new Map<number, LabelSet>();
+  /** What is not in the sets yet; undefined once everything is. */
+  #rest: Iterator<number> | undefined;
+
+  constructor(dimension: VisitDimension | undefined, around: Surroundings) {
+    this.#dimension = dimension;
+    this.#around = around;
+    this.#rest = around.all();
+  }
+
+  get sets(): ReadonlyMap<number, LabelSet> {
+    return this.#sets;
+  }
+
+  labelOf(session: number): number {
+    const { sessions, visits } = this.#around;
+    return this.#dimension ? visits.at(this.#dimension, sessions.at('first', session)) : 0;
+  }
+
+  insert(session: number): void {
+    if (this.#isUnfinished()) return;
+    this.#setOf(session).insert(session, this.#endOf(this.#before(session)));
+    this.#follows(this.#after(session), session);
+  }
+
+  delete(session: number): void {
+    if (this.#isUnfinished()) return;
+    this.#setOf(session).delete(session);
+    this.#follows(this.#after(session), this.#before(session));
+  }
+
+  /** Anything but the start of the session changed. */
+  changed(session: number, isEndOther: boolean): void {
+    if (this.#isUnfinished()) return;
+    this.#setOf(session).touch(session);
+    if (isEndOther) this.#follows(this.#after(session), session);
+  }
+
+  settle(until: number): boolean {
+    while (this.#rest) {
+      if (performance.now() >= until) return false;
+      this.#takeSome(this.#rest);
+    }
+    for (const set of this.#sets.values()) if (!set.settle(until)) return false;
+    return true;
+  }
+
+  #takeSome(rest: Iterator<number>): void {
+    for (let left = 64; left > 0; left -= 1) {
+      const { value, done } = rest.next();
+      if (done) {
+        this.#rest = undefined;
+        return;
+      }
+      this.#setOf(value).insert(value, this.#endOf(this.#before(value)));
+    }
+  }
+
+  /** What changes while not everything is in the sets is found when it is begun again. */
+  #isUnfinished(): boolean {
+    if (!this.#rest) return false;
+    this.#sets.clear();
+    this.#rest = this.#around.all();
+    return true;
+  }
+
+  #setOf(session: number): LabelSet {
+    const label = this.labelOf(session);
+    let set = this.#sets.get(label);
+    if (!set) {
+      const { columns } = this.#around.sessions;
+      set = new SummedRows(
+        (other) => columns.start[other] ?? 0,
+        (rows, values) => this.#summarise(rows, values),
+      );
+      this.#sets.set(label, set);
+    }
+    return set;
+  }
+
+  #summarise(rows: Uint32Array, values: Float64Array): SessionSums {
+    const { start, end, pages, bounced } = this.#around.sessions.columns;
+    const sums = { pages: 0, bounces: 0 };
+    for (const session of rows) {
+      sums.pages += pages[session] ?? 0;
+      sums.bounces += bounced[session] ?? 0;
+    }
+    const durations = Float64Array.from(rows, (session) => (end[session] ?? 0) - (start[session] ?? 0)).sort();
+    return { ...sums, order: orderOf(values), durations };
+  }
+
+  #follows(session: number, before: number): void {
+    if (session !== NONE) this.#setOf(session).setValue(session, this.#endOf(before));
+  }
+
+  #endOf(session: number): number {
+    return session === NONE ? NEVER : this.#around.sessions.at('end', session);
+  }
+
+  /** The visitor's session before, of the same label. */
+  #before(session: number): number {
+    const { sessions, byVisitor } = this.#around;
+    return this.#like(session, byVisitor.descending(this.#visitorOf(session), sessions.at('start', session)));
+  }
+
+  #after(session: number): number {
+    const { sessions, byVisitor } = this.#around;
+    return this.#like(session, byVisitor.ascending(this.#visitorOf(session), sessions.at('start', session) + 1));
+  }
+
+  /** The first of the sessions with visitor and label of the session. */
+  #like(session: number, others: Iterable<number>): number {
+    const [visitor, label] = [this.#visitorOf(session), this.labelOf(session)];
+    for (const other of others) {
+      if (this.#visitorOf(other) !== visitor) break;
+      if (this.labelOf(other) === label) return other;
+    }
+    return NONE;
+  }
+
+  #visitorOf(session: number): number {
+    const { sessions, visits } = this.#around;
+    return visits.at('visitor', sessions.at('first', session));
+  }
+}

@@ -1,0 +1,136 @@
+import { z } from 'zod';
+import { medianOfSorted } from '../model/median.ts';
+import type { Model } from '../model/model.ts';
+import { countBefore } from '../model/previous.ts';
+import type { SessionSums, VisitDimension } from '../model/session-index.ts';
+import type { Crossing, Sessions } from '../model/sessions.ts';
+import type { Settling } from '../model/settling.ts';
+import type { Stretch } from '../model/summed-rows.ts';
+import { ratio, share } from '../request.ts';
+
+const count = z.int().min(0);
+export const measures = {
+  visitors: count,
+  sessions: count,
+  pageViews: count,
+  bounceRate: share,
+  medianDurationSeconds: z.number().min(0).nullable(),
+};
+type Measures = z.input<z.ZodObject<typeof measures>>;
+
+const NOTHING: Measures = { visitors: 0, sessions: 0, pageViews: 0, bounceRate: null, medianDurationSeconds: null };
+
+/** What has to be up to date before traffic is measured by these dimensions and as a whole. */
+export function* trafficParts(
+  { events, visits }: Model,
+  dimensions: readonly VisitDimension[] = [],
+): Generator<Settling> {
+  yield events.feed;
+  yield visits.feed;
+  for (const dimension of [undefined, ...dimensions]) yield visits.sessions.by(dimension);
+}
+
+/** Measures stretches of time, many of which begin where another one ends. */
+export class Traffic {
+  readonly #sessions: Sessions;
+  readonly #crossings = new Map<number, Crossing[]>();
+
+  constructor({ visits }: Model) {
+    this.#sessions = visits.sessions;
+  }
+
+  /** The traffic of [from, to). */
+  measure(from: number, to: number): Measures {
+    return this.measureBy(undefined, from, to).get(0) ?? NOTHING;
+  }
+
+  /** The measures by the label of the dimension; all under 0 without a dimension. */
+  measureBy(dimension: VisitDimension | undefined, from: number, to: number): Map<number, Measures> {
+    const [early, late] = [this.#crossing(from), this.#crossing(to)].map((found) => this.#byLabel(dimension, found));
+    const measured = new Map<number, Measures>();
+    for (const [label, set] of this.#sessions.by(dimension).sets) {
+      const tally = new Tally(this.#sessions, from);
+      set.each(from, to, (stretch) => tally.add(stretch));
+      tally.cross(early?.get(label) ?? [], late?.get(label) ?? []);
+      if (tally.pageViews > 0) measured.set(label, tally.measures());
+    }
+    return measured;
+  }
+
+  #crossing(instant: number): Crossing[] {
+    let found = this.#crossings.get(instant);
+    if (!found) {
+      found = this.#sessions.crossing(instant);
+      this.#crossings.set(instant, found);
+    }
+    return found;
+  }
+
+  #byLabel(dimension: VisitDimension | undefined, crossings: readonly Crossing[]): Map<number, Crossing[]> {
+    const found = new Map<number, Crossing[]>();
+    for (const crossing of crossings) {
+      const label = this.#sessions.by(dimension).labelOf(crossing.session);
+      const own = found.get(label);
+      if (own) own.push(crossing);
+      else found.set(label, [crossing]);
+    }
+    return found;
+  }
+}
+
+/** Adds up the sessions of one label. */
+class Tally {
+  readonly #sessions: Sessions;
+  readonly #from: number;
+  readonly #durations: Float64Array[] = [];
+  readonly #loose: number[] = [];
+  pageViews = 0;
+  #visitors = 0;
+  #count = 0;
+  #bounces = 0;
+
+  constructor(sessions: Sessions, from: number) {
+    this.#sessions = sessions;
+    this.#from = from;
+  }
+
+  /** Sessions that begin within. */
+  add(stretch: Stretch<SessionSums>): void {
+    const { summary, chunk, low, high } = stretch;
+    this.#count += high - low;
+    this.#visitors += countBefore(stretch, this.#from);
+    if (high - low === chunk.size) {
+      this.pageViews += summary.pages;
+      this.#bounces += summary.bounces;
+      this.#durations.push(summary.durations);
+      return;
+    }
+    const { start, end, pages, bounced } = this.#sessions.table.columns;
+    for (const session of chunk.rows.subarray(low, high)) {
+      this.pageViews += pages[session] ?? 0;
+      this.#bounces += bounced[session] ?? 0;
+      this.#loose.push((end[session] ?? 0) - (start[session] ?? 0));
+    }
+  }
+
+  /** Sessions that go on over the first and the last instant: what is before and behind is not of this stretch. */
+  cross(early: readonly Crossing[], late: readonly Crossing[]): void {
+    const behind = new Map(late.map(({ session, later }) => [session, later]));
+    for (const { session, later } of early) {
+      this.pageViews += later;
+      if (later > (behind.get(session) ?? 0)) this.#visitors += 1;
+    }
+    for (const { later } of late) this.pageViews -= later;
+  }
+
+  measures(): Measures {
+    const duration = medianOfSorted([...this.#durations, Float64Array.from(this.#loose).sort()]);
+    return {
+      visitors: this.#visitors,
+      sessions: this.#count,
+      pageViews: this.pageViews,
+      bounceRate: ratio(this.#bounces, this.#count),
+      medianDurationSeconds: duration === null ? null : duration / 1000,
+    };
+  }
+}
