@@ -23,7 +23,10 @@ describe('templates and conditions', () => {
     const loops =
       '{% for a in (1..9000) %}{% for b in (1..9000) %}{% for c in (1..9000) %}{% endfor %}{% endfor %}{% endfor %}';
     // Which of the two bounds it meets first is a matter of the machine.
-    isRefused(() => render([loops, loops], scope), /cannot be filled: (it takes more than 500 ms|memory alloc limit exceeded)/);
+    isRefused(
+      () => render([loops, loops], scope),
+      /cannot be filled: (it takes more than 500 ms|memory alloc limit exceeded)/,
+    );
     assert.equal(holds('size(input.numbers) == 1000', scope), true);
   });
 
