@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { NONE, OrderedRows } from '../../../tools/analytics/model/ordered-rows.ts';
-import { countBefore, orderOf } from '../../../tools/analytics/model/previous.ts';
+import { countBefore } from '../../../tools/analytics/model/previous.ts';
 import { SummedRows } from '../../../tools/analytics/model/summed-rows.ts';
 import { RUNS } from './worlds.ts';
 
@@ -67,7 +67,7 @@ describe('rows in order', () => {
       fc.property(tables, ({ major, random }) => {
         const rows = new SummedRows(
           (row) => major[row] ?? 0,
-          (_, values) => ({ order: orderOf(values) }),
+          (_, values) => ({ sorted: values.toSorted() }),
         );
         const values = new Map<number, number>();
         for (const row of major.keys()) {

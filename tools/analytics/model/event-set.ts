@@ -1,7 +1,7 @@
 import type { EventTable } from './events.ts';
 import type { Follower } from './feed.ts';
 import { type Neighbours, NONE, OrderedRows } from './ordered-rows.ts';
-import { type ByPrevious, countBefore, NEVER, orderOf } from './previous.ts';
+import { type ByPrevious, countBefore, NEVER } from './previous.ts';
 import { SummedRows } from './summed-rows.ts';
 
 /** Before the time of any event, but after never. */
@@ -23,7 +23,7 @@ export class EventSet implements Follower {
     const { columns } = events.table;
     const time = (row: number) => columns.time[row] ?? 0;
     this.byUser = new OrderedRows((row) => columns.uid[row] ?? 0, time);
-    this.byTime = new SummedRows(time, (_, values) => ({ order: orderOf(values) }));
+    this.byTime = new SummedRows(time, (_, values) => ({ sorted: values.toSorted() }));
   }
 
   add(row: number): void {

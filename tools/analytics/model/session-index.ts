@@ -1,5 +1,5 @@
 import { NONE, type OrderedRows } from './ordered-rows.ts';
-import { type ByPrevious, NEVER, orderOf } from './previous.ts';
+import { type ByPrevious, NEVER } from './previous.ts';
 import type { Sessions } from './sessions.ts';
 import type { Settling } from './settling.ts';
 import { SummedRows } from './summed-rows.ts';
@@ -15,6 +15,9 @@ export interface SessionSums extends ByPrevious {
   readonly durations: Float64Array;
 }
 
+/** Steps between looks at the clock. */
+const STRIDE = 64;
+
 type LabelSet = SummedRows<SessionSums>;
 
 interface Surroundings {
@@ -22,8 +25,8 @@ interface Surroundings {
   readonly visits: VisitTable['table'];
   /** All sessions, by visitor and start. */
   readonly byVisitor: OrderedRows;
-  /** All sessions that there are to begin with, from the first to the last. */
-  readonly all: () => Iterator<number> | undefined;
+  /** All sessions by start, those to begin with. */
+  readonly byStart: () => OrderedRows<unknown> | undefined;
 }
 
 /** Sessions by start, apart for each label of a dimension; all under 0 without one. */
@@ -31,13 +34,13 @@ export class SessionIndex implements Settling {
   readonly #dimension: VisitDimension | undefined;
   readonly #around: Surroundings;
   readonly #sets = new Map<number, LabelSet>();
-  /** What is not in the sets yet; undefined once everything is. */
-  #rest: Iterator<number> | undefined;
+  /** Puts what there is to begin with into the sets, step by step; undefined once everything is there. */
+  #filling: Iterator<void> | undefined;
 
   constructor(dimension: VisitDimension | undefined, around: Surroundings) {
     this.#dimension = dimension;
     this.#around = around;
-    this.#rest = around.all();
+    this.#filling = around.byStart() && this.#fill();
   }
 
   get sets(): ReadonlyMap<number, LabelSet> {
@@ -69,30 +72,49 @@ export class SessionIndex implements Settling {
   }
 
   settle(until: number): boolean {
-    while (this.#rest) {
+    while (this.#filling) {
       if (performance.now() >= until) return false;
-      this.#takeSome(this.#rest);
+      this.#goOn(this.#filling);
     }
     for (const set of this.#sets.values()) if (!set.settle(until)) return false;
     return true;
   }
 
-  #takeSome(rest: Iterator<number>): void {
-    for (let left = 64; left > 0; left -= 1) {
-      const { value, done } = rest.next();
-      if (done) {
-        this.#rest = undefined;
-        return;
-      }
-      this.#setOf(value).insert(value, this.#endOf(this.#before(value)));
+  #goOn(filling: Iterator<void>): void {
+    for (let left = STRIDE; left > 0; left -= 1) {
+      if (!filling.next().done) continue;
+      this.#filling = undefined;
+      return;
     }
   }
 
-  /** What changes while not everything is in the sets is found when it is begun again. */
+  /** By visitor each session is met after the one before it, and by start each set is only added to. */
+  *#fill(): Generator<void, void> {
+    const { sessions, byVisitor, byStart } = this.#around;
+    const all = byStart();
+    if (!all) return;
+    const before = new Float64Array(sessions.size);
+    const ends = new Map<number, number>();
+    let visitor = -1;
+    for (const session of byVisitor.ascending(NEVER)) {
+      if (this.#visitorOf(session) !== visitor) ends.clear();
+      visitor = this.#visitorOf(session);
+      const label = this.labelOf(session);
+      before[session] = ends.get(label) ?? NEVER;
+      ends.set(label, this.#endOf(session));
+      yield;
+    }
+    for (const session of all.ascending(NEVER)) {
+      this.#setOf(session).insert(session, before[session]);
+      yield;
+    }
+  }
+
+  /** What changes before everything is in the sets is found when that is begun again. */
   #isUnfinished(): boolean {
-    if (!this.#rest) return false;
+    if (!this.#filling) return false;
     this.#sets.clear();
-    this.#rest = this.#around.all();
+    this.#filling = this.#fill();
     return true;
   }
 
@@ -118,7 +140,7 @@ export class SessionIndex implements Settling {
       sums.bounces += bounced[session] ?? 0;
     }
     const durations = Float64Array.from(rows, (session) => (end[session] ?? 0) - (start[session] ?? 0)).sort();
-    return { ...sums, order: orderOf(values), durations };
+    return { ...sums, sorted: values.toSorted(), durations };
   }
 
   #follows(session: number, before: number): void {

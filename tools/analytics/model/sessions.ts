@@ -47,12 +47,11 @@ export class Sessions implements Follower {
   by(dimension: VisitDimension | undefined): SessionIndex {
     let index = this.#indexes.get(dimension);
     if (!index) {
-      const all = () => this.#indexes.get(undefined)?.sets.get(0)?.ascending(Number.NEGATIVE_INFINITY);
       index = new SessionIndex(dimension, {
         sessions: this.table,
         visits: this.#visits,
         byVisitor: this.#byVisitor,
-        all,
+        byStart: () => this.#indexes.get(undefined)?.sets.get(0),
       });
       this.#indexes.set(dimension, index);
     }

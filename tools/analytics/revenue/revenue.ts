@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { addIntervals, dateIn, floorTo, type Period, periodsOf, startOf } from '../calendar.ts';
-import { metric, periodHead, periodShape, type Question, ratio, share } from '../request.ts';
+import { metric, periodHead, periodShape, ratio, share } from '../request.ts';
 import { type Book, bookOf } from './book.ts';
 import type { Standing } from './customer-changes.ts';
 import { roundCents } from './money.ts';
@@ -132,10 +132,22 @@ const ltvShape = {
   ltv: amount.nullable(),
 };
 
-function ltvAt(book: Book, { zone }: Question, { mrr, customers }: Standing, time: number) {
-  const { money } = book;
-  const known = monthlyChurn(book, zone, time, 6).filter((value) => value !== null);
-  const churn = known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0) / known.length;
+/** The mean churn of the six complete months before a time, worked out once for all times of a month. */
+function meanChurnIn(book: Book, zone: string): (time: number) => number | null {
+  const known = new Map<string, number | null>();
+  return (time) => {
+    const month = floorTo(dateIn(zone, time), 'month');
+    let mean = known.get(month);
+    if (mean === undefined) {
+      const churns = monthlyChurn(book, zone, time, 6).filter((churn) => churn !== null);
+      mean = churns.length === 0 ? null : churns.reduce((sum, churn) => sum + churn, 0) / churns.length;
+      known.set(month, mean);
+    }
+    return mean;
+  };
+}
+
+function ltvOf({ money }: Book, { mrr, customers }: Standing, churn: number | null) {
   const arpa = ratio(money.exact(mrr), customers);
   return {
     mrr: money.major(mrr),
@@ -158,16 +170,15 @@ export const getLtv = metric({
   shape: { currency, totals: z.object(ltvShape), series: z.array(z.object({ ...periodShape, ...ltvShape })) },
 
   parts: ({ model, settings }) => [bookOf(model, settings)],
-  answer(question) {
-    const { model, settings, periods, end, now } = question;
+  answer({ model, settings, periods, zone, end, now }) {
     const book = bookOf(model, settings);
+    const meanChurn = meanChurnIn(book, zone);
     const series = periods.map((period) => ({
       ...periodHead(period, now),
-      ...ltvAt(book, question, book.customers.standing(period.end), Math.min(period.end, now)),
+      ...ltvOf(book, book.customers.standing(period.end), meanChurn(Math.min(period.end, now))),
     }));
-    const time = Math.min(end, now);
     const until = book.customers.standing(end <= now ? end : now + 1);
-    const totals = ltvAt(book, question, until, time);
+    const totals = ltvOf(book, until, meanChurn(Math.min(end, now)));
     return { currency: book.money.currency, totals, series, ...book.money.warnings() };
   },
 });
