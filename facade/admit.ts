@@ -7,8 +7,9 @@ import { createRateLimit } from '../tools/rate-limit.ts';
 import type { Registry } from '../tools/registry.ts';
 import type { SignIn } from '../tools/sign-in/sign-in.ts';
 import type { Authenticator } from './authenticate.ts';
+import { addressOf } from './caller-address.ts';
 import type { Guards } from './guards.ts';
-import { addressOf, type RefusedRequests } from './refused-requests.ts';
+import type { RefusedRequests } from './refused-requests.ts';
 import { routes } from './routes.ts';
 
 export interface AdmissionOptions {

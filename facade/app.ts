@@ -9,6 +9,7 @@ import { ToolError, toToolError } from '../tools/errors.ts';
 import type { Registry } from '../tools/registry.ts';
 import { type AdmissionOptions, createAdmission } from './admit.ts';
 import { readBody } from './body.ts';
+import { addressOf } from './caller-address.ts';
 import { CAPSULE_MCP_PATH, type CapsuleDoor, capsuleAt } from './capsule-door.ts';
 import type { Exchange } from './exchange.ts';
 import type { McpDoor } from './mcp.ts';
@@ -25,6 +26,7 @@ export interface AppOptions extends AdmissionOptions {
   readonly pages: (request: IncomingMessage, response: ServerResponse, next: () => void) => void;
   readonly baseUrl: string;
   readonly allowedOrigins: readonly string[];
+  readonly trustedProxies: readonly string[];
   readonly logger: Logger;
 }
 
@@ -81,6 +83,7 @@ export function createApp(options: AppOptions): Express {
 
   const app = express();
   app.disable('x-powered-by').set('etag', false).set('query parser', false);
+  app.set('trust proxy', [...options.trustedProxies]);
   app.use(identify);
   if (options.allowedOrigins.length > 0) app.use('/api', browserAccess(options.allowedOrigins));
   if (logger.isLevelEnabled('debug')) app.use(requestLog(logger));
@@ -191,13 +194,16 @@ function browserAccess(origins: readonly string[]) {
 }
 
 function requestLog(logger: Logger) {
-  return ({ method, url }: IncomingMessage, response: ServerResponse, next: () => void) => {
+  return (request: IncomingMessage, response: ServerResponse, next: () => void) => {
     const started = performance.now();
+    const { method, url } = request;
+    // The connection tells it no more once it is closed.
+    const address = addressOf(request);
     response.on('finish', () => {
       const [path] = (url ?? '').split('?');
       const requestId = response.getHeader('X-Request-Id');
       const durationMs = Math.round(performance.now() - started);
-      logger.debug({ requestId, method, path, status: response.statusCode, durationMs }, 'request');
+      logger.debug({ requestId, address, method, path, status: response.statusCode, durationMs }, 'request');
     });
     next();
   };

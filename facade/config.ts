@@ -4,12 +4,23 @@ import { email } from '../resources/fields.ts';
 import { OperatorError } from '../store/errors.ts';
 import { prefixOf } from '../tools/access/key-secret.ts';
 import type { ModelSettings } from '../tools/engine/models.ts';
+import { isProxyName } from './caller-address.ts';
 import { type IntegrationSettings, integrationEnvironment, integrationSettings } from './integrations.ts';
 import { modelEnvironment, modelProblems, modelSettings } from './model-config.ts';
 import { SHORTEST_SECRET } from './secret-files.ts';
 import { type SignInSettings, signInEnvironment, signInProblems, signInSettings } from './sign-in/config.ts';
 
 const origin = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
+
+const list = z
+  .string()
+  .default('')
+  .transform((text) =>
+    text
+      .split(',')
+      .map((part) => part.trim())
+      .filter(Boolean),
+  );
 
 /** Every environment variable the server reads, with its default. */
 const environment = z.object({
@@ -34,17 +45,14 @@ const environment = z.object({
     .describe(
       'Secrets that sign session cookies, comma separated: the first signs, all are accepted. Default: made and kept in DATA_DIR.',
     ),
-  ALLOWED_ORIGINS: z
-    .string()
-    .default('')
-    .transform((text) =>
-      text
-        .split(',')
-        .map((part) => part.trim())
-        .filter(Boolean),
-    )
+  ALLOWED_ORIGINS: list
     .pipe(z.array(origin))
     .describe('Origins of browser clients, comma separated, e.g. https://app.example.com.'),
+  TRUSTED_PROXIES: list
+    .pipe(z.array(z.string().refine(isProxyName, 'must be addresses, networks such as 10.0.0.0/8, or loopback')))
+    .describe(
+      'Reverse proxies whose X-Forwarded-For names the caller: addresses, networks (CIDR) or loopback, comma separated.',
+    ),
   ...signInEnvironment,
   ...modelEnvironment,
   ...integrationEnvironment,
@@ -71,6 +79,7 @@ export interface Config extends SignInSettings, IntegrationSettings {
   /** Undefined: kept in the data folder. */
   readonly sessionSecrets: readonly string[] | undefined;
   readonly allowedOrigins: readonly string[];
+  readonly trustedProxies: readonly string[];
   readonly logLevel: z.output<typeof environment>['LOG_LEVEL'];
   readonly rateLimitPerMinute: number;
   readonly models: ModelSettings;
@@ -101,11 +110,12 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     adminEmail: data.ADMIN_EMAIL,
     sessionSecrets: data.SESSION_SECRET,
     allowedOrigins: data.ALLOWED_ORIGINS.map((text) => new URL(text).origin),
+    trustedProxies: data.TRUSTED_PROXIES,
     logLevel: data.LOG_LEVEL,
     rateLimitPerMinute: data.RATE_LIMIT_PER_MINUTE,
     models: modelSettings(data),
     ...signInSettings(data, data.BASE_URL),
-    ...integrationSettings(data, data.HOST),
+    ...integrationSettings(data, { host: data.HOST, trustedProxies: data.TRUSTED_PROXIES }),
   };
 }
 

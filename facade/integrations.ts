@@ -17,10 +17,10 @@ export const integrationEnvironment = {
     .optional()
     .describe('Encrypts the secrets of integrations: 32 bytes, base64 or hex. Default: one made in the data folder.'),
   STDIO_INTEGRATIONS: onOrOff.describe(
-    'Whether integrations may run programs. Default: on if HOST is a loopback address.',
+    'Whether integrations may run programs. Default: on if HOST is a loopback address and no proxy is trusted.',
   ),
   PRIVATE_UPSTREAMS: onOrOff.describe(
-    'Whether integrations may be at private and local addresses. Default: on if HOST is a loopback address.',
+    'Whether integrations may be at private and local addresses. Default: on if HOST is a loopback address and no proxy is trusted.',
   ),
 };
 
@@ -33,8 +33,11 @@ export interface IntegrationSettings {
   readonly privateUpstreams: boolean;
 }
 
-export function integrationSettings(given: z.output<typeof variables>, host: string): IntegrationSettings {
-  const fallback = isLoopback(host) ? 'on' : 'off';
+export function integrationSettings(
+  given: z.output<typeof variables>,
+  { host, trustedProxies }: { readonly host: string; readonly trustedProxies: readonly string[] },
+): IntegrationSettings {
+  const fallback = isLoopback(host) && trustedProxies.length === 0 ? 'on' : 'off';
   return {
     secretsKey: given.SECRETS_KEY,
     stdioIntegrations: (given.STDIO_INTEGRATIONS ?? fallback) === 'on',

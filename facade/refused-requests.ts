@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import type { AuditEntry } from '../resources/audit-entry.ts';
 import type { ErrorCode } from '../resources/error.ts';
 import { newId } from '../store/ids.ts';
@@ -81,9 +80,4 @@ export class RefusedRequests {
     clearInterval(this.#timer);
     this.flush();
   }
-}
-
-/** Whom a connection comes from. */
-export function addressOf({ socket }: IncomingMessage): string {
-  return socket.remoteAddress ?? 'unknown';
 }

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
 import type { Store } from '../store/port.ts';
+import type { Principal } from '../tools/access/principal.ts';
 import { ImportedData } from '../tools/analytics/model/imported-data.ts';
 import { startAuditRetention } from '../tools/audit-retention.ts';
 import { catalog } from '../tools/catalog.ts';
@@ -66,8 +67,7 @@ export async function startServer(config: Config, store: Store, logger: Logger):
   const baseUrl = config.baseUrl ?? localUrl(config.host, (server.address() as AddressInfo).port); // listening on TCP
 
   const refused = new RefusedRequests((entry) => store.audit.append(entry));
-  const onCallFailure = (cause: unknown, call: { readonly requestId: string; readonly tool?: string }) =>
-    logFailure(logger, cause, call);
+  const onCallFailure = (cause: unknown, call: Failed) => logFailure(logger, cause, call);
   const now = () => new Date();
   const issuer = new Issuer(baseUrl, signingKeys, now);
   const onLimited = (address: string) => refused.count(address, 'rate_limited');
@@ -113,10 +113,21 @@ export async function startServer(config: Config, store: Store, logger: Logger):
   };
 }
 
+/** A call, or a step of signing in, that failed. */
+interface Failed {
+  readonly requestId: string;
+  readonly tool?: string;
+  readonly principal?: Principal;
+  /** Of somebody who is no principal yet. */
+  readonly address?: string;
+}
+
 /** Why somebody was not let in is no failure of the server. */
-function logFailure(logger: Logger, cause: unknown, { requestId, tool }: { requestId: string; tool?: string }): void {
-  if (cause instanceof SignInRefused) logger.warn({ requestId, reason: cause.message }, 'sign-in refused');
-  else logger.error({ err: cause, requestId, tool }, 'tool call failed');
+function logFailure(logger: Logger, cause: unknown, { requestId, tool, address, principal }: Failed): void {
+  if (cause instanceof SignInRefused) {
+    const from = address ?? (principal?.type === 'anonymous' ? principal.id : undefined);
+    logger.warn({ requestId, address: from, reason: cause.message }, 'sign-in refused');
+  } else logger.error({ err: cause, requestId, tool }, 'tool call failed');
 }
 
 function factsOf(

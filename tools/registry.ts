@@ -34,7 +34,7 @@ export interface RegistryOptions {
   readonly store: Store;
   readonly server: ServerFacts;
   /** Told the cause of every `internal` and `unavailable` answer. */
-  onFailure(cause: unknown, call: Pick<Call, 'requestId' | 'tool'>): void;
+  onFailure(cause: unknown, call: Pick<Call, 'requestId' | 'tool' | 'principal'>): void;
 }
 
 export function createRegistry(options: RegistryOptions): Registry {

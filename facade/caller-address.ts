@@ -1,0 +1,42 @@
+import type { IncomingMessage } from 'node:http';
+import { isIP, isIPv6, SocketAddress } from 'node:net';
+import type { Request } from 'express';
+
+/**
+ * Whom a request comes from: the right-most address of `X-Forwarded-For` that is no trusted proxy (Express's setting `trust proxy`), where
+ * the connection comes from a trusted proxy; else whoever made the connection. Of a header that says something else than addresses, the
+ * part that trusted proxies wrote and that can be read counts.
+ */
+export function addressOf(request: IncomingMessage): string {
+  // Every request of the app has Express's members; outermost first, without the end of the connection.
+  const { ips } = request as Request;
+  for (const hop of ips) {
+    const address = addressIn(hop);
+    if (address !== undefined) return address;
+  }
+  return unmapped(request.socket.remoteAddress ?? 'unknown');
+}
+
+/** An address in its usual spelling; some proxies write the port behind it. */
+function addressIn(hop: string): string | undefined {
+  const bare = /^\[([^\]]*)\](?::\d+)?$/.exec(hop)?.[1] ?? /^([\d.]+):\d+$/.exec(hop)?.[1] ?? hop;
+  // The name of a network interface means nothing on another machine.
+  if (isIP(bare) === 0 || bare.includes('%')) return undefined;
+  return unmapped(isIPv6(bare) ? new SocketAddress({ address: bare, family: 'ipv6' }).address : bare);
+}
+
+/** An IPv4 address that an IPv6 socket shows in its own way. */
+function unmapped(address: string): string {
+  return address.replace(/^::ffff:(?=\d+\.)/i, '');
+}
+
+const NAMED = 'loopback';
+
+/** Whether it names proxies to trust: `loopback`, an address or a network, but not everybody. */
+export function isProxyName(text: string): boolean {
+  const [address = '', bits, ...rest] = text.split('/');
+  if (text === NAMED) return true;
+  const version = isIP(address);
+  if (version === 0 || address.includes('%') || rest.length > 0) return false;
+  return bits === undefined || (/^[1-9]\d{0,2}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
+}
