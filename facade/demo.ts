@@ -18,6 +18,7 @@ async function main(): Promise<void> {
   const leave = () => process.exit(1);
   process.once('SIGINT', leave).once('SIGTERM', leave);
   const config = { ...readConfig(process.env), dataDir: folder };
+  console.log('Making a demo workspace; this takes a few seconds.');
   const clock = new DemoClock();
   const store = await openLowdbStore({ folder, now: clock.now });
   const first = await fillDemo(store, clock, config);

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import type { Issue } from '../resources/error.ts';
 import { importedRows, type RowType, rowType } from '../resources/imported-rows.ts';
 import { OperatorError } from '../store/errors.ts';
 import { checkRow } from '../tools/import-records.ts';
@@ -6,6 +7,7 @@ import { type ClientConfig, readClientConfig } from './client-config.ts';
 import { explainExit } from './explain-exit.ts';
 import { type ReadLine, readRows } from './import-file.ts';
 import { Progress } from './import-progress.ts';
+import { callServer } from './server-call.ts';
 
 const USAGE = `Usage: npm run import -- <type> <file.csv|file.ndjson>
 
@@ -37,8 +39,10 @@ async function main([type, file, ...rest]: readonly string[]): Promise<number> {
     console.error(type !== undefined && known === undefined ? `There is no type "${type}".\n\n${USAGE}` : USAGE);
     return 2;
   }
-  const run = new ImportRun(known, readClientConfig(process.env), statSync(file).size);
-  for await (const read of readRows(file)) await run.take(read);
+  const size = statSync(file, { throwIfNoEntry: false })?.size;
+  if (size === undefined) throw new OperatorError(`There is no file ${file}.`);
+  const run = new ImportRun(known, readClientConfig(process.env), size);
+  for await (const read of readRows(file, known)) await run.take(read);
   return run.finish();
 }
 
@@ -84,19 +88,18 @@ class ImportRun {
     const batch = this.#batch.splice(0);
     this.#bytes = 0;
     if (batch.length === 0) return;
-    const answer = await callImport(
-      this.#client,
-      this.#type,
-      batch.map(({ row }) => row),
-    );
+    const input = { type: this.#type, records: batch.map(({ row }) => row) };
+    const answer = await callServer(this.#client, 'import_records', input);
     if ('output' in answer) {
-      for (const name of ['created', 'updated', 'unchanged'] as const) this.#sum[name] += answer.output[name];
+      const output = answer.output as Omit<Sum, 'refused'>; // of our own server
+      for (const name of ['created', 'updated', 'unchanged'] as const) this.#sum[name] += output[name];
       return;
     }
-    const bad = linesOf(answer.issues, batch);
+    const { error, issues = [] } = 'failure' in answer ? answer.failure : { error: answer.refusal };
+    const bad = linesOf(issues, batch);
     if (bad.size === 0) {
       this.#progress.end();
-      throw new OperatorError(`The server refused lines ${batch[0]?.line} to ${batch.at(-1)?.line}: ${answer.error}`);
+      throw new OperatorError(`The server refused lines ${batch[0]?.line} to ${batch.at(-1)?.line}: ${error}`);
     }
     // A server with other rules than this command: it said which rows, the others are sent again.
     for (const [line, reasons] of bad) this.#refuse(line, reasons);
@@ -112,8 +115,6 @@ class ImportRun {
   }
 }
 
-type Issue = { readonly path: string; readonly message: string };
-
 function describe({ path, message }: Issue): string {
   return path ? `${path}: ${message}` : message;
 }
@@ -127,36 +128,6 @@ function linesOf(issues: readonly Issue[], batch: readonly Row[]): Map<number, s
     lines.set(line, [...(lines.get(line) ?? []), describe({ path: member ?? '', message })]);
   }
   return lines;
-}
-
-type Answer = { readonly output: Omit<Sum, 'refused'> } | { readonly error: string; readonly issues: readonly Issue[] };
-
-async function callImport(
-  { mcpUrl, apiKey }: ClientConfig,
-  type: RowType,
-  records: readonly object[],
-): Promise<Answer> {
-  const params = { name: 'import_records', arguments: { type, records } };
-  const headers = { Authorization: `Bearer ${apiKey}`, 'Content-Type': 'application/json' };
-  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
-  let response: Response;
-  try {
-    response = await fetch(mcpUrl, { method: 'POST', headers, body });
-  } catch (cause) {
-    throw new OperatorError(`No server answers at ${mcpUrl.origin}; start it with npm start, or set BASE_URL.`, {
-      cause,
-    });
-  }
-  // Of our own server.
-  const { result, error } = (await response.json()) as {
-    result?: { isError?: boolean; structuredContent: Omit<Sum, 'refused'>; content: readonly { text: string }[] };
-    error?: string | { readonly message: string };
-  };
-  if (!result)
-    return { error: typeof error === 'string' ? error : (error?.message ?? `HTTP ${response.status}`), issues: [] };
-  if (!result.isError) return { output: result.structuredContent };
-  const failure = JSON.parse(result.content[0]?.text ?? '{}') as { error?: string; issues?: readonly Issue[] };
-  return { error: failure.error ?? 'no reason given', issues: failure.issues ?? [] };
 }
 
 main(process.argv.slice(2)).then((code) => {

@@ -2,7 +2,10 @@ import { createReadStream } from 'node:fs';
 import { extname } from 'node:path';
 import { createInterface } from 'node:readline';
 import { CsvError, parse } from 'csv-parse';
+import { z } from 'zod';
+import { importedRows, type RowType } from '../resources/imported-rows.ts';
 import { OperatorError } from '../store/errors.ts';
+import { unwrap } from '../tools/validate.ts';
 
 /** One line of an import file: a row, or why it is none. `bytes` tells how far the file was read. */
 export type ReadLine = { readonly line: number; readonly bytes: number } & (
@@ -11,9 +14,9 @@ export type ReadLine = { readonly line: number; readonly bytes: number } & (
 );
 
 /** The rows of a file, one after the other, in memory of a bounded size. */
-export function readRows(file: string): AsyncGenerator<ReadLine, void> {
+export function readRows(file: string, type: RowType): AsyncGenerator<ReadLine, void> {
   const format = extname(file).toLowerCase();
-  if (format === '.csv') return csvRows(file);
+  if (format === '.csv') return csvRows(file, type);
   if (format === '.ndjson' || format === '.jsonl') return jsonRows(file);
   throw new OperatorError(`${file} is neither .csv nor .ndjson.`);
 }
@@ -34,9 +37,10 @@ function jsonRow(text: string): { row: Record<string, unknown> } | { problem: st
   return { problem: row === undefined ? 'not valid JSON' : 'not a JSON object' };
 }
 
-async function* csvRows(file: string): AsyncGenerator<ReadLine, void> {
+async function* csvRows(file: string, type: RowType): AsyncGenerator<ReadLine, void> {
   const stream = createReadStream(file);
   const skipped: ReadLine[] = [];
+  const numbers = numbersOf(type);
   const parser = stream.pipe(
     parse({
       bom: true,
@@ -59,7 +63,7 @@ async function* csvRows(file: string): AsyncGenerator<ReadLine, void> {
   try {
     for await (const { record, info } of parser as AsyncIterable<CsvRecord>) {
       yield* skipped.splice(0);
-      yield { line: info.lines, bytes: stream.bytesRead, row: typedCells(record) };
+      yield { line: info.lines, bytes: stream.bytesRead, row: typedCells(record, numbers) };
     }
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
@@ -76,22 +80,17 @@ interface CsvRecord {
   readonly info: { readonly lines: number };
 }
 
-const NUMBERS: ReadonlySet<string> = new Set([
-  'amount',
-  'intervalCount',
-  'quantity',
-  'discountPercent',
-  'discountAmount',
-  'total',
-  'tax',
-]);
+function numbersOf(type: RowType): ReadonlySet<string> {
+  const members = Object.entries(importedRows[type].schema.shape);
+  return new Set(members.filter(([, schema]) => unwrap(schema) instanceof z.ZodNumber).map(([name]) => name));
+}
 
 /** Cells are text: numbers and the properties of events are read from it, empty ones left out. */
-function typedCells(record: Readonly<Record<string, string>>): Record<string, unknown> {
+function typedCells(record: Readonly<Record<string, string>>, numbers: ReadonlySet<string>): Record<string, unknown> {
   const cells = Object.entries(record).filter(([, text]) => text !== '');
   return Object.fromEntries(
     cells.map(([name, text]) => {
-      if (NUMBERS.has(name) && /^-?\d+(\.\d+)?$/.test(text.trim())) return [name, Number(text)];
+      if (numbers.has(name) && /^-?\d+(\.\d+)?$/.test(text.trim())) return [name, Number(text)];
       return [name, name === 'properties' ? (tryJson(text) ?? text) : text];
     }),
   );

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { mustCall, rest } from '../support/calls.ts';
 import { runFile, startProcess, withFolder } from '../support/child.ts';
+import { serverForTests } from '../support/server.ts';
+import { withProgram } from '../support/upstream.ts';
 
 const KEY = /^ {2}(ak_\w+)$/m;
 const keyIn = (text: string) => KEY.exec(text)?.[1] ?? '';
@@ -61,107 +65,24 @@ describe('the first start', () => {
 describe('a start that fails', () => {
   it('on a port in use costs nothing: the next one is the first and prints the key', async () => {
     await withFolder(async (folder) => {
-      const other = await startProcess(join(folder, 'other'));
-      const data = join(folder, 'data');
-      const failed = await runFile('facade/main.ts', { env: { DATA_DIR: data, PORT: new URL(other.baseUrl).port } });
+      const holder = createServer().listen(0, '127.0.0.1');
+      await once(holder, 'listening');
+      const { port } = holder.address() as AddressInfo; // listening on TCP
+      const failed = await runFile('facade/main.ts', { env: { DATA_DIR: folder, PORT: String(port) } });
       assert.deepEqual([failed.code, keyIn(failed.stdout)], [1, '']);
-      await other.stop('SIGTERM');
-      const next = await startProcess(data);
+      holder.close();
+      const next = await startProcess(folder);
       assert.match(keyIn(next.stdout), /^ak_/);
       await next.stop('SIGTERM');
     });
   });
 });
 
-describe('a running server', () => {
-  it('keeps a second process off its data folder and its port', async () => {
+describe('a stopped server', () => {
+  it('gets a new admin key from recover-key', async () => {
     await withFolder(async (folder) => {
-      const server = await startProcess(folder);
-      const second = await runFile('facade/main.ts', { env: { DATA_DIR: folder, PORT: '0' } });
-      assert.deepEqual([second.code, /open in process/.test(second.stderr)], [1, true]);
-      const samePort = await runFile('facade/main.ts', {
-        env: { DATA_DIR: join(folder, 'b'), PORT: new URL(server.baseUrl).port },
-      });
-      assert.deepEqual([samePort.code, /EADDRINUSE/.test(samePort.stderr)], [1, true]);
-      await server.stop('SIGTERM');
-    });
-  });
-
-  it('is called by npm run tool, which prints output, or the error and exit code 1', async () => {
-    await withFolder(async (folder) => {
-      const server = await startProcess(folder);
-      const env = { BASE_URL: server.baseUrl, API_KEY: keyIn(server.stdout) };
-      const tool = (...args: string[]) => runFile('facade/tool-command.ts', { args, env });
-      const made = await tool('create_skill', '{"name": "by command"}');
-      assert.deepEqual([made.code, JSON.parse(made.stdout).name], [0, 'by command']);
-      for (const [args, message] of [
-        [['create_skill', '{"name": ""}'], /invalid_input/],
-        [['create_skill', '{'], /not valid JSON/],
-        [['create_skil'], /Similar names: create_skill/],
-        [[], /Usage/],
-      ] as const) {
-        const { code, stderr } = await tool(...args);
-        assert.equal(code, 1);
-        assert.match(stderr, message);
-      }
-      const noKey = await runFile('facade/tool-command.ts', {
-        args: ['list_agents'],
-        env: { BASE_URL: server.baseUrl },
-      });
-      assert.match(noKey.stderr, /API_KEY: must hold an API key/);
-      await server.stop('SIGTERM');
-      const gone = await tool('list_agents');
-      assert.match(gone.stderr, /No server answers at/);
-    });
-  });
-
-  it('is spoken to through the stdio door, which answers every request even when the server does not', async () => {
-    await withFolder(async (folder) => {
-      const server = await startProcess(folder);
-      const ask = (apiKey: string, input: string) =>
-        runFile('facade/stdio.ts', { env: { BASE_URL: server.baseUrl, API_KEY: apiKey }, input });
-      const list = `${JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'tools/list' })}\n`;
-      const refused = JSON.parse((await ask('ak_wrong', list)).stdout);
-      assert.deepEqual([refused.id, refused.error.code], [7, -32000]);
-      assert.match(refused.error.message, /does not accept API_KEY/);
-      const lines = (await ask('ak_wrong', 'garbage\n5\n[]\n')).stdout.trim().split('\n');
-      assert.deepEqual(
-        lines.map((line) => JSON.parse(line).error.code),
-        [-32700, -32600, -32600],
-      );
-      const unknown = JSON.parse(
-        (await ask(keyIn(server.stdout), `${JSON.stringify({ jsonrpc: '2.0', id: 8, method: 'x/y' })}\n`)).stdout,
-      );
-      assert.deepEqual([unknown.id, unknown.error.code], [8, -32601]);
-      await server.stop('SIGTERM');
-      const down = JSON.parse((await ask('ak_any', list)).stdout);
-      assert.match(down.error.message, /No server answers/);
-    });
-  });
-
-  it('is backed up while it runs; the copy starts and has everything', async () => {
-    await withFolder(async (folder) => {
-      const [data, copy] = [join(folder, 'data'), join(folder, 'copy')];
-      const server = await startProcess(data);
-      const key = keyIn(server.stdout);
-      const { id } = await mustCall(server, key, 'create_agent', { name: 'kept', displayName: 'Kept' });
-      const backup = await runFile('facade/backup.ts', { args: [copy], env: { DATA_DIR: data } });
-      assert.equal(backup.code, 0, backup.stderr);
-      await server.stop('SIGTERM');
-      const restored = await startProcess(copy);
-      assert.equal((await mustCall(restored, key, 'get_agent', { id })).name, 'kept');
-      await restored.stop('SIGTERM');
-      const again = await runFile('facade/backup.ts', { args: [copy], env: { DATA_DIR: data } });
-      assert.deepEqual([again.code, again.stderr.includes('\n    at ')], [1, false]);
-    });
-  });
-
-  it('gets a new admin key from recover-key when it is stopped, and refuses while it runs', async () => {
-    await withFolder(async (folder) => {
-      const server = await startProcess(folder);
-      const refused = await runFile('facade/recover-key.ts', { env: { DATA_DIR: folder } });
-      assert.deepEqual([refused.code, /open in process/.test(refused.stderr)], [1, true]);
-      await server.stop('SIGTERM');
+      const first = await startProcess(folder);
+      await first.stop('SIGTERM');
       const { code, stdout } = await runFile('facade/recover-key.ts', { env: { DATA_DIR: folder } });
       assert.equal(code, 0);
       const again = await startProcess(folder);
@@ -171,35 +92,99 @@ describe('a running server', () => {
       assert.deepEqual([empty.code, /no active owner/.test(empty.stderr)], [1, true]);
     });
   });
+});
+
+describe('a running server', () => {
+  const server = serverForTests();
+
+  it('keeps a second process off its data folder and its port', async () => {
+    const { folder, baseUrl } = server;
+    for (const [file, env, message] of [
+      ['facade/main.ts', { DATA_DIR: folder, PORT: '0' }, /open in process/],
+      ['facade/recover-key.ts', { DATA_DIR: folder }, /open in process/],
+      ['facade/main.ts', { DATA_DIR: join(folder, 'other'), PORT: new URL(baseUrl).port }, /EADDRINUSE/],
+    ] as const) {
+      const { code, stderr } = await runFile(file, { env });
+      assert.equal(code, 1);
+      assert.match(stderr, message);
+    }
+  });
+
+  it('is called by npm run tool, which prints output, or the error and exit code 1', async () => {
+    const env = { BASE_URL: server.baseUrl, API_KEY: server.adminKey };
+    const tool = (...args: string[]) => runFile('facade/tool-command.ts', { args, env });
+    const made = await tool('create_skill', '{"name": "by command"}');
+    assert.deepEqual([made.code, JSON.parse(made.stdout).name], [0, 'by command']);
+    for (const [args, message] of [
+      [['create_skill', '{"name": ""}'], /invalid_input/],
+      [['create_skill', '{'], /not valid JSON/],
+      [['create_skil'], /Similar names: create_skill/],
+      [[], /Usage/],
+    ] as const) {
+      const { code, stderr } = await tool(...args);
+      assert.equal(code, 1);
+      assert.match(stderr, message);
+    }
+    const noKey = await runFile('facade/tool-command.ts', { args: ['list_agents'], env: { BASE_URL: server.baseUrl } });
+    assert.match(noKey.stderr, /API_KEY: must hold an API key/);
+    const away = { ...env, BASE_URL: 'http://127.0.0.1:1' };
+    const gone = await runFile('facade/tool-command.ts', { args: ['list_agents'], env: away });
+    assert.match(gone.stderr, /No server answers at/);
+  });
+
+  it('prints the text of a tool of an integration that answers with content alone', async () => {
+    await withProgram(server, [], async () => {
+      const env = { BASE_URL: server.baseUrl, API_KEY: server.adminKey };
+      const args = ['program__echo', '{"text": "said back"}'];
+      const { code, stdout } = await runFile('facade/tool-command.ts', { args, env });
+      assert.deepEqual([code, stdout], [0, 'said back\n']);
+    });
+  });
+
+  it('is spoken to through the stdio door, which answers every request even when the server does not', async () => {
+    const ask = (API_KEY: string, input: string, BASE_URL = server.baseUrl) =>
+      runFile('facade/stdio.ts', { env: { BASE_URL, API_KEY }, input });
+    const list = `${JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'tools/list' })}\n`;
+    const refused = JSON.parse((await ask('ak_wrong', list)).stdout);
+    assert.deepEqual([refused.id, refused.error.code], [7, -32000]);
+    assert.match(refused.error.message, /does not accept API_KEY/);
+    const lines = (await ask('ak_wrong', 'garbage\n5\n[]\n')).stdout.trim().split('\n');
+    assert.deepEqual(
+      lines.map((line) => JSON.parse(line).error.code),
+      [-32700, -32600, -32600],
+    );
+    const method = `${JSON.stringify({ jsonrpc: '2.0', id: 8, method: 'x/y' })}\n`;
+    const unknown = JSON.parse((await ask(server.adminKey, method)).stdout);
+    assert.deepEqual([unknown.id, unknown.error.code], [8, -32601]);
+    const down = JSON.parse((await ask('ak_any', list, 'http://127.0.0.1:1')).stdout);
+    assert.match(down.error.message, /No server answers/);
+  });
+
+  it('is backed up while it runs; the copy starts and has everything', async () => {
+    await withFolder(async (folder) => {
+      const copy = join(folder, 'copy');
+      const { id } = await mustCall(server, server.adminKey, 'create_agent', { name: 'kept', displayName: 'Kept' });
+      const env = { DATA_DIR: server.folder };
+      const backup = await runFile('facade/backup.ts', { args: [copy], env });
+      assert.equal(backup.code, 0, backup.stderr);
+      const restored = await startProcess(copy);
+      assert.equal((await mustCall(restored, server.adminKey, 'get_agent', { id })).name, 'kept');
+      await restored.stop('SIGTERM');
+      const again = await runFile('facade/backup.ts', { args: [copy], env });
+      assert.deepEqual([again.code, again.stderr.includes('\n    at ')], [1, false]);
+    });
+  });
 
   it('is read by the command line of the MCP Inspector', async () => {
-    await withFolder(async (folder) => {
-      const server = await startProcess(folder);
-      const header = `Authorization: Bearer ${keyIn(server.stdout)}`;
-      const args = [
-        '--no-install',
-        'mcp-inspector',
-        '--cli',
-        `${server.baseUrl}/api/v1/mcp`,
-        '--transport',
-        'http',
-        '--header',
-        header,
-      ];
-      const inspect = async (...more: string[]) =>
-        JSON.parse((await promisify(execFile)('npx', [...args, ...more])).stdout);
-      const { tools } = await inspect('--method', 'tools/list');
-      assert.ok(tools.some(({ name }: { name: string }) => name === 'get_agent'));
-      const called = await inspect(
-        '--method',
-        'tools/call',
-        '--tool-name',
-        'create_skill',
-        '--tool-arg',
-        'name=inspected',
-      );
-      assert.equal(called.structuredContent.name, 'inspected');
-      await server.stop('SIGTERM');
-    });
+    const header = `Authorization: Bearer ${server.adminKey}`;
+    const target = [`${server.baseUrl}/api/v1/mcp`, '--transport', 'http', '--header', header];
+    const inspect = async (...more: string[]) => {
+      const args = ['--no-install', 'mcp-inspector', '--cli', ...target, ...more];
+      return JSON.parse((await promisify(execFile)('npx', args)).stdout);
+    };
+    const { tools } = await inspect('--method', 'tools/list');
+    assert.ok(tools.some(({ name }: { name: string }) => name === 'get_agent'));
+    const call = ['--method', 'tools/call', '--tool-name', 'create_skill', '--tool-arg', 'name=inspected'];
+    assert.equal((await inspect(...call)).structuredContent.name, 'inspected');
   });
 });

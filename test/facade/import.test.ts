@@ -86,10 +86,14 @@ describe('npm run import', () => {
     const line = JSON.stringify({ uid: 'x', email: 'x@example.com', status: 'PRO', createdAt: '2026-01-01' });
     const reader = await importText('users', 'users.ndjson', line, await makeKey(server, { scopes: ['read'] }));
     assert.deepEqual([reader.code, /Insufficient permissions/.test(reader.stderr)], [1, true]);
-    const away = await runFile('facade/import-command.ts', {
-      args: ['users', new URL(import.meta.url).pathname.replace(/\.ts$/, '.csv')],
-      env: { BASE_URL: 'http://127.0.0.1:1', API_KEY: 'ak' },
+    const absent = await runFile('facade/import-command.ts', { args: ['users', 'absent.csv'], env });
+    assert.match(absent.stderr, /There is no file absent\.csv/);
+    const away = { BASE_URL: 'http://127.0.0.1:1', API_KEY: 'ak' };
+    await withFolder(async (folder) => {
+      const file = join(folder, 'users.ndjson');
+      writeFileSync(file, line);
+      const { stderr } = await runFile('facade/import-command.ts', { args: ['users', file], env: away });
+      assert.match(stderr, /No server answers at/);
     });
-    assert.match(away.stderr, /ENOENT/);
   });
 });
