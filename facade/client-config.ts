@@ -17,7 +17,7 @@ export function readClientConfig(env: NodeJS.ProcessEnv): ClientConfig {
   const parsed = environment.safeParse({ BASE_URL: env.BASE_URL || undefined, API_KEY: env.API_KEY || undefined });
   if (!parsed.success) {
     const lines = parsed.error.issues.map(({ path, message }) => `  ${path.join('.')}: ${message}`);
-    throw new ConfigError(`The environment does not fit:\n${lines.join('\n')}`);
+    throw new ConfigError(`The configuration is invalid:\n${lines.join('\n')}`);
   }
   const { BASE_URL, API_KEY } = parsed.data;
   return { mcpUrl: new URL(`${BASE_URL.replace(/\/+$/, '')}/api/v1/mcp`), apiKey: API_KEY };

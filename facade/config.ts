@@ -25,7 +25,13 @@ const list = z
 /** Every environment variable the server reads, with its default. */
 const environment = z.object({
   HOST: z.string().min(1).default('127.0.0.1').describe('Address to listen on.'),
-  PORT: z.coerce.number().int().min(0).max(65535).default(3000).describe('Port to listen on; 0 takes a free one.'),
+  PORT: z.coerce
+    .number({ error: 'must be a port number from 0 to 65535' })
+    .int()
+    .min(0)
+    .max(65535)
+    .default(3000)
+    .describe('Port to listen on; 0 takes a free one.'),
   BASE_URL: origin
     .refine((url) => !/[?#]/.test(url), 'must have neither query nor fragment')
     .optional()
@@ -120,7 +126,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
 }
 
 function problemsText(problems: readonly string[]): string {
-  return `The environment does not fit:\n${problems.map((problem) => `  ${problem}`).join('\n')}`;
+  return `The configuration is invalid:\n${problems.map((problem) => `  ${problem}`).join('\n')}`;
 }
 
 /** Name, default and meaning of each variable, for the README. */

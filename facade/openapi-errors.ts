@@ -8,9 +8,9 @@ interface ErrorAnswer {
 
 const answers: Readonly<Record<ErrorCode, ErrorAnswer>> = {
   invalid_input: {
-    description: 'The input does not fit; `issues` names every problem.',
+    description: 'The input is invalid; `issues` names every problem.',
     example: {
-      error: 'The input does not fit: limit: Too big: expected number to be <=100',
+      error: 'Invalid input: limit: Too big: expected number to be <=100',
       issues: [{ path: 'limit', message: 'Too big: expected number to be <=100' }],
     },
   },

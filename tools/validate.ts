@@ -22,7 +22,7 @@ function summary(issues: readonly Issue[]): string {
   const [first] = issues;
   const place = first?.path ? `${first.path}: ` : '';
   const more = issues.length > 1 ? ` (and ${issues.length - 1} more, see issues)` : '';
-  return `The input does not fit: ${place}${first?.message}${more}`;
+  return `Invalid input: ${place}${first?.message}${more}`;
 }
 
 function toIssues(schema: z.ZodType, issue: z.core.$ZodIssue): Issue[] {
