@@ -12,7 +12,7 @@ const sectionName = z
   .regex(/^(?!-?\d+$)/, 'A section name that is an integer would lose its place in the order; add a letter.');
 const sectionText = z.string().max(100_000);
 
-export const botConfigFields = {
+const botConfigFields = {
   /** The order of the members is the order of the prompt; JSON objects keep it for all names but integers. */
   promptSections: z
     .record(sectionName, sectionText)

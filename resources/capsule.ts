@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { bookkeeping, nameText, recordId, timestamp } from './fields.ts';
 
 export const capsuleStatus = z.enum(['draft', 'live', 'disabled']);
-export type CapsuleStatus = z.infer<typeof capsuleStatus>;
 
 const LONGEST_CONSTRAINTS = 20_000;
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { bookkeeping, nameText, recordId } from './fields.ts';
 
-export const columnType = z.enum(['string', 'number', 'boolean', 'date-time', 'json']);
+const columnType = z.enum(['string', 'number', 'boolean', 'date-time', 'json']);
 export type ColumnType = z.infer<typeof columnType>;
 
 /** Names start with a letter, so that records keep the order of their members, and are none that objects inherit. */
@@ -13,7 +13,7 @@ const columnName = z
   .refine((name) => !name.endsWith(' '), 'A name may not end with a space.')
   .refine((name) => !(name in {}), 'Every object has a member of this name; choose another.');
 
-export const column = z.strictObject({
+const column = z.strictObject({
   name: columnName.describe('Unique in the database.'),
   type: columnType.describe('date-time is ISO 8601 in UTC, json any JSON value.'),
   required: z.boolean().default(false),

@@ -18,7 +18,7 @@ export type ErrorCode = keyof typeof errorStatus;
 
 export const errorCode = z.enum(Object.keys(errorStatus) as [ErrorCode, ...ErrorCode[]]);
 
-export const issue = z.object({ path: z.string(), message: z.string() });
+const issue = z.object({ path: z.string(), message: z.string() });
 export type Issue = z.infer<typeof issue>;
 
 /** The scope, and the narrowest grant, either of which would have allowed the call; or the role in the record it is about. */

@@ -5,11 +5,10 @@ import { bookkeeping, recordId, timestamp } from './fields.ts';
 import { flowStep } from './flow.ts';
 
 export const flowRunStatus = z.enum(['queued', 'running', 'succeeded', 'failed', 'cancelled']);
-export type FlowRunStatus = z.infer<typeof flowRunStatus>;
 
 const failure = z.object({ code: errorCode, message: z.string().optional() });
 
-export const flowRunStep = z.object({
+const flowRunStep = z.object({
   id: z.string(),
   tool: z.string(),
   status: z.enum(['pending', 'running', 'succeeded', 'failed', 'skipped']),
@@ -22,7 +21,7 @@ export const flowRunStep = z.object({
 });
 export type FlowRunStep = z.infer<typeof flowRunStep>;
 
-export const flowRunTrigger = z.discriminatedUnion('kind', [
+const flowRunTrigger = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('manual'), by: principalRef }),
   z.object({ kind: z.literal('webhook'), by: principalRef }),
   z.object({ kind: z.literal('cron'), at: timestamp.describe('The time of the schedule.') }),

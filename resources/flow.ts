@@ -44,7 +44,7 @@ const flowStepInput = z.strictObject({
     .default({ attempts: 1, delayMs: 1000 }),
 });
 
-export const flowTrigger = z.discriminatedUnion('kind', [
+const flowTrigger = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('manual') }),
   z.object({ kind: z.literal('cron'), expression: cronExpression, timezone }),
   z.object({ kind: z.literal('webhook') }),

@@ -7,7 +7,7 @@ export const health = z.object({
   store: z.object({ kind: z.string(), writable: z.boolean() }),
 });
 
-export const integrationHealth = z.object({
+const integrationHealth = z.object({
   name: z.string(),
   kind: z.string(),
   status: z.enum(['ok', 'degraded', 'down']),

@@ -16,9 +16,9 @@ const largest = 1_000_000_000_000;
 export const userStatus = z.enum(['PRO', 'FREE', 'LEGACY']);
 export const websiteState = z.enum(['draft', 'published', 'suspended', 'deleted']);
 export type WebsiteState = z.infer<typeof websiteState>;
-export const subscriptionStatus = z.enum(['trialing', 'active', 'past_due', 'canceled']);
+const subscriptionStatus = z.enum(['trialing', 'active', 'past_due', 'canceled']);
 
-export const userRow = z.strictObject({
+const userRow = z.strictObject({
   uid: key,
   email: z.string().min(1).max(320),
   status: userStatus,
@@ -29,7 +29,7 @@ export const userRow = z.strictObject({
 });
 export type UserRow = z.infer<typeof userRow>;
 
-export const subscriptionRow = z
+const subscriptionRow = z
   .strictObject({
     id: key,
     uid: key,
@@ -62,7 +62,7 @@ export const subscriptionRow = z
   });
 export type SubscriptionRow = z.infer<typeof subscriptionRow>;
 
-export const invoiceRow = z.strictObject({
+const invoiceRow = z.strictObject({
   id: key,
   uid: key,
   subscriptionId: key.optional(),
@@ -75,7 +75,7 @@ export const invoiceRow = z.strictObject({
 });
 export type InvoiceRow = z.infer<typeof invoiceRow>;
 
-export const eventRow = z.strictObject({
+const eventRow = z.strictObject({
   id: key,
   uid: key,
   name: z.string().min(1).max(200),
@@ -88,7 +88,7 @@ export const eventRow = z.strictObject({
 });
 export type EventRow = z.infer<typeof eventRow>;
 
-export const visitRow = z.strictObject({
+const visitRow = z.strictObject({
   id: key,
   visitorId: key,
   uid: key.optional(),
@@ -103,7 +103,7 @@ export const visitRow = z.strictObject({
 });
 export type VisitRow = z.infer<typeof visitRow>;
 
-export const websiteRow = z.strictObject({
+const websiteRow = z.strictObject({
   id: key,
   uid: key,
   url: z.string().min(1).max(2000),

@@ -57,7 +57,7 @@ export const integrationFields = {
 };
 
 /** A tool of an upstream as it was approved. */
-export const toolDefinition = z.object({
+const toolDefinition = z.object({
   name: z.string().describe('As the upstream names it.'),
   hash: z.string(),
   title: z.string().optional(),
@@ -86,7 +86,7 @@ export const integrationRecord = z.object({
 });
 export type IntegrationRecord = z.infer<typeof integrationRecord>;
 
-export const integrationTool = z.object({
+const integrationTool = z.object({
   name: z.string().describe('As the server names it.'),
   tool: z.string().optional().describe('Its name here.'),
   grant: z.string().optional(),
@@ -107,7 +107,7 @@ export const integrationTool = z.object({
 export type IntegrationTool = z.infer<typeof integrationTool>;
 
 /** How the connection is. */
-export const integrationStatus = z.object({
+const integrationStatus = z.object({
   state: z.enum(['disabled', 'connecting', 'connected', 'unavailable']),
   since: timestamp,
   server: z.string().optional().describe('What the server calls itself.'),

@@ -16,7 +16,7 @@ export const productUser = z.object({
 
 const amount = z.number().describe('Major units.');
 
-export const userInvoice = z.object({
+const userInvoice = z.object({
   id: z.string(),
   subscriptionId: z.string().optional(),
   total: amount,

@@ -18,14 +18,14 @@ const domain = z
     'Write a domain in small letters, like example.com.',
   );
 
-export const exchangeRate = z.strictObject({
+const exchangeRate = z.strictObject({
   month,
   currency,
   rate: z.number().positive().describe('Units of the workspace currency for one unit of `currency` in that month.'),
 });
 
 /** Which imported events mean what to the metrics. */
-export const analyticsEvents = z.strictObject({
+const analyticsEvents = z.strictObject({
   features: z
     .record(z.string().min(1).max(200), z.array(eventName).min(1).max(100))
     .refine((features) => Object.keys(features).length <= 200, 'At most 200 features.')

@@ -30,4 +30,3 @@ export const taskDocument = z.object({
   content: taskFields.content,
   ...bookkeeping,
 });
-export type TaskDocument = z.infer<typeof taskDocument>;

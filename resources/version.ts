@@ -15,10 +15,10 @@ export const entityType = z.enum([
 ]);
 export type EntityType = z.infer<typeof entityType>;
 
-export const author = z.object({ type: z.string(), id: z.string(), name: z.string() });
+const author = z.object({ type: z.string(), id: z.string(), name: z.string() });
 export type Author = z.infer<typeof author>;
 
-export const versionKind = z.enum(['snapshot', 'restore', 'delete']);
+const versionKind = z.enum(['snapshot', 'restore', 'delete']);
 export type VersionKind = z.infer<typeof versionKind>;
 
 /** As stored. `content` is derived from `payload` when it is read, so that a text is not kept twice. */

@@ -118,7 +118,7 @@ function readRights(scopes: readonly string[], texts: readonly string[], catalog
 }
 
 /** The scopes a key may carry: the coarse ones and those some tool requires. `*` is for sessions alone. */
-export function assignableScopes(catalog: Catalog): string[] {
+function assignableScopes(catalog: Catalog): string[] {
   const required = catalog.entries.flatMap(({ tool: { access } }) =>
     'among' in access ? access.among.map(({ scope }) => scope) : [access.scope],
   );

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { canonicalize } from 'json-canonicalize';
 import type { Author, EntityType, Version, VersionKind, VersionRecord } from '../resources/version.ts';
-import { ByCollection } from '../store/by-collection.ts';
 import type { CollectionName, RecordOf } from '../store/collections.ts';
 import { NotFound } from '../store/errors.ts';
 import type { Guard, NewRecord, Reader, Transaction, Where, Writer } from '../store/port.ts';
@@ -36,14 +35,14 @@ export interface Entity<Name extends CollectionName = CollectionName> {
 }
 
 /** What a change leaves in the history besides the new state. */
-export interface VersionNote {
+interface VersionNote {
   /** `snapshot` unless given; a `delete` holds the state before. */
   readonly kind?: VersionKind;
   readonly changeDescription?: string | undefined;
 }
 
 /** A writer that also writes a version with every change, where the collection is a versioned one. */
-export interface HistoryWriter<Record> extends Reader<Record> {
+interface HistoryWriter<Record> extends Reader<Record> {
   insert(record: NewRecord<Record>, note?: VersionNote): Promise<Record>;
   update(id: string, change: Parameters<Writer<Record>['update']>[1], options?: Guard & VersionNote): Promise<Record>;
   touch: Writer<Record>['touch'];
@@ -67,31 +66,10 @@ export function withHistory(
   author: Author,
   now: () => Date = () => new Date(),
 ): HistoryWriters {
-  // It makes the member of each collection that the type names.
-  return new HistoryView({ tx, entities, author, now }) as unknown as HistoryWriters;
-}
+  const wrapped = entities.map((entity) => [entity.collection, historyWriter(tx, entity, author, now)]);
+  return { ...tx, ...Object.fromEntries(wrapped), purge };
 
-interface HistoryParts {
-  readonly tx: Transaction;
-  readonly entities: readonly Entity[];
-  readonly author: Author;
-  readonly now: () => Date;
-}
-
-class HistoryView extends ByCollection<unknown> {
-  readonly #parts: HistoryParts;
-
-  constructor(parts: HistoryParts) {
-    super();
-    this.#parts = parts;
-  }
-
-  get rows(): Transaction['rows'] {
-    return this.#parts.tx.rows;
-  }
-
-  async purge(collection: CollectionName, id: string): Promise<boolean> {
-    const { tx, entities } = this.#parts;
+  async function purge(collection: CollectionName, id: string): Promise<boolean> {
     const found = await tx[collection].get(id);
     if (found) await tx[collection].delete(id);
     const types = entities.filter((entity) => entity.collection === collection).map(({ type }) => type);
@@ -100,12 +78,6 @@ class HistoryView extends ByCollection<unknown> {
     await forgetOutputs(tx, id);
     tx.erase([id]);
     return found !== undefined || versions > 0;
-  }
-
-  protected make(collection: CollectionName): unknown {
-    const { tx, entities } = this.#parts;
-    const entity = entities.find((each) => each.collection === collection);
-    return entity ? historyWriter(entity, this.#parts) : tx[collection];
   }
 }
 
@@ -121,7 +93,12 @@ async function deleteAll(versions: Transaction['versions'], where: Where<Version
   }
 }
 
-function historyWriter<Name extends CollectionName>(entity: Entity<Name>, { tx, author, now }: HistoryParts) {
+function historyWriter<Name extends CollectionName>(
+  tx: Transaction,
+  entity: Entity<Name>,
+  author: Author,
+  now: () => Date,
+) {
   type Kept = RecordOf<Name> & { readonly id: string; readonly revision: number };
   // TypeScript does not relate the indexed access on a generic name to the record type of the entity of that name.
   const writer = tx[entity.collection] as unknown as Writer<Kept>;

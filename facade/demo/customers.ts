@@ -58,7 +58,7 @@ export function makeSubscriptions({ months }: Span, users: readonly DemoUser[]):
   return all;
 }
 
-export function lastTerms({ terms }: Subscription): Terms {
+function lastTerms({ terms }: Subscription): Terms {
   const last = terms.at(-1);
   if (!last) throw new Error('A subscription has terms.');
   return last.terms;

@@ -3,7 +3,7 @@ import { type Route, routes } from '../../facade/routes.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { type CatalogEntry, indexCatalog } from '../../tools/catalog-index.ts';
 
-export interface Media {
+interface Media {
   readonly schema: Record<string, unknown>;
   readonly example?: unknown;
 }

@@ -11,7 +11,7 @@ const USUAL_PLACES = [
 ];
 
 /** Where a Chromium is on this machine: `CHROMIUM_PATH`, or one of the usual places. */
-export const chromiumPath = process.env.CHROMIUM_PATH ?? USUAL_PLACES.find((path) => existsSync(path));
+const chromiumPath = process.env.CHROMIUM_PATH ?? USUAL_PLACES.find((path) => existsSync(path));
 
 /** For tests that need a browser: false, or why they do not run. */
 export const withoutBrowser: string | false =

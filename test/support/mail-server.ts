@@ -13,7 +13,7 @@ export interface MailServer {
   close(): Promise<void>;
 }
 
-export interface ReceivedMail {
+interface ReceivedMail {
   readonly to: readonly string[];
   /** As sent: header lines, an empty line, the body. */
   readonly source: string;

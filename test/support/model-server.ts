@@ -14,7 +14,7 @@ export interface ModelRequest {
   readonly authorization: string | undefined;
 }
 
-export interface ModelServerMessage {
+interface ModelServerMessage {
   readonly role: string;
   readonly content: string;
   readonly toolCalls: readonly { readonly id: string; readonly name: string; readonly arguments: string }[];

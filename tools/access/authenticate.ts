@@ -19,7 +19,7 @@ export async function authenticateKey(store: Readers, secret: string, now: Date)
 }
 
 /** Whether the key is still good: neither revoked nor expired, and its owner active. */
-export async function isLive(store: Readers, key: ApiKeyRecord, now: Date): Promise<boolean> {
+async function isLive(store: Readers, key: ApiKeyRecord, now: Date): Promise<boolean> {
   return (await keyProblem(store, key, now)) === undefined;
 }
 

@@ -4,7 +4,7 @@ import type { agentIdentityInput, agentIdentityPatch } from '../../resources/age
 import { type AgentIdentity, MASK } from '../../resources/agent-identity.ts';
 
 /** The identity as every door shows it: what the operator keeps secret is masked. */
-export function maskIdentity(identity: AgentIdentity): AgentIdentity {
+function maskIdentity(identity: AgentIdentity): AgentIdentity {
   const { phone, card } = identity;
   return {
     ...identity,

@@ -10,7 +10,7 @@ export interface SecretBox {
 }
 
 /** A secret cannot be read with the key this server has; the message says what to do about it. */
-export class SecretsError extends Error {}
+class SecretsError extends Error {}
 
 const FORM = /^v1\.([0-9a-f]{8})\.([A-Za-z0-9_-]{16})\.([A-Za-z0-9_-]{22,})$/;
 const TAG_BYTES = 16;

@@ -4,9 +4,9 @@ import type { Readers, Writers } from '../../store/port.ts';
 import { ToolError } from '../errors.ts';
 
 /** Runs of one flow that wait for their turn. */
-export const MOST_QUEUED = 100;
+const MOST_QUEUED = 100;
 /** Flows that lead to each other's runs. */
-export const DEEPEST_CAUSES = 3;
+const DEEPEST_CAUSES = 3;
 /** Runs kept of one flow. */
 const MOST_KEPT = 500;
 const KEPT_MS = 30 * 24 * 60 * 60 * 1000;

@@ -54,7 +54,7 @@ export function future(expiresAt: string, now: Date, fail: Fail<never>): string 
   throw invalid(fail, 'expiresAt', 'expiresAt is in the past; give a later time or leave it out.');
 }
 
-export function invalid(fail: Fail<never>, path: string, message: string) {
+function invalid(fail: Fail<never>, path: string, message: string) {
   return fail('invalid_input', message, { issues: [{ path, message }] });
 }
 

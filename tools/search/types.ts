@@ -18,19 +18,19 @@ export interface SearchType {
   find(context: SearchContext, query: TypeQuery): Promise<TypePage>;
 }
 
-export interface SearchContext {
+interface SearchContext {
   readonly store: TextSearch;
   readonly principal: Principal;
   readonly server: ServerFacts;
 }
 
-export interface TypeQuery {
+interface TypeQuery {
   readonly text: string;
   readonly limit: number;
   readonly after: Rank | undefined;
 }
 
-export interface TypePage {
+interface TypePage {
   readonly hits: readonly SearchHit[];
   readonly more: boolean;
   readonly count: number;

@@ -77,7 +77,7 @@ export async function readBotConfig(store: Pick<Readers, 'botConfigs'>): Promise
   return found;
 }
 
-export function composePrompt(sections: Sections): string {
+function composePrompt(sections: Sections): string {
   return sections.map(({ text }) => text).join('\n\n');
 }
 

@@ -10,7 +10,7 @@ import { CLOCK_SKEW_SECONDS, type VerifiedIdentity } from './id-token.ts';
 import { refuseSignIn } from './refusal.ts';
 
 /** However a session is used, it ends this long after it began. */
-export const SESSION_MS = 12 * 60 * 60 * 1000;
+const SESSION_MS = 12 * 60 * 60 * 1000;
 
 const SCOPES = ['*'];
 const RIGHTS = scopeRights(SCOPES);

@@ -161,7 +161,7 @@ export function roleIn({ visibility, entries }: Shared, principal: Principal): T
 }
 
 /** The name of a caller in access entries. Agents and flows go by that of whom they act for. */
-export function entryPrincipalOf(principal: Principal): AccessPrincipal | undefined {
+function entryPrincipalOf(principal: Principal): AccessPrincipal | undefined {
   if (principal.actsFor) return entryPrincipalOf(principal.actsFor);
   if (principal.type === 'session') return { type: 'user', id: principal.ownerId };
   if (principal.type === 'api-key' || principal.type === 'capsule') return { type: principal.type, id: principal.id };

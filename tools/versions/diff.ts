@@ -18,7 +18,7 @@ export function diffPayloads({ text }: Pick<Entity, 'text'>, from: Payload, to: 
 }
 
 /** Line by line; two texts that are too unlike to compare in time are shown as all removed, all added. */
-export function textLines(from: string, to: string): Line[] {
+function textLines(from: string, to: string): Line[] {
   const parts = diffLines(from, to, { timeout: TEXT_DIFF_MS }) ?? [
     { value: from, removed: true, added: false },
     { value: to, removed: false, added: true },
@@ -45,7 +45,7 @@ const differ = create({
 });
 
 /** By JSON Pointer. An item of an array is named by its index before where it was removed, and after where it was added. */
-export function jsonChanges(from: Payload, to: Payload): Change[] {
+function jsonChanges(from: Payload, to: Payload): Change[] {
   return walk(differ.diff(from, to), '');
 }
 

@@ -6,7 +6,7 @@ import { Table } from './tables.ts';
 import type { VisitTable } from './visits.ts';
 
 /** A session ends after this long without a row of the same visitor. */
-export const SESSION_GAP_MS = 30 * 60_000;
+const SESSION_GAP_MS = 30 * 60_000;
 
 /** A session that goes on over an instant. */
 export interface Crossing {

@@ -22,7 +22,7 @@ const MOST_LISTED = 1000;
 /** However much progress it reports. */
 const LONGEST_CALL_MS = 15 * 60_000;
 
-export interface HttpTarget {
+interface HttpTarget {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
 }

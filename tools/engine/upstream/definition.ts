@@ -13,7 +13,7 @@ const MOST_TOOLS = 250;
 const MOST_BYTES = 1024 * 1024;
 
 /** A tool of an upstream that cannot be offered, with the reason. */
-export interface LeftOut {
+interface LeftOut {
   readonly name: string;
   readonly reason: string;
 }

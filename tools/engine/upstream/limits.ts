@@ -10,7 +10,7 @@ export type Fault = 'too_large' | 'broken';
 /** What is passed on in the place of an answer with that fault; undefined where it answers nothing. */
 export type Instead = (fault: Fault) => string | undefined;
 
-export class TooLarge extends Error {
+class TooLarge extends Error {
   constructor(mostBytes: number) {
     super(`It is larger than ${mostBytes} bytes, or nests deeper than ${DEEPEST} levels.`);
   }
