@@ -33,7 +33,9 @@ export function createGuards({ host, baseUrl, allowedOrigins }: GuardOptions): G
     check({ headers, method = '' }, byCookie) {
       checkHost(headers.host);
       const { origin } = headers;
-      if (origin !== undefined && !origins.has(origin)) {
+      // A page that was reached under another name of ours, such as localhost for 127.0.0.1, calls under that name.
+      const own = origins.has(origin ?? '') || origin === `${base.protocol}//${headers.host}`;
+      if (origin !== undefined && !own) {
         throw foreign('Origin', 'Its pages may not call; add it to ALLOWED_ORIGINS.');
       }
       if (byCookie && !SAFE.includes(method) && headers['sec-fetch-site'] === 'cross-site') {

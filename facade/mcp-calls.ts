@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { INVALID_PARAMS } from '@modelcontextprotocol/server';
+import { INVALID_PARAMS, type Result } from '@modelcontextprotocol/server';
 import type { Door } from '../resources/audit-entry.ts';
 import type { Principal } from '../tools/access/principal.ts';
 import type { Answer, Call, Registry } from '../tools/registry.ts';
@@ -15,7 +15,11 @@ export interface DoorParts {
   readonly lists: ToolLists;
   readonly flights: Flights;
   onError(cause: unknown): void;
+  /** See `McpDoorOptions`. */
+  readonly answerFirst?: AnswerFirst | undefined;
 }
+
+export type AnswerFirst = (message: unknown) => Result | undefined;
 
 /** The params of `tools/call`, found to be well-formed. */
 export interface CallParams {

@@ -60,7 +60,7 @@ export function createSdkServer(parts: DoorParts, visit: Visit, era: Era): Serve
     server.fallbackRequestHandler = async ({ params }, context) => {
       visit.flight.onProgress = progressReporter(visit.exchange, context);
       try {
-        return await method(parts, visit, params ?? {});
+        return parts.answerFirst?.(visit.message) ?? (await method(parts, visit, params ?? {}));
       } catch (thrown) {
         throw toRpcError(thrown, parts.onError);
       }

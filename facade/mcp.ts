@@ -1,6 +1,6 @@
 import type { Registry } from '../tools/registry.ts';
 import type { Exchange } from './exchange.ts';
-import { Flights } from './mcp-calls.ts';
+import { type AnswerFirst, Flights } from './mcp-calls.ts';
 import { DirectPath } from './mcp-direct.ts';
 import { ToolLists } from './mcp-list.ts';
 import { isObject, parseMessage, RpcError, rpcErrorJson } from './mcp-message.ts';
@@ -25,11 +25,14 @@ export interface McpDoorOptions {
   onError(cause: unknown): void;
   /** False answers everything through the SDK, to compare with. */
   readonly direct?: boolean;
+  /** Asked before what the SDK's path answers itself: a conformance suite wants prompts and results that no record and no tool here has. */
+  readonly answerFirst?: AnswerFirst | undefined;
 }
 
-export function createMcpDoor({ registry, onError, direct = true }: McpDoorOptions): McpDoor {
+export function createMcpDoor({ registry, onError, direct = true, answerFirst }: McpDoorOptions): McpDoor {
   const writer = new ResponseWriter(registry.server);
-  const parts = { registry, writer, onError, flights: new Flights(), lists: new ToolLists(registry, writer) };
+  const lists = new ToolLists(registry, writer);
+  const parts = { registry, writer, onError, flights: new Flights(), lists, answerFirst };
   const directPath = direct ? new DirectPath(parts) : undefined;
   const sdkPath = new SdkPath(parts);
 

@@ -9,6 +9,7 @@ import type { Principal } from '../tools/access/principal.ts';
 import { ImportedData } from '../tools/analytics/model/imported-data.ts';
 import { startAuditRetention } from '../tools/audit-retention.ts';
 import { catalog } from '../tools/catalog.ts';
+import type { CatalogEntry } from '../tools/catalog-index.ts';
 import { settleRuns } from '../tools/chat/runs.ts';
 import type { Dependency, ServerFacts } from '../tools/context.ts';
 import { FlowEngine } from '../tools/engine/flow-engine.ts';
@@ -28,7 +29,7 @@ import { CapsuleDoor } from './capsule-door.ts';
 import { type Config, localUrl } from './config.ts';
 import { createGuards } from './guards.ts';
 import { createUpstreams } from './integrations.ts';
-import { createMcpDoor, PROTOCOL_VERSIONS } from './mcp.ts';
+import { createMcpDoor, type McpDoorOptions, PROTOCOL_VERSIONS } from './mcp.ts';
 import { createNativeServer } from './native-prototypes.ts';
 import { RefusedRequests } from './refused-requests.ts';
 import { readSessionSecrets, readSigningKeys } from './secret-files.ts';
@@ -53,8 +54,18 @@ const { name, version } = JSON.parse(readFileSync(new URL('../package.json', imp
   readonly version: string;
 };
 
+/** What the doors show besides what there is; for tests of the protocol. */
+export interface Fixtures extends Pick<McpDoorOptions, 'answerFirst'> {
+  readonly tools: readonly CatalogEntry[];
+}
+
 /** Starts all doors on an open store. */
-export async function startServer(config: Config, store: Store, logger: Logger): Promise<RunningServer> {
+export async function startServer(
+  config: Config,
+  store: Store,
+  logger: Logger,
+  fixtures?: Fixtures,
+): Promise<RunningServer> {
   const onFailure = (cause: unknown) => logger.error({ err: cause }, 'background work failed');
   const models = createModels(config.models);
   await prepareSettings(store, models.initial);
@@ -73,6 +84,7 @@ export async function startServer(config: Config, store: Store, logger: Logger):
   const onLimited = (address: string) => refused.count(address, 'rate_limited');
   const signIn = new SignIn({ store, issuer, baseUrl, now, onFailure: onCallFailure, onLimited });
   const live = new LiveCatalog(catalog);
+  if (fixtures) live.put('fixtures', fixtures.tools);
   const mailer = createMailer({ ...config, logger });
   const provider =
     config.oidc && createProvider({ ...config.oidc, redirectUri: `${baseUrl}/sign-in/oidc/callback`, logger });
@@ -83,7 +95,7 @@ export async function startServer(config: Config, store: Store, logger: Logger):
   const facts = factsOf(store, live, { upstreams, models, signIn, flows }, dependencies);
   void models.list();
   const registry = createRegistry({ store, server: facts, onFailure: onCallFailure });
-  const mcp = createMcpDoor({ registry, onError: onFailure });
+  const mcp = createMcpDoor({ registry, onError: onFailure, answerFirst: fixtures?.answerFirst });
   live.onChange(() => mcp.toolsChanged());
   const cookies = createSessionCookies({ secrets: cookieSecrets, secure: baseUrl.startsWith('https:') });
   const authenticator = createAuthenticator({ store, catalog: live, cookies, onFailure });

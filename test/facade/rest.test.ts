@@ -259,6 +259,20 @@ describe('Host and Origin', () => {
     assert.equal((await get('/api/v1/health', { Origin: 'null' })).status, 403);
   });
 
+  it('of its own pages are served, under whatever name of its own they were reached', async () => {
+    const { port } = new URL(server.baseUrl);
+    const from = (host: string, origin: string) =>
+      raw(`Host: ${host}\r\nOrigin: ${origin}\r\nAuthorization: Bearer ${key}`);
+    assert.match(await from(`localhost:${port}`, `http://localhost:${port}`), /^HTTP\/1.1 200 /);
+    for (const [host, origin] of [
+      [`localhost:${port}`, 'http://localhost:1'],
+      [`localhost:${port}`, `https://localhost:${port}`],
+      ['evil.example', 'http://evil.example'],
+    ] as const) {
+      assert.match(await from(host, origin), /^HTTP\/1.1 403 /, origin);
+    }
+  });
+
   it('of allowed pages are served, preflight included', async () => {
     const { status, headers } = await get('/api/v1/health', { Origin: 'https://app.example.com' });
     assert.deepEqual([status, headers.get('Access-Control-Allow-Origin')], [200, 'https://app.example.com']);

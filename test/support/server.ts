@@ -6,7 +6,7 @@ import { after, before } from 'node:test';
 import { pino } from 'pino';
 import { type Config, readConfig } from '../../facade/config.ts';
 import { prepareStore } from '../../facade/first-start.ts';
-import { startServer } from '../../facade/server.ts';
+import { type Fixtures, startServer } from '../../facade/server.ts';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
 import type { Store } from '../../store/port.ts';
 
@@ -30,6 +30,7 @@ export interface TestServer {
 export async function startTestServer(
   env: Record<string, string> = {},
   fill?: (store: Store) => Promise<void>,
+  fixtures?: Fixtures,
 ): Promise<TestServer> {
   const folder = await mkdtemp(join(tmpdir(), 'agent-admin-'));
   const config: Config = readConfig({ PORT: '0', DATA_DIR: folder, LOG_LEVEL: 'debug', ...env });
@@ -38,7 +39,7 @@ export async function startTestServer(
   const store = await openLowdbStore({ folder });
   await fill?.(store);
   const { newKey = '' } = await prepareStore(store, config);
-  const server = await startServer(config, store, logger);
+  const server = await startServer(config, store, logger, fixtures);
   let stopped: Promise<void> | undefined;
   const stop = () => {
     stopped ??= server.close();

@@ -1,0 +1,94 @@
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import { createServer, request as forward } from 'node:http';
+import { createRequire } from 'node:module';
+import type { AddressInfo } from 'node:net';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { withFolder } from '../../support/child.ts';
+
+/** What the suite found of one thing that a scenario looks at. */
+export interface Check {
+  readonly id: string;
+  readonly status: 'SUCCESS' | 'FAILURE' | 'WARNING' | 'SKIPPED' | 'INFO';
+  readonly errorMessage?: string;
+}
+
+const suite = dirname(createRequire(import.meta.url).resolve('@modelcontextprotocol/conformance/package.json'));
+
+export interface Scenario {
+  readonly name: string;
+  /** Whether the revision requires it; others are run to tell of. */
+  readonly scored: boolean;
+}
+
+/** The scenarios for servers that belong to a revision, as the suite lists them. */
+export function readRequirements(revision: string): Scenario[] {
+  const text = readFileSync(join(suite, `requirements/${revision}.yaml`), 'utf8');
+  const [, listed = ''] = /^server:\n((?: {2}- .+\n)+)/m.exec(text) ?? [];
+  const others = text.matchAll(/- scenario: (\S+)\n +leg: server\n/g);
+  return [
+    ...Array.from(listed.matchAll(/- (\S+)\n/g), ([, name = '']) => ({ name, scored: true })),
+    ...Array.from(others, ([, name = '']) => ({ name, scored: false })),
+  ];
+}
+
+/** Runs the command of the official suite for what a revision requires of servers; the checks by scenario. */
+export async function runSuite(url: string, revision: string): Promise<ReadonlyMap<string, readonly Check[]>> {
+  return withFolder(async (folder) => {
+    const printed = await run(['server', '--url', url, '--requirements', revision, '--output-dir', folder]);
+    const found = new Map<string, readonly Check[]>();
+    for (const name of await readdir(folder)) {
+      const scenario = /^server-(.+)-\d{4}-\d\d-\d\dT[\d-]+Z$/.exec(name)?.[1] ?? name;
+      found.set(scenario, JSON.parse(await readFile(join(folder, name, 'checks.json'), 'utf8')));
+    }
+    if (found.size === 0) throw new Error(`The suite ran nothing: ${printed}`);
+    return found;
+  });
+}
+
+function run(args: readonly string[]): Promise<string> {
+  const command = join(suite, 'dist/index.js');
+  const hook = fileURLToPath(new URL('./node-20.ts', import.meta.url));
+  const child = spawn(process.execPath, ['--import', 'tsx', '--import', hook, command, ...args]);
+  let printed = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk) => {
+      printed += chunk;
+    });
+  }
+  return new Promise((resolve) => child.once('close', () => resolve(printed)));
+}
+
+export interface Proxy {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** Hands requests on with a credential, which the suite cannot send itself, and with everything else as it is. */
+export async function startProxy(target: string, token: string): Promise<Proxy> {
+  const { port, pathname } = new URL(target);
+  const server = createServer((incoming, response) => {
+    const headers = { ...incoming.headers, authorization: `Bearer ${token}` };
+    // Without this a Host of ours could take the place of the one that a scenario sends.
+    const options = { port, path: pathname, method: incoming.method, headers, setHost: false };
+    const outgoing = forward({ host: '127.0.0.1', ...options }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+      answer.on('error', () => response.destroy());
+    });
+    outgoing.on('error', () => response.destroy());
+    response.on('close', () => outgoing.destroy());
+    incoming.pipe(outgoing);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`, // listening on TCP
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}

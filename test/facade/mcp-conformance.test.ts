@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import { mustCall } from '../support/calls.ts';
+import { serverForTests } from '../support/server.ts';
+import { answerFixture } from './conformance/answers.ts';
+import { type Check, readRequirements, runSuite, startProxy } from './conformance/suite.ts';
+import { conformanceTools } from './conformance/tools.ts';
+
+const NO_REQUESTS =
+  'asks the client in the middle of a call, for which a server needs a stream that outlives the request';
+const NO_LOG = 'logging is not declared: nothing is told to the client but results and progress';
+const NO_SUBSCRIBE =
+  'not declared in this revision: there is no stream to announce on; 2026-07-28 has subscriptions/listen';
+const NO_SESSION = 'tells of a session, which this server never has';
+const NO_TASKS = 'an extension that is not declared';
+
+/** Scenarios that do not pass, with the reason. All others of the suite do, required or not. */
+const notPassing: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  '2026-07-28': {
+    'tasks-lifecycle': NO_TASKS,
+    'tasks-capability-negotiation': NO_TASKS,
+    'tasks-wire-fields': NO_TASKS,
+    'tasks-request-state-removal': NO_TASKS,
+    'tasks-mrtr-input': NO_TASKS,
+    'tasks-request-headers': NO_TASKS,
+    'tasks-dispatch-and-envelope': NO_TASKS,
+    'tasks-status-notifications': NO_TASKS,
+    'tasks-required-task-error': NO_TASKS,
+    'tasks-mrtr-composition': NO_TASKS,
+    'http-custom-header-server-validation': 'no tool has an argument that travels in a header too',
+  },
+  '2025-11-25': {
+    'tools-call-sampling': NO_REQUESTS,
+    'tools-call-elicitation': NO_REQUESTS,
+    'elicitation-sep1034-defaults': NO_REQUESTS,
+    'elicitation-sep1330-enums': NO_REQUESTS,
+    'logging-set-level': NO_LOG,
+    'tools-call-with-logging': NO_LOG,
+    'resources-subscribe': NO_SUBSCRIBE,
+    'resources-unsubscribe': NO_SUBSCRIBE,
+    'server-sse-multiple-streams': NO_SESSION,
+    'server-session-lifecycle': NO_SESSION,
+    'server-sse-polling': NO_SESSION,
+  },
+};
+
+/** How many scenarios a revision requires; the rest the suite only tells of. */
+const required: Readonly<Record<string, number>> = { '2026-07-28': 37, '2025-11-25': 30 };
+
+const server = serverForTests({ RATE_LIMIT_PER_MINUTE: '0' }, undefined, {
+  tools: conformanceTools,
+  answerFirst: answerFixture,
+});
+
+describe('the official conformance suite', () => {
+  before(async () => {
+    const skill = { name: 'test_simple_prompt', description: 'A prompt.', instructions: 'Say it shortly.' };
+    await mustCall(server, server.adminKey, 'create_skill', skill);
+  });
+
+  for (const [revision, exceptions] of Object.entries(notPassing)) {
+    describe(revision, () => {
+      const scenarios = readRequirements(revision);
+      let found: ReadonlyMap<string, readonly Check[]>;
+      before(async () => {
+        const proxy = await startProxy(`${server.baseUrl}/api/v1/mcp`, server.adminKey);
+        found = await runSuite(proxy.url, revision);
+        await proxy.close();
+      });
+
+      it('ran all its scenarios', () => {
+        assert.deepEqual([...found.keys()].sort(), scenarios.map(({ name }) => name).sort());
+        assert.equal(scenarios.filter(({ scored }) => scored).length, required[revision]);
+        const unknown = Object.keys(exceptions).filter((name) => !found.has(name));
+        assert.deepEqual(unknown, []);
+      });
+
+      for (const { name, scored } of scenarios) {
+        const reason = exceptions[name];
+        it(`${name}${scored ? '' : ' (not required)'}${reason ? ` does not pass: ${reason}` : ' passes'}`, () => {
+          const checks = found.get(name) ?? [];
+          const problems = checks.filter(({ status }) => status === 'FAILURE' || status === 'WARNING');
+          const passes = problems.length === 0 && checks.some(({ status }) => status === 'SUCCESS');
+          assert.equal(passes, reason === undefined, JSON.stringify(problems, null, 2));
+        });
+      }
+    });
+  }
+});
