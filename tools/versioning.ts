@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { canonicalize } from 'json-canonicalize';
 import type { Author, EntityType, Version, VersionKind, VersionRecord } from '../resources/version.ts';
+import { ByCollection } from '../store/by-collection.ts';
 import type { CollectionName, RecordOf } from '../store/collections.ts';
 import { NotFound } from '../store/errors.ts';
 import type { Guard, NewRecord, Reader, Transaction, Where, Writer } from '../store/port.ts';
@@ -66,10 +67,31 @@ export function withHistory(
   author: Author,
   now: () => Date = () => new Date(),
 ): HistoryWriters {
-  const wrapped = entities.map((entity) => [entity.collection, historyWriter(tx, entity, author, now)]);
-  return { ...tx, ...Object.fromEntries(wrapped), purge };
+  // It makes the member of each collection that the type names.
+  return new HistoryView({ tx, entities, author, now }) as unknown as HistoryWriters;
+}
 
-  async function purge(collection: CollectionName, id: string): Promise<boolean> {
+interface HistoryParts {
+  readonly tx: Transaction;
+  readonly entities: readonly Entity[];
+  readonly author: Author;
+  readonly now: () => Date;
+}
+
+class HistoryView extends ByCollection<unknown> {
+  readonly #parts: HistoryParts;
+
+  constructor(parts: HistoryParts) {
+    super();
+    this.#parts = parts;
+  }
+
+  get rows(): Transaction['rows'] {
+    return this.#parts.tx.rows;
+  }
+
+  async purge(collection: CollectionName, id: string): Promise<boolean> {
+    const { tx, entities } = this.#parts;
     const found = await tx[collection].get(id);
     if (found) await tx[collection].delete(id);
     const types = entities.filter((entity) => entity.collection === collection).map(({ type }) => type);
@@ -78,6 +100,12 @@ export function withHistory(
     await forgetOutputs(tx, id);
     tx.erase([id]);
     return found !== undefined || versions > 0;
+  }
+
+  protected make(collection: CollectionName): unknown {
+    const { tx, entities } = this.#parts;
+    const entity = entities.find((each) => each.collection === collection);
+    return entity ? historyWriter(entity, this.#parts) : tx[collection];
   }
 }
 
@@ -93,12 +121,7 @@ async function deleteAll(versions: Transaction['versions'], where: Where<Version
   }
 }
 
-function historyWriter<Name extends CollectionName>(
-  tx: Transaction,
-  entity: Entity<Name>,
-  author: Author,
-  now: () => Date,
-) {
+function historyWriter<Name extends CollectionName>(entity: Entity<Name>, { tx, author, now }: HistoryParts) {
   type Kept = RecordOf<Name> & { readonly id: string; readonly revision: number };
   // TypeScript does not relate the indexed access on a generic name to the record type of the entity of that name.
   const writer = tx[entity.collection] as unknown as Writer<Kept>;

@@ -26,7 +26,7 @@ import type { RowExtent } from './row-lines.ts';
 import { search } from './text-search.ts';
 import { StagedTransaction } from './transaction.ts';
 import { Turns } from './turns.ts';
-import type { Unwritten } from './unwritten.ts';
+import type { Change, Unwritten } from './unwritten.ts';
 
 export interface StoreParts {
   readonly collections: ReadonlyMap<string, Collection>;
@@ -97,7 +97,7 @@ export class LowdbStore implements StoreCore {
     let result: Result;
     let durable: Promise<void>;
     let erases = false;
-    let changes: readonly RecordChange[] = [];
+    let told: readonly RecordChange[] = [];
     try {
       const { journal, rows } = this.#parts;
       const { refusals } = journal;
@@ -107,9 +107,10 @@ export class LowdbStore implements StoreCore {
       if (journal.refusals !== refusals) {
         throw new StoreUnavailable('a change that this one was based on could not be written to the disk');
       }
-      if (this.#listeners.size > 0) changes = recordChanges(staged, this.#parts.collections);
-      durable = this.#commit(staged);
-      erases = staged.erases;
+      const changes = staged.changes();
+      if (this.#listeners.size > 0) told = recordChanges(changes, this.#parts.collections);
+      durable = this.#commit(staged, changes);
+      erases = staged.erased.length > 0;
       // The next rows go behind these, so it must be known that these count.
       if (extent) {
         await durable;
@@ -119,7 +120,7 @@ export class LowdbStore implements StoreCore {
       endTurn();
     }
     await durable;
-    if (changes.length > 0) for (const listener of this.#listeners) listener({ changes, origin });
+    if (told.length > 0) for (const listener of this.#listeners) listener({ changes: told, origin });
     // The snapshot and the journals until now hold what it erased. A failure shows in the status and is tried again.
     if (erases) this.#parts.compaction.renew().catch(() => {});
     return result;
@@ -189,22 +190,22 @@ export class LowdbStore implements StoreCore {
   async #placeRows(extent: RowExtent): Promise<void> {
     const staged = this.#stage();
     staged.placeRows(extent);
-    await this.#commit(staged);
+    await this.#commit(staged, staged.changes());
   }
 
   #stage(): StagedTransaction {
     const { collections, rows, now } = this.#parts;
-    return new StagedTransaction(collections, rows, () => now().toISOString());
+    return new StagedTransaction({ collections, rowLog: rows, now: () => now().toISOString() });
   }
 
   /** Puts the changes into memory and into the journal's queue in one step. */
-  #commit(staged: StagedTransaction): Promise<void> {
+  #commit(staged: StagedTransaction, changes: readonly Change[]): Promise<void> {
     const { journal, unwritten, audit, collections } = this.#parts;
     const body = staged.body();
     // What it returns may rest on changes that are still on their way.
     if (!body) return journal.settled();
     const json = JSON.stringify(body);
-    const undo = unwritten.apply(collections, staged.changes());
+    const undo = unwritten.apply(collections, changes);
     return journal.append({
       json,
       undo,
@@ -247,9 +248,9 @@ export class LowdbStore implements StoreCore {
   }
 }
 
-/** What the transaction is about to change in collections that callers know, seen before it is applied. */
-function recordChanges(staged: StagedTransaction, kept: ReadonlyMap<string, Collection>): RecordChange[] {
-  return staged.changes().flatMap(({ collection, id, row }) => {
+/** What a transaction is about to change in collections that callers know, seen before it is applied. */
+function recordChanges(changes: readonly Change[], kept: ReadonlyMap<string, Collection>): RecordChange[] {
+  return changes.flatMap(({ collection, id, row }) => {
     if (!(collection in collections)) return [];
     const name = collection as CollectionName; // the line above
     const before = kept.get(collection)?.get(id);

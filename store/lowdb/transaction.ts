@@ -1,5 +1,6 @@
 import { type AuditEntry, auditEntry } from '../../resources/audit-entry.ts';
-import type { NewLoggedRow, RowReader, Transaction, Writers } from '../port.ts';
+import { ByCollection } from '../by-collection.ts';
+import type { NewLoggedRow, RowReader, Transaction } from '../port.ts';
 import type { Collection } from './collection.ts';
 import { ROW_FILE_ID, ROW_FILES } from './kept-collections.ts';
 import type { TransactionBody } from './recovery.ts';
@@ -8,76 +9,65 @@ import type { RowExtent } from './row-lines.ts';
 import { Staging } from './staging.ts';
 import type { Change } from './unwritten.ts';
 
+export interface TransactionParts {
+  readonly collections: ReadonlyMap<string, Collection>;
+  readonly rowLog: RowReader;
+  readonly now: () => string;
+}
+
 /** The changes of one transaction until it commits. */
 export class StagedTransaction {
-  readonly #stagings = new Map<string, Staging>();
-  readonly #audit: AuditEntry[] = [];
-  readonly #rowLog: RowReader;
-  readonly #now: () => string;
-  readonly #erased: string[] = [];
   readonly rows: NewLoggedRow[] = [];
+  readonly audit: AuditEntry[] = [];
+  readonly erased: string[] = [];
+  readonly #parts: TransactionParts;
+  readonly #changes = new Map<string, Staging['changes']>();
   #ended = false;
 
-  constructor(collections: ReadonlyMap<string, Collection>, rowLog: RowReader, now: () => string) {
-    this.#rowLog = rowLog;
-    this.#now = now;
-    for (const [name, collection] of collections) {
-      collection.expire(now());
-      this.#stagings.set(name, new Staging(collection, now, () => this.#assertLive()));
-    }
+  constructor(parts: TransactionParts) {
+    this.#parts = parts;
   }
 
   async run<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> {
-    const audit = {
-      append: (entry: AuditEntry) => {
-        this.#assertLive();
-        // A copy of an audit entry is one.
-        this.#audit.push(frozenCopy(auditEntry.parse(entry)) as AuditEntry);
-      },
-    };
-    const rows = {
-      read: (from: number, limit: number) => this.#rowLog.read(from, limit),
-      get: (positions: readonly number[]) => this.#rowLog.get(positions),
-      append: (added: readonly NewLoggedRow[]) => {
-        this.#assertLive();
-        for (const row of added) this.rows.push(row);
-      },
-    };
-    const erase = (ids: readonly string[]) => {
-      this.#assertLive();
-      this.#erased.push(...ids);
-    };
-    // A staging checks each record by its collection's schema, so it is a writer of that collection's records.
-    const writers = Object.fromEntries(this.#stagings) as unknown as Writers;
     try {
-      return await work({ ...writers, audit, rows, erase });
+      // A staging checks each record by its collection's schema, so it is a writer of that collection's records.
+      return await work(new TransactionView(this, this.#parts.rowLog) as unknown as Transaction);
     } finally {
       this.#ended = true;
     }
   }
 
+  /** Begins to take changes to the collection. */
+  stage(name: string): Staging {
+    const { collections, now } = this.#parts;
+    const collection = collections.get(name);
+    if (!collection) throw new Error(`there is no collection ${name}`);
+    collection.expire(now());
+    const staging = new Staging(collection, now, () => this.assertLive());
+    this.#changes.set(name, staging.changes);
+    return staging;
+  }
+
   /** Takes the rows in as far as the extent says. */
   placeRows(extent: RowExtent): void {
-    const now = this.#now();
+    const now = this.#parts.now();
     const row: Row = Object.freeze({ id: ROW_FILE_ID, ...extent, createdAt: now, updatedAt: now, revision: 1 });
-    this.#stagings.get(ROW_FILES)?.changes.set(ROW_FILE_ID, row);
+    this.#changes.set(ROW_FILES, new Map([[ROW_FILE_ID, row]]));
   }
 
   changes(): Change[] {
-    return [...this.#stagings].flatMap(([collection, { changes }]) =>
-      Array.from(changes, ([id, row]) => ({ collection, id, row })),
-    );
-  }
-
-  get erases(): boolean {
-    return this.#erased.length > 0;
+    const all: Change[] = [];
+    for (const [collection, changes] of this.#changes) {
+      for (const [id, row] of changes) all.push({ collection, id, row });
+    }
+    return all;
   }
 
   /** What the journal keeps of it; undefined when nothing changed. */
   body(): TransactionBody | undefined {
     const put: Record<string, Row[]> = {};
     const deleted: Record<string, string[]> = {};
-    for (const [name, { changes }] of this.#stagings) {
+    for (const [name, changes] of this.#changes) {
       const rows = [...changes.values()].filter((row) => row !== undefined);
       const gone = [...changes].flatMap(([id, row]) => (row ? [] : id));
       if (rows.length > 0) put[name] = rows;
@@ -86,13 +76,55 @@ export class StagedTransaction {
     const body = {
       ...(Object.keys(put).length > 0 && { put }),
       ...(Object.keys(deleted).length > 0 && { delete: deleted }),
-      ...(this.#audit.length > 0 && { audit: this.#audit }),
-      ...(this.#erased.length > 0 && { erased: this.#erased }),
+      ...(this.audit.length > 0 && { audit: this.audit }),
+      ...(this.erased.length > 0 && { erased: this.erased }),
     };
     return Object.keys(body).length > 0 ? body : undefined;
   }
 
-  #assertLive(): void {
+  assertLive(): void {
     if (this.#ended) throw new Error('the transaction has ended');
+  }
+}
+
+/** What the work of a transaction is given. */
+class TransactionView extends ByCollection<Staging> {
+  readonly #staged: StagedTransaction;
+  readonly #rowLog: RowReader;
+
+  constructor(staged: StagedTransaction, rowLog: RowReader) {
+    super();
+    this.#staged = staged;
+    this.#rowLog = rowLog;
+  }
+
+  get audit(): Transaction['audit'] {
+    return {
+      append: (entry) => {
+        this.#staged.assertLive();
+        // A copy of an audit entry is one.
+        this.#staged.audit.push(frozenCopy(auditEntry.parse(entry)) as AuditEntry);
+      },
+    };
+  }
+
+  get rows(): Transaction['rows'] {
+    return {
+      read: (from, limit) => this.#rowLog.read(from, limit),
+      get: (positions) => this.#rowLog.get(positions),
+      append: (added) => {
+        this.#staged.assertLive();
+        for (const row of added) this.#staged.rows.push(row);
+      },
+    };
+  }
+
+  erase(ids: readonly string[]): void {
+    this.#staged.assertLive();
+    this.#staged.erased.push(...ids);
+  }
+
+  protected make(collection: string): Staging {
+    return this.#staged.stage(collection);
   }
 }
