@@ -49,9 +49,10 @@ export function withoutMembers(schema: JsonSchema, names: readonly string[]): Js
 /** What `z.toJSONSchema` makes of an object. */
 type ObjectSchema = { readonly properties?: JsonSchema; readonly required?: readonly string[] };
 
-/** Takes away what says nothing to a reader: the pattern beside a format, the bounds of safe integers. */
+/** Takes away what says nothing to a reader: the pattern beside a format, a format of zod's own that is said otherwise too, the bounds of safe integers. */
 function shorten(node: Record<string, unknown>): void {
   if (node.format !== undefined) delete node.pattern;
+  if (node.contentEncoding !== undefined) delete node.format;
   if (node.maximum === Number.MAX_SAFE_INTEGER) delete node.maximum;
   if (node.minimum === Number.MIN_SAFE_INTEGER) delete node.minimum;
 }
