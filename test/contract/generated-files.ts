@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describeEnvironment } from '../../facade/config.ts';
 import { routes } from '../../facade/routes.ts';
+import { importedRows } from '../../resources/imported-rows.ts';
 import { ANYONE } from '../../tools/access/requirement.ts';
 import { catalog } from '../../tools/catalog.ts';
 import type { Tool } from '../../tools/define-tool.ts';
@@ -23,7 +24,8 @@ export function generated(): GeneratedFile[] {
 
 function readme(): string {
   const text = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
-  return withSection(withSection(text, 'tools', toolTable()), 'configuration', configurationTable());
+  const tables = { rows: rowsTable(), configuration: configurationTable(), tools: toolTable() };
+  return Object.entries(tables).reduce((made, [name, table]) => withSection(made, name, table), text);
 }
 
 function withSection(text: string, name: string, content: string): string {
@@ -48,6 +50,16 @@ function rightsOf({ access, session }: Tool): [string, string] {
   if (access === ANYONE) return ['any key', ''];
   if ('among' in access) return ['as its record', 'as its record'];
   return [`\`${access.scope}\``, `\`${[access.grant].flat().join('`, `')}\``];
+}
+
+function rowsTable(): string {
+  const rows = Object.entries(importedRows).map(([type, { schema }]) => {
+    const members = Object.entries(schema.shape).map(([name, member]) => ({ name, optional: member.isOptional() }));
+    const names = (optional: boolean) =>
+      members.filter((member) => member.optional === optional).map(({ name }) => `\`${name}\``);
+    return [type, names(false).join(', '), names(true).join(', ')];
+  });
+  return table(['type', 'required', 'optional'], rows);
 }
 
 function configurationTable(): string {
