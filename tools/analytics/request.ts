@@ -11,11 +11,13 @@ import type { Settling } from './model/settling.ts';
 
 const MOST_PERIODS = 800;
 const date = z.iso.date();
+/** Further out than any data. Beyond the year 9999 dates have another form, by which they no longer sort as texts. */
+const givenDate = date.refine((text) => text >= '1900' && text < '2200', 'Give a date from 1900-01-01 to 2199-12-31.');
 
 /** Input of every analytics tool. */
 const parameters = z.strictObject({
-  from: date.optional().describe('First date, default so far back that the interval fits a common view.'),
-  to: date.optional().describe('Date after the last, default tomorrow.'),
+  from: givenDate.optional().describe('First date, default so far back that the interval fits a common view.'),
+  to: givenDate.optional().describe('Date after the last, default tomorrow.'),
   interval: z.enum(['day', 'week', 'month']).optional().describe('Weeks begin on Monday.'),
   timezone: timezone.optional().describe('IANA time zone, default the one of the workspace.'),
 });

@@ -170,6 +170,27 @@ describe('get_insights', () => {
   });
 });
 
+describe('a range far from any data', () => {
+  it('is refused at the ends of the calendar, where dates are written in another way, and else empty', async () => {
+    const refused = [
+      { from: '9999-01-01', to: '9999-12-31' },
+      { from: '9999-12-31' },
+      { to: '0000-01-05' },
+      { from: '0099-01-01', to: '0099-02-01' },
+    ];
+    for (const range of refused) {
+      for (const interval of ['day', 'week', 'month']) {
+        const { code, issues } = await desk.refused('get_overview', { ...range, interval });
+        assert.equal(code, 'invalid_input');
+        const [issue] = issues ?? [];
+        assert.match(`${issue?.path} ${issue?.message}`, /^(from|to) Give a date from 1900-01-01 to 2199-12-31\.$/);
+      }
+    }
+    const { series } = await desk.ask('get_overview', { from: '2199-01-01', to: '2199-12-31', interval: 'month' });
+    assert.equal(series.length, 12);
+  });
+});
+
 describe('the channel of a visit', () => {
   it('follows from its referrer', () => {
     const cases = {

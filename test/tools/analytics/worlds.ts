@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
+import type { ErrorBody } from '../../../resources/error.ts';
 import type { RowType } from '../../../resources/imported-rows.ts';
 import type { LoggedRow } from '../../../store/port.ts';
 import { ImportedData } from '../../../tools/analytics/model/imported-data.ts';
@@ -57,6 +58,11 @@ export async function openWorlds(now: string, settings: object) {
       const answer = await registry.call({ principal: admin, tool, input, door: 'mcp', requestId: 'test' });
       assert.ok(answer.ok, JSON.stringify(answer));
       return answer.output;
+    },
+    async refused(tool: string, input: object): Promise<ErrorBody> {
+      const answer = await registry.call({ principal: admin, tool, input, door: 'mcp', requestId: 'test' });
+      assert.ok(!answer.ok, JSON.stringify(answer));
+      return answer.error;
     },
     close: () => under.close(),
   };
