@@ -48,7 +48,7 @@ export async function readForm(request: IncomingMessage): Promise<ReadonlyMap<st
   if (Number(headers['content-length'] ?? 0) > FORM.largest) throw tooLarge(request, FORM);
   const members = [...new URLSearchParams(decodeText(await collect(request, FORM)))];
   const form = new Map(members);
-  if (form.size < members.length) throw new ToolError('invalid_input', 'The form has a member twice.');
+  if (form.size < members.length) throw new ToolError('invalid_input', 'The form has a field twice.');
   return form;
 }
 

@@ -13,7 +13,7 @@ const USAGE = `Usage: npm run import -- <type> <file.csv|file.ndjson>
 
 Loads rows into the running server; rows that are there already change nothing, so a file may be imported again.
 Types: ${Object.keys(importedRows).join(', ')}.
-CSV: the first line names the members; empty cells are left out; \`properties\` is JSON. NDJSON: one JSON object a line.
+CSV: the first line names the columns; empty cells are left out; \`properties\` is JSON. NDJSON: one JSON object a line.
 Environment: API_KEY (required, scope admin or grant user:import), BASE_URL (default http://127.0.0.1:3000).`;
 
 const BATCH_ROWS = 1000;

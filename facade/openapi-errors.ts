@@ -33,7 +33,7 @@ const answers: Readonly<Record<ErrorCode, ErrorAnswer>> = {
   conflict: {
     description: 'The state of the record, a name that is taken or a repeated Idempotency-Key forbids the call.',
     example: {
-      error: 'The record is at revision 4 by now; read it again and repeat the change on that.',
+      error: 'The record is now at revision 4; read it again and repeat the change on that.',
       currentRevision: 4,
     },
   },

@@ -104,7 +104,7 @@ function describeApi({ errors }: Components): Part {
 const INTRODUCTION = `Administration of a platform of AI agents.
 
 Every call needs an API key (\`Authorization: Bearer\`) or the session cookie of the dashboard. A key with grants is judged by
-them alone, any other by its scopes. Lists are paged: pass \`nextCursor\` as \`cursor\`. Unknown members and parameters are refused.
+them alone, any other by its scopes. Lists are paged: pass \`nextCursor\` as \`cursor\`. Unknown fields and parameters are refused.
 Errors are \`{error, code, requestId}\`; \`error\` names the next step.`;
 
 const PARAMETERS = {

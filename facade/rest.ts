@@ -108,7 +108,7 @@ async function readInput(
 ): Promise<object> {
   const body = takesBody ? parseBody(await readBody(request, bodyKind)) : undefined;
   if (body && method !== 'DELETE' && url.searchParams.size > 0) {
-    throw new ToolError('invalid_input', 'This operation takes no query parameters; put the members into the body.');
+    throw new ToolError('invalid_input', 'This operation takes no query parameters; put the fields into the body.');
   }
   const query = readQuery(url.searchParams);
   const twice = Object.keys(query).find((name) => body && Object.hasOwn(body, name));

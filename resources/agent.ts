@@ -6,7 +6,7 @@ export const agentStatus = z.enum(['active', 'paused', 'deleted']);
 
 export const memoryPolicy = z.object({
   remember: z.boolean().describe('The agent may store memories.'),
-  maxInjected: z.int().min(0).max(200).describe('Memories put into its prompt at most.'),
+  maxInjected: z.int().min(0).max(200).describe('Most memories put into its prompt.'),
 });
 
 /** Limits shared by the record and the inputs that write it. */

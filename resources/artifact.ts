@@ -13,11 +13,11 @@ export const artifactFields = {
     .max(200)
     .regex(MIME_TYPE, 'Write a media type such as text/csv or image/png.')
     .describe('Media type, e.g. text/csv.'),
-  content: z.string().max(500_000).describe('What is in it, where that is text.'),
+  content: z.string().max(500_000).describe('Its content, if that is text.'),
   data: z
     .base64('Not base64; encode the bytes with the alphabet A-Z a-z 0-9 + / and padding.')
     .max(Math.ceil(MOST_BYTES / 3) * 4, 'More than 1 MiB of bytes.')
-    .describe('What is in it in base64, where that is no text; at most 1 MiB of bytes.'),
+    .describe('Its content in base64, if that is not text; at most 1 MiB of bytes.'),
 };
 
 /** Something that was made, such as a table, a picture or a program: with either `content` or `data`. */

@@ -19,7 +19,7 @@ const botConfigFields = {
     .refine((sections) => Object.keys(sections).length <= 100, 'At most 100 sections.')
     .describe('Sections of the system prompt by name, in order.'),
   defaultModel: z.string().min(1).max(200).describe('Model id, see list_models.'),
-  maxTokens: z.int().min(1024).max(32768).describe('Tokens of one answer at most.'),
+  maxTokens: z.int().min(1024).max(32768).describe('Most tokens of one answer.'),
 };
 
 /** As stored: the sections as an array, which keeps their order in every store and in history. */

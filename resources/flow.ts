@@ -55,7 +55,7 @@ const flowTrigger = z.discriminatedUnion('kind', [
 export const flowOverlap = z
   .enum(['queue', 'allow'])
   .describe(
-    'A run due while another goes on: `queue` waits for its end (a scheduled one is left out), `allow` runs beside it.',
+    'A run due while another is under way: `queue` waits for its end (a scheduled one is skipped), `allow` runs beside it.',
   );
 
 const flowTriggerInput = z.discriminatedUnion('kind', [
@@ -63,7 +63,7 @@ const flowTriggerInput = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('cron'),
     expression: cronExpression,
-    timezone: timezone.optional().describe('IANA time zone. Default: the one of the workspace, as it is now.'),
+    timezone: timezone.optional().describe('IANA time zone. Default: the current one of the workspace.'),
   }),
   z.strictObject({ kind: z.literal('webhook') }),
   z.strictObject({ kind: z.literal('event'), type: eventType }),

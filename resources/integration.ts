@@ -38,13 +38,13 @@ export const integrationFields = {
     .describe('Its tools are called `<toolPrefix>__<tool>`. Unique.'),
   transport: z.enum(['stdio', 'http']),
   command: text(1000).min(1).describe('Program to run (stdio).'),
-  args: z.array(text(4000)).max(100).describe('Shown to admins: secrets belong into env.'),
+  args: z.array(text(4000)).max(100).describe('Shown to admins: secrets belong in env.'),
   env: secret(z.record(variableName, text(8000)).refine(isShort, MOST_SECRETS).describe(`Secrets: ${KEPT}`)),
   url: z
     .url({ protocol: /^https?$/, error: 'Must be an http or https URL.' })
     .max(2000)
     .refine((url) => !/^\w+:\/\/[^/]*@/.test(url), 'May hold no user and password; give an Authorization header.')
-    .describe('Endpoint (http). Shown to admins: secrets belong into headers.'),
+    .describe('Endpoint (http). Shown to admins: secrets belong in headers.'),
   headers: secret(z.record(headerName, headerValue).refine(isShort, MOST_SECRETS).describe(`Secrets: ${KEPT}`)),
   enabled: z.boolean(),
   readOnlyTools: z

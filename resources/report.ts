@@ -7,7 +7,7 @@ export const reportFields = {
   visualization: z.enum(['table', 'line', 'bar', 'number']),
 };
 
-const queryTool = z.string().min(1).max(200).describe('Name of a tool that only reads.');
+const queryTool = z.string().min(1).max(200).describe('Name of a read-only tool.');
 const queryArguments = z.record(z.string(), z.unknown());
 
 export const reportQueryInput = z.strictObject({

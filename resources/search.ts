@@ -6,7 +6,7 @@ export const searchText = z
   .trim()
   .min(1)
   .max(500)
-  .describe('Words to find, in any order; beginnings of words and small misspellings do too.');
+  .describe('Words to find, in any order; beginnings of words and small misspellings match too.');
 
 /** One record that a search found, of any type. */
 export const searchHit = z.object({

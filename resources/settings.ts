@@ -47,7 +47,7 @@ export const settingsFields = {
   analytics: analyticsEvents,
   signInDomains: z.array(domain).max(100).describe('Where not empty, only e-mails of these domains may sign in.'),
   retentionDays: z
-    .strictObject({ audit: z.int().min(1).max(36_500).nullable().describe('null keeps audit entries for ever.') })
+    .strictObject({ audit: z.int().min(1).max(36_500).nullable().describe('null keeps audit entries forever.') })
     .describe('Days after which entries are deleted.'),
   featureSwitches: z
     .record(switchName, z.boolean())

@@ -5,7 +5,7 @@ import { timezone } from './locale.ts';
 export const threadStatus = z.enum(['active', 'archived']);
 export const threadVisibility = z
   .enum(['workspace', 'restricted'])
-  .describe('restricted: for everybody but its access entries and admins the thread does not exist.');
+  .describe('restricted: only its access entries and admins can see that the thread exists.');
 export const threadRole = z
   .enum(['viewer', 'editor', 'owner'])
   .describe('viewer reads and forks; editor also chats, renames, archives; owner also changes access and deletes.');

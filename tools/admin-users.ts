@@ -46,7 +46,7 @@ const createAdminUser = defineTool({
   access: { scope: 'admin', grant: 'admin-user:write' },
   annotations: CREATES,
   input: z.strictObject({
-    email: adminUserFields.email.describe('What the person signs in with. Unique, whatever its case.'),
+    email: adminUserFields.email.describe('What the person signs in with. Unique, ignoring case.'),
     name: adminUserFields.name.optional(),
     role: adminUserFields.role.default('member').describe('A label such as owner, admin or member.'),
   }),
@@ -65,7 +65,7 @@ const deactivateAdminUser = defineTool({
   name: 'deactivate_admin_user',
   title: 'Deactivate admin user',
   description:
-    'Lock an admin user out; sessions and keys of theirs stop at once. Not yourself, not the last active owner. Needs full access.',
+    'Lock an admin user out; their sessions and keys stop at once. Not yourself, not the last active owner. Needs full access.',
   access: { scope: 'admin', grant: 'admin-user:write:{id}' },
   annotations: DELETES,
   input: z.strictObject({ id: adminUserId }),

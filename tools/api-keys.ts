@@ -78,7 +78,7 @@ const revokeApiKey = defineTool({
   name: 'revoke_api_key',
   title: 'Revoke API key',
   description:
-    'End an API key for good, from the next request on; one with rights within your own, or yours. Returns the key.',
+    'Revoke an API key for good, from the next request on: your own, or one whose rights are within yours. Returns the key.',
   access: { scope: 'admin', grant: 'key:write:{id}' },
   annotations: DELETES,
   input: z.strictObject({ id: recordId.describe('Key id (`key_…`), see list_api_keys.') }),

@@ -16,7 +16,7 @@ const listArtifacts = defineTool({
   name: 'list_artifacts',
   title: 'List artifacts',
   description:
-    'List artifacts (what agents made: tables, pictures, code) without what is in them, newest first. Returns a page with `nextCursor`.',
+    'List artifacts (what agents made: tables, pictures, code) without their content, newest first. Returns a page with `nextCursor`.',
   access: { scope: 'artifacts:read', grant: 'artifact:read', narrows: true },
   annotations: READS,
   input: z.strictObject({
@@ -78,7 +78,7 @@ const updateArtifact = defineTool({
   name: 'update_artifact',
   title: 'Update artifact',
   description:
-    'Change members of an artifact; given `content` or `data` takes the place of what was in it, null clears projectId or threadId. Returns the artifact. History keeps the old state.',
+    'Change fields of an artifact; given `content` or `data` replaces what it held, null clears projectId or threadId. Returns the artifact. History keeps the old state.',
   access: { scope: 'artifacts:write', grant: 'artifact:write:{id}' },
   annotations: UPDATES,
   input: z.strictObject({

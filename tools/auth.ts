@@ -13,7 +13,8 @@ import { openSession } from './sign-in/sessions.ts';
 const createSession = defineTool({
   name: 'create_session',
   title: 'Create session cookie',
-  description: 'Sign a person in by an ID token, which works once. Sets the session cookie; returns who is signed in.',
+  description:
+    'Sign a person in with an ID token, which works once. Sets the session cookie; returns who is signed in.',
   access: ANYONE,
   annotations: CREATES,
   doorOnly: true,
@@ -70,7 +71,7 @@ const getSession = defineTool({
 const deleteSession = defineTool({
   name: 'delete_session',
   title: 'Logout',
-  description: 'Sign out: end the session you call with, on the server too, and take its cookie away.',
+  description: 'Sign out: end the session you call with, on the server too, and clear its cookie.',
   access: ANYONE,
   annotations: DELETES,
   doorOnly: true,
@@ -81,7 +82,10 @@ const deleteSession = defineTool({
 
   async handler(_, { store, principal, fail }) {
     if (!isSession(principal)) {
-      throw fail('conflict', 'You call with an API key, which has no session to end; revoke_api_key ends a key.');
+      throw fail(
+        'conflict',
+        'You are calling with an API key, which has no session to end; revoke_api_key ends a key.',
+      );
     }
     await store.sessions.delete(principal.sessionId);
     return {};

@@ -44,5 +44,5 @@ export function unknownTool(name: string, visible: readonly CatalogEntry[]): Too
   const names = visible.map(({ tool }) => tool.name);
   const close = nearest(name, names, 3);
   const hint = close.length > 0 ? `Similar names: ${close.join(', ')}.` : 'tools/list shows the tools there are.';
-  return new ToolError('not_found', `There is no tool of this name. ${hint}`);
+  return new ToolError('not_found', `There is no tool with this name. ${hint}`);
 }

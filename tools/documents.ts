@@ -13,7 +13,7 @@ const listDocuments = defineTool({
   name: 'list_documents',
   title: 'List documents',
   description:
-    'List documents without their content, newest first, all or those of a project or tag. Returns a page with `nextCursor`.',
+    'List documents without their content, newest first, optionally by project or tag. Returns a page with `nextCursor`.',
   access: { scope: 'documents:read', grant: 'document:read', narrows: true },
   annotations: READS,
   input: z.strictObject({ projectId: recordId.optional(), tag: documentFields.tag.optional(), ...paging }),
@@ -68,7 +68,7 @@ const updateDocument = defineTool({
   name: 'update_document',
   title: 'Update document',
   description:
-    'Change members of a document; given content and tags replace the old ones, null clears projectId. Returns the document. History keeps the old state.',
+    'Change fields of a document; given content and tags replace the old ones, null clears projectId. Returns the document. History keeps the old state.',
   access: { scope: 'documents:write', grant: 'document:write:{id}' },
   annotations: UPDATES,
   input: z.strictObject({

@@ -44,7 +44,7 @@ export function toToolError(error: unknown): ToolError {
   }
   if (error instanceof StaleRevision) {
     const { currentRevision } = error;
-    const message = `The record is at revision ${currentRevision} by now; read it again and repeat the change on that.`;
+    const message = `The record is now at revision ${currentRevision}; read it again and repeat the change on that.`;
     return new ToolError('conflict', message, { currentRevision });
   }
   if (error instanceof UniqueTaken) {

@@ -11,7 +11,7 @@ const { title, description, targetDate, progress } = goalFields;
 const listGoals = defineTool({
   name: 'list_goals',
   title: 'List goals',
-  description: 'List goals, newest first, all or those of a status or project. Returns a page with `nextCursor`.',
+  description: 'List goals, newest first, optionally by status or project. Returns a page with `nextCursor`.',
   access: { scope: 'goals:read', grant: 'goal:read', narrows: true },
   annotations: READS,
   input: z.strictObject({ status: goalStatus.optional(), projectId: recordId.optional(), ...paging }),
@@ -67,7 +67,7 @@ const createGoal = defineTool({
 const updateGoal = defineTool({
   name: 'update_goal',
   title: 'Update goal',
-  description: 'Change members of a goal, such as its progress; null clears an optional one. Returns the goal.',
+  description: 'Change fields of a goal, such as its progress; null clears an optional one. Returns the goal.',
   access: { scope: 'goals:write', grant: 'goal:write:{id}' },
   annotations: UPDATES,
   input: z.strictObject({
@@ -92,7 +92,7 @@ const updateGoal = defineTool({
 const deleteGoal = defineTool({
   name: 'delete_goal',
   title: 'Delete goal',
-  description: 'Delete a goal that no task names. It cannot be brought back; status `dropped` keeps it.',
+  description: 'Delete a goal that no task refers to. It cannot be brought back; status `dropped` keeps it.',
   access: { scope: 'goals:write', grant: 'goal:delete:{id}' },
   annotations: DELETES,
   input: z.strictObject({ id: goalId, expectedRevision }),

@@ -12,7 +12,7 @@ const { name, description } = projectFields;
 const listProjects = defineTool({
   name: 'list_projects',
   title: 'List projects',
-  description: 'List projects, newest first, all or those of a status. Returns a page with `nextCursor`.',
+  description: 'List projects, newest first, optionally by status. Returns a page with `nextCursor`.',
   access: { scope: 'projects:read', grant: 'project:read', narrows: true },
   annotations: READS,
   input: z.strictObject({ status: projectStatus.optional(), ...paging }),
@@ -45,7 +45,7 @@ const getProject = defineTool({
 const createProject = defineTool({
   name: 'create_project',
   title: 'Create project',
-  description: 'Create a project, active unless told otherwise. Returns it; name its id in goals, tasks and documents.',
+  description: 'Create a project, active unless told otherwise. Returns it; goals, tasks and documents take its id.',
   access: { scope: 'projects:write', grant: 'project:write' },
   annotations: CREATES,
   input: z.strictObject({ name, description: description.optional(), status: projectStatus.default('active') }),
@@ -59,7 +59,7 @@ const updateProject = defineTool({
   name: 'update_project',
   title: 'Update project',
   description:
-    'Change members of a project; null clears an optional one. Returns the project. History keeps the old state.',
+    'Change fields of a project; null clears an optional one. Returns the project. History keeps the old state.',
   access: { scope: 'projects:write', grant: 'project:write:{id}' },
   annotations: UPDATES,
   input: z.strictObject({
@@ -78,7 +78,7 @@ const updateProject = defineTool({
 const deleteProject = defineTool({
   name: 'delete_project',
   title: 'Delete project',
-  description: 'Delete a project that no goal, task, document or artifact names; restore_version brings it back.',
+  description: 'Delete a project that no goal, task, document or artifact refers to; restore_version brings it back.',
   access: { scope: 'projects:write', grant: 'project:delete:{id}' },
   annotations: DELETES,
   input: z.strictObject({ id: projectId, expectedRevision }),

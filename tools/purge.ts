@@ -101,7 +101,7 @@ export const purgeRecord = defineTool({
   name: 'purge_record',
   title: 'Purge record',
   description:
-    'Remove a record, deleted ones too, for good: with its versions, messages and what the audit log holds of its content. Nothing brings it back. Refused while other records name it.',
+    'Remove a record, deleted ones too, for good: with its versions, messages and what the audit log holds of its content. Nothing brings it back. Refused while other records refer to it.',
   access: { scope: 'admin', grant: 'record:purge' },
   annotations: DELETES,
   input: z.strictObject({

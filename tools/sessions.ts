@@ -39,7 +39,7 @@ const endSession = defineTool({
   async handler({ id }, { store, principal, fail }) {
     const found = await store.sessions.get(id);
     if (!found)
-      throw fail('not_found', `There is no session ${id}, or it is over; list_sessions shows those there are.`);
+      throw fail('not_found', `There is no session ${id}, or it has ended; list_sessions shows the current ones.`);
     return showSession(await store.sessions.delete(id), principal);
   },
 });

@@ -13,7 +13,7 @@ const listSkills = defineTool({
   name: 'list_skills',
   title: 'List skills',
   description:
-    'List the skills agents can be given, newest first, all or the one of a name. Returns a page with `nextCursor`.',
+    'List the skills agents can be given, newest first, optionally by name. Returns a page with `nextCursor`.',
   access: { scope: 'skills:read', grant: 'skill:read', narrows: true },
   annotations: READS,
   input: z.strictObject({ name: name.optional(), ...paging }),
@@ -64,8 +64,7 @@ const createSkill = defineTool({
 const updateSkill = defineTool({
   name: 'update_skill',
   title: 'Update skill',
-  description:
-    'Change members of a skill; null clears an optional one. Returns the skill. History keeps the old state.',
+  description: 'Change fields of a skill; null clears an optional one. Returns the skill. History keeps the old state.',
   access: { scope: 'skills:write', grant: 'skill:write:{id}' },
   annotations: UPDATES,
   input: z.strictObject({

@@ -89,9 +89,9 @@ export const getMcpStatus = defineTool({
   annotations: READS,
   doorOnly: true,
   input: z.strictObject({
-    tools: z.string().optional().describe('Narrows the list of the endpoint; says nothing here.'),
-    groups: z.string().optional().describe('Narrows the list of the endpoint; says nothing here.'),
-    mode: z.literal('search').optional().describe('Changes the list of the endpoint; says nothing here.'),
+    tools: z.string().optional().describe('Narrows the list of the endpoint; no effect here.'),
+    groups: z.string().optional().describe('Narrows the list of the endpoint; no effect here.'),
+    mode: z.literal('search').optional().describe('Changes the list of the endpoint; no effect here.'),
   }),
   output: z.object({
     status: z.literal('ok'),

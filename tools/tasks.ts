@@ -13,7 +13,7 @@ const listTasks = defineTool({
   name: 'list_tasks',
   title: 'List tasks',
   description:
-    'List tasks, newest first, all or those of a status, project, goal or assigned agent. Returns a page with `nextCursor`.',
+    'List tasks, newest first, optionally by status, project, goal or assigned agent. Returns a page with `nextCursor`.',
   access: { scope: 'tasks:read', grant: 'task:read', narrows: true },
   annotations: READS,
   input: z.strictObject({
@@ -80,7 +80,7 @@ const createTask = defineTool({
 const updateTask = defineTool({
   name: 'update_task',
   title: 'Update task',
-  description: 'Change members of a task, such as status or assignee; null clears an optional one. Returns the task.',
+  description: 'Change fields of a task, such as status or assignee; null clears an optional one. Returns the task.',
   access: { scope: 'tasks:write', grant: 'task:write:{id}' },
   annotations: UPDATES,
   input: z.strictObject({

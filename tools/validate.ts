@@ -41,10 +41,10 @@ function unknownMember(owner: z.ZodObject | undefined, name: string): string {
   if (managed && Object.hasOwn(managed, key)) return `"${key}" ${managed[key]}.`;
   const allowed = owner ? Object.keys(owner.shape) : [];
   const [match] = nearest(key, allowed, 1);
-  if (match) return `There is no member "${key}" here; did you mean "${match}"?`;
+  if (match) return `There is no field "${key}" here; did you mean "${match}"?`;
   return allowed.length > 0
-    ? `There is no member "${key}" here; allowed: ${allowed.join(', ')}.`
-    : `There is no member "${key}" here; none is allowed.`;
+    ? `There is no field "${key}" here; allowed: ${allowed.join(', ')}.`
+    : `There is no field "${key}" here; none is allowed.`;
 }
 
 /** The object schema at the path, seen through optional, nullable, default and array wrappers. */

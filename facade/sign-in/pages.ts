@@ -35,7 +35,7 @@ export function createPages(options: PagesOptions) {
       const handle = handlers.get(`${request.method === 'HEAD' ? 'GET' : request.method} ${url.pathname}`);
       if (!handle) {
         response.setHeader('Allow', methodsOf(url.pathname).join(', ').replace('GET', 'HEAD, GET'));
-        throw new ToolError('method_not_allowed', 'This page does not take that.');
+        throw new ToolError('method_not_allowed', 'This page does not accept that method.');
       }
       const { browser, form } = await admit(request, response);
       const visitor = { address: addressOf(request), requestId };

@@ -60,7 +60,7 @@ function malformed(text: string): string | undefined {
   if (empty >= 0) return `Segment ${empty + 1} of the grant is empty. ${FORM}`;
   const bad = segments.findIndex((segment) => !SEGMENT.test(segment));
   if (bad >= 0) {
-    return `Segment ${bad + 1} of the grant is neither * nor letters, digits and . _ @ / % - after a letter, a digit or a percent-encoding. ${FORM}`;
+    return `Segment ${bad + 1} of the grant must be * or letters, digits and . _ @ / % -, beginning with a letter, a digit or a percent-encoding. ${FORM}`;
   }
   return decodable(segments[2] ?? '') ? undefined : 'Segment 3 of the grant has a % that starts no percent-encoding.';
 }

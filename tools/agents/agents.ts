@@ -52,7 +52,7 @@ const listAgents = defineTool({
 const getAgent = defineTool({
   name: 'get_agent',
   title: 'Get agent',
-  description: 'Read one agent: persona, model, tool allowlist, skills, identity. Deleted agents answer too.',
+  description: 'Read one agent: persona, model, tool allowlist, skills, identity. Reads deleted agents too.',
   access: { scope: 'agents:read', grant: 'agent:read:{id}' },
   annotations: READS,
   input: z.strictObject({ id: agentId }),
@@ -99,7 +99,7 @@ const updateAgent = defineTool({
   name: 'update_agent',
   title: 'Update agent',
   description:
-    'Change members of an agent; null clears an optional one, members of `identity` are merged. status pauses or resumes it, or revives a deleted one. Returns the agent.',
+    'Change fields of an agent; null clears an optional one, fields of `identity` are merged. status pauses or resumes it, or revives a deleted one. Returns the agent.',
   access: { scope: 'agents:write', grant: 'agent:write:{id}' },
   annotations: UPDATES,
   input: z.strictObject({

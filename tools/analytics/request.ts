@@ -16,10 +16,10 @@ const givenDate = date.refine((text) => text >= '1900' && text < '2200', 'Give a
 
 /** Input of every analytics tool. */
 const parameters = z.strictObject({
-  from: givenDate.optional().describe('First date, default so far back that the interval fits a common view.'),
-  to: givenDate.optional().describe('Date after the last, default tomorrow.'),
+  from: givenDate.optional().describe('First date. Default: as far back as suits the interval.'),
+  to: givenDate.optional().describe('Date after the last. Default: tomorrow.'),
   interval: z.enum(['day', 'week', 'month']).optional().describe('Weeks begin on Monday.'),
-  timezone: timezone.optional().describe('IANA time zone, default the one of the workspace.'),
+  timezone: timezone.optional().describe('IANA time zone. Default: that of the workspace.'),
 });
 type Parameters = z.output<typeof parameters>;
 

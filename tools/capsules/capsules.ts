@@ -48,7 +48,7 @@ const listCapsules = defineTool({
 const getCapsule = defineTool({
   name: 'get_capsule',
   title: 'Get capsule',
-  description: 'Read one capsule: tools, limits, use, and warnings about entries that do nothing. Never its token.',
+  description: 'Read one capsule: tools, limits, use, and warnings about entries without effect. Never its token.',
   access: { scope: 'admin', grant: 'capsule:read:{id}' },
   annotations: READS,
   input: z.strictObject({ id: capsuleId }),
@@ -102,7 +102,7 @@ const updateCapsule = defineTool({
   name: 'update_capsule',
   title: 'Update capsule',
   description:
-    'Change members of a capsule, within your rights and from the next request on; lists and constraints are replaced as a whole, null clears a limit. Returns it.',
+    'Change fields of a capsule, within your rights and from the next request on; lists and constraints are replaced as a whole, null clears a limit. Returns it.',
   access: { scope: 'admin', grant: 'capsule:write:{id}' },
   annotations: UPDATES,
   input: z.strictObject({

@@ -30,7 +30,7 @@ export function constraintIssues(constraints: CapsuleRecord['constraints'], cata
     const path = formatPath(['constraints', name]);
     const tool = catalog.get(name)?.tool;
     if (!tool || !isListed(tool))
-      return [{ path, message: `There is no tool of this name now${similar(name, catalog)}.` }];
+      return [{ path, message: `There is no tool with this name now${similar(name, catalog)}.` }];
     if (Object.keys(fixed).length === 0) return [{ path, message: 'Give an argument, or leave the tool out.' }];
     const wrong = valueIssues(tool, fixed);
     return wrong.length > 0 ? wrong : secretIssues(tool, fixed);
@@ -50,7 +50,7 @@ function valueIssues({ name, input }: Tool, fixed: object): Issue[] {
     ({ argument, path }) => !Object.hasOwn(input.shape, argument) && !found.some((issue) => issue.path === path),
   );
   const known = Object.keys(input.shape).join(', ') || 'none';
-  const message = `There is no such argument; there are: ${known}.`;
+  const message = `There is no such argument; choose among: ${known}.`;
   return [...found, ...unknown.map(({ path }) => ({ path, message }))];
 }
 
@@ -88,7 +88,9 @@ export function requireReach(principal: Principal, { allowedTools }: Definition,
   requireWithin(principal, { tools: { entries: allowedTools, catalog } });
   if (principal.rights.isAdmin && !principal.tools) return;
   const issues = allowedTools.flatMap((entry, index) =>
-    catalog.get(entry) ? [] : [{ path: `allowedTools[${index}]`, message: `"${entry}" is no tool: ${ONE_BY_ONE}` }],
+    catalog.get(entry)
+      ? []
+      : [{ path: `allowedTools[${index}]`, message: `"${entry}" is not the name of a tool: ${ONE_BY_ONE}` }],
   );
   if (issues[0]) throw new ToolError('forbidden', 'Insufficient permissions', { required: { scope: 'admin' }, issues });
 }

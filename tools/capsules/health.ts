@@ -24,6 +24,6 @@ export async function capsuleHealth(
   if (stopped.length === 0) return [];
   const named = rights.allows({ scope: 'admin', needs: [{ resource: 'capsule', op: 'read' }] });
   const which = named ? stopped.map(({ id, name, ownerId }) => `${id} "${name}" of ${ownerId}`).join(', ') : 'some';
-  const lastError = `Live capsules act for deactivated admin users, so nobody gets in: ${which}.`;
+  const lastError = `These live capsules refuse everybody because the admin users they act for are deactivated: ${which}.`;
   return [{ name: 'capsules', kind: 'capsules', status: 'degraded', lastError }];
 }

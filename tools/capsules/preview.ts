@@ -19,12 +19,12 @@ export const previewCapsule = defineTool({
   name: 'preview_capsule',
   title: 'Preview capsule',
   description:
-    'Show what a capsule serves, or would with the members of `draft` in place of its own: the exact tools/list, its size, and the rule behind each entry.',
+    'Show what a capsule serves, or would with the fields of `draft` in place of its own: the exact tools/list, its size, and the rule behind each entry.',
   access: { scope: 'admin', grant: 'capsule:read:{id}' },
   annotations: READS,
   input: z.strictObject({
     id: capsuleId.optional(),
-    draft: draft.optional().describe('Members of a capsule that is not there yet, or changes of the one named by id.'),
+    draft: draft.optional().describe('Fields of a new capsule, or changes to the one named by id.'),
   }),
   output: z.object({
     tools: z.array(z.looseObject({ name: z.string() })).describe('What tools/list would answer, whatever the status.'),

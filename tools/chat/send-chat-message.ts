@@ -29,7 +29,7 @@ const MOST_AGENTS = 50;
 
 const input = z.strictObject({
   message: z.string().trim().min(1).max(LONGEST_INPUT),
-  threadId: recordId.optional().describe('Go on in this thread. Default: a new one, titled from the message.'),
+  threadId: recordId.optional().describe('Continue this thread. Default: a new one, titled from the message.'),
   agentId: recordId
     .optional()
     .describe(
@@ -57,7 +57,7 @@ export const sendChatMessage = defineTool({
   name: 'send_chat_message',
   title: 'Send chat message',
   description:
-    'Say something to an agent in a thread, new or not, and get its answer; it may call its tools on the way, with your rights. For one question without a thread use invoke_agent.',
+    'Say something to an agent in a new or existing thread and get its answer; it may call its tools on the way, with your rights. For one question without a thread use invoke_agent.',
   access: {
     among: [NAMED, NAMED_IN_THREAD, USUAL, USUAL_IN_THREAD],
     whole: { scope: SCOPE, grant: ['thread:read', 'thread:write', 'agent:invoke'] },

@@ -35,7 +35,7 @@ export function readOutputSchema(json: JsonSchema): OutputSchema {
     return { json, parse: (value) => schema.safeParse(value) };
   } catch (error) {
     return refuse([
-      { path: 'outputSchema', message: error instanceof Error ? error.message : 'It is no JSON Schema.' },
+      { path: 'outputSchema', message: error instanceof Error ? error.message : 'This is not a JSON Schema.' },
     ]);
   }
 }

@@ -46,7 +46,8 @@ export function rememberTool({ agent, caller, run, catalog, call, signal }: Reme
       try {
         const memory = parseInput(input, given);
         count += 1;
-        if (count > MOST_IN_A_RUN) throw new ToolError('conflict', 'Enough was remembered in this run.');
+        if (count > MOST_IN_A_RUN)
+          throw new ToolError('conflict', 'This run may not store any more memories; the limit is reached.');
         const thread = run.threadId === undefined ? {} : { threadId: run.threadId };
         const owner = { scope: 'agent', agentId: agent.id, ...thread, source: `agent run ${run.id}` };
         return await call(STORES, { ...memory, ...owner }, { principal, door: 'agent', signal });

@@ -100,7 +100,7 @@ const updateFlow = defineTool({
   name: 'update_flow',
   title: 'Update flow',
   description:
-    'Change members of a flow; null clears an optional one. Changing steps, agent, prompt or trigger makes its runs act with your rights. Returns it.',
+    'Change fields of a flow; null clears an optional one. Changing steps, agent, prompt or trigger makes its runs act with your rights. Returns it.',
   access: { scope: 'flows:write', grant: 'flow:write:{id}' },
   annotations: UPDATES,
   input: updateInput,
@@ -122,7 +122,7 @@ const updateFlow = defineTool({
 const deleteFlow = defineTool({
   name: 'delete_flow',
   title: 'Delete flow',
-  description: 'Delete a flow; it runs no more. restore_version brings it back.',
+  description: 'Delete a flow; it no longer runs. restore_version brings it back.',
   access: { scope: 'flows:write', grant: 'flow:delete:{id}' },
   annotations: DELETES,
   input: z.strictObject({ id: flowId, expectedRevision }),
@@ -146,7 +146,7 @@ export const flowEntity: Entity<'flows'> = {
 
   async prepareRestore(state, current, { store, principal, server, fail }) {
     const [issue] = await definitionIssues(state, { store, catalog: server.catalog });
-    if (issue) throw fail('conflict', `The flow cannot be as it was: ${issue.path}: ${issue.message}`);
+    if (issue) throw fail('conflict', `This state of the flow cannot be restored: ${issue.path}: ${issue.message}`);
     if (current && sameDefinition(current, state)) return { ...state, runAs: current.runAs };
     await requireRights(principal, state, { store, catalog: server.catalog });
     return { ...state, runAs: runAsOf(principal) };

@@ -55,7 +55,9 @@ export function holds(condition: string, scope: Scope): boolean {
   try {
     result = bounded(() => conditions.evaluate(condition, { ...scope }));
   } catch (thrown) {
-    throw new Error(`The condition ${JSON.stringify(condition.slice(0, 100))} cannot be judged: ${firstLine(thrown)}.`);
+    throw new Error(
+      `The condition ${JSON.stringify(condition.slice(0, 100))} cannot be evaluated: ${firstLine(thrown)}.`,
+    );
   }
   if (typeof result !== 'boolean') throw new Error(`The condition gives ${typeof result}, not true or false.`);
   return result;

@@ -24,7 +24,7 @@ const triggerFlow = defineTool({
   name: 'trigger_flow',
   title: 'Trigger flow',
   description:
-    'Run a flow now, with the rights of its `runAs`, not yours. Returns the queued run; with wait=true the ended one.',
+    'Run a flow now, with the rights of its `runAs`, not yours. Returns the queued run; with wait=true the finished one.',
   access: { scope: 'flows:write', grant: 'flow:trigger:{id}' },
   annotations: { ...CREATES, openWorldHint: true },
   inSteps: true,
@@ -35,7 +35,7 @@ const triggerFlow = defineTool({
       .refine(isSmall, `It has more than ${LARGEST_INPUT} characters of JSON, which are the most.`)
       .optional()
       .describe('What templates and conditions see as `input`.'),
-    wait: z.boolean().default(false).describe('Answer when the run has ended.'),
+    wait: z.boolean().default(false).describe('Answer when the run has finished.'),
   }),
   output: flowRun,
   errors: ['not_found', 'conflict'],
@@ -80,7 +80,7 @@ const getFlowRun = defineTool({
   name: 'get_flow_run',
   title: 'Get flow run',
   description:
-    'Read one run of a flow: its status and that of each step; what went in and came out is shown to whom it ran as, and to admins.',
+    'Read one run of a flow: its status and that of each step; inputs and outputs are shown only to the principal it ran as and to admins.',
   access: { scope: 'flows:read', grant: 'flow:read:{id}' },
   annotations: READS,
   input: z.strictObject({ id: runId }),
@@ -93,8 +93,7 @@ const getFlowRun = defineTool({
 const cancelFlowRun = defineTool({
   name: 'cancel_flow_run',
   title: 'Cancel flow run',
-  description:
-    'End a run that waits or goes on; a step under way is finished first. Steps that were made are not undone.',
+  description: 'Cancel a queued or running run; a step under way finishes first. Finished steps are not undone.',
   access: { scope: 'flows:write', grant: 'flow:trigger:{id}' },
   annotations: DELETES,
   inSteps: true,
@@ -107,7 +106,7 @@ const cancelFlowRun = defineTool({
       const current = await findRun(tx, id, fail);
       if (current.status === 'cancelled') return current;
       if (current.status === 'running') return tx.flowRuns.update(id, { cancelAsked: true });
-      if (hasEnded(current)) throw fail('conflict', `The run has ${current.status} already.`);
+      if (hasEnded(current)) throw fail('conflict', `The run has already ended: ${current.status}.`);
       const error = { code: 'conflict', message: 'The run was cancelled.' } as const;
       return tx.flowRuns.update(id, { status: 'cancelled', error, finishedAt: server.now().toISOString() });
     });

@@ -32,7 +32,8 @@ const OUTSIDE = { openWorldHint: true } as const;
 const listIntegrations = defineTool({
   name: 'list_integrations',
   title: 'List integrations',
-  description: 'List the MCP servers whose tools are offered here, newest first, with how each is. Returns a page.',
+  description:
+    'List the MCP servers whose tools are offered here, newest first, with the state of each. Returns a page.',
   access: { scope: 'admin', grant: 'integration:read', narrows: true },
   annotations: READS,
   input: z.strictObject({ enabled: z.boolean().optional(), ...paging }),
@@ -52,7 +53,7 @@ const getIntegration = defineTool({
   name: 'get_integration',
   title: 'Get integration',
   description:
-    'Read one integration: where it is, how the connection is, its tools, and the definitions of those that wait to be accepted.',
+    'Read one integration: address, state of the connection, tools, and the definitions that wait for approval.',
   access: { scope: 'admin', grant: 'integration:read:{id}' },
   annotations: READS,
   input: z.strictObject({ id: integrationId }),
@@ -108,7 +109,7 @@ const createIntegration = defineTool({
     };
     const record = await write(async (store) => {
       if ((await store.integrations.count({})) >= MOST_INTEGRATIONS) {
-        throw fail('conflict', `There are ${MOST_INTEGRATIONS} integrations, the most there can be; delete one first.`);
+        throw fail('conflict', `There are ${MOST_INTEGRATIONS} integrations, which is the limit; delete one first.`);
       }
       return store.integrations.insert({ ...sealed, id, toolPrefix: prefix, approved: [], createdBy: principal.id });
     });
@@ -126,7 +127,7 @@ const createIntegration = defineTool({
 const updateIntegration = defineTool({
   name: 'update_integration',
   title: 'Update integration',
-  description: `Change members of an integration; null clears an optional one, ${MASK} keeps a secret. Needs full access. Returns the integration.`,
+  description: `Change fields of an integration; null clears an optional one, ${MASK} keeps a secret. Needs full access. Returns the integration.`,
   access: { scope: 'admin', grant: 'integration:write:{id}' },
   annotations: { ...UPDATES, ...OUTSIDE },
   inSteps: true,
@@ -214,7 +215,7 @@ const refreshIntegration = defineTool({
     await upstreams.refresh(id);
     if (!accept) return showIntegration(record, upstreams);
     if (listingHash !== undefined && listingHash !== upstreams.view(id).listingHash) {
-      throw fail('conflict', 'It lists other tools by now; look at get_integration again and give its listingHash.');
+      throw fail('conflict', 'The listing has changed since; read get_integration again and pass its new listingHash.');
     }
     return approve(record, upstreams, write);
   },
@@ -242,7 +243,7 @@ async function findIntegration(
   fail: Fail<'not_found'>,
 ): Promise<IntegrationRecord> {
   const record = await store.integrations.get(id);
-  if (!record) throw fail('not_found', `There is no integration ${id}; list_integrations shows those there are.`);
+  if (!record) throw fail('not_found', `There is no integration ${id}; list_integrations shows them all.`);
   return record;
 }
 

@@ -96,7 +96,7 @@ export function sealFor(id: string, box: SecretBox): Seal {
 }
 
 function noSecret(member: string, name: string): never {
-  const message = `There is no value to keep; ${MASK} stands for one.`;
+  const message = `There is no stored value for ${MASK} to keep; give the value itself.`;
   throw new ToolError('invalid_input', `${member}.${name}: ${message}`, {
     issues: [{ path: `${member}.${name}`, message }],
   });

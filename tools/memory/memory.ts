@@ -118,7 +118,7 @@ const updateMemory = defineTool({
   name: 'update_memory',
   title: 'Update memory',
   description:
-    'Change members of a memory; null clears an optional one. Returns the memory. History keeps the old state.',
+    'Change fields of a memory; null clears an optional one. Returns the memory. History keeps the old state.',
   access: { scope: 'memory:write', grant: 'memory:write:{id}' },
   annotations: UPDATES,
   input: z.strictObject({

@@ -48,7 +48,7 @@ const getReport = defineTool({
 const createReport = defineTool({
   name: 'create_report',
   title: 'Create report',
-  description: 'Save a query: a tool that only reads and that you may call, with its arguments. Returns the report.',
+  description: 'Save a query: a read-only tool you may call, with its arguments. Returns the report.',
   access: { scope: 'reports:write', grant: 'report:write' },
   annotations: CREATES,
   input: z.strictObject({
@@ -69,7 +69,7 @@ const createReport = defineTool({
 const updateReport = defineTool({
   name: 'update_report',
   title: 'Update report',
-  description: 'Change members of a report; `query` is replaced as a whole, null clears the description. Returns it.',
+  description: 'Change fields of a report; `query` is replaced as a whole, null clears the description. Returns it.',
   access: { scope: 'reports:write', grant: 'report:write:{id}' },
   annotations: UPDATES,
   input: z.strictObject({

@@ -20,7 +20,7 @@ export const getBotConfig = defineTool({
   name: 'get_bot_config',
   title: 'Get bot config',
   description:
-    'Read what every agent starts from: prompt sections, the system prompt made of them, model, token limit.',
+    'Read what every agent starts with: prompt sections, the system prompt composed of them, model, token limit.',
   access: { scope: 'admin', grant: 'settings:read' },
   annotations: READS,
   input: z.strictObject({}),
@@ -37,7 +37,7 @@ export const updateBotConfig = defineTool({
   name: 'update_bot_config',
   title: 'Update bot config',
   description:
-    'Replace the given members of the bot config and keep the others; promptSections is replaced as a whole, its order counts. Returns it composed.',
+    'Replace the given fields of the bot config and keep the others; promptSections is replaced as a whole, its order counts. Returns it composed.',
   access: { scope: 'admin', grant: 'settings:write' },
   annotations: UPDATES,
   input,

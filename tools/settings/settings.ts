@@ -23,7 +23,7 @@ const updateSettings = defineTool({
   name: 'update_settings',
   title: 'Update settings',
   description:
-    'Change workspace settings: each given member is replaced as a whole, others stay, null clears defaultAgentId. Returns the settings.',
+    'Change workspace settings: each given field is replaced as a whole, others stay, null clears defaultAgentId. Returns the settings.',
   access: { scope: 'admin', grant: 'settings:write' },
   annotations: UPDATES,
   input: z.strictObject({

@@ -34,7 +34,7 @@ const getThreadAccess = defineTool({
 const addThreadAccess = defineTool({
   name: 'add_thread_access',
   title: 'Add thread access',
-  description: 'Share a thread: add access entries, or change the role of those there are. Returns who has access.',
+  description: 'Share a thread: add access entries, or change the role of existing ones. Returns who has access.',
   access: { scope: 'threads:write', grant: 'thread:share:{id}' },
   annotations: UPDATES,
   input: z.strictObject({
@@ -81,7 +81,7 @@ const removeThreadAccess = defineTool({
   name: 'remove_thread_access',
   title: 'Remove thread access',
   description:
-    'Take access entries away, named by principals, or one by principalType and principalId. One owner must stay. Returns who has access.',
+    'Remove access entries, named by principals, or one by principalType and principalId. One owner must stay. Returns who has access.',
   access: { scope: 'threads:write', grant: 'thread:share:{id}' },
   annotations: DELETES,
   input: z.strictObject({

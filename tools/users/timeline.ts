@@ -13,7 +13,7 @@ export const getUserTimeline = defineTool({
   name: 'get_user_timeline',
   title: 'Get user timeline',
   description:
-    'Read what happened with a user, newest first: product events, subscriptions, invoices, websites, sign-up. Returns a page.',
+    'Read the history of a user, newest first: product events, subscriptions, invoices, websites, sign-up. Returns a page.',
   access: { scope: 'users:read', grant: 'user:read:{userId}' },
   annotations: READS,
   input: z.strictObject({ userId, limit, cursor }),

@@ -21,7 +21,7 @@ const listUsers = defineTool({
   annotations: READS,
   input: z.strictObject({
     status: userStatus.optional(),
-    search: z.string().trim().min(1).max(200).optional().describe('Part of uid, e-mail or name, whatever its case.'),
+    search: z.string().trim().min(1).max(200).optional().describe('Part of uid, e-mail or name, ignoring case.'),
     ...paging,
   }),
   output: pageOf(productUser),

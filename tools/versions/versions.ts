@@ -43,7 +43,7 @@ const versionPath = { ...path, versionId: recordId.describe('Version id (`ver_â€
 const listVersions = defineTool({
   name: 'list_versions',
   title: 'List versions',
-  description: 'List the states a record has had, newest first, with who made each. Deleted records have theirs still.',
+  description: 'List the states a record has had, newest first, with who made each. Deleted records keep theirs.',
   access: readAccess,
   annotations: READS,
   input: z.strictObject({ ...path, limit, cursor, includeTotal }),

@@ -223,7 +223,7 @@ describe('the check of an input', () => {
     });
     assert.deepEqual(problemsOf(schema, { citty: 'x', days: [1, 9, 'x'] }), [
       { path: ['city'], message: 'Is required.' },
-      { path: ['citty'], message: 'There is no member "citty" here; did you mean "city"?' },
+      { path: ['citty'], message: 'There is no field "citty" here; did you mean "city"?' },
       { path: ['days', 1], message: 'Expected a number of at most 7.' },
       { path: ['days', 2], message: 'Expected integer, got string.' },
     ]);

@@ -11,7 +11,7 @@ const count = z.int().min(0);
 export const getFeatureAdoption = metric({
   name: 'get_feature_adoption',
   title: 'Get feature adoption',
-  description: 'For each feature of the settings: users, share of the active users, users for the first time, uses.',
+  description: 'For each feature in the settings: users, share of active users, first-time users, uses.',
   topic: 'product',
   interval: 'day',
   definition:
@@ -40,8 +40,7 @@ export const getFeatureAdoption = metric({
 export const getOnboardingFunnel = metric({
   name: 'get_onboarding_funnel',
   title: 'Get onboarding funnel',
-  description:
-    'How many users pass each step of the funnel of the settings, the conversions and the time between steps.',
+  description: 'How many users pass each step of the funnel in the settings, with conversion and time between steps.',
   topic: 'product',
   interval: 'day',
   definition:

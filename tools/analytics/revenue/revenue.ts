@@ -162,7 +162,7 @@ export const getLtv = metric({
   name: 'get_ltv',
   title: 'Get LTV',
   description:
-    'Customer lifetime value with the ARPA and churn it is made of, at the end of each period and at the end.',
+    'Customer lifetime value with the ARPA and churn it is computed from, at the end of each period and of the range.',
   topic: 'revenue',
   interval: 'month',
   definition:

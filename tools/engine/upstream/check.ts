@@ -143,8 +143,8 @@ const BOUNDS = {
   maxLength: 'a length of at most',
   minItems: 'a number of items of at least',
   maxItems: 'a number of items of at most',
-  minProperties: 'a number of members of at least',
-  maxProperties: 'a number of members of at most',
+  minProperties: 'a number of fields of at least',
+  maxProperties: 'a number of fields of at most',
 } as const;
 
 type Bound = readonly [keyword: keyof typeof BOUNDS, holds: (bound: number) => boolean];
@@ -191,6 +191,6 @@ function unknownMember(name: string, known: JsonSchema): string {
   const shown = name.length > 100 ? `${name.slice(0, 100)}…` : name;
   const allowed = Object.keys(known).slice(0, 100);
   const [match] = nearest(name, allowed, 1);
-  if (match) return `There is no member "${shown}" here; did you mean "${match}"?`;
-  return `There is no member "${shown}" here${allowed.length > 0 ? `; allowed: ${allowed.join(', ')}` : ''}.`;
+  if (match) return `There is no field "${shown}" here; did you mean "${match}"?`;
+  return `There is no field "${shown}" here${allowed.length > 0 ? `; allowed: ${allowed.join(', ')}` : ''}.`;
 }

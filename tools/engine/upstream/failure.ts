@@ -31,7 +31,10 @@ export function failureOf(error: unknown, prefix: string, scrubber: Scrubber): F
     };
   }
   if (error instanceof SdkError && error.code === SdkErrorCode.InvalidResult) {
-    return { code: 'unavailable', message: `The integration ${prefix} answered something that is no tool result.` };
+    return {
+      code: 'unavailable',
+      message: `The integration ${prefix} answered with something other than a tool result.`,
+    };
   }
   return {
     code: 'unavailable',
