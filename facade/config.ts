@@ -5,7 +5,7 @@ import { OperatorError } from '../store/errors.ts';
 import { prefixOf } from '../tools/access/key-secret.ts';
 import type { ModelSettings } from '../tools/engine/models.ts';
 import { isProxyName } from './caller-address.ts';
-import { type IntegrationSettings, integrationEnvironment, integrationSettings } from './integrations.ts';
+import { type IntegrationSettings, integrationEnvironment, integrationSettings } from './integration-config.ts';
 import { modelEnvironment, modelProblems, modelSettings } from './model-config.ts';
 import { SHORTEST_SECRET } from './secret-files.ts';
 import { type SignInSettings, signInEnvironment, signInProblems, signInSettings } from './sign-in/config.ts';

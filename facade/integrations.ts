@@ -1,54 +1,10 @@
-import { isIP } from 'node:net';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { z } from 'zod';
 import { SECRETS_KEY } from '../store/lowdb/folder.ts';
-import { createSecretBox, isSecretsKey } from '../tools/engine/secrets.ts';
+import { createSecretBox } from '../tools/engine/secrets.ts';
 import { Upstreams } from '../tools/engine/upstream/upstreams.ts';
 import type { LiveCatalog } from '../tools/live-catalog.ts';
-
-const onOrOff = z.enum(['on', 'off']).optional();
-
-/** The variables that say what integrations may do. */
-export const integrationEnvironment = {
-  SECRETS_KEY: z
-    .string()
-    .refine(isSecretsKey, 'must be 32 bytes in base64 or hex; make one with: openssl rand -base64 32')
-    .optional()
-    .describe('Encrypts the secrets of integrations: 32 bytes, base64 or hex. Default: one made in the data folder.'),
-  STDIO_INTEGRATIONS: onOrOff.describe(
-    'Whether integrations may run programs. Default: on if HOST is a loopback address and no proxy is trusted.',
-  ),
-  PRIVATE_UPSTREAMS: onOrOff.describe(
-    'Whether integrations may be at private and local addresses. Default: on if HOST is a loopback address and no proxy is trusted.',
-  ),
-};
-
-const variables = z.object(integrationEnvironment);
-
-export interface IntegrationSettings {
-  /** Undefined: kept in the data folder. */
-  readonly secretsKey: string | undefined;
-  readonly stdioIntegrations: boolean;
-  readonly privateUpstreams: boolean;
-}
-
-export function integrationSettings(
-  given: z.output<typeof variables>,
-  { host, trustedProxies }: { readonly host: string; readonly trustedProxies: readonly string[] },
-): IntegrationSettings {
-  const fallback = isLoopback(host) && trustedProxies.length === 0 ? 'on' : 'off';
-  return {
-    secretsKey: given.SECRETS_KEY,
-    stdioIntegrations: (given.STDIO_INTEGRATIONS ?? fallback) === 'on',
-    privateUpstreams: (given.PRIVATE_UPSTREAMS ?? fallback) === 'on',
-  };
-}
-
-/** Whether only this machine reaches a server that listens there. */
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
-}
+import type { IntegrationSettings } from './integration-config.ts';
 
 type Settings = IntegrationSettings & { readonly dataDir: string };
 

@@ -1,4 +1,3 @@
-import { dynamicTool, jsonSchema as schemaOf, type ToolSet } from 'ai';
 import type { Principal } from '../access/principal.ts';
 import { shownArguments } from '../audit.ts';
 import type { Answer } from '../call.ts';
@@ -28,11 +27,15 @@ export interface ToolResult {
   readonly text: string;
 }
 
-/** A tool that there is only in the loop, not in the catalog. */
-export interface LoopTool {
+/** A tool as the model sees it. */
+export interface OfferedTool {
   readonly name: string;
   readonly description: string;
   readonly inputSchema: Readonly<Record<string, unknown>>;
+}
+
+/** A tool that there is only in the loop, not in the catalog. */
+export interface LoopTool extends OfferedTool {
   run(input: unknown): Promise<Answer>;
 }
 
@@ -56,8 +59,7 @@ interface Surroundings {
 
 /** What an agent can do in a run. Every call goes through the registry, in the agent's name. */
 export class AgentTools {
-  /** As the model sees them. They have nothing to execute: the loop runs the calls, in their order. */
-  readonly offered: ToolSet;
+  readonly offered: readonly OfferedTool[];
   readonly #surroundings: Surroundings;
   readonly #names: ReadonlyMap<string, string>;
 
@@ -66,10 +68,14 @@ export class AgentTools {
     const shown = offered(principal, catalog, MOST_TOOLS - own.length);
     this.#surroundings = surroundings;
     this.#names = new Map(shown.map(({ name }) => [offeredName(name), name]));
-    this.offered = Object.fromEntries([
-      ...own.map(({ name, description, inputSchema }) => [name, offer(description, inputSchema)]),
-      ...shown.map((tool) => [offeredName(tool.name), offer(tool.description, inputOf(tool, principal))]),
-    ]);
+    this.offered = [
+      ...own,
+      ...shown.map((tool) => ({
+        name: offeredName(tool.name),
+        description: tool.description,
+        inputSchema: inputOf(tool, principal),
+      })),
+    ];
   }
 
   /** A call of the model, under the name of the tool and with nothing in it that may not be shown. */
@@ -99,15 +105,6 @@ export class AgentTools {
   ) {
     return call(tool, input, { principal, door: 'agent', signal });
   }
-}
-
-function offer(description: string, inputSchema: Readonly<Record<string, unknown>>): ToolSet[string] {
-  const { execute: _, ...offered } = dynamicTool({
-    description,
-    inputSchema: schemaOf({ ...inputSchema }),
-    execute: () => Promise.reject(new Error('The loop runs the calls.')),
-  });
-  return offered;
 }
 
 function inputOf(tool: Tool, { tools }: Principal): Readonly<Record<string, unknown>> {

@@ -1,4 +1,3 @@
-import { streamText } from 'ai';
 import type { LanguageModel } from './language-model.ts';
 import { ProviderFailure } from './provider-failure.ts';
 
@@ -11,6 +10,7 @@ export interface Asked {
 
 /** One question without tools; the text of the answer. @throws ProviderFailure, or the reason of the signal */
 export async function askModel(model: LanguageModel, { signal, ...asked }: Asked): Promise<string> {
+  const { streamText } = await import('ai');
   let text = '';
   try {
     const stream = streamText({ model, ...asked, abortSignal: signal, maxRetries: 0, onError: () => {} });
@@ -20,7 +20,7 @@ export async function askModel(model: LanguageModel, { signal, ...asked }: Asked
     }
   } catch (error) {
     signal.throwIfAborted();
-    throw ProviderFailure.of(model, error);
+    throw await ProviderFailure.of(model, error);
   }
   signal.throwIfAborted();
   return text;

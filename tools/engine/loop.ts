@@ -1,6 +1,6 @@
-import { type AssistantModelMessage, type ModelMessage, stepCountIs, streamText } from 'ai';
+import type { AssistantModelMessage, ModelMessage, StreamTextResult, ToolSet } from 'ai';
 import type { StopReason, TokenUsage } from '../../resources/agent-run.ts';
-import type { AgentTools, ToolCall, ToolResult } from './agent-tools.ts';
+import type { AgentTools, OfferedTool, ToolCall, ToolResult } from './agent-tools.ts';
 import { toolResult, withinBudget } from './history.ts';
 import type { LanguageModel } from './language-model.ts';
 import { ProviderFailure } from './provider-failure.ts';
@@ -106,12 +106,13 @@ interface Turn {
 
 async function takeTurn(options: LoopOptions, messages: readonly ModelMessage[]): Promise<Turn> {
   const { model, system, tools, maxOutputTokens, signal, listener } = options;
-  const stream = streamText({
+  const library = await import('ai'); // costs too much to be loaded by every process
+  const stream = library.streamText({
     model,
     system,
     messages: withinBudget(messages),
-    tools: tools.offered,
-    stopWhen: stepCountIs(1),
+    tools: toolSetOf(library, tools.offered),
+    stopWhen: library.stepCountIs(1),
     maxOutputTokens,
     maxRetries: 0, // busy providers are asked again below this, in providerFetch
     abortSignal: signal,
@@ -129,11 +130,25 @@ async function takeTurn(options: LoopOptions, messages: readonly ModelMessage[])
     return await finished(stream, storableText(text), tools);
   } catch (error) {
     signal.throwIfAborted();
-    throw ProviderFailure.of(model, error);
+    throw await ProviderFailure.of(model, error);
   }
 }
 
-async function finished(stream: ReturnType<typeof streamText>, text: string, tools: AgentTools): Promise<Turn> {
+/** The tools have nothing to execute: the loop runs the calls, in their order. */
+function toolSetOf({ dynamicTool, jsonSchema }: typeof import('ai'), offered: readonly OfferedTool[]): ToolSet {
+  return Object.fromEntries(
+    offered.map(({ name, description, inputSchema }) => {
+      const { execute: _, ...tool } = dynamicTool({
+        description,
+        inputSchema: jsonSchema({ ...inputSchema }),
+        execute: () => Promise.reject(new Error('The loop runs the calls.')),
+      });
+      return [name, tool];
+    }),
+  );
+}
+
+async function finished(stream: StreamTextResult<ToolSet, never>, text: string, tools: AgentTools): Promise<Turn> {
   const [finish, raw] = await Promise.all([stream.finishReason, stream.rawFinishReason]);
   if (finish === 'error' || (finish === 'other' && raw === undefined)) throw new CutOff();
   const { messages } = await stream.response;

@@ -1,19 +1,19 @@
-import { APICallError } from 'ai';
 import type { LanguageModel } from './language-model.ts';
 
 const LONGEST = 500;
 
 /** A model did not answer, or not to the end. The message is safe to show; the cause is for the log and holds nothing of the prompt. */
 export class ProviderFailure extends Error {
-  static of({ provider, modelId }: LanguageModel, error: unknown): ProviderFailure {
+  static async of({ provider, modelId }: LanguageModel, error: unknown): Promise<ProviderFailure> {
     const name = `${provider.split('.')[0]}/${modelId}`;
     const said = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
     const cause = new Error(`the model ${name} failed: ${said.slice(0, LONGEST)}`);
-    return new ProviderFailure(`The model ${name} ${problemOf(error)}`, { cause });
+    return new ProviderFailure(`The model ${name} ${await problemOf(error)}`, { cause });
   }
 }
 
-function problemOf(error: unknown): string {
+async function problemOf(error: unknown): Promise<string> {
+  const { APICallError } = await import('ai');
   if (!APICallError.isInstance(error)) return 'ended before its answer was complete; send the message again.';
   const { statusCode: status } = error;
   if (status === undefined) return 'could not be reached; send the message again, or choose another by list_models.';

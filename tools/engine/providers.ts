@@ -1,5 +1,3 @@
-import { createAnthropic } from '@ai-sdk/anthropic';
-import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import type { LanguageModel } from './language-model.ts';
 import { providerFetch } from './provider-fetch.ts';
 
@@ -36,19 +34,38 @@ export function createProvider(settings: ProviderSettings): Provider {
 
 type Parts = Omit<Provider, 'name' | 'configured'>;
 
+/** A model whose library is loaded when it is first asked: most processes ask none. */
+function lazy(provider: string, modelId: string, load: (name: string) => Promise<LanguageModel>): LanguageModel {
+  let loaded: Promise<LanguageModel> | undefined;
+  const model = () => {
+    loaded ??= load(modelId);
+    return loaded;
+  };
+  return {
+    specificationVersion: 'v3',
+    provider,
+    modelId,
+    supportedUrls: {}, // what is said is text
+    doGenerate: async (options) => (await model()).doGenerate(options),
+    doStream: async (options) => (await model()).doStream(options),
+  };
+}
+
 function openAiLike({ kind, apiKey }: ProviderSettings, baseURL: string): Parts {
   const vendor = kind === 'openai';
-  const create = createOpenAICompatible({
+  const settings = {
     name: kind,
     baseURL,
     ...(apiKey !== undefined && { apiKey }),
     includeUsage: true,
     fetch: providerFetch,
     ...(vendor && { transformRequestBody: forReasoningModels }),
-  });
+  };
+  const load = async (name: string) =>
+    (await import('@ai-sdk/openai-compatible')).createOpenAICompatible(settings).chatModel(name);
   return {
     title: vendor ? 'OpenAI' : 'the OpenAI-compatible server of MODEL_BASE_URL',
-    model: (name) => create.chatModel(name),
+    model: (name) => lazy(kind, name, load),
     listing: { url: `${baseURL}/models`, headers: apiKey === undefined ? {} : { Authorization: `Bearer ${apiKey}` } },
     talks: (name) => !vendor || (/^(gpt-|chatgpt-|o\d)/.test(name) && !NOT_FOR_TALK.test(name)),
   };
@@ -62,10 +79,11 @@ function forReasoningModels({ max_tokens, ...body }: Record<string, unknown>): R
 const NOT_FOR_TALK = /audio|realtime|transcribe|tts|image|instruct|search/;
 
 function anthropic({ apiKey = '' }: ProviderSettings, baseURL: string): Parts {
-  const create = createAnthropic({ baseURL, apiKey, fetch: providerFetch });
+  const load = async (name: string) =>
+    (await import('@ai-sdk/anthropic')).createAnthropic({ baseURL, apiKey, fetch: providerFetch }).languageModel(name);
   return {
     title: 'Anthropic',
-    model: (name) => create.languageModel(name),
+    model: (name) => lazy('anthropic', name, load),
     listing: {
       url: `${baseURL}/models?limit=100`,
       headers: { 'x-api-key': apiKey, 'anthropic-version': '2023-06-01' },
