@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { ErrorCode } from '../resources/error.ts';
 import type { Readers, TextSearch } from '../store/port.ts';
+import type { Principal } from './access/principal.ts';
 import type { Access, AccessByInput } from './access/requirement.ts';
 import type { CallingContext, Context, SteppingContext } from './context.ts';
 import type { ErrorDetail, ToolError } from './errors.ts';
@@ -73,6 +74,8 @@ interface Meaning<Input extends z.ZodObject, Output extends z.ZodObject, Code ex
    * is a principal, and authenticates by its input: whatever is wrong with that is `unauthenticated`. Its answer is never kept.
    */
   readonly session?: 'begins' | 'ends';
+  /** What of the output this caller may see. A kept answer is shown by it too, by the rights of the repeat. */
+  shown?(output: z.output<Output>, principal: Principal): z.output<Output>;
   /** Reports events while it runs; REST sends them as they come where the client wants that. */
   readonly streams?: true;
 }

@@ -136,12 +136,18 @@ class ToolRegistry implements Registry {
     }
   }
 
-  async #replay(repeat: Repeat, tool: Tool, { requestId }: Call, entry: MakeEntry): Promise<Answer | undefined> {
+  async #replay(
+    repeat: Repeat,
+    tool: Tool,
+    { requestId, principal }: Call,
+    entry: MakeEntry,
+  ): Promise<Answer | undefined> {
     const kept = await findKept(this.#store, repeat, this.server.now());
     if (!kept) return undefined;
     if ('output' in kept) {
-      this.#store.audit.append(entry(undefined, kept.output));
-      return { ...answerOf(tool, kept.output), replayed: true };
+      const output = shownTo(principal, tool, kept.output);
+      this.#store.audit.append(entry(undefined, output));
+      return { ...answerOf(tool, output), replayed: true };
     }
     this.#store.audit.append(entry(kept.error.code));
     return { ok: false, error: { ...kept.error, requestId }, replayed: true };
@@ -167,7 +173,7 @@ class ToolRegistry implements Registry {
   async #run(tool: Tool, asked: Call, input: object, entry: MakeEntry, also?: Also): Promise<Answer> {
     const history = (tx: Transaction) => withHistory(tx, entities, authorOf(asked.principal), this.server.now);
     const finish = async (tx: Transaction, result: unknown, began?: SessionPrincipal) => {
-      const output = tool.output.parse(result);
+      const output = shownTo(asked.principal, tool, tool.output.parse(result));
       tx.audit.append(entry(undefined, output, began));
       await also?.(tx, output);
       return { ...answerOf(tool, output), ...(began && { began }) };
@@ -212,6 +218,10 @@ class ToolRegistry implements Registry {
 
 function answerOf(tool: Tool, output: object) {
   return { ok: true, output, ...(tool.answersContent && { isContent: true as const }) } as const;
+}
+
+function shownTo(principal: Principal, tool: Tool, output: object): object {
+  return tool.shown ? tool.shown({ ...output }, principal) : output;
 }
 
 /** Lists kept per set of rights; beyond that they are made again. */

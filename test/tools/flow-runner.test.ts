@@ -157,6 +157,48 @@ describe('the runner', () => {
     assert.equal(calls, 40);
   });
 
+  it('fails at once a run that would wait for itself by way of others', { timeout: 60_000 }, async () => {
+    const names = ['one', 'two', 'three'];
+    await open();
+    const flows = await Promise.all(
+      names.map((name) => world.flow({ name, steps: [{ id: 'a', tool: 'counts', arguments: {} }] })),
+    );
+    for (const [at, { id }] of flows.entries()) {
+      const next = { id: 'b', tool: 'trigger_flow', arguments: { id: flows[(at + 1) % 3]?.id, wait: true } };
+      await world.must('update_flow', { id, steps: [{ id: 'a', tool: 'counts', arguments: {} }, next] });
+    }
+    const release = hold();
+    const all = Promise.all(flows.map(({ id }) => world.run(id)));
+    await world.until(async () => calls === 3);
+    release();
+    const ended = await all;
+    const failed = ended.filter(({ status }) => status === 'failed');
+    assert.ok(failed.length > 0, JSON.stringify(ended));
+    assert.match(failed.map(({ error }) => error?.message).join(), /would wait for itself/);
+    for (const { id } of flows) {
+      await world.until(async () =>
+        (await world.runs(id)).every(({ status }) => !['queued', 'running'].includes(status)),
+      );
+    }
+  });
+
+  it('lets runs wait for one another that do not stand in each other’s way', { timeout: 60_000 }, async () => {
+    const inner = await open();
+    const wait = { id: 'b', tool: 'trigger_flow', arguments: { id: inner.id, wait: true } };
+    const [one, two] = [
+      await world.flow({ name: 'one', steps: [wait] }),
+      await world.flow({ name: 'two', steps: [wait] }),
+    ];
+    const release = hold();
+    const both = Promise.all([world.run(one.id), world.run(two.id)]);
+    await world.until(async () => (await world.runs(inner.id)).length === 2);
+    release();
+    assert.deepEqual(
+      (await both).map(({ status }) => status),
+      ['succeeded', 'succeeded'],
+    );
+  });
+
   it('ends a run that was cancelled before the server ended', async () => {
     const flow = await open();
     const steps = [{ id: 'a', tool: 'counts', status: 'pending', attempts: 0 }];

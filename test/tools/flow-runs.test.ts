@@ -299,6 +299,26 @@ describe('the rights of a run', () => {
     assert.equal('error' in refused && refused.error.code, 'forbidden');
   });
 
+  it('show by the rights of a repeat what an earlier answer showed', async () => {
+    const { id } = await world.flow({ steps: [skillStep('a', 'secret once')] });
+    const key = await world.key(['admin']);
+    const trigger = (principal: typeof key) =>
+      world.registry.call({
+        principal,
+        tool: 'trigger_flow',
+        input: { id, wait: true },
+        door: 'mcp',
+        requestId: 'test',
+        idempotency: { key: 'shown', operation: 'trigger' },
+      });
+    assert.match(JSON.stringify(await trigger(key)), /secret once/);
+    const less = { ...key, ...(await world.key(['flows:write'])), id: key.id, name: key.name };
+    const repeat = await trigger(less);
+    assert.ok(repeat.ok && repeat.replayed);
+    assert.doesNotMatch(JSON.stringify(repeat), /secret once/);
+    assert.match(JSON.stringify(await trigger(key)), /secret once/);
+  });
+
   it('let no flow lead to itself, nor more than three to each other', async () => {
     const inner = await world.flow({ name: 'inner', steps: [skillStep('a', 'deep')] });
     const ids = [inner.id];

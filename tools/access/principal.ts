@@ -20,6 +20,8 @@ export interface Principal {
   readonly actsFor?: Principal;
   /** Of a flow: the flows whose runs led to this one, itself last. */
   readonly causes?: readonly string[];
+  /** Of a flow: the run in which it acts. */
+  readonly runId?: string;
 }
 
 /** Those a principal acts for, nearest first; empty for one that acts for itself. */

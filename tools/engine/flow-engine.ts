@@ -1,15 +1,18 @@
 import type { Store } from '../../store/port.ts';
 import type { Registry } from '../registry.ts';
 import { type Clock, systemClock } from './flow-clock.ts';
-import { FlowRunner } from './flow-runner.ts';
+import { type Awaited, FlowRunner } from './flow-runner.ts';
 import { FlowTriggers } from './flow-triggers.ts';
 
 /** What tools ask of the engine that runs flows. */
 export interface Flows {
   /** Has the queue of the flow looked at; called after a run was put into it. */
   wake(flowId: string): void;
-  /** Resolves when the run has ended, the signal aborts or the server stops. `inRun`: it is a run that waits. */
-  ended(runId: string, signal: AbortSignal | undefined, inRun: boolean): Promise<void>;
+  /**
+   * Resolves when the run has ended, the signal aborts or the server stops; at once with `stuck` where the one that waits would wait
+   * for itself.
+   */
+  ended(run: Awaited, signal: AbortSignal | undefined): Promise<'stuck' | undefined>;
   /** Ends a run that is under way; called after it was kept that it is to end. */
   cancel(runId: string): void;
 }
@@ -46,8 +49,8 @@ export class FlowEngine implements Flows {
     this.#runner?.wake(flowId);
   }
 
-  async ended(runId: string, signal: AbortSignal | undefined, inRun: boolean): Promise<void> {
-    await this.#runner?.ended(runId, signal, inRun);
+  async ended(run: Awaited, signal: AbortSignal | undefined): Promise<'stuck' | undefined> {
+    return this.#runner?.ended(run, signal);
   }
 
   cancel(runId: string): void {

@@ -150,11 +150,16 @@ export class FlowExecution {
     const begun = { status: 'running', attempts: attempt, input: shown, startedAt: this.#now() } as const;
     await this.#keep(step.id, begun, { step: step.id, arguments: input });
     if (this.#run.cancelAsked) return { failure: { code: 'conflict', message: 'The run was cancelled.' } };
-    const answer = await this.#call(actingFlow(this.#flow, runAs, this.#run.causes), step, input, attempt);
+    const answer = await this.#call(this.#acting(runAs), step, input, attempt);
     if (answer === 'left') return answer;
     const outcome = outcomeOf(answer, step.tool, tool?.annotations.readOnlyHint === true);
     this.#tried = { step: step.id, attempt, outcome };
     return outcome;
+  }
+
+  #acting(runAs: Principal): Principal {
+    const { id: runId, causes } = this.#run;
+    return actingFlow(this.#flow, runAs, { causes, runId });
   }
 
   async #call(

@@ -23,14 +23,22 @@ interface Running {
   readonly ended: Promise<void>;
 }
 
+/** A run whose end somebody waits for. */
+export interface Awaited {
+  readonly id: string;
+  readonly flow: Pick<Flow, 'id' | 'overlap'>;
+  /** The run that waits; undefined: none. */
+  readonly by: string | undefined;
+}
+
 /** Takes the queued runs of flows, oldest first, one of a flow at a time unless the flow allows more. */
 export class FlowRunner {
   readonly #parts: FlowRunnerParts;
   /** By run; a run that is taken but has not begun is not here. */
   readonly #running = new Map<string, Running>();
   readonly #waiting = new Map<string, Set<() => void>>();
-  /** Runs under way that wait for others. */
-  #idle = 0;
+  /** What runs under way wait for. */
+  readonly #awaited = new Map<string, Awaited>();
   /** Flows with runs in the queue, in the order in which they are looked at. */
   readonly #flows = new Set<string>();
   #advancing: Promise<void> | undefined;
@@ -70,23 +78,52 @@ export class FlowRunner {
     this.#advance();
   }
 
-  /** Resolves when the run has ended, the signal aborts or the server stops. `inRun`: it is a run that waits. */
-  async ended(runId: string, signal: AbortSignal | undefined, inRun: boolean): Promise<void> {
+  async ended(run: Awaited, signal: AbortSignal | undefined): Promise<'stuck' | undefined> {
+    const { by } = run;
+    if (by === undefined) return void (await this.#end(run.id, signal));
+    this.#awaited.set(by, run);
+    try {
+      if (this.#waitsForItself(by)) return 'stuck';
+      this.#advance(); // the run that waits takes no place
+      return void (await this.#end(run.id, signal));
+    } finally {
+      this.#awaited.delete(by);
+    }
+  }
+
+  async #end(runId: string, signal: AbortSignal | undefined): Promise<void> {
     const { promise, resolve } = waiter();
     const waiting = this.#waiting.get(runId) ?? new Set();
     this.#waiting.set(runId, waiting.add(resolve));
     signal?.addEventListener('abort', resolve, { once: true });
-    if (inRun) this.#idle += 1;
     try {
-      if (signal?.aborted || !(await this.#isOpen(runId))) return;
-      if (inRun) this.#advance();
-      await promise;
+      if (!signal?.aborted && (await this.#isOpen(runId))) await promise;
     } finally {
-      if (inRun) this.#idle -= 1;
       signal?.removeEventListener('abort', resolve);
       waiting.delete(resolve);
       if (waiting.size === 0 && this.#waiting.get(runId) === waiting) this.#waiting.delete(runId);
     }
+  }
+
+  #waitsForItself(runId: string): boolean {
+    const met = new Set<string>();
+    const open = [runId];
+    for (const each of open) {
+      const awaited = this.#awaited.get(each);
+      if (!awaited || met.has(each)) continue;
+      met.add(each);
+      const before = this.#before(awaited);
+      if (before.includes(runId)) return true;
+      open.push(...before);
+    }
+    return false;
+  }
+
+  /** The runs under way that have to go on for this one to end: itself, or those of its flow that it is queued behind. */
+  #before({ id, flow }: Awaited): string[] {
+    if (this.#running.has(id)) return [id];
+    if (flow.overlap === 'allow') return [];
+    return [...this.#running].filter(([, { flowId }]) => flowId === flow.id).map(([runId]) => runId);
   }
 
   /** Ends a run that is under way, where this process runs it. That it is to end is kept with it before. */
@@ -138,7 +175,7 @@ export class FlowRunner {
   }
 
   #hasPlace(): boolean {
-    return !this.#close.signal.aborted && this.#running.size - this.#idle < MOST_AT_ONCE;
+    return !this.#close.signal.aborted && this.#running.size - this.#awaited.size < MOST_AT_ONCE;
   }
 
   async #takeAll(): Promise<void> {

@@ -201,7 +201,7 @@ export class FlowTriggers {
     if (causeProblem(flow, causes)) return;
     const runAs = await findRunAs(flow.runAs, store, { catalog, now: clock.now() });
     if (typeof runAs === 'string') return this.#leaveOut(`${flowId}: ${runAs}`);
-    if (!(await maySee(event, actingFlow(flow, runAs, causes), store))) return;
+    if (!(await maySee(event, actingFlow(flow, runAs, { causes }), store))) return;
     const { type, id } = event;
     const wish: Wish = { trigger: { kind: 'event', type, id }, input: { type, id }, causes };
     try {
@@ -231,6 +231,15 @@ function isGuarded(record: object): record is { readonly accessKeys: string[] } 
 
 /** The flows in whose runs somebody acts. */
 export function causesOf(principal: Principal | undefined): readonly string[] {
-  for (let acting = principal; acting; acting = acting.actsFor) if (acting.causes) return acting.causes;
-  return [];
+  return flowIn(principal)?.causes ?? [];
+}
+
+/** The run in which somebody acts, if it is one. */
+export function runOf(principal: Principal): string | undefined {
+  return flowIn(principal)?.runId;
+}
+
+function flowIn(principal: Principal | undefined): Principal | undefined {
+  for (let acting = principal; acting; acting = acting.actsFor) if (acting.causes) return acting;
+  return undefined;
 }

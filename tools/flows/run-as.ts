@@ -42,15 +42,26 @@ export async function findRunAs(
 const USER_SCOPES = ['*'];
 const USER_RIGHTS = scopeRights(USER_SCOPES);
 
+interface Within {
+  readonly causes: readonly string[];
+  /** Undefined: no run yet. */
+  readonly runId?: string;
+}
+
 /** The flow as it acts for the principal. Tools whose answers hold a secret are out of its reach, for outputs are kept. */
-export function actingFlow(flow: Pick<Flow, 'id' | 'name'>, runAs: Principal, causes: readonly string[]): Principal {
+export function actingFlow(
+  { id, name }: Pick<Flow, 'id' | 'name'>,
+  runAs: Principal,
+  { causes, runId }: Within,
+): Principal {
   const limit: ToolLimit = {
-    holder: `the flow ${flow.name}`,
+    holder: `the flow ${name}`,
     fingerprint: 'no secrets',
     allows: (tool) => !tool.answersSecret,
   };
   const tools = bothLimits(runAs.tools, limit);
-  return { ...runAs, type: 'flow', id: flow.id, name: flow.name, tools, actsFor: runAs, causes: [...causes, flow.id] };
+  const acting = { ...runAs, type: 'flow', id, name, tools, actsFor: runAs, causes: [...causes, id] } as const;
+  return runId === undefined ? acting : { ...acting, runId };
 }
 
 /** Whether the caller is the one that runs of the flow act as. */

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { pageOf, paging, recordId } from '../../resources/fields.ts';
 import { type FlowRun, type FlowRunRecord, flowRun, flowRunStatus } from '../../resources/flow-run.ts';
-import type { Readers } from '../../store/port.ts';
+import type { Readers, Writers } from '../../store/port.ts';
 import { authorOf, type Principal } from '../access/principal.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS } from '../define-tool.ts';
 import { requireShallow } from '../engine/acting.ts';
-import { causesOf } from '../engine/flow-triggers.ts';
+import { causesOf, runOf } from '../engine/flow-triggers.ts';
 import { LARGEST_PAGE, listPage, onlyThese } from '../paging.ts';
 import { findFlow } from './flows.ts';
 import { hasEnded, queueRun } from './queue.ts';
@@ -40,18 +40,26 @@ const triggerFlow = defineTool({
   output: flowRun,
   errors: ['not_found', 'conflict'],
   goesOn: ({ status }) => status === 'queued' || status === 'running',
+  shown: showRun,
 
   async handler({ id, input, wait }, { store, principal, server, signal, write, fail }) {
     requireShallow(principal);
-    const run = await write(async (tx) => {
+    const { flow, run } = await write(async (tx) => {
       const flow = await findFlow(tx, id, fail);
       const kind = flow.trigger.kind === 'webhook' ? 'webhook' : 'manual';
       const trigger = { kind, by: authorOf(principal) } as const;
-      return queueRun(tx, flow, { trigger, input, causes: causesOf(principal) }, server.now());
+      return { flow, run: await queueRun(tx, flow, { trigger, input, causes: causesOf(principal) }, server.now()) };
     });
     server.flows?.wake(id);
-    if (wait) await server.flows?.ended(run.id, signal, causesOf(principal).length > 0);
-    return showRun((await store.flowRuns.get(run.id)) ?? run, principal);
+    const waited = wait && (await server.flows?.ended({ id: run.id, flow, by: runOf(principal) }, signal));
+    if (waited === 'stuck') {
+      await write(async (tx) => {
+        const { status } = (await tx.flowRuns.get(run.id)) ?? run;
+        if (status === 'queued') await cancelQueued(tx, run.id, STUCK, server.now());
+      });
+      throw fail('conflict', STUCK);
+    }
+    return (await store.flowRuns.get(run.id)) ?? run;
   },
 });
 
@@ -100,20 +108,28 @@ const cancelFlowRun = defineTool({
   input: z.strictObject({ id: runId }),
   output: flowRun,
   errors: ['not_found', 'conflict'],
+  shown: showRun,
 
-  async handler({ id }, { store, principal, server, write, fail }) {
+  async handler({ id }, { store, server, write, fail }) {
     const run = await write(async (tx) => {
       const current = await findRun(tx, id, fail);
       if (current.status === 'cancelled') return current;
       if (current.status === 'running') return tx.flowRuns.update(id, { cancelAsked: true });
       if (hasEnded(current)) throw fail('conflict', `The run has already ended: ${current.status}.`);
-      const error = { code: 'conflict', message: 'The run was cancelled.' } as const;
-      return tx.flowRuns.update(id, { status: 'cancelled', error, finishedAt: server.now().toISOString() });
+      return cancelQueued(tx, id, 'The run was cancelled.', server.now());
     });
     if (run.status === 'running') server.flows?.cancel(id);
-    return showRun((await store.flowRuns.get(id)) ?? run, principal);
+    return (await store.flowRuns.get(id)) ?? run;
   },
 });
+
+const STUCK =
+  'The run would wait for itself: runs of the flow wait their turn, and one before it waits, itself or by others, for the run that you are in. Trigger it without wait, or let it have overlap=allow.';
+
+async function cancelQueued(tx: Pick<Writers, 'flowRuns'>, id: string, message: string, now: Date) {
+  const error = { code: 'conflict', message } as const;
+  return tx.flowRuns.update(id, { status: 'cancelled', error, finishedAt: now.toISOString() });
+}
 
 export const flowRunTools = [triggerFlow, listFlowRuns, getFlowRun, cancelFlowRun];
 
@@ -124,7 +140,7 @@ async function findRun(store: Pick<Readers, 'flowRuns'>, id: string, fail: Fail<
 }
 
 /** Triggering a flow shows nothing of what it reads: content is for whom it runs as, and for admins. */
-function showRun(run: FlowRunRecord, principal: Principal): FlowRun {
+function showRun(run: FlowRun, principal: Principal): FlowRun {
   if (principal.rights.isAdmin || isRunAs(principal, run.runAs)) return run;
   const { input: _, error, steps, ...rest } = run;
   const shown = steps.map(({ input: _input, output: _output, error: failure, ...step }) => ({
