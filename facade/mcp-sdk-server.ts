@@ -45,7 +45,7 @@ export function createSdkServer(parts: DoorParts, visit: Visit, era: Era): Serve
     {
       capabilities: {
         tools: { listChanged: era === 'modern' },
-        resources: { listChanged: false, subscribe: false },
+        resources: { listChanged: false, subscribe: era === 'modern' },
         prompts: { listChanged: false },
         completions: {},
       },

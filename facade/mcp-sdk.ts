@@ -11,6 +11,7 @@ import {
 import type { Exchange } from './exchange.ts';
 import type { DoorParts } from './mcp-calls.ts';
 import { answerableId, malformed, toRpcError } from './mcp-message.ts';
+import type { UpdateParts } from './mcp-resource-updates.ts';
 import { answerLegacy } from './mcp-sdk-legacy.ts';
 import { createSdkServer, type Visit } from './mcp-sdk-server.ts';
 import { Subscriptions } from './mcp-subscriptions.ts';
@@ -26,7 +27,7 @@ export class SdkPath {
   /** Apart from the calls, so that closing ends the subscriptions and lets the calls finish. */
   readonly #subscriptions: Subscriptions;
 
-  constructor(parts: DoorParts) {
+  constructor(parts: DoorParts & UpdateParts) {
     preloadSchemas();
     this.#parts = parts;
     this.#modern = this.#createHandler();

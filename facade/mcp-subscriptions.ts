@@ -1,5 +1,6 @@
 import {
   INTERNAL_ERROR,
+  INVALID_PARAMS,
   INVALID_REQUEST,
   InMemoryServerEventBus,
   type McpHttpHandler,
@@ -9,12 +10,14 @@ import type { Principal } from '../tools/access/principal.ts';
 import { reachOf } from '../tools/access/reach.ts';
 import type { Registry } from '../tools/registry.ts';
 import { lookAgain } from './credential-watch.ts';
-import { type RequestId, RpcError } from './mcp-message.ts';
+import { isObject, type RequestId, RpcError } from './mcp-message.ts';
+import { canonicalUri, ResourceUpdates, type UpdateParts } from './mcp-resource-updates.ts';
 import type { Visit } from './mcp-sdk-server.ts';
 import { acceptsEvents, errorResponse } from './mcp-web.ts';
 
-/** Subscriptions that one caller may hold open. */
+/** Subscriptions that one caller may hold open, and the resources that one of them may follow. */
 const MOST_OPEN = 20;
+const MOST_URIS = 1000;
 
 interface Subscription {
   readonly caller: string;
@@ -30,18 +33,17 @@ export class Subscriptions {
   readonly #createHandler: (bus: ServerEventBus) => McpHttpHandler;
   readonly #onError: (cause: unknown) => void;
   readonly #open = new Set<Subscription>();
+  readonly #updates: ResourceUpdates;
 
-  constructor(
-    { registry, onError }: { readonly registry: Registry; onError(cause: unknown): void },
-    createHandler: (bus: ServerEventBus) => McpHttpHandler,
-  ) {
-    this.#registry = registry;
-    this.#onError = onError;
+  constructor(parts: UpdateParts, createHandler: (bus: ServerEventBus) => McpHttpHandler) {
+    this.#registry = parts.registry;
+    this.#onError = parts.onError;
     this.#createHandler = createHandler;
+    this.#updates = new ResourceUpdates(parts);
   }
 
   serve(visit: Visit, id: RequestId): Response | Promise<Response> {
-    const { exchange, flight, request, message } = visit;
+    const { exchange, flight, request } = visit;
     if (!acceptsEvents(exchange)) {
       const error = new RpcError(INVALID_REQUEST, 'A subscription is a stream; send Accept: text/event-stream.');
       return errorResponse(id, error, 400);
@@ -51,11 +53,23 @@ export class Subscriptions {
       const message = `You have ${MOST_OPEN} subscriptions open; close one first.`;
       return errorResponse(id, new RpcError(INTERNAL_ERROR, message), 200);
     }
+    const { message, uris } = withKnownUris(visit.message);
+    if (uris.length > MOST_URIS) {
+      const error = new RpcError(
+        INVALID_PARAMS,
+        `Invalid params: a subscription follows at most ${MOST_URIS} resources.`,
+      );
+      return errorResponse(id, error, 200);
+    }
     const bus = new InMemoryServerEventBus(this.#onError);
     const compare = this.#comparer(exchange.principal, bus);
     const subscription = { caller, handler: this.#createHandler(bus), compare, visit };
     this.#open.add(subscription);
-    exchange.response.once('close', () => this.#open.delete(subscription));
+    const unfollow = this.#updates.follow(visit, uris, (uri) => bus.publish({ kind: 'resource_updated', uri }));
+    exchange.response.once('close', () => {
+      this.#open.delete(subscription);
+      unfollow();
+    });
     flight.onRenewed = compare;
     return subscription.handler.fetch(request, { parsedBody: message });
   }
@@ -68,6 +82,7 @@ export class Subscriptions {
   }
 
   async close(): Promise<void> {
+    this.#updates.close();
     await Promise.all([...this.#open].map(({ handler }) => handler.close()));
   }
 
@@ -81,4 +96,15 @@ export class Subscriptions {
       if (!same || reach !== reachBefore) bus.publish({ kind: 'tools_list_changed' });
     };
   }
+}
+
+/** The message without URIs that no resource can have: the acknowledgement names those that are followed. */
+function withKnownUris(message: unknown): { readonly message: unknown; readonly uris: readonly string[] } {
+  const { params } = isObject(message) ? message : {};
+  const { notifications } = isObject(params) ? params : {};
+  const given: unknown = isObject(notifications) ? notifications.resourceSubscriptions : undefined;
+  if (!Array.isArray(given) || !given.every((uri) => typeof uri === 'string')) return { message, uris: [] };
+  const uris = [...new Set(given)].filter((uri) => canonicalUri(uri) !== undefined);
+  const narrowed = { ...(notifications as object), resourceSubscriptions: uris };
+  return { message: { ...(message as object), params: { ...(params as object), notifications: narrowed } }, uris };
 }

@@ -1,3 +1,4 @@
+import type { Store } from '../store/port.ts';
 import type { Registry } from '../tools/registry.ts';
 import type { Exchange } from './exchange.ts';
 import { type AnswerFirst, Flights } from './mcp-calls.ts';
@@ -21,6 +22,8 @@ export interface McpDoor {
 
 export interface McpDoorOptions {
   readonly registry: Registry;
+  /** Of whose changes subscribers hear. */
+  readonly store: Store;
   /** Told the cause of every answer that says no more than that the server failed. */
   onError(cause: unknown): void;
   /** False answers everything through the SDK, to compare with. */
@@ -29,10 +32,10 @@ export interface McpDoorOptions {
   readonly answerFirst?: AnswerFirst | undefined;
 }
 
-export function createMcpDoor({ registry, onError, direct = true, answerFirst }: McpDoorOptions): McpDoor {
+export function createMcpDoor({ registry, store, onError, direct = true, answerFirst }: McpDoorOptions): McpDoor {
   const writer = new ResponseWriter(registry.server);
   const lists = new ToolLists(registry, writer);
-  const parts = { registry, writer, onError, flights: new Flights(), lists, answerFirst };
+  const parts = { registry, store, writer, onError, flights: new Flights(), lists, answerFirst };
   const directPath = direct ? new DirectPath(parts) : undefined;
   const sdkPath = new SdkPath(parts);
 

@@ -95,7 +95,7 @@ export async function startServer(
   const facts = factsOf(store, live, { upstreams, models, signIn, flows }, dependencies);
   void models.list();
   const registry = createRegistry({ store, server: facts, onFailure: onCallFailure });
-  const mcp = createMcpDoor({ registry, onError: onFailure, answerFirst: fixtures?.answerFirst });
+  const mcp = createMcpDoor({ registry, store, onError: onFailure, answerFirst: fixtures?.answerFirst });
   live.onChange(() => mcp.toolsChanged());
   const cookies = createSessionCookies({ secrets: cookieSecrets, secure: baseUrl.startsWith('https:') });
   const authenticator = createAuthenticator({ store, catalog: live, cookies, onFailure });

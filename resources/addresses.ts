@@ -6,6 +6,8 @@ export interface Address {
   readonly description: string;
   /** Undefined where each record says its own in `mimeType`. */
   readonly mimeType: string | undefined;
+  /** Of the store, where the records are. */
+  readonly collection: string;
   /** Member that holds the text to read, and that with bytes in base64; without them the whole record is read as JSON. */
   readonly text?: string;
   readonly blob?: string;
@@ -23,54 +25,57 @@ const MARKDOWN = 'text/markdown';
 
 /** Every kind of record that can be read as a resource, in the order of the tools' groups. */
 export const addresses: readonly Address[] = [
-  record('agent', 'Agent', 'list_agents', 'name'),
-  record('skill', 'Skill', 'list_skills', 'name'),
-  record('flow', 'Flow', 'list_flows', 'name'),
-  record('thread', 'Thread', 'list_threads', 'title'),
-  record('report', 'Report', 'list_reports', 'title'),
+  record('agent', 'agents', 'Agent', 'list_agents', 'name'),
+  record('skill', 'skills', 'Skill', 'list_skills', 'name'),
+  record('flow', 'flows', 'Flow', 'list_flows', 'name'),
+  record('thread', 'threads', 'Thread', 'list_threads', 'title'),
+  record('report', 'reports', 'Report', 'list_reports', 'title'),
   {
     uriTemplate: 'bot-config://workspace',
     title: 'Bot config',
     description: 'Bot config as JSON, as get_bot_config answers it.',
     mimeType: JSON_TYPE,
+    collection: 'botConfigs',
     readTool: 'get_bot_config',
     label: 'name',
     completions: {},
   },
-  record('capsule', 'Capsule', 'list_capsules', 'name'),
-  record('memory', 'Memory', 'list_memories', 'content'),
-  record('project', 'Project', 'list_projects', 'name'),
-  record('goal', 'Goal', 'list_goals', 'title'),
-  record('task', 'Task', 'list_tasks', 'title'),
+  record('capsule', 'capsules', 'Capsule', 'list_capsules', 'name'),
+  record('memory', 'memories', 'Memory', 'list_memories', 'content'),
+  record('project', 'projects', 'Project', 'list_projects', 'name'),
+  record('goal', 'goals', 'Goal', 'list_goals', 'title'),
+  record('task', 'tasks', 'Task', 'list_tasks', 'title'),
   {
     uriTemplate: 'task-document://{id}',
     title: 'Task document',
     description: 'Text that goes with a task, by the id of the task.',
     mimeType: MARKDOWN,
     text: 'content',
+    collection: 'taskDocuments',
     readTool: 'get_task_document',
     label: 'id',
     completions: { id: { listTool: 'list_tasks', label: 'title' } },
   },
   {
-    ...record('document', 'Document', 'list_documents', 'title'),
+    ...record('document', 'documents', 'Document', 'list_documents', 'title'),
     description: 'Markdown of a document.',
     mimeType: MARKDOWN,
     text: 'content',
   },
   {
-    ...record('artifact', 'Artifact', 'list_artifacts', 'name'),
+    ...record('artifact', 'artifacts', 'Artifact', 'list_artifacts', 'name'),
     description: 'What is in an artifact, under its own media type.',
     mimeType: undefined,
     text: 'content',
     blob: 'data',
   },
-  record('database', 'Database', 'list_databases', 'name'),
+  record('database', 'databases', 'Database', 'list_databases', 'name'),
   {
     uriTemplate: 'database-record://{databaseId}/{id}',
     title: 'Database record',
     description: 'Record of a database as JSON, as get_record answers it.',
     mimeType: JSON_TYPE,
+    collection: 'databaseRecords',
     readTool: 'get_record',
     label: 'id',
     completions: {
@@ -80,13 +85,14 @@ export const addresses: readonly Address[] = [
   },
 ];
 
-function record(kind: string, title: string, listTool: string, label: string): Address {
+function record(kind: string, collection: string, title: string, listTool: string, label: string): Address {
   const readTool = `get_${kind}`;
   return {
     uriTemplate: `${kind}://{id}`,
     title,
     description: `${title} as JSON, as ${readTool} answers it.`,
     mimeType: JSON_TYPE,
+    collection,
     readTool,
     listTool,
     label,

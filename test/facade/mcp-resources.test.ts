@@ -245,7 +245,7 @@ for (const era of ['legacy', 'modern'] as const) {
       }
     });
 
-    it('are not subscribed to', async () => {
+    it('are not subscribed to by a request for one', async () => {
       const { body } = await ask(era, 'resources/subscribe', { uri: `agent://${made.agent}` });
       assert.equal(body.error.code, -32601);
     });
@@ -405,15 +405,15 @@ describe('official clients', () => {
     return client;
   }
 
-  for (const [title, connect] of [
-    ['SDK 2 as it comes', () => newClient({})],
-    ['SDK 2 negotiating', () => newClient({ versionNegotiation: { mode: 'auto' } })],
-    ['SDK 1', oldClient],
+  for (const [title, connect, subscribe] of [
+    ['SDK 2 as it comes', () => newClient({}), false],
+    ['SDK 2 negotiating', () => newClient({ versionNegotiation: { mode: 'auto' } }), true],
+    ['SDK 1', oldClient, false],
   ] as const) {
     it(`of ${title} list and read resources, list and get prompts`, async () => {
       const client = await connect();
       const capabilities = client.getServerCapabilities();
-      assert.deepEqual(capabilities?.resources, { listChanged: false, subscribe: false });
+      assert.deepEqual(capabilities?.resources, { listChanged: false, subscribe });
       assert.deepEqual(capabilities?.prompts, { listChanged: false });
       const { resources } = await client.listResources();
       assert.ok(resources.some(({ uri }) => uri === `agent://${made.agent}`));

@@ -88,8 +88,8 @@ export async function startMcpServer(extra: readonly CatalogEntry[] = []): Promi
   });
   const onError = (cause: unknown) => void errors.push(cause);
   const doors = {
-    '/mcp': createMcpDoor({ registry, onError }),
-    '/sdk': createMcpDoor({ registry, onError, direct: false }),
+    '/mcp': createMcpDoor({ registry, store, onError }),
+    '/sdk': createMcpDoor({ registry, store, onError, direct: false }),
   };
   const server = createServer((request, response) => void answer(request, response));
 

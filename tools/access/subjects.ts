@@ -11,9 +11,17 @@ export function subjectsIn(store: Readers): Subjects {
     if (resource === 'record') return recordSubjects(store, value);
     if (resource !== 'agent') return [value];
     const agent = (await store.agents.get(value)) ?? (await agentNamed(store, value));
-    if (!agent) return [value];
-    return agent.status === 'deleted' ? [agent.id] : [agent.id, agent.name];
+    return agent ? namesOf(resource, agent) : [value];
   };
+}
+
+/** The same for a record in hand, which may be gone from the store. */
+export function namesOf(
+  resource: string,
+  record: { readonly id: string; readonly [member: string]: unknown },
+): string[] {
+  const other = { agent: record.status === 'deleted' ? undefined : record.name, record: record.databaseId }[resource];
+  return typeof other === 'string' ? [record.id, other] : [record.id];
 }
 
 /** A run goes by its own id and by that of its flow. */

@@ -7,7 +7,7 @@ import { ToolError } from '../errors.ts';
 import { eventOf, type RecordEvent } from '../flows/event-types.ts';
 import { causeProblem, flowProblem, queueRun, refuseRun, type Wish } from '../flows/queue.ts';
 import { actingFlow, findRunAs } from '../flows/run-as.ts';
-import { guardedAmong, isSeen, isThreadSeen } from '../threads/visibility.ts';
+import { guardedAmong, isGuarded, isSeen, isThreadSeen } from '../threads/visibility.ts';
 import type { Clock } from './flow-clock.ts';
 
 /** A scheduled time that is further back than this is missed: after a stop or a change of the clock nothing is made up for. */
@@ -223,10 +223,6 @@ async function maySee({ need, record }: RecordEvent, principal: Principal, store
   if (!guarded.every((found) => isSeen(found, principal))) return false;
   if (isGuarded(record) || typeof record.threadId !== 'string') return true;
   return isThreadSeen(store, record.threadId, principal);
-}
-
-function isGuarded(record: object): record is { readonly accessKeys: string[] } {
-  return 'accessKeys' in record;
 }
 
 /** The flows in whose runs somebody acts. */

@@ -42,6 +42,11 @@ export function visibleTo(principal: Principal): { readonly accessKeys: readonly
   return { accessKeys: keysHeldBy(principal) };
 }
 
+/** Whether not everybody sees the record. */
+export function isGuarded(record: object): record is Guarded {
+  return 'accessKeys' in record;
+}
+
 export function isSeen({ accessKeys }: Guarded, principal: Principal): boolean {
   return keysHeldBy(principal).some((key) => accessKeys.includes(key));
 }

@@ -1,0 +1,154 @@
+import type { ServerResponse } from 'node:http';
+import { type Address, addresses } from '../resources/addresses.ts';
+import type { CollectionName } from '../store/collections.ts';
+import type { Commit, RecordChange, Store } from '../store/port.ts';
+import { mayRead } from '../tools/access/may-read.ts';
+import type { Principal } from '../tools/access/principal.ts';
+import type { Registry } from '../tools/registry.ts';
+import { lookAgain } from './credential-watch.ts';
+import type { UnderWay } from './mcp-calls.ts';
+import { parseUri, uriOf } from './mcp-resource-uri.ts';
+
+type Kept = RecordChange['record'];
+
+/** A record that changed, by the address it is read at. */
+interface Changed {
+  readonly address: Address;
+  /** As the change left it; a deleted one as it was. */
+  readonly record: Kept;
+  readonly deleted: boolean;
+}
+
+export interface UpdateParts {
+  readonly store: Store;
+  readonly registry: Registry;
+  onError(cause: unknown): void;
+}
+
+/** Tells of changes of records to those who follow their URIs and may read them when they are told. */
+export class ResourceUpdates {
+  readonly #parts: UpdateParts;
+  readonly #followers = new Map<string, Set<Follower>>();
+  /** Tells nothing any more. */
+  readonly close: () => void;
+
+  constructor(parts: UpdateParts) {
+    this.#parts = parts;
+    this.close = parts.store.onCommit((commit) => this.#committed(commit));
+  }
+
+  /** Calls `tell` with the URI, as it was given, for each change from now on, until the function returned is called. */
+  follow(visit: UnderWay, uris: readonly string[], tell: (uri: string) => void): () => void {
+    const given = new Map<string, Set<string>>();
+    for (const uri of uris) {
+      const canonical = canonicalUri(uri);
+      if (canonical !== undefined) given.set(canonical, (given.get(canonical) ?? new Set()).add(uri));
+    }
+    const follower = new Follower(this.#parts, visit, (uri) => given.get(uri)?.forEach(tell));
+    for (const uri of given.keys()) {
+      this.#followers.set(uri, (this.#followers.get(uri) ?? new Set()).add(follower));
+    }
+    return () => {
+      follower.stop();
+      for (const uri of given.keys()) {
+        const others = this.#followers.get(uri);
+        others?.delete(follower);
+        if (others?.size === 0) this.#followers.delete(uri);
+      }
+    };
+  }
+
+  #committed({ changes }: Commit): void {
+    if (this.#followers.size === 0) return;
+    for (const { kind, collection, record } of changes) {
+      const address = addressOf.get(collection);
+      if (address) this.#changed(uriOf(address, record), { address, record, deleted: kind === 'deleted' });
+      // What a thread says of its messages is kept without being a change of it.
+      if (collection === 'messages' && kind === 'created' && thread) {
+        const named = { id: String(record.threadId) };
+        this.#changed(uriOf(thread, named), { address: thread, record: named, deleted: false });
+      }
+    }
+  }
+
+  #changed(uri: string, changed: Changed): void {
+    for (const follower of this.#followers.get(uri) ?? []) follower.note(uri, changed);
+  }
+}
+
+/** The URI as it is made for a record, or undefined where none has such a one. */
+export function canonicalUri(uri: string): string | undefined {
+  const named = parseUri(uri);
+  return named && uriOf(named.address, named.input);
+}
+
+const addressOf = new Map(addresses.map((address) => [address.collection, address]));
+const thread = addressOf.get('threads');
+
+/** One stream. What changes again before it was told is told once, so that a slow reader holds up no more than its own URIs. */
+class Follower {
+  readonly #parts: UpdateParts;
+  readonly #visit: UnderWay;
+  readonly #tell: (uri: string) => void;
+  readonly #waiting = new Map<string, Changed>();
+  #telling = false;
+  #stopped = false;
+
+  constructor(parts: UpdateParts, visit: UnderWay, tell: (uri: string) => void) {
+    this.#parts = parts;
+    this.#visit = visit;
+    this.#tell = tell;
+  }
+
+  note(uri: string, changed: Changed): void {
+    this.#waiting.set(uri, changed);
+    if (!this.#telling) void this.#tellAll();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#waiting.clear();
+  }
+
+  async #tellAll(): Promise<void> {
+    this.#telling = true;
+    const { response } = this.#visit.exchange;
+    // What is noted meanwhile comes behind.
+    for (const [uri, changed] of this.#waiting) {
+      if (response.writableNeedDrain) await drained(response);
+      this.#waiting.delete(uri);
+      const told = await this.#mayRead(uri, changed).catch(this.#parts.onError);
+      if (told && !this.#stopped) this.#tell(uri);
+    }
+    this.#telling = false;
+  }
+
+  /** By the rights of this moment and what is there now; of what is gone, as it was. */
+  async #mayRead(uri: string, { address, record, deleted }: Changed): Promise<boolean> {
+    const { store, registry, onError } = this.#parts;
+    const { exchange, flight } = this.#visit;
+    let principal: Principal | undefined;
+    await lookAgain(
+      exchange,
+      onError,
+      () => flight.abort(),
+      (renewed) => {
+        principal = renewed;
+      },
+    );
+    const tool = registry.find(address.readTool);
+    const now: Kept | undefined = await store[address.collection as CollectionName].get(record.id); // a test holds them to those there are
+    const shown = now ?? (deleted ? record : undefined);
+    return principal && tool && shown ? mayRead(principal, tool, parseUri(uri)?.input ?? {}, shown) : false;
+  }
+}
+
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      response.off('drain', end).off('close', end);
+      resolve();
+    };
+    response.on('drain', end).on('close', end);
+  });
+}

@@ -1,0 +1,16 @@
+import type { Tool } from '../define-tool.ts';
+import { isGuarded, isSeen } from '../threads/visibility.ts';
+import type { Principal } from './principal.ts';
+import { mayCall } from './reach.ts';
+import { namesOf } from './subjects.ts';
+
+type Kept = { readonly id: string; readonly [member: string]: unknown };
+
+/** Whether the principal may read the record by its read tool with this input, without a call; the record may be gone already. */
+export async function mayRead(principal: Principal, tool: Tool, input: object, record: Kept): Promise<boolean> {
+  const fixed = principal.tools?.fixed?.(tool) ?? {};
+  if (Object.keys(fixed).some((name) => Object.hasOwn(input, name))) return false;
+  if (!(await mayCall(principal, tool, { ...input, ...fixed }, async (resource) => namesOf(resource, record))))
+    return false;
+  return !isGuarded(record) || isSeen(record, principal);
+}
