@@ -28,7 +28,8 @@ export class OrderedSet<Entry extends Position = Position> {
     const chunk = this.#chunks[at];
     this.#size += 1;
     if (!chunk) {
-      this.#chunks.push([entry]);
+      // As a literal it has room for no more: most values of an index have one record.
+      this.#chunks = [[entry]];
       return;
     }
     const place = placeIn(chunk, entry);

@@ -1,11 +1,11 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { canonicalize } from 'json-canonicalize';
 import type { Author, EntityType, Version, VersionKind, VersionRecord } from '../resources/version.ts';
 import { ByCollection } from '../store/by-collection.ts';
 import type { CollectionName, RecordOf } from '../store/collections.ts';
 import { NotFound } from '../store/errors.ts';
-import type { Guard, NewRecord, Reader, Transaction, Where, Writer } from '../store/port.ts';
+import type { Change, Guard, NewRecord, Query, Reader, Transaction, Where, Writer } from '../store/port.ts';
 import type { Context } from './context.ts';
 import type { Tool } from './define-tool.ts';
 import { forgetOutputs } from './flows/queue.ts';
@@ -45,7 +45,7 @@ interface VersionNote {
 /** A writer that also writes a version with every change, where the collection is a versioned one. */
 interface HistoryWriter<Record> extends Reader<Record> {
   insert(record: NewRecord<Record>, note?: VersionNote): Promise<Record>;
-  update(id: string, change: Parameters<Writer<Record>['update']>[1], options?: Guard & VersionNote): Promise<Record>;
+  update(id: string, change: Change<Record>, options?: Guard & VersionNote): Promise<Record>;
   touch: Writer<Record>['touch'];
   delete(id: string, options?: Guard & VersionNote): Promise<Record>;
 }
@@ -105,7 +105,7 @@ class HistoryView extends ByCollection<unknown> {
   protected make(collection: CollectionName): unknown {
     const { tx, entities } = this.#parts;
     const entity = entities.find((each) => each.collection === collection);
-    return entity ? historyWriter(entity, this.#parts) : tx[collection];
+    return entity ? new VersionedWriter(entity, this.#parts) : tx[collection];
   }
 }
 
@@ -121,64 +121,85 @@ async function deleteAll(versions: Transaction['versions'], where: Where<Version
   }
 }
 
-function historyWriter<Name extends CollectionName>(entity: Entity<Name>, { tx, author, now }: HistoryParts) {
-  type Kept = RecordOf<Name> & { readonly id: string; readonly revision: number };
-  // TypeScript does not relate the indexed access on a generic name to the record type of the entity of that name.
-  const writer = tx[entity.collection] as unknown as Writer<Kept>;
+type KeptRecord<Name extends CollectionName> = RecordOf<Name> & { readonly id: string; readonly revision: number };
 
-  async function note(state: Kept, revision: number, { kind = 'snapshot', changeDescription }: VersionNote = {}) {
-    const payload = entity.payload(state);
-    const createdAt = await timeOfNext(state.id, revision);
+/** Writes a version with every change of one kind of record. */
+class VersionedWriter<Name extends CollectionName> implements HistoryWriter<KeptRecord<Name>> {
+  readonly #entity: Entity<Name>;
+  readonly #parts: HistoryParts;
+  readonly #writer: Writer<KeptRecord<Name>>;
+
+  constructor(entity: Entity<Name>, parts: HistoryParts) {
+    this.#entity = entity;
+    this.#parts = parts;
+    // TypeScript does not relate the indexed access on a generic name to the record type of the entity of that name.
+    this.#writer = parts.tx[entity.collection] as unknown as Writer<KeptRecord<Name>>;
+  }
+
+  get(id: string) {
+    return this.#writer.get(id);
+  }
+
+  find(query: Query<KeptRecord<Name>>) {
+    return this.#writer.find(query);
+  }
+
+  count(query: Parameters<Reader<KeptRecord<Name>>['count']>[0]) {
+    return this.#writer.count(query);
+  }
+
+  touch(id: string, change: Change<KeptRecord<Name>>) {
+    return this.#writer.touch(id, change);
+  }
+
+  async insert(record: NewRecord<KeptRecord<Name>>, note?: VersionNote): Promise<KeptRecord<Name>> {
+    const inserted = await this.#writer.insert(record);
+    await this.#note(inserted, inserted.revision, note);
+    return inserted;
+  }
+
+  async update(id: string, change: Change<KeptRecord<Name>>, options?: Guard & VersionNote): Promise<KeptRecord<Name>> {
+    const old = await this.#writer.get(id);
+    if (!old) throw new NotFound(this.#entity.collection, id);
+    const updated = await this.#writer.update(id, change, options);
+    if (updated.revision !== old.revision) {
+      await this.#note(options?.kind === 'delete' ? old : updated, updated.revision, options);
+    }
+    return updated;
+  }
+
+  async delete(id: string, options?: Guard & VersionNote): Promise<KeptRecord<Name>> {
+    const removed = await this.#writer.delete(id, options);
+    await this.#note(removed, removed.revision + 1, { ...options, kind: 'delete' });
+    return removed;
+  }
+
+  async #note(state: KeptRecord<Name>, revision: number, { kind = 'snapshot', changeDescription }: VersionNote = {}) {
+    const { tx, author } = this.#parts;
+    const payload = this.#entity.payload(state);
+    const createdAt = await this.#timeOfNext(state.id, revision);
     await tx.versions.insert({
       ...(createdAt !== undefined && { createdAt }),
-      entityType: entity.type,
+      entityType: this.#entity.type,
       entityId: state.id,
       revision,
       kind,
-      contentHash: hash(contentOf(entity, payload)),
+      contentHash: hash('sha256', contentOf(this.#entity, payload)),
       payload,
       author,
       ...(changeDescription !== undefined && { changeDescription }),
     });
   }
+
   /** Later than the version before, also when the clock went back, so that the order in time is the order of revisions. */
-  async function timeOfNext(entityId: string, revision: number): Promise<string | undefined> {
+  async #timeOfNext(entityId: string, revision: number): Promise<string | undefined> {
     if (revision === 1) return undefined;
-    const { records } = await tx.versions.find({ where: { entityType: entity.type, entityId }, limit: 1 });
+    const { tx, now } = this.#parts;
+    const where = { entityType: this.#entity.type, entityId };
+    const { records } = await tx.versions.find({ where, limit: 1 });
     const previous = records[0] ? Date.parse(records[0].createdAt) : 0;
     return previous < now().getTime() ? undefined : new Date(previous + 1).toISOString();
   }
-  async function before(id: string): Promise<Kept> {
-    const found = await writer.get(id);
-    if (!found) throw new NotFound(entity.collection, id);
-    return found;
-  }
-
-  const history: HistoryWriter<Kept> = {
-    get: (id) => writer.get(id),
-    find: (query) => writer.find(query),
-    count: (query) => writer.count(query),
-    touch: (id, change) => writer.touch(id, change),
-    async insert(record, versionNote) {
-      const inserted = await writer.insert(record);
-      await note(inserted, inserted.revision, versionNote);
-      return inserted;
-    },
-    async update(id, change, options) {
-      const old = await before(id);
-      const updated = await writer.update(id, change, options);
-      if (updated.revision !== old.revision) {
-        await note(options?.kind === 'delete' ? old : updated, updated.revision, options);
-      }
-      return updated;
-    },
-    async delete(id, options) {
-      const removed = await writer.delete(id, options);
-      await note(removed, removed.revision + 1, { ...options, kind: 'delete' });
-      return removed;
-    },
-  };
-  return history;
 }
 
 /** Payload members that every version has of its own. */
@@ -193,8 +214,4 @@ export function contentOf({ text }: Pick<Entity, 'text'>, payload: Payload): str
 
 export function showVersion(entity: Pick<Entity, 'text'>, record: VersionRecord): Version {
   return { ...record, content: contentOf(entity, record.payload) };
-}
-
-function hash(content: string): string {
-  return createHash('sha256').update(content).digest('hex');
 }

@@ -63,9 +63,9 @@ export class Collection {
   }
 
   /** Forgets the records whose time has come. Every read and every transaction begins with it. */
-  expire(now: string): void {
+  expire(now: () => string): void {
     if (this.#due.size === 0) return;
-    const over = this.#due.rank({ createdAt: now, id: '\uffff' });
+    const over = this.#due.rank({ createdAt: now(), id: '\uffff' });
     for (const { id } of [...this.#due.ascending(0, over)]) this.set(id, undefined);
   }
 

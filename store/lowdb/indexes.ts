@@ -39,15 +39,9 @@ export class FieldIndex {
   }
 
   #keys(row: Row): string[] {
-    const [field = '', ...more] = this.fields;
-    const only = row[field];
-    if (more.length === 0 && isScalar(only)) return [JSON.stringify([only])];
-    return indexKeys(
-      this.fields.map((name) => {
-        const value = row[name];
-        return (Array.isArray(value) ? value : [value]).filter(isScalar);
-      }),
-    );
+    const values = this.fields.map((field) => row[field]);
+    if (values.every(isScalar)) return [JSON.stringify(values)];
+    return indexKeys(values.map((value) => (Array.isArray(value) ? value : [value]).filter(isScalar)));
   }
 
   #enter(key: string, entry: Entry): void {

@@ -116,28 +116,29 @@ export class Staging implements Writer<Row> {
   }
 
   #stage(id: string, row: Row | undefined): void {
+    const { name, uniques } = this.#collection;
+    const keys = uniques.map((unique) => row && unique.key(row));
+    for (const [at, unique] of uniques.entries()) {
+      const holder = this.#holder(at, keys[at]);
+      if (holder !== undefined && holder !== id) throw new UniqueTaken(name, unique.rule.fields, holder);
+    }
     const before = this.changes.get(id);
-    if (row) this.#assertUnique(row);
-    for (const [at, unique] of this.#collection.uniques.entries()) {
+    for (const [at, unique] of uniques.entries()) {
       const holders = this.#holders[at];
       const left = before && unique.key(before);
       if (left !== undefined && holders?.get(left) === id) holders.delete(left);
-      const entered = row && unique.key(row);
+      const entered = keys[at];
       if (entered !== undefined) holders?.set(entered, id);
     }
     this.changes.set(id, row);
   }
 
-  #assertUnique(row: Row): void {
-    for (const [at, unique] of this.#collection.uniques.entries()) {
-      const key = unique.key(row);
-      if (key === undefined) continue;
-      const committed = unique.holder(key);
-      const unchanged = committed !== undefined && !this.changes.has(committed) ? committed : undefined;
-      const holder = this.#holders[at]?.get(key) ?? unchanged;
-      if (holder !== undefined && holder !== row.id) {
-        throw new UniqueTaken(this.#collection.name, unique.rule.fields, holder);
-      }
-    }
+  /** The record that has the key of the unique rule at this place. */
+  #holder(at: number, key: string | undefined): string | undefined {
+    if (key === undefined) return undefined;
+    const staged = this.#holders[at]?.get(key);
+    if (staged !== undefined) return staged;
+    const committed = this.#collection.uniques[at]?.holder(key);
+    return committed !== undefined && !this.changes.has(committed) ? committed : undefined;
   }
 }

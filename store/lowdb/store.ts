@@ -171,7 +171,7 @@ export class LowdbStore implements StoreCore {
   /** The collection as it is at this moment. */
   #current(collection: Collection): Collection {
     this.#assertOpen();
-    collection.expire(this.#parts.now().toISOString());
+    collection.expire(() => this.#parts.now().toISOString());
     return collection;
   }
 

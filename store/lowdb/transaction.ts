@@ -42,7 +42,7 @@ export class StagedTransaction {
     const { collections, now } = this.#parts;
     const collection = collections.get(name);
     if (!collection) throw new Error(`there is no collection ${name}`);
-    collection.expire(now());
+    collection.expire(now);
     const staging = new Staging(collection, now, () => this.assertLive());
     this.#changes.set(name, staging.changes);
     return staging;
