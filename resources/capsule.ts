@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { bookkeeping, nameText, recordId, timestamp } from './fields.ts';
+import { bookkeeping, nameText, recordId, time, timestamp } from './fields.ts';
 
 export const capsuleStatus = z.enum(['draft', 'live', 'disabled']);
 
@@ -14,7 +14,7 @@ export const capsuleFields = {
   allowedTools: entries.describe('Tool names or globs such as `list_*`. A glob reaches no tool that needs `admin`.'),
   deniedTools: entries.describe('Tool names or globs. They beat allowedTools.'),
   status: capsuleStatus.describe('Only a live capsule is served.'),
-  expiresAt: timestamp.describe('When its tokens stop working.'),
+  expiresAt: time.describe('When its tokens stop working.'),
   callsPerMinute: z.int().min(1).max(100_000).describe('Calls beyond it are refused with 429.'),
   constraints: z
     .record(z.string().min(1).max(200), z.record(z.string().min(1).max(200), z.unknown()))

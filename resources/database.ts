@@ -15,7 +15,7 @@ const columnName = z
 
 const column = z.strictObject({
   name: columnName.describe('Unique in the database.'),
-  type: columnType.describe('date-time is ISO 8601 in UTC, json any JSON value.'),
+  type: columnType.describe('date-time is ISO 8601, kept in UTC, json any JSON value.'),
   required: z.boolean().default(false),
 });
 export type Column = z.infer<typeof column>;

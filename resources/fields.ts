@@ -3,9 +3,20 @@ import { z } from 'zod';
 /** ISO 8601 in UTC with milliseconds, as `Date.prototype.toISOString` writes it. */
 export const timestamp = z.iso.datetime();
 
+/** A time as callers write it, with `Z` or an offset; kept as `instant` writes it. */
+export const time = z.iso
+  .datetime({ offset: true, abort: true, error: 'Write a time like 2026-03-01T09:30:00Z, with Z or an offset.' })
+  .refine(hasPlainYear, 'There is no such time, or its year in UTC has not four digits.');
+
 /** The same instant as `timestamp` is written everywhere, so that texts compare as times do. */
 export function instant(text: string): string {
   return new Date(text).toISOString();
+}
+
+/** Whether it is a time of a year of four digits: others have a sign before them, by which texts no longer compare as times do. */
+export function hasPlainYear(text: string): boolean {
+  const time = new Date(text);
+  return !Number.isNaN(time.getTime()) && /^\d/.test(time.toISOString());
 }
 
 const INVISIBLE = /^[^\p{Cc}\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]*$/u;

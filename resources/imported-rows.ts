@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { hasPlainYear } from './fields.ts';
 import { currency } from './locale.ts';
 
 /** A time as source systems write it; kept as an instant in UTC. */
@@ -149,7 +150,7 @@ const TIME = /^(\d{4})-(\d\d)-(\d\d)(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\
 /** `Date.parse` alone takes 31 February for 3 March. */
 function isTime(value: string): boolean {
   const parts = TIME.exec(value);
-  if (!parts || Number.isNaN(Date.parse(value))) return false;
+  if (!parts || !hasPlainYear(value)) return false;
   const [, year, month, day] = parts.map(Number);
   return new Date(Date.UTC(year ?? 0, (month ?? 0) - 1, day)).getUTCDate() === day;
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { bookkeeping, recordId, timestamp } from './fields.ts';
+import { bookkeeping, recordId, time } from './fields.ts';
 import { accessKeys } from './thread.ts';
 
 export const memoryKind = z.enum(['fact', 'preference', 'instruction', 'episode', 'summary']);
@@ -17,7 +17,7 @@ export const memoryFields = {
   importance: z.number().min(0).max(1),
   pinned: z.boolean().describe('Always given to the agents it holds for.'),
   source: z.string().trim().min(1).max(500).describe('Where it comes from.'),
-  expiresAt: timestamp.describe('From then on it is gone.'),
+  expiresAt: time.describe('From then on it is gone.'),
   supersedes: recordId.describe('Memory that this one replaces.'),
 };
 

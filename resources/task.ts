@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { bookkeeping, nameText, recordId, timestamp } from './fields.ts';
+import { bookkeeping, nameText, recordId, time } from './fields.ts';
 
 export const taskStatus = z.enum(['todo', 'in_progress', 'blocked', 'done']);
 export const taskPriority = z.enum(['low', 'normal', 'high', 'urgent']);
@@ -7,7 +7,7 @@ export const taskPriority = z.enum(['low', 'normal', 'high', 'urgent']);
 /** Limits shared by the records and the inputs that write them. */
 export const taskFields = {
   title: nameText(200),
-  dueAt: timestamp,
+  dueAt: time,
   content: z.string().max(500_000).describe('Markdown.'),
 };
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type ApiKey, type ApiKeyRecord, apiKey, apiKeyFields } from '../resources/api-key.ts';
 import type { Issue } from '../resources/error.ts';
-import { instant, pageOf, paging, recordId, timestamp } from '../resources/fields.ts';
+import { instant, pageOf, paging, recordId, time } from '../resources/fields.ts';
 import { grantsOf } from './access/authenticate.ts';
 import { type Grant, parseGrant } from './access/grants.ts';
 import { hashSecret, newSecret, prefixOf } from './access/key-secret.ts';
@@ -46,7 +46,7 @@ const createApiKey = defineTool({
     grants: apiKeyFields.grants
       .optional()
       .describe('`<resource>:<op>:<id>`, op and id optional, e.g. agent:read. If given, they alone decide.'),
-    expiresAt: timestamp.optional(),
+    expiresAt: time.optional(),
   }),
   output: apiKey.extend({ secret: z.string().describe('Keep it: it cannot be shown again.') }),
   errors: [],

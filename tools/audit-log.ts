@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { auditEntry, door, outcome } from '../resources/audit-entry.ts';
-import { cursor, instant, limit, pageOf, timestamp } from '../resources/fields.ts';
+import { cursor, instant, limit, pageOf, time } from '../resources/fields.ts';
 import { defineTool, READS } from './define-tool.ts';
 import { openCursor, pageBody } from './paging.ts';
 
@@ -15,8 +15,8 @@ export const listAuditEntries = defineTool({
     tool: z.string().max(200).optional(),
     outcome: outcome.optional(),
     door: door.optional(),
-    from: timestamp.optional().describe('Inclusive.'),
-    to: timestamp.optional().describe('Exclusive.'),
+    from: time.optional().describe('Inclusive.'),
+    to: time.optional().describe('Exclusive.'),
     limit,
     cursor,
   }),

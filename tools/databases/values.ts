@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Column, ColumnType } from '../../resources/database.ts';
-import { instant, timestamp } from '../../resources/fields.ts';
+import { instant, time } from '../../resources/fields.ts';
 import { ToolError } from '../errors.ts';
 import { parseInput } from '../validate.ts';
 
@@ -12,7 +12,7 @@ const schemas: Readonly<Record<ColumnType, z.ZodType>> = {
   string: z.string(),
   number: z.number(),
   boolean: z.boolean(),
-  'date-time': timestamp,
+  'date-time': time,
   json: z.unknown().refine((value) => value !== undefined && value !== null, 'The column needs a value.'),
 };
 
