@@ -40,7 +40,8 @@ export function errorBody(error: ToolError, requestId: string): ErrorBody {
 export function toToolError(error: unknown): ToolError {
   if (error instanceof ToolError) return error;
   if (error instanceof NotFound) {
-    return new ToolError('not_found', `No record of ${words(error.collection)} has the id ${error.id}.`);
+    const { one, many } = named(error.collection);
+    return new ToolError('not_found', `There is no ${one} ${error.id}; list_${many} shows the ones you can see.`);
   }
   if (error instanceof StaleRevision) {
     const { currentRevision } = error;
@@ -49,10 +50,7 @@ export function toToolError(error: unknown): ToolError {
   }
   if (error instanceof UniqueTaken) {
     const fields = error.fields.join(' and ');
-    return new ToolError(
-      'conflict',
-      `Another record of ${words(error.collection)} has this ${fields}; choose another.`,
-    );
+    return new ToolError('conflict', `Another ${named(error.collection).one} has this ${fields}; choose another.`);
   }
   if (error instanceof StoreUnavailable) {
     return new ToolError('unavailable', 'The change could not be stored and was not made; try again.', {}, error);
@@ -65,6 +63,12 @@ export function toToolError(error: unknown): ToolError {
   );
 }
 
-function words(collection: string): string {
-  return collection.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+/** How people call a record of the collection, and how tools call them all: `admin user`, `admin_users`. */
+function named(collection: string): { readonly one: string; readonly many: string } {
+  const many = FOUND_AS[collection] ?? collection.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const one = many.replace(/ies$/, 'y').replace(/s$/, '').replaceAll('_', ' ');
+  return { one, many };
 }
+
+/** Records that tools call by another name, or that are found by another kind. */
+const FOUND_AS: Readonly<Record<string, string>> = { databaseRecords: 'records', taskDocuments: 'tasks' };
