@@ -38,14 +38,20 @@ export function createApp(options: AppOptions): Express {
     registry,
     cookies: options.cookies,
     others: [
-      { method: 'POST', path: MCP_PATH, serve: serveMcp },
-      { method: 'POST', path: CAPSULE_MCP_PATH, serve: serveMcp },
+      { method: 'POST', path: MCP_PATH, parameters: NARROWING, serve: serveMcp },
+      { method: 'POST', path: CAPSULE_MCP_PATH, parameters: NARROWING, serve: serveMcp },
       {
         method: 'GET',
         path: CAPSULE_MCP_PATH,
+        parameters: NARROWING,
         serve: async ({ response, principal }) => sendJson(response, 200, mcpStatus(registry, principal)),
       },
-      { method: 'GET', path: OPENAPI_PATH, serve: async ({ response }) => sendJsonBytes(response, 200, openApi) },
+      {
+        method: 'GET',
+        path: OPENAPI_PATH,
+        parameters: [],
+        serve: async ({ response }) => sendJsonBytes(response, 200, openApi),
+      },
     ],
     onError: (cause) => logger.error({ err: cause }, 'a credential could not be checked'),
   });
@@ -102,6 +108,8 @@ export function createApp(options: AppOptions): Express {
 
 const MCP_PATH = '/api/v1/mcp';
 const OPENAPI_PATH = '/api/v1/openapi';
+/** What narrows the list of tools at an MCP endpoint. */
+const NARROWING = ['tools', 'groups', 'mode'];
 
 type Doors = Pick<AppOptions, 'authenticator' | 'capsules'>;
 
@@ -155,11 +163,17 @@ function parseUrl(request: IncomingMessage & { originalUrl?: string }): URL {
   try {
     const url = new URL(target.startsWith('/') ? `http://localhost${target}` : target);
     // Else `/agents/../health` would be served as what it comes to.
-    if (target.includes(url.pathname)) return url;
+    if (pathIn(target) === url.pathname) return url;
   } catch {
     // refused below
   }
   throw new ToolError('not_found', 'The path is malformed.');
+}
+
+/** The path as it was sent, also where proxies send whole addresses. */
+function pathIn(target: string): string {
+  const [address = ''] = target.split(/[?#]/, 1);
+  return address.startsWith('/') ? address : address.slice(address.indexOf('/', address.indexOf('//') + 2));
 }
 
 /** An incoming id is kept where it is short and plain, so that it can be searched for in logs. */

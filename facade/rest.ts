@@ -24,6 +24,8 @@ interface RestOperation extends Route {
 
 /** A path that is served, but by no tool call of this door. */
 export interface OtherRoute extends Pick<Route, 'method' | 'path'> {
+  /** Of its query. */
+  readonly parameters: readonly string[];
   serve(exchange: Exchange): Promise<void>;
 }
 
@@ -50,7 +52,10 @@ export function createRestDoor({ registry, cookies, others, onError }: RestDoorO
       throw new ToolError('method_not_allowed', `This path takes ${result.allow.join(', ')}.`);
     }
     const { target, parameters } = result.found;
-    if ('serve' in target) return target.serve(exchange);
+    if ('serve' in target) {
+      requireKnown(url.searchParams, target.parameters);
+      return target.serve(exchange);
+    }
     const idempotency = idempotencyOf(exchange);
     const live = target.inSteps
       ? new RestCall(exchange, { ...target, lasts: idempotency !== undefined, onError })
@@ -122,6 +127,16 @@ async function readInput(
   }
   return input;
 }
+
+function requireKnown(query: URLSearchParams, known: readonly string[]): void {
+  const unknown = [...new Set(query.keys())].filter((name) => !known.includes(name)).slice(0, MOST_NAMED);
+  if (unknown.length === 0) return;
+  const allowed = known.length > 0 ? `allowed: ${known.join(', ')}` : 'none is allowed';
+  const issues = unknown.map((path) => ({ path, message: `There is no such query parameter here; ${allowed}.` }));
+  throw new ToolError('invalid_input', `${issues[0]?.path}: ${issues[0]?.message}`, { issues });
+}
+
+const MOST_NAMED = 100;
 
 function parseBody(body: Buffer): object {
   if (body.length === 0) return {};

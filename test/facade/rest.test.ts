@@ -126,8 +126,36 @@ describe('request targets', () => {
   it('are taken in absolute form, and not where they climb', async () => {
     const get = (target: string) => raw(`Host: localhost\r\nAuthorization: Bearer ${key}`, target);
     assert.match(await get('http://localhost/api/v1/health'), /^HTTP\/1.1 200 /);
-    assert.match(await get('/api/v1/agents/../health'), /^HTTP\/1.1 404 /);
+    for (const path of [
+      '/api/v1/agents/../health',
+      '/api/v1/agents/../agents',
+      '/x/../api/v1/agents',
+      '/api/v1/agents/%2e%2E/agents',
+      '/api\\v1/agents',
+      'http://127.0.0.1/x/../api/v1/agents',
+    ]) {
+      assert.match(await get(path), /^HTTP\/1.1 404 /, path);
+    }
     assert.match(await get('/api/v1/agents/%2e%2e/health'), /^HTTP\/1.1 404 /);
+  });
+
+  it('have no unknown query parameters, whatever is served there', async () => {
+    const message = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+    for (const [method, path] of [
+      ['GET', '/api/v1/openapi'],
+      ['GET', '/api/v1/mcp'],
+      ['POST', '/api/v1/mcp'],
+    ] as const) {
+      const body = method === 'POST' ? message : undefined;
+      const answer = await rest(server, method, `${path}?tool=list_*&foo=1`, { key, body });
+      assert.deepEqual([answer.status, answer.body.code], [400, 'invalid_input'], `${method} ${path}`);
+      assert.deepEqual(
+        answer.body.issues.map((issue: { path: string }) => issue.path.includes('tool')),
+        [true, false],
+      );
+    }
+    const narrowed = await rest(server, 'POST', '/api/v1/mcp?tools=list_*&groups=skills', { key, body: message });
+    assert.equal(narrowed.body.result.tools.length, 1);
   });
 
   it('and headers that are not HTTP get an answer with a request id all the same', async () => {
