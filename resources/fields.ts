@@ -52,6 +52,9 @@ export const includeTotal = z.boolean().default(false).describe('Adds `total`, t
 /** Input members of every list tool. */
 export const paging = { limit, cursor, includeTotal };
 
+/** Of a list that is never longer than one page. */
+export const noNextPage = z.null().describe('Always: all of them are here.');
+
 /** A page of records, newest first; `nextCursor` is null on the last page. */
 export function pageOf<T extends z.ZodType>(record: T) {
   return z.object({

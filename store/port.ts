@@ -177,13 +177,15 @@ export interface AuditLog {
   /** Durable within a second and before `close` resolves. For entries of writes see `Transaction.audit`. */
   append(entry: AuditEntry): void;
   find(query: AuditQuery): Promise<Page<AuditEntry>>;
+  /** How many entries `find` would give without a limit. */
+  count(filter: AuditFilter): Promise<number>;
   /** Makes every appended entry durable and visible to `find`. */
   flush(): Promise<void>;
   /** Forgets entries older than this (ISO 8601), at least to the granularity of a day. Returns how many. */
   prune(before: string): Promise<number>;
 }
 
-export interface AuditQuery {
+export interface AuditFilter {
   /** Principal id. */
   readonly principal?: string | undefined;
   readonly tool?: string | undefined;
@@ -192,6 +194,9 @@ export interface AuditQuery {
   /** `at` in [from, to), ISO 8601. */
   readonly from?: string | undefined;
   readonly to?: string | undefined;
+}
+
+export interface AuditQuery extends AuditFilter {
   readonly limit: number;
   readonly after?: Position | undefined;
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { auditEntry, door, outcome } from '../resources/audit-entry.ts';
-import { cursor, instant, limit, pageOf, time } from '../resources/fields.ts';
+import { instant, pageOf, paging, time } from '../resources/fields.ts';
 import { defineTool, READS } from './define-tool.ts';
 import { openCursor, pageBody } from './paging.ts';
 
@@ -17,15 +17,15 @@ export const listAuditEntries = defineTool({
     door: door.optional(),
     from: time.optional().describe('Inclusive.'),
     to: time.optional().describe('Exclusive.'),
-    limit,
-    cursor,
+    ...paging,
   }),
   output: pageOf(auditEntry),
   errors: [],
 
-  async handler({ limit, cursor, from, to, ...named }, { server }) {
+  async handler({ limit, cursor, includeTotal, from, to, ...named }, { server }) {
     const filters = { ...named, ...(from && { from: instant(from) }), ...(to && { to: instant(to) }) };
     const page = await server.audit.find({ ...filters, limit, after: openCursor(cursor, filters) });
-    return pageBody(page, filters, (entry) => entry);
+    const total = includeTotal && { total: await server.audit.count(filters) };
+    return { ...pageBody(page, filters, (entry) => entry), ...total };
   },
 });

@@ -79,7 +79,7 @@ export interface ServerFacts {
   readonly protocolVersions: readonly string[];
   readonly startedAt: Date;
   readonly catalog: Catalog;
-  readonly audit: Pick<AuditLog, 'find'>;
+  readonly audit: Pick<AuditLog, 'find' | 'count'>;
   /** What was imported, as it can be asked for. */
   readonly imported: Pick<ImportedData, 'current' | 'ask' | 'rowsAt' | 'upkeep' | 'expectPurge'>;
   readonly models: Models;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { noNextPage } from '../resources/fields.ts';
 import { health, type IntegrationHealth, systemHealth } from '../resources/health.ts';
 import { ANYONE } from './access/requirement.ts';
 import { capsuleHealth } from './capsules/health.ts';
@@ -68,6 +69,7 @@ export const listToolCategories = defineTool({
         tools: z.array(z.object({ name: z.string(), title: z.string(), description: z.string() })),
       }),
     ),
+    nextCursor: noNextPage,
   }),
   errors: [],
 
@@ -77,7 +79,7 @@ export const listToolCategories = defineTool({
       const { name, title, description } = tool;
       groups.set(group, [...(groups.get(group) ?? []), { name, title, description }]);
     }
-    return { data: [...groups].map(([category, tools]) => ({ category, tools })) };
+    return { data: [...groups].map(([category, tools]) => ({ category, tools })), nextCursor: null };
   },
 });
 

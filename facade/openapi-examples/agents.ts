@@ -79,6 +79,7 @@ export const agentExamples: Examples = {
           capabilities: { tools: true, streaming: true, structuredOutput: false },
         },
       ],
+      nextCursor: null,
     },
   },
   list_tool_categories: {
@@ -89,6 +90,7 @@ export const agentExamples: Examples = {
           tools: [{ name: 'list_agents', title: 'List agents', description: 'List agents, newest first.' }],
         },
       ],
+      nextCursor: null,
     },
   },
   get_system_health: {

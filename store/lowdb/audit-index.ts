@@ -7,7 +7,7 @@ export interface Place {
   readonly length: number;
 }
 
-export type AuditFilter = { readonly [Member in Label]?: string | undefined };
+export type LabelFilter = { readonly [Member in Label]?: string | undefined };
 
 /** What the index keeps of an entry: about 40 bytes in typed arrays, oldest `at` first. */
 export class AuditIndex {
@@ -57,7 +57,7 @@ export class AuditIndex {
    * Places of matching entries with times in [from, to], latest first: at least `wanted` besides those at the time `tiesAt`,
    * and all of each time taken, so that ties can be put in order by id.
    */
-  newest(filter: AuditFilter, from: number, to: number, wanted: number, tiesAt?: number): Place[] {
+  newest(filter: LabelFilter, from: number, to: number, wanted: number, tiesAt?: number): Place[] {
     this.#sort();
     const matches = this.#matcher(filter);
     const found: Place[] = [];
@@ -72,6 +72,17 @@ export class AuditIndex {
       last = time;
     }
     return found;
+  }
+
+  /** How many entries match, with times in [from, to). */
+  count(filter: LabelFilter, from: number, to: number): number {
+    this.#sort();
+    const [first, end] = [this.#firstAfter(from - 1), this.#firstAfter(to - 1)];
+    if (LABELS.every((label) => filter[label] === undefined)) return Math.max(0, end - first);
+    const matches = this.#matcher(filter);
+    let count = 0;
+    for (let at = first; at < end; at += 1) if (matches(at)) count += 1;
+    return count;
   }
 
   /** Forgets everything before the time, which must be a boundary between segments; returns how many entries. */
@@ -103,7 +114,7 @@ export class AuditIndex {
     return { segment: this.#segments[at] ?? 0, offset: this.#offsets[at] ?? 0, length: this.#lengths[at] ?? 0 };
   }
 
-  #matcher(filter: AuditFilter): (at: number) => boolean {
+  #matcher(filter: LabelFilter): (at: number) => boolean {
     const tests: [Labels, number | undefined][] = [];
     for (const label of LABELS) {
       const wanted = filter[label];

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { type AuditEntry, recordsOf, withoutContent } from '../../resources/audit-entry.ts';
 import { StoreUnavailable } from '../errors.ts';
-import type { AuditQuery, Page } from '../port.ts';
+import type { AuditFilter, AuditQuery, Page } from '../port.ts';
 import { AuditIndex, type Place } from './audit-index.ts';
 import { AuditSegment, READ, segmentDays } from './audit-segment.ts';
 import type { Files } from './files.ts';
@@ -133,6 +133,14 @@ export class SegmentedAudit {
     const records = entries.slice(0, limit);
     const last = records.at(-1);
     return { records, next: entries.length > limit && last ? { createdAt: last.at, id: last.id } : null };
+  }
+
+  async count({ from, to, ...filter }: AuditFilter): Promise<number> {
+    return this.#index.count(
+      filter,
+      from === undefined ? Number.NEGATIVE_INFINITY : Date.parse(from),
+      to === undefined ? Number.POSITIVE_INFINITY : Date.parse(to),
+    );
   }
 
   /** Removes the segments of the days before this one. */

@@ -64,6 +64,10 @@ export class LowdbStore implements StoreCore {
         this.#assertOpen();
         return parts.audit.find(query);
       },
+      count: async (filter) => {
+        this.#assertOpen();
+        return parts.audit.count(filter);
+      },
       flush: async () => {
         this.#assertOpen();
         return parts.audit.flush();

@@ -59,6 +59,15 @@ describe('every tool', () => {
       if ('expectedRevision' in tool.input.shape) assert.ok(tool.errors.includes('conflict'));
     });
 
+    it(`${tool.name} is guarded where it changes a record that has a revision, and paged where it lists`, () => {
+      const takes = Object.keys(tool.input.shape);
+      const gives = Object.keys(tool.output.shape);
+      if (tool.name.startsWith('update_')) assert.ok(takes.includes('expectedRevision'));
+      if (tool.name.startsWith('list_')) assert.deepEqual(gives.slice(0, 2), ['data', 'nextCursor']);
+      if (!takes.includes('cursor') || tool.name === 'search') return;
+      assert.ok(takes.includes('limit') && takes.includes('includeTotal') && gives.includes('total'));
+    });
+
     it(`${tool.name} asks for grants that can be given and members that it takes`, () => {
       const choices = 'among' in tool.access ? tool.access.among : [tool.access];
       for (const text of choices.flatMap(({ grant }) => grant)) {

@@ -39,6 +39,9 @@ export function auditConformance(stage: Stage): void {
                 .filter((entry) => matchesAudit(entry, query))
                 .sort((a, b) => compareText(b.at + b.id, a.at + a.id));
               assert.deepEqual(records, expected.slice(0, query.limit));
+              const { after: _, limit: __, ...filter } = query;
+              const matching = model.filter((entry) => matchesAudit(entry, { ...filter, limit: 0 }));
+              assert.equal(await stage.store.audit.count({ door: 'mcp', ...filter }), matching.length);
               const last = records.at(-1);
               assert.deepEqual(next, expected.length > query.limit ? { createdAt: last?.at, id: last?.id } : null);
             }
@@ -65,6 +68,8 @@ export function auditConformance(stage: Stage): void {
       await stage.reopen();
       const left = (await stage.store.audit.find({ limit: 10 })).records.map((entry) => entry.at.slice(0, 10));
       assert.deepEqual(left, ['2026-01-03', '2026-01-03']);
+      assert.equal(await stage.store.audit.count({}), 2);
+      assert.equal(await stage.store.audit.count({ to: '2026-01-03T12:00:00.000Z' }), 1);
       assert.equal(await stage.store.audit.prune('2026-01-01T00:00:00.000Z'), 0);
       const late = auditRecord({ at: '2026-01-02T01:00:00.000Z' });
       stage.store.audit.append(late);

@@ -59,6 +59,9 @@ describe('the audit log', () => {
       cursor: page.nextCursor,
     });
     assert.deepEqual([...page.data, ...rest.data], mine);
+    const counted = { principal: made.id, from: mine[3].at, limit: 1, includeTotal: true };
+    const { total } = await mustCall(server, server.adminKey, 'list_audit_entries', counted);
+    assert.equal(total, mine.filter(({ at }) => at >= mine[3].at).length);
   });
 
   it('names unknown members without their values and cuts long arguments', async () => {

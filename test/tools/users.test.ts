@@ -206,6 +206,7 @@ describe('one user', () => {
       cursor = page.nextCursor;
     } while (cursor);
     assert.equal(new Set(all.map(({ id }) => id)).size, all.length);
+    assert.equal((await ask('get_user_timeline', { userId: 'p', limit: 1, includeTotal: true })).total, all.length);
     assert.deepEqual(
       all.map(({ at }) => at),
       all

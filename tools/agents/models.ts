@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { noNextPage } from '../../resources/fields.ts';
 import { model } from '../../resources/model.ts';
 import { defineTool, READS } from '../define-tool.ts';
 
@@ -9,8 +10,8 @@ export const listModels = defineTool({
   access: { scope: 'agents:read', grant: 'model:read' },
   annotations: READS,
   input: z.strictObject({}),
-  output: z.object({ data: z.array(model) }),
+  output: z.object({ data: z.array(model), nextCursor: noNextPage }),
   errors: [],
 
-  handler: async (_, { server }) => ({ data: [...(await server.models.list())] }),
+  handler: async (_, { server }) => ({ data: [...(await server.models.list())], nextCursor: null }),
 });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { cursor, limit, pageOf } from '../../resources/fields.ts';
+import { pageOf, paging } from '../../resources/fields.ts';
 import { type TimelineEntry, timelineEntry } from '../../resources/product-user.ts';
 import type { Position } from '../../store/port.ts';
 import type { Model } from '../analytics/model/model.ts';
@@ -16,18 +16,16 @@ export const getUserTimeline = defineTool({
     'Read the history of a user, newest first: product events, subscriptions, invoices, websites, sign-up. Returns a page.',
   access: { scope: 'users:read', grant: 'user:read:{userId}' },
   annotations: READS,
-  input: z.strictObject({ userId, limit, cursor }),
+  input: z.strictObject({ userId, ...paging }),
   output: pageOf(timelineEntry),
   errors: ['not_found'],
 
-  async handler({ userId: uid, limit: count, cursor: given }, { server, fail }) {
+  async handler({ userId: uid, limit: count, cursor: given, includeTotal }, { server, fail }) {
     const model = await server.imported.current();
     findUser(model, uid, fail);
     const after = openCursor(given, { uid });
-    const entries: Pending[] = [
-      ...recordEntries(model, uid, server.now().getTime()),
-      ...eventEntries(model, uid, count + 1, after),
-    ]
+    const ofRecords = recordEntries(model, uid, server.now().getTime());
+    const entries: Pending[] = [...ofRecords, ...eventEntries(model, uid, count + 1, after)]
       .filter((entry) => !after || comparePlaces(placeOf(entry), after) < 0)
       .sort((a, b) => comparePlaces(placeOf(b), placeOf(a)));
     const shown = entries.slice(0, count);
@@ -38,7 +36,8 @@ export const getUserTimeline = defineTool({
       position === undefined ? entry : eventEntry(entry, rows.get(position)),
     );
     const next = entries.length > count && last ? placeOf(last) : null;
-    return pageBody({ records, next }, { uid }, (entry) => entry);
+    const total = includeTotal && { total: ofRecords.length + model.events.countOf(uid) };
+    return { ...pageBody({ records, next }, { uid }, (entry) => entry), ...total };
   },
 });
 

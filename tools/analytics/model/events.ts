@@ -56,6 +56,11 @@ export class EventTable {
     }
   }
 
+  countOf(uid: string): number {
+    const number = this.uids.get(uid);
+    return number === undefined ? 0 : this.all.byUser.count(number, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY);
+  }
+
   /** Whether the user has an event in [from, to]. */
   hasEvent(uid: number, from: number, to: number): boolean {
     const row = this.all.byUser.first(uid, from);
