@@ -1,11 +1,11 @@
 import { INTERNAL_ERROR, INVALID_PARAMS, type Result } from '@modelcontextprotocol/server';
 import { type Address, addresses } from '../resources/addresses.ts';
 import { errorStatus } from '../resources/error.ts';
-import { callTool, type DoorParts, type UnderWay } from './mcp-calls.ts';
+import type { DoorParts, UnderWay } from './mcp-calls.ts';
 import { isObject, RpcError } from './mcp-message.ts';
 import { findPrompt } from './mcp-prompts.ts';
 import { variablesOf } from './mcp-resource-uri.ts';
-import { visibleTools } from './mcp-resources.ts';
+import { callOwn, visibleTools } from './mcp-resources.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 type Parts = Pick<DoorParts, 'registry'>;
@@ -51,7 +51,7 @@ async function idsAt(
   const inputs = registry.find(source.listTool)?.input.shape ?? {};
   const others = variablesOf(address).filter((variable) => variable in inputs && variable in given);
   const input = { limit: MOST, ...Object.fromEntries(others.map((variable) => [variable, given[variable]])) };
-  const answer = await callTool(registry, visit, { name: source.listTool, arguments: input });
+  const answer = await callOwn(registry, visit, source.listTool, input);
   if (!answer.ok) {
     if (errorStatus[answer.error.code] >= 500) throw new RpcError(INTERNAL_ERROR, answer.error.error);
     return NOTHING;

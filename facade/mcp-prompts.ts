@@ -58,8 +58,10 @@ function readParams({ name, arguments: given = {} }: Members): { name: string; i
 
 /** Undefined where the caller sees no skill of that name; then it may be an id. */
 async function idOfSkill(registry: DoorParts['registry'], visit: UnderWay, name: string): Promise<string | undefined> {
-  const answer = await callTool(registry, visit, { name: 'list_skills', arguments: { name, limit: 1 } });
-  return answer.ok ? (answer.output as SkillPage).data[0]?.id : undefined;
+  const answer = await callOwn(registry, visit, 'list_skills', { name, limit: 1 });
+  if (!answer.ok) return undefined;
+  // Where the name is fixed for the caller it is not the one that was asked for.
+  return (answer.output as SkillPage).data.find((skill) => skill.name === name)?.id;
 }
 
 async function skillPage(registry: DoorParts['registry'], visit: UnderWay, input: Members): Promise<SkillPage> {

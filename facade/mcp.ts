@@ -67,4 +67,5 @@ const CALLING: ReadonlySet<unknown> = new Set([
   'resources/read',
   'prompts/list',
   'prompts/get',
+  'completion/complete',
 ]);

@@ -18,6 +18,8 @@ const { make, ask, call, endpoint, entryOf } = capsuleClients(() => server);
 
 const EVENTS = { Accept: 'application/json, text/event-stream' };
 
+const agentIds = { ref: { type: 'ref/resource', uri: 'agent://{id}' }, argument: { name: 'id', value: '' } };
+
 describe('callsPerMinute', () => {
   it('refuses calls beyond it with 429 and Retry-After, and nothing else', async () => {
     const [capsule, other] = [await make({ callsPerMinute: 2 }), await make({ callsPerMinute: 2 })];
@@ -28,6 +30,7 @@ describe('callsPerMinute', () => {
     assert.ok(seconds >= 1 && seconds <= 60);
     assert.equal(JSON.parse(text).code, 'rate_limited');
     assert.equal((await ask(capsule, 'resources/list')).status, 429);
+    assert.equal((await ask(capsule, 'completion/complete', agentIds)).status, 429);
     for (const method of ['tools/list', 'initialize', 'ping']) assert.equal((await ask(capsule, method)).status, 200);
     assert.ok('data' in (await call(other, 'list_agents')));
     await admin('update_capsule', { id: capsule.id, callsPerMinute: null });

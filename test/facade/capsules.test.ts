@@ -144,14 +144,32 @@ describe('a change of a capsule', () => {
     const health = async (key: string) => JSON.stringify(await mustCall(server, key, 'get_system_health'));
     assert.match(await health(server.adminKey), new RegExp(`${made.body.id} .{0,2}theirs.{0,2} of ${person.id}`));
     const reader = await health(await makeKey(server, { scopes: ['read'] }));
-    assert.ok(reader.includes('nobody gets in: some') && !reader.includes(made.body.id));
+    assert.ok(reader.includes('are deactivated: some') && !reader.includes(made.body.id));
     await admin('reactivate_admin_user', { id: person.id });
     assert.equal((await ask(made.body, 'tools/list')).status, 200);
-    assert.ok(!(await health(server.adminKey)).includes('nobody gets in'));
+    assert.ok(!(await health(server.adminKey)).includes('are deactivated'));
   });
 });
 
 describe('fixed arguments', () => {
+  it('hold for completion and prompts, which leave them out', async () => {
+    const agent = await admin('create_agent', { name: 'completed', displayName: 'Completed' });
+    const [one, other] = await Promise.all(
+      ['prompt one', 'prompt other'].map((name) => admin('create_skill', { name, instructions: name })),
+    );
+    const capsule = await make({
+      allowedTools: ['list_agents', 'get_agent', 'list_skills', 'get_skill'],
+      constraints: { list_agents: { limit: 5 }, list_skills: { name: one.name } },
+    });
+    const ref = { type: 'ref/resource', uri: 'agent://{id}' };
+    const { body } = await ask(capsule, 'completion/complete', { ref, argument: { name: 'id', value: 'completed' } });
+    assert.deepEqual(body.result.completion.values, [agent.id]);
+    const prompt = async (name: string) => (await ask(capsule, 'prompts/get', { name })).body;
+    assert.equal((await prompt(one.name)).result.messages[0].content.text, 'prompt one');
+    assert.match((await prompt(other.name)).error.message, /no skill/);
+    assert.equal((await prompt(other.id)).result.messages[0].content.text, 'prompt other');
+  });
+
   for (const way of ways) {
     it(`are hidden from the list, in every call, and not the client’s to give (${way.name})`, async () => {
       const [one, other] = await Promise.all(

@@ -80,7 +80,7 @@ function requireLifetimeWithin(giver: Principal, expiresAt: string | undefined):
 
 function refusal(what: string, required: { scope?: string; grant?: string }): ToolError {
   return new ToolError('forbidden', 'Insufficient permissions', {
-    required,
+    ...(Object.keys(required).length > 0 && { required }),
     issues: [{ path: '', message: `You cannot hand out ${what}: it is beyond your own rights.` }],
   });
 }
