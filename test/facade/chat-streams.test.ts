@@ -7,6 +7,7 @@ import { mustCall, rest } from '../support/calls.ts';
 import { allEvents, openEvents, type SentEvent } from '../support/events.ts';
 import { type ModelServer, startModelServer } from '../support/model-server.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
+import { until } from '../support/until.ts';
 
 let provider: ModelServer;
 let server: TestServer;
@@ -40,14 +41,6 @@ function lookAndSpeak(): void {
 
 async function statusOf(threadId: string): Promise<string | undefined> {
   return (await server.store.agentRuns.find({ where: { threadId }, limit: 1 })).records[0]?.status;
-}
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 500; tries++) {
-    if (await holds()) return;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  assert.fail('It did not come to that.');
 }
 
 describe('a chat over REST that is asked for events', () => {

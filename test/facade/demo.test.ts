@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
-import { setTimeout } from 'node:timers/promises';
 import { demoStatements } from '../../facade/demo/fill.ts';
 import { type RowType, rowType } from '../../resources/imported-rows.ts';
 import { addDays, addIntervals, floorTo } from '../../tools/analytics/calendar.ts';
 import { checkRow } from '../../tools/import-records.ts';
 import { mustCall } from '../support/calls.ts';
 import { type ServerProcess, startProcess } from '../support/child.ts';
+import { until } from '../support/until.ts';
 
 const today = new Date().toISOString().slice(0, 10);
 const to = floorTo(today, 'month');
@@ -112,13 +112,10 @@ describe('the demo', () => {
     assert.equal(records.total, 16);
     const reports = (await ask('list_reports')).data;
     for (const { id } of reports) assert.ok((await ask('get_report', { id, render: true })).result);
-    let runs = [];
-    for (let tries = 0; tries < 300 && runs[0]?.status !== 'succeeded'; tries += 1) {
-      runs = (await ask('list_flow_runs')).data;
-      assert.notEqual(runs[0]?.status, 'failed', JSON.stringify(runs[0]));
-      await setTimeout(50);
-    }
-    assert.deepEqual([runs[0].status, runs[0].trigger.kind], ['succeeded', 'cron']);
+    const lastRun = async () => (await ask('list_flow_runs')).data[0];
+    await until(async () => !['queued', 'running'].includes((await lastRun())?.status ?? 'queued'));
+    const run = await lastRun();
+    assert.deepEqual([run.status, run.trigger.kind], ['succeeded', 'cron'], JSON.stringify(run));
     const thread = (await ask('list_threads')).data.find(({ title }: { title: string }) => /preview/i.test(title));
     const messages = await ask('list_messages', { id: thread.id, order: 'oldest' });
     assert.deepEqual(

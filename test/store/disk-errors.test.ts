@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { StoreUnavailable, UniqueTaken } from '../../store/errors.ts';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
+import { until } from '../support/until.ts';
 import { FailingFiles } from './failing-files.ts';
 import { testFolder } from './folders.ts';
 import { agentRecord, auditRecord } from './records.ts';
@@ -192,12 +193,4 @@ async function openedCopy(test: Parameters<typeof testFolder>[0], folder: string
   const copy = await testFolder(test);
   await cp(folder, copy, { recursive: true, filter: (path) => !path.endsWith('lock.json') });
   return openLowdbStore({ folder: copy });
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  const started = Date.now();
-  while (!condition()) {
-    assert.ok(Date.now() - started < 5000, 'waited 5 s in vain');
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
 }

@@ -6,6 +6,7 @@ import { setTimeout } from 'node:timers/promises';
 import { SegmentedAudit } from '../../store/lowdb/audit-log.ts';
 import { type LowdbOptions, openLowdbStore } from '../../store/lowdb/open.ts';
 import type { Store } from '../../store/port.ts';
+import { until } from '../support/until.ts';
 import { FailingFiles } from './failing-files.ts';
 import { testFolder } from './folders.ts';
 import { auditRecord } from './records.ts';
@@ -20,12 +21,7 @@ async function filesWith(folder: string, text: string): Promise<string[]> {
   return paths.filter((_, at) => held[at]);
 }
 
-async function eventually(check: () => Promise<boolean>): Promise<void> {
-  for (let attempt = 0; attempt < 100 && !(await check()); attempt += 1) await setTimeout(20);
-  assert.ok(await check());
-}
-
-const nowhere = (folder: string) => eventually(async () => (await filesWith(folder, MARKER)).length === 0);
+const nowhere = (folder: string) => until(async () => (await filesWith(folder, MARKER)).length === 0);
 
 /** A store with a skill of the marker, told of in the audit log of two days. */
 async function filled(folder: string, options: Partial<LowdbOptions> = {}): Promise<Store> {
@@ -134,7 +130,7 @@ describe('what a transaction erases', () => {
       files.path = path;
       files.failure = 'rename';
       await erase(store);
-      await eventually(async () => store.status().lastError !== undefined);
+      await until(async () => store.status().lastError !== undefined);
       await store.close();
       assert.ok((await filesWith(folder, MARKER)).length > 0);
       await writeFile(join(folder, 'audit', '2026-03-01.ndjson.tmp'), MARKER);
@@ -151,7 +147,7 @@ describe('what a transaction erases', () => {
       files.path = path;
       files.failure = 'rename';
       await erase(store);
-      await eventually(async () => store.status().lastError !== undefined);
+      await until(async () => store.status().lastError !== undefined);
       files.failure = undefined;
       await nowhere(folder);
       await store.close();

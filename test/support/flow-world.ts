@@ -1,7 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
 import type { Flow } from '../../resources/flow.ts';
 import type { FlowRun } from '../../resources/flow-run.ts';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
@@ -119,15 +118,6 @@ export class FlowWorld {
   /** The runs of a flow, oldest first. */
   async runs(id: string): Promise<FlowRun[]> {
     return (await this.must('list_flow_runs', { id, limit: 100 })).data.toReversed();
-  }
-
-  /** Waits, in real time, for what the engine does by itself. */
-  async until(holds: () => Promise<boolean>): Promise<void> {
-    for (let tries = 0; tries < 500; tries += 1) {
-      if (await holds()) return;
-      await setTimeout(10);
-    }
-    throw new Error('It did not come to be.');
   }
 
   /** Ends the server, with what is going on left as it is, and starts another one on the same store. */

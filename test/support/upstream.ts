@@ -122,15 +122,6 @@ export function connectProgram(server: TestServer, args: readonly string[], more
   });
 }
 
-/** Waits until the question is answered with yes. */
-export async function until(question: () => boolean | Promise<boolean>, ms = 15_000): Promise<void> {
-  const deadline = Date.now() + ms;
-  while (!(await question())) {
-    if (Date.now() > deadline) throw new Error(`It did not become so within ${ms} ms: ${question}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
-
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);

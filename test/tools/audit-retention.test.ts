@@ -11,6 +11,7 @@ import { startAuditRetention } from '../../tools/audit-retention.ts';
 import { prepareSettings } from '../../tools/settings/defaults.ts';
 import { rest } from '../support/calls.ts';
 import { startTestServer } from '../support/server.ts';
+import { until } from '../support/until.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -45,14 +46,6 @@ async function storeWith(test: TestContext, ...daysAgo: number[]): Promise<Store
   for (const days of daysAgo) store.audit.append(entry(days));
   await store.audit.flush();
   return store;
-}
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 5000;
-  while (!(await holds())) {
-    assert.ok(Date.now() < deadline, 'in time');
-    await delay(20);
-  }
 }
 
 describe('audit entries', () => {

@@ -5,6 +5,7 @@ import { callTool, makeKey, mustCall, type RestOptions, rest } from '../support/
 import { type ModelServer, type Reply, startModelServer } from '../support/model-server.ts';
 import { openTestRegistry, principalOf } from '../support/registry.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
+import { until } from '../support/until.ts';
 
 let provider: ModelServer;
 let server: TestServer;
@@ -31,15 +32,6 @@ let count = 0;
 async function makeAgent(members: object = {}): Promise<string> {
   count += 1;
   return (await ask('create_agent', { name: `agent-${count}`, displayName: 'Ada', ...members })).id;
-}
-
-/** Waits until what is asked for holds. */
-async function until(holds: () => Promise<boolean> | boolean): Promise<void> {
-  for (let tries = 0; tries < 500; tries++) {
-    if (await holds()) return;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  assert.fail('It did not come to that.');
 }
 
 describe('send_chat_message', () => {

@@ -10,6 +10,7 @@ import { systemClock } from '../../tools/engine/flow-clock.ts';
 import { FlowRunner } from '../../tools/engine/flow-runner.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { FlowWorld } from '../support/flow-world.ts';
+import { until } from '../support/until.ts';
 
 let calls = 0;
 let passed = Promise.resolve();
@@ -79,11 +80,11 @@ describe('the runner', () => {
     runner.wake(flow.id);
     await setTimeout(50);
     await runner.start();
-    await world.until(async () => calls > 0);
+    await until(async () => calls > 0);
     await setTimeout(50);
     assert.equal(await statusOf(run.id), 'running');
     release();
-    await world.until(async () => (await statusOf(run.id)) === 'succeeded');
+    await until(async () => (await statusOf(run.id)) === 'succeeded');
     await runner.close();
     assert.equal(calls, 1);
   });
@@ -94,10 +95,10 @@ describe('the runner', () => {
     const run = await left(flow);
     const recover = fullDisk();
     world.engine.wake(flow.id);
-    await world.until(async () => world.failures.length > 0);
+    await until(async () => world.failures.length > 0);
     recover();
     await clock.pass(31_000);
-    await world.until(async () => (await statusOf(run.id)) === 'succeeded');
+    await until(async () => (await statusOf(run.id)) === 'succeeded');
     assert.equal(calls, 1);
   });
 
@@ -107,16 +108,16 @@ describe('the runner', () => {
     const release = hold();
     const { id } = await world.must('trigger_flow', { id: flow.id });
     const waiting = await world.must('trigger_flow', { id: flow.id });
-    await world.until(async () => calls === 1);
+    await until(async () => calls === 1);
     const recover = fullDisk();
     release();
-    await world.until(async () => world.failures.length > 0);
+    await until(async () => world.failures.length > 0);
     recover();
     world.engine.wake(flow.id);
     await setTimeout(50);
     assert.equal(await statusOf(waiting.id), 'queued', 'the one before it has not ended');
     await clock.pass(31_000);
-    await world.until(async () => (await statusOf(waiting.id)) === 'succeeded');
+    await until(async () => (await statusOf(waiting.id)) === 'succeeded');
     const { status, steps } = await world.must('get_flow_run', { id });
     assert.deepEqual([status, steps[0].status, steps[0].attempts], ['failed', 'failed', 1]);
     assert.match(steps[0].error.message, /disk|store|later|unavailable/i);
@@ -127,11 +128,11 @@ describe('the runner', () => {
     const flow = await open();
     const release = hold();
     await world.must('trigger_flow', { id: flow.id });
-    await world.until(async () => calls === 1);
+    await until(async () => calls === 1);
     for (const end of ['cancel', 'purge']) {
       const waiting = world.must('trigger_flow', { id: flow.id, wait: true });
       let queued: { id: string }[] = [];
-      await world.until(async () => {
+      await until(async () => {
         queued = (await world.runs(flow.id)).filter(({ status }) => status === 'queued');
         return queued.length === 1;
       });
@@ -151,7 +152,7 @@ describe('the runner', () => {
     const outer = await world.flow({ name: 'outer', overlap: 'allow', steps });
     const release = hold();
     const all = Promise.all(Array.from({ length: 20 }, () => world.run(outer.id)));
-    await world.until(async () => calls === 16);
+    await until(async () => calls === 16);
     release();
     assert.deepEqual([...new Set((await all).map(({ status }) => status))], ['succeeded']);
     assert.equal(calls, 40);
@@ -206,7 +207,7 @@ describe('the runner', () => {
     const run = await left(flow, { status: 'running', steps, plan });
     assert.equal((await world.must('cancel_flow_run', { id: run.id })).status, 'running');
     await world.restart();
-    await world.until(async () => (await statusOf(run.id)) === 'cancelled');
+    await until(async () => (await statusOf(run.id)) === 'cancelled');
     assert.equal(calls, 0);
   });
 
@@ -220,10 +221,10 @@ describe('the runner', () => {
       if (changes.some(({ collection, kind }) => collection === 'skills' && kind === 'created')) fullDisk();
     });
     const { id: runId } = await world.must('trigger_flow', { id });
-    await world.until(async () => world.failures.length > 0);
+    await until(async () => world.failures.length > 0);
     await setTimeout(20);
     await world.restart();
-    await world.until(async () => (await statusOf(runId)) === 'succeeded');
+    await until(async () => (await statusOf(runId)) === 'succeeded');
     assert.equal((await world.store.skills.find({ limit: 10 })).records.length, 1);
     assert.equal('underWay' in ((await world.store.flowRuns.get(runId)) ?? {}), false);
   });
@@ -234,7 +235,7 @@ describe('the runner', () => {
     const plan = (flow.steps ?? []).map((step) => ({ ...step, tool: 'gone' }));
     const run = await left(flow, { status: 'running', steps, plan });
     await world.restart();
-    await world.until(async () => (await statusOf(run.id)) === 'failed');
+    await until(async () => (await statusOf(run.id)) === 'failed');
     assert.match((await world.store.flowRuns.get(run.id))?.error?.message ?? '', /whether it took effect is not known/);
   });
 

@@ -5,6 +5,7 @@ import { ANYONE } from '../../tools/access/requirement.ts';
 import { CREATES, defineTool, READS } from '../../tools/define-tool.ts';
 import { actingFor } from '../../tools/engine/acting.ts';
 import { FlowWorld } from '../support/flow-world.ts';
+import { until } from '../support/until.ts';
 
 const failing = { left: 0, code: 'unavailable' as 'unavailable' | 'not_found' };
 const flaky = defineTool({
@@ -162,10 +163,10 @@ describe('a run of a flow', () => {
       await world.must('trigger_flow', { id, input: { gate: 'second' } });
       const statuses = async () => (await world.runs(id)).map(({ status }) => status);
       const expected = overlap === 'queue' ? ['running', 'queued'] : ['running', 'running'];
-      await world.until(async () => (await statuses()).join() === expected.join());
+      await until(async () => (await statuses()).join() === expected.join());
       openFirst();
       openSecond();
-      await world.until(async () => (await statuses()).join() === 'succeeded,succeeded');
+      await until(async () => (await statuses()).join() === 'succeeded,succeeded');
     }
   });
 
@@ -175,11 +176,11 @@ describe('a run of a flow', () => {
       const open = gate('busy');
       await world.must('trigger_flow', { id });
       const { id: queued } = await world.must('trigger_flow', { id });
-      await world.until(async () => (await world.runs(id))[0]?.status === 'running');
+      await until(async () => (await world.runs(id))[0]?.status === 'running');
       if (end === 'disable') await world.must('update_flow', { id, enabled: false });
       else await world.must('delete_flow', { id });
       const find = async () => (await world.must('get_flow_run', { id: queued })).status;
-      await world.until(async () => (await find()) === 'cancelled');
+      await until(async () => (await find()) === 'cancelled');
       const { error } = await world.must('get_flow_run', { id: queued });
       assert.match(error.message, end === 'disable' ? /disabled/ : /deleted/);
       open();
@@ -193,11 +194,11 @@ describe('a run of a flow', () => {
     const open = gate('held');
     const first = await world.must('trigger_flow', { id });
     const second = await world.must('trigger_flow', { id });
-    await world.until(async () => (await world.runs(id))[0]?.status === 'running');
+    await until(async () => (await world.runs(id))[0]?.status === 'running');
     assert.equal((await world.must('cancel_flow_run', { id: second.id })).status, 'cancelled');
     await world.must('cancel_flow_run', { id: first.id });
     open();
-    await world.until(async () => (await world.must('get_flow_run', { id: first.id })).status === 'cancelled');
+    await until(async () => (await world.must('get_flow_run', { id: first.id })).status === 'cancelled');
     assert.equal((await skillNamed('after the cancelling')).length, 0);
     const done = await world.run((await world.flow({ steps: [skillStep('a', 'done')] })).id);
     const late = await world.call('cancel_flow_run', { id: done.id });
@@ -260,10 +261,10 @@ describe('the rights of a run', () => {
     const { id } = await world.flow({ steps }, writer);
     const open = gate('revoking');
     const { id: runId } = await world.must('trigger_flow', { id });
-    await world.until(async () => (await world.runs(id))[0]?.steps[0]?.status === 'running');
+    await until(async () => (await world.runs(id))[0]?.steps[0]?.status === 'running');
     await world.must('revoke_api_key', { id: writer.id });
     open();
-    await world.until(async () => (await world.must('get_flow_run', { id: runId })).status === 'failed');
+    await until(async () => (await world.must('get_flow_run', { id: runId })).status === 'failed');
     assert.equal((await skillNamed('too late')).length, 0);
   });
 

@@ -3,6 +3,7 @@ import { afterEach, describe, it } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { FakeClock } from '../support/fake-clock.ts';
 import { FlowWorld } from '../support/flow-world.ts';
+import { until } from '../support/until.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -34,9 +35,7 @@ async function settle(): Promise<void> {
 
 /** The times of the schedule for which runs began, and what became of them. */
 async function times(id: string): Promise<string[]> {
-  await world.until(async () =>
-    (await world.runs(id)).every(({ status }) => status !== 'queued' && status !== 'running'),
-  );
+  await until(async () => (await world.runs(id)).every(({ status }) => status !== 'queued' && status !== 'running'));
   const runs = await world.runs(id);
   return runs.map(({ trigger, status }) => `${trigger.kind === 'cron' ? trigger.at : trigger.kind} ${status}`);
 }
@@ -143,7 +142,7 @@ describe('an event', () => {
       principal,
     );
   const ended = async (id: string, count: number) =>
-    world.until(async () => (await world.runs(id)).filter(({ status }) => status === 'succeeded').length === count);
+    until(async () => (await world.runs(id)).filter(({ status }) => status === 'succeeded').length === count);
 
   it('begins a run of each flow that waits for it, with the record it is about', async () => {
     await open();
@@ -197,7 +196,7 @@ describe('an event', () => {
     await world.must('create_skill', { name: 'first', instructions: 'x' });
     // One skill sets four flows off; each of theirs the three others; each of those the two others; and there it ends.
     const all = async () => (await Promise.all(flows.map(({ id }) => world.runs(id)))).flat();
-    await world.until(async () => (await all()).filter(({ status }) => status === 'succeeded').length === 4 + 12 + 24);
+    await until(async () => (await all()).filter(({ status }) => status === 'succeeded').length === 4 + 12 + 24);
     await setTimeout(200);
     assert.equal((await all()).length, 40);
   });
@@ -227,7 +226,7 @@ describe('an event', () => {
         for (let n = from; n < to; n += 1) await tx.skills.insert({ name: `many ${n}`, instructions: 'x' });
       });
     await insert(0, 6000);
-    await world.until(async () => world.failures.length >= 2);
+    await until(async () => world.failures.length >= 2);
     assert.ok((await world.store.flowRuns.count({ where: { flowId: id } })) >= 100);
     assert.ok(world.failures.length < 10, `${world.failures.length} failures`);
     assert.match(world.failures.map(String).join(), /1000 times: 5000 other events waited/);

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { setTimeout } from 'node:timers/promises';
 import { entities } from '../../tools/entities.ts';
 import { purgeableTypes } from '../../tools/purge.ts';
 import { withHistory } from '../../tools/versioning.ts';
 import { callTool, makeKey, mustCall } from '../support/calls.ts';
 import { serverForTests } from '../support/server.ts';
+import { until } from '../support/until.ts';
 
 const server = serverForTests();
 
@@ -30,14 +30,7 @@ async function filesWith(text: string): Promise<string[]> {
   return files.filter((_, at) => held[at]);
 }
 
-async function eventuallyNowhere(text: string): Promise<void> {
-  let found = await filesWith(text);
-  for (let attempt = 0; found.length > 0 && attempt < 600; attempt += 1) {
-    await setTimeout(50);
-    found = await filesWith(text);
-  }
-  assert.deepEqual(found, []);
-}
+const eventuallyNowhere = (text: string) => until(async () => (await filesWith(text)).length === 0);
 
 interface Kind {
   /** Makes one and changes it, the marker in its content each time; its id. */

@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import { pino } from 'pino';
 import { createMailer, type Mailer } from '../../../facade/sign-in/mail.ts';
 import { type MailServer, startMailServer } from '../../support/mail-server.ts';
+import { until } from '../../support/until.ts';
 
 const mail = { to: 'ada@example.com', subject: 'Grüße', text: 'Öffnen Sie\nhttps://example.com/?token=abc=def' };
 
@@ -109,11 +110,3 @@ describe('mail', () => {
     assert.deepEqual(await mailer.health(), [{ name: 'mail', kind: 'console', status: 'ok' }]);
   });
 });
-
-async function until(holds: () => boolean): Promise<void> {
-  const deadline = Date.now() + 5000;
-  while (!holds()) {
-    assert.ok(Date.now() < deadline, 'it does not come to hold');
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { callTool, mustCall } from '../../support/calls.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
+import { until } from '../../support/until.ts';
 import {
   callRaw,
   connectHttp,
@@ -9,7 +10,6 @@ import {
   type FakeUpstream,
   startUpstream,
   toolCalled,
-  until,
   withProgram,
   withTools,
 } from '../../support/upstream.ts';

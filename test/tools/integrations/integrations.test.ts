@@ -7,6 +7,7 @@ import { callTool, makeKey, mustCall } from '../../support/calls.ts';
 import { withFolder } from '../../support/child.ts';
 import { openTestRegistry, principalOf } from '../../support/registry.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
+import { until } from '../../support/until.ts';
 import {
   callRaw,
   connectHttp,
@@ -14,7 +15,6 @@ import {
   guestNames,
   startUpstream,
   toolCalled,
-  until,
 } from '../../support/upstream.ts';
 
 const SECRET = 'sk-very-secret-0123456789';

@@ -3,7 +3,8 @@ import { describe, it } from 'node:test';
 import { callTool, mustCall } from '../../support/calls.ts';
 import { startProcess, withFolder } from '../../support/child.ts';
 import type { TestServer } from '../../support/server.ts';
-import { callRaw, connectProgram, guestNames, isRunning, PROGRAM, until } from '../../support/upstream.ts';
+import { until } from '../../support/until.ts';
+import { callRaw, connectProgram, guestNames, isRunning, PROGRAM } from '../../support/upstream.ts';
 
 const adminKey = `ak_lifetime_${'k'.repeat(40)}`;
 
@@ -31,7 +32,7 @@ async function withPrograms(
   });
 }
 
-const gone = (pids: readonly number[]) => until(() => !pids.some(isRunning), 8000);
+const gone = (pids: readonly number[]) => until(() => !pids.some(isRunning));
 
 describe('no program outlives', () => {
   it('a server that is asked to stop, be it as stubborn as it may, with children of its own', () =>

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { mustCall } from '../../support/calls.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
-import { callRaw, connectProgram, errorOfCall, until, withProgram } from '../../support/upstream.ts';
+import { until } from '../../support/until.ts';
+import { callRaw, connectProgram, errorOfCall, withProgram } from '../../support/upstream.ts';
 
 let server: TestServer;
 // biome-ignore lint/suspicious/noExplicitAny: tests look into outputs freely
@@ -80,7 +81,7 @@ describe('a program', () => {
         await until(async () => {
           const answer = await callRaw(server, 'program__pid');
           return !answer.isError && JSON.parse(answer.content[0].text).pid !== pid;
-        }, 30_000);
+        });
         assert.equal((await admin('get_integration', { id })).status.state, 'connected');
       },
       { timeoutMs: 20_000 },

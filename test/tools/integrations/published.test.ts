@@ -9,7 +9,8 @@ import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { makeKey, mustCall, rest } from '../../support/calls.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
-import { callRaw, connectHttp, EVERYTHING, errorOfCall, guestNames, until } from '../../support/upstream.ts';
+import { until } from '../../support/until.ts';
+import { callRaw, connectHttp, EVERYTHING, errorOfCall, guestNames } from '../../support/upstream.ts';
 
 let server: TestServer;
 // biome-ignore lint/suspicious/noExplicitAny: tests look into outputs freely
@@ -195,7 +196,7 @@ describe('the published reference server', () => {
       child = await startEverything(port);
       const states = async () =>
         (await admin('list_integrations')).data.map(({ status }: { status: { state: string } }) => status.state);
-      await until(async () => (await states()).every((state: string) => state === 'connected'), 20_000);
+      await until(async () => (await states()).every((state: string) => state === 'connected'));
     }
     await new Promise((resolve) => setTimeout(resolve, 500));
     over = true;
