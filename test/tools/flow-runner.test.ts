@@ -170,14 +170,14 @@ describe('the runner', () => {
     }
     const release = hold();
     const all = Promise.all(flows.map(({ id }) => world.run(id)));
-    await world.until(async () => calls === 3);
+    await until(async () => calls === 3);
     release();
     const ended = await all;
     const failed = ended.filter(({ status }) => status === 'failed');
     assert.ok(failed.length > 0, JSON.stringify(ended));
     assert.match(failed.map(({ error }) => error?.message).join(), /would wait for itself/);
     for (const { id } of flows) {
-      await world.until(async () =>
+      await until(async () =>
         (await world.runs(id)).every(({ status }) => !['queued', 'running'].includes(status)),
       );
     }
@@ -192,7 +192,7 @@ describe('the runner', () => {
     ];
     const release = hold();
     const both = Promise.all([world.run(one.id), world.run(two.id)]);
-    await world.until(async () => (await world.runs(inner.id)).length === 2);
+    await until(async () => (await world.runs(inner.id)).length === 2);
     release();
     assert.deepEqual(
       (await both).map(({ status }) => status),
