@@ -1,7 +1,10 @@
 import { INTERNAL_ERROR, INVALID_PARAMS, type Result } from '@modelcontextprotocol/server';
+import type { z } from 'zod';
 import { type Address, addresses } from '../resources/addresses.ts';
 import { errorStatus } from '../resources/error.ts';
-import type { DoorParts, UnderWay } from './mcp-calls.ts';
+import type { searchResult } from '../resources/search.ts';
+import { collections } from '../store/collections.ts';
+import { callTool, type DoorParts, type UnderWay } from './mcp-calls.ts';
 import { isObject, RpcError } from './mcp-message.ts';
 import { findPrompt } from './mcp-prompts.ts';
 import { variablesOf } from './mcp-resource-uri.ts';
@@ -10,9 +13,10 @@ import { callOwn, visibleTools } from './mcp-resources.ts';
 type Members = Readonly<Record<string, unknown>>;
 type Parts = Pick<DoorParts, 'registry'>;
 
-/** The newest records of a kind are offered; the protocol takes no more values in one answer. */
+/** The protocol takes no more values in one answer. */
 const MOST = 100;
 const LONGEST = 2000;
+const LONGEST_QUERY = 500;
 const NOTHING = { values: [], hasMore: false };
 
 interface Wanted {
@@ -24,7 +28,10 @@ interface Wanted {
   readonly given: Members;
 }
 
-/** `completion/complete`: ids for the variables of resource templates, by the beginning of the id or a part of the record's name. */
+/**
+ * `completion/complete`: ids for the variables of resource templates. Of the newest records of the kind by the beginning of the id or a part
+ * of the name; behind these, where there are more, what the search finds.
+ */
 export async function complete({ registry }: Parts, visit: UnderWay, params: Members): Promise<Result> {
   const wanted = readParams(params);
   const { ref, name } = wanted;
@@ -60,7 +67,36 @@ async function idsAt(
   const begun = value.toLowerCase();
   const fits = (record: Members) =>
     String(record.id).toLowerCase().startsWith(begun) || String(record[source.label]).toLowerCase().includes(begun);
-  return { values: data.filter(fits).map(({ id }) => String(id)), hasMore: nextCursor !== null };
+  const values = data.filter(fits).map(({ id }) => String(id));
+  if (nextCursor === null) return { values, hasMore: false };
+  const older = await search(registry, visit, source.listTool, value);
+  if (!older) return { values, hasMore: true };
+  const all = [...new Set([...values, ...older.ids])];
+  return { values: all.slice(0, MOST), hasMore: older.more || all.length > MOST };
+}
+
+/** Undefined where nothing is given, or the caller may not search or is held to a part of the list. */
+async function search(registry: DoorParts['registry'], visit: UnderWay, listTool: string, text: string) {
+  const { principal } = visit.exchange;
+  const type = typeListedBy(listTool);
+  const q = text.trim().slice(0, LONGEST_QUERY);
+  if (!type || q === '' || !visibleTools(registry, principal).has('search')) return undefined;
+  if ([listTool, 'search'].some((name) => isFixed(registry, visit, name))) return undefined;
+  const answer = await callTool(registry, visit, { name: 'search', arguments: { q, types: [type], limit: MOST } });
+  if (!answer.ok) return undefined;
+  const { data, nextCursor } = answer.output as z.output<typeof searchResult>; // as search declares it
+  return { ids: data.map(({ id }) => id), more: nextCursor !== null };
+}
+
+function isFixed(registry: DoorParts['registry'], { exchange }: UnderWay, name: string): boolean {
+  const tool = registry.find(name);
+  return tool !== undefined && exchange.principal.tools?.fixed?.(tool) !== undefined;
+}
+
+/** The type by which search knows what the tool lists. */
+function typeListedBy(listTool: string): string | undefined {
+  const { collection } = addresses.find((address) => address.listTool === listTool) ?? {};
+  return Object.entries(collections).find(([name]) => name === collection)?.[1].search?.type;
 }
 
 function readParams({ ref, argument, context }: Members): Wanted {

@@ -9,10 +9,10 @@ import { isTemplate, parseUri, uriOf } from './mcp-resource-uri.ts';
 type Members = Readonly<Record<string, unknown>>;
 type Parts = Pick<DoorParts, 'registry'>;
 
-/** The newest of each kind are listed; older ones are found by the list tools. */
-const NEWEST = 100;
-/** A page ends with the kind of record that brings it to this many. */
-const PAGE = 100;
+/** Clients that read a list to its end stop after some number of pages, so these are long. */
+const PAGE = 1000;
+/** Of one call of a list tool. */
+const MOST_AT_ONCE = 100;
 const LONGEST_URI = 2000;
 const LONGEST_NAME = 100;
 
@@ -32,26 +32,40 @@ export async function listTemplates({ registry }: Parts, { exchange }: UnderWay,
   };
 }
 
+/** How far a list has come: at which address, and where in the list of its records. */
+interface Place {
+  readonly at: number;
+  readonly cursor?: string | undefined;
+}
+
 /** `resources/list`: what the list tools answer to the caller. */
 export async function listResources({ registry }: Parts, visit: UnderWay, { cursor }: Members): Promise<Result> {
   const seen = visibleTools(registry, visit.exchange.principal);
-  const shown = addresses.filter(({ listTool, readTool }) => seen.has(listTool ?? readTool));
-  const rest = addresses.slice(cursor === undefined ? 0 : readCursor(cursor));
   const resources: object[] = [];
-  for (const address of rest) {
-    if (resources.length >= PAGE) return { resources, nextCursor: cursorAt(address) };
-    if (visit.flight.aborted) break;
-    if (shown.includes(address)) resources.push(...(await resourcesAt(registry, visit, address)));
+  let place: Place = cursor === undefined ? { at: 0 } : readCursor(cursor);
+  for (let address = addresses[place.at]; address && !visit.flight.aborted; address = addresses[place.at]) {
+    if (resources.length >= PAGE) return { resources, nextCursor: cursorAt(place) };
+    const limit = Math.min(MOST_AT_ONCE, PAGE - resources.length);
+    const isSeen = seen.has(address.listTool ?? address.readTool);
+    const found = isSeen ? await resourcesAt(registry, visit, address, { limit, cursor: place.cursor }) : NONE;
+    resources.push(...found.resources);
+    place = found.cursor === null ? { at: place.at + 1 } : { at: place.at, cursor: found.cursor };
   }
   return { resources };
 }
 
-async function resourcesAt(registry: Registry, visit: UnderWay, address: Address): Promise<object[]> {
-  if (!isTemplate(address)) return [describeResource(address, { name: address.title })];
-  if (!address.listTool) return [];
-  const answer = await callOwn(registry, visit, address.listTool, { limit: NEWEST });
-  if (answer.ok) return (answer.output as { data: Members[] }).data.map((record) => describeResource(address, record)); // a page
-  if (answer.error.code === 'forbidden') return [];
+const NONE = { resources: [], cursor: null };
+
+async function resourcesAt(registry: Registry, visit: UnderWay, address: Address, { limit, cursor }: Members) {
+  if (!isTemplate(address)) return { ...NONE, resources: [describeResource(address, { name: address.title })] };
+  if (!address.listTool) return NONE;
+  const input = { limit, ...(cursor !== undefined && { cursor }) };
+  const answer = await callOwn(registry, visit, address.listTool, input);
+  if (answer.ok) {
+    const { data, nextCursor } = answer.output as { data: Members[]; nextCursor: string | null }; // a page
+    return { resources: data.map((record) => describeResource(address, record)), cursor: nextCursor };
+  }
+  if (answer.error.code === 'forbidden') return NONE;
   throw toolFailure(answer.error);
 }
 
@@ -117,14 +131,26 @@ export function visibleTools(registry: Registry, principal: UnderWay['exchange']
   return new Set(registry.list(principal).map(({ tool }) => tool.name));
 }
 
-function cursorAt({ uriTemplate }: Address): string {
-  return Buffer.from(`resources ${uriTemplate}`).toString('base64url');
+function cursorAt({ at, cursor }: Place): string {
+  return Buffer.from(JSON.stringify([addresses[at]?.uriTemplate, cursor])).toString('base64url');
 }
 
-function readCursor(cursor: unknown): number {
-  const found = addresses.findIndex((address) => cursorAt(address) === cursor);
-  if (found < 0) throw foreignCursor();
-  return found;
+/** What is there of the list tool's own cursor is for that to judge. */
+function readCursor(cursor: unknown): Place {
+  const [uriTemplate, inner] = decoded(cursor);
+  const at = addresses.findIndex((address) => address.uriTemplate === uriTemplate);
+  if (at < 0 || (inner !== null && typeof inner !== 'string')) throw foreignCursor();
+  return { at, ...(inner !== null && { cursor: inner }) };
+}
+
+function decoded(cursor: unknown): readonly unknown[] {
+  if (typeof cursor !== 'string' || cursor.length > LONGEST_URI) return [];
+  try {
+    const parsed: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
+    return Array.isArray(parsed) ? parsed : [];
+  } catch {
+    return [];
+  }
 }
 
 function foreignCursor(): RpcError {

@@ -19,7 +19,7 @@ let server: TestServer;
 let made: Made;
 /** A record of a database, and its database. */
 let record: { id: string; databaseId: string };
-const keys = { admin: '', limited: '', nobody: '' };
+const keys = { admin: '', limited: '', nobody: '', goals: '' };
 
 before(async () => {
   server = await startTestServer({ RATE_LIMIT_PER_MINUTE: '100000' });
@@ -48,11 +48,16 @@ before(async () => {
   keys.limited = await makeKey(server, {
     grants: [`agent:read:${made.agent}`, `skill:read:${made.skill}`, 'thread:read'],
   });
+  keys.goals = await makeKey(server, { grants: ['goal:read'] });
   keys.nobody = await makeKey(server, { grants: ['goal:write'] });
 });
 after(() => server.close());
 
 type Era = 'legacy' | 'modern';
+
+function cursorOf(...parts: unknown[]): string {
+  return Buffer.from(JSON.stringify(parts)).toString('base64url');
+}
 
 function ask(era: Era, method: string, params: Params = {}, key = keys.admin) {
   const { message, headers } = inEra(era, method, params);
@@ -238,7 +243,7 @@ for (const era of ['legacy', 'modern'] as const) {
 
     it('refuse cursors that are not theirs', async () => {
       for (const method of ['resources/list', 'resources/templates/list', 'prompts/list']) {
-        for (const cursor of ['', 'x', 5, null, {}]) {
+        for (const cursor of ['', 'x', 5, null, {}, 'W10', cursorOf('goal://{id}', 'x'), cursorOf('x', null)]) {
           const { body } = await ask(era, method, { cursor });
           assert.equal(body.error?.code, -32602, `${method} ${JSON.stringify(cursor)}`);
         }
@@ -368,23 +373,48 @@ for (const era of ['legacy', 'modern'] as const) {
 }
 
 describe('resources of a full workspace', () => {
-  it('come in pages, the newest 100 of a kind', async () => {
-    for (let count = 0; count < 120; count++) {
-      await mustCall(server, keys.admin, 'create_goal', { title: `Goal ${count}` });
-    }
+  const goals: string[] = [];
+  before(async () => {
+    await server.store.transaction(async (tx) => {
+      for (let count = 0; count < 2150; count++) {
+        const goal = await tx.goals.insert({ title: `Goal ${count}`, status: 'active', progress: 0 });
+        goals.push(`goal://${goal.id}`);
+      }
+    });
+  });
+
+  it('come in pages, all of them, each once', async () => {
     const first = (await ask('legacy', 'resources/list')).body.result;
-    assert.ok(first.nextCursor);
+    assert.equal(first.resources.length, 1000);
+    const second = (await ask('legacy', 'resources/list', { cursor: first.nextCursor })).body.result;
+    assert.equal(second.resources.length, 1000);
     const uris = await listed('legacy');
     assert.equal(new Set(uris).size, uris.length);
-    assert.equal(uris.filter((uri) => uri.startsWith('goal://')).length, 100);
-    assert.ok(uris.some((uri) => uri === `document://${made.document}`));
+    const shown = new Set(uris);
+    assert.deepEqual(
+      goals.filter((uri) => !shown.has(uri)),
+      [],
+    );
+    assert.ok(uris.includes(`document://${made.document}`));
   });
 
   it('complete among the newest 100 of a kind, and say that there are more', async () => {
-    const params = { ref: { type: 'ref/resource', uri: 'goal://{id}' }, argument: { name: 'id', value: 'goal' } };
-    const { completion } = (await ask('legacy', 'completion/complete', params)).body.result;
+    const completion = await complete('goal', keys.goals);
     assert.deepEqual([completion.values.length, completion.hasMore], [100, true]);
   });
+
+  it('complete among all for who may search', async () => {
+    const { values } = await complete('Goal 17');
+    assert.ok(values.includes(goals[17]?.slice('goal://'.length)));
+    const id = goals[5]?.slice('goal://'.length) ?? '';
+    assert.deepEqual((await complete(id)).values, [id]);
+    assert.deepEqual(await complete('zzzz'), { values: [], hasMore: false });
+  });
+
+  async function complete(value: string, key = keys.admin) {
+    const params = { ref: { type: 'ref/resource', uri: 'goal://{id}' }, argument: { name: 'id', value } };
+    return (await ask('legacy', 'completion/complete', params, key)).body.result.completion;
+  }
 });
 
 describe('official clients', () => {
