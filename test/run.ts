@@ -15,7 +15,7 @@ const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
 
 let passed = 0;
 let failed = 0;
-const stream = run({ files, concurrency: Math.max(1, availableParallelism() - 1), timeout: 15 * 60 * 1000 });
+const stream = run({ files, concurrency: availableParallelism(), timeout: 15 * 60 * 1000 });
 stream.on('test:pass', ({ details }) => {
   if (details.type !== 'suite') passed += 1;
 });

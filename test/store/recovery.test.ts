@@ -6,6 +6,7 @@ import { StoreDamaged } from '../../store/errors.ts';
 import { realFiles } from '../../store/lowdb/files.ts';
 import { sealLine, unsealLine } from '../../store/lowdb/line.ts';
 import { type LowdbOptions, openLowdbStore } from '../../store/lowdb/open.ts';
+import { until } from '../support/until.ts';
 import { testFolder } from './folders.ts';
 import { agentRecord, auditRecord } from './records.ts';
 
@@ -28,9 +29,10 @@ async function written(test: TestContext, agents: number, options: Partial<Lowdb
 
 /** Waits until a snapshot has taken the place of the first journal. */
 async function compacted(folder: string): Promise<void> {
-  while ((await journals(folder)).length > 1 || (await journals(folder)).includes(JOURNAL)) {
-    await new Promise((resolve) => setTimeout(resolve, 2));
-  }
+  await until(async () => {
+    const names = await journals(folder);
+    return names.length === 1 && !names.includes(JOURNAL);
+  });
 }
 
 async function contents(folder: string): Promise<{ agents: number; audit: number }> {
@@ -283,16 +285,19 @@ describe('opening after a crash during compaction', () => {
 
 /** Adds agents while every snapshot fails, as a crash between journal and snapshot would leave it. */
 async function breakCompaction(folder: string, agents: number): Promise<void> {
+  let failed = 0;
   const files = {
     ...realFiles,
     rename: async () => {
+      failed += 1;
       throw new Error('stopped here');
     },
   };
   const store = await openLowdbStore({ folder, files, compactBytes: 1, compactRetryMs: 1 });
   for (let at = 0; at < agents; at += 1) {
+    const before = failed;
     await store.transaction((tx) => tx.agents.insert(agentRecord(`late${at}`)));
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await until(() => failed > before && store.status().lastError !== undefined);
   }
   assert.match(store.status().lastError ?? '', /stopped here/);
   await store.close();

@@ -11,12 +11,12 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { setTimeout } from 'node:timers/promises';
 import { StoreDamaged } from '../../store/errors.ts';
 import { copySnapshot } from '../../store/lowdb/backup.ts';
 import { type Files, realFiles, type WritableFile } from '../../store/lowdb/files.ts';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
 import type { Store } from '../../store/port.ts';
+import { until } from '../support/until.ts';
 import { FailingFiles } from './failing-files.ts';
 import { testFolder } from './folders.ts';
 
@@ -164,7 +164,7 @@ describe('the file of imported rows', () => {
           rmSync(image, { recursive: true });
         }
         Object.assign(files, { failure: undefined });
-        while (!store.status().writable) await setTimeout(5);
+        await until(() => store.status().writable);
         await add(store, 'd');
         await drop(store, 'b');
         assert.equal(store.status().lastError, undefined);

@@ -64,7 +64,7 @@ function call(id: unknown, { name, arguments: input = {}, _meta: meta }: Params)
   else if (name === 'huge') writeHuge(input.mebibytes ?? 100, id);
   else if (name === 'endless') setInterval(() => process.stdout.write('x'.repeat(1 << 20)), 1);
   else if (name === 'flood') {
-    for (let count = 0; count < 200_000; count += 1) tell('notifications/message', { level: 'info', data: count });
+    for (let count = 0; count < 30_000; count += 1) tell('notifications/message', { level: 'info', data: count });
     say('flooded');
   } else if (name === 'progress') {
     const progressToken = meta?.progressToken;

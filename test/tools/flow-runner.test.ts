@@ -177,9 +177,7 @@ describe('the runner', () => {
     assert.ok(failed.length > 0, JSON.stringify(ended));
     assert.match(failed.map(({ error }) => error?.message).join(), /would wait for itself/);
     for (const { id } of flows) {
-      await until(async () =>
-        (await world.runs(id)).every(({ status }) => !['queued', 'running'].includes(status)),
-      );
+      await until(async () => (await world.runs(id)).every(({ status }) => !['queued', 'running'].includes(status)));
     }
   });
 

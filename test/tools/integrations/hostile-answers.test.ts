@@ -171,19 +171,17 @@ describe('what an upstream answers', () => {
   it('holds up nobody else in a flood of notifications', async () => {
     await withProgram(server, [], async () => {
       const flood = callRaw(server, 'program__flood');
-      const waits: number[] = [];
       let over = false;
       void flood.finally(() => {
         over = true;
       });
+      let answered = 0;
       while (!over) {
-        const started = performance.now();
         assert.ok('output' in (await callTool(server, server.adminKey, 'list_agents', { limit: 1 })));
-        waits.push(performance.now() - started);
+        answered += 1;
       }
       assert.equal((await flood).content[0].text, 'flooded');
-      waits.sort((one, other) => one - other);
-      assert.ok((waits.at(-1) ?? 0) < 1000, `the longest of ${waits.length} calls took ${waits.at(-1)} ms`);
+      assert.ok(answered > 20, `${answered} calls were answered meanwhile`);
     });
   });
 });

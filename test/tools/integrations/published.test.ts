@@ -8,6 +8,7 @@ import { toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { makeKey, mustCall, rest } from '../../support/calls.ts';
+import { freePort } from '../../support/free-port.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
 import { until } from '../../support/until.ts';
 import { callRaw, connectHttp, EVERYTHING, errorOfCall, guestNames } from '../../support/upstream.ts';
@@ -40,14 +41,6 @@ async function startEverything(port: number): Promise<ChildProcess> {
   return child;
 }
 
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const { port } = probe.address() as AddressInfo; // listening on TCP
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
-}
-
 const stdio = { transport: 'stdio', command: process.execPath, args: [EVERYTHING, 'stdio'], accept: true };
 
 /** What the reference server can do, whatever way it is reached. */
@@ -70,10 +63,11 @@ async function useEverything(prefix: string): Promise<void> {
       ],
     ],
   );
-  const slow = Array.from({ length: 5 }, () => call('trigger-long-running-operation', { duration: 1, steps: 2 }));
-  const started = performance.now();
-  await Promise.all(slow);
-  assert.ok(performance.now() - started < 4000, 'calls share a connection and do not wait for each other');
+  const ended: string[] = [];
+  const long = call('trigger-long-running-operation', { duration: 1, steps: 2 }).then(() => ended.push('long'));
+  const short = call('get-sum', { a: 1, b: 1 }).then(() => ended.push('short'));
+  await Promise.all([long, short]);
+  assert.deepEqual(ended, ['short', 'long'], 'calls share a connection and do not wait for each other');
 }
 
 describe('the published reference server', () => {
@@ -108,7 +102,6 @@ describe('the published reference server', () => {
       assert.deepEqual(told, [1, 2, 3], mode);
       const slow = { ...long, arguments: { duration: 30, steps: 1 } };
       const cancel = new AbortController();
-      const started = performance.now();
       const cancelled = client.callTool(slow, { signal: cancel.signal });
       setTimeout(() => cancel.abort(), 300);
       await assert.rejects(cancelled);
@@ -116,7 +109,6 @@ describe('the published reference server', () => {
         const { data } = await admin('list_audit_entries', { tool: slow.name, limit: 1 });
         return data[0]?.outcome === 'failed';
       });
-      assert.ok(performance.now() - started < 10_000);
       await client.close();
     }
     await admin('delete_integration', { id });
