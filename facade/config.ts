@@ -98,15 +98,10 @@ export class ConfigError extends OperatorError {}
 export function readConfig(env: NodeJS.ProcessEnv): Config {
   const trimmed = Object.entries(env).map(([name, value]) => [name, value?.trim()] as const);
   const given = Object.fromEntries(trimmed.filter(([, value]) => value !== ''));
-  const parsed = environment.safeParse(given);
-  if (!parsed.success) {
-    throw new ConfigError(
-      problemsText(parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`)),
-    );
-  }
-  const problems = [...signInProblems(parsed.data), ...modelProblems(parsed.data)];
-  if (problems.length > 0) throw new ConfigError(problemsText(problems));
-  const { data } = parsed;
+  const { data, error } = environment.safeParse(given);
+  const alone = error?.issues.map(({ path, message }) => `${path.join('.')}: ${message}`) ?? [];
+  const problems = [...alone, ...signInProblems(given), ...modelProblems(given)];
+  if (!data || problems.length > 0) throw new ConfigError(problemsText(problems));
   return {
     host: data.HOST,
     port: data.PORT,

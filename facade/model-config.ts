@@ -22,9 +22,11 @@ export const modelEnvironment = {
 
 const variables = z.object(modelEnvironment);
 type Variables = z.output<typeof variables>;
+/** As the operator set them, whether or not they fit. */
+type Given = { readonly [Name in keyof Variables]?: string | undefined };
 
 /** What is wrong with the variables together, each `name: problem`. */
-export function modelProblems(given: Variables): string[] {
+export function modelProblems(given: Given): string[] {
   const problems: string[] = [];
   const { MODEL_BASE_URL: url, MODEL_API_KEY: key, MODEL_NAME: name } = given;
   if (key !== undefined && url === undefined) problems.push('MODEL_API_KEY: needs MODEL_BASE_URL');

@@ -32,6 +32,8 @@ export const signInEnvironment = {
 
 const variables = z.object(signInEnvironment);
 type Variables = z.output<typeof variables>;
+/** As the operator set them, whether or not they fit. */
+type Given = { readonly [Name in keyof Variables]?: string | undefined };
 
 /** This server as a client of an OpenID Connect provider. */
 export interface OidcSettings {
@@ -49,7 +51,7 @@ export interface SignInSettings {
 }
 
 /** What is wrong with the variables together, each `name: problem`. */
-export function signInProblems({ OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET }: Variables): string[] {
+export function signInProblems({ OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET }: Given): string[] {
   const required = { OIDC_ISSUER, OIDC_CLIENT_ID };
   if ([OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET].every((value) => value === undefined)) return [];
   const missing = Object.entries(required).filter(([, value]) => value === undefined);

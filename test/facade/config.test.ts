@@ -40,6 +40,17 @@ describe('the environment', () => {
     }
   });
 
+  it('has every problem named at once, also those of variables that do not fit together', () => {
+    const env = { PORT: 'x', OIDC_CLIENT_ID: 'id', MODEL_API_KEY: 'k', TRUSTED_PROXIES: 'all', SECRETS_KEY: 'short' };
+    assert.deepEqual(problemsOf(env).sort(), [
+      'MODEL_API_KEY',
+      'OIDC_ISSUER',
+      'PORT',
+      'SECRETS_KEY',
+      'TRUSTED_PROXIES',
+    ]);
+  });
+
   it('takes a mail server as a URL, and a sender that is an address', () => {
     assert.deepEqual(problemsOf({ SMTP_URL: 'mail.example.com', MAIL_FROM: 'nobody' }).sort(), [
       'MAIL_FROM',
