@@ -99,7 +99,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   const trimmed = Object.entries(env).map(([name, value]) => [name, value?.trim()] as const);
   const given = Object.fromEntries(trimmed.filter(([, value]) => value !== ''));
   const { data, error } = environment.safeParse(given);
-  const alone = error?.issues.map(({ path, message }) => `${path.join('.')}: ${message}`) ?? [];
+  const alone = new Set(error?.issues.map(({ path: [name], message }) => `${String(name)}: ${message}`));
   const problems = [...alone, ...signInProblems(given), ...modelProblems(given)];
   if (!data || problems.length > 0) throw new ConfigError(problemsText(problems));
   return {

@@ -8,8 +8,9 @@ import { addressOf } from '../caller-address.ts';
 import type { Guards } from '../guards.ts';
 import type { RefusedRequests } from '../refused-requests.ts';
 import { createBrowsers, formToken } from './browser.ts';
+import { isLoopback } from './config.ts';
 import { createHandlers, type Handler, type HandlerOptions, type Visit } from './handlers.ts';
-import { sendPage } from './layout.ts';
+import { sendOn, sendPage } from './layout.ts';
 import { type Problem, problemPage } from './views.ts';
 
 export interface PagesOptions extends Omit<HandlerOptions, 'browsers'> {
@@ -69,10 +70,20 @@ export function createPages(options: PagesOptions) {
     sendPage(response, errorStatus[error.code], problemPage({ workspace, at }, problem));
   }
 
+  /** `localhost` for 127.0.0.1: to a browser they are two places, whose cookies and forms the other one does not take. */
+  function isOtherName(host = ''): boolean {
+    const here = `http://${host}`;
+    return host !== base.host && isLoopback(here) && isLoopback(base.href) && new URL(here).port === base.port;
+  }
+
   return (request: IncomingMessage, response: ServerResponse, next: () => void): void => {
     const [path = ''] = (request.url ?? '').split('?');
     if (methodsOf(path).length === 0) {
       next();
+      return;
+    }
+    if (/^(GET|HEAD)$/.test(request.method ?? '') && isOtherName(request.headers.host)) {
+      sendOn(response, `${base.origin}${at(request.url ?? '/')}`);
       return;
     }
     serve(request, response, new URL(request.url ?? '/', base.origin)).catch((err) => {

@@ -54,6 +54,24 @@ describe('the sign-in pages', () => {
     }
   });
 
+  it('are under one name, to which a browser is sent on from other names of this machine', async () => {
+    const { port } = new URL(server.baseUrl);
+    const client = new WebClient();
+    await client.open(`http://localhost:${port}/sign-in/link?token=x`);
+    assert.equal(client.page.url.href, `${server.baseUrl}/sign-in/link?token=x`);
+    await client.open(`http://localhost:${port}/`);
+    assert.equal(client.page.url.href, `${server.baseUrl}/sign-in`);
+    assert.equal((await client.send({ email: 'ada@example.com' })).status, 200);
+    const { location, status } = await new Promise<{ location: string | undefined; status: number | undefined }>(
+      (resolve) =>
+        request(`${server.baseUrl}//evil.example/..`, { headers: { Host: `localhost:${port}` } }, (response) => {
+          response.resume();
+          resolve({ location: response.headers.location, status: response.statusCode });
+        }).end(),
+    );
+    assert.deepEqual([location, status], [undefined, 404]);
+  });
+
   it('take forms from their own pages in the same browser alone', async () => {
     const { client, members } = await form();
     const status = async (sender: WebClient, body: URLSearchParams, headers: Record<string, string> = {}) => {
