@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import fc from 'fast-check';
+import { type Route, routes } from '../../facade/routes.ts';
+import { type ErrorCode, errorBody, errorStatus } from '../../resources/error.ts';
+import { catalog } from '../../tools/catalog.ts';
+import type { Tool } from '../../tools/define-tool.ts';
+import { jsonSchema } from '../../tools/json-schema.ts';
+import { rest } from '../support/calls.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+import { validInput } from './fuzz-inputs.ts';
+import { isObject, mutatedInput, type Value } from './fuzz-mutations.ts';
+import { workspaceOf } from './fuzz-workspace.ts';
+
+const SEED = Number(process.env.FUZZ_SEED ?? 20261121);
+const RUNS = Number(process.env.FUZZ_RUNS ?? 8);
+const MOST_MS = 20_000;
+
+const ajv = new Ajv2020({
+  strict: false,
+  formats: {
+    'date-time': /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/,
+    date: /^\d{4}-\d\d-\d\d$/,
+    email: true,
+    uri: true,
+  },
+});
+const isError = ajv.compile({ ...jsonSchema(errorBody, 'output'), additionalProperties: false });
+
+let server: TestServer;
+let workspace: ReturnType<typeof workspaceOf>;
+before(async () => {
+  console.log(`FUZZ_SEED=${SEED} FUZZ_RUNS=${RUNS}`);
+  server = await startTestServer({ STDIO_INTEGRATIONS: 'off', PRIVATE_UPSTREAMS: 'off' });
+  workspace = workspaceOf(server);
+  await workspace.begin();
+});
+after(() => server.close());
+
+/** What a door answered: the body, and whether it is that of a success. */
+interface Said {
+  readonly ok: boolean;
+  readonly status?: number;
+  readonly body: unknown;
+}
+
+async function overMcp(tool: Tool, input: Value): Promise<Said> {
+  const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: tool.name, arguments: input } };
+  const { status, body } = await rest(server, 'POST', '/api/v1/mcp', { key: server.adminKey, body: asJson(message) });
+  assert.equal(status, 200);
+  if (body.error) {
+    // Arguments that are no object are malformed params of the protocol.
+    assert.equal(body.error.code, -32602);
+    return { ok: false, body: { error: body.error.message, code: 'invalid_input', requestId: '' } };
+  }
+  const { isError, structuredContent, content } = body.result;
+  const said = JSON.parse(content[0].text);
+  if (isError) assert.equal(structuredContent, undefined);
+  else assert.equal(content[0].text, JSON.stringify(structuredContent));
+  return { ok: !isError, body: said };
+}
+
+async function overRest(route: Route, input: Value): Promise<Said> {
+  const members = isObject(input) ? { ...input } : {};
+  const path = route.path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = textIn(members[name]) || 'none';
+    delete members[name];
+    return encodeURIComponent(value.toWellFormed());
+  });
+  const inQuery = route.method === 'GET';
+  const query = inQuery
+    ? `?${new URLSearchParams(Object.entries(members).map(([name, value]): [string, string] => [name, textIn(value)]))}`
+    : '';
+  const body = inQuery ? undefined : asJson(isObject(input) ? members : input);
+  const answer = await send(route.method, `${path}${query}`, body);
+  if (answer.failedLater) return { ok: false, body: answer.body };
+  const ok = answer.status < 300;
+  if (ok) assert.ok([route.status, 200].includes(answer.status), `${answer.status}`);
+  else assert.equal(answer.body.requestId, answer.headers.get('x-request-id'));
+  return { ok, status: answer.status, body: answer.body };
+}
+
+/** The answer, or what the last event of a stream tells as if it were the answer. */
+async function send(method: string, path: string, body: string | undefined) {
+  const headers = {
+    Authorization: `Bearer ${server.adminKey}`,
+    ...(body !== undefined && { 'Content-Type': 'application/json' }),
+  };
+  const response = await fetch(`${server.baseUrl}${path}`, { method, headers, ...(body !== undefined && { body }) });
+  const text = await response.text();
+  const [, event, data] = /.*event: (final|error)\ndata: (.*)/s.exec(text) ?? [];
+  const isStream = response.headers.get('content-type')?.startsWith('text/event-stream');
+  const json = isStream ? (data ?? '') : text;
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: json === '' ? undefined : JSON.parse(json),
+    failedLater: isStream && event === 'error',
+  };
+}
+
+function textIn(value: Value | undefined): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+}
+
+/** JSON of any value; -0 as itself. */
+function asJson(value: unknown): string {
+  return JSON.stringify(value, (_, item) => (Object.is(item, -0) ? '-0-' : item)).replaceAll('"-0-"', '-0');
+}
+
+function judge(said: Said, isOutput: ValidateFunction): void {
+  if (said.ok) {
+    const fits = said.status === 204 ? said.body === undefined : isOutput(said.body);
+    assert.ok(fits, `${ajv.errorsText(isOutput.errors)}: ${JSON.stringify(said.body)?.slice(0, 2000)}`);
+    return;
+  }
+  assert.ok(isError(said.body), `${ajv.errorsText(isError.errors)}: ${JSON.stringify(said.body)}`);
+  const { code } = said.body as { code: ErrorCode };
+  if (said.status !== undefined) assert.equal(said.status, errorStatus[code]);
+  assert.notEqual(code, 'internal');
+}
+
+describe('calls made of the schemas, and calls with something wrong in them', () => {
+  for (const { tool } of catalog.entries.filter((entry) => !entry.tool.doorOnly)) {
+    const route = routes.find((candidate) => candidate.tool === tool.name);
+    it(`get an answer of the contract's shape from ${tool.name}`, async () => {
+      const isOutput = ajv.compile(jsonSchema(tool.output, 'output'));
+      const valid = validInput(jsonSchema(tool.input, 'input'), workspace.pool, tool.name);
+      const input = fc.oneof({ weight: 3, arbitrary: valid }, { weight: 2, arbitrary: mutatedInput(valid) });
+      const property = fc.asyncProperty(input, async (given) => {
+        judge(await overMcp(tool, given), isOutput);
+        if (route) judge(await overRest(route, given), isOutput);
+      });
+      await fc.assert(property, { seed: SEED, numRuns: RUNS, interruptAfterTimeLimit: MOST_MS, endOnFailure: true });
+      if (tool.annotations.destructiveHint) await workspace.fill();
+    });
+  }
+});
