@@ -115,12 +115,19 @@ async function verdicts(tool: string, input: Record<string, unknown>, key: strin
   return found;
 }
 
+const lists = new Map<string, Promise<ReadonlySet<string>>>();
+
+/** Whether the tool is in the list of the key, which is asked for once: the rights of a key stay as they are. */
 async function listed(tool: string, key: string): Promise<boolean> {
-  const { body } = await rest(server, 'POST', '/api/v1/mcp', {
-    key,
-    body: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
-  });
-  return body.result.tools.some(({ name }: { name: string }) => name === tool);
+  const names = lists.get(key) ?? namesListed(key);
+  lists.set(key, names);
+  return (await names).has(tool);
+}
+
+async function namesListed(key: string): Promise<ReadonlySet<string>> {
+  const body = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+  const answer = await rest(server, 'POST', '/api/v1/mcp', { key, body });
+  return new Set(answer.body.result.tools.map(({ name }: { name: string }) => name));
 }
 
 describe('a caller who is not signed in', () => {
