@@ -1,27 +1,38 @@
 type Numbers = Float64Array | Uint32Array;
 type Kinds = Readonly<Record<string, 'float' | 'int'>>;
 
-/** Rows as typed arrays, one per member: tens of bytes a row where objects take hundreds. */
+/** Rows between looks at the room that is left. */
+const STRIDE = 1024;
+/** Rows copied at each look: so many more than come in between that the copy is done before there is no room. */
+const COPIED = 8 * STRIDE;
+
+/**
+ * Rows as typed arrays, one per member: tens of bytes a row where objects take hundreds. Larger arrays are filled a stretch at a time, from
+ * when the present ones are three quarters full: copying millions of rows at once would hold up all callers.
+ */
 export class Table<Columns extends Kinds> {
   readonly #kinds: Columns;
   readonly columns: { [Name in keyof Columns]: Numbers };
   size = 0;
-  #capacity = 1024;
+  #capacity = STRIDE;
+  #larger: { [Name in keyof Columns]: Numbers } | undefined;
+  /** Rows that the larger arrays have already. */
+  #copied = 0;
   readonly #free: number[] = [];
 
   constructor(kinds: Columns) {
     this.#kinds = kinds;
-    // Filled for every name of `kinds` right here.
-    this.columns = {} as { [Name in keyof Columns]: Numbers };
-    for (const name in kinds) this.columns[name] = columnOf(kinds[name], this.#capacity);
+    this.columns = this.#columnsOf(this.#capacity);
   }
 
   /** The number of the new row, which may be that of one that was given back. */
   push(values: { readonly [Name in keyof Columns]: number }): number {
-    if (this.#free.length === 0 && this.size === this.#capacity) this.#grow();
     const row = this.#free.pop() ?? this.size;
-    for (const name in values) this.columns[name][row] = values[name];
-    if (row === this.size) this.size += 1;
+    for (const name in values) this.set(name, row, values[name]);
+    if (row === this.size) {
+      this.size += 1;
+      if (this.size % STRIDE === 0) this.#makeRoom();
+    }
     return row;
   }
 
@@ -31,24 +42,36 @@ export class Table<Columns extends Kinds> {
 
   set(name: keyof Columns, row: number, value: number): void {
     this.columns[name][row] = value;
+    if (this.#larger && row < this.#copied) this.#larger[name][row] = value;
   }
 
   at(name: keyof Columns, row: number): number {
     return this.columns[name][row] ?? 0;
   }
 
-  #grow(): void {
-    this.#capacity = Math.ceil(this.#capacity * 1.5);
+  #makeRoom(): void {
+    if (this.size < 0.75 * this.#capacity) return;
+    const capacity = Math.ceil((1.5 * this.#capacity) / STRIDE) * STRIDE;
+    this.#larger ??= this.#columnsOf(capacity);
+    const end = Math.min(this.size, this.#copied + COPIED);
     for (const name in this.#kinds) {
-      const grown = columnOf(this.#kinds[name], this.#capacity);
-      grown.set(this.columns[name]);
-      this.columns[name] = grown;
+      this.#larger[name].set(this.columns[name].subarray(this.#copied, end), this.#copied);
     }
+    this.#copied = end;
+    if (end < this.size) return;
+    Object.assign(this.columns, this.#larger);
+    this.#larger = undefined;
+    this.#copied = 0;
+    this.#capacity = capacity;
   }
-}
 
-function columnOf(kind: string | undefined, length: number): Numbers {
-  return kind === 'float' ? new Float64Array(length) : new Uint32Array(length);
+  #columnsOf(length: number): { [Name in keyof Columns]: Numbers } {
+    // Filled for every name of `kinds` right here.
+    const columns = {} as { [Name in keyof Columns]: Numbers };
+    for (const name in this.#kinds)
+      columns[name] = this.#kinds[name] === 'float' ? new Float64Array(length) : new Uint32Array(length);
+    return columns;
+  }
 }
 
 /** Texts that repeat, as numbers from 0 on. */
