@@ -17,6 +17,7 @@ interface RpcAnswer {
     readonly content: readonly { readonly type: string; readonly text?: string }[];
   };
   readonly error?: string | { readonly message: string };
+  readonly issues?: readonly Issue[];
 }
 
 /** Calls a tool of the running server. @throws OperatorError when no server answers */
@@ -31,8 +32,15 @@ export async function callServer(
     const next = 'start it with npm start, or set BASE_URL';
     throw new OperatorError(`No server answers at ${mcpUrl.origin}; ${next}.`, { cause });
   });
-  const { result, error } = (await response.json()) as RpcAnswer; // of our own server
-  if (!result) return { refusal: typeof error === 'string' ? error : (error?.message ?? `HTTP ${response.status}`) };
+  const answer = await response.json().catch((cause) => {
+    const message = `What answers at ${mcpUrl} is no agent-admin (HTTP ${response.status}); check BASE_URL.`;
+    throw new OperatorError(message, { cause });
+  });
+  const { result, error, issues = [] } = answer as RpcAnswer; // JSON there is of our own server
+  if (!result) {
+    const said = typeof error === 'string' ? error : (error?.message ?? `HTTP ${response.status}`);
+    return { refusal: [said, ...issues.map(({ message }) => message)].join(': ') };
+  }
   if (result.isError) return { failure: JSON.parse(result.content[0]?.text ?? '{"error": "no reason given"}') };
   return { output: result.structuredContent ?? plain(result.content) };
 }

@@ -130,6 +130,28 @@ describe('a running server', () => {
     const away = { ...env, BASE_URL: 'http://127.0.0.1:1' };
     const gone = await runFile('facade/tool-command.ts', { args: ['list_agents'], env: away });
     assert.match(gone.stderr, /No server answers at/);
+    const { token } = await mustCall(server, server.adminKey, 'create_capsule', { name: 'c', status: 'live' });
+    const elsewhere = await runFile('facade/tool-command.ts', {
+      args: ['list_agents'],
+      env: { ...env, API_KEY: token },
+    });
+    assert.match(elsewhere.stderr, /The token of a capsule opens the endpoint of that capsule and nothing else/);
+  });
+
+  it('says so when something else answers in its place', async () => {
+    const proxy = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.end('HTTP/1.1 502 Bad Gateway\r\nContent-Type: text/html\r\nContent-Length: 6\r\n\r\n<html>');
+    }).listen(0, '127.0.0.1');
+    await once(proxy, 'listening');
+    const BASE_URL = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+    const env = { BASE_URL, API_KEY: server.adminKey };
+    const { code, stderr } = await runFile('facade/tool-command.ts', { args: ['list_agents'], env });
+    proxy.close();
+    assert.deepEqual(
+      [code, stderr],
+      [1, `What answers at ${BASE_URL}/api/v1/mcp is no agent-admin (HTTP 502); check BASE_URL.\n`],
+    );
   });
 
   it('prints the text of a tool of an integration that answers with content alone', async () => {
