@@ -34,7 +34,7 @@ export const flowStep = z.object({
 export type FlowStep = z.infer<typeof flowStep>;
 
 const flowStepInput = z.strictObject({
-  id: stepFields.id,
+  id: stepFields.id.refine((id) => !(id in {}), 'Every object has a member with this name; choose another.'),
   tool: stepFields.tool,
   arguments: stepFields.arguments.default({}),
   when: stepFields.when.optional(),

@@ -133,6 +133,7 @@ describe('the definition of a flow', () => {
     ],
     ['door-only tools', { steps: [step('a', { tool: 'get_mcp_status' })] }, 'steps[0].tool', /can never be in a flow/],
     ['ids given twice', { steps: [step('a'), step('a')] }, 'steps[1].id', /Another step has the id a/],
+    ['an id that every object has', { steps: [step('constructor')] }, 'steps[0].id', /Every object has a member/],
     ['ids that are no names', { steps: [step('1st')] }, 'steps[0].id', /Write a name/],
     [
       'unknown arguments',
@@ -254,7 +255,7 @@ describe('the definition of a flow', () => {
       'a cron expression with seconds',
       { trigger: { kind: 'cron', expression: '* * * * * *' } },
       'trigger.expression',
-      /5 parts/,
+      /6 fields, and five are needed/,
     ],
     [
       'an unknown time zone',

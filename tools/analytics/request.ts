@@ -12,7 +12,9 @@ import type { Settling } from './model/settling.ts';
 const MOST_PERIODS = 800;
 const date = z.iso.date();
 /** Further out than any data. Beyond the year 9999 dates have another form, by which they no longer sort as texts. */
-const givenDate = date.refine((text) => text >= '1900' && text < '2200', 'Give a date from 1900-01-01 to 2199-12-31.');
+const givenDate = z.iso
+  .date({ abort: true })
+  .refine((text) => text >= '1900' && text < '2200', 'Give a date from 1900-01-01 to 2199-12-31.');
 
 /** Input of every analytics tool. */
 const parameters = z.strictObject({

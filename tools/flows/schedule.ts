@@ -2,10 +2,12 @@ import { Cron } from 'croner';
 
 /** Why no run would ever start by this expression, or undefined where it is good. */
 export function scheduleProblem(expression: string, timezone: string): string | undefined {
+  const fields = expression.trim().split(/\s+/).length;
+  if (fields !== 5 && !expression.startsWith('@')) return `it has ${fields} fields, and five are needed`;
   try {
     const cron = new Cron(expression, { paused: true, mode: '5-part', timezone });
-    return cron.nextRun() ? undefined : 'There is no time at which this comes';
+    return cron.nextRun() ? undefined : 'there is no time at which this comes';
   } catch (thrown) {
-    return thrown instanceof Error ? thrown.message : 'It cannot be parsed';
+    return thrown instanceof Error ? thrown.message.replace(/\.$/, '') : 'it cannot be read';
   }
 }

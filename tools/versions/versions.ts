@@ -166,7 +166,7 @@ async function entityWithHistory(caller: Caller, entityType: EntityType, entityI
   const entity = byType.get(entityType);
   const count = entity ? await caller.store.versions.count({ where: { entityType, entityId } }) : 0;
   if (entity && count > 0 && (await mayKnowOf(caller, entity, entityId))) return entity;
-  throw caller.fail('not_found', `There is no history of a ${entityType} ${entityId}; check type and id.`);
+  throw caller.fail('not_found', `There is no history of ${entityType} ${entityId}; check type and id.`);
 }
 
 async function findVersion(
