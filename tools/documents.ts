@@ -58,9 +58,9 @@ const createDocument = defineTool({
   output: document,
   errors: [],
 
-  async handler(input, context) {
+  async handler({ tags, ...input }, context) {
     await requireReferences(context, input);
-    return context.store.documents.insert(input);
+    return context.store.documents.insert({ ...input, tags: [...new Set(tags)] });
   },
 });
 
@@ -82,9 +82,10 @@ const updateDocument = defineTool({
   output: document,
   errors: ['not_found', 'conflict'],
 
-  async handler({ id, expectedRevision, ...change }, context) {
+  async handler({ id, expectedRevision, tags, ...change }, context) {
     await requireReferences(context, change);
-    return context.store.documents.update(id, change, { expectedRevision });
+    const distinct = tags && [...new Set(tags)];
+    return context.store.documents.update(id, { ...change, tags: distinct }, { expectedRevision });
   },
 });
 

@@ -82,6 +82,15 @@ describe('create_agent', () => {
     assert.deepEqual([status, body.issues[0].path], [400, 'skillIds[0]']);
   });
 
+  it('has a skill once, however often it is named', async () => {
+    const one = await mustCall(server, server.adminKey, 'create_skill', { name: 'named twice' });
+    const skillIds = [one.id, one.id];
+    const made = await mustCall(server, server.adminKey, 'create_agent', { name: 'twice', displayName: 'x', skillIds });
+    assert.deepEqual(made.skillIds, [one.id]);
+    const same = await mustCall(server, server.adminKey, 'update_agent', { id: made.id, skillIds });
+    assert.deepEqual([same.skillIds, same.revision], [[one.id], 1]);
+  });
+
   it('warns of allowlist entries that match no tool, with the nearest names', async () => {
     const agent = await create('listed', { tools: ['get_agent', 'list_*', 'get_agnet'] });
     assert.equal(agent.warnings.length, 1);

@@ -13,6 +13,9 @@ describe('documents', () => {
     assert.deepEqual(await must('get_document', { id: document.id }), document);
     const updated = await must('update_document', { id: document.id, content: '', tags: ['y'] });
     assert.deepEqual([updated.content, updated.tags, updated.title], ['', ['y'], 'Notes']);
+    const again = await must('update_document', { id: document.id, tags: ['y', 'y'] });
+    assert.deepEqual([again.tags, again.revision], [['y'], 2]);
+    assert.deepEqual((await must('create_document', { title: 'x', tags: ['y', 'x', 'y'] })).tags, ['y', 'x']);
     await must('delete_document', { id: document.id, expectedRevision: 2 });
     assert.equal((await refused('get_document', { id: document.id })).code, 'not_found');
   });

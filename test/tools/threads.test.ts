@@ -133,6 +133,9 @@ describe('update_thread', () => {
     assert.equal(same.body.revision, 2);
     assert.equal((await asAdmin('PATCH', `/${id}`, { status: 'active' })).body.status, 'active');
     assert.equal((await asAdmin('PATCH', `/${id}`, { title: null })).status, 400);
+    const agent = await mustCall(server, server.adminKey, 'create_agent', { name: 'named twice', displayName: 'x' });
+    const twice = await asAdmin('PATCH', `/${id}`, { agentIds: [agent.id, agent.id] });
+    assert.deepEqual(twice.body.agentIds, [agent.id]);
     assert.equal((await asAdmin('PATCH', `/${id}`, { visibility: 'restricted' })).status, 400);
   });
 });

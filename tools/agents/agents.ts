@@ -88,6 +88,7 @@ const createAgent = defineTool({
     await requireSkills(store, input.skillIds, fail);
     const created = await store.agents.insert({
       ...input,
+      ...(input.skillIds && { skillIds: [...new Set(input.skillIds)] }),
       status: 'active',
       ...(identity && Object.keys(identity).length > 0 && { identity: mergeIdentity(undefined, identity) }),
     });
@@ -137,7 +138,11 @@ const updateAgent = defineTool({
     }
     const updated = await store.agents.update(
       id,
-      { ...change, ...identityChange(current, identity) },
+      {
+        ...change,
+        ...(change.skillIds && { skillIds: [...new Set(change.skillIds)] }),
+        ...identityChange(current, identity),
+      },
       { expectedRevision },
     );
     return showAgent(updated, server.catalog);

@@ -99,9 +99,10 @@ const updateThread = defineTool({
   output: thread,
   errors: ['not_found', 'conflict'],
 
-  async handler({ id, expectedRevision, ...change }, context) {
+  async handler({ id, expectedRevision, agentIds, ...rest }, context) {
     const current = await openThread(context, id, 'editor');
-    await requireAgents(context.store, change.agentIds, current.agentIds ?? [], context.fail);
+    await requireAgents(context.store, agentIds, current.agentIds ?? [], context.fail);
+    const change = { ...rest, agentIds: agentIds && [...new Set(agentIds)] };
     return showThread(await context.store.threads.update(id, change, { expectedRevision }));
   },
 });
