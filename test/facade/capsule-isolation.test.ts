@@ -1,21 +1,16 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request } from 'node:http';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { makeKey, mustCall, rest } from '../support/calls.ts';
 import { type Capsule, capsuleClients, type Way, ways } from '../support/capsules.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { serverForTests } from '../support/server.ts';
 import { signIn } from '../support/sign-in.ts';
 import { openStdio } from '../support/stdio.ts';
 import { legacy, post } from './mcp-requests.ts';
 
-let server: TestServer;
-before(async () => {
-  server = await startTestServer();
-});
-after(() => server.close());
-
+const server = serverForTests();
 const admin = (tool: string, input: object = {}) => mustCall(server, server.adminKey, tool, input);
 const { make, ask, listed, call, endpoint, entryOf } = capsuleClients(() => server);
 

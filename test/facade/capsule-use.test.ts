@@ -1,18 +1,13 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { callTool, makeCapsule, mustCall } from '../support/calls.ts';
 import { type Capsule, capsuleClients } from '../support/capsules.ts';
 import { startProcess, withFolder } from '../support/child.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { serverForTests } from '../support/server.ts';
 import { eventsIn, legacy, modern, modernHeaders, post } from './mcp-requests.ts';
 
-let server: TestServer;
-before(async () => {
-  server = await startTestServer();
-});
-after(() => server.close());
-
+const server = serverForTests();
 const admin = (tool: string, input: object = {}) => mustCall(server, server.adminKey, tool, input);
 const { make, ask, call, endpoint, entryOf } = capsuleClients(() => server);
 

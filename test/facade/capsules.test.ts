@@ -1,18 +1,13 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { makeKey, mustCall, rest } from '../support/calls.ts';
 import { capsuleClients, ways } from '../support/capsules.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { serverForTests } from '../support/server.ts';
 import { signIn } from '../support/sign-in.ts';
 import { legacy, type Params, post } from './mcp-requests.ts';
 
-let server: TestServer;
-before(async () => {
-  server = await startTestServer();
-});
-after(() => server.close());
-
+const server = serverForTests();
 const admin = (tool: string, input: object = {}) => mustCall(server, server.adminKey, tool, input);
 const { make, ask, listed, call, endpoint } = capsuleClients(() => server);
 

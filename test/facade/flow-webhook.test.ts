@@ -1,14 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { mustCall, rest } from '../support/calls.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { serverForTests } from '../support/server.ts';
 
-let server: TestServer;
-before(async () => {
-  server = await startTestServer();
-});
-after(() => server.close());
-
+const server = serverForTests();
 const ask = (tool: string, input: object = {}) => mustCall(server, server.adminKey, tool, input);
 const hook = async (flowId: string) =>
   (await ask('create_api_key', { name: `hook ${flowId}`, scopes: [], grants: [`flow:trigger:${flowId}`] })).secret;

@@ -1,17 +1,12 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { makeKey, mustCall } from '../support/calls.ts';
 import { runFile, withFolder } from '../support/child.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { serverForTests } from '../support/server.ts';
 
-let server: TestServer;
-before(async () => {
-  server = await startTestServer();
-});
-after(() => server.close());
-
+const server = serverForTests();
 async function importText(type: string, name: string, text: string, key = server.adminKey) {
   return withFolder(async (folder) => {
     const file = join(folder, name);

@@ -1,18 +1,13 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { mustCall } from '../../support/calls.ts';
 import { freePort } from '../../support/free-port.ts';
-import { startTestServer, type TestServer } from '../../support/server.ts';
+import { serverForTests, startTestServer } from '../../support/server.ts';
 import { WebClient } from '../../support/web-client.ts';
 import { signInByMail, startWorkspace } from './workspace.ts';
 
-let server: TestServer;
-before(async () => {
-  server = await startTestServer();
-});
-after(() => server.close());
-
+const server = serverForTests();
 const PATHS = ['/sign-in', '/sign-in/sent', '/sign-in/link?token=x'];
 
 async function form(): Promise<{ client: WebClient; members: URLSearchParams }> {

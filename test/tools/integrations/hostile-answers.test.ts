@@ -1,31 +1,23 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { after, describe, it } from 'node:test';
 import { callTool, mustCall } from '../../support/calls.ts';
-import { startTestServer, type TestServer } from '../../support/server.ts';
+import { serverForTests } from '../../support/server.ts';
 import { until } from '../../support/until.ts';
 import {
   callRaw,
   connectHttp,
   errorOfCall,
-  type FakeUpstream,
   startUpstream,
   toolCalled,
   withProgram,
   withTools,
 } from '../../support/upstream.ts';
 
-let server: TestServer;
-let fake: FakeUpstream;
+const server = serverForTests();
+const fake = await startUpstream();
+after(() => fake.close());
 // biome-ignore lint/suspicious/noExplicitAny: tests look into outputs freely
 const admin = (tool: string, input: object = {}): Promise<any> => mustCall(server, server.adminKey, tool, input);
-
-before(async () => {
-  [server, fake] = await Promise.all([startTestServer(), startUpstream()]);
-});
-after(async () => {
-  await server.close();
-  await fake.close();
-});
 
 describe('what an upstream answers', () => {
   it('is refused at 100 MiB, unread, whether as JSON, as an event or as a line', async () => {

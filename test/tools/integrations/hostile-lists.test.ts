@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { after, describe, it } from 'node:test';
 import { callTool, mustCall } from '../../support/calls.ts';
-import { startTestServer, type TestServer } from '../../support/server.ts';
+import { serverForTests } from '../../support/server.ts';
 import {
   callRaw,
   connectHttp,
-  type FakeUpstream,
   guestNames,
   reply,
   startUpstream,
@@ -13,18 +12,11 @@ import {
   withTools,
 } from '../../support/upstream.ts';
 
-let server: TestServer;
-let fake: FakeUpstream;
+const server = serverForTests();
+const fake = await startUpstream();
+after(() => fake.close());
 // biome-ignore lint/suspicious/noExplicitAny: tests look into outputs freely
 const admin = (tool: string, input: object = {}): Promise<any> => mustCall(server, server.adminKey, tool, input);
-
-before(async () => {
-  [server, fake] = await Promise.all([startTestServer(), startUpstream()]);
-});
-after(async () => {
-  await server.close();
-  await fake.close();
-});
 
 const states = async (id: string) =>
   Object.fromEntries(

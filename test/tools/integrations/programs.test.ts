@@ -1,18 +1,13 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { mustCall } from '../../support/calls.ts';
-import { startTestServer, type TestServer } from '../../support/server.ts';
+import { serverForTests } from '../../support/server.ts';
 import { until } from '../../support/until.ts';
 import { callRaw, connectProgram, errorOfCall, withProgram } from '../../support/upstream.ts';
 
-let server: TestServer;
+const server = serverForTests();
 // biome-ignore lint/suspicious/noExplicitAny: tests look into outputs freely
 const admin = (tool: string, input: object = {}): Promise<any> => mustCall(server, server.adminKey, tool, input);
-
-before(async () => {
-  server = await startTestServer();
-});
-after(() => server.close());
 
 describe('a program', () => {
   it('that ends during a call fails that call alone, and is there again soon', async () => {
