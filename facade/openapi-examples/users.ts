@@ -1,44 +1,29 @@
 import type { Examples } from './example.ts';
 
+const lin = {
+  uid: 'u_1001',
+  email: 'lin@acme.example',
+  status: 'PRO',
+  name: 'Lin',
+  country: 'DE',
+  createdAt: '2026-01-03T08:00:00.000Z',
+  lastActiveAt: '2026-02-04T10:00:00.000Z',
+};
+
 export const userExamples: Examples = {
   list_users: {
-    input: {
-      search: 'lin',
-      limit: 20,
-    },
+    input: { search: 'lin', limit: 20 },
     answer: {
-      data: [
-        {
-          uid: 'u_1001',
-          email: 'lin@acme.example',
-          status: 'PRO',
-          name: 'Lin',
-          country: 'DE',
-          createdAt: '2026-01-03T08:00:00.000Z',
-          lastActiveAt: '2026-02-04T10:00:00.000Z',
-        },
-      ],
+      data: [lin],
       nextCursor: null,
     },
   },
   get_user: {
-    input: {
-      userId: 'u_1001',
-    },
-    answer: {
-      uid: 'u_1001',
-      email: 'lin@acme.example',
-      status: 'PRO',
-      name: 'Lin',
-      country: 'DE',
-      createdAt: '2026-01-03T08:00:00.000Z',
-      lastActiveAt: '2026-02-04T10:00:00.000Z',
-    },
+    input: { userId: lin.uid },
+    answer: lin,
   },
   get_user_billing: {
-    input: {
-      userId: 'u_1001',
-    },
+    input: { userId: lin.uid },
     answer: {
       uid: 'u_1001',
       plan: 'pro',
@@ -66,9 +51,7 @@ export const userExamples: Examples = {
     },
   },
   get_user_timeline: {
-    input: {
-      userId: 'u_1001',
-    },
+    input: { userId: lin.uid },
     answer: {
       data: [
         {
@@ -157,9 +140,7 @@ export const userExamples: Examples = {
     },
   },
   list_user_websites: {
-    input: {
-      userId: 'u_1001',
-    },
+    input: { userId: lin.uid },
     answer: {
       data: [
         {
