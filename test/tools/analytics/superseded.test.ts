@@ -176,6 +176,43 @@ describe('rows that later ones replaced', () => {
     await after(100);
     assert.equal(dropped.length, 2);
   });
+
+  it('give back their memory once they were dropped and outnumber the others', async () => {
+    let log: LoggedRow[] = [];
+    const add = (round: number) => {
+      for (let key = 0; key < 600; key += 1) {
+        const position = log.at(-1)?.next ?? 0;
+        const row = { id: `e${key}`, uid: `u${key % 7}`, name: `round ${round}`, at: day(key) };
+        log.push({ position, next: position + 1, type: 'events', at: day(round), row });
+      }
+    };
+    const data = new ImportedData(
+      {
+        read: async (from, limit) => log.filter(({ position }) => position >= from).slice(0, limit),
+        get: async () => [],
+        drop: async (positions) => {
+          const gone = new Set(positions);
+          log = log.filter(({ position }) => !gone.has(position));
+        },
+      },
+      () => new Date(day(0)),
+    );
+    const versions = [];
+    for (let round = 0; round < 20; round += 1) {
+      add(round);
+      await data.upkeep();
+      const { events, rows, version } = await data.current();
+      assert.ok(events.table.size <= 2 * (600 + 1000), `${events.table.size} rows in memory`);
+      assert.ok(rows <= 600 + 1000);
+      assert.equal([...events.ofUser('u3')].length, 86);
+      assert.equal(events.names.text(events.table.at('name', [...events.ofUser('u3')][0] ?? 0)), `round ${round}`);
+      versions.push(version);
+    }
+    assert.deepEqual(
+      versions,
+      [...new Set(versions)].sort((a, b) => a - b),
+    );
+  });
 });
 
 describe('rows of a user who was purged', () => {
