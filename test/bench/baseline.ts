@@ -11,8 +11,9 @@ app.all(/.*/, (request, response) => {
 const server = app.listen(0, '127.0.0.1', () => {
   process.send?.({ baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
 });
-process.on('message', (message: { key: string; body: unknown } | 'stop') => {
+process.on('message', (message: { key: string; body: unknown } | 'cpu' | 'stop') => {
   if (message === 'stop') process.exit(0);
+  if (message === 'cpu') return process.send?.(process.cpuUsage());
   answers.set(message.key, message.body);
   process.send?.('ready');
 });

@@ -4,8 +4,9 @@ import { fileURLToPath } from 'node:url';
 import autocannon from 'autocannon';
 
 /**
- * Requests per second of the server beside bare Express routes that answer the same bytes, in alternating rounds of one run. The ratio
- * to the baseline is the figure; the absolute numbers are this machine's.
+ * Requests per second of the server beside bare Express routes that answer the same bytes, in alternating rounds of one run, and the
+ * processor time of each request, which says the same while other programs are busy too. The ratios to the baseline are the figures; the
+ * absolute numbers are this machine's.
  */
 const KEY = `ak_bench000_${'b'.repeat(43)}`;
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3);
@@ -96,10 +97,19 @@ function freshBodies(body: (n: number) => object) {
   return { setupRequest: (request: autocannon.Request) => ({ ...request, body: nextBody(body) }) };
 }
 
-/** Requests per second, and the median latency in milliseconds. */
-async function load(baseUrl: string, scenario: Scenario): Promise<{ rate: number; p50: number }> {
+interface Measured {
+  /** Requests per second. */
+  readonly rate: number;
+  /** Median latency in milliseconds. */
+  readonly p50: number;
+  /** Processor time of a request in microseconds, that of all threads of the server. */
+  readonly cpu: number;
+}
+
+async function load(server: Subject, scenario: Scenario): Promise<Measured> {
+  const before = await cpuTime(server);
   const result = await autocannon({
-    url: baseUrl,
+    url: server.baseUrl,
     connections: scenario.connections,
     duration: SECONDS,
     requests: [
@@ -114,7 +124,15 @@ async function load(baseUrl: string, scenario: Scenario): Promise<{ rate: number
   });
   if (result.non2xx > 0 || result.errors > 0)
     throw new Error(`${scenario.name}: ${result.non2xx} refused, ${result.errors} failed`);
-  return { rate: result.requests.average, p50: result.latency.p50 };
+  const cpu = ((await cpuTime(server)) - before) / result.requests.total;
+  return { rate: result.requests.average, p50: result.latency.p50, cpu };
+}
+
+/** What the process has used until now, in microseconds. */
+async function cpuTime({ child }: Subject): Promise<number> {
+  child.send('cpu');
+  const [{ user, system }] = await once(child, 'message');
+  return user + system;
 }
 
 async function measure(subject: Subject, baseline: Subject, scenario: Scenario) {
@@ -126,17 +144,23 @@ async function measure(subject: Subject, baseline: Subject, scenario: Scenario) 
   const key = `${scenario.method} ${scenario.path.split('?')[0]}`;
   baseline.child.send({ key, body: await response.json() });
   await once(baseline.child, 'message');
-  const [ours, theirs] = [[], []] as { rate: number; p50: number }[][];
+  const ours: Measured[] = [];
+  const theirs: Measured[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
-    ours?.push(await load(subject.baseUrl, scenario));
-    theirs?.push(await load(baseline.baseUrl, scenario));
+    ours.push(await load(subject, scenario));
+    theirs.push(await load(baseline, scenario));
   }
-  return { ours: middle(ours ?? []), theirs: middle(theirs ?? []) };
+  return { ours: middle(ours), theirs: middle(theirs) };
 }
 
-function middle(results: readonly { rate: number; p50: number }[]) {
-  const sorted = [...results].sort((a, b) => a.rate - b.rate);
-  return sorted[Math.floor(sorted.length / 2)] ?? { rate: 0, p50: 0 };
+/** The median of each. */
+function middle(results: readonly Measured[]): Measured {
+  const median = (of: (result: Measured) => number) => results.map(of).sort((a, b) => a - b)[results.length >> 1] ?? 0;
+  return { rate: median(({ rate }) => rate), p50: median(({ p50 }) => p50), cpu: median(({ cpu }) => cpu) };
+}
+
+function twoDigits(value: number): number {
+  return Math.round(value * 100) / 100;
 }
 
 async function start(file: string, ...args: string[]): Promise<Subject> {
@@ -162,7 +186,9 @@ for (const size of SIZES) {
       scenario: scenario.name,
       'per second': Math.round(ours.rate),
       'bare Express': Math.round(theirs.rate),
-      ratio: Math.round((ours.rate / theirs.rate) * 100) / 100,
+      ratio: twoDigits(ours.rate / theirs.rate),
+      'µs cpu': Math.round(ours.cpu),
+      'cpu ratio': twoDigits(theirs.cpu / ours.cpu),
       'p50 ms': ours.p50,
     };
     console.log(JSON.stringify(row));

@@ -23,7 +23,8 @@ const store = await openLowdbStore({ folder });
 const openMs = Math.round(performance.now() - started);
 const server = await startServer(config, store, createLogger(config));
 process.send?.({ baseUrl: server.baseUrl, id, openMs });
-process.on('message', async () => {
+process.on('message', async (message: 'cpu' | 'stop') => {
+  if (message === 'cpu') return process.send?.(process.cpuUsage());
   await server.close();
   await store.close();
   await rm(folder, { recursive: true, force: true });
