@@ -74,7 +74,7 @@ export function createApp(options: AppOptions): Express {
   }
 
   async function route(exchange: Exchange): Promise<void> {
-    if (isMcp(exchange.url) && wantsOnlyEvents(exchange.request)) {
+    if (exchange.request.method === 'GET' && isMcp(exchange.url) && wantsOnlyEvents(exchange.request)) {
       exchange.response.setHeader('Allow', 'POST');
       throw new ToolError('method_not_allowed', 'This server opens no stream by GET; POST to this path.');
     }
@@ -143,8 +143,8 @@ class HttpExchange implements Exchange {
     return capsules.stillAdmitted(await authenticator.renew(this.request), this.url);
   }
 
-  async beforeCall(): Promise<void> {
-    if (this.principal.type === 'capsule') await this.#doors.capsules.use.beforeCall(this.principal.id);
+  beforeCall(): Promise<void> | undefined {
+    return this.principal.type === 'capsule' ? this.#doors.capsules.use.beforeCall(this.principal.id) : undefined;
   }
 }
 
@@ -187,9 +187,9 @@ function identify(request: IncomingMessage, response: ServerResponse, next: () =
   next();
 }
 
-function wantsOnlyEvents({ method, headers }: IncomingMessage): boolean {
+function wantsOnlyEvents({ headers }: IncomingMessage): boolean {
   const types = (headers.accept ?? '').split(',').map((part) => part.split(';')[0]?.trim().toLowerCase());
-  return method === 'GET' && types.every((type) => type === 'text/event-stream');
+  return types.every((type) => type === 'text/event-stream');
 }
 
 /** CORS for the pages of these origins; requests of all others go on as if there were none. */

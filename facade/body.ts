@@ -59,6 +59,7 @@ export function decodeText(body: Buffer): string {
 }
 
 function requireJson(contentType: string | undefined): void {
+  if (contentType === 'application/json') return; // as nearly all clients write it
   const [type = '', ...parameters] = (contentType ?? '')
     .toLowerCase()
     .split(';')

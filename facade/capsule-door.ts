@@ -43,8 +43,11 @@ export class CapsuleDoor {
     return principal && (await this.#problem(principal, url)) === undefined ? principal : undefined;
   }
 
-  #problem(principal: Principal, url: URL): Promise<string | undefined> {
-    return doorProblem(this.#store, principal, { capsuleId: capsuleAt(url), now: new Date() });
+  #problem(principal: Principal, url: URL): Promise<string | undefined> | undefined {
+    const capsuleId = capsuleAt(url);
+    // Nearly all requests: nothing is to be looked up.
+    if (principal.type !== 'capsule' && capsuleId === undefined) return undefined;
+    return doorProblem(this.#store, principal, { capsuleId, now: new Date() });
   }
 }
 

@@ -13,6 +13,6 @@ export interface Exchange {
   readonly url: URL;
   /** Who the credential stands for by now, or undefined where it is not accepted here any more; asked while a stream stays open. */
   renewed(): Promise<Principal | undefined>;
-  /** Counts a message that calls a tool. @throws ToolError where there were too many */
-  beforeCall?(): Promise<void>;
+  /** Counts a message that calls a tool, of callers whose calls are counted. @throws ToolError where there were too many */
+  beforeCall?(): Promise<void> | undefined;
 }

@@ -52,14 +52,24 @@ export async function callTool(
   { exchange, flight }: UnderWay,
   params: CallParams,
 ): Promise<Answer> {
-  // Where the credential cannot be looked at that is not told here: the next call says so in the log.
-  const end = () => flight.cancel();
-  const stopWatching = registry.find(params.name)?.inSteps && watchCredential(exchange, () => {}, end);
-  const answer = await registry.call(new McpCall(exchange, params, flight)).finally(() => stopWatching?.());
+  const tool = registry.find(params.name);
+  const call = new McpCall(exchange, params, flight);
+  const answer = await (tool?.inSteps ? callInSteps(registry, call, { exchange, flight }) : registry.call(call));
   // The call of an unknown tool is made all the same, for its audit entry and its hint.
   if (!answer.ok && !registry.find(params.name)) throw new RpcError(INVALID_PARAMS, answer.error.error);
   if (answer.replayed && !exchange.response.headersSent) exchange.response.setHeader('Idempotency-Replayed', 'true');
   return answer;
+}
+
+/** A call that takes its time ends when its credential does. */
+function callInSteps(registry: Registry, call: McpCall, { exchange, flight }: UnderWay): Promise<Answer> {
+  // Where the credential cannot be looked at that is not told here: the next call says so in the log.
+  const stopWatching = watchCredential(
+    exchange,
+    () => {},
+    () => flight.cancel(),
+  );
+  return registry.call(call).finally(stopWatching);
 }
 
 class McpCall implements Call {

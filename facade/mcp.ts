@@ -48,7 +48,8 @@ export function createMcpDoor({ registry, store, onError, direct = true, answerF
         if (!(thrown instanceof RpcError)) throw thrown;
         return sendJsonText(exchange.response, 400, rpcErrorJson(null, thrown));
       }
-      if (exchange.beforeCall && callsTool(message)) await exchange.beforeCall();
+      const counting = callsTool(message) ? exchange.beforeCall?.() : undefined;
+      if (counting) await counting;
       await (directPath?.serve(exchange, message) ?? sdkPath.serve(exchange, message));
     },
     toolsChanged: () => sdkPath.toolsChanged(),

@@ -112,10 +112,11 @@ async function readInput(
   parameters: Readonly<Record<string, string>>,
 ): Promise<object> {
   const body = takesBody ? parseBody(await readBody(request, bodyKind)) : undefined;
-  if (body && method !== 'DELETE' && url.searchParams.size > 0) {
+  const hasQuery = url.search !== '' && url.searchParams.size > 0;
+  if (body && method !== 'DELETE' && hasQuery) {
     throw new ToolError('invalid_input', 'This operation takes no query parameters; put the fields into the body.');
   }
-  const query = readQuery(url.searchParams);
+  const query = hasQuery ? readQuery(url.searchParams) : {};
   const twice = Object.keys(query).find((name) => body && Object.hasOwn(body, name));
   if (twice !== undefined)
     throw new ToolError('invalid_input', `${twice} is given in the query and in the body; give it once.`);

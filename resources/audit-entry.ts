@@ -33,15 +33,18 @@ export const auditEntry = z.object({
 export type AuditEntry = z.infer<typeof auditEntry>;
 
 /** Arguments that name the record a call is about. */
-const SUBJECTS = ['id', 'entityId', 'threadId'];
+const SUBJECTS: ReadonlySet<string> = new Set(['id', 'entityId', 'threadId']);
 const ID = /^[a-z]{3}_[0-9a-z]{26}$/;
 
 /** The records that members of a call's input or output name as what it is about. */
 export function subjectsOf(members: unknown): string[] {
-  const found = typeof members === 'object' && members !== null ? Object.entries(members) : [];
-  return found.flatMap(([name, value]) =>
-    SUBJECTS.includes(name) && typeof value === 'string' && value.length <= 200 ? value : [],
-  );
+  const found: string[] = [];
+  if (typeof members !== 'object' || members === null) return found;
+  for (const name of Object.keys(members)) {
+    const value = SUBJECTS.has(name) && (members as Readonly<Record<string, unknown>>)[name]; // one of its own names
+    if (typeof value === 'string' && value.length <= 200) found.push(value);
+  }
+  return found;
 }
 
 /** The records that a call made or was about. */

@@ -5,30 +5,42 @@ const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 
 /** `<prefix>_` and a UUIDv7 in 26 characters of Crockford base 32: ids made later sort later. */
 export function newId(prefix: string): string {
-  const bytes = v7({ ...nextMoment(), random: nextRandom() }, new Uint8Array(16));
-  let text = '';
+  const { msecs, seq } = nextMoment();
+  v7({ msecs, seq, random: nextRandom() }, bytes);
   let buffer = 0;
   let bits = 2;
-  for (const byte of bytes) {
-    buffer = (buffer << 8) | byte;
+  let length = 0;
+  for (let at = 0; at < bytes.length; at += 1) {
+    buffer = (buffer << 8) | (bytes[at] ?? 0);
     bits += 8;
     while (bits >= 5) {
       bits -= 5;
-      text += ALPHABET[(buffer >>> bits) & 31];
+      text[length] = ALPHABET.charCodeAt((buffer >>> bits) & 31);
+      length += 1;
     }
     buffer &= (1 << bits) - 1;
   }
-  return `${prefix}_${text}`;
+  return `${prefix}_${text.toString('latin1')}`;
 }
 
+/** Used again for each id: every call makes one for its audit entry. */
+const bytes = new Uint8Array(16);
+const text = Buffer.alloc(26);
+
 const LAST_SEQ = 0xffff_ffff;
-let last = { msecs: 0, seq: 0 };
+const last = { msecs: 0, seq: 0 };
 
 /** Later than the one before also within a millisecond, and when the clock goes back. */
-function nextMoment(): { msecs: number; seq: number } {
+function nextMoment(): { readonly msecs: number; readonly seq: number } {
   const msecs = Date.now();
-  if (msecs > last.msecs) last = { msecs, seq: nextRandom().readUInt32BE() >>> 1 };
-  else last = last.seq < LAST_SEQ ? { ...last, seq: last.seq + 1 } : { msecs: last.msecs + 1, seq: 0 };
+  if (msecs > last.msecs) {
+    last.msecs = msecs;
+    last.seq = nextRandom().readUInt32BE() >>> 1;
+  } else if (last.seq < LAST_SEQ) last.seq += 1;
+  else {
+    last.msecs += 1;
+    last.seq = 0;
+  }
   return last;
 }
 

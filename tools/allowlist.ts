@@ -55,13 +55,21 @@ export function isGuest(name: string): boolean {
 
 /** A sentence for each entry that reaches no tool now, with the names most like it. */
 export function allowlistWarnings(entries: readonly string[] | undefined, catalog: Catalog): string[] {
+  const idle = (entries ?? []).filter((entry) => !reachesAny(entry, catalog));
+  if (idle.length === 0) return [];
   const names = catalog.entries.filter(({ tool }) => isListed(tool)).map(({ tool }) => tool.name);
-  return (entries ?? [])
-    .filter((entry) => matchEntry(entry, catalog).length === 0)
-    .map((entry) => {
-      const close = nearest(entry, names, 3);
-      return `"${entry}" matches no tool now${close.length > 0 ? `; similar names: ${close.join(', ')}` : ''}.`;
-    });
+  return idle.map((entry) => {
+    const close = nearest(entry, names, 3);
+    return `"${entry}" matches no tool now${close.length > 0 ? `; similar names: ${close.join(', ')}` : ''}.`;
+  });
+}
+
+/** Whether `matchEntry` gives any tool; every answer with an allowlist asks for each of its entries. */
+function reachesAny(entry: string, catalog: Catalog): boolean {
+  const matches = matcherOf(entry);
+  if (isGlob(entry)) return catalog.entries.some(({ tool }) => matches(tool));
+  const named = catalog.get(entry);
+  return named !== undefined && matches(named.tool);
 }
 
 /** The first tool that the entries reach and the principal may not call, or only for single records. */

@@ -67,6 +67,7 @@ export function auditedArguments(tool: Pick<Tool, 'input'>, input: unknown): Rec
 export function shownArguments(tool: Pick<Tool, 'input'>, input: unknown, longest: number): Record<string, unknown> {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return {};
   const shown = redacted(tool, input);
+  if (isShort(shown, longest)) return shown;
   try {
     const text = JSON.stringify(shown);
     return text.length <= longest ? shown : { truncated: text.slice(0, longest) };
@@ -74,6 +75,22 @@ export function shownArguments(tool: Pick<Tool, 'input'>, input: unknown, longes
     return { truncated: '[nested too deep]' };
   }
 }
+
+/** Whether a few plain values are short however their characters are escaped, so that they need not be written out to be measured. */
+function isShort(shown: Readonly<Record<string, unknown>>, longest: number): boolean {
+  let length = 2;
+  for (const [name, value] of Object.entries(shown)) {
+    if (typeof value === 'string') length += value.length * LONGEST_ESCAPE;
+    else if (typeof value !== 'number' && typeof value !== 'boolean' && value !== null) return false;
+    length += name.length * LONGEST_ESCAPE + LONGEST_NUMBER;
+  }
+  return length <= longest;
+}
+
+/** `\u0000`. */
+const LONGEST_ESCAPE = 6;
+/** With what stands around it. */
+const LONGEST_NUMBER = 30;
 
 /** The arguments with sensitive values and unknown members replaced. */
 export function redacted({ input: schema }: Pick<Tool, 'input'>, input: object): Record<string, unknown> {

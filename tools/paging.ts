@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Page, Position, Query, Rank, Reader, Where } from '../store/port.ts';
 import type { Tool } from './define-tool.ts';
 import { ToolError } from './errors.ts';
@@ -129,5 +129,5 @@ function decode(cursor: string): readonly unknown[] {
 }
 
 function digest(filters: unknown): string {
-  return createHash('sha256').update(JSON.stringify(filters)).digest('base64url').slice(0, 12);
+  return hash('sha256', JSON.stringify(filters), 'base64url').slice(0, 12);
 }

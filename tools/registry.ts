@@ -236,7 +236,8 @@ type Also = (tx: Transaction, output: object) => Promise<void>;
 /** The records of a call that its arguments, as the audit log keeps them, do not name. */
 function untold(args: object, input: unknown, output: object | undefined): string[] {
   const told = subjectsOf(args);
-  return [...new Set([...subjectsOf(input), ...subjectsOf(output)])].filter((id) => !told.includes(id));
+  const others = [...subjectsOf(input), ...subjectsOf(output)].filter((id) => !told.includes(id));
+  return others.length > 1 ? [...new Set(others)] : others;
 }
 
 /** The input of a call, as far as it has been read. */

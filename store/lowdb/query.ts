@@ -156,12 +156,26 @@ function ranks(set: OrderedSet<Entry>, query: RowFilter & Partial<RowQuery>): { 
 }
 
 /** The accepted entries of all streams in order, each once. */
-function* merged(streams: readonly Stream[], query: RowFilter & Partial<RowQuery>): Generator<Entry, void> {
+function merged(streams: readonly Stream[], query: RowFilter & Partial<RowQuery>): Iterable<Entry> {
+  const [only, ...others] = streams;
+  if (!only) return [];
+  if (others.length > 0) return inOrder(streams, query);
+  const entries = walk(only.set, query);
+  return only.accepts ? accepted(entries, only.accepts) : entries;
+}
+
+function walk(set: OrderedSet<Entry>, query: RowFilter & Partial<RowQuery>): Generator<Entry, void> {
+  const { low, high } = ranks(set, query);
+  return query.order === 'oldest' ? set.ascending(low, high) : set.descending(low, high);
+}
+
+function* accepted(entries: Iterable<Entry>, accepts: (row: Row) => boolean): Generator<Entry, void> {
+  for (const entry of entries) if (accepts(entry.row)) yield entry;
+}
+
+function* inOrder(streams: readonly Stream[], query: RowFilter & Partial<RowQuery>): Generator<Entry, void> {
   const direction = query.order === 'oldest' ? 1 : -1;
-  const cursors = streams.map(({ set, accepts }) => {
-    const { low, high } = ranks(set, query);
-    return { entries: direction === 1 ? set.ascending(low, high) : set.descending(low, high), accepts };
-  });
+  const cursors = streams.map(({ set, accepts }) => ({ entries: walk(set, query), accepts }));
   const heads = cursors.map((cursor) => advance(cursor));
   for (;;) {
     let first: Entry | undefined;

@@ -15,12 +15,7 @@ export async function authenticateKey(store: Readers, secret: string, now: Date)
   const { records } = await store.apiKeys.find({ where: { prefix }, limit: 1 });
   const key = records[0];
   if (!key || !secretMatches(secret, key.hash)) return undefined;
-  return (await isLive(store, key, now)) ? principalOf(key) : undefined;
-}
-
-/** Whether the key is still good: neither revoked nor expired, and its owner active. */
-async function isLive(store: Readers, key: ApiKeyRecord, now: Date): Promise<boolean> {
-  return (await keyProblem(store, key, now)) === undefined;
+  return (await keyProblem(store, key, now)) === undefined ? principalOf(key) : undefined;
 }
 
 /** Why the key opens nothing any more, or undefined where it is good. */

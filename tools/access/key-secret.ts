@@ -1,4 +1,4 @@
-import { createHash, randomInt, timingSafeEqual } from 'node:crypto';
+import { hash, randomInt, timingSafeEqual } from 'node:crypto';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
@@ -21,12 +21,12 @@ export function prefixOf(kind: SecretKind, secret: string): string | undefined {
 
 /** SHA-256 in hex. A plain hash is enough: the secret has 256 bits of its own. */
 export function hashSecret(secret: string): string {
-  return createHash('sha256').update(secret).digest('hex');
+  return hash('sha256', secret, 'hex');
 }
 
 /** In constant time. */
-export function secretMatches(secret: string, hash: string): boolean {
-  return timingSafeEqual(Buffer.from(hashSecret(secret)), Buffer.from(hash));
+export function secretMatches(secret: string, stored: string): boolean {
+  return timingSafeEqual(Buffer.from(hashSecret(secret)), Buffer.from(stored));
 }
 
 function random(length: number): string {

@@ -26,7 +26,12 @@ export function reachesWholly({ rights, tools }: Reach, tool: Tool): boolean {
 }
 
 /** Whether the call is allowed. The input is parsed. */
-export async function mayCall({ rights, tools }: Reach, tool: Tool, input: object, subjects: Subjects) {
+export function mayCall(
+  { rights, tools }: Reach,
+  tool: Tool,
+  input: object,
+  subjects: Subjects,
+): boolean | Promise<boolean> {
   if (tool.discovery) return true;
   return (tools?.allows(tool) ?? true) && allows(rights, accessFor(tool.access, input), input, subjects);
 }

@@ -60,12 +60,12 @@ export function accessFor(access: Access | AccessByInput, input: object): Access
   return 'among' in access ? access.of(input) : access;
 }
 
-export async function allows(rights: Rights, access: Access, input: object, subjects: Subjects): Promise<boolean> {
+/** At once where no record must be looked up to tell. */
+export function allows(rights: Rights, access: Access, input: object, subjects: Subjects): boolean | Promise<boolean> {
   if (access === ANYONE) return true;
   const bound = bind(requirement(access), input);
   if (rights.allows(bound)) return true;
-  if (!rights.mayTry(bound)) return false;
-  return rights.allows(await withSubjects(bound, subjects));
+  return rights.mayTry(bound) && withSubjects(bound, subjects).then((known) => rights.allows(known));
 }
 
 /** What the call needs, each record by all names that it goes by. */
@@ -108,13 +108,16 @@ function parseNeed(template: string): Need {
 }
 
 function bind(unbound: Requirement, input: object): Requirement {
-  return { ...unbound, needs: unbound.needs.map((need) => (need.ids ? { ...need, ids: need.ids.map(fill) } : need)) };
+  const needs = unbound.needs.map((need) =>
+    need.ids ? { ...need, ids: need.ids.map((id) => fill(id, input)) } : need,
+  );
+  return { ...unbound, needs };
+}
 
-  function fill(id: string): string {
-    if (!id.startsWith('{')) return id;
-    const value = (input as Readonly<Record<string, unknown>>)[id.slice(1, -1)]; // parsed by the schema that has the member
-    return typeof value === 'string' ? value : id;
-  }
+function fill(id: string, input: object): string {
+  if (!id.startsWith('{')) return id;
+  const value = (input as Readonly<Record<string, unknown>>)[id.slice(1, -1)]; // parsed by the schema that has the member
+  return typeof value === 'string' ? value : id;
 }
 
 function encode(id: string): string {
