@@ -14,16 +14,16 @@ const LAST_ANSWERS_MS = 10_000;
  */
 async function main(): Promise<void> {
   const { mcpUrl, apiKey } = readClientConfig(process.env);
-  const unanswered = new Set<string | number>();
   const transport = new StreamableHTTPClientTransport(mcpUrl, {
     requestInit: { headers: { Authorization: `Bearer ${apiKey}`, 'X-Agent-Admin-Door': 'stdio' } },
     fetch: answeringFetch,
   });
+  const requests = new Requests(transport);
   transport.onmessage = (message) => {
     if ('result' in message && typeof message.result.protocolVersion === 'string') {
       transport.setProtocolVersion(message.result.protocolVersion); // the answer to initialize
     }
-    if (!('method' in message) && message.id !== undefined) unanswered.delete(message.id);
+    if (!('method' in message) && message.id !== undefined) requests.answered(message.id);
     write(message);
   };
   transport.onerror = ({ message }) => console.error(message);
@@ -31,13 +31,53 @@ async function main(): Promise<void> {
 
   for await (const line of createInterface({ input: process.stdin, crlfDelay: Number.POSITIVE_INFINITY })) {
     const message = parse(line);
-    if (!message) continue;
-    if ('method' in message && 'id' in message) unanswered.add(message.id);
-    transport.send(message).catch(({ message }: Error) => console.error(message));
+    if (message) requests.send(message);
   }
   const deadline = Date.now() + LAST_ANSWERS_MS;
-  while (unanswered.size > 0 && Date.now() < deadline) await delay(20);
+  while (requests.areWaitedFor && Date.now() < deadline) await delay(20);
   await transport.close();
+}
+
+/** The requests that are not answered yet. A client here cancels one by a message; over HTTP that is a request to be closed. */
+class Requests {
+  readonly #transport: StreamableHTTPClientTransport;
+  readonly #open = new Map<string | number, { readonly method: string; readonly controller: AbortController }>();
+
+  constructor(transport: StreamableHTTPClientTransport) {
+    this.#transport = transport;
+  }
+
+  /** A subscription has no answer but its end. */
+  get areWaitedFor(): boolean {
+    return [...this.#open.values()].some(({ method }) => method !== 'subscriptions/listen');
+  }
+
+  send(message: JSONRPCMessage): void {
+    const controller = new AbortController();
+    const { signal: requestSignal } = controller;
+    if ('method' in message && 'id' in message) this.#open.set(message.id, { method: message.method, controller });
+    const onRequestStreamEnd = () => this.#ended(message);
+    this.#transport.send(message, { requestSignal, onRequestStreamEnd }).catch(({ message }: Error) => {
+      if (!requestSignal.aborted) console.error(message);
+    });
+    if ('method' in message && message.method === 'notifications/cancelled') this.#cancel(message.params?.requestId);
+  }
+
+  answered(id: string | number): void {
+    this.#open.delete(id);
+  }
+
+  #cancel(id: unknown): void {
+    if (typeof id !== 'string' && typeof id !== 'number') return;
+    this.#open.get(id)?.controller.abort();
+    this.#open.delete(id);
+  }
+
+  /** Where the server ended the stream without an answer, as when the key is revoked, the client is told in its place. */
+  #ended(message: JSONRPCMessage): void {
+    if (!('id' in message) || message.id === undefined || !this.#open.delete(message.id)) return;
+    write({ jsonrpc: '2.0', id: message.id, error: { code: -32000, message: 'The server ended this request.' } });
+  }
 }
 
 /** The message on the line; an answer is written for a line that holds none. */

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { Client, type ClientOptions } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { callsOf } from '../support/calls.ts';
+import { serverForTests } from '../support/server.ts';
+import { fixtureTools, waiting } from './mcp-fixture-tools.ts';
+
+const server = serverForTests({ RATE_LIMIT_PER_MINUTE: '0' }, undefined, {
+  tools: fixtureTools.map((tool) => ({ group: 'Fixtures', tool })),
+});
+const door = fileURLToPath(new URL('../../facade/stdio.ts', import.meta.url));
+const modern: ClientOptions = { versionNegotiation: { mode: 'auto' } };
+
+/** The official client on the stdio door of the server. */
+async function connect(options: ClientOptions, key = server.adminKey): Promise<Client> {
+  const client = new Client({ name: 'test', version: '1' }, options);
+  const env = { PATH: process.env.PATH ?? '', BASE_URL: server.baseUrl, API_KEY: key };
+  await client.connect(
+    new StdioClientTransport({ command: process.execPath, args: ['--import', 'tsx', door], env, stderr: 'ignore' }),
+  );
+  return client;
+}
+
+describe('the stdio door', { timeout: 60_000 }, () => {
+  for (const [era, options] of [
+    ['2026-07-28', modern],
+    ['2025-11-25', {}],
+  ] as const) {
+    it(`ends a call on the server that the client cancels, in ${era}`, async () => {
+      const client = await connect(options);
+      const controller = new AbortController();
+      const label = `stdio ${era}`;
+      const started = once(waiting, 'started');
+      const call = client.callTool({ name: 'wait', arguments: { label } }, { signal: controller.signal });
+      await started;
+      const aborted = once(waiting, 'aborted');
+      controller.abort();
+      await assert.rejects(call);
+      assert.deepEqual(await aborted, [label]);
+      await client.close();
+    });
+  }
+
+  it('carries subscriptions, ends them for a client that closes them, and tells one whose key was revoked', async () => {
+    const { must } = callsOf(server);
+    const [one, other] = [await must('create_goal', { title: 'One' }), await must('create_goal', { title: 'Other' })];
+    const key = await must('create_api_key', { name: 'stdio', scopes: ['read'] });
+    const client = await connect(modern, key.secret);
+    const told: string[] = [];
+    let next = () => {};
+    client.setNotificationHandler('notifications/resources/updated', ({ params: { uri } }) => {
+      told.push(uri);
+      next();
+    });
+    const update = async (id: string, title: string) => {
+      const heard = new Promise<void>((resolve) => {
+        next = resolve;
+      });
+      await must('update_goal', { id, title });
+      return heard;
+    };
+    const closing = await client.listen({ resourceSubscriptions: [`goal://${one.id}`] });
+    const staying = await client.listen({ resourceSubscriptions: [`goal://${other.id}`] });
+    await update(one.id, 'A');
+    await closing.close();
+    await client.listTools(); // the door took the end of it before this
+    await must('update_goal', { id: one.id, title: 'B' });
+    await update(other.id, 'A');
+    assert.deepEqual(told, [`goal://${one.id}`, `goal://${other.id}`]);
+    await must('revoke_api_key', { id: key.id });
+    assert.notEqual(await staying.closed, 'local');
+    await client.close();
+  });
+});
