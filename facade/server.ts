@@ -23,7 +23,7 @@ import { prepareSettings } from '../tools/settings/defaults.ts';
 import { Issuer } from '../tools/sign-in/issuer.ts';
 import { SignInRefused } from '../tools/sign-in/refusal.ts';
 import { SignIn } from '../tools/sign-in/sign-in.ts';
-import { createApp } from './app.ts';
+import { type AppOptions, createApp } from './app.ts';
 import { createAuthenticator } from './authenticate.ts';
 import { CapsuleDoor } from './capsule-door.ts';
 import { type Config, localUrl } from './config.ts';
@@ -66,62 +66,122 @@ export async function startServer(
   logger: Logger,
   fixtures?: Fixtures,
 ): Promise<RunningServer> {
-  const onFailure = (cause: unknown) => logger.error({ err: cause }, 'background work failed');
   const models = createModels(config.models);
   await prepareSettings(store, models.initial);
   await settleRuns(store);
-  const cookieSecrets = config.sessionSecrets ?? readSessionSecrets(config.dataDir);
-  const signingKeys = readSigningKeys(config.dataDir, new Date());
+  const secrets = readSecrets(config);
   const { server, mount } = createNativeServer();
   server.on('clientError', refuseUnreadable);
   await listen(server, config);
   const baseUrl = config.baseUrl ?? localUrl(config.host, (server.address() as AddressInfo).port); // listening on TCP
 
-  const refused = new RefusedRequests((entry) => store.audit.append(entry));
+  const onFailure = (cause: unknown) => logger.error({ err: cause }, 'background work failed');
   const onCallFailure = (cause: unknown, call: Failed) => logFailure(logger, cause, call);
-  const now = () => new Date();
-  const issuer = new Issuer(baseUrl, signingKeys, now);
-  const onLimited = (address: string) => refused.count(address, 'rate_limited');
-  const signIn = new SignIn({ store, issuer, baseUrl, now, onFailure: onCallFailure, onLimited });
+  const refused = new RefusedRequests((entry) => store.audit.append(entry));
+  const base: Base = { config, store, logger, baseUrl, secrets, refused, onFailure };
+  const people = createPeople(base, onCallFailure);
   const live = new LiveCatalog(catalog);
   if (fixtures) live.put('fixtures', fixtures.tools);
-  const mailer = createMailer({ ...config, logger });
-  const provider =
-    config.oidc && createProvider({ ...config.oidc, redirectUri: `${baseUrl}/sign-in/oidc/callback`, logger });
   const upstreams = createUpstreams(config, live, { name, version }, logger);
-  const dependencies = [models, upstreams, mailer, ...(provider ? [provider] : [])];
+  const dependencies = [models, upstreams, people.mailer, ...(people.provider ? [people.provider] : [])];
   const flows = new FlowEngine({ store, onFailure });
   await upstreams.start(store);
-  const facts = factsOf(store, live, { upstreams, models, signIn, flows }, dependencies);
+  const facts = factsOf(store, live, { upstreams, models, signIn: people.signIn, flows }, dependencies);
   void models.list();
   const registry = createRegistry({ store, server: facts, onFailure: onCallFailure });
   const mcp = createMcpDoor({ registry, store, onError: onFailure, answerFirst: fixtures?.answerFirst });
   live.onChange(() => mcp.toolsChanged());
-  const cookies = createSessionCookies({ secrets: cookieSecrets, secure: baseUrl.startsWith('https:') });
-  const authenticator = createAuthenticator({ store, catalog: live, cookies, onFailure });
-  const capsules = new CapsuleDoor({ store, refused, onFailure });
-  const guards = createGuards({ ...config, baseUrl });
-  const people = { store, registry, signIn, cookies, mailer, provider };
-  const pages = createPages({ ...people, guards, refused, baseUrl, logger });
-  const doors = { registry, mcp, authenticator, guards, cookies, capsules, signIn, refused, pages };
-  mount(createApp({ ...config, ...doors, baseUrl, logger }));
-  const retention = startAuditRetention(store, onFailure);
-  // Reads them first, so that the first question need not wait for it.
-  const upkeep = startRepeated(() => facts.imported.upkeep(), onFailure, UPKEEP_MS);
+  const doors = createDoors(base, people, { registry, mcp });
+  mount(createApp(doors));
+  const stopUpkeep = startUpkeep(store, facts, onFailure);
   await flows.start(registry);
   return {
     baseUrl,
-    signIn,
+    signIn: people.signIn,
     async close() {
       await Promise.all([drain(server), mcp.close(), flows.close()]);
       await upstreams.close();
-      await mailer.close();
-      await capsules.use.close();
+      await people.mailer.close();
+      await doors.capsules.use.close();
       refused.close();
-      // What runs of it ends with the store.
-      void upkeep.close();
-      await retention.close();
+      await stopUpkeep();
     },
+  };
+}
+
+/** What every part of a server is made with. */
+interface Base {
+  readonly config: Config;
+  readonly store: Store;
+  readonly logger: Logger;
+  readonly baseUrl: string;
+  readonly secrets: ReturnType<typeof readSecrets>;
+  readonly refused: RefusedRequests;
+  onFailure(cause: unknown): void;
+}
+
+/** From the environment, else from the data folder, where they are made at the first start. */
+function readSecrets({ sessionSecrets, dataDir }: Config) {
+  return {
+    cookies: sessionSecrets ?? readSessionSecrets(dataDir),
+    signingKeys: readSigningKeys(dataDir, new Date()),
+  };
+}
+
+/** How people sign in: links and ID tokens, the mail that carries links, the provider that vouches for others. */
+function createPeople(
+  { config, store, logger, baseUrl, secrets, refused }: Base,
+  onFailure: (cause: unknown, call: Failed) => void,
+) {
+  const now = () => new Date();
+  const issuer = new Issuer(baseUrl, secrets.signingKeys, now);
+  const onLimited = (address: string) => refused.count(address, 'rate_limited');
+  const redirectUri = `${baseUrl}/sign-in/oidc/callback`;
+  return {
+    signIn: new SignIn({ store, issuer, baseUrl, now, onFailure, onLimited }),
+    mailer: createMailer({ ...config, logger }),
+    provider: config.oidc && createProvider({ ...config.oidc, redirectUri, logger }),
+  };
+}
+
+/** What stands at the doors of the app: who may come in, and the pages beside the API. */
+function createDoors(
+  base: Base,
+  people: ReturnType<typeof createPeople>,
+  { registry, mcp }: Pick<AppOptions, 'registry' | 'mcp'>,
+): AppOptions {
+  const { config, store, logger, baseUrl, secrets, refused, onFailure } = base;
+  const cookies = createSessionCookies({ secrets: secrets.cookies, secure: baseUrl.startsWith('https:') });
+  const authenticator = createAuthenticator({ store, catalog: registry.server.catalog, cookies, onFailure });
+  const capsules = new CapsuleDoor({ store, refused, onFailure });
+  const guards = createGuards({ ...config, baseUrl });
+  const pages = createPages({ ...people, store, registry, cookies, guards, refused, baseUrl, logger });
+  const { signIn } = people;
+  return {
+    ...config,
+    registry,
+    mcp,
+    authenticator,
+    guards,
+    cookies,
+    capsules,
+    signIn,
+    refused,
+    pages,
+    baseUrl,
+    logger,
+  };
+}
+
+/** Deletes old audit entries and takes replaced rows out, now and then; returns what ends it. */
+function startUpkeep(store: Store, facts: ServerFacts, onFailure: (cause: unknown) => void): () => Promise<void> {
+  const retention = startAuditRetention(store, onFailure);
+  // Reads the rows first, so that the first question need not wait for it.
+  const upkeep = startRepeated(() => facts.imported.upkeep(), onFailure, UPKEEP_MS);
+  return () => {
+    // What runs of it ends with the store.
+    void upkeep.close();
+    return retention.close();
   };
 }
 

@@ -7,7 +7,7 @@ import { readForm } from '../body.ts';
 import { addressOf } from '../caller-address.ts';
 import type { Guards } from '../guards.ts';
 import type { RefusedRequests } from '../refused-requests.ts';
-import { createBrowsers, formToken } from './browser.ts';
+import { type Browsers, createBrowsers, formToken } from './browser.ts';
 import { isLoopback } from './config.ts';
 import { createHandlers, type Handler, type HandlerOptions, type Visit } from './handlers.ts';
 import { sendOn, sendPage } from './layout.ts';
@@ -22,75 +22,95 @@ export interface PagesOptions extends Omit<HandlerOptions, 'browsers'> {
 
 /** The pages outside `/api` on which people sign in and out. They are whole without script. */
 export function createPages(options: PagesOptions) {
-  const { guards, refused, baseUrl, logger } = options;
-  const base = new URL(baseUrl);
-  const browsers = createBrowsers(base.protocol === 'https:');
-  const handlers = new Map<string, Handler>(Object.entries(createHandlers({ ...options, browsers })));
-  const methodsOf = (path: string) => ['GET', 'POST'].filter((method) => handlers.has(`${method} ${path}`));
-  const at = (path: string) => `${base.pathname.replace(/\/$/, '')}${path}`;
+  const pages = new Pages(options);
+  return (request: IncomingMessage, response: ServerResponse, next: () => void): void =>
+    pages.serve(request, response, next);
+}
 
-  async function serve(request: IncomingMessage, response: ServerResponse, url: URL): Promise<void> {
+class Pages {
+  readonly #options: PagesOptions;
+  readonly #base: URL;
+  readonly #browsers: Browsers;
+  readonly #handlers: ReadonlyMap<string, Handler>;
+
+  constructor(options: PagesOptions) {
+    this.#options = options;
+    this.#base = new URL(options.baseUrl);
+    this.#browsers = createBrowsers(this.#base.protocol === 'https:');
+    this.#handlers = new Map(Object.entries(createHandlers({ ...options, browsers: this.#browsers })));
+  }
+
+  serve(request: IncomingMessage, response: ServerResponse, next: () => void): void {
+    const [path = ''] = (request.url ?? '').split('?');
+    if (this.#methodsOf(path).length === 0) {
+      next();
+      return;
+    }
+    if (/^(GET|HEAD)$/.test(request.method ?? '') && this.#isOtherName(request.headers.host)) {
+      sendOn(response, `${this.#base.origin}${this.#at(request.url ?? '/')}`);
+      return;
+    }
+    this.#answer(request, response, new URL(request.url ?? '/', this.#base.origin)).catch((err) => {
+      this.#options.logger.error({ err }, 'request failed');
+      response.destroy();
+    });
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse, url: URL): Promise<void> {
     const requestId = String(response.getHeader('X-Request-Id'));
-    const workspace = (await readSettings(options.store)).workspaceName;
+    const workspace = (await readSettings(this.#options.store)).workspaceName;
     try {
-      const handle = handlers.get(`${request.method === 'HEAD' ? 'GET' : request.method} ${url.pathname}`);
+      const handle = this.#handlers.get(`${request.method === 'HEAD' ? 'GET' : request.method} ${url.pathname}`);
       if (!handle) {
-        response.setHeader('Allow', methodsOf(url.pathname).join(', ').replace('GET', 'HEAD, GET'));
+        response.setHeader('Allow', this.#methodsOf(url.pathname).join(', ').replace('GET', 'HEAD, GET'));
         throw new ToolError('method_not_allowed', 'This page does not accept that method.');
       }
-      const { browser, form } = await admit(request, response);
+      const { browser, form } = await this.#admit(request, response);
       const visitor = { address: addressOf(request), requestId };
-      const around = { workspace, at, formToken: formToken(browser) };
+      const around = { workspace, at: this.#at, formToken: formToken(browser) };
       await handle({ request, response, url, visitor, browser, form, around });
     } catch (thrown) {
-      fail(response, toToolError(thrown), { workspace, requestId, path: url.pathname });
+      this.#fail(response, toToolError(thrown), { workspace, requestId, path: url.pathname });
     }
   }
 
   /** A form is from one of our pages in this browser. What is refused is counted. @throws ToolError */
-  async function admit(request: IncomingMessage, response: ServerResponse): Promise<Pick<Visit, 'browser' | 'form'>> {
+  async #admit(request: IncomingMessage, response: ServerResponse): Promise<Pick<Visit, 'browser' | 'form'>> {
+    const { guards, refused } = this.#options;
     try {
       guards.check(request, true);
-      if (request.method !== 'POST') return { browser: browsers.meet(request, response), form: new Map() };
+      if (request.method !== 'POST') return { browser: this.#browsers.meet(request, response), form: new Map() };
       const form = await readForm(request);
-      return { browser: browsers.recognise(request, form), form };
+      return { browser: this.#browsers.recognise(request, form), form };
     } catch (refusal) {
       refused.count(addressOf(request), toToolError(refusal).code);
       throw refusal;
     }
   }
 
-  function fail(response: ServerResponse, error: ToolError, { workspace, requestId, path }: Failed): void {
+  #fail(response: ServerResponse, error: ToolError, { workspace, requestId, path }: Failed): void {
+    const { logger } = this.#options;
     if (error.code === 'internal') logger.error({ requestId, err: error.cause }, 'request failed');
     if (response.headersSent) return void response.destroy();
     const { retryAfterSeconds = error.code === 'unavailable' ? 5 : undefined } = error.detail;
     if (retryAfterSeconds !== undefined) response.setHeader('Retry-After', retryAfterSeconds);
     if (error.code === 'too_large') response.setHeader('Connection', 'close');
     const problem = { ...describe(error, path), requestId };
-    sendPage(response, errorStatus[error.code], problemPage({ workspace, at }, problem));
+    sendPage(response, errorStatus[error.code], problemPage({ workspace, at: this.#at }, problem));
+  }
+
+  readonly #at = (path: string): string => `${this.#base.pathname.replace(/\/$/, '')}${path}`;
+
+  #methodsOf(path: string): string[] {
+    return ['GET', 'POST'].filter((method) => this.#handlers.has(`${method} ${path}`));
   }
 
   /** `localhost` for 127.0.0.1: to a browser they are two places, whose cookies and forms the other one does not take. */
-  function isOtherName(host = ''): boolean {
+  #isOtherName(host = ''): boolean {
     const here = `http://${host}`;
+    const base = this.#base;
     return host !== base.host && isLoopback(here) && isLoopback(base.href) && new URL(here).port === base.port;
   }
-
-  return (request: IncomingMessage, response: ServerResponse, next: () => void): void => {
-    const [path = ''] = (request.url ?? '').split('?');
-    if (methodsOf(path).length === 0) {
-      next();
-      return;
-    }
-    if (/^(GET|HEAD)$/.test(request.method ?? '') && isOtherName(request.headers.host)) {
-      sendOn(response, `${base.origin}${at(request.url ?? '/')}`);
-      return;
-    }
-    serve(request, response, new URL(request.url ?? '/', base.origin)).catch((err) => {
-      logger.error({ err }, 'request failed');
-      response.destroy();
-    });
-  };
 }
 
 interface Failed {
