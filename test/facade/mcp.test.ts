@@ -342,11 +342,11 @@ function rulesOfModern(path: 'url' | 'sdkUrl'): void {
   });
 }
 
-/** The capabilities in the era in which the list of tools can change under a client's eyes, or not. */
-function announced(listChanged: boolean) {
+/** The capabilities in the era in which clients can subscribe to the list of tools and to resources, or not. */
+function announced(subscribe: boolean) {
   return {
-    tools: { listChanged },
-    resources: { listChanged: false, subscribe: false },
+    tools: { listChanged: subscribe },
+    resources: { listChanged: false, subscribe },
     prompts: { listChanged: false },
     completions: {},
   };
