@@ -42,7 +42,7 @@ const SUCCESS: Readonly<Record<number, string>> = {
 export function toolOperation(route: Route, { group, tool }: CatalogEntry, components: Components): Part {
   const { path, query, body } = placeInput(route, tool.input);
   const input = components.schemas.inline(tool.input, 'input');
-  const requestBody = body.length > 0 ? requestBodyOf(tool, body, input) : undefined;
+  const requestBody = body.length > 0 ? requestBodyOf(tool, body, input, components) : undefined;
   const posts = route.method === 'POST';
   const codes: ErrorCode[] = [
     ...COMMON_ERRORS,
@@ -120,16 +120,19 @@ function parameter(name: string, place: 'path' | 'query', input: JsonSchema, exa
   };
 }
 
-function requestBodyOf(tool: Tool, members: readonly string[], input: JsonSchema): Part {
+function requestBodyOf(tool: Tool, members: readonly string[], input: JsonSchema, { schemas }: Components): Part {
   const { properties: _, required: __, ...rest } = input;
   const required = requiredOf(input).filter((name) => members.includes(name));
   const properties = Object.fromEntries(members.map((name) => [name, propertiesOf(input)[name]]));
+  const isWhole = members.length === Object.keys(tool.input.shape).length;
   const given = Object.entries(examples[tool.name]?.input ?? {}).filter(([name]) => members.includes(name));
   return {
     required: required.length > 0,
     content: {
       'application/json': {
-        schema: { ...rest, properties, ...(required.length > 0 && { required }) },
+        schema: isWhole
+          ? schemas.schema(tool.input, 'input')
+          : { ...rest, properties, ...(required.length > 0 && { required }) },
         ...(given.length > 0 && { example: Object.fromEntries(given) }),
       },
     },

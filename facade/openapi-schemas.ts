@@ -24,6 +24,7 @@ import { capsuleAnswer, capsuleWithToken } from '../tools/capsules/capsules.ts';
 import { sendChatMessage } from '../tools/chat/send-chat-message.ts';
 import type { JsonSchema } from '../tools/json-schema.ts';
 import { foundMemory } from '../tools/memory/memory.ts';
+import { updateBotConfig } from '../tools/settings/bot-config.ts';
 import { jsonRpcRequest, jsonRpcResponse } from './openapi-json-rpc.ts';
 
 /** A piece of the document that is no schema. */
@@ -33,6 +34,7 @@ export type Part = Readonly<Record<string, unknown>>;
 export const namedSchemas: Readonly<Record<'input' | 'output', Readonly<Record<string, z.ZodType>>>> = {
   input: {
     AgentIdentityInput: agentIdentityInput,
+    BotConfigUpdate: updateBotConfig.input,
     JsonRpcRequest: jsonRpcRequest,
   },
   output: {

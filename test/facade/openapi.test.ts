@@ -52,7 +52,9 @@ describe('OpenAPI document', () => {
       const own = parameters.filter(({ $ref }) => !$ref);
       const inPath = own.filter((parameter) => parameter.in === 'path').map(({ name }) => `{${name}}`);
       assert.deepEqual(inPath, path.match(/\{\w+\}/g) ?? [], tool);
-      const body = requestBody?.content['application/json'].schema.properties ?? {};
+      const { $ref, ...inline } = requestBody?.content['application/json'].schema ?? {};
+      const named = document.components.schemas?.[String($ref).split('/').at(-1) ?? ''] as typeof inline | undefined; // a schema
+      const body = (named ?? inline).properties ?? {};
       const placed = [...own.map(({ name }) => name), ...Object.keys(body)];
       assert.deepEqual(placed.sort(), Object.keys(toolOf(tool).input.shape).sort(), tool);
     }
@@ -91,6 +93,8 @@ describe('OpenAPI document', () => {
     const create = operationOf('POST /api/v1/agents').requestBody ?? assert.fail();
     const { identity } = create.content['application/json'].schema.properties as Record<string, unknown>; // of an object
     assert.deepEqual(identity, { $ref: '#/components/schemas/AgentIdentityInput' });
+    const botConfig = operationOf('PUT /api/v1/bot-config').requestBody?.content['application/json'].schema;
+    assert.deepEqual(botConfig, { $ref: '#/components/schemas/BotConfigUpdate' });
   });
 
   it('declares every tag, in the order of the specification', () => {
