@@ -21,7 +21,11 @@ const domain = z
 const exchangeRate = z.strictObject({
   month,
   currency,
-  rate: z.number().positive().describe('Units of the workspace currency for one unit of `currency` in that month.'),
+  rate: z
+    .number()
+    .positive()
+    .max(1e9)
+    .describe('Units of the workspace currency for one unit of `currency` in that month.'),
 });
 
 /** Which imported events mean what to the metrics. */

@@ -170,6 +170,29 @@ describe('get_insights', () => {
   });
 });
 
+describe('the largest amounts there can be', () => {
+  it('are added up, though cents of them do not count any more', async () => {
+    const exchangeRates = ['2026-01', '2026-02', '2026-03'].map((month) => ({ month, currency: 'USD', rate: 1e9 }));
+    const huge = await openWorlds('2026-06-10T10:00:00Z', { exchangeRates });
+    try {
+      const most = { amount: 1e12, quantity: 1e6, interval: 'day', currency: 'USD' };
+      huge.enter([
+        subscription('a', { ...most, startedAt: '2026-01-03' }),
+        subscription('a', { ...most, amount: 1e12 - 1, effectiveAt: '2026-02-03' }),
+        subscription('b', { ...most, amount: 3, startedAt: '2026-03-03', discountPercent: 33.3 }),
+        subscription('c', { ...most, startedAt: '2026-02-03', status: 'canceled', endedAt: '2026-05-05' }),
+      ]);
+      for (const tool of ['get_mrr', 'get_churn', 'get_ltv', 'get_overview', 'get_insights']) {
+        assert.ok(await huge.ask(tool, year), tool);
+      }
+      const refused = { exchangeRates: [{ month: '2026-01', currency: 'USD', rate: 1e308 }] };
+      assert.equal((await huge.refused('update_settings', refused)).code, 'invalid_input');
+    } finally {
+      await huge.close();
+    }
+  });
+});
+
 describe('a range far from any data', () => {
   it('is refused at the ends of the calendar, where dates are written in another way, and else empty', async () => {
     const refused = [

@@ -101,7 +101,8 @@ export function bridge(movement: Movement, money: Money) {
     return { name, sign, exact, rounded: cents(money, movement[name]) };
   });
   let open = end - start - parts.reduce((sum, { sign, rounded }) => sum + sign * rounded, 0);
-  while (open !== 0) {
+  // Rounding leaves no more open; where there is more, amounts are too large for cents to count.
+  while (open !== 0 && Math.abs(open) <= PARTS.length) {
     const step = Math.sign(open);
     const gains = parts.map((part) => step * part.sign * (part.exact - part.rounded));
     const movable = gains.map((gain, at) => ((parts[at]?.exact ?? 0) > 0 ? gain : Number.NEGATIVE_INFINITY));
