@@ -68,9 +68,14 @@ function allowed(methods: readonly string[]): string[] {
   return methods.includes('GET') ? ['HEAD', ...methods] : [...methods];
 }
 
-function decode(names: readonly string[], values: readonly string[]): Record<string, string> | undefined {
+const NONE: Readonly<Record<string, string>> = Object.freeze({});
+
+function decode(names: readonly string[], values: readonly string[]): Readonly<Record<string, string>> | undefined {
+  if (names.length === 0) return NONE;
   try {
-    return Object.fromEntries(names.map((name, index) => [name, decodeURIComponent(values[index] ?? '')]));
+    const parameters: Record<string, string> = {};
+    for (const [index, name] of names.entries()) parameters[name] = decodeURIComponent(values[index] ?? '');
+    return parameters;
   } catch {
     return undefined;
   }

@@ -53,7 +53,7 @@ export function createRestDoor({ registry, cookies, others, onError }: RestDoorO
     }
     const { target, parameters } = result.found;
     if ('serve' in target) {
-      requireKnown(url.searchParams, target.parameters);
+      if (url.search !== '') requireKnown(url.searchParams, target.parameters);
       return target.serve(exchange);
     }
     const idempotency = idempotencyOf(exchange);

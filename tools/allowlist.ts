@@ -14,17 +14,25 @@ export function matchEntry(entry: string, catalog: Catalog): readonly CatalogEnt
 export function allowlistLimit(holder: string, allowed: readonly string[], denied: readonly string[] = []): ToolLimit {
   const allows = allowed.map(matcherOf);
   const denies = denied.map(globMatcher);
-  const judge = (tool: Tool) =>
-    allows.some((matches) => matches(tool)) && !denies.some((matches) => matches(tool.name));
-  const verdicts = new WeakMap<Tool, boolean>();
   return {
     holder,
     fingerprint: JSON.stringify([allowed, denied]),
-    allows(tool) {
-      const verdict = verdicts.get(tool) ?? judge(tool);
+    allows: judgedOnce(
+      (tool) => allows.some((matches) => matches(tool)) && !denies.some((matches) => matches(tool.name)),
+    ),
+  };
+}
+
+/** The same verdicts, each found once: what a limit says of a tool never changes, and each call asks for it. */
+export function judgedOnce(judge: (tool: Tool) => boolean): (tool: Tool) => boolean {
+  const verdicts = new WeakMap<Tool, boolean>();
+  return (tool) => {
+    let verdict = verdicts.get(tool);
+    if (verdict === undefined) {
+      verdict = judge(tool);
       verdicts.set(tool, verdict);
-      return verdict;
-    },
+    }
+    return verdict;
   };
 }
 

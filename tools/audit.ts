@@ -26,16 +26,21 @@ export interface CallRecord {
 }
 
 /** The only maker of audit entries. */
-export function auditEntryOf({ principal, at, code, durationMs, recordIds, ...call }: CallRecord): AuditEntry {
+export function auditEntryOf(call: CallRecord): AuditEntry {
+  const { principal, code, recordIds } = call;
   return {
-    at: at.toISOString(),
-    ...call,
+    at: call.at.toISOString(),
+    id: call.id,
+    requestId: call.requestId,
+    door: call.door,
+    tool: call.tool,
+    arguments: call.arguments,
     principal: refOf(principal),
     ...(principal.actsFor && { onBehalfOf: chainOf(principal).map(refOf) }),
     ...(recordIds.length > 0 && { recordIds: [...recordIds] }),
     outcome: outcomeOf(code),
     ...(code && { code }),
-    durationMs: Math.round(durationMs * 1000) / 1000,
+    durationMs: Math.round(call.durationMs * 1000) / 1000,
   };
 }
 

@@ -7,11 +7,16 @@ export function isScalar(value: unknown): value is Scalar {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
 }
 
+/** The key of one value for each field. */
+export function indexKey(values: readonly Scalar[]): string {
+  return JSON.stringify(values);
+}
+
 /** Every way to take one value from each list, as index keys. */
 export function indexKeys(lists: readonly (readonly Scalar[])[]): string[] {
   let tuples: Scalar[][] = [[]];
   for (const list of lists) tuples = tuples.flatMap((tuple) => list.map((value) => [...tuple, value]));
-  return [...new Set(tuples.map((tuple) => JSON.stringify(tuple)))];
+  return [...new Set(tuples.map(indexKey))];
 }
 
 /** The ordered entries for each combination of values of some fields. */
@@ -40,7 +45,7 @@ export class FieldIndex {
 
   #keys(row: Row): string[] {
     const values = this.fields.map((field) => row[field]);
-    if (values.every(isScalar)) return [JSON.stringify(values)];
+    if (values.every(isScalar)) return [indexKey(values)];
     return indexKeys(values.map((value) => (Array.isArray(value) ? value : [value]).filter(isScalar)));
   }
 

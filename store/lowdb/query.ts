@@ -1,7 +1,7 @@
 import { comparePositions, OrderedSet } from '../ordered-set.ts';
 import type { Page, Query, Scalar, Where } from '../port.ts';
 import type { Collection } from './collection.ts';
-import { indexKeys } from './indexes.ts';
+import { indexKey, indexKeys } from './indexes.ts';
 import type { Entry, Row } from './row.ts';
 
 interface Condition {
@@ -87,6 +87,9 @@ function bestPlan(collection: Collection, conditions: readonly Condition[]): Pla
     const entries = byId.values.map((id) => collection.entry(String(id))).filter((entry) => entry !== undefined);
     return { streams: [{ set: OrderedSet.of(new Set(entries)), accepts }], disjoint: true };
   }
+  const [only] = conditions;
+  const exactly = conditions.length === 1 && only ? planByOne(collection, only) : undefined;
+  if (exactly) return exactly;
   let best: Plan = { streams: [{ set: collection.ordered, ...(accepts && { accepts }) }], disjoint: true };
   for (const index of collection.indexes) {
     const used = index.fields.map((field) => conditions.find((condition) => condition.member === field));
@@ -98,6 +101,15 @@ function bestPlan(collection: Collection, conditions: readonly Condition[]): Pla
     if (better) best = { streams, disjoint: index.disjoint || sets.length < 2 };
   }
   return best;
+}
+
+/** One value of one member with an index of its own, as credentials are looked up: no other plan holds fewer records. */
+function planByOne({ indexes }: Collection, { member, values }: Condition): Plan | undefined {
+  const [value, ...others] = values;
+  const index = indexes.find(({ fields }) => fields.length === 1 && fields[0] === member);
+  if (value === undefined || others.length > 0 || !index) return undefined;
+  const set = index.get(indexKey([value]));
+  return { streams: set ? [{ set }] : [], disjoint: true };
 }
 
 function cost(streams: readonly Stream[]): number {

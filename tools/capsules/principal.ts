@@ -6,7 +6,7 @@ import type { Principal } from '../access/principal.ts';
 import { grantsFor } from '../access/requirement.ts';
 import { grantRights } from '../access/rights.ts';
 import type { ToolLimit } from '../access/tool-limit.ts';
-import { allowlistLimit } from '../allowlist.ts';
+import { allowlistLimit, judgedOnce } from '../allowlist.ts';
 import type { Catalog, CatalogEntry } from '../catalog-index.ts';
 import type { Tool } from '../define-tool.ts';
 
@@ -30,7 +30,7 @@ function limitOf({ name, allowedTools, deniedTools, constraints = {} }: Definiti
   return {
     ...limit,
     fingerprint: JSON.stringify([limit.fingerprint, constraints]),
-    allows: (tool) => limit.allows(tool) && canBeInCapsule(tool),
+    allows: judgedOnce((tool) => limit.allows(tool) && canBeInCapsule(tool)),
     fixed: ({ name }) => fixed.get(name),
   };
 }
