@@ -40,6 +40,8 @@ import { createProvider } from './sign-in/provider.ts';
 
 /** How long running calls may take to finish once the server stops. */
 const SHUTDOWN_MS = 10_000;
+/** Longer than proxies usually keep idle connections, and than clients are busy with something else: who closes first must be them. */
+const KEEP_ALIVE_MS = 75_000;
 const UPKEEP_MS = 60 * 60 * 1000;
 
 export interface RunningServer {
@@ -71,6 +73,7 @@ export async function startServer(
   await settleRuns(store);
   const secrets = readSecrets(config);
   const { server, mount } = createNativeServer();
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.on('clientError', refuseUnreadable);
   await listen(server, config);
   const baseUrl = config.baseUrl ?? localUrl(config.host, (server.address() as AddressInfo).port); // listening on TCP

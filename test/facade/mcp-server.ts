@@ -110,6 +110,8 @@ export async function startMcpServer(extra: readonly CatalogEntry[] = []): Promi
     });
   }
 
+  // A client that makes validators of all tools is away from its connection for longer than the default.
+  server.keepAliveTimeout = 60_000;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // listening on TCP
   return {

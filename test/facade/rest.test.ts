@@ -313,6 +313,11 @@ describe('Host and Origin', () => {
 });
 
 describe('answers', () => {
+  it('keep the connection longer than a proxy in front does, so that none is closed under a request', async () => {
+    const { headers } = await get('/api/v1/health');
+    assert.equal(headers.get('Keep-Alive'), 'timeout=75');
+  });
+
   it('are not cached, not sniffed and do not name their maker', async () => {
     const { headers } = await get('/api/v1/health');
     assert.equal(headers.get('Cache-Control'), 'no-store');
