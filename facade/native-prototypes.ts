@@ -10,7 +10,12 @@ import type { Express } from 'express';
 export function createNativeServer(): { readonly server: Server; mount(app: Express): void } {
   class AppRequest extends IncomingMessage {}
   class AppResponse extends ServerResponse {}
-  const server = createServer({ IncomingMessage: AppRequest, ServerResponse: AppResponse });
+  // A request without Host is refused by our guards, in the words and with the body of all refusals.
+  const server = createServer({
+    IncomingMessage: AppRequest,
+    ServerResponse: AppResponse,
+    requireHostHeader: false,
+  });
   return {
     server,
     mount(app) {
@@ -20,6 +25,7 @@ export function createNativeServer(): { readonly server: Server; mount(app: Expr
       app.request = AppRequest.prototype as unknown as Express['request']; // which they inherit from
       app.response = AppResponse.prototype as unknown as Express['response'];
       server.on('request', app);
+      server.on('checkExpectation', app); // else Node refuses what it does not know, without a body
     },
   };
 }

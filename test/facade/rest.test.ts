@@ -163,6 +163,10 @@ describe('request targets', () => {
     assert.match(answer, /^HTTP\/1.1 431 /);
     assert.match(answer, /X-Request-Id: \S+/);
     assert.match(await raw('Host localhost'), /^HTTP\/1.1 400 [\s\S]+"code":"invalid_input"/);
+    assert.match(await raw('X-No: host'), /^HTTP\/1.1 401 [\s\S]+"code":"unauthenticated"/);
+    const hostless = await raw(`Authorization: Bearer ${key}`);
+    assert.match(hostless, /^HTTP\/1.1 403 [\s\S]+"path":"Host"/);
+    assert.match(await raw(`Host: localhost\r\nExpect: wonders\r\nAuthorization: Bearer ${key}`), /^HTTP\/1.1 200 /);
   });
 });
 
