@@ -10,17 +10,12 @@ import type { LiveCatalog } from '../../live-catalog.ts';
 import { Connection, ConnectionFailure, type ConnectOptions, secretsOf, type Target } from './connection.ts';
 import { type Listing, readListing } from './definition.ts';
 import { errorText, failureOf, toolError } from './failure.ts';
+import { Link, type LinkParts } from './link.ts';
 import { hashOfListing, Offer, toolStates } from './offer.ts';
 import { Scrubber } from './text.ts';
 import type { CallOptions, ToolContent } from './tool.ts';
 
-const FIRST_RETRY_MS = 1000;
-const LONGEST_RETRY_MS = 60_000;
-/** A connection that held this long was a good one: after it the retries begin anew. */
-const STEADY_MS = 30_000;
-const CHECK_EVERY_MS = 60_000;
 const MOST_CALLS = 64;
-const LONGEST_WAIT_MS = 30_000;
 const LIST_MS = 30_000;
 /** Of what a program wrote last. */
 const LONGEST_WORDS = 1000;
@@ -43,31 +38,23 @@ export interface View {
   readonly listingHash: string | undefined;
 }
 
-/** One integration while the server runs: its connection, the tools it offers, and the way back when it is away. */
+/** One integration while the server runs: its connection, the tools it offers and how it is. */
 export class Upstream {
   readonly #surroundings: Surroundings;
   readonly #offer = new Offer((name, input, options) => this.call(name, input, options));
   #record: IntegrationRecord;
   #status: IntegrationStatus = { state: 'disabled', since: new Date().toISOString() };
   #scrubber = new Scrubber([]);
-  #connection: Connection | undefined;
-  #connectedAt = 0;
-  #attempt: Promise<void> | undefined;
-  #check: Promise<void> | undefined;
-  #retry: NodeJS.Timeout | undefined;
-  #watch: NodeJS.Timeout | undefined;
-  #failures = 0;
-  #legacy = false;
+  readonly #link: Link;
   #calls = 0;
   #listing: Listing | undefined;
   /** The listed tools as the upstream defines them. */
   #raw: ReadonlyMap<string, UpstreamTool> = new Map();
-  /** Aborted by `stop`: what began before it has no effect any more. */
-  #life = new AbortController();
 
   constructor(record: IntegrationRecord, surroundings: Surroundings) {
     this.#record = record;
     this.#surroundings = surroundings;
+    this.#link = new Link(this.#linkParts());
   }
 
   get record(): IntegrationRecord {
@@ -90,25 +77,17 @@ export class Upstream {
 
   /** Connects, and stays connected until `stop`. */
   start(): void {
-    if (!this.#record.enabled || this.#watch) return;
-    this.#life = new AbortController();
-    this.#failures = 0;
-    this.#watch = setInterval(() => void this.#lookIfIdle(), CHECK_EVERY_MS).unref();
+    if (!this.#record.enabled || this.#link.isStarted) return;
     this.#publish();
-    void this.#connectOnce();
+    this.#link.start();
   }
 
   /** Resolves when nothing of the connection is left. */
   async stop(): Promise<void> {
-    this.#life.abort();
-    clearTimeout(this.#retry);
-    clearInterval(this.#watch);
-    this.#watch = undefined;
-    const [connection, attempt] = [this.#connection, this.#attempt];
-    this.#connection = undefined;
+    const stopped = this.#link.stop();
     this.#setStatus({ state: 'disabled' });
     this.#surroundings.catalog.put(this.#record.id, []);
-    await Promise.all([connection?.close(), attempt]);
+    await stopped;
   }
 
   /** Takes another state of the record. What is somewhere else by it is connected to anew. */
@@ -121,7 +100,7 @@ export class Upstream {
     await this.stop();
     this.#record = record;
     this.#listing = undefined;
-    this.#legacy = false;
+    this.#link.forget();
     this.#offer.clear();
     this.start();
   }
@@ -131,12 +110,8 @@ export class Upstream {
     if (!this.#record.enabled) {
       throw new ToolError('conflict', 'The integration is disabled; enable it with update_integration first.');
     }
-    if (this.#connection) await this.#look();
-    else {
-      clearTimeout(this.#retry);
-      await this.#connectOnce();
-    }
-    if (!this.#connection) throw this.#away();
+    await this.#link.refresh();
+    if (!this.#link.connection) throw this.#away();
   }
 
   async call(name: string, input: object, { signal, report }: CallOptions): Promise<ToolContent> {
@@ -176,22 +151,14 @@ export class Upstream {
 
   #failed(error: unknown, connection: Connection, signal: AbortSignal | undefined): ToolError {
     const { code, message, doubt } = failureOf(error, this.#record.toolPrefix, this.#scrubber);
-    if (doubt && !signal?.aborted && connection === this.#connection) void this.#look();
+    if (doubt && !signal?.aborted && connection === this.#link.connection) void this.#link.look();
     return new ToolError(code, message);
   }
 
-  /** The connection; waits for one that is being made. */
   async #ready(): Promise<Connection> {
-    if (!this.#connection && this.#attempt) {
-      let timer: NodeJS.Timeout | undefined;
-      const late = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, LONGEST_WAIT_MS);
-      });
-      await Promise.race([this.#attempt, late]);
-      clearTimeout(timer);
-    }
-    if (!this.#connection) throw this.#away();
-    return this.#connection;
+    const connection = await this.#link.ready();
+    if (!connection) throw this.#away();
+    return connection;
   }
 
   #away(): ToolError {
@@ -201,82 +168,32 @@ export class Upstream {
     return new ToolError('unavailable', message);
   }
 
-  /** One attempt to connect, or that which is under way. Whatever comes of it, it resolves. */
-  #connectOnce(): Promise<void> {
-    this.#attempt ??= this.#connect(this.#life.signal).finally(() => {
-      this.#attempt = undefined;
-    });
-    return this.#attempt;
+  #linkParts(): LinkParts {
+    return {
+      open: (options) => {
+        const target = this.#surroundings.targetOf(this.#record);
+        this.#scrubber = new Scrubber(secretsOf(target));
+        return Connection.open(target, { ...this.#surroundings, ...options });
+      },
+      list: (connection, signal) => this.#list(connection, signal),
+      onListed: () => this.#publish(),
+      onConnecting: () => {
+        const { lastError, lastOutput } = this.#status;
+        this.#setStatus({ state: 'connecting', lastError, lastOutput });
+      },
+      onAway: (why, retryAt) => this.#setAway(why, retryAt),
+      isIdle: () => this.#calls === 0,
+    };
   }
 
-  async #connect(life: AbortSignal): Promise<void> {
-    const { lastError, lastOutput } = this.#status;
-    this.#setStatus({ state: 'connecting', lastError, lastOutput });
-    let connection: Connection | undefined;
-    try {
-      const target = this.#surroundings.targetOf(this.#record);
-      this.#scrubber = new Scrubber(secretsOf(target));
-      connection = await Connection.open(target, {
-        ...this.#surroundings,
-        legacy: this.#legacy,
-        signal: life,
-        onToolsChanged: () => void this.#look(),
-        onLost: (why) => connection && this.#lost(connection, why),
-      });
-      await this.#list(connection, life);
-      if (life.aborted) return await connection.close();
-      this.#connection = connection;
-      this.#connectedAt = Date.now();
-      this.#legacy = connection.isLegacy;
-      this.#publish();
-    } catch (error) {
-      await connection?.close();
-      this.#legacy = false;
-      if (!life.aborted) this.#retryLater(error);
-    }
-  }
-
-  #lost(connection: Connection, why: unknown): void {
-    if (connection !== this.#connection) return;
-    this.#connection = undefined;
-    void connection.close();
-    if (Date.now() - this.#connectedAt > STEADY_MS) this.#failures = 0;
-    this.#retryLater(why);
-  }
-
-  #retryLater(why: unknown): void {
-    const longest = Math.min(FIRST_RETRY_MS * 2 ** this.#failures, LONGEST_RETRY_MS);
-    const delay = longest * (0.5 + Math.random() / 2);
-    this.#failures += 1;
-    const retryAt = new Date(Date.now() + delay).toISOString();
-    const wrote =
-      why instanceof ConnectionFailure ? this.#scrubber.shown(why.wrote.slice(-LONGEST_WORDS), LONGEST_WORDS) : '';
+  #setAway(why: unknown, retryAt: Date): void {
+    const words = why instanceof ConnectionFailure ? why.wrote.slice(-LONGEST_WORDS) : '';
     this.#setStatus({
       state: 'unavailable',
       lastError: errorText(why, this.#scrubber),
-      lastOutput: wrote || undefined,
-      retryAt,
+      lastOutput: this.#scrubber.shown(words, LONGEST_WORDS) || undefined,
+      retryAt: retryAt.toISOString(),
     });
-    clearTimeout(this.#retry);
-    this.#retry = setTimeout(() => void this.#connectOnce(), delay).unref();
-  }
-
-  /** Lists the tools again, which tells too whether the server is still there. Resolves also where it is not. */
-  #look(): Promise<void> {
-    const connection = this.#connection;
-    if (!connection) return this.#attempt ?? Promise.resolve();
-    this.#check ??= this.#list(connection, this.#life.signal)
-      .then(() => this.#publish())
-      .catch((error: unknown) => this.#lost(connection, error))
-      .finally(() => {
-        this.#check = undefined;
-      });
-    return this.#check;
-  }
-
-  /** A server that does one thing at a time has no time to answer meanwhile. */
-  #lookIfIdle(): Promise<void> | undefined {
-    return this.#calls === 0 ? this.#look() : undefined;
   }
 
   async #list(connection: Connection, life: AbortSignal): Promise<void> {
