@@ -20,7 +20,7 @@ export interface AppOptions extends AdmissionOptions {
   readonly mcp: McpDoor;
   readonly cookies: SessionCookies;
   readonly capsules: CapsuleDoor;
-  /** What lies outside `/api`; hands on what is not there either. */
+  /** Serves the paths outside `/api`; passes on those it does not know. */
   readonly pages: (request: IncomingMessage, response: ServerResponse, next: () => void) => void;
   readonly baseUrl: string;
   readonly allowedOrigins: readonly string[];

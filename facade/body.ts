@@ -52,7 +52,7 @@ export async function readForm(request: IncomingMessage): Promise<ReadonlyMap<st
   return form;
 }
 
-/** The text of a body. @throws ToolError where it is no UTF-8 */
+/** The text of a body. @throws ToolError if it is not UTF-8 */
 export function decodeText(body: Buffer): string {
   if (!isUtf8(body)) throw new ToolError('invalid_input', 'The body is not UTF-8; send it in UTF-8.');
   return body.toString('utf8');

@@ -65,7 +65,7 @@ const environment = z.object({
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
-    .describe('Least level that is logged; debug logs every request.'),
+    .describe('Lowest level that is logged; debug logs every request.'),
   RATE_LIMIT_PER_MINUTE: z.coerce
     .number()
     .int()

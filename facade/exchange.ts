@@ -11,7 +11,7 @@ export interface Exchange {
   readonly door: Door;
   /** Path and query as the client sent them. */
   readonly url: URL;
-  /** Who the credential stands for by now, or undefined where it is not accepted here any more; asked while a stream stays open. */
+  /** The principal the credential stands for now, or undefined if it is no longer accepted; asked while a stream stays open. */
   renewed(): Promise<Principal | undefined>;
   /** Counts a message that calls a tool, of callers whose calls are counted. @throws ToolError where there were too many */
   beforeCall?(): Promise<void> | undefined;

@@ -1,6 +1,6 @@
 import { OperatorError } from '../store/errors.ts';
 
-/** For what the operator can mend the message is enough; anything else is a fault of ours and keeps its stack. */
+/** If the operator can fix it, the message is enough; anything else is our fault and keeps its stack. */
 export function explainExit(error: unknown): void {
   const known = error instanceof OperatorError || isSystemError(error);
   console.error(known && error instanceof Error ? error.message : error);

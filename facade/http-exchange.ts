@@ -51,7 +51,7 @@ function parseUrl(request: IncomingMessage & { originalUrl?: string }): URL {
   const target = request.originalUrl ?? request.url ?? '';
   try {
     const url = new URL(target.startsWith('/') ? `http://localhost${target}` : target);
-    // Else `/agents/../health` would be served as what it comes to.
+    // Otherwise `/agents/../health` would be served as the path it resolves to.
     if (pathIn(target) === url.pathname) return url;
   } catch {
     // refused below

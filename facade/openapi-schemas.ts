@@ -27,7 +27,7 @@ import { foundMemory } from '../tools/memory/memory.ts';
 import { updateBotConfig } from '../tools/settings/bot-config.ts';
 import { jsonRpcRequest, jsonRpcResponse } from './openapi-json-rpc.ts';
 
-/** A piece of the document that is no schema. */
+/** A part of the document that is not a schema. */
 export type Part = Readonly<Record<string, unknown>>;
 
 /** Schemas that the document names once and refers to wherever they appear, in what it takes and in what it gives. */

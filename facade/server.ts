@@ -56,7 +56,7 @@ const { name, version } = JSON.parse(readFileSync(new URL('../package.json', imp
   readonly version: string;
 };
 
-/** What the doors show besides what there is; for tests of the protocol. */
+/** Tools and answers that the doors offer in addition; for tests of the protocol. */
 export interface Fixtures extends Pick<McpDoorOptions, 'answerFirst'> {
   readonly tools: readonly CatalogEntry[];
 }
@@ -193,11 +193,11 @@ interface Failed {
   readonly requestId: string;
   readonly tool?: string;
   readonly principal?: Principal;
-  /** Of somebody who is no principal yet. */
+  /** Of a caller who is not a principal yet. */
   readonly address?: string;
 }
 
-/** Why somebody was not let in is no failure of the server. */
+/** A refused sign-in is not a failure of the server. */
 function logFailure(logger: Logger, cause: unknown, { requestId, tool, address, principal }: Failed): void {
   if (cause instanceof SignInRefused) {
     const from = address ?? (principal?.type === 'anonymous' ? principal.id : undefined);
@@ -232,7 +232,7 @@ function factsOf(
   };
 }
 
-/** What is no HTTP never reaches the app. */
+/** Answers input that is not HTTP, which never reaches the app. */
 function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
   const requestId = randomUUID();

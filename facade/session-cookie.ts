@@ -6,7 +6,7 @@ import type { SessionPrincipal } from '../tools/access/principal.ts';
 
 /** The cookie that carries a session: its id, signed. Whether the session still stands is told by its record alone. */
 export interface SessionCookies {
-  /** The id of the session in the request's cookie, undefined where there is none of ours. */
+  /** The id of the session in the request's cookie; undefined without a cookie of ours. */
   read(request: IncomingMessage): string | undefined;
   /** Hands the session to the browser. */
   set(response: ServerResponse, session: Pick<SessionPrincipal, 'sessionId' | 'expiresAt'>): void;
@@ -21,7 +21,7 @@ export interface SessionCookieOptions {
   readonly secure: boolean;
 }
 
-/** So that nothing else that is signed with the same secret passes for a session. */
+/** Keeps anything else signed with the same secret from passing as a session. */
 const AUDIENCE = 'admin-session';
 const ALGORITHM = 'HS256';
 /** Somebody else's cookies of the same name, set for a parent domain, must not keep ours from being found, nor cost much. */

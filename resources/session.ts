@@ -4,7 +4,7 @@ import { bookkeeping, email, recordId, timestamp } from './fields.ts';
 /** The name of the cookie that carries a session. */
 export const SESSION_COOKIE = 'admin-session';
 
-/** As stored. It ends by being deleted: what is not there lets nobody in. */
+/** As stored. A session ends by being deleted: a missing one lets nobody in. */
 export const sessionRecord = z.object({
   id: recordId,
   userId: recordId,

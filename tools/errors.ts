@@ -21,10 +21,10 @@ export class ToolError extends Error {
   }
 }
 
-/** Codes every tool can answer with; the `errors` of a tool name what comes on top. */
+/** Codes every tool can answer with; the `errors` of a tool add to them. */
 export const COMMON_ERRORS = ['invalid_input', 'unauthenticated', 'forbidden', 'internal', 'unavailable'] as const;
 
-/** The body for a caller. What is no ToolError and no refusal of the store becomes `internal` with a fixed sentence. */
+/** The body for a caller. Anything but a ToolError or a refusal of the store becomes `internal` with a fixed sentence. */
 export function errorBody(error: ToolError, requestId: string): ErrorBody {
   const { issues, required, currentRevision } = error.detail;
   return {

@@ -23,7 +23,7 @@ export function briefSchema(schema: z.ZodType): JsonSchema {
   return known.brief;
 }
 
-/** Gives an input schema the JSON Schema that it checks, where that one comes from elsewhere. Returns it for use in place. */
+/** Attaches to an input schema the JSON Schema it checks, when that comes from elsewhere. Returns the schema. */
 export function declareJsonSchema<Schema extends z.ZodType>(schema: Schema, input: JsonSchema): Schema {
   made.set(schema, { input, brief: input });
   return schema;

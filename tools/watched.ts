@@ -16,7 +16,7 @@ export interface WatchedOptions {
   onFailure(cause: unknown): void;
 }
 
-/** A dependency of which the health is what its last use told, or a probe where that is long ago. */
+/** A dependency whose health is the outcome of its last use, or of a probe if that is long ago. */
 export class Watched implements Dependency {
   readonly #options: WatchedOptions;
   #known: Omit<IntegrationHealth, 'name' | 'kind'> | undefined;
@@ -36,7 +36,7 @@ export class Watched implements Dependency {
     return [{ name, kind, ...(this.#known ?? { status: 'degraded', lastError: 'It has not answered yet.' }) }];
   }
 
-  /** Finds out now, once for all who ask meanwhile. Never rejects. */
+  /** Probes now, once for all concurrent callers. Never rejects. */
   check(): Promise<void> {
     this.#running ??= this.use(this.#options.probe).then(
       () => this.#done(),

@@ -41,7 +41,7 @@ export function createMailer({ smtpUrl, ...options }: MailerOptions): Mailer {
   return smtpUrl === undefined ? createPrinter() : createSmtpMailer({ smtpUrl, ...options });
 }
 
-/** A server that takes connections and then says nothing must not keep a mail for ever. */
+/** A server that accepts connections and then says nothing must not hold a mail forever. */
 const TIME_LIMITS = { dnsTimeout: 5000, connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 };
 const CLOSE_MS = 5000;
 

@@ -14,7 +14,7 @@ export interface Surroundings {
 export interface SignInOptions {
   /** Whom to continue with, where there is an external provider. */
   readonly provider: string | undefined;
-  /** What was entered before, where that was no address. */
+  /** What was entered before, if it was not an address. */
   readonly wrong?: string | undefined;
   readonly signedOut?: boolean;
 }

@@ -107,7 +107,7 @@ export function decodedId({ id }: Grant): string {
   return decodeURIComponent(id).normalize('NFC');
 }
 
-/** Whether the grant speaks of the operation at all, be it for some records only. */
+/** Whether the grant covers the operation at all, even if only for some records. */
 export function concerns(grant: Grant, need: { readonly resource: string; readonly op: string }): boolean {
   return (grant.resource === '*' || grant.resource === need.resource) && (grant.op === '*' || grant.op === need.op);
 }

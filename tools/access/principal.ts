@@ -16,7 +16,7 @@ export interface Principal {
   readonly rights: Rights;
   /** Where present, tools beyond it do not exist for the principal, whatever its rights. */
   readonly tools?: ToolLimit;
-  /** Whom an agent or a flow acts for: its rights are those of that one, narrowed. */
+  /** The principal an agent or flow acts for, whose rights it has, narrowed. */
   readonly actsFor?: Principal;
   /** Of a flow: the flows whose runs led to this one, itself last. */
   readonly causes?: readonly string[];

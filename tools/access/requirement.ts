@@ -44,7 +44,7 @@ export function hasWithoutLimit(rights: Rights, access: Access | AccessByInput):
   });
 }
 
-/** Grants for every call under the access; none where it depends on the input which resource that is about. */
+/** The grants for every call under the access; none if the input decides which resource it is about. */
 export function grantsFor(access: Access | AccessByInput): Grant[] {
   const whole = 'among' in access ? access.whole : access;
   if (!whole) return [];

@@ -7,7 +7,7 @@ export interface ToolLimit {
   /** Equal for limits that let the same calls through. */
   readonly fingerprint: string;
   allows(tool: Tool): boolean;
-  /** Arguments that every call of the tool has, which the caller neither sees nor gives. */
+  /** Arguments fixed in every call of the tool, which the caller neither sees nor gives. */
   fixed?(tool: Tool): FixedArguments | undefined;
 }
 

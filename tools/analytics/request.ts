@@ -62,7 +62,7 @@ interface Metric<Shape extends z.ZodRawShape> {
   /** What the answer is read from, and must be up to date before. */
   parts(question: Question): Iterable<Settling>;
   answer(question: Question): z.input<z.ZodObject<Shape>>;
-  /** The answer in better words. It is not kept: whoever finds the words does that. */
+  /** The answer in better words. Keeping it is up to whoever found the words. */
   word?(answer: z.input<z.ZodObject<Shape>>, context: Wording): Promise<z.input<z.ZodObject<Shape>>>;
 }
 

@@ -73,7 +73,7 @@ export function capsulePrincipal(capsule: CapsuleRecord, catalog: Catalog): Prin
   return principal;
 }
 
-/** The capsule whose token the secret is, be it served or not; undefined where the secret opens nothing (any more). */
+/** The capsule whose token the secret is, served or not; undefined if the secret opens nothing (any more). */
 export async function authenticateCapsule(
   store: Pick<Readers, 'capsules'>,
   catalog: Catalog,

@@ -36,7 +36,7 @@ export interface ChosenModel {
   readonly model: LanguageModel;
 }
 
-/** The model asked for, else the one the agent prefers, else that of the bot config. */
+/** The requested model, or the one the agent prefers, or that of the bot config. */
 export async function chooseModel(
   { store, models, fail }: { store: Pick<Readers, 'botConfigs'>; models: Models; fail: Fail<'conflict'> },
   asked: string | undefined,

@@ -47,7 +47,7 @@ const SCOPE = 'chat:write';
 const THREAD = ['thread:read:{threadId}', 'thread:write:{threadId}'];
 const NAMED: Access = { scope: SCOPE, grant: 'agent:invoke:{agentId}' };
 const NAMED_IN_THREAD: Access = { scope: SCOPE, grant: [...THREAD, 'agent:invoke:{agentId}'] };
-/** The handler knows which agent it is, and looks whether the caller may invoke that one. */
+/** The handler finds out which agent it is and checks that the caller may invoke it. */
 const USUAL: Access = { scope: SCOPE, grant: 'agent:invoke', narrows: true };
 const USUAL_IN_THREAD: Access = { scope: SCOPE, grant: [...THREAD, 'agent:invoke'], narrows: true };
 

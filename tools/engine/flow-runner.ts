@@ -60,7 +60,7 @@ export class FlowRunner {
       do {
         const page = await store.flowRuns.find({ where: { status }, order: 'oldest', limit: 200, after });
         for (const run of page.records) {
-          // A flow that is gone or disabled meanwhile is not stopped in the middle: the run has what it needs.
+          // A flow deleted or disabled in the meantime is not stopped halfway: the run has what it needs.
           const flow = (await store.flows.get(run.flowId)) ?? { id: run.flowId, name: run.flowId };
           if (status === 'running') this.#execute(flow, run);
           this.#flows.add(run.flowId);

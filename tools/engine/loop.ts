@@ -14,7 +14,7 @@ export interface Step {
   readonly usage: TokenUsage;
 }
 
-/** Told of everything while it happens, in order. */
+/** Called for everything as it happens, in order. */
 export interface Listener {
   /** The model says a piece of text. */
   said(text: string): void;

@@ -71,7 +71,7 @@ function show({ name: provider, title, configured }: Provider, listed: ModelList
   }));
 }
 
-/** What was found when it was last asked; asks again in the background where that is long ago. */
+/** The result of the last probe; probes again in the background if that is long ago. */
 function healthOf({ provider, listing }: { provider: Provider; listing: ModelListing }): IntegrationHealth {
   const { last } = listing;
   void listing.read();

@@ -60,7 +60,7 @@ function split(source: Source): (Passage & { readonly above: string })[] {
   });
 }
 
-/** Words of the text by their beginnings; short ones say little and are left out, but where there is no other. */
+/** Words of the text by their beginnings. Short ones say little and are left out, unless there are no others. */
 function stemsOf(text: string): Set<string> {
   const terms = Array.from(wordsIn(text), ({ term }) => term);
   const telling = terms.filter((term) => term.length >= STEM || /\d|[^\p{Script=Latin}]/u.test(term));

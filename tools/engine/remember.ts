@@ -31,7 +31,7 @@ interface Remembering {
   readonly signal: AbortSignal;
 }
 
-/** Stores a memory of the agent, where its memory policy lets it and its caller may store memories; else there is no such tool. */
+/** Stores a memory of the agent. Exists only if its memory policy allows it and its caller may store memories. */
 export function rememberTool({ agent, caller, run, catalog, call, signal }: Remembering): LoopTool | undefined {
   // The policy of the agent allows this one tool besides its allowlist.
   const principal = actingFor(caller, { ...agent, tools: [STORES] }, catalog);

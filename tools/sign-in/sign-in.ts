@@ -34,7 +34,7 @@ export interface SignInOptions {
   now(): Date;
   /** Told the cause of every refusal and failure. */
   onFailure(cause: unknown, visitor: Visitor): void;
-  /** Told of every attempt too many from an address, which leaves no entry of its own. */
+  /** Called for every attempt beyond the limit of an address, which leaves no audit entry of its own. */
   onLimited(address: string): void;
 }
 

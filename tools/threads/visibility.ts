@@ -34,7 +34,7 @@ function keysHeldBy(principal: Principal): readonly string[] {
   return own ? [WORKSPACE, keyOf(own)] : [WORKSPACE];
 }
 
-/** The filter for all there are, for what is kept about them whoever may see them. */
+/** The filter for all records, whoever may see them. */
 export const whoeverSees = { accessKeys: ADMINS } as const;
 
 /** The filter for what a caller may see. */

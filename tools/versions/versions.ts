@@ -15,7 +15,7 @@ import { diffPayloads } from './diff.ts';
 
 const byType = new Map<EntityType, Entity>(entities.map((entity) => [entity.type, entity]));
 
-/** History follows its record: whoever may call the get (or update) tool of the record may read (or restore) it. */
+/** History follows its record: callers who may get (or update) the record may read (or restore) its history. */
 function accessOf(which: 'getTool' | 'updateTool'): AccessByInput {
   const perType = new Map(
     entities.map((entity) => [entity.type as string, onEntity(accessFor(entity[which].access, {}))]),

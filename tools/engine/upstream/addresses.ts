@@ -35,14 +35,14 @@ function listOf(networks: readonly string[], family: 'ipv4' | 'ipv6'): BlockList
   return list;
 }
 
-/** Whether the IP address is one of the public Internet. What is no address is not. */
+/** Whether the IP address belongs to the public Internet; false if it is not an address. */
 export function isPublic(address: string): boolean {
   const version = isIP(address);
   if (version === 4) return !closed4.check(address, 'ipv4');
   return version === 6 && !address.includes('%') && global6.check(address, 'ipv6') && !closed6.check(address, 'ipv6');
 }
 
-/** The address that an upstream may not have; the message is for whoever manages integrations. */
+/** An address that an upstream may not have; the message is for those who manage integrations. */
 export class AddressRefused extends Error {
   constructor(host: string) {
     super(`${host} is a private or local address; set PRIVATE_UPSTREAMS=on to allow such.`);

@@ -29,7 +29,7 @@ export function shownName(prefix: string, name: string): string {
   return `${prefix}__${name.replaceAll('.', '_')}`;
 }
 
-/** Reads tools as an upstream lists them. One that is no tool, or too much, is left out and takes none of the others with it. */
+/** Reads tools as an upstream lists them. An invalid or oversized one is left out without affecting the others. */
 export function readListing(raw: readonly unknown[], prefix: string, scrubber: Scrubber): Listing {
   const definitions: ToolDefinition[] = [];
   const leftOut: LeftOut[] = [];

@@ -67,7 +67,7 @@ function quote(text: string, scrubber: Scrubber): string {
   return JSON.stringify(cleanText(scrubber.text(text), LONGEST_QUOTE));
 }
 
-/** What an operator is told of an error. */
+/** What an operator is told about an error. */
 export function errorText(error: unknown, scrubber: Scrubber): string {
   const message = error instanceof Error ? error.message : String(error);
   return scrubber.shown(message, 600) || 'It failed without saying why.';

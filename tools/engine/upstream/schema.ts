@@ -126,7 +126,7 @@ const pattern: Reader = (value) => {
   }
 };
 
-/** Members named by patterns; one that is no pattern is left out with its schema. */
+/** Members named by patterns; an invalid pattern is left out with its schema. */
 const patternMap: Reader = (value, depth) => {
   const read = schemaMap(value, depth) as Record<string, unknown>; // made of entries
   return Object.fromEntries(Object.entries(read).filter(([name]) => pattern(name, depth) !== undefined));

@@ -13,7 +13,7 @@ export function cleanText(text: string, longest: number): string {
   return shown.length > longest ? `${shown.slice(0, longest - 1).toWellFormed()}…` : shown;
 }
 
-/** Secrets shorter than this are not looked for: replacing every `1` or `true` would garble what is no secret. */
+/** Secrets shorter than this are not looked for: replacing every `1` or `true` would garble other text. */
 const SHORTEST_SECRET = 8;
 const REDACTED = '[redacted]';
 

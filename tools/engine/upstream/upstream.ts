@@ -27,7 +27,7 @@ export interface Surroundings extends Pick<ConnectOptions, 'privateAddresses' | 
   readonly catalog: LiveCatalog;
   /** Where the record says it is, with its secrets. @throws where it may not be there, or a secret cannot be read */
   targetOf(record: IntegrationRecord): Target;
-  /** Told of each change of the connection. */
+  /** Called at each change of the connection. */
   onState(record: IntegrationRecord, status: IntegrationStatus): void;
 }
 
@@ -90,7 +90,7 @@ export class Upstream {
     await stopped;
   }
 
-  /** Takes another state of the record. What is somewhere else by it is connected to anew. */
+  /** Takes a new state of the record, and reconnects if that points elsewhere. */
   async change(record: IntegrationRecord): Promise<void> {
     const moved = TARGET.some((member) => JSON.stringify(this.#record[member]) !== JSON.stringify(record[member]));
     if (!moved) {
