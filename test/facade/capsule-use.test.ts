@@ -5,6 +5,7 @@ import { callTool, makeCapsule, mustCall } from '../support/calls.ts';
 import { type Capsule, capsuleClients } from '../support/capsules.ts';
 import { startProcess, withFolder } from '../support/child.ts';
 import { serverForTests } from '../support/server.ts';
+import { until } from '../support/until.ts';
 import { eventsIn, legacy, modern, modernHeaders, post } from './mcp-requests.ts';
 
 const server = serverForTests();
@@ -79,9 +80,9 @@ describe('what a capsule does', () => {
       await first.stop('SIGTERM');
       const second = await startProcess(folder, env);
       await calls(second.baseUrl, 3);
-      await delay(1500);
-      const capsule = await mustCall(second, key, 'get_capsule', { id });
-      assert.equal(capsule.callCount, 10);
+      const capsuleNow = () => mustCall(second, key, 'get_capsule', { id });
+      await until(async () => (await capsuleNow()).callCount === 10);
+      const capsule = await capsuleNow();
       assert.ok(Date.now() - Date.parse(capsule.lastUsedAt) < 10_000);
       assert.equal(capsule.revision, 1);
       await second.stop('SIGTERM');
@@ -155,7 +156,7 @@ describe('subscribers of a capsule', () => {
     const streams = await Promise.all([expiring, rotated, deleted].map(listen));
     await admin('rotate_capsule_token', { id: rotated.id });
     await admin('delete_capsule', { id: deleted.id });
-    const late = delay(3500).then(() => 'late');
+    const late = delay(30_000, 'late', { ref: false });
     for (const { ended } of streams) assert.notEqual(await Promise.race([ended, late]), 'late');
   });
 });

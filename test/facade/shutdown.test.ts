@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, it } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
 import { rest } from '../support/calls.ts';
 import { startProcess, withFolder } from '../support/child.ts';
+import { until } from '../support/until.ts';
 
 const key = `ak_shutdown_${'k'.repeat(40)}`;
 
@@ -15,21 +16,24 @@ describe('SIGTERM', () => {
       const { hostname, port } = new URL(server.baseUrl);
       const body = JSON.stringify({ name: 'last', displayName: 'Last' });
       const socket = connect(Number(port), hostname);
-      const answer = new Promise<string>((resolve) => {
-        let text = '';
-        socket.on('data', (chunk) => {
-          text += chunk;
-        });
-        socket.on('close', () => resolve(text));
+      let text = '';
+      socket.on('data', (chunk) => {
+        text += chunk;
       });
+      const closed = once(socket, 'close');
       socket.write(`POST /api/v1/agents HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${key}\r\n`);
-      socket.write(`Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 10)}`);
-      await delay(200);
+      socket.write(`Content-Type: application/json\r\nContent-Length: ${body.length}\r\nExpect: 100-continue\r\n\r\n`);
+      await until(() => text.startsWith('HTTP/1.1 100 Continue\r\n'));
       const stopped = server.stop('SIGTERM');
-      await delay(200);
-      await assert.rejects(fetch(server.baseUrl), 'takes no new connections');
-      socket.write(body.slice(10));
-      assert.match(await answer, /^HTTP\/1.1 201 /);
+      const isRefused = () =>
+        fetch(server.baseUrl).then(
+          () => false,
+          () => true,
+        );
+      await until(isRefused);
+      socket.write(body);
+      await closed;
+      assert.match(text, /\r\nHTTP\/1.1 201 /);
       assert.equal(await stopped, 0);
       const store = await openLowdbStore({ folder });
       assert.equal(await store.agents.count({ where: { name: 'last' } }), 1);
