@@ -89,8 +89,8 @@ async function send(method: string, path: string, body: string | undefined) {
   };
   const response = await fetch(`${server.baseUrl}${path}`, { method, headers, ...(body !== undefined && { body }) });
   const text = await response.text();
-  const [, event, data] = /.*event: (final|error)\ndata: (.*)/s.exec(text) ?? [];
   const isStream = response.headers.get('content-type')?.startsWith('text/event-stream');
+  const [, event, data] = (isStream && /event: (final|error)\ndata: ([^\n]*)/.exec(text)) || [];
   const json = isStream ? (data ?? '') : text;
   return {
     status: response.status,
