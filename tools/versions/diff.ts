@@ -35,24 +35,71 @@ function linesOf(text: string): string[] {
   return lines;
 }
 
-const differ = create({
-  // Array items are of any shape; those with an id or a name are the same item while that stays.
-  objectHash(item) {
-    const { id, name } = item as { id?: unknown; name?: unknown };
-    return JSON.stringify(id ?? name ?? item);
-  },
-  arrays: { detectMove: false },
-});
+/** Pairs of items that are compared in one diff; an array that takes more is told as changed as a whole. */
+const MOST_PAIRS = 500_000;
+
+function createDiffer() {
+  let left = MOST_PAIRS;
+  const differ = create({ objectHash, arrays: { detectMove: false } });
+  const bounded: Bounded = Object.assign(
+    (context: Parameters<Bounded>[0]) => {
+      if (!Array.isArray(context.left) || !Array.isArray(context.right)) return;
+      const pairs = pairsIn(context.left, context.right);
+      if (pairs <= left) left -= pairs;
+      else context.setResult([context.left, context.right]).exit();
+    },
+    { filterName: 'bounded' },
+  );
+  differ.processor.pipes.diff.before('arrays', bounded);
+  return differ;
+}
+
+type Bounded = Parameters<ReturnType<typeof create>['processor']['pipes']['diff']['before']>[1];
+
+/** Array items are of any shape; those with an id or a name are the same item while that stays. */
+function objectHash(item: object | null | undefined): string {
+  const { id, name } = (item ?? {}) as { id?: unknown; name?: unknown };
+  return JSON.stringify(id ?? name ?? item);
+}
+
+/** As many as are left between what is the same at both ends. */
+function pairsIn(from: readonly unknown[], to: readonly unknown[]): number {
+  const isSame = (a: unknown, b: unknown) =>
+    a === b || (typeof a === 'object' && typeof b === 'object' && objectHash(a) === objectHash(b));
+  const shorter = Math.min(from.length, to.length);
+  let head = 0;
+  while (head < shorter && isSame(from[head], to[head])) head += 1;
+  let tail = 0;
+  while (tail < shorter - head && isSame(from.at(-1 - tail), to.at(-1 - tail))) tail += 1;
+  return (from.length - head - tail) * (to.length - head - tail);
+}
 
 /** By JSON Pointer. An item of an array is named by its index before where it was removed, and after where it was added. */
 function jsonChanges(from: Payload, to: Payload): Change[] {
-  return walk(differ.diff(from, to), '');
+  return walk(createDiffer().diff(bare(from), bare(to)), '');
+}
+
+/** The value with objects that inherit nothing: else a member named `constructor` is taken for the inherited one. */
+function bare(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(bare);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.assign(Object.create(null), mapped(value, bare));
+}
+
+function whole(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(whole);
+  return typeof value === 'object' && value !== null ? mapped(value, whole) : value;
+}
+
+function mapped(value: object, change: (item: unknown) => unknown): object {
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, change(item)]));
 }
 
 function walk(delta: Delta, path: string): Change[] {
   if (delta === undefined) return [];
   if (Array.isArray(delta)) return [leaf(delta, path)];
-  const isArray = '_t' in delta;
+  // Of an object that has such a member it is a delta.
+  const isArray = '_t' in delta && delta._t === 'a';
   return Object.entries(delta).flatMap(([key, inner]) => {
     if (isArray && key === '_t') return [];
     const name = isArray ? key.replace(/^_/, '') : key;
@@ -62,7 +109,7 @@ function walk(delta: Delta, path: string): Change[] {
 
 /** jsondiffpatch writes [after] for added, [before, after] for changed, [before, 0, 0] for removed. */
 function leaf(delta: readonly unknown[], path: string): Change {
-  const [first, second] = delta;
+  const [first, second] = delta.slice(0, 2).map(whole);
   if (delta.length === 1) return { path, after: first };
   if (delta.length === 2) return { path, before: first, after: second };
   return { path, before: first };

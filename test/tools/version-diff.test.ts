@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { canonicalize } from 'json-canonicalize';
+import { diffPayloads } from '../../tools/versions/diff.ts';
+import { callsOf } from '../support/calls.ts';
+import { serverForTests } from '../support/server.ts';
+
+const server = serverForTests();
+const { must } = callsOf(server);
+
+type Json = fc.JsonValue;
+type Members = Record<string, Json>;
+
+const name = fc.constantFrom('a', 'b', 'constructor', 'toString', '_t', '_0', '~/', 'id', 'name');
+const { value: json } = fc.letrec<{ value: Json }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 4 },
+    fc.constantFrom(null, 0, 1, true, '', 'x'),
+    fc.array(tie('value'), { maxLength: 4 }),
+    fc.dictionary(name, tie('value'), { maxKeys: 4, noNullPrototype: true }),
+  ),
+}));
+
+/** With the changes made, where no array is in it. */
+function changed(from: Members, changes: readonly { path: string; before?: unknown; after?: unknown }[]): Members {
+  const to = structuredClone(from);
+  for (const { path, ...change } of changes) {
+    const names = path
+      .split('/')
+      .slice(1)
+      .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+    const last = names.pop() ?? '';
+    const holder = names.reduce((at, part) => at[part] as Members, to);
+    assert.equal(Object.hasOwn(holder, last), 'before' in change, path);
+    if ('after' in change) holder[last] = change.after as Json;
+    else delete holder[last];
+  }
+  return to;
+}
+
+describe('the diff of two payloads', () => {
+  const members = fc.dictionary(name, json, { maxKeys: 4, noNullPrototype: true });
+
+  it('is empty where they are the same and nowhere else', () => {
+    fc.assert(
+      fc.property(members, members, (from, to) => {
+        const { changes = [] } = diffPayloads({}, from, to);
+        assert.equal(changes.length === 0, canonicalize(from) === canonicalize(to));
+        assert.deepEqual(diffPayloads({}, from, structuredClone(from)).changes, []);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('leads from one to the other', () => {
+    const plain = members.filter((payload) => !JSON.stringify(payload).includes('['));
+    fc.assert(
+      fc.property(plain, plain, (from, to) => {
+        assert.deepEqual(changed(from, diffPayloads({}, from, to).changes ?? []), to);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('tells of a long array that is all new as a whole, and of one with few changes item by item', async () => {
+    const columns = [{ name: 'j', type: 'json' }];
+    const { id: databaseId } = await must('create_database', { name: 'long', columns });
+    const numbers = Array.from({ length: 20_000 }, (_, at) => at);
+    const lists = [numbers, numbers.with(10_000, -1), numbers.map((number) => -number - 2)];
+    const { id } = await must('create_record', { databaseId, values: { j: lists[0] } });
+    for (const j of lists.slice(1)) await must('update_record', { databaseId, id, values: { j } });
+    const place = { entityType: 'database-record', entityId: id };
+    const { data } = await must('list_versions', place);
+    const [last, middle] = await Promise.all(
+      [data[0], data[1]].map((version) => must('diff_version', { ...place, versionId: version.id })),
+    );
+    assert.deepEqual(middle.changes, [
+      { path: '/values/j/10000', after: -1 },
+      { path: '/values/j/10000', before: 10_000 },
+    ]);
+    assert.deepEqual(last.changes, [{ path: '/values/j', before: lists[1], after: lists[2] }]);
+  });
+});
