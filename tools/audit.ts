@@ -68,17 +68,22 @@ export function auditedArguments(tool: Pick<Tool, 'input'>, input: unknown): Rec
   return shownArguments(tool, input, LONGEST_ARGUMENTS);
 }
 
-/** The same, cut elsewhere. */
+/** The same, cut after so many bytes of JSON. */
 export function shownArguments(tool: Pick<Tool, 'input'>, input: unknown, longest: number): Record<string, unknown> {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return {};
   const shown = redacted(tool, input);
   if (isShort(shown, longest)) return shown;
   try {
     const text = JSON.stringify(shown);
-    return text.length <= longest ? shown : { truncated: text.slice(0, longest) };
+    return Buffer.byteLength(text) <= longest ? shown : { truncated: beginningOf(text, longest) };
   } catch {
     return { truncated: '[nested too deep]' };
   }
+}
+
+/** Without the character that the end would cut in two. */
+function beginningOf(text: string, bytes: number): string {
+  return new TextDecoder().decode(Buffer.from(text).subarray(0, bytes), { stream: true });
 }
 
 /** Whether a few plain values are short however their characters are escaped, so that they need not be written out to be measured. */

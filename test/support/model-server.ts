@@ -42,6 +42,8 @@ export interface ModelServer {
   readonly requests: readonly ModelRequest[];
   /** Requests whose connection the client closed before the answer was complete. */
   readonly aborted: () => number;
+  /** Pieces of text it sent, in all. */
+  readonly said: () => number;
   /** What it does from now on; called for each request. */
   play(part: (request: ModelRequest, count: number) => Reply): void;
   close(): Promise<void>;
@@ -52,6 +54,7 @@ export async function startModelServer(models: readonly string[] | undefined = [
   const requests: ModelRequest[] = [];
   let part: (request: ModelRequest, count: number) => Reply = () => ({ text: 'Hello.' });
   let aborted = 0;
+  let said = 0;
   const server = createServer(async (request, response) => {
     response.on('close', () => {
       if (!response.writableFinished) aborted += 1;
@@ -59,7 +62,7 @@ export async function startModelServer(models: readonly string[] | undefined = [
     if (request.url?.startsWith('/v1/models')) return void sendModels(response, models);
     const asked = await readRequest(request);
     requests.push(asked);
-    await perform(response, part(asked, requests.length), asked).catch(() => response.destroy());
+    await perform(response, part(asked, requests.length), asked, () => (said += 1)).catch(() => response.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -67,6 +70,7 @@ export async function startModelServer(models: readonly string[] | undefined = [
     baseUrl: `http://127.0.0.1:${port}/v1`,
     requests,
     aborted: () => aborted,
+    said: () => said,
     play(next) {
       part = next;
     },
@@ -110,7 +114,12 @@ function messageOf({ role, content, tool_calls: calls = [], tool_call_id: toolCa
   return { role, content: text, toolCalls, ...(toolCallId && { toolCallId }) };
 }
 
-async function perform(response: ServerResponse, reply: Reply, { model, messages }: ModelRequest): Promise<void> {
+async function perform(
+  response: ServerResponse,
+  reply: Reply,
+  { model, messages }: ModelRequest,
+  onSaid: () => void,
+): Promise<void> {
   if (reply === 'hang') return;
   if (reply === 'hang up') return void response.destroy();
   if ('status' in reply) {
@@ -124,7 +133,10 @@ async function perform(response: ServerResponse, reply: Reply, { model, messages
     response.write(`data: ${JSON.stringify({ id: 'cmpl', object: 'chat.completion.chunk', model, choices })}\n\n`);
   };
   await send({ role: 'assistant', content: '' });
-  for (const piece of reply.text?.match(/\S+\s*/g) ?? []) await send({ content: piece });
+  for (const piece of reply.text?.match(/\S+\s*/g) ?? []) {
+    await send({ content: piece });
+    onSaid();
+  }
   if (reply.cut === 'connection') return void response.destroy();
   if (reply.cut === 'stream') return void response.end();
   const calls = reply.calls ?? [];

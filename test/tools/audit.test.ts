@@ -70,6 +70,10 @@ describe('the audit log', () => {
     const [odd, long] = await entries({ tool: 'create_skill' });
     assert.deepEqual(odd.arguments, { name: 'odd', password: '[unknown member]' });
     assert.ok(JSON.stringify(long.arguments).length < 4300);
+    await callTool(server, server.adminKey, 'create_skill', { name: 'wide', instructions: '語'.repeat(2000) });
+    const [{ arguments: wide }] = await entries({ tool: 'create_skill' });
+    assert.match(wide.truncated, /^\{"name":"wide","instructions":"語{1300,}$/);
+    assert.ok(Buffer.byteLength(wide.truncated) <= 4096);
   });
 
   it('keeps the entry of a write in its transaction', async () => {

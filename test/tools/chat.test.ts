@@ -324,7 +324,8 @@ describe('an Idempotency-Key on a chat', () => {
 describe('a client that goes away', () => {
   it('ends its run; what was said so far is kept and the thread is free', async () => {
     const { threadId } = (await chat({ message: 'Hi' })).body;
-    provider.play(() => ({ text: 'one two three four five six seven eight nine ten', pace: 60 }));
+    provider.play(() => ({ text: 'one two three four five six seven eight nine ten', pace: 150 }));
+    const before = provider.said();
     const controller = new AbortController();
     const gone = fetch(`${server.baseUrl}/api/v1/chat`, {
       method: 'POST',
@@ -332,7 +333,7 @@ describe('a client that goes away', () => {
       body: JSON.stringify({ message: 'Count', threadId }),
       signal: controller.signal,
     });
-    setTimeout(() => controller.abort(), 250);
+    void until(async () => provider.said() >= before + 3).then(() => controller.abort());
     await assert.rejects(gone);
     await until(async () => (await server.store.agentRuns.count({ where: { threadId, status: 'running' } })) === 0);
     await until(async () => (await told(threadId)).length === 4);
@@ -346,7 +347,8 @@ describe('a client that goes away', () => {
   });
 
   it('but with an Idempotency-Key finds the answer when it comes back', async () => {
-    provider.play(() => ({ text: 'one two three four', pace: 60 }));
+    provider.play(() => ({ text: 'one two three four', pace: 150 }));
+    const before = provider.requests.length;
     const headers = { 'Idempotency-Key': 'gone' };
     const controller = new AbortController();
     const gone = fetch(`${server.baseUrl}/api/v1/chat`, {
@@ -355,7 +357,7 @@ describe('a client that goes away', () => {
       body: JSON.stringify({ message: 'Keep on' }),
       signal: controller.signal,
     });
-    setTimeout(() => controller.abort(), 100);
+    void until(async () => provider.requests.length > before).then(() => controller.abort());
     await assert.rejects(gone);
     const asked = provider.requests.length;
     await until(async () => (await chat({ message: 'Keep on' }, { headers })).status === 200);

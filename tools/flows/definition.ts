@@ -29,7 +29,7 @@ export async function definitionIssues(
   }
   if (trigger.kind === 'cron') {
     const problem = scheduleProblem(trigger.expression, trigger.timezone);
-    if (problem) issues.push({ path: 'trigger.expression', message: `No schedule: ${problem}.` });
+    if (problem) issues.push({ path: 'trigger.expression', message: `No schedule: ${problem.replace(/\.$/, '')}.` });
   }
   if (trigger.kind === 'event' && !eventTypes.includes(trigger.type)) {
     const close = nearest(trigger.type, eventTypes, 3);
