@@ -179,7 +179,7 @@ const KNOWN_TEXTS: Readonly<Record<string, readonly string[]>> = {
   tool: ['list_agents', 'get_mrr', 'list_skills', 'get_agent', 'create_skill', 'search'],
   name: ['list_agents', 'get_overview', 'one', 'two', 'create_skill'],
   expression: ['0 3 * * *', '*/5 * * * 1-5'],
-  url: ['https://mcp.example.invalid/mcp', 'http://127.0.0.1:9/mcp'],
+  url: ['http://127.0.0.1:9/mcp'],
   scopes: ['read', 'write', 'admin', 'agents:read'],
   grants: ['agent:read', 'memory:*', '*', 'tool:call'],
   mimeType: ['text/plain', 'image/png'],

@@ -70,7 +70,7 @@ export function workspaceOf(server: TestServer) {
       await make('create_integration', {
         name: 'Away',
         transport: 'http',
-        url: 'https://mcp.example.com',
+        url: 'http://127.0.0.1:9/mcp',
         enabled: false,
       });
       for (const [type, records] of Object.entries(ROWS)) await make('import_records', { type, records });

@@ -32,7 +32,7 @@ let server: TestServer;
 let workspace: ReturnType<typeof workspaceOf>;
 before(async () => {
   console.log(`FUZZ_SEED=${SEED} FUZZ_RUNS=${RUNS}`);
-  server = await startTestServer({ STDIO_INTEGRATIONS: 'off', PRIVATE_UPSTREAMS: 'off' });
+  server = await startTestServer({ STDIO_INTEGRATIONS: 'off', PRIVATE_UPSTREAMS: 'on' });
   workspace = workspaceOf(server);
   await workspace.begin();
 });
