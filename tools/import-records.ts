@@ -48,15 +48,17 @@ export const importRecords = defineTool({
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** The rows as they are kept. @throws ToolError that names every problem of every row */
+/** Problems of one row that are told. */
+const MOST_OF_A_ROW = 10;
+
+/** The rows as they are kept. @throws ToolError that names the problems of every row */
 function checkedRows(type: RowType, records: readonly Row[], fail: Fail<never>): Row[] {
   const issues: Issue[] = [];
   const rows = records.flatMap((record, index) => {
     const checked = checkRow(type, record);
     if ('row' in checked) return [checked.row];
-    issues.push(
-      ...checked.issues.map(({ path, message }) => ({ path: `records[${index}]${path && `.${path}`}`, message })),
-    );
+    const told = checked.issues.slice(0, MOST_OF_A_ROW);
+    issues.push(...told.map(({ path, message }) => ({ path: `records[${index}]${path && `.${path}`}`, message })));
     return [];
   });
   if (issues[0]) {

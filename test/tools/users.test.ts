@@ -110,6 +110,10 @@ describe('import_records', () => {
     const paths = answer.error.issues?.map(({ path }) => path).sort();
     assert.deepEqual(paths, ['records[1].curency', 'records[1].total', 'records[2].id', 'records[2].status']);
     assert.equal((await put('invoices', [good])).created, 1);
+    const wild = Object.fromEntries(Array.from({ length: 90 }, (_, at) => [`member${at}`, at]));
+    const many = await callTool(server, server.adminKey, 'import_records', { type: 'invoices', records: [wild, wild] });
+    assert.ok('error' in many);
+    assert.equal(many.error.issues?.length, 20, 'ten of each row');
   });
 
   it('is refused to a key without its right, and counts concurrent repeats once', async () => {
