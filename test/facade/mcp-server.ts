@@ -8,13 +8,12 @@ import type { Store } from '../../store/port.ts';
 import { parseGrant } from '../../tools/access/grants.ts';
 import type { Principal } from '../../tools/access/principal.ts';
 import { grantRights, type Rights, scopeRights } from '../../tools/access/rights.ts';
-import { ImportedData } from '../../tools/analytics/model/imported-data.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { type CatalogEntry, indexCatalog } from '../../tools/catalog-index.ts';
-import { createModels } from '../../tools/engine/models.ts';
 import { LiveCatalog } from '../../tools/live-catalog.ts';
 import { createRegistry, type Registry } from '../../tools/registry.ts';
 import { temporaryFolder } from '../store/folders.ts';
+import { testFacts } from '../support/registry.ts';
 import { fixtureTools } from './mcp-fixture-tools.ts';
 
 export interface McpTestServer {
@@ -69,23 +68,9 @@ export async function startMcpServer(extra: readonly CatalogEntry[] = []): Promi
   const errors: unknown[] = [];
   const revoked = new Set<string>();
   const live = new LiveCatalog(indexCatalog([...catalog.entries, ...fixtures, ...extra]));
-  const registry = createRegistry({
-    store,
-    server: {
-      name: 'agent-admin',
-      version: '0.0.0',
-      protocolVersions: PROTOCOL_VERSIONS,
-      startedAt: new Date(),
-      catalog: live,
-      audit: store.audit,
-      imported: new ImportedData(store.rows),
-      storeKind: store.kind,
-      storeStatus: () => store.status(),
-      models: createModels(),
-      now: () => new Date(),
-    },
-    onFailure: (cause) => errors.push(cause),
-  });
+  const now = () => new Date();
+  const facts = testFacts(store, { name: 'agent-admin', protocolVersions: PROTOCOL_VERSIONS, catalog: live, now });
+  const registry = createRegistry({ store, server: facts, onFailure: (cause) => errors.push(cause) });
   const onError = (cause: unknown) => void errors.push(cause);
   const doors = {
     '/mcp': createMcpDoor({ registry, store, onError }),

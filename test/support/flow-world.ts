@@ -8,16 +8,15 @@ import type { Store } from '../../store/port.ts';
 import { principalOf as keyPrincipal } from '../../tools/access/authenticate.ts';
 import { hashSecret, newSecret, prefixOf } from '../../tools/access/key-secret.ts';
 import type { Principal } from '../../tools/access/principal.ts';
-import { ImportedData } from '../../tools/analytics/model/imported-data.ts';
 import { catalog as ownCatalog } from '../../tools/catalog.ts';
 import { indexCatalog } from '../../tools/catalog-index.ts';
 import type { Tool } from '../../tools/define-tool.ts';
 import { type Clock, systemClock } from '../../tools/engine/flow-clock.ts';
 import { FlowEngine } from '../../tools/engine/flow-engine.ts';
-import { createModels } from '../../tools/engine/models.ts';
 import { createRegistry, type Registry } from '../../tools/registry.ts';
 import { prepareSettings } from '../../tools/settings/defaults.ts';
 import type { ToolAnswer } from './calls.ts';
+import { testFacts, toolAnswer } from './registry.ts';
 
 interface Options {
   readonly clock?: Clock;
@@ -59,24 +58,8 @@ export class FlowWorld {
     const onFailure = (cause: unknown) => void this.failures.push(cause);
     this.engine = new FlowEngine({ store: this.store, clock, onFailure });
     const catalog = indexCatalog([...ownCatalog.entries, ...tools.map((tool) => ({ group: 'Test', tool }))]);
-    this.registry = createRegistry({
-      store: this.store,
-      server: {
-        name: 'test',
-        version: '0.0.0',
-        protocolVersions: [],
-        startedAt: now(),
-        catalog,
-        audit: this.store.audit,
-        imported: new ImportedData(this.store.rows),
-        storeKind: this.store.kind,
-        storeStatus: () => this.store.status(),
-        models: createModels(),
-        flows: this.engine,
-        now,
-      },
-      onFailure,
-    });
+    const server = testFacts(this.store, { now, catalog, flows: this.engine });
+    this.registry = createRegistry({ store: this.store, server, onFailure });
     await this.engine.start(this.registry);
   }
 
@@ -95,9 +78,7 @@ export class FlowWorld {
   }
 
   async call(tool: string, input: object, principal: Principal = this.admin): Promise<ToolAnswer> {
-    const answer = await this.registry.call({ principal, tool, input, door: 'mcp', requestId: 'test' });
-    // The output of a tool is an object with named members.
-    return answer.ok ? { output: answer.output as Record<string, unknown> } : { error: answer.error };
+    return toolAnswer(await this.registry.call({ principal, tool, input, door: 'mcp', requestId: 'test' }));
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: tests look into outputs freely

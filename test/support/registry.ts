@@ -11,6 +11,7 @@ import { grantRights, scopeRights } from '../../tools/access/rights.ts';
 import { ImportedData } from '../../tools/analytics/model/imported-data.ts';
 import { catalog as ownCatalog } from '../../tools/catalog.ts';
 import type { Catalog } from '../../tools/catalog-index.ts';
+import type { ServerFacts } from '../../tools/context.ts';
 import { createModels, type Models } from '../../tools/engine/models.ts';
 import { createRegistry, type Registry } from '../../tools/registry.ts';
 import { prepareSettings } from '../../tools/settings/defaults.ts';
@@ -32,36 +33,43 @@ export async function openTestRegistry(
   const folder = await mkdtemp(join(tmpdir(), 'agent-admin-'));
   const store = await openLowdbStore({ folder, now });
   await prepareSettings(store);
-  const registry = createRegistry({
-    store,
-    server: {
-      name: 'test',
-      version: '0.0.0',
-      protocolVersions: [],
-      startedAt: now(),
-      catalog,
-      audit: store.audit,
-      imported: new ImportedData(store.rows),
-      storeKind: store.kind,
-      storeStatus: () => store.status(),
-      models,
-      now,
-    },
-    onFailure: (cause) => console.error(cause),
-  });
+  const server = testFacts(store, { now, catalog, models });
+  const registry = createRegistry({ store, server, onFailure: (cause) => console.error(cause) });
   return {
     store,
     registry,
     async call(principal, tool, input = {}, door = 'mcp') {
-      const answer = await registry.call({ principal, tool, input, door, requestId: 'test' });
-      // The output of a tool is an object with named members.
-      return answer.ok ? { output: answer.output as Record<string, unknown> } : { error: answer.error };
+      return toolAnswer(await registry.call({ principal, tool, input, door, requestId: 'test' }));
     },
     async close() {
       await store.close();
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** What a server would tell the tools about itself. */
+export function testFacts(
+  store: Store,
+  parts: Pick<ServerFacts, 'now' | 'catalog'> & Partial<ServerFacts>,
+): ServerFacts {
+  return {
+    name: 'test',
+    version: '0.0.0',
+    protocolVersions: [],
+    startedAt: parts.now(),
+    audit: store.audit,
+    imported: new ImportedData(store.rows),
+    storeKind: store.kind,
+    storeStatus: () => store.status(),
+    models: createModels(),
+    ...parts,
+  };
+}
+
+export function toolAnswer(answer: Awaited<ReturnType<Registry['call']>>): ToolAnswer {
+  // The output of a tool is an object with named members.
+  return answer.ok ? { output: answer.output as Record<string, unknown> } : { error: answer.error };
 }
 
 interface PrincipalOptions {
