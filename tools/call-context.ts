@@ -1,6 +1,7 @@
 import type { Door } from '../resources/audit-entry.ts';
 import type { ErrorCode } from '../resources/error.ts';
 import type { Principal, SessionPrincipal } from './access/principal.ts';
+import { FORBIDDEN } from './access/reach.ts';
 import type { Answer, Call } from './call.ts';
 import type { CatalogEntry } from './catalog-index.ts';
 import type { Acting, CallingContext, Progress, ServerFacts, SteppingContext } from './context.ts';
@@ -149,7 +150,8 @@ export function requireCallable(tool: Tool, from: NonNullable<Call['from']>): vo
     throw new ToolError('conflict', 'The tool calls are nested too deep; call them one by one.');
   }
   if (from.tool.annotations.readOnlyHint && !tool.annotations.readOnlyHint) {
-    throw new ToolError('forbidden', `${from.tool.name} only reads and cannot call ${tool.name}, which does not.`);
+    const message = `${from.tool.name} only reads and cannot call ${tool.name}, which does not.`;
+    throw new ToolError('forbidden', FORBIDDEN, { issues: [{ path: '', message }] });
   }
 }
 

@@ -63,10 +63,13 @@ const countSkills = defineTool({
   access: ANYONE,
   annotations: READS,
   input: z.strictObject({}),
-  output: z.object({ ok: z.boolean() }),
+  output: z.object({ ok: z.boolean(), error: z.string().optional() }),
   errors: [],
 
-  handler: async (_, { call }) => ({ ok: (await call('make_pair', { first: 'x', second: 'y' })).ok }),
+  async handler(_, { call }) {
+    const answer = await call('make_pair', { first: 'x', second: 'y' });
+    return answer.ok ? { ok: true } : { ok: false, error: answer.error.error };
+  },
 });
 
 const admin = principalOf({ type: 'session', id: 'ses_admin', scopes: ['*'] });
@@ -133,6 +136,9 @@ describe('tools that run in steps', () => {
   });
 
   it('cannot be called by a tool that only reads', async () => {
-    assert.deepEqual(await call('count_skills', {}), { ok: true, output: { ok: false } });
+    assert.deepEqual(await call('count_skills', {}), {
+      ok: true,
+      output: { ok: false, error: 'Insufficient permissions' },
+    });
   });
 });

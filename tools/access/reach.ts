@@ -61,4 +61,4 @@ export function refusal({ tools }: Reach, tool: Tool, input: object): ToolError 
   });
 }
 
-const FORBIDDEN = 'Insufficient permissions';
+export const FORBIDDEN = 'Insufficient permissions';
