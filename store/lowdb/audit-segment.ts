@@ -8,6 +8,7 @@ import { indexed, type Outlined, type Stretch } from './audit-stretch.ts';
 import { type Files, type WritableFile, writeAll } from './files.ts';
 import { damaged } from './folder.ts';
 import { readLines, type SealedLine, sealLine, unsealLine } from './line.ts';
+import { LineBuffer } from './line-buffer.ts';
 
 /** The label of an entry that no transaction carried. */
 export const READ = '-';
@@ -50,7 +51,9 @@ export class AuditSegment {
   #end = 0;
   #tailIsGood = false;
   /** Lines to come. */
-  #pending: (Placed & { readonly json: string })[] = [];
+  #pending: Placed[] = [];
+  /** Their bytes, which begin where the file ends. */
+  readonly #bytes = new LineBuffer();
   readonly #outline: AuditOutline;
 
   constructor(folder: string, day: string, files: Files) {
@@ -89,10 +92,8 @@ export class AuditSegment {
 
   /** Memory only. */
   add(entry: AuditEntry, origin: string): Placed {
-    const json = JSON.stringify(entry);
-    // Checksum, two spaces and the line break.
-    const length = 11 + origin.length + Buffer.byteLength(json);
-    const line = { entry: indexed(entry), origin, json, offset: this.#end, length };
+    const length = this.#bytes.add(origin, JSON.stringify(entry));
+    const line = { entry: indexed(entry), origin, offset: this.#end, length };
     this.#pending.push(line);
     this.#end += length;
     return line;
@@ -107,12 +108,14 @@ export class AuditSegment {
     this.#tailIsGood = false;
     for (let left = this.#pending.length; left > 0; left -= BATCH) {
       const lines = this.#pending.slice(0, Math.min(left, BATCH));
-      const bytes = Buffer.from(lines.map(({ origin, json }) => sealLine(origin, json, 0).text).join(''));
+      const last = lines.at(-1);
+      const bytes = this.#bytes.slice(0, last ? last.offset + last.length - this.#written : 0);
       await writeAll(this.#file, bytes, this.#written);
       await this.#file.sync();
       this.#outline.add(bytes, lines);
       this.#written += bytes.length;
       this.#pending = this.#pending.slice(lines.length);
+      this.#bytes.drop(bytes.length);
     }
     if (isNew) await this.#files.syncFolder(join(this.path, '..'));
     this.#tailIsGood = true;
@@ -233,7 +236,9 @@ export class AuditSegment {
       else high = middle;
     }
     const line = this.#pending[low];
-    return line?.offset === offset ? line.json : undefined;
+    if (line?.offset !== offset) return undefined;
+    const from = offset - this.#written;
+    return unsealLine(this.#bytes.slice(from, from + line.length), 0)?.json;
   }
 }
 

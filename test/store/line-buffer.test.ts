@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { sealLine } from '../../store/lowdb/line.ts';
+import { LineBuffer } from '../../store/lowdb/line-buffer.ts';
+
+const line = fc.record({ label: fc.stringMatching(/^[0-9.-]{1,20}$/), json: fc.string({ unit: 'grapheme' }) });
+
+describe('LineBuffer', () => {
+  it('holds the bytes of sealed lines, whatever their characters, while the first ones are dropped', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(line, fc.boolean()), { maxLength: 50 }), (steps) => {
+        const buffer = new LineBuffer();
+        let expected: Buffer[] = [];
+        for (const [{ label, json }, drops] of steps) {
+          const sealed = Buffer.from(sealLine(label, json.replace(/\n/g, ' '), 0).text);
+          assert.equal(buffer.add(label, json.replace(/\n/g, ' ')), sealed.length);
+          expected.push(sealed);
+          if (drops) buffer.drop(expected[0]?.length ?? 0);
+          if (drops) expected = expected.slice(1);
+          const all = Buffer.concat(expected);
+          assert.deepEqual(buffer.slice(0, all.length), all);
+        }
+      }),
+    );
+  });
+
+  it('grows with lines that wait, and what it handed out before stays as it was', () => {
+    const buffer = new LineBuffer();
+    const first = buffer.slice(0, buffer.add('-', '"ä€😀"'));
+    const before = Buffer.from(first);
+    const lengths = Array.from({ length: 2000 }, (_, n) => buffer.add(`${n}.0`, JSON.stringify('€'.repeat(n))));
+    assert.deepEqual(first, before);
+    const from = first.length + lengths.slice(0, 1234).reduce((sum, length) => sum + length, 0);
+    const { text } = sealLine('1234.0', JSON.stringify('€'.repeat(1234)), 0);
+    assert.equal(buffer.slice(from, from + (lengths[1234] ?? 0)).toString(), text);
+    buffer.drop(from);
+    assert.equal(buffer.slice(0, lengths[1234] ?? 0).toString(), text);
+  });
+});
