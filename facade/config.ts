@@ -37,6 +37,10 @@ const environment = z.object({
     .optional()
     .describe('Address under which clients reach the server. Default: from HOST and PORT.'),
   DATA_DIR: z.string().min(1).default('data/local').describe('Folder of the embedded store.'),
+  DATABASE_URL: z
+    .never({ error: 'names a database, but this version keeps its data in DATA_DIR only: unset it to start' })
+    .optional()
+    .describe('Not supported: a server that was told of a database refuses to start rather than keep its data elsewhere.'),
   BOOTSTRAP_API_KEY: z
     .string()
     .refine((key) => prefixOf('key', key) !== undefined, 'must have the form ak_<8 characters>_<40 or more characters>')

@@ -51,6 +51,11 @@ describe('the environment', () => {
     ]);
   });
 
+  it('is refused with a database, which would hold nothing', () => {
+    assert.deepEqual(problemsOf({ DATABASE_URL: 'postgres://localhost/agents' }), ['DATABASE_URL']);
+    assert.deepEqual(problemsOf({ DATABASE_URL: '' }), []);
+  });
+
   it('takes a mail server as a URL, and a sender that is an address', () => {
     assert.deepEqual(problemsOf({ SMTP_URL: 'mail.example.com', MAIL_FROM: 'nobody' }).sort(), [
       'MAIL_FROM',
