@@ -13,20 +13,29 @@ export interface Entry extends Position {
 }
 
 /** A frozen deep copy of a JSON value. Members that are undefined are left out; what JSON cannot hold is an error. */
-export function frozenCopy(value: unknown, path = ''): unknown {
+export function frozenCopy(value: unknown, path: (string | number)[] = []): unknown {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
   if (typeof value === 'number' && Number.isFinite(value)) return value === 0 ? 0 : value;
-  if (Array.isArray(value)) return Object.freeze(value.map((item, at) => frozenCopy(item, `${path}/${at}`)));
-  if (!isPlainObject(value)) throw new Error(`a record cannot hold the value at ${path || '/'}: it is not JSON`);
+  if (Array.isArray(value)) return Object.freeze(value.map((item, at) => copyOf(item, at, path)));
+  if (!isPlainObject(value)) throw new Error(`a record cannot hold the value at /${path.join('/')}: it is not JSON`);
   const copy: Record<string, unknown> = {};
-  for (const [member, item] of Object.entries(value)) {
+  for (const member of Object.keys(value)) {
+    const item = value[member];
     // Assigning `__proto__` would set the prototype; schemas drop it when a file is read.
-    if (item !== undefined && member !== '__proto__') copy[member] = frozenCopy(item, `${path}/${member}`);
+    if (item !== undefined && member !== '__proto__') copy[member] = copyOf(item, member, path);
   }
   return Object.freeze(copy);
 }
 
-function isPlainObject(value: unknown): value is object {
+function copyOf(item: unknown, place: string | number, path: (string | number)[]): unknown {
+  if (typeof item === 'string') return item;
+  path.push(place);
+  const copy = frozenCopy(item, path);
+  path.pop();
+  return copy;
+}
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (typeof value !== 'object' || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;

@@ -68,10 +68,10 @@ export class StagedTransaction {
     const put: Record<string, Row[]> = {};
     const deleted: Record<string, string[]> = {};
     for (const [name, changes] of this.#changes) {
-      const rows = [...changes.values()].filter((row) => row !== undefined);
-      const gone = [...changes].flatMap(([id, row]) => (row ? [] : id));
-      if (rows.length > 0) put[name] = rows;
-      if (gone.length > 0) deleted[name] = gone;
+      for (const [id, row] of changes) {
+        if (row) (put[name] ??= []).push(row);
+        else (deleted[name] ??= []).push(id);
+      }
     }
     const body = {
       ...(Object.keys(put).length > 0 && { put }),
