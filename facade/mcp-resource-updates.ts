@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { setImmediate } from 'node:timers/promises';
 import { type Address, addresses } from '../resources/addresses.ts';
 import type { CollectionName } from '../store/collections.ts';
 import type { Commit, RecordChange, Store } from '../store/port.ts';
@@ -39,12 +40,9 @@ export class ResourceUpdates {
 
   /** Calls `tell` with the URI, as it was given, for each change from now on, until the function returned is called. */
   follow(visit: UnderWay, uris: readonly string[], tell: (uri: string) => void): () => void {
-    const given = new Map<string, Set<string>>();
-    for (const uri of uris) {
-      const canonical = canonicalUri(uri);
-      if (canonical !== undefined) given.set(canonical, (given.get(canonical) ?? new Set()).add(uri));
-    }
-    const follower = new Follower(this.#parts, visit, (uri) => given.get(uri)?.forEach(tell));
+    const given = new Map<string, string>();
+    for (const uri of uris) given.set(canonicalUri(uri) ?? uri, uri);
+    const follower = new Follower(this.#parts, visit, (uri) => tell(given.get(uri) ?? uri));
     for (const uri of given.keys()) {
       this.#followers.set(uri, (this.#followers.get(uri) ?? new Set()).add(follower));
     }
@@ -114,11 +112,15 @@ class Follower {
     this.#telling = true;
     const { response } = this.#visit.exchange;
     // What is noted meanwhile comes behind.
-    for (const [uri, changed] of this.#waiting) {
-      if (response.writableNeedDrain) await drained(response);
+    for (const uri of this.#waiting.keys()) {
+      while (response.writableNeedDrain) await drained(response);
+      const changed = this.#waiting.get(uri);
+      if (!changed) break; // it was stopped
       this.#waiting.delete(uri);
       const told = await this.#mayRead(uri, changed).catch(this.#parts.onError);
       if (told && !this.#stopped) this.#tell(uri);
+      // Others have their turn, and what was told gets to the response, which only then says that it is full.
+      await setImmediate();
     }
     this.#telling = false;
   }

@@ -52,6 +52,8 @@ function variableIn(segment: string): string | undefined {
 }
 
 function decoded(segment: string): string | undefined {
+  // Half a surrogate pair is in no id and could not be written into a URI again.
+  if (!segment.isWellFormed()) return undefined;
   try {
     return decodeURIComponent(segment);
   } catch {

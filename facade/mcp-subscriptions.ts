@@ -98,13 +98,21 @@ export class Subscriptions {
   }
 }
 
-/** The message without URIs that no resource can have: the acknowledgement names those that are followed. */
+/**
+ * The message without URIs that no resource can have and with one of each, however many spellings were given: the acknowledgement names
+ * those that are followed.
+ */
 function withKnownUris(message: unknown): { readonly message: unknown; readonly uris: readonly string[] } {
   const { params } = isObject(message) ? message : {};
   const { notifications } = isObject(params) ? params : {};
   const given: unknown = isObject(notifications) ? notifications.resourceSubscriptions : undefined;
   if (!Array.isArray(given) || !given.every((uri) => typeof uri === 'string')) return { message, uris: [] };
-  const uris = [...new Set(given)].filter((uri) => canonicalUri(uri) !== undefined);
+  const followed = new Map<string, string>();
+  for (const uri of given) {
+    const canonical = canonicalUri(uri);
+    if (canonical !== undefined && !followed.has(canonical)) followed.set(canonical, uri);
+  }
+  const uris = [...followed.values()];
   const narrowed = { ...(notifications as object), resourceSubscriptions: uris };
   return { message: { ...(message as object), params: { ...(params as object), notifications: narrowed } }, uris };
 }

@@ -88,7 +88,8 @@ describe('a subscription to resources', () => {
   it('knows URIs however they are spelled, and acknowledges none that no resource can have', async () => {
     const id = await makeAgent('cyd');
     const spelled = `agent://${id.replace('_', '%5F')}`;
-    const listener = await listen([spelled, 'agent://a/b', 'file:///etc/passwd', 'agent', spelled]);
+    const impossible = ['agent://a/b', 'agent://\ud800', 'file:///etc/passwd', 'agent'];
+    const listener = await listen([spelled, ...impossible, spelled, `agent://${id}`]);
     assert.deepEqual(listener.subscription.honoredFilter.resourceSubscriptions?.slice(0, -1), [spelled]);
     await must('update_agent', { id, displayName: 'C.' });
     assert.deepEqual(await listener.settled(), [spelled]);

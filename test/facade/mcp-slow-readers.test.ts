@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { Flight } from '../../facade/mcp-calls.ts';
+import { ResourceUpdates } from '../../facade/mcp-resource-updates.ts';
+import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';
+import { until } from '../support/until.ts';
+
+/** More than the system takes on its way to a reader that takes nothing. */
+const MORE_THAN_FITS = Buffer.alloc(64 * 1024 * 1024, 'x');
+const RECORDS = 100;
+const principal = principalOf({ type: 'api-key', id: 'key_admin', scopes: ['admin'] });
+
+let workspace: TestRegistry;
+let updates: ResourceUpdates;
+const server = createServer();
+before(async () => {
+  workspace = await openTestRegistry();
+  updates = new ResourceUpdates({ ...workspace, onError: (cause) => assert.fail(String(cause)) });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+});
+after(async () => {
+  updates.close();
+  server.close();
+  await workspace.close();
+});
+
+/** A stream whose reader takes nothing from the first thing it is told on, until it is resumed. */
+async function slowStream(uris: readonly string[]) {
+  const { port } = server.address() as AddressInfo; // it listens on TCP
+  const reader: Socket = connect(port, '127.0.0.1').pause();
+  reader.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  const [request, response]: [IncomingMessage, ServerResponse] = (await once(server, 'request')) as never; // as its type says
+  const exchange = {
+    request,
+    response,
+    principal,
+    requestId: 'test',
+    door: 'mcp',
+    url: new URL('http://localhost/'),
+    renewed: async () => principal,
+  } as const;
+  const told: string[] = [];
+  const stop = updates.follow({ exchange, flight: new Flight(undefined, response) }, uris, (uri) => {
+    told.push(uri);
+    // A stream hands on what it is given a moment later.
+    setImmediate(() => response.write(told.length === 1 ? MORE_THAN_FITS : 'x'));
+  });
+  response.on('close', stop);
+  return { told, reader };
+}
+
+async function makeDocuments(): Promise<string[]> {
+  return workspace.store.transaction(async (tx) => {
+    const ids: string[] = [];
+    for (let at = 0; at < RECORDS; at += 1) {
+      ids.push((await tx.documents.insert({ title: `D${at}`, content: '', tags: [] })).id);
+    }
+    return ids;
+  });
+}
+
+async function changeAll(ids: readonly string[], content: string): Promise<void> {
+  await workspace.store.transaction(async (tx) => {
+    for (const id of ids) await tx.documents.update(id, { content });
+  });
+  for (let at = 0; at < 3 * RECORDS; at += 1) await turn();
+}
+
+describe('a subscriber that reads slowly', () => {
+  it('is told no more than fits, and of the rest once it reads: of each record once', async () => {
+    const ids = await makeDocuments();
+    const uris = ids.map((id) => `document://${id}`);
+    const { told, reader } = await slowStream(uris);
+    for (const content of ['one', 'two', 'three']) await changeAll(ids, content);
+    assert.equal(told.length, 1);
+    reader.resume();
+    await until(() => told.length > RECORDS);
+    assert.deepEqual(told.toSorted(), [...uris, told[0]].sort());
+    reader.destroy();
+  });
+
+  it('hears of a deletion of what it was to be told of', async () => {
+    const [first = '', second = ''] = await makeDocuments();
+    const { told, reader } = await slowStream([`document://${first}`, `document://${second}`]);
+    await changeAll([first, second], 'new');
+    await workspace.store.transaction((tx) => tx.documents.delete(second));
+    reader.resume();
+    await until(() => told.length > 1);
+    assert.deepEqual(told, [`document://${first}`, `document://${second}`]);
+    reader.destroy();
+  });
+});
