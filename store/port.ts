@@ -19,7 +19,10 @@ export interface Store extends Readers, TextSearch {
    * `origin` says for listeners who or what makes the changes.
    */
   transaction<Result>(work: (tx: Transaction) => Promise<Result>, origin?: object): Promise<Result>;
-  /** Tells the listener of each commit that changed records, once it is durable; until the function returned is called. */
+  /**
+   * Tells the listener of each commit that changed records, once it is durable; until the function returned is called. One that throws shows
+   * in the status and changes nothing for anybody else.
+   */
   onCommit(listener: (commit: Commit) => void): () => void;
   readonly audit: AuditLog;
   status(): StoreStatus;

@@ -50,6 +50,8 @@ export class LowdbStore implements StoreCore {
   readonly #turns = new Turns();
   readonly #listeners = new Set<(commit: Commit) => void>();
   readonly #dropping: RowDropping;
+  /** Of the latest commit that was told. */
+  #listenerError: Error | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(parts: StoreParts) {
@@ -124,7 +126,7 @@ export class LowdbStore implements StoreCore {
       endTurn();
     }
     await durable;
-    if (told.length > 0) for (const listener of this.#listeners) listener({ changes: told, origin });
+    if (told.length > 0) this.#tell({ changes: told, origin });
     // The snapshot and the journals until now hold what it erased. A failure shows in the status and is tried again.
     if (erases) this.#parts.compaction.renew().catch(() => {});
     return result;
@@ -132,7 +134,7 @@ export class LowdbStore implements StoreCore {
 
   status(): StoreStatus {
     const { journal, compaction, audit } = this.#parts;
-    const error = journal.error ?? compaction.error ?? audit.error ?? this.#dropping.error;
+    const error = journal.error ?? compaction.error ?? audit.error ?? this.#dropping.error ?? this.#listenerError;
     return {
       writable: !journal.error && !this.#closing,
       ...(journal.flushMs !== undefined && { flushMs: journal.flushMs }),
@@ -170,6 +172,18 @@ export class LowdbStore implements StoreCore {
     const found = this.#parts.collections.get(name);
     if (!found) throw new Error(`there is no collection ${name}`);
     return found;
+  }
+
+  /** What was committed stays so, and the others hear of it, whatever a listener does. */
+  #tell(commit: Commit): void {
+    this.#listenerError = undefined;
+    for (const listener of this.#listeners) {
+      try {
+        listener(commit);
+      } catch (cause) {
+        this.#listenerError = new Error(`what follows changes failed: ${String(cause)}`, { cause });
+      }
+    }
   }
 
   /** The collection as it is at this moment. */

@@ -139,6 +139,22 @@ export function transactionsConformance(stage: Stage): void {
       ]);
     });
 
+    it('keeps what was committed, and tells the others, where a listener fails', async () => {
+      const { store } = stage;
+      const heard: number[] = [];
+      const forget = [
+        store.onCommit(() => {
+          throw new Error('a listener that fails');
+        }),
+        store.onCommit(({ changes }) => heard.push(changes.length)),
+      ];
+      const { id } = await store.transaction((tx) => tx.skills.insert({ name: 'heard by one' }));
+      for (const each of forget) each();
+      assert.ok(await store.skills.get(id));
+      assert.deepEqual(heard, [1]);
+      assert.match(store.status().lastError ?? '', /a listener that fails/);
+    });
+
     it('hides unfinished changes from readers', async () => {
       let proceed = () => {};
       let staged = () => {};
