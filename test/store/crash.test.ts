@@ -7,7 +7,7 @@ import { describe, it } from 'node:test';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
 import { testFolder } from './folders.ts';
 
-const ROUNDS = Number(process.env.CRASH_ROUNDS ?? 24);
+const ROUNDS = Number(process.env.CRASH_ROUNDS ?? 50);
 const SEED = Number(process.env.CRASH_SEED ?? Date.now() % 1_000_000);
 
 describe('kill -9', () => {
