@@ -63,7 +63,10 @@ async function resourcesAt(registry: Registry, visit: UnderWay, address: Address
   const answer = await callOwn(registry, visit, address.listTool, input);
   if (answer.ok) {
     const { data, nextCursor } = answer.output as { data: Members[]; nextCursor: string | null }; // a page
-    return { resources: data.map((record) => describeResource(address, record)), cursor: nextCursor };
+    const resources = data.map((record) => describeResource(address, record));
+    // Who is held to a page never comes to the next.
+    const isHeld = Object.hasOwn(fixedFor(registry, visit, address.listTool), 'cursor');
+    return { resources, cursor: isHeld ? null : nextCursor };
   }
   if (answer.error.code === 'forbidden') return NONE;
   throw toolFailure(answer.error);
@@ -71,10 +74,14 @@ async function resourcesAt(registry: Registry, visit: UnderWay, address: Address
 
 /** A call of the door's own making: arguments that are fixed for the caller stand in the place of those it would give. */
 export function callOwn(registry: Registry, visit: UnderWay, name: string, input: Members) {
-  const tool = registry.find(name);
-  const fixed = (tool && visit.exchange.principal.tools?.fixed?.(tool)) ?? {};
+  const fixed = fixedFor(registry, visit, name);
   const open = Object.entries(input).filter(([argument]) => !Object.hasOwn(fixed, argument));
   return callTool(registry, visit, { name, arguments: Object.fromEntries(open) });
+}
+
+function fixedFor(registry: Registry, { exchange }: UnderWay, name: string): object {
+  const tool = registry.find(name);
+  return (tool && exchange.principal.tools?.fixed?.(tool)) ?? {};
 }
 
 function describeResource(address: Address, record: Members) {

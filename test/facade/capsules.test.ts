@@ -210,4 +210,17 @@ describe('fixed arguments', () => {
       [`agent://${agent.id}`],
     );
   });
+
+  it('are listed once where a page of the list is fixed', async () => {
+    for (const name of ['one', 'two', 'three']) await admin('create_goal', { title: name });
+    const { nextCursor } = await admin('list_goals', { limit: 1 });
+    const constraints = { list_goals: { limit: 1, cursor: nextCursor } };
+    const capsule = await make({ allowedTools: ['list_goals', 'get_goal'], constraints });
+    const { result } = (await ask(capsule, 'resources/list')).body;
+    assert.deepEqual(
+      result.resources.map(({ name }: Params) => name),
+      ['two'],
+    );
+    assert.equal(result.nextCursor, undefined);
+  });
 });
