@@ -40,7 +40,9 @@ const environment = z.object({
   DATABASE_URL: z
     .never({ error: 'names a database, but this version keeps its data in DATA_DIR only: unset it to start' })
     .optional()
-    .describe('Not supported: a server that was told of a database refuses to start rather than keep its data elsewhere.'),
+    .describe(
+      'Not supported: a server that was told of a database refuses to start rather than keep its data elsewhere.',
+    ),
   BOOTSTRAP_API_KEY: z
     .string()
     .refine((key) => prefixOf('key', key) !== undefined, 'must have the form ak_<8 characters>_<40 or more characters>')

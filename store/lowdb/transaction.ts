@@ -68,10 +68,14 @@ export class StagedTransaction {
     const put: Record<string, Row[]> = {};
     const deleted: Record<string, string[]> = {};
     for (const [name, changes] of this.#changes) {
+      const rows: Row[] = [];
+      const gone: string[] = [];
       for (const [id, row] of changes) {
-        if (row) (put[name] ??= []).push(row);
-        else (deleted[name] ??= []).push(id);
+        if (row) rows.push(row);
+        else gone.push(id);
       }
+      if (rows.length > 0) put[name] = rows;
+      if (gone.length > 0) deleted[name] = gone;
     }
     const body = {
       ...(Object.keys(put).length > 0 && { put }),
