@@ -102,6 +102,20 @@ describe('what is read of a stream', () => {
     );
   });
 
+  it('is an error for whom a line answers also where it becomes too long in the middle of the id', () => {
+    const line = `{"result":{"text":"${'x'.repeat(158)}"},"jsonrpc":"2.0","id":123}\n`;
+    for (let cut = 0; cut <= line.length; cut += 1) {
+      const reader = new LineReader(200);
+      const chunks = [line.slice(0, cut), line.slice(cut)].map((part) => Buffer.from(part));
+      const messages = chunks.flatMap((chunk) => [...reader.read(chunk)]);
+      assert.deepEqual(
+        messages.map((message) => 'id' in message && message.id),
+        [123],
+        `cut at ${cut}`,
+      );
+    }
+  });
+
   it('is each event whole, however it comes in pieces, and nothing more once one is too large', async () => {
     const eol = fc.constantFrom('\n', '\r\n');
     await fc.assert(

@@ -48,7 +48,9 @@ export class LineReader {
       return;
     }
     if (this.#head.length === 0) {
-      this.#head = Buffer.concat([...this.#parts, part]).subarray(0, KEPT_BYTES);
+      // The end may begin before the part with which the line became too long.
+      this.#tail = Buffer.concat(this.#parts);
+      this.#head = Buffer.concat([this.#tail, part]).subarray(0, KEPT_BYTES);
       this.#parts = [];
     }
     this.#tail = Buffer.concat([this.#tail, part.subarray(-KEPT_BYTES)]).subarray(-KEPT_BYTES);
