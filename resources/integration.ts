@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { bookkeeping, nameText, recordId, timestamp } from './fields.ts';
-import { secret } from './markers.ts';
+import { address, secret } from './markers.ts';
 
 /** Stands for a secret that is kept; written back, it means the one that is kept. */
 export const MASK = '•••';
@@ -40,11 +40,13 @@ export const integrationFields = {
   command: text(1000).min(1).describe('Program to run (stdio).'),
   args: z.array(text(4000)).max(100).describe('Shown to admins: secrets belong in env.'),
   env: secret(z.record(variableName, text(8000)).refine(isShort, MOST_SECRETS).describe(`Secrets: ${KEPT}`)),
-  url: z
-    .url({ protocol: /^https?$/, error: 'Must be an http or https URL.' })
-    .max(2000)
-    .refine((url) => !/^\w+:\/\/[^/]*@/.test(url), 'May hold no user and password; give an Authorization header.')
-    .describe('Endpoint (http). Shown to admins: secrets belong in headers.'),
+  url: address(
+    z
+      .url({ protocol: /^https?$/, error: 'Must be an http or https URL.' })
+      .max(2000)
+      .refine((url) => !/^\w+:\/\/[^/]*@/.test(url), 'May hold no user and password; give an Authorization header.')
+      .describe('Endpoint (http). Shown to admins: secrets belong in headers.'),
+  ),
   headers: secret(z.record(headerName, headerValue).refine(isShort, MOST_SECRETS).describe(`Secrets: ${KEPT}`)),
   enabled: z.boolean(),
   readOnlyTools: z

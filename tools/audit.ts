@@ -61,6 +61,10 @@ interface Redactor {
 }
 const PLAIN: Redactor = { guards: false, redact: (value) => value };
 const HIDDEN: Redactor = { guards: true, redact: () => REDACTED };
+const NAMELESS: Redactor = {
+  guards: true,
+  redact: (value) => (typeof value === 'string' ? value.replace(/\/\/[^/]*@/, `//${REDACTED}@`) : unfit(HIDDEN, value)),
+};
 const redactors = new WeakMap<z.ZodObject, Redactor>();
 
 /** The arguments as the audit log keeps them: sensitive values and unknown members replaced, cut at 4 KiB. */
@@ -114,7 +118,8 @@ export function redacted({ input: schema }: Pick<Tool, 'input'>, input: object):
 
 /** Made once per schema. */
 function redactorOf(schema: unknown): Redactor {
-  if (schema instanceof z.ZodType && sensitive.has(schema)) return HIDDEN;
+  const mark = schema instanceof z.ZodType ? sensitive.get(schema) : undefined;
+  if (mark) return mark.part === 'all' ? HIDDEN : NAMELESS;
   const inner = unwrap(schema);
   if (inner !== schema) return redactorOf(inner);
   if (schema instanceof z.ZodObject) return objectRedactor(schema);

@@ -230,6 +230,9 @@ describe('secrets of integrations', () => {
       headers: { A: SECRET, 'B B': SECRET },
     });
     await tell('update_integration', { id: made.id, headers: { Authorization: `Bearer ${SECRET}` }, timeoutMs: 1 });
+    const url = fake.url.replace('//', `//me:${SECRET}@`);
+    await tell('create_integration', { name: 'Leak 3', transport: 'http', url });
+    await tell('update_integration', { id: made.id, url });
     await tell('search', { q: 'leak' });
     for (const tool of ['list_integrations', 'list_audit_entries', 'get_system_health', 'list_tool_categories'])
       await tell(tool, {});
