@@ -13,6 +13,8 @@ type Parts = Pick<DoorParts, 'registry'>;
 const PAGE = 1000;
 /** Of one call of a list tool. */
 const MOST_AT_ONCE = 100;
+/** For one page: far more than it takes, but for a caller whose `limit` is fixed. */
+const MOST_CALLS = 60;
 const LONGEST_URI = 2000;
 const LONGEST_NAME = 100;
 
@@ -43,10 +45,12 @@ export async function listResources({ registry }: Parts, visit: UnderWay, { curs
   const seen = visibleTools(registry, visit.exchange.principal);
   const resources: object[] = [];
   let place: Place = cursor === undefined ? { at: 0 } : readCursor(cursor);
+  let calls = 0;
   for (let address = addresses[place.at]; address && !visit.flight.aborted; address = addresses[place.at]) {
-    if (resources.length >= PAGE) return { resources, nextCursor: cursorAt(place) };
+    if (resources.length >= PAGE || calls >= MOST_CALLS) return { resources, nextCursor: cursorAt(place) };
     const limit = Math.min(MOST_AT_ONCE, PAGE - resources.length);
     const isSeen = seen.has(address.listTool ?? address.readTool);
+    calls += 1;
     const found = isSeen ? await resourcesAt(registry, visit, address, { limit, cursor: place.cursor }) : NONE;
     resources.push(...found.resources);
     place = found.cursor === null ? { at: place.at + 1 } : { at: place.at, cursor: found.cursor };

