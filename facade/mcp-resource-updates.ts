@@ -38,17 +38,15 @@ export class ResourceUpdates {
     this.close = parts.store.onCommit((commit) => this.#committed(commit));
   }
 
-  /** Calls `tell` with the URI, as it was given, for each change from now on, until the function returned is called. */
-  follow(visit: UnderWay, uris: readonly string[], tell: (uri: string) => void): () => void {
-    const given = new Map<string, string>();
-    for (const uri of uris) given.set(canonicalUri(uri) ?? uri, uri);
-    const follower = new Follower(this.#parts, visit, (uri) => tell(given.get(uri) ?? uri));
-    for (const uri of given.keys()) {
+  /** Calls `tell` with the URI that stands behind the canonical one, for each change from now on, until the function returned is called. */
+  follow(visit: UnderWay, uris: ReadonlyMap<string, string>, tell: (uri: string) => void): () => void {
+    const follower = new Follower(this.#parts, visit, (uri) => tell(uris.get(uri) ?? uri));
+    for (const uri of uris.keys()) {
       this.#followers.set(uri, (this.#followers.get(uri) ?? new Set()).add(follower));
     }
     return () => {
       follower.stop();
-      for (const uri of given.keys()) {
+      for (const uri of uris.keys()) {
         const others = this.#followers.get(uri);
         others?.delete(follower);
         if (others?.size === 0) this.#followers.delete(uri);

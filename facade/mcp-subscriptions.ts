@@ -54,7 +54,7 @@ export class Subscriptions {
       return errorResponse(id, new RpcError(INTERNAL_ERROR, message), 200);
     }
     const { message, uris } = withKnownUris(visit.message);
-    if (uris.length > MOST_URIS) {
+    if (uris.size > MOST_URIS) {
       const error = new RpcError(
         INVALID_PARAMS,
         `Invalid params: a subscription follows at most ${MOST_URIS} resources.`,
@@ -100,19 +100,18 @@ export class Subscriptions {
 
 /**
  * The message without URIs that no resource can have and with one of each, however many spellings were given: the acknowledgement names
- * those that are followed.
+ * those that are followed. `uris`: these, by the canonical ones.
  */
-function withKnownUris(message: unknown): { readonly message: unknown; readonly uris: readonly string[] } {
+function withKnownUris(message: unknown): { readonly message: unknown; readonly uris: ReadonlyMap<string, string> } {
   const { params } = isObject(message) ? message : {};
   const { notifications } = isObject(params) ? params : {};
   const given: unknown = isObject(notifications) ? notifications.resourceSubscriptions : undefined;
-  if (!Array.isArray(given) || !given.every((uri) => typeof uri === 'string')) return { message, uris: [] };
-  const followed = new Map<string, string>();
+  if (!Array.isArray(given) || !given.every((uri) => typeof uri === 'string')) return { message, uris: new Map() };
+  const uris = new Map<string, string>();
   for (const uri of given) {
     const canonical = canonicalUri(uri);
-    if (canonical !== undefined && !followed.has(canonical)) followed.set(canonical, uri);
+    if (canonical !== undefined && !uris.has(canonical)) uris.set(canonical, uri);
   }
-  const uris = [...followed.values()];
-  const narrowed = { ...(notifications as object), resourceSubscriptions: uris };
+  const narrowed = { ...(notifications as object), resourceSubscriptions: [...uris.values()] };
   return { message: { ...(message as object), params: { ...(params as object), notifications: narrowed } }, uris };
 }

@@ -44,7 +44,8 @@ async function slowStream(uris: readonly string[]) {
     renewed: async () => principal,
   } as const;
   const told: string[] = [];
-  const stop = updates.follow({ exchange, flight: new Flight(undefined, response) }, uris, (uri) => {
+  const visit = { exchange, flight: new Flight(undefined, response) };
+  const stop = updates.follow(visit, new Map(uris.map((uri) => [uri, uri])), (uri) => {
     told.push(uri);
     // A stream hands on what it is given a moment later.
     setImmediate(() => response.write(told.length === 1 ? MORE_THAN_FITS : 'x'));
