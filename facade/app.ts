@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { Principal } from '../tools/access/principal.ts';
 import { ToolError, toToolError } from '../tools/errors.ts';
 import type { Registry } from '../tools/registry.ts';
+import { namesEvents } from './accept.ts';
 import { type AdmissionOptions, createAdmission } from './admit.ts';
 import { readBody } from './body.ts';
 import { CAPSULE_MCP_PATH, type CapsuleDoor, capsuleAt } from './capsule-door.ts';
@@ -61,7 +62,8 @@ function createApi(options: AppOptions) {
     const principal = await admit(request);
     const exchange = new HttpExchange({ request, response, requestId, principal }, options);
     await capsules.requireAdmitted(exchange);
-    if (request.method === 'GET' && isMcp(exchange.url) && wantsOnlyEvents(request)) {
+    // Clients that open a stream by GET name JSON beside events, and take a 405 to mean that there is none.
+    if (isRead(request) && isMcp(exchange.url) && namesEvents(request.headers.accept)) {
       response.setHeader('Allow', 'POST');
       throw new ToolError('method_not_allowed', 'This server opens no stream by GET; POST to this path.');
     }
@@ -101,6 +103,10 @@ function otherRoutes({ registry, mcp, baseUrl }: AppOptions): OtherRoute[] {
   ];
 }
 
+function isRead({ method }: IncomingMessage): boolean {
+  return method === 'GET' || method === 'HEAD';
+}
+
 function isMcp(url: URL): boolean {
   return url.pathname === MCP_PATH || capsuleAt(url) !== undefined;
 }
@@ -109,9 +115,4 @@ function isMcp(url: URL): boolean {
 function mcpStatus(registry: Registry, principal: Principal) {
   const { name, version, protocolVersions } = registry.server;
   return { status: 'ok', name, version, protocolVersions, tools: registry.list(principal).length };
-}
-
-function wantsOnlyEvents({ headers }: IncomingMessage): boolean {
-  const types = (headers.accept ?? '').split(',').map((part) => part.split(';')[0]?.trim().toLowerCase());
-  return types.every((type) => type === 'text/event-stream');
 }

@@ -43,10 +43,16 @@ export function createAuthenticator({ store, catalog, cookies, onFailure }: Auth
   return {
     async authenticate(request) {
       const principal = await find(request);
-      if (!principal) throw new ToolError('unauthenticated', 'Authentication required');
+      if (!principal) throw notAuthenticated(request);
       if (principal.type !== 'capsule') noteUse(principal, new Date());
       return principal;
     },
     renew: find,
   };
+}
+
+/** RFC 6750, section 3.1: who gave no token is told no error. */
+export function notAuthenticated({ headers }: IncomingMessage): ToolError {
+  const gaveToken = /^bearer\s+\S/i.test(headers.authorization ?? '');
+  return new ToolError('unauthenticated', 'Authentication required', gaveToken ? { invalidToken: true } : {});
 }

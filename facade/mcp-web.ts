@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { namesEvents } from './accept.ts';
 import { watchCredential } from './credential-watch.ts';
 import type { Exchange } from './exchange.ts';
 import type { Flight } from './mcp-calls.ts';
@@ -31,7 +32,7 @@ export function standardHeaders({ headers }: Request) {
 }
 
 export function acceptsEvents({ request }: Exchange): boolean {
-  return request.headers.accept?.toLowerCase().includes('text/event-stream') ?? false;
+  return namesEvents(request.headers.accept);
 }
 
 export function errorResponse(id: RequestId | null, error: RpcError, status: number): Response {

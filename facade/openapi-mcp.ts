@@ -4,15 +4,19 @@ import { jsonRpcRequest, jsonRpcResponse } from './openapi-json-rpc.ts';
 import { BODY_ERRORS, type Components, headerRefs } from './openapi-operation.ts';
 import type { Part } from './openapi-schemas.ts';
 
-/** `POST /api/v1/mcp`, which is no tool call. */
-export function mcpOperation(components: Components): Part {
+/** The unified endpoint: a tool call by GET, which opens no stream, and messages by POST. */
+export function mcpOperations(get: Part | undefined, components: Components): Record<string, Part> {
+  const noStream = components.errors.of(['method_not_allowed']);
   return {
-    operationId: 'post_mcp',
-    tags: ['MCP'],
-    summary: 'Unified MCP endpoint',
-    description: `${PROTOCOL} What a caller sees is what its scopes or grants allow.\n\n${EVERYONE}`,
-    parameters: NARROWING,
-    ...exchange(components),
+    get: { ...get, responses: { ...(get?.responses as Part), ...noStream } }, // an object by responses' definition
+    post: {
+      operationId: 'post_mcp',
+      tags: ['MCP'],
+      summary: 'Unified MCP endpoint',
+      description: `${PROTOCOL} What a caller sees is what its scopes or grants allow.\n\n${EVERYONE}`,
+      parameters: NARROWING,
+      ...exchange(components),
+    },
   };
 }
 
@@ -33,7 +37,7 @@ export function capsuleMcpOperations({ schemas, errors }: Components): Record<st
       ...about,
       operationId: 'get_capsule_mcp_status',
       summary: 'Get MCP status of a capsule',
-      description: `Tell that the endpoint is up, and how many tools it has.\n\n${note}`,
+      description: `Tell that the endpoint is up, and how many tools it has. Asking for \`text/event-stream\` is answered 405.\n\n${note}`,
       parameters: [path],
       responses: {
         200: {
@@ -41,7 +45,7 @@ export function capsuleMcpOperations({ schemas, errors }: Components): Record<st
           headers: REQUEST_ID,
           content: { 'application/json': { schema: schemas.schema(getMcpStatus.output, 'output'), example: STATUS } },
         },
-        ...errors.of(ALWAYS),
+        ...errors.of([...ALWAYS, 'method_not_allowed']),
       },
     },
     post: {

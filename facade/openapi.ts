@@ -2,7 +2,7 @@ import { SESSION_COOKIE } from '../resources/session.ts';
 import type { ServerFacts } from '../tools/context.ts';
 import { CAPSULE_MCP_PATH } from './capsule-door.ts';
 import { createErrorResponses } from './openapi-errors.ts';
-import { capsuleMcpOperations, mcpOperation } from './openapi-mcp.ts';
+import { capsuleMcpOperations, mcpOperations } from './openapi-mcp.ts';
 import { type Components, headerRefs, toolOperation } from './openapi-operation.ts';
 import { createSchemaComponents, type Part } from './openapi-schemas.ts';
 import { type Route, routes } from './routes.ts';
@@ -68,7 +68,7 @@ function pathsOf({ catalog }: Described, table: readonly Route[], components: Co
     const operation = toolOperation(route, entry, components);
     paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation };
   }
-  paths['/api/v1/mcp'] = { ...paths['/api/v1/mcp'], post: mcpOperation(components) };
+  paths['/api/v1/mcp'] = mcpOperations(paths['/api/v1/mcp']?.get, components);
   paths[CAPSULE_MCP_PATH] = capsuleMcpOperations(components);
   paths['/api/v1/openapi'] = { get: describeApi(components) };
   return paths;
@@ -127,7 +127,12 @@ const HEADERS = {
     schema: { type: 'string', const: 'true' },
   },
   'Retry-After': { description: 'Seconds to wait.', required: true, schema: { type: 'integer', minimum: 1 } },
-  'WWW-Authenticate': { required: true, schema: { type: 'string', const: 'Bearer' } },
+  Allow: { description: 'The methods to use.', required: true, schema: { type: 'string' } },
+  'WWW-Authenticate': {
+    description: '`Bearer`, with `error="invalid_token"` where a token was given that is not valid.',
+    required: true,
+    schema: { type: 'string', enum: ['Bearer', 'Bearer error="invalid_token"'] },
+  },
 };
 
 const SECURITY_SCHEMES = {

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { type ErrorBody, errorStatus } from '../resources/error.ts';
-import type { ToolError } from '../tools/errors.ts';
+import type { ErrorDetail, ToolError } from '../tools/errors.ts';
 import { errorBody } from '../tools/errors.ts';
 
 /** Ends the exchange with a JSON body. Answers are never cached: they depend on who asks. */
@@ -19,9 +19,14 @@ export function sendJsonBytes(response: ServerResponse, status: number, json: st
   response.end(json);
 }
 
-/** `retryAfterSeconds`: of a `rate_limited` error. */
-export function sendErrorBody(response: ServerResponse, body: ErrorBody, retryAfterSeconds?: number): void {
-  if (body.code === 'unauthenticated') response.setHeader('WWW-Authenticate', 'Bearer');
+export function sendErrorBody(
+  response: ServerResponse,
+  body: ErrorBody,
+  { retryAfterSeconds, invalidToken }: Pick<ErrorDetail, 'retryAfterSeconds' | 'invalidToken'> = {},
+): void {
+  if (body.code === 'unauthenticated') {
+    response.setHeader('WWW-Authenticate', invalidToken ? 'Bearer error="invalid_token"' : 'Bearer');
+  }
   if (body.code === 'too_large') response.setHeader('Connection', 'close');
   if (body.code === 'unavailable') response.setHeader('Retry-After', '5');
   if (retryAfterSeconds !== undefined) response.setHeader('Retry-After', retryAfterSeconds);
@@ -29,5 +34,5 @@ export function sendErrorBody(response: ServerResponse, body: ErrorBody, retryAf
 }
 
 export function sendError(response: ServerResponse, error: ToolError, requestId: string): void {
-  sendErrorBody(response, errorBody(error, requestId), error.detail.retryAfterSeconds);
+  sendErrorBody(response, errorBody(error, requestId), error.detail);
 }

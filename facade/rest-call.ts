@@ -1,5 +1,6 @@
 import type { CallEvent, Progress } from '../tools/context.ts';
 import type { Answer } from '../tools/registry.ts';
+import { acceptedTypes } from './accept.ts';
 import { watchCredential } from './credential-watch.ts';
 import type { Exchange } from './exchange.ts';
 
@@ -90,7 +91,7 @@ export class RestCall {
 }
 
 /** A client that takes JSON too gets JSON, unless it says otherwise in the input. */
-function prefersEvents(accept = ''): boolean {
-  const types = accept.split(',').map((part) => part.split(';')[0]?.trim().toLowerCase());
+function prefersEvents(accept: string | undefined): boolean {
+  const types = acceptedTypes(accept);
   return types.includes('text/event-stream') && !types.includes('application/json');
 }

@@ -78,7 +78,7 @@ export function createRestDoor({ registry, cookies, others, onError }: RestDoorO
     });
     if (answer.replayed && !response.headersSent) response.setHeader('Idempotency-Replayed', 'true');
     if (live?.finish(answer)) return;
-    if (!answer.ok) return sendErrorBody(response, answer.error, answer.retryAfterSeconds);
+    if (!answer.ok) return sendErrorBody(response, answer.error, answer);
     if (answer.began) cookies.set(response, answer.began);
     if (target.endsSession) cookies.clear(response);
     if (target.status === 204) response.writeHead(204, { 'Cache-Control': 'no-store' }).end();

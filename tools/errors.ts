@@ -7,6 +7,8 @@ export interface ErrorDetail {
   readonly currentRevision?: number;
   /** Of a `rate_limited` error; a door says it in its own way. */
   readonly retryAfterSeconds?: number;
+  /** Of an `unauthenticated` error: a token was given, and it is not valid. */
+  readonly invalidToken?: true;
 }
 
 /** An error whose message is safe to show to the caller and names the next step. */

@@ -94,6 +94,7 @@ class Pages {
     if (response.headersSent) return void response.destroy();
     const { retryAfterSeconds = error.code === 'unavailable' ? 5 : undefined } = error.detail;
     if (retryAfterSeconds !== undefined) response.setHeader('Retry-After', retryAfterSeconds);
+    if (error.code === 'unauthenticated') response.setHeader('WWW-Authenticate', 'Bearer');
     if (error.code === 'too_large') response.setHeader('Connection', 'close');
     const problem = { ...describe(error, path), requestId };
     sendPage(response, errorStatus[error.code], problemPage({ workspace, at: this.#at }, problem));

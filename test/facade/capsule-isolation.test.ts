@@ -41,6 +41,8 @@ describe('who comes to the endpoint of a capsule', () => {
     }
     const { status, headers, body } = await rest(server, 'POST', `/api/capsules/${id}/mcp`);
     assert.deepEqual([status, headers.get('www-authenticate'), body.error], [401, 'Bearer', 'Authentication required']);
+    const given = await rest(server, 'POST', `/api/capsules/${id}/mcp`, { key: `${token}x` });
+    assert.equal(given.headers.get('www-authenticate'), 'Bearer error="invalid_token"');
   });
 
   it('with an API key, even one with full access, is refused', async () => {

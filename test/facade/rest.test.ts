@@ -4,7 +4,7 @@ import { request } from 'node:http';
 import { connect } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { makeKey, rest } from '../support/calls.ts';
+import { makeCapsule, makeKey, rest } from '../support/calls.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
 let server: TestServer;
@@ -59,10 +59,17 @@ describe('authentication', () => {
   it('refuses what is no key, an unknown key and a wrong secret alike', async () => {
     const wrong = `${key.slice(0, -1)}${key.endsWith('x') ? 'y' : 'x'}`;
     for (const bad of ['x', 'ak_12345678_', `ak_00000000_${'0'.repeat(43)}`, wrong, `${key}x`, `${key}, ${key}`]) {
-      assert.equal((await rest(server, 'GET', '/api/v1/health', { key: bad })).status, 401);
+      const { status, headers } = await rest(server, 'GET', '/api/v1/health', { key: bad });
+      assert.deepEqual([status, headers.get('WWW-Authenticate')], [401, 'Bearer error="invalid_token"'], bad);
     }
-    for (const Authorization of [key, `Basic ${key}`, 'Bearer', `Bearer\t${key}x`]) {
-      assert.equal((await rest(server, 'GET', '/api/v1/health', { headers: { Authorization } })).status, 401);
+    for (const [Authorization, challenge] of [
+      [key, 'Bearer'],
+      [`Basic ${key}`, 'Bearer'],
+      ['Bearer', 'Bearer'],
+      [`Bearer\t${key}x`, 'Bearer error="invalid_token"'],
+    ] as const) {
+      const { status, headers } = await rest(server, 'GET', '/api/v1/health', { headers: { Authorization } });
+      assert.deepEqual([status, headers.get('WWW-Authenticate')], [401, challenge], Authorization);
     }
     assert.equal(
       (await rest(server, 'GET', '/api/v1/health', { headers: { Authorization: `bearer ${key}` } })).status,
@@ -350,8 +357,28 @@ describe('answers', () => {
     const { status, body } = await get('/api/v1/mcp');
     assert.equal(status, 200);
     assert.deepEqual([body.status, body.name, body.protocolVersions[0]], ['ok', 'agent-admin', '2026-07-28']);
-    const stream = await get('/api/v1/mcp', { Accept: 'text/event-stream' });
-    assert.deepEqual([stream.status, stream.headers.get('Allow')], [405, 'POST']);
+    for (const Accept of ['*/*', 'application/json', 'text/html, */*;q=0.8', 'text/event-stream;q=0, */*']) {
+      assert.equal((await get('/api/v1/mcp', { Accept })).status, 200, Accept);
+    }
+    assert.match(await raw(`Host: localhost\r\nAuthorization: Bearer ${key}`, '/api/v1/mcp'), /^HTTP\/1.1 200 /);
+    const capsule = await makeCapsule(server, { allowedTools: ['list_agents'] });
+    const paths = [
+      ['/api/v1/mcp', key],
+      [`/api/capsules/${capsule.id}/mcp`, capsule.token],
+    ] as const;
+    const wanting = ['text/event-stream', 'application/json, text/event-stream', '*/*, Text/Event-Stream ;q=0.5'];
+    for (const [path, token] of paths) {
+      for (const Accept of wanting) {
+        for (const method of ['GET', 'HEAD']) {
+          const refused = await rest(server, method, path, { key: token, headers: { Accept } });
+          assert.deepEqual(
+            [refused.status, refused.headers.get('Allow')],
+            [405, 'POST'],
+            `${method} ${path} ${Accept}`,
+          );
+        }
+      }
+    }
   });
 });
 

@@ -83,6 +83,7 @@ describe('a sign-in link', () => {
 
   async function refused(client: WebClient): Promise<void> {
     assert.deepEqual([client.page.status, client.page.heading], [401, 'This link does not sign you in']);
+    assert.equal(client.page.headers.get('WWW-Authenticate'), 'Bearer');
     assert.doesNotMatch(client.cookieHeader(workspace.baseUrl), /admin-session/);
     const last = (await signInAudit(workspace)).at(-1);
     assert.deepEqual([last?.tool, last?.outcome], ['sign_in_redeem', 'denied']);
