@@ -2,21 +2,33 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { formatGrant, type Grant, grantAllows, grantCovers, grantOps, parseGrant } from '../../tools/access/grants.ts';
+import { narrowestGrant } from '../../tools/access/requirement.ts';
 import { grantRights } from '../../tools/access/rights.ts';
 
 const resourceAndOp = fc
   .constantFrom(...Object.keys(grantOps))
   .chain((resource) => fc.tuple(fc.constant(resource), fc.constantFrom('*', ...(grantOps[resource] ?? []))));
 const id = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._@/-]{0,12}$/);
+/** Few, so that they meet. */
+const guest = fc
+  .tuple(fc.constantFrom('gh', 'gl', 'g%68', 'int_1'), fc.constantFrom('*', 'x', 'x/*', '_y', '%78'))
+  .map((parts) => parts.join('/'));
 const grantText = fc.oneof(
   fc.constant('*'),
   resourceAndOp.map(([resource]) => resource),
   resourceAndOp.map(([resource, op]) => `${resource}:${op}`),
   fc.tuple(resourceAndOp, fc.oneof(id, fc.constant('*'))).map(([[resource, op], own]) => `${resource}:${op}:${own}`),
+  fc.tuple(fc.constantFrom('call', '*'), guest).map(([op, own]) => `tool:${op}:${own}`),
 );
-const need = fc
-  .tuple(resourceAndOp, fc.option(id))
-  .map(([[resource, op], own]) => ({ resource, op, ...(own !== null && { ids: [own] }) }));
+const called = fc
+  .tuple(fc.constantFrom('gh', 'gl', 'int_1', 'g'), fc.constantFrom('x', '_y', '*', 'x/*'))
+  .map((parts) => parts.join('/'));
+const need = fc.oneof(
+  fc
+    .tuple(resourceAndOp, fc.option(id))
+    .map(([[resource, op], own]) => ({ resource, op, ...(own !== null && { ids: [own] }) })),
+  called.map((own) => ({ resource: 'tool', op: 'call', ids: [own] })),
+);
 
 function parsed(text: string): Grant {
   const result = parseGrant(text);
@@ -41,6 +53,14 @@ describe('grant grammar', () => {
     'agent:read:.x': /Segment 3/,
     'agent:read:ä': /Segment 3/,
     'agent:**': /Segment 2/,
+    'agent:read:gh/*': /Only grants of the resource tool may end in \/\*/,
+    '*:call:gh/*': /Only grants of the resource tool/,
+    'tool:call:/*': /Segment 3/,
+    'tool:call:*/*': /Segment 3/,
+    'tool:call:gh*': /Segment 3/,
+    'tool:call:gh/*/x': /Segment 3/,
+    'tool:call:gh/a*': /Segment 3/,
+    'tool:call/*': /no operation of tool/,
   };
   for (const [text, message] of Object.entries(refused)) {
     it(`refuses ${JSON.stringify(text)} and says why`, () => {
@@ -57,6 +77,7 @@ describe('grant grammar', () => {
       'memory:read',
       '*',
       'tool:call:web/search',
+      'tool:call:web/*',
       'agent:read:My%20Agent',
     ]) {
       parsed(text);
@@ -93,8 +114,66 @@ describe('grant coverage', () => {
     );
   });
 
+  it('is that of the sets of names they allow, for grants of integrations', () => {
+    const worlds = [...Array(256).keys()].map((code) => String.fromCharCode(code));
+    const names = ['gh', 'gl', 'int_1'].flatMap((prefix) => [
+      `${prefix}/x`,
+      `${prefix}/_y`,
+      ...worlds.map((each) => `${prefix}/${each}`),
+    ]);
+    const allowed = (grant: Grant) =>
+      names.filter((name) => grantAllows(grant, { resource: 'tool', op: 'call', ids: [name] }));
+    fc.assert(
+      fc.property(guest, guest, (wide, narrow) => {
+        const [outer, inner] = [parsed(`tool:call:${wide}`), parsed(`tool:call:${narrow}`)];
+        const reached = allowed(outer);
+        if (grantCovers(outer, inner)) assert.ok(allowed(inner).every((name) => reached.includes(name)));
+        else if (outer.id.endsWith('/*') && inner.id !== '*')
+          assert.ok(!allowed(inner).every((name) => reached.includes(name)) || allowed(inner).length === 0);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('of one integration is that of each of its tools and of nothing else', () => {
+    const whole = parsed('tool:call:gh/*');
+    for (const within of ['tool:call:gh/x', 'tool:call:gh/*', 'tool:call:g%68/x', 'tool:call:gh%2Fx']) {
+      assert.equal(grantCovers(whole, parsed(within)), true, within);
+      assert.equal(grantCovers(parsed(within), whole), within === 'tool:call:gh/*', within);
+    }
+    for (const beyond of [
+      'tool:call:gl/x',
+      'tool:call:gh',
+      'tool:call',
+      'tool:read:gh/x',
+      'tool:*:gh/x',
+      'tool:call:ghx/x',
+      '*',
+    ]) {
+      assert.equal(grantCovers(whole, parsed(beyond)), false, beyond);
+    }
+  });
+
   it('write does not imply read', () => {
     assert.equal(grantAllows(parsed('agent:write'), { resource: 'agent', op: 'read' }), false);
+  });
+});
+
+describe('the grant that a refusal names', () => {
+  it('can be given, and allows the call, whatever the id', () => {
+    const ids = fc.oneof(
+      fc.string({ minLength: 1, maxLength: 12 }),
+      fc.constantFrom('*', 'a/*', '-x', '.y', "it's", '(c)!~'),
+    );
+    fc.assert(
+      fc.property(ids, (value) => {
+        if (value.startsWith('{')) return;
+        const text = narrowestGrant({ scope: 'users:read', grant: 'user:read:{id}' }, { id: value });
+        const composed = value.normalize('NFC');
+        assert.equal(grantAllows(parsed(text), { resource: 'user', op: 'read', ids: [composed] }), true, text);
+        assert.equal(grantAllows(parsed(text), { resource: 'user', op: 'read', ids: [`${composed}x`] }), false, text);
+      }),
+    );
   });
 });
 

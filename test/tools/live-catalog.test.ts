@@ -94,6 +94,8 @@ describe('a tool that comes while the server runs', () => {
     try {
       assert.deepEqual(seen(['tool:call:gh/find']), ['gh__find']);
       assert.deepEqual(seen(['tool:call:gh']), []);
+      assert.deepEqual(seen(['tool:call:gh/*']), ['gh__find', 'gh__drop']);
+      assert.deepEqual(seen(['tool:call:g/*', 'tool:call:find/*']), []);
       assert.deepEqual(seen(['tool:call']), ['gh__find', 'gh__drop']);
       assert.deepEqual(seen(['tool:read']), []);
       assert.deepEqual(seen(undefined, ['tools:write']), ['gh__find', 'gh__drop']);
@@ -121,7 +123,12 @@ describe('an allowlist entry for tools that are not there yet', () => {
     try {
       assert.equal(await make(['agent:read'], 'gh__find'), 'tool:call:gh/find');
       assert.equal(await make(['tool:call:gh/find'], 'gh__find'), 'made');
-      assert.equal(await make(['tool:call:gh/find'], 'gh__*'), 'tool:call');
+      assert.equal(await make(['tool:call:gh/find'], 'gh__*'), 'tool:call:gh/*');
+      assert.equal(await make(['tool:call:gh/*'], 'gh__*'), 'made');
+      assert.equal(await make(['tool:call:gh/*'], 'gh__f*'), 'made');
+      assert.equal(await make(['tool:call:gh/*'], 'gh__later'), 'made');
+      assert.equal(await make(['tool:call:gh/*'], 'gl__*'), 'tool:call:gl/*');
+      assert.equal(await make(['tool:call:gh/*'], 'gh*__find'), 'tool:call');
       assert.equal(await make(['tool:call'], 'gh__*'), 'made');
     } finally {
       await registry.close();

@@ -1,4 +1,7 @@
-/** A parsed grant `<resource>(:<op>)?(:<id>)?`; a missing segment means all and is kept as `*`. */
+/**
+ * A parsed grant `<resource>(:<op>)?(:<id>)?`; a missing segment means all and is kept as `*`. The id of a `tool` grant may end in `/*`:
+ * all tools of one integration, now and later.
+ */
 export interface Grant {
   readonly resource: string;
   readonly op: string;
@@ -34,7 +37,9 @@ export const grantOps: Readonly<Record<string, readonly string[]>> = {
   audit: ['read'],
 };
 
-const SEGMENT = /^(?:\*|[A-Za-z0-9%][A-Za-z0-9._@/%-]*)$/;
+const SEGMENT = /^(?:\*|[A-Za-z0-9%][A-Za-z0-9._@/%-]*(?:\/\*)?)$/;
+/** Ends the id of a grant for all tools of an integration. */
+const WHOLE = '/*';
 const FORM = 'Write <resource>:<op>:<id>, for example agent:read; op and id may be left out.';
 
 export type GrantResult =
@@ -58,11 +63,15 @@ function malformed(text: string): string | undefined {
   if (segments.length > 3) return `A grant has at most 3 segments, this one has ${segments.length}. ${FORM}`;
   const empty = segments.indexOf('');
   if (empty >= 0) return `Segment ${empty + 1} of the grant is empty. ${FORM}`;
+  const [resource, , id = '*'] = segments;
+  if (id.endsWith(WHOLE) && resource !== 'tool') {
+    return `Only grants of the resource tool may end in ${WHOLE}, as in tool:call:github/*; name the record, or leave the id out.`;
+  }
   const bad = segments.findIndex((segment) => !SEGMENT.test(segment));
   if (bad >= 0) {
     return `Segment ${bad + 1} of the grant must be * or letters, digits and . _ @ / % -, beginning with a letter, a digit or a percent-encoding. ${FORM}`;
   }
-  return decodable(segments[2] ?? '') ? undefined : 'Segment 3 of the grant has a % that starts no percent-encoding.';
+  return decodable(id) ? undefined : 'Segment 3 of the grant has a % that starts no percent-encoding.';
 }
 
 function unknownName(resource: string, op: string): string | undefined {
@@ -83,7 +92,13 @@ function decodable(segment: string): boolean {
 
 /** Whether everything the second grant allows is allowed by the first. */
 export function grantCovers(wide: Grant, narrow: Grant): boolean {
-  return (['resource', 'op', 'id'] as const).every((part) => wide[part] === '*' || wide[part] === narrow[part]);
+  const same = (['resource', 'op'] as const).every((part) => wide[part] === '*' || wide[part] === narrow[part]);
+  return same && (wide.id === '*' || wide.id === narrow.id || isWithin(wide, decodedId(narrow)));
+}
+
+/** Whether the grant is for all tools of the integration that the name is of. */
+function isWithin({ id }: Grant, name: string): boolean {
+  return id.endsWith(WHOLE) && name.startsWith(`${decoded(id.slice(0, -WHOLE.length))}/`);
 }
 
 /** What a call needs: an operation on a resource, on one record or, without `ids`, on the resource as a whole. */
@@ -99,12 +114,17 @@ export interface Need {
 export function grantAllows(grant: Grant, need: Need): boolean {
   if (!concerns(grant, need)) return false;
   if (grant.id === '*') return true;
-  return need.ids?.includes(decodedId(grant)) ?? false;
+  const own = decodedId(grant);
+  return need.ids?.some((name) => name === own || isWithin(grant, name)) ?? false;
 }
 
 /** The id or name that the grant means. Names are kept composed (NFC). */
 export function decodedId({ id }: Grant): string {
-  return decodeURIComponent(id).normalize('NFC');
+  return decoded(id);
+}
+
+function decoded(segment: string): string {
+  return decodeURIComponent(segment).normalize('NFC');
 }
 
 /** Whether the grant covers the operation at all, even if only for some records. */

@@ -85,7 +85,9 @@ async function withSubjects(bound: Requirement, subjects: Subjects): Promise<Req
 /** The grant in its narrowest form for the input, several joined by a comma. */
 export function narrowestGrant(access: Access, input: object): string {
   return bind(requirement(access), input)
-    .needs.map(({ resource, op, ids }) => (ids ? `${resource}:${op}:${encode(ids[0] ?? '*')}` : `${resource}:${op}`))
+    .needs.map(({ resource, op, ids: [id] = [] }) =>
+      [resource, op, ...(id === undefined ? [] : [encode(id)])].join(':'),
+    )
     .join(', ');
 }
 
@@ -120,6 +122,9 @@ function fill(id: string, input: object): string {
   return typeof value === 'string' ? value : id;
 }
 
+/** The id as a grant writes it. */
 function encode(id: string): string {
-  return /^[A-Za-z0-9][A-Za-z0-9._@/-]*$/.test(id) || id.startsWith('{') ? id : encodeURIComponent(id);
+  if (/^[A-Za-z0-9][A-Za-z0-9._@/-]*$/.test(id) || id.startsWith('{')) return id;
+  const code = (character: string) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
+  return encodeURIComponent(id).replace(/^[._-]|[!'()*~]/g, code);
 }

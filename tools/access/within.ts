@@ -62,9 +62,16 @@ function requireToolsWithin(giver: Principal, { entries, catalog }: NonNullable<
 
 /** Tools of integrations come and change while what names them stays, so the giver needs the right to whatever the entry may come to mean. */
 function requireGuestsWithin(giver: Principal, entry: string): void {
-  const grant = isGlob(entry) ? 'tool:call' : `tool:call:${entry.replace('__', '/')}`;
+  const grant = guestGrant(entry);
   if (hasWithoutLimit(giver.rights, { scope: GUEST_SCOPES.writes, grant })) return;
   throw refusal(`what "${entry}" may come to mean`, { scope: GUEST_SCOPES.writes, grant });
+}
+
+/** The grant for whatever the entry may come to mean. */
+function guestGrant(entry: string): string {
+  if (!isGlob(entry)) return `tool:call:${entry.replace('__', '/')}`;
+  const [prefix = ''] = entry.split('__', 1);
+  return isGlob(prefix) ? 'tool:call' : `tool:call:${prefix}/*`;
 }
 
 function requireLifetimeWithin(giver: Principal, expiresAt: string | undefined): void {
