@@ -54,8 +54,7 @@ export function createApp(options: AppOptions): Express {
 /** Everything below `/api`: who calls, and the door of the path. */
 function createApi(options: AppOptions) {
   const { registry, cookies, capsules, logger } = options;
-  const onError = (cause: unknown) => logger.error({ err: cause }, 'a credential could not be checked');
-  const serveRest = createRestDoor({ registry, cookies, others: otherRoutes(options), onError });
+  const serveRest = createRestDoor({ registry, cookies, others: otherRoutes(options) });
   const admit = createAdmission(options);
 
   async function answer(request: IncomingMessage, response: ServerResponse, requestId: string): Promise<void> {

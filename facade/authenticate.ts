@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Store } from '../store/port.ts';
 import { authenticateKey, createUseNotes } from '../tools/access/authenticate.ts';
 import type { Principal } from '../tools/access/principal.ts';
+import { endedCredential } from '../tools/access/standing.ts';
 import { authenticateCapsule } from '../tools/capsules/principal.ts';
 import type { Catalog } from '../tools/catalog-index.ts';
 import { ToolError } from '../tools/errors.ts';
@@ -15,6 +16,8 @@ export interface Authenticator {
   authenticate(request: IncomingMessage): Promise<Principal>;
   /** Who the same request would stand for now; undefined where it would not be let in any more. */
   renew(request: IncomingMessage): Promise<Principal | undefined>;
+  /** Why the credential of the principal is not accepted any more. */
+  problem(principal: Principal): Promise<ToolError>;
 }
 
 export interface AuthenticatorOptions {
@@ -48,6 +51,7 @@ export function createAuthenticator({ store, catalog, cookies, onFailure }: Auth
       return principal;
     },
     renew: find,
+    problem: (principal) => endedCredential(principal, store, { catalog, now: new Date() }),
   };
 }
 

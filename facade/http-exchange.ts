@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Door } from '../resources/audit-entry.ts';
 import type { Principal } from '../tools/access/principal.ts';
+import type { Standing } from '../tools/access/standing.ts';
 import { ToolError } from '../tools/errors.ts';
 import type { Authenticator } from './authenticate.ts';
 import type { CapsuleDoor } from './capsule-door.ts';
@@ -37,9 +38,10 @@ export class HttpExchange implements Exchange {
     return said === 'stdio' ? 'stdio' : 'mcp';
   }
 
-  async renewed(): Promise<Principal | undefined> {
+  async renewed(): Promise<Standing> {
     const { authenticator, capsules } = this.#doors;
-    return capsules.stillAdmitted(await authenticator.renew(this.request), this.url);
+    const found = await capsules.stillAdmitted(await authenticator.renew(this.request), this.url);
+    return found ?? authenticator.problem(this.principal);
   }
 
   beforeCall(): Promise<void> | undefined {

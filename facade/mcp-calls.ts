@@ -3,7 +3,6 @@ import { INVALID_PARAMS, type Result } from '@modelcontextprotocol/server';
 import type { Door } from '../resources/audit-entry.ts';
 import type { Principal } from '../tools/access/principal.ts';
 import type { Answer, Call, Registry } from '../tools/registry.ts';
-import { watchCredential } from './credential-watch.ts';
 import type { Exchange } from './exchange.ts';
 import type { ToolLists } from './mcp-list.ts';
 import { isObject, type RequestId, RpcError } from './mcp-message.ts';
@@ -52,24 +51,11 @@ export async function callTool(
   { exchange, flight }: UnderWay,
   params: CallParams,
 ): Promise<Answer> {
-  const tool = registry.find(params.name);
-  const call = new McpCall(exchange, params, flight);
-  const answer = await (tool?.inSteps ? callInSteps(registry, call, { exchange, flight }) : registry.call(call));
+  const answer = await registry.call(new McpCall(exchange, params, flight));
   // The call of an unknown tool is made all the same, for its audit entry and its hint.
   if (!answer.ok && !registry.find(params.name)) throw new RpcError(INVALID_PARAMS, answer.error.error);
   if (answer.replayed && !exchange.response.headersSent) exchange.response.setHeader('Idempotency-Replayed', 'true');
   return answer;
-}
-
-/** A call that takes its time ends when its credential does. */
-function callInSteps(registry: Registry, call: McpCall, { exchange, flight }: UnderWay): Promise<Answer> {
-  // Where the credential cannot be looked at that is not told here: the next call says so in the log.
-  const stopWatching = watchCredential(
-    exchange,
-    () => {},
-    () => flight.cancel(),
-  );
-  return registry.call(call).finally(stopWatching);
 }
 
 class McpCall implements Call {
@@ -80,6 +66,7 @@ class McpCall implements Call {
   readonly requestId: string;
   readonly idempotency: Call['idempotency'];
   readonly onProgress: Call['onProgress'];
+  readonly #exchange: Exchange;
   readonly #flight: Flight;
 
   constructor(exchange: Exchange, params: CallParams, flight: Flight) {
@@ -91,12 +78,15 @@ class McpCall implements Call {
     this.requestId = exchange.requestId;
     this.idempotency = key === undefined ? undefined : { key, operation: `tools/call ${name}` };
     this.onProgress = flight.onProgress;
+    this.#exchange = exchange;
     this.#flight = flight;
   }
 
   get signal(): AbortSignal {
     return this.#flight.signal;
   }
+
+  readonly renewed = () => this.#exchange.renewed();
 }
 
 /** One message under way. Its signal aborts when the client goes away or cancels it. */

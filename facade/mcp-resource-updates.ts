@@ -4,9 +4,9 @@ import { type Address, addresses } from '../resources/addresses.ts';
 import type { CollectionName } from '../store/collections.ts';
 import type { Commit, RecordChange, Store } from '../store/port.ts';
 import { mayRead } from '../tools/access/may-read.ts';
-import type { Principal } from '../tools/access/principal.ts';
+import { askSafely } from '../tools/access/standing.ts';
+import { ToolError } from '../tools/errors.ts';
 import type { Registry } from '../tools/registry.ts';
-import { lookAgain } from './credential-watch.ts';
 import type { UnderWay } from './mcp-calls.ts';
 import { parseUri, uriOf } from './mcp-resource-uri.ts';
 
@@ -127,19 +127,16 @@ class Follower {
   async #mayRead(uri: string, { address, record, deleted }: Changed): Promise<boolean> {
     const { store, registry, onError } = this.#parts;
     const { exchange, flight } = this.#visit;
-    let principal: Principal | undefined;
-    await lookAgain(
-      exchange,
-      onError,
-      () => flight.abort(),
-      (renewed) => {
-        principal = renewed;
-      },
-    );
+    const standing = await askSafely(() => exchange.renewed());
+    if (standing instanceof ToolError) {
+      if (standing.cause !== undefined) onError(standing.cause);
+      flight.abort();
+      return false;
+    }
     const tool = registry.find(address.readTool);
     const now: Kept | undefined = await store[address.collection as CollectionName].get(record.id); // a test holds them to those there are
     const shown = now ?? (deleted ? record : undefined);
-    return principal && tool && shown ? mayRead(principal, tool, parseUri(uri)?.input ?? {}, shown) : false;
+    return tool && shown ? mayRead(standing, tool, parseUri(uri)?.input ?? {}, shown) : false;
   }
 }
 

@@ -8,8 +8,8 @@ import {
 } from '@modelcontextprotocol/server';
 import type { Principal } from '../tools/access/principal.ts';
 import { reachOf } from '../tools/access/reach.ts';
+import { lookAgain } from '../tools/access/standing.ts';
 import type { Registry } from '../tools/registry.ts';
-import { lookAgain } from './credential-watch.ts';
 import { isObject, type RequestId, RpcError } from './mcp-message.ts';
 import { canonicalUri, ResourceUpdates, type UpdateParts } from './mcp-resource-updates.ts';
 import type { Visit } from './mcp-sdk-server.ts';
@@ -77,7 +77,7 @@ export class Subscriptions {
   /** Looks at once for whom the list changed; without it that is seen when the credential is looked at again. */
   lookAgain(): void {
     for (const { visit, compare } of this.#open) {
-      void lookAgain(visit.exchange, this.#onError, () => visit.flight.abort(), compare);
+      void lookAgain(() => visit.exchange.renewed(), { onGone: () => visit.flight.abort(), onRenewed: compare });
     }
   }
 

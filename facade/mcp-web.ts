@@ -1,8 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { watchStanding } from '../tools/access/standing.ts';
+import type { ToolError } from '../tools/errors.ts';
 import { namesEvents } from './accept.ts';
-import { watchCredential } from './credential-watch.ts';
 import type { Exchange } from './exchange.ts';
 import type { Flight } from './mcp-calls.ts';
 import { type RequestId, type RpcError, rpcErrorJson } from './mcp-message.ts';
@@ -39,7 +40,10 @@ export function errorResponse(id: RequestId | null, error: RpcError, status: num
   return new Response(rpcErrorJson(id, error), { status, headers: { 'Content-Type': 'application/json' } });
 }
 
-/** Sends what the SDK answered. A stream ends when the client goes, the request is cancelled or its credential stops being valid. */
+/**
+ * Sends what the SDK answered. A stream ends when the client goes or the request is cancelled, and one that is no call's when its credential
+ * stops being valid: a call says so as its answer.
+ */
 export async function sendWebResponse(
   exchange: Exchange,
   flight: Flight,
@@ -52,8 +56,12 @@ export async function sendWebResponse(
     return;
   }
   if (answer.headers.get('content-type')?.startsWith('text/event-stream') && answer.body) {
-    const onRenewed = flight.onRenewed;
-    const stopWatching = watchCredential(exchange, onError, () => flight.abort(), onRenewed);
+    const { onRenewed } = flight;
+    const onGone = (problem: ToolError) => {
+      if (problem.cause !== undefined) onError(problem.cause);
+      flight.abort();
+    };
+    const stopWatching = onRenewed && watchStanding(() => exchange.renewed(), { onGone, onRenewed });
     await pipeEvents(response, answer, answer.body).finally(stopWatching);
   } else if (answer.body) sendJsonText(response, answer.status, await answer.text());
   else sendNothing(response, answer.status);

@@ -1,7 +1,6 @@
 import type { CallEvent, Progress } from '../tools/context.ts';
 import type { Answer } from '../tools/registry.ts';
 import { acceptedTypes } from './accept.ts';
-import { watchCredential } from './credential-watch.ts';
 import type { Exchange } from './exchange.ts';
 
 const HEARTBEAT_MS = 15_000;
@@ -11,7 +10,6 @@ export interface RestCallOptions {
   readonly streams: boolean;
   /** The call goes on without its client, who will come back for the answer. */
   readonly lasts: boolean;
-  onError(cause: unknown): void;
 }
 
 /**
@@ -21,12 +19,11 @@ export interface RestCallOptions {
 export class RestCall {
   readonly #exchange: Exchange;
   readonly #controller = new AbortController();
-  readonly #stopWatching: () => void;
   #heartbeat: NodeJS.Timeout | undefined;
   readonly #streams: boolean;
   #wanted: boolean;
 
-  constructor(exchange: Exchange, { streams, lasts, onError }: RestCallOptions) {
+  constructor(exchange: Exchange, { streams, lasts }: RestCallOptions) {
     const { request, response } = exchange;
     this.#exchange = exchange;
     this.#streams = streams;
@@ -34,10 +31,6 @@ export class RestCall {
     response.once('close', () => {
       clearInterval(this.#heartbeat);
       if (!response.writableFinished && !lasts) this.#controller.abort();
-    });
-    this.#stopWatching = watchCredential(exchange, onError, () => {
-      this.#controller.abort();
-      response.destroy();
     });
   }
 
@@ -56,12 +49,12 @@ export class RestCall {
 
   /** Ends the exchange where it is a stream. False: the answer is the caller's to send. */
   finish(answer: Answer): boolean {
-    this.#stop();
+    clearInterval(this.#heartbeat);
     const { response } = this.#exchange;
     if (response.destroyed) return true;
     if (!response.headersSent && !(answer.ok && this.#wanted)) return false;
     this.#send(answer.ok ? { name: 'final', data: answer.output } : { name: 'error', data: answer.error });
-    this.#stop();
+    clearInterval(this.#heartbeat);
     response.end();
     return true;
   }
@@ -82,11 +75,6 @@ export class RestCall {
       'X-Content-Type-Options': 'nosniff',
     });
     this.#heartbeat = setInterval(() => response.write(': waiting\n\n'), HEARTBEAT_MS);
-  }
-
-  #stop(): void {
-    clearInterval(this.#heartbeat);
-    this.#stopWatching();
   }
 }
 

@@ -33,12 +33,10 @@ export interface RestDoorOptions {
   readonly registry: Registry;
   readonly cookies: SessionCookies;
   readonly others: readonly OtherRoute[];
-  /** Told why a credential could not be looked at again while a call went on. */
-  onError(cause: unknown): void;
 }
 
 /** The REST door: finds the route, gathers the input of its tool, calls it, answers with the status of the route. */
-export function createRestDoor({ registry, cookies, others, onError }: RestDoorOptions) {
+export function createRestDoor({ registry, cookies, others }: RestDoorOptions) {
   const operations = routes.map((route) => prepare(route, registry));
   const match = createMatcher<RestOperation | OtherRoute>([...operations, ...others]);
 
@@ -57,9 +55,7 @@ export function createRestDoor({ registry, cookies, others, onError }: RestDoorO
       return target.serve(exchange);
     }
     const idempotency = idempotencyOf(exchange);
-    const live = target.inSteps
-      ? new RestCall(exchange, { ...target, lasts: idempotency !== undefined, onError })
-      : undefined;
+    const live = target.inSteps ? new RestCall(exchange, { ...target, lasts: idempotency !== undefined }) : undefined;
     const answer = await registry.call({
       principal,
       tool: target.tool,
@@ -74,6 +70,7 @@ export function createRestDoor({ registry, cookies, others, onError }: RestDoorO
       idempotency,
       client: request.headers['user-agent'],
       signal: live?.signal,
+      renewed: () => exchange.renewed(),
       onProgress: live?.onProgress,
     });
     if (answer.replayed && !response.headersSent) response.setHeader('Idempotency-Replayed', 'true');

@@ -2,6 +2,7 @@ import type { Door } from '../resources/audit-entry.ts';
 import type { ErrorCode } from '../resources/error.ts';
 import type { Principal, SessionPrincipal } from './access/principal.ts';
 import { FORBIDDEN } from './access/reach.ts';
+import { type AskStanding, askSafely, StandingSignal } from './access/standing.ts';
 import type { Answer, Call } from './call.ts';
 import type { CatalogEntry } from './catalog-index.ts';
 import type { Acting, CallingContext, Progress, ServerFacts, SteppingContext } from './context.ts';
@@ -27,11 +28,14 @@ export class CallContext implements SteppingContext<HistoryWriters, ErrorCode> {
   readonly #caller: Caller;
   readonly #tool: Tool | undefined;
   readonly #write: Write | undefined;
+  #watch: StandingSignal | undefined;
   #session: SessionPrincipal | undefined;
 
-  /** `tool`: given where its handler may call others, as those outside a transaction may; `write`: where it changes data in steps. */
-  constructor(asked: Call, store: HistoryWriters, caller: Caller, tool?: Tool, write?: Write) {
+  readonly standing: AskStanding | undefined;
+
+  constructor(asked: Call, store: HistoryWriters, caller: Caller, { tool, standing, write }: Outside = {}) {
     this.store = store;
+    this.standing = standing;
     this.principal = asked.principal;
     this.door = asked.door;
     this.server = caller.server;
@@ -60,9 +64,27 @@ export class CallContext implements SteppingContext<HistoryWriters, ErrorCode> {
     };
   }
 
-  /** Looked up when used: most handlers need no signal, and doors make one only for those that do. */
+  /**
+   * Looked up when used: most handlers need no signal, and doors make one only for those that do. From then on it is watched whether the
+   * caller may go on; calls inside of this one end with it.
+   */
   get signal(): AbortSignal | undefined {
-    return this.#asked.signal;
+    if (!this.standing || this.#asked.from) return this.#asked.signal;
+    this.#watch ??= new StandingSignal(this.standing, this.#asked.signal);
+    return this.#watch.signal;
+  }
+
+  /** Does the work of the handler. @throws why the caller may not go on, whatever came of the work then, or what the work throws */
+  async run<Result>(work: (context: this) => Promise<Result>): Promise<Result> {
+    try {
+      const result = await work(this);
+      if (this.#watch?.problem) throw this.#watch.problem;
+      return result;
+    } catch (thrown) {
+      throw this.#watch?.problem ?? thrown;
+    } finally {
+      this.#watch?.stop();
+    }
   }
 
   get tools(): readonly CatalogEntry[] {
@@ -73,7 +95,11 @@ export class CallContext implements SteppingContext<HistoryWriters, ErrorCode> {
     const tool = this.#tool;
     // Handlers that write are typed without `call`: the transaction of the other tool would wait for theirs.
     if (!tool) throw new Error('A handler inside a transaction calls no tool.');
-    return (name, input, as) => this.#caller.call(new InnerCall(this.#asked, tool, name, input, as));
+    return async (name, input, as) => {
+      const call = new InnerCall(this.#asked, this, { from: tool, tool: name, input, as });
+      await call.renew();
+      return this.#caller.call(call);
+    };
   }
 
   get write(): Write {
@@ -85,31 +111,66 @@ export class CallContext implements SteppingContext<HistoryWriters, ErrorCode> {
 
 type Write = SteppingContext<never, never>['write'];
 
+/** What only the handlers outside a transaction have. */
+interface Outside {
+  readonly tool?: Tool;
+  readonly standing?: AskStanding | undefined;
+  /** Where it changes data in steps. */
+  readonly write?: Write;
+}
+
+interface Wanted {
+  readonly from: Tool;
+  readonly tool: string;
+  readonly input: unknown;
+  readonly as: Acting | undefined;
+}
+
 /** A call made by the handler of another one: whatever is not its own is that of the other. */
 class InnerCall implements Call {
-  readonly principal: Principal;
   readonly tool: string;
   readonly input: unknown;
   readonly door: Door;
   readonly requestId: string;
   readonly from: NonNullable<Call['from']>;
-  readonly #signal: Acting['signal'];
-  readonly #outer: Call;
+  readonly #as: Acting | undefined;
+  readonly #context: CallContext;
+  #principal: Principal;
+  #gone: ToolError | undefined;
 
-  constructor(outer: Call, from: Tool, tool: string, input: unknown, as: Acting = outer) {
-    this.principal = as.principal;
+  constructor(outer: Call, context: CallContext, { from, tool, input, as }: Wanted) {
+    this.#principal = (as ?? outer).principal;
     this.tool = tool;
     this.input = input;
-    this.door = as.door;
+    this.door = (as ?? outer).door;
     this.requestId = outer.requestId;
     this.from = { tool: from, depth: (outer.from?.depth ?? 0) + 1 };
-    // That of the outer call is looked up when it is used, as doors make one only then.
-    this.#signal = as === outer ? undefined : as.signal;
-    this.#outer = outer;
+    this.#as = as;
+    this.#context = context;
   }
 
+  get principal(): Principal {
+    return this.#principal;
+  }
+
+  get gone(): ToolError | undefined {
+    return this.#gone;
+  }
+
+  /** That of the outer call is looked up when it is used, as doors make one only then. */
   get signal(): AbortSignal | undefined {
-    return this.#signal ?? this.#outer.signal;
+    return this.#as?.signal ?? this.#context.signal;
+  }
+
+  get renewed(): AskStanding | undefined {
+    return this.#as ? this.#as.renewed : this.#context.standing;
+  }
+
+  /** Asks again who makes the call. */
+  async renew(): Promise<void> {
+    const standing = this.renewed && (await askSafely(this.renewed));
+    if (standing instanceof ToolError) this.#gone = standing;
+    else if (standing) this.#principal = standing;
   }
 }
 
@@ -123,6 +184,7 @@ export class StoodInCall implements Call {
   readonly idempotency: Call['idempotency'];
   readonly onProgress: Call['onProgress'];
   readonly from: Call['from'];
+  readonly gone: Call['gone'];
   readonly client: Call['client'];
   readonly #asked: Call;
 
@@ -135,12 +197,17 @@ export class StoodInCall implements Call {
     this.idempotency = asked.idempotency && { key: asked.idempotency.key, operation: `tools/call ${tool}` };
     this.onProgress = asked.onProgress;
     this.from = asked.from;
+    this.gone = asked.gone;
     this.client = asked.client;
     this.#asked = asked;
   }
 
   get signal(): AbortSignal | undefined {
     return this.#asked.signal;
+  }
+
+  get renewed(): AskStanding | undefined {
+    return this.#asked.renewed;
   }
 }
 

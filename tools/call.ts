@@ -1,6 +1,7 @@
 import type { Door } from '../resources/audit-entry.ts';
 import type { ErrorBody } from '../resources/error.ts';
 import type { Principal, SessionPrincipal } from './access/principal.ts';
+import type { AskStanding } from './access/standing.ts';
 import type { Progress } from './context.ts';
 import type { Tool } from './define-tool.ts';
 import { ToolError } from './errors.ts';
@@ -20,6 +21,10 @@ export interface Call {
   readonly client?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
+  /** Who makes the call as it stands now; asked again while the call goes on and before each call that it makes. */
+  readonly renewed?: AskStanding | undefined;
+  /** Of a call inside of another one: why its caller may not go on, found when that was asked. */
+  readonly gone?: ToolError | undefined;
   /** Where the handler of a tool makes the call: that tool, and how many calls this one is inside of. */
   readonly from?: { readonly tool: Tool; readonly depth: number } | undefined;
 }

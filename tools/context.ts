@@ -3,6 +3,7 @@ import type { ErrorCode } from '../resources/error.ts';
 import type { IntegrationHealth } from '../resources/health.ts';
 import type { AuditLog, StoreStatus } from '../store/port.ts';
 import type { Principal, SessionPrincipal } from './access/principal.ts';
+import type { AskStanding } from './access/standing.ts';
 import type { ImportedData } from './analytics/model/imported-data.ts';
 import type { Answer } from './call.ts';
 import type { Catalog, CatalogEntry } from './catalog-index.ts';
@@ -25,7 +26,7 @@ export interface Context<Store, Code extends ErrorCode> {
   readonly client: string | undefined;
   /** The tools that `tools/list` shows the caller, in catalog order. */
   readonly tools: readonly CatalogEntry[];
-  /** Aborted when the caller goes away. */
+  /** Aborted when the caller goes away, and with a ToolError when it may not go on with the call. */
   readonly signal: AbortSignal | undefined;
   /** Tells the caller how far the call has come, where it wants to know. */
   readonly report: (progress: Progress) => void;
@@ -53,6 +54,8 @@ export interface CallingContext<Store, Code extends ErrorCode> extends Context<S
    * those of a direct call. A tool that only reads can call only such. Never rejects.
    */
   readonly call: (tool: string, input: unknown, as?: Acting) => Promise<Answer>;
+  /** Who calls as it stands now, or why it may not go on; absent where that cannot be asked. */
+  readonly standing: AskStanding | undefined;
 }
 
 /** Who makes an inner call, where it is not the caller of the outer one. */
@@ -61,6 +64,8 @@ export interface Acting {
   readonly door: Door;
   /** Default: that of the outer call. */
   readonly signal?: AbortSignal | undefined;
+  /** The principal as it stands when the call is made. */
+  readonly renewed?: AskStanding | undefined;
 }
 
 /** The same for a handler that changes data in steps. */

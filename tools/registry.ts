@@ -5,6 +5,7 @@ import type { Store, Transaction } from '../store/port.ts';
 import { authorOf, type Principal, type SessionPrincipal } from './access/principal.ts';
 import { mayCall, reaches, reachOf, refusal, withFixed } from './access/reach.ts';
 import type { Subjects } from './access/requirement.ts';
+import type { AskStanding } from './access/standing.ts';
 import { subjectsIn } from './access/subjects.ts';
 import { auditEntryOf, auditedArguments } from './audit.ts';
 import type { Answer, Call } from './call.ts';
@@ -91,7 +92,9 @@ class ToolRegistry implements Registry {
       const input = await this.#admit(tool, asked, raw);
       if (tool.standsFor) return await this.call(new StoodInCall(asked, tool.standsFor(input)));
       if (!tool.annotations.readOnlyHint) return await this.#change(tool, asked, input, entry);
-      const output = tool.output.parse(await tool.handler(input, new CallContext(asked, this.#view, this, tool)));
+      const standing = this.#standing(tool, asked, input);
+      const context = new CallContext(asked, this.#view, this, { tool, standing });
+      const output = tool.output.parse(await context.run((each) => tool.handler(input, each)));
       this.#store.audit.append(entry());
       return answerOf(tool, output);
     } catch (thrown) {
@@ -108,7 +111,8 @@ class ToolRegistry implements Registry {
   }
 
   /** Coarse check, validation, exact check; the parsed input. */
-  async #admit(tool: Tool, { principal, readInput, from }: Call, raw: RawInput): Promise<object> {
+  async #admit(tool: Tool, { principal, readInput, from, gone }: Call, raw: RawInput): Promise<object> {
+    if (gone) throw gone;
     if (from) requireCallable(tool, from);
     const tries = reaches(principal, tool);
     // Of a caller who is refused anyway it is read for the audit entry alone, whatever is wrong with it.
@@ -118,6 +122,18 @@ class ToolRegistry implements Registry {
     const input = tool.session === 'begins' ? readCredential(tool, raw.value) : parseInput(tool.input, raw.value);
     if (await mayCall(principal, tool, input, this.#subjects)) return input;
     throw refusal(principal, tool, input);
+  }
+
+  /** Whether the caller, as it stands now, could make the call again. */
+  #standing(tool: Tool, { renewed }: Call, input: object): AskStanding | undefined {
+    return (
+      renewed &&
+      (async () => {
+        const now = await renewed();
+        if (now instanceof ToolError || (await mayCall(now, tool, input, this.#subjects))) return now;
+        return refusal(now, tool, input);
+      })
+    );
   }
 
   async #change(tool: Tool, asked: Call, input: object, entry: MakeEntry): Promise<Answer> {
@@ -184,10 +200,12 @@ class ToolRegistry implements Registry {
         asked.principal,
       );
     }
-    const context = new CallContext(asked, this.#view, this, tool, (step) =>
-      this.#store.transaction((tx) => step(history(tx)), asked.principal),
-    );
-    const result = await tool.handler(input, context);
+    const context = new CallContext(asked, this.#view, this, {
+      tool,
+      standing: this.#standing(tool, asked, input),
+      write: (step) => this.#store.transaction((tx) => step(history(tx)), asked.principal),
+    });
+    const result = await context.run((each) => tool.handler(input, each));
     return this.#store.transaction((tx) => finish(tx, result, context.session));
   }
 

@@ -10,6 +10,7 @@ import type { Principal } from '../../tools/access/principal.ts';
 import { grantRights, type Rights, scopeRights } from '../../tools/access/rights.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { type CatalogEntry, indexCatalog } from '../../tools/catalog-index.ts';
+import { ToolError } from '../../tools/errors.ts';
 import { LiveCatalog } from '../../tools/live-catalog.ts';
 import { createRegistry, type Registry } from '../../tools/registry.ts';
 import { temporaryFolder } from '../store/folders.ts';
@@ -87,7 +88,7 @@ export async function startMcpServer(extra: readonly CatalogEntry[] = []): Promi
     const body = await readAll(request);
     const requestId = String(request.headers['x-request-id'] ?? 'req_test');
     response.setHeader('X-Request-Id', requestId);
-    const renewed = async () => (revoked.has(token) ? undefined : caller);
+    const renewed = async () => (revoked.has(token) ? new ToolError('unauthenticated', 'It was revoked.') : caller);
     const exchange: Exchange = { request, response, requestId, principal: caller, door: 'mcp', url, renewed };
     await door.serve(exchange, body).catch((cause) => {
       errors.push(cause);

@@ -35,7 +35,8 @@ export async function rest(
   return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
 }
 
-function credential(key: string): Record<string, string> {
+/** The header of an API key, or of the cookie of a session. */
+export function credential(key: string): Record<string, string> {
   return key.startsWith('admin-session=') ? { Cookie: key } : { Authorization: `Bearer ${key}` };
 }
 

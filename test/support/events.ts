@@ -1,3 +1,5 @@
+import { credential } from './calls.ts';
+
 /** One server-sent event. */
 export interface SentEvent {
   readonly name: string;
@@ -15,7 +17,7 @@ export async function openEvents(
   const response = await fetch(`${baseUrl}${path}`, {
     method: 'POST',
     headers: {
-      Authorization: `Bearer ${key}`,
+      ...credential(key),
       'Content-Type': 'application/json',
       Accept: 'text/event-stream',
       ...headers,

@@ -1,4 +1,5 @@
 import type { Principal } from '../access/principal.ts';
+import type { AskStanding } from '../access/standing.ts';
 import { shownArguments } from '../audit.ts';
 import type { Answer } from '../call.ts';
 import type { Catalog } from '../catalog-index.ts';
@@ -51,6 +52,8 @@ const LONGEST_ARGUMENTS = 20_000;
 
 interface Surroundings {
   readonly principal: Principal;
+  /** The same as it stands when a call is made. */
+  readonly renewed: AskStanding | undefined;
   readonly catalog: Catalog;
   readonly call: CallingContext<unknown, never>['call'];
   readonly signal: AbortSignal;
@@ -89,21 +92,15 @@ export class AgentTools {
   }
 
   async run({ tool, input }: ToolCall): Promise<ToolResult> {
-    const { own, call, principal, signal } = this.#surroundings;
+    const { own, call, principal, renewed, signal } = this.#surroundings;
     const mine = own.find(({ name }) => name === tool);
-    const answer = mine ? await mine.run(input) : await this.#call(tool, input, { call, principal, signal });
+    // Also of tools that the model was not offered: they are refused there, and the audit log tells of it.
+    const answer = mine
+      ? await mine.run(input)
+      : await call(tool, input, { principal, renewed, door: 'agent', signal });
     if (answer.ok) return { ok: true, text: cut(JSON.stringify(answer.output)) };
     const { requestId: _, ...error } = answer.error;
     return { ok: false, text: cut(JSON.stringify(error)) };
-  }
-
-  /** Also of tools that the model was not offered: they are refused there, and the audit log tells of it. */
-  #call(
-    tool: string,
-    input: unknown,
-    { call, principal, signal }: Pick<Surroundings, 'call' | 'principal' | 'signal'>,
-  ) {
-    return call(tool, input, { principal, door: 'agent', signal });
   }
 }
 

@@ -1,18 +1,26 @@
-import type { ErrorCode } from '../../resources/error.ts';
 import type { Flow, FlowStep } from '../../resources/flow.ts';
 import type { FlowRunRecord, FlowRunStep } from '../../resources/flow-run.ts';
 import type { Store } from '../../store/port.ts';
 import type { Principal } from '../access/principal.ts';
+import { type Standing, StandingSignal } from '../access/standing.ts';
 import { shownArguments } from '../audit.ts';
 import type { Answer } from '../call.ts';
+import { ToolError } from '../errors.ts';
 import { holds, render, type Scope } from '../flows/render.ts';
 import { actingFlow, findRunAs } from '../flows/run-as.ts';
 import { idsIn } from '../idempotency.ts';
 import type { Registry } from '../registry.ts';
 import { type Clock, pause } from './flow-clock.ts';
+import {
+  type Failure,
+  goneFailure,
+  inStep,
+  isWorthRetrying,
+  type Outcome,
+  outcomeOf,
+  STEP_MS,
+} from './flow-outcome.ts';
 
-/** How long one try of a step may take. */
-const STEP_MS = 10 * 60_000;
 const LONGEST_DELAY_MS = 3_600_000;
 /** Largest answer that is kept of a step, and largest sum of a run, in characters of JSON. */
 const LARGEST_OUTPUT = 256 * 1024;
@@ -26,15 +34,6 @@ export interface ExecutionParts {
   readonly registry: Registry;
   readonly clock: Clock;
 }
-
-interface Failure {
-  readonly code: ErrorCode;
-  readonly message: string;
-  /** Another try could do twice what the call does. */
-  readonly final?: boolean;
-}
-
-type Outcome = { readonly output: object } | { readonly failure: Failure };
 
 /** What came of a try of a step. */
 interface Tried {
@@ -132,34 +131,48 @@ export class FlowExecution {
       if (last) return this.#continues(step, await this.#fail(step, outcome.failure));
       const { code, message } = outcome.failure;
       await this.#keep(step.id, { status: 'pending', error: { code, message } });
-      await pause(this.#parts.clock, Math.min(delayMs * 2 ** (attempt - 1), LONGEST_DELAY_MS), this.#either);
+      await this.#wait(Math.min(delayMs * 2 ** (attempt - 1), LONGEST_DELAY_MS));
       if (this.#isCancelled) return { code: 'conflict', message: 'The run was cancelled.' };
       if (this.#leave.signal.aborted) return 'left';
     }
   }
 
+  /** Until the next try, or until whom the run acts for may not go on: the try finds that out. */
+  async #wait(ms: number): Promise<void> {
+    const watch = new StandingSignal(() => this.#renewed(), this.#either);
+    await pause(this.#parts.clock, ms, watch.signal);
+    watch.stop();
+  }
+
+  /** The flow as it acts for whom it runs as now. */
+  async #renewed(): Promise<Standing> {
+    const { store, registry, clock } = this.#parts;
+    const { id: runId, causes } = this.#run;
+    const { catalog } = registry.server;
+    const runAs = await findRunAs(this.#run.runAs, store, { catalog, now: clock.now() });
+    if (typeof runAs === 'string') return new ToolError('forbidden', runAs);
+    return actingFlow(this.#flow, runAs, { causes, runId });
+  }
+
   /** One call, with the rights that `runAs` has now. */
   async #attempt(step: FlowStep, input: Arguments, attempt: number): Promise<Outcome | 'left'> {
     if (this.#tried?.step === step.id && this.#tried.attempt === attempt) return this.#tried.outcome;
-    const { store, registry } = this.#parts;
-    const { catalog } = registry.server;
-    const runAs = await findRunAs(this.#run.runAs, store, { catalog, now: this.#parts.clock.now() });
-    if (typeof runAs === 'string') return { failure: { code: 'forbidden', message: runAs } };
-    const tool = catalog.get(step.tool)?.tool;
+    const principal = await this.#renewed();
+    if (principal instanceof ToolError) return { failure: goneFailure(principal) };
+    const tool = this.#parts.registry.server.catalog.get(step.tool)?.tool;
     const shown = tool ? shownArguments(tool, input, LONGEST_INPUT_SHOWN) : {};
     const begun = { status: 'running', attempts: attempt, input: shown, startedAt: this.#now() } as const;
     await this.#keep(step.id, begun, { step: step.id, arguments: input });
     if (this.#run.cancelAsked) return { failure: { code: 'conflict', message: 'The run was cancelled.' } };
-    const answer = await this.#call(this.#acting(runAs), step, input, attempt);
+    const answer = await this.#call(principal, step, input, attempt);
     if (answer === 'left') return answer;
-    const outcome = outcomeOf(answer, step.tool, tool?.annotations.readOnlyHint === true);
+    const standing = await this.#renewed();
+    const outcome =
+      standing instanceof ToolError && (answer === 'late' || !answer.ok)
+        ? { failure: goneFailure(standing) }
+        : outcomeOf(answer, step.tool, tool?.annotations.readOnlyHint === true);
     this.#tried = { step: step.id, attempt, outcome };
     return outcome;
-  }
-
-  #acting(runAs: Principal): Principal {
-    const { id: runId, causes } = this.#run;
-    return actingFlow(this.#flow, runAs, { causes, runId });
   }
 
   async #call(
@@ -173,6 +186,7 @@ export class FlowExecution {
     const { clock, registry } = this.#parts;
     const call = registry.call({
       principal,
+      renewed: () => this.#renewed(),
       tool,
       input,
       door: 'flow',
@@ -212,13 +226,14 @@ export class FlowExecution {
     return undefined;
   }
 
-  async #fail(step: FlowStep, { code, message }: Failure): Promise<Failure> {
+  async #fail(step: FlowStep, failure: Failure): Promise<Failure> {
+    const { code, message } = failure;
     await this.#keep(step.id, { status: 'failed', error: { code, message }, finishedAt: this.#now() });
-    return { code, message };
+    return failure;
   }
 
   #continues({ onError }: FlowStep, failure: Failure): Failure | undefined {
-    return onError === 'continue' && !this.#isCancelled ? undefined : failure;
+    return onError === 'continue' && !failure.ends && !this.#isCancelled ? undefined : failure;
   }
 
   /** Of a step that ended in an earlier process. */
@@ -266,34 +281,4 @@ const CANCELLED: End = { status: 'cancelled', error: { code: 'conflict', message
 /** The error of an earlier try goes when the next one is well. */
 function withoutError({ error, ...step }: FlowRunStep, change: Partial<FlowRunStep>): FlowRunStep {
   return error && (change.error || step.status === 'pending' || step.status === 'running') ? { ...step, error } : step;
-}
-
-/** What is wrong with the call itself is wrong the next time too. */
-function isWorthRetrying({ code, final }: Failure): boolean {
-  if (final) return false;
-  return code === 'unavailable' || code === 'internal' || code === 'rate_limited' || code === 'conflict';
-}
-
-function outcomeOf(answer: Answer | 'late', tool: string, isRead: boolean): Outcome {
-  if (answer === 'late') {
-    const message = `${tool} took longer than ${STEP_MS / 60_000} minutes${isRead ? '' : '; it may take effect still'}.`;
-    return { failure: { code: 'unavailable', message, final: !isRead } };
-  }
-  if (answer.ok) return { output: answer.output };
-  return { failure: { code: answer.error.code, message: wordsOf(answer.error) } };
-}
-
-function inStep({ id }: FlowStep, { code, message }: Failure) {
-  return { code, message: `Step ${id}: ${message}` };
-}
-
-function wordsOf({
-  error,
-  issues,
-}: {
-  readonly error: string;
-  readonly issues?: readonly { message: string }[] | undefined;
-}) {
-  const more = issues?.[0] && !error.includes(issues[0].message) ? ` ${issues[0].message}` : '';
-  return `${error}${more}`.slice(0, 2000);
 }

@@ -32,6 +32,8 @@ export interface LoopOptions {
   readonly maxSteps: number;
   readonly maxOutputTokens: number;
   readonly signal: AbortSignal;
+  /** Asked before each turn; aborts the signal where whom it works for may not go on. */
+  askAgain(): Promise<void>;
   readonly listener: Listener;
 }
 
@@ -63,6 +65,8 @@ export async function runLoop(options: LoopOptions): Promise<LoopOutcome> {
   const messages = [...options.messages];
   let usage: TokenUsage = { inputTokens: 0, outputTokens: 0 };
   for (let step = 1; ; step++) {
+    await options.askAgain();
+    signal.throwIfAborted();
     const turn = await takeTurn(options, messages);
     usage = sum(usage, turn.usage);
     const common = { usage, lastUsage: turn.usage, steps: step, messages };

@@ -4,6 +4,7 @@ import type { AgentRun } from '../../resources/agent-run.ts';
 import { memoryFields } from '../../resources/memory.ts';
 import type { Principal } from '../access/principal.ts';
 import { reaches } from '../access/reach.ts';
+import type { AskStanding } from '../access/standing.ts';
 import type { Catalog } from '../catalog-index.ts';
 import type { CallingContext } from '../context.ts';
 import { errorBody, ToolError, toToolError } from '../errors.ts';
@@ -25,6 +26,8 @@ const MOST_IN_A_RUN = 10;
 interface Remembering {
   readonly agent: Agent;
   readonly caller: Principal;
+  /** The agent as the other makes of it whom it acts for now. */
+  readonly renewedAs: (acting: (caller: Principal, agent: Agent | undefined) => Principal) => AskStanding | undefined;
   readonly run: AgentRun;
   readonly catalog: Catalog;
   readonly call: CallingContext<unknown, never>['call'];
@@ -32,11 +35,15 @@ interface Remembering {
 }
 
 /** Stores a memory of the agent. Exists only if its memory policy allows it and its caller may store memories. */
-export function rememberTool({ agent, caller, run, catalog, call, signal }: Remembering): LoopTool | undefined {
+export function rememberTool(remembering: Remembering): LoopTool | undefined {
+  const { agent, caller, run, catalog, call, signal } = remembering;
   // The policy of the agent allows this one tool besides its allowlist.
-  const principal = actingFor(caller, { ...agent, tools: [STORES] }, catalog);
+  const acting = (whom: Principal, as = agent) =>
+    actingFor(whom, { ...as, tools: as.memoryPolicy.remember ? [STORES] : [] }, catalog);
+  const principal = acting(caller);
+  const renewed = remembering.renewedAs(acting);
   const stores = catalog.get(STORES)?.tool;
-  if (!agent.memoryPolicy.remember || !stores || !reaches(principal, stores)) return undefined;
+  if (!stores || !reaches(principal, stores)) return undefined;
   let count = 0;
   return {
     name: 'remember',
@@ -50,7 +57,7 @@ export function rememberTool({ agent, caller, run, catalog, call, signal }: Reme
           throw new ToolError('conflict', 'This run may not store any more memories; the limit is reached.');
         const thread = run.threadId === undefined ? {} : { threadId: run.threadId };
         const owner = { scope: 'agent', agentId: agent.id, ...thread, source: `agent run ${run.id}` };
-        return await call(STORES, { ...memory, ...owner }, { principal, door: 'agent', signal });
+        return await call(STORES, { ...memory, ...owner }, { principal, renewed, door: 'agent', signal });
       } catch (thrown) {
         return { ok: false, error: errorBody(toToolError(thrown), '') };
       }

@@ -3,6 +3,8 @@ import type { Agent } from '../../resources/agent.ts';
 import type { AgentRun } from '../../resources/agent-run.ts';
 import type { Message } from '../../resources/message.ts';
 import type { Readers, TextSearch } from '../../store/port.ts';
+import type { Principal } from '../access/principal.ts';
+import { type AskStanding, askSafely } from '../access/standing.ts';
 import type { SteppingContext } from '../context.ts';
 import { ToolError } from '../errors.ts';
 import { readBotConfig } from '../settings/bot-config.ts';
@@ -34,7 +36,7 @@ export interface Task {
 
 export type RunContext = Pick<
   SteppingContext<Readers & TextSearch, never>,
-  'store' | 'principal' | 'server' | 'signal' | 'report' | 'call'
+  'store' | 'principal' | 'server' | 'signal' | 'report' | 'call' | 'standing'
 >;
 
 export interface RunOutcome extends LoopOutcome {
@@ -66,7 +68,9 @@ export async function runAgent(task: Task, context: RunContext): Promise<RunOutc
   reporter.began({ runId: run.id, threadId: run.threadId, model: run.model });
   try {
     const system = await systemOf(task, context);
-    const tools = toolsOf(task, context, clock.signal);
+    const renewedAs = asker(task, context, clock);
+    const tools = toolsOf(task, context, { renewedAs, signal: clock.signal });
+    const caller = renewedAs((principal) => principal);
     const asked: ModelMessage[] = [...historyOf(task.earlier), { role: 'user', content: task.text }];
     const outcome = await answerIn(task.outputSchema, asked, (messages) =>
       runLoop({
@@ -77,6 +81,7 @@ export async function runAgent(task: Task, context: RunContext): Promise<RunOutc
         maxSteps: agent?.maxSteps ?? 1,
         maxOutputTokens: system.maxTokens,
         signal: clock.signal,
+        askAgain: async () => void (await (caller && askSafely(caller))),
         listener: reporter,
       }),
     );
@@ -100,11 +105,43 @@ async function systemOf({ run, agent, text, outputSchema }: Task, { store, princ
   return { text: prompt, maxTokens: config.maxTokens };
 }
 
-function toolsOf({ run, agent }: Task, { principal, server, call }: RunContext, signal: AbortSignal): AgentTools {
+/** The agent, or the assistant, as it acts for the caller. */
+type ActingAs = (caller: Principal, agent: Agent | undefined) => Principal;
+type RenewedAs = (acting: ActingAs) => AskStanding | undefined;
+
+/** Asks again for whom the run works, and ends it where that one may not go on or the agent is gone. */
+function asker({ agent }: Task, { store, standing }: RunContext, clock: RunClock): RenewedAs {
+  if (!standing) return () => undefined;
+  return (acting) => async () => {
+    const caller = await askSafely(standing);
+    const now = agent && (await store.agents.get(agent.id));
+    const deleted = agent && (!now || now.status === 'deleted');
+    const problem = deleted ? new ToolError('conflict', `The agent ${agent.name} was deleted.`) : caller;
+    if (!(problem instanceof ToolError)) return acting(problem, now);
+    clock.end(problem);
+    return problem;
+  };
+}
+
+interface Asking {
+  readonly renewedAs: RenewedAs;
+  readonly signal: AbortSignal;
+}
+
+function toolsOf(task: Task, { principal, server, call }: RunContext, { renewedAs, signal }: Asking): AgentTools {
+  const { run, agent } = task;
   const { catalog } = server;
-  const acting = actingFor(principal, agent ?? ASSISTANT, catalog);
-  const remember = agent && rememberTool({ agent, caller: principal, run, catalog, call, signal });
-  return new AgentTools({ principal: acting, catalog, call, signal, own: remember ? [remember] : [] });
+  const acting: ActingAs = (caller, as) => actingFor(caller, as ?? ASSISTANT, catalog);
+  const remember = agent && rememberTool({ agent, caller: principal, renewedAs, run, catalog, call, signal });
+  const own = remember ? [remember] : [];
+  return new AgentTools({
+    principal: acting(principal, agent),
+    renewed: renewedAs(acting),
+    catalog,
+    call,
+    signal,
+    own,
+  });
 }
 
 /** Ends a run when its caller goes away or its time is over. */
@@ -113,7 +150,7 @@ class RunClock {
   readonly #outer: AbortSignal | undefined;
   readonly #runMs: number;
   readonly #timer: NodeJS.Timeout;
-  readonly #cancel = () => this.#controller.abort('cancelled');
+  readonly #cancel = () => this.#controller.abort(this.#outer?.reason);
 
   constructor(outer: AbortSignal | undefined, runMs: number) {
     this.#outer = outer;
@@ -127,8 +164,15 @@ class RunClock {
     return this.#controller.signal;
   }
 
+  /** Ends it, for its caller may not go on. */
+  end(problem: ToolError): void {
+    this.#controller.abort(problem);
+  }
+
   ended(unfinished: string): RunEnded {
-    if (this.signal.reason !== 'time') {
+    const { reason } = this.signal;
+    if (reason instanceof ToolError) return new RunEnded('cancelled', reason, unfinished);
+    if (reason !== 'time') {
       return new RunEnded('cancelled', new ToolError('unavailable', 'The run was cancelled.'), unfinished);
     }
     const seconds = Math.round(this.#runMs / 1000);

@@ -1,10 +1,8 @@
 import type { Flow } from '../../resources/flow.ts';
 import type { Readers } from '../../store/port.ts';
-import { keyProblem, principalOf } from '../access/authenticate.ts';
 import type { Principal } from '../access/principal.ts';
-import { scopeRights } from '../access/rights.ts';
+import { findStanding } from '../access/standing.ts';
 import { bothLimits, type ToolLimit } from '../access/tool-limit.ts';
-import { capsulePrincipal, capsuleProblem } from '../capsules/principal.ts';
 import type { Catalog } from '../catalog-index.ts';
 
 type RunAs = Flow['runAs'];
@@ -18,29 +16,15 @@ export function runAsOf(caller: Principal): RunAs {
   return { type, id: type === 'session' ? ownerId : id, name };
 }
 
-/** The principal as it is now, or why nobody can act as it any more. */
+/** The principal of the runs as it is now, or why nobody can act as it any more. */
 export async function findRunAs(
-  { type, id, name }: RunAs,
+  runAs: RunAs,
   store: Readers,
-  { catalog, now }: { readonly catalog: Catalog; readonly now: Date },
+  parts: { readonly catalog: Catalog; readonly now: Date },
 ): Promise<Principal | string> {
-  if (type === 'session') {
-    const user = await store.adminUsers.get(id);
-    if (!user?.isActive) return `The admin user ${name}, whom the flow acts for, is deactivated or gone.`;
-    return { type, id, name, ownerId: id, scopes: USER_SCOPES, rights: USER_RIGHTS };
-  }
-  if (type === 'api-key') {
-    const key = await store.apiKeys.get(id);
-    const problem = key ? await keyProblem(store, key, now) : 'The key is gone.';
-    return key && !problem ? principalOf(key) : `The flow acts for the API key ${name}. ${problem}`;
-  }
-  const capsule = type === 'capsule' ? await store.capsules.get(id) : undefined;
-  if (!capsule) return `The ${type} ${name}, whom the flow acts for, is gone.`;
-  return (await capsuleProblem(store, capsule, now)) ?? capsulePrincipal(capsule, catalog);
+  const found = await findStanding(runAs, store, parts);
+  return typeof found === 'string' ? `The flow acts for somebody who is gone. ${found}` : found;
 }
-
-const USER_SCOPES = ['*'];
-const USER_RIGHTS = scopeRights(USER_SCOPES);
 
 interface Within {
   readonly causes: readonly string[];

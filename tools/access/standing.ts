@@ -1,0 +1,100 @@
+import type { Readers } from '../../store/port.ts';
+import { capsulePrincipal, capsuleProblem } from '../capsules/principal.ts';
+import type { Catalog } from '../catalog-index.ts';
+import { ToolError, toToolError } from '../errors.ts';
+import { keyProblem, principalOf } from './authenticate.ts';
+import type { Principal } from './principal.ts';
+import { scopeRights } from './rights.ts';
+
+/** Who acts, as it stands now, or why it may not go on. */
+export type Standing = Principal | ToolError;
+
+/** Asked before every call and turn inside of something that takes its time, and every second while that goes on. */
+export type AskStanding = () => Promise<Standing>;
+
+const ASKED_EVERY_MS = 1000;
+
+interface Told {
+  onGone(problem: ToolError): void;
+  onRenewed?: ((principal: Principal) => void) | undefined;
+}
+
+/** Asks every second until the function returned is called or it is gone. Where nobody can tell, it is gone too. */
+export function watchStanding(ask: AskStanding, told: Told): () => void {
+  const watch = setInterval(() => void lookAgain(ask, told), ASKED_EVERY_MS);
+  return () => clearInterval(watch);
+}
+
+/** The same once, at once. */
+export async function lookAgain(ask: AskStanding, { onGone, onRenewed }: Told): Promise<void> {
+  const standing = await askSafely(ask);
+  if (standing instanceof ToolError) onGone(standing);
+  else onRenewed?.(standing);
+}
+
+/** Never rejects. */
+export function askSafely(ask: AskStanding): Promise<Standing> {
+  return ask().catch(toToolError);
+}
+
+/** A signal that aborts with the problem once it is gone, or with the other signal. */
+export class StandingSignal {
+  readonly signal: AbortSignal;
+  readonly #gone = new AbortController();
+  readonly #stop: () => void;
+
+  constructor(ask: AskStanding, other: AbortSignal | undefined) {
+    this.signal = other ? AbortSignal.any([other, this.#gone.signal]) : this.#gone.signal;
+    this.#stop = watchStanding(ask, { onGone: (problem) => this.#gone.abort(problem) });
+  }
+
+  /** Why it is gone, once it is. */
+  get problem(): ToolError | undefined {
+    return this.#gone.signal.aborted ? this.#gone.signal.reason : undefined; // aborted with nothing else
+  }
+
+  stop(): void {
+    this.#stop();
+  }
+}
+
+/** The principal as it is now, or why nobody can act as it any more. A session stands for its user, who is named by the id. */
+export async function findStanding(
+  { type, id, name }: Pick<Principal, 'id' | 'name'> & { readonly type: string },
+  store: Readers,
+  { catalog, now }: { readonly catalog: Catalog; readonly now: Date },
+): Promise<Principal | string> {
+  if (type === 'session') {
+    const user = await store.adminUsers.get(id);
+    if (!user?.isActive) return `The admin user ${name} is deactivated or gone.`;
+    return { type, id, name, ownerId: id, scopes: USER_SCOPES, rights: USER_RIGHTS };
+  }
+  if (type === 'api-key') {
+    const key = await store.apiKeys.get(id);
+    const problem = key ? await keyProblem(store, key, now) : 'The key is gone.';
+    return key && !problem ? principalOf(key) : `The API key ${name} is not accepted any more. ${problem}`;
+  }
+  const capsule = type === 'capsule' ? await store.capsules.get(id) : undefined;
+  if (!capsule) return `The ${type} ${name} is gone.`;
+  const problem = await capsuleProblem(store, capsule, now);
+  return problem === undefined ? capsulePrincipal(capsule, catalog) : `The capsule ${name}: ${problem}`;
+}
+
+const USER_SCOPES = ['*'];
+const USER_RIGHTS = scopeRights(USER_SCOPES);
+
+/** Why the credential by which the principal came in is not accepted any more. */
+export async function endedCredential(
+  principal: Principal,
+  store: Readers,
+  parts: { readonly catalog: Catalog; readonly now: Date },
+): Promise<ToolError> {
+  const found = await findStanding(principal, store, parts);
+  const reason = typeof found === 'string' ? found : ENDED[principal.type];
+  return new ToolError('unauthenticated', `The call was ended with its credential. ${reason}`);
+}
+
+const ENDED: Partial<Record<Principal['type'], string>> = {
+  session: 'The session has ended; sign in again.',
+  capsule: 'The token of the capsule was replaced; take the new one.',
+};

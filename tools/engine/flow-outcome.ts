@@ -1,0 +1,53 @@
+import type { ErrorCode } from '../../resources/error.ts';
+import type { FlowStep } from '../../resources/flow.ts';
+import type { Answer } from '../call.ts';
+import type { ToolError } from '../errors.ts';
+
+/** How long one try of a step may take. */
+export const STEP_MS = 10 * 60_000;
+
+export interface Failure {
+  readonly code: ErrorCode;
+  readonly message: string;
+  /** Another try could do twice what the call does. */
+  readonly final?: boolean;
+  /** The run ends, whatever the step says: whom it acts for may not go on. */
+  readonly ends?: boolean;
+}
+
+export type Outcome = { readonly output: object } | { readonly failure: Failure };
+
+/** What is wrong with the call itself is wrong the next time too. */
+export function isWorthRetrying({ code, final }: Failure): boolean {
+  if (final) return false;
+  return code === 'unavailable' || code === 'internal' || code === 'rate_limited' || code === 'conflict';
+}
+
+/** Whom the run acts for may not go on. */
+export function goneFailure({ code, message }: ToolError): Failure {
+  return { code, message, final: true, ends: true };
+}
+
+export function outcomeOf(answer: Answer | 'late', tool: string, isRead: boolean): Outcome {
+  if (answer === 'late') {
+    const message = `${tool} took longer than ${STEP_MS / 60_000} minutes${isRead ? '' : '; it may take effect still'}.`;
+    return { failure: { code: 'unavailable', message, final: !isRead } };
+  }
+  if (answer.ok) return { output: answer.output };
+  return { failure: { code: answer.error.code, message: wordsOf(answer.error) } };
+}
+
+export function inStep({ id }: FlowStep, { code, message }: Failure) {
+  return { code, message: `Step ${id}: ${message}` };
+}
+
+function wordsOf({
+  error,
+  issues,
+}: {
+  readonly error: string;
+  readonly issues?: readonly { message: string }[] | undefined;
+}) {
+  const more = issues?.[0] && !error.includes(issues[0].message) ? ` ${issues[0].message}` : '';
+  return `${error}${more}`.slice(0, 2000);
+}
