@@ -18,17 +18,22 @@ const column = z.strictObject({
   type: columnType.describe('date-time is ISO 8601, kept in UTC, json any JSON value.'),
   required: z.boolean().default(false),
 });
-export type Column = z.infer<typeof column>;
+
+/** Under `key` the records keep their values of the column; absent, that is the name. It stays when the column gets another name. */
+const storedColumn = column.extend({ key: z.string().max(120).optional() });
+export type Column = z.infer<typeof storedColumn>;
 
 /** Limits shared by the records and the inputs that write them. */
 export const databaseFields = {
   name: nameText(200),
   description: z.string().max(2000),
   columns: z.array(column).min(1).max(100),
+  addColumns: z.array(column).max(100),
+  columnName,
   values: z.record(z.string().max(100), z.unknown()),
 };
 
-/** A table with typed columns, which stay as they were made. */
+/** A table with typed columns. */
 export const database = z.object({
   id: recordId,
   name: databaseFields.name,
@@ -38,6 +43,10 @@ export const database = z.object({
 });
 export type Database = z.infer<typeof database>;
 
+export const storedDatabase = database.extend({ columns: z.array(storedColumn).min(1).max(100) });
+export type StoredDatabase = z.infer<typeof storedDatabase>;
+
+/** A store keeps the values by the keys of the columns, callers see them by name. */
 export const databaseRecord = z.object({
   id: recordId,
   databaseId: recordId,

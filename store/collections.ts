@@ -6,7 +6,7 @@ import { apiKeyRecord } from '../resources/api-key.ts';
 import { artifactRecord } from '../resources/artifact.ts';
 import { botConfigRecord } from '../resources/bot-config.ts';
 import { capsuleRecord } from '../resources/capsule.ts';
-import { database, databaseRecord } from '../resources/database.ts';
+import { databaseRecord, storedDatabase } from '../resources/database.ts';
 import { document } from '../resources/document.ts';
 import { flow } from '../resources/flow.ts';
 import { flowRunRecord } from '../resources/flow-run.ts';
@@ -260,7 +260,7 @@ export const collections = {
     search: { type: 'artifact', title: ['name'], text: ['content'], alike: ['accessKeys'] },
   }),
   databases: define({
-    schema: database,
+    schema: storedDatabase,
     idPrefix: 'dbs',
     unique: [],
     indexes: [],

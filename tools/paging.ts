@@ -101,17 +101,19 @@ export function openRank(cursor: string | undefined, filters: unknown): Rank | u
   throw foreignCursor();
 }
 
-function seal(place: readonly [string | number, string], filters: unknown): string {
+/** The cursor of a list in an order of its own: at most three members say where it goes on. */
+export function seal(place: readonly (string | number | boolean | null)[], filters: unknown): string {
   return Buffer.from(JSON.stringify([...place, digest(filters)])).toString('base64url');
 }
 
-function unseal(cursor: string, filters: unknown): readonly unknown[] {
-  const place = decode(cursor).slice(0, 2);
+/** The place that was sealed for the same filters; empty where that is not so. */
+export function unseal(cursor: string, filters: unknown): readonly unknown[] {
+  const place = decode(cursor).slice(0, -1);
   const own = Buffer.from(JSON.stringify([...place, digest(filters)])).toString('base64url');
   return own === cursor ? place : [];
 }
 
-function foreignCursor(): ToolError {
+export function foreignCursor(): ToolError {
   return new ToolError(
     'invalid_input',
     'The cursor does not belong to this list and these filters; start without it.',

@@ -5,7 +5,7 @@ import type { Author, EntityType, Version, VersionKind, VersionRecord } from '..
 import { ByCollection } from '../store/by-collection.ts';
 import type { CollectionName, RecordOf } from '../store/collections.ts';
 import { NotFound } from '../store/errors.ts';
-import type { Change, Guard, NewRecord, Query, Reader, Transaction, Where, Writer } from '../store/port.ts';
+import type { Change, Guard, NewRecord, Query, Reader, Readers, Transaction, Where, Writer } from '../store/port.ts';
 import type { Context } from './context.ts';
 import type { Tool } from './define-tool.ts';
 import { forgetOutputs } from './flows/queue.ts';
@@ -24,6 +24,8 @@ export interface Entity<Name extends CollectionName = CollectionName> {
   readonly text?: string;
   /** The record without server-managed secrets. */
   payload(record: RecordOf<Name>): Payload;
+  /** A payload as callers see it, where that is not as it is kept. */
+  shown?(payload: Payload, store: Readers): Promise<Payload>;
   /**
    * The record to store when one of its earlier states is restored: checked against what is there now, with the members
    * that only the server writes as they are now. Without it the state is stored as it was.
@@ -212,6 +214,15 @@ export function contentOf({ text }: Pick<Entity, 'text'>, payload: Payload): str
   return text === undefined ? canonicalize(payload) : String(payload[text] ?? '');
 }
 
-export function showVersion(entity: Pick<Entity, 'text'>, record: VersionRecord): Version {
-  return { ...record, content: contentOf(entity, record.payload) };
+type Shown = Pick<Entity, 'text' | 'shown'>;
+
+export function shownPayload(entity: Shown, payload: Payload, store: Readers): Payload | Promise<Payload> {
+  return entity.shown ? entity.shown(payload, store) : payload;
+}
+
+export async function showVersion(entity: Shown, record: VersionRecord, store: Readers): Promise<Version> {
+  if (!entity.shown) return { ...record, content: contentOf(entity, record.payload) };
+  const payload = await entity.shown(record.payload, store);
+  const content = contentOf(entity, payload);
+  return { ...record, payload, content, contentHash: hash('sha256', content) };
 }

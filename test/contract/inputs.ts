@@ -101,6 +101,7 @@ const inputs: Readonly<Record<string, Record<string, unknown>>> = {
   delete_artifact: { id: 'art_one' },
   get_database: { id: 'dbs_one' },
   create_database: { name: 'contract', columns: [{ name: 'a', type: 'string' }] },
+  update_database: { id: 'dbs_one' },
   delete_database: { id: 'dbs_one' },
   list_records: { databaseId: 'dbs_one' },
   get_record: { databaseId: 'dbs_one', id: 'rec_one' },

@@ -58,6 +58,7 @@ export const toolsWithoutPath: Readonly<Record<string, Right>> = {
   list_databases: { scope: 'records:read', grant: 'record:read' },
   get_database: { scope: 'records:read', grant: 'record:read:{id}' },
   create_database: { scope: 'records:write', grant: 'record:write' },
+  update_database: { scope: 'records:write', grant: 'record:write:{id}' },
   delete_database: { scope: 'records:write', grant: 'record:delete:{id}' },
   ...lifeOf('records', 'record'),
   create_record: { scope: 'records:write', grant: 'record:write:{databaseId}' },

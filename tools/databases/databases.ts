@@ -1,9 +1,11 @@
 import { z } from 'zod';
-import { type Column, type Database, database, databaseFields } from '../../resources/database.ts';
+import { database, databaseFields, type StoredDatabase } from '../../resources/database.ts';
 import { expectedRevision, pageOf, paging, recordId } from '../../resources/fields.ts';
-import { CREATES, DELETES, defineTool, type Fail, READS } from '../define-tool.ts';
+import { StaleRevision } from '../../store/errors.ts';
+import { CREATES, DELETES, defineTool, READS, UPDATES } from '../define-tool.ts';
 import { listPage, onlyThese } from '../paging.ts';
 import { requireUnnamed } from '../references.ts';
+import { changedColumns, findDatabase, requireDistinct, showDatabase } from './columns.ts';
 
 const databaseId = recordId.describe('Database id (`dbs_…`), see list_databases.');
 
@@ -18,8 +20,8 @@ const listDatabases = defineTool({
   errors: [],
 
   handler(input, { store, principal }) {
-    const any = onlyThese<Database>(principal.rights.limitedTo('record', 'read'), 'id');
-    return listPage(store.databases, input, { any }, (record) => record);
+    const any = onlyThese<StoredDatabase>(principal.rights.limitedTo('record', 'read'), 'id');
+    return listPage(store.databases, input, { any }, showDatabase);
   },
 });
 
@@ -33,18 +35,13 @@ const getDatabase = defineTool({
   output: database,
   errors: ['not_found'],
 
-  async handler({ id }, { store, fail }) {
-    const found = await store.databases.get(id);
-    if (!found) throw fail('not_found', `There is no database ${id}; list_databases shows the ones you can see.`);
-    return found;
-  },
+  handler: async ({ id }, { store, fail }) => showDatabase(await findDatabase(store, id, fail)),
 });
 
 const createDatabase = defineTool({
   name: 'create_database',
   title: 'Create database',
-  description:
-    'Create a database: a table whose records are checked against its columns. Columns stay as made. Returns it.',
+  description: 'Create a database: a table whose records are checked against its columns. Returns it.',
   access: { scope: 'records:write', grant: 'record:write' },
   annotations: CREATES,
   input: z.strictObject({
@@ -55,9 +52,51 @@ const createDatabase = defineTool({
   output: database,
   errors: [],
 
-  async handler(input, { store, fail }) {
-    requireDistinct(input.columns, fail);
-    return store.databases.insert(input);
+  async handler(input, { store }) {
+    requireDistinct(input.columns);
+    return showDatabase(await store.databases.insert(input));
+  },
+});
+
+const updateDatabase = defineTool({
+  name: 'update_database',
+  title: 'Update database',
+  description:
+    'Rename a database or its columns, or add columns behind the others; records and their history follow a new name. Types and required stay. Returns the database.',
+  access: { scope: 'records:write', grant: 'record:write:{id}' },
+  annotations: UPDATES,
+  input: z.strictObject({
+    id: databaseId,
+    name: databaseFields.name.optional(),
+    description: databaseFields.description.optional(),
+    addColumns: databaseFields.addColumns
+      .optional()
+      .describe('Go behind the others; a required one only while there are no records.'),
+    renameColumns: z
+      .array(z.strictObject({ from: z.string().max(100), to: databaseFields.columnName }))
+      .max(100)
+      .optional()
+      .describe('Done all at once and before columns are added, so names can be swapped.'),
+    expectedRevision,
+  }),
+  output: database,
+  errors: ['not_found', 'conflict'],
+
+  async handler({ id, addColumns = [], renameColumns = [], expectedRevision, ...change }, { store, fail }) {
+    const current = await findDatabase(store, id, fail);
+    if (expectedRevision !== undefined && expectedRevision !== current.revision) {
+      throw new StaleRevision(current.revision);
+    }
+    const columns = changedColumns(current.columns, { renames: renameColumns, added: addColumns });
+    const required = addColumns.find((column) => column.required);
+    const records = required ? await store.databaseRecords.count({ where: { databaseId: id } }) : 0;
+    if (required && records > 0) {
+      const message = `The column "${required.name}" is required, but the database holds records, ${records} in all, that have no value for it; add it without \`required\`.`;
+      throw fail('conflict', message, {
+        issues: [{ path: `addColumns[${addColumns.indexOf(required)}].required`, message }],
+      });
+    }
+    return showDatabase(await store.databases.update(id, { ...change, columns }));
   },
 });
 
@@ -78,13 +117,4 @@ const deleteDatabase = defineTool({
   },
 });
 
-export const databaseTools = [listDatabases, getDatabase, createDatabase, deleteDatabase];
-
-function requireDistinct(columns: readonly Column[], fail: Fail<never>): void {
-  const names = columns.map(({ name }) => name.toLowerCase());
-  const issues = names.flatMap((name, index) => {
-    if (names.indexOf(name) === index) return [];
-    return [{ path: `columns[${index}].name`, message: 'An earlier column has this name; choose another.' }];
-  });
-  if (issues[0]) throw fail('invalid_input', issues[0].message, { issues });
-}
+export const databaseTools = [listDatabases, getDatabase, createDatabase, updateDatabase, deleteDatabase];

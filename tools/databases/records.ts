@@ -6,6 +6,9 @@ import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../defi
 import { LARGEST_PAGE, listPage, onlyThese } from '../paging.ts';
 import { restoreWithReferences } from '../references.ts';
 import { type Entity, withoutBookkeeping } from '../versioning.ts';
+import { byName, findDatabase, keyOf, showRecord, type Values } from './columns.ts';
+import { recordQuery } from './conditions.ts';
+import { lookedThrough } from './looked-through.ts';
 import { changedValues, newValues } from './values.ts';
 
 const databaseId = recordId.describe('Database id (`dbs_…`), see list_databases.');
@@ -15,17 +18,38 @@ const { values } = databaseFields;
 const listRecords = defineTool({
   name: 'list_records',
   title: 'List records',
-  description: 'List the records of a database, newest first. Returns a page with `nextCursor`.',
+  description:
+    'List the records of a database: newest first, or by a column with `sort`; all, or those that meet `filter`. Returns a page with `nextCursor`.',
   access: { scope: 'records:read', grant: 'record:read', narrows: true },
   annotations: READS,
-  input: z.strictObject({ databaseId, ...paging }),
+  input: z.strictObject({
+    databaseId,
+    filter: databaseFields.values
+      .optional()
+      .describe(
+        'By column: a value (null: none), or operators `eq`, `ne`, `lt`, `lte`, `gt`, `gte`, `contains` (text, in any case), e.g. {"Size": {"gte": 5}}. All must hold.',
+      ),
+    sort: z
+      .strictObject({ column: z.string().max(100), direction: z.enum(['asc', 'desc']).default('asc') })
+      .optional()
+      .describe('Records without a value come last, equal ones newest first.'),
+    ...paging,
+  }),
   output: pageOf(databaseRecord),
   errors: ['not_found'],
 
-  async handler({ databaseId, ...input }, { store, principal, fail }) {
-    const any = onlyThese<DatabaseRecord>(principal.rights.limitedTo('record', 'read'), 'id', 'databaseId');
-    if (!any) await findDatabase(store, databaseId, fail);
-    return listPage(store.databaseRecords, input, { where: { databaseId }, any }, (record) => record, LARGEST_PAGE);
+  async handler({ databaseId, filter, sort, ...input }, { store, principal, fail, signal }) {
+    const ids = principal.rights.limitedTo('record', 'read');
+    const any = onlyThese<DatabaseRecord>(ids, 'id', 'databaseId');
+    const where = { databaseId };
+    const isKnown = !ids || ids.includes(databaseId) || (await store.databaseRecords.count({ where, any })) > 0;
+    const found = isKnown ? await findDatabase(store, databaseId, fail) : undefined;
+    if (!found) return { data: [], nextCursor: null, ...(input.includeTotal && { total: 0 }) };
+    const show = (record: DatabaseRecord) => showRecord(found.columns, record);
+    if (!filter && !sort) return listPage(store.databaseRecords, input, { where, any }, show, LARGEST_PAGE);
+    const query = recordQuery(found.columns, filter ?? {}, sort);
+    const asked = { ...input, where, any, query, bound: { where, any, filter, sort } };
+    return lookedThrough(store.databaseRecords, asked, show, { fail, signal });
   },
 });
 
@@ -39,7 +63,10 @@ const getRecord = defineTool({
   output: databaseRecord,
   errors: ['not_found'],
 
-  handler: (input, { store, fail }) => findRecord(store, input, fail),
+  async handler(input, { store, fail }) {
+    const { columns } = await findDatabase(store, input.databaseId, fail);
+    return showRecord(columns, await findRecord(store, input, fail));
+  },
 });
 
 const createRecord = defineTool({
@@ -54,7 +81,7 @@ const createRecord = defineTool({
 
   async handler({ databaseId, values }, { store, fail }) {
     const { columns } = await findDatabase(store, databaseId, fail);
-    return store.databaseRecords.insert({ databaseId, values: newValues(columns, values) });
+    return showRecord(columns, await store.databaseRecords.insert({ databaseId, values: newValues(columns, values) }));
   },
 });
 
@@ -73,7 +100,7 @@ const updateRecord = defineTool({
     const current = await findRecord(store, { databaseId, id }, fail);
     const { columns } = await findDatabase(store, databaseId, fail);
     const change = { values: changedValues(columns, current.values, values) };
-    return store.databaseRecords.update(id, change, { expectedRevision });
+    return showRecord(columns, await store.databaseRecords.update(id, change, { expectedRevision }));
   },
 });
 
@@ -102,14 +129,23 @@ export const databaseRecordEntity: Entity<'databaseRecords'> = {
   getTool: getRecord,
   updateTool: updateRecord,
   payload: withoutBookkeeping,
-  prepareRestore: restoreWithReferences,
-};
 
-async function findDatabase(store: Readers, id: string, fail: Fail<'not_found'>) {
-  const found = await store.databases.get(id);
-  if (!found) throw fail('not_found', `There is no database ${id}; list_databases shows the ones you can see.`);
-  return found;
-}
+  async shown(payload, store) {
+    const found = await store.databases.get(String(payload.databaseId));
+    return found ? { ...payload, values: byName(found.columns, payload.values as Values) } : payload; // of a record of the kind
+  },
+
+  async prepareRestore(state, current, context) {
+    const restored = await restoreWithReferences(state, current, context);
+    const found = await context.store.databases.get(state.databaseId);
+    const missing = found?.columns.find((column) => column.required && state.values[keyOf(column)] === undefined);
+    if (!missing) return restored;
+    throw context.fail(
+      'conflict',
+      `The column "${missing.name}" needs a value, and this version is older than the column; create the record anew with create_record.`,
+    );
+  },
+};
 
 /** The record, where it is one of the database. */
 async function findRecord(

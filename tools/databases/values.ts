@@ -2,13 +2,13 @@ import { z } from 'zod';
 import type { Column, ColumnType } from '../../resources/database.ts';
 import { instant, time } from '../../resources/fields.ts';
 import { ToolError } from '../errors.ts';
-import { parseInput } from '../validate.ts';
-
-export type Values = Readonly<Record<string, unknown>>;
+import { formatPath, parseInput } from '../validate.ts';
+import { byName, keyOf, type Values } from './columns.ts';
 
 const LONGEST_RECORD = 200_000;
 
-const schemas: Readonly<Record<ColumnType, z.ZodType>> = {
+/** What a column of the type holds. */
+export const valueSchemas: Readonly<Record<ColumnType, z.ZodType>> = {
   string: z.string(),
   number: z.number(),
   boolean: z.boolean(),
@@ -16,20 +16,37 @@ const schemas: Readonly<Record<ColumnType, z.ZodType>> = {
   json: z.unknown().refine((value) => value !== undefined && value !== null, 'The column needs a value.'),
 };
 
-/** The values of a new record, in the order of the columns. @throws ToolError naming every value that does not fit. */
+/** The values of a new record as a store keeps them. @throws ToolError naming every value that does not fit. */
 export function newValues(columns: readonly Column[], given: Values): Values {
-  return stored(columns, parse(columns, 'new', given));
+  return kept(columns, parse(columns, 'new', given));
 }
 
-/** The values with some of them changed, those given as null taken away. @throws as `newValues` does. */
+/** The kept values with some of them changed, those given as null taken away. @throws as `newValues` does. */
 export function changedValues(columns: readonly Column[], current: Values, given: Values): Values {
-  return stored(columns, { ...current, ...parse(columns, 'changed', given) });
+  return kept(columns, { ...byName(columns, current), ...parse(columns, 'changed', given) });
+}
+
+/** The value as records keep it. */
+export function keptValue(type: ColumnType, value: unknown): unknown {
+  return type === 'date-time' && typeof value === 'string' ? instant(value) : value;
+}
+
+/** @throws ToolError for a name that a column had before it got another one. */
+export function requireCurrentNames(columns: readonly Column[], member: string, names: readonly string[]): void {
+  const issues = names.flatMap((given) => {
+    if (columns.some(({ name }) => name === given)) return [];
+    const renamed = columns.find(({ key }) => key === given);
+    if (!renamed) return [];
+    return [{ path: formatPath([member, given]), message: `The column "${given}" is called "${renamed.name}" now.` }];
+  });
+  if (issues[0]) throw new ToolError('invalid_input', `${issues[0].message} Use that name.`, { issues });
 }
 
 type Form = 'new' | 'changed';
 const made = new WeakMap<readonly Column[], Record<Form, z.ZodObject>>();
 
 function parse(columns: readonly Column[], form: Form, values: Values): Values {
+  requireCurrentNames(columns, 'values', Object.keys(values));
   let known = made.get(columns);
   if (!known) {
     known = { new: inputOf(columns, 'new'), changed: inputOf(columns, 'changed') };
@@ -41,20 +58,20 @@ function parse(columns: readonly Column[], form: Form, values: Values): Values {
 /** An input with the one member that the values are in, so that problems are named as in any other input. */
 function inputOf(columns: readonly Column[], form: Form): z.ZodObject {
   const shape = columns.map(({ name, type, required }) => {
-    const schema = schemas[type];
+    const schema = valueSchemas[type];
     if (!required) return [name, schema.nullable().optional()] as const;
     return [name, form === 'new' ? schema : schema.optional()] as const;
   });
   return z.strictObject({ values: z.strictObject(Object.fromEntries(shape)) });
 }
 
-function stored(columns: readonly Column[], values: Values): Values {
-  const kept = columns.flatMap(({ name, type }) => {
-    const value = values[name];
+function kept(columns: readonly Column[], values: Values): Values {
+  const entries = columns.flatMap((column) => {
+    const value = values[column.name];
     if (value === undefined || value === null) return [];
-    return [[name, type === 'date-time' ? instant(String(value)) : value] as const];
+    return [[keyOf(column), keptValue(column.type, value)] as const];
   });
-  const record = Object.fromEntries(kept);
+  const record = Object.fromEntries(entries);
   if (JSON.stringify(record).length > LONGEST_RECORD) {
     const message = `A record holds at most ${LONGEST_RECORD} characters of JSON; keep longer texts in documents or artifacts.`;
     throw new ToolError('invalid_input', message, { issues: [{ path: 'values', message }] });

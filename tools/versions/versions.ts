@@ -10,7 +10,7 @@ import { CREATES, defineTool, READS } from '../define-tool.ts';
 import { entities } from '../entities.ts';
 import { LARGEST_PAGE, listPage } from '../paging.ts';
 import { mayKnowOf } from '../threads/visibility.ts';
-import { type Entity, type Payload, showVersion } from '../versioning.ts';
+import { type Entity, type Payload, shownPayload, showVersion } from '../versioning.ts';
 import { diffPayloads } from './diff.ts';
 
 const byType = new Map<EntityType, Entity>(entities.map((entity) => [entity.type, entity]));
@@ -54,7 +54,8 @@ const listVersions = defineTool({
     const { store } = context;
     const entity = await entityWithHistory(context, entityType, entityId);
     const query = { where: { entityType, entityId } };
-    return listPage(store.versions, input, query, (found) => showVersion(entity, found), LARGEST_PAGE);
+    const page = await listPage(store.versions, input, query, (found) => found, LARGEST_PAGE);
+    return { ...page, data: await Promise.all(page.data.map((found) => showVersion(entity, found, store))) };
   },
 });
 
@@ -70,7 +71,7 @@ const getVersion = defineTool({
 
   async handler(input, context) {
     const entity = await entityWithHistory(context, input.entityType, input.entityId);
-    return showVersion(entity, await findVersion(context, input));
+    return showVersion(entity, await findVersion(context, input), context.store);
   },
 });
 
@@ -95,7 +96,9 @@ const diffVersion = defineTool({
   async handler({ against, ...input }, context) {
     const entity = await entityWithHistory(context, input.entityType, input.entityId);
     const target = await findVersion(context, input);
-    return diffPayloads(entity, await startOfDiff(context, target, against), target.payload);
+    const start = await startOfDiff(context, target, against);
+    const shown = (payload: Payload) => shownPayload(entity, payload, context.store);
+    return diffPayloads(entity, await shown(start), await shown(target.payload));
   },
 });
 
@@ -139,7 +142,7 @@ const restoreVersion = defineTool({
     const note = { kind: 'restore', changeDescription: `Restored revision ${target.revision}` } as const;
     if (current) await records.update(entityId, { ...clearing(current), ...restored }, note);
     else await records.insert({ ...restored, revision: latest.revision + 1 }, note);
-    return showVersion(entity, await latestVersion(store, input));
+    return showVersion(entity, await latestVersion(store, input), store);
   },
 });
 

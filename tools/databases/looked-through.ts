@@ -1,0 +1,170 @@
+import { setImmediate } from 'node:timers/promises';
+import type { DatabaseRecord } from '../../resources/database.ts';
+import type { Position, Reader, Where } from '../../store/port.ts';
+import type { Fail } from '../define-tool.ts';
+import { foreignCursor, LARGEST_PAGE, seal, unseal } from '../paging.ts';
+import type { RecordQuery, SortKey } from './conditions.ts';
+
+/** Records that one look through them takes in; one counts once more for each 500 characters in which a text is looked for. */
+export const MOST_RECORDS = 100_000;
+const CHARACTERS = 500;
+const BATCH = 500;
+/** After that many milliseconds other calls have their turn. */
+const SLICE_MS = 10;
+
+interface Asked {
+  readonly where: Where<DatabaseRecord>;
+  readonly any: readonly Where<DatabaseRecord>[] | undefined;
+  readonly query: RecordQuery;
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+  readonly includeTotal: boolean;
+  /** What a cursor is bound to. */
+  readonly bound: object;
+}
+
+/** Where a record stands in the list. */
+interface Place extends Position {
+  readonly key: SortKey;
+}
+
+interface Found {
+  readonly record: DatabaseRecord;
+  readonly place: Place;
+}
+
+interface Surroundings {
+  readonly fail: Fail<never>;
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * A page of the records that match, in the order asked. Without an order, a page ends where it has looked at the most records that it may,
+ * and the next goes on there; an order, or a count of all, is refused where that takes more.
+ */
+export async function lookedThrough(
+  reader: Reader<DatabaseRecord>,
+  asked: Asked,
+  show: (record: DatabaseRecord) => DatabaseRecord,
+  { fail, signal }: Surroundings,
+): Promise<{ data: DatabaseRecord[]; nextCursor: string | null; total?: number }> {
+  const { query, limit, bound } = asked;
+  const after = openPlace(asked);
+  const page = new PageOf(query, limit, after);
+  const from = query.order ? undefined : after;
+  let total = 0;
+  const stoppedAt = await look(reader, { ...asked, from, signal }, (record) => {
+    total += 1;
+    return page.take(record);
+  });
+  if (query.order && stoppedAt) throw tooMany(fail);
+  if (asked.includeTotal && !query.order) {
+    total = 0;
+    const uncounted = await look(reader, { ...asked, from: undefined, signal }, () => {
+      total += 1;
+      return true;
+    });
+    if (uncounted) throw tooMany(fail);
+  }
+  const { found, last } = page.end(stoppedAt);
+  return {
+    data: found.map(({ record }) => show(record)),
+    nextCursor: last ? seal([last.key, last.createdAt, last.id], bound) : null,
+    ...(asked.includeTotal && { total }),
+  };
+}
+
+interface Look extends Pick<Asked, 'where' | 'any' | 'query'> {
+  readonly from: Position | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Hands over what matches, newest first, until no more is taken. Returns the last it looked at, where it may look at no more. */
+async function look(
+  reader: Reader<DatabaseRecord>,
+  { where, any, query, from, signal }: Look,
+  take: (record: DatabaseRecord) => boolean,
+): Promise<DatabaseRecord | undefined> {
+  let left = MOST_RECORDS;
+  let sliceEnd = performance.now() + SLICE_MS;
+  for (let after = from; ; ) {
+    const { records, next } = await reader.find({ where, any, after, limit: BATCH });
+    for (const record of records) {
+      left -= 1 + query.reads(record.values) / CHARACTERS;
+      if (query.matches(record.values) && !take(record)) return undefined;
+      if ((left < 1 && (next || record !== records.at(-1))) || signal?.aborted) return record;
+      if (performance.now() < sliceEnd) continue;
+      await setImmediate();
+      sliceEnd = performance.now() + SLICE_MS;
+    }
+    if (!next) return undefined;
+    after = next;
+  }
+}
+
+/** The first of the records it is given, and one more where there is one. */
+class PageOf {
+  readonly #query: RecordQuery;
+  readonly #limit: number;
+  readonly #after: Place | undefined;
+  #found: Found[] = [];
+
+  constructor(query: RecordQuery, limit: number, after: Place | undefined) {
+    this.#query = query;
+    this.#limit = limit;
+    this.#after = after;
+  }
+
+  /** Whether it can use more of them. */
+  take(record: DatabaseRecord): boolean {
+    const { order } = this.#query;
+    const found = { record, place: placeOf(record, this.#query) };
+    if (!order) return this.#found.push(found) <= this.#limit;
+    if (this.#after && this.#compare(found.place, this.#after) <= 0) return true;
+    this.#found.push(found);
+    if (this.#found.length > 4 * this.#limit + 100) this.#settle();
+    return true;
+  }
+
+  /** The page, and where the next one starts: behind its last record, or where looking ended. */
+  end(stoppedAt: DatabaseRecord | undefined): { found: readonly Found[]; last: Place | undefined } {
+    this.#settle();
+    let characters = 0;
+    const fitting = this.#found.findIndex(({ record }) => {
+      characters += JSON.stringify(record).length;
+      return characters > LARGEST_PAGE;
+    });
+    const most = fitting < 0 ? this.#limit : Math.min(this.#limit, Math.max(1, fitting));
+    const found = this.#found.slice(0, most);
+    if (found.length < this.#found.length) return { found, last: found.at(-1)?.place };
+    return { found, last: stoppedAt && placeOf(stoppedAt, this.#query) };
+  }
+
+  #settle(): void {
+    if (this.#query.order) this.#found.sort((a, b) => this.#compare(a.place, b.place));
+    this.#found = this.#found.slice(0, this.#limit + 1);
+  }
+
+  #compare(a: Place, b: Place): number {
+    const byKey = this.#query.order?.compare(a.key, b.key) ?? 0;
+    if (byKey !== 0) return byKey;
+    if (a.createdAt !== b.createdAt) return a.createdAt < b.createdAt ? 1 : -1;
+    return a.id < b.id ? 1 : Number(a.id !== b.id) * -1;
+  }
+}
+
+function placeOf({ createdAt, id, values }: DatabaseRecord, { order }: RecordQuery): Place {
+  return { key: order ? order.keyOf(values) : null, createdAt, id };
+}
+
+function openPlace({ cursor, bound }: Asked): Place | undefined {
+  if (cursor === undefined) return undefined;
+  const [key, createdAt, id] = unseal(cursor, bound);
+  if (typeof createdAt !== 'string' || typeof id !== 'string' || key === undefined) throw foreignCursor();
+  return { key: key as SortKey, createdAt, id }; // sealed here, for the same query
+}
+
+function tooMany(fail: Fail<never>): Error {
+  const message = `To sort or count them, a call looks at no more than ${MOST_RECORDS} records, fewer where it looks for texts in long ones; leave out sort and includeTotal and read page by page.`;
+  return fail('invalid_input', message, { issues: [{ path: 'sort', message }] });
+}
