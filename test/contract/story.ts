@@ -286,6 +286,10 @@ async function workspaceStory(tell: Tell, assigneeAgentId: string): Promise<void
   await tell('create_record', { databaseId: database.id, values: { Nmae: 'Ada' } });
   const inDatabase = { databaseId: database.id, id: record.id };
   await tell('update_record', { ...inDatabase, values: { Name: 'Grace' } });
+  const renameColumns = [{ from: 'Name', to: 'Person' }];
+  await tell('update_database', { id: database.id, renameColumns, addColumns: [{ name: 'Size', type: 'number' }] });
+  await tell('update_database', { id: database.id, renameColumns });
+  await tell('list_records', { databaseId: database.id, filter: { Person: 'Grace' }, sort: { column: 'Size' } });
   await tell('delete_project', { id: projectId });
   await tell('delete_goal', { id: goal.id });
   await tell('delete_database', { id: database.id });
