@@ -4,8 +4,12 @@ import { join, relative } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { fileURLToPath } from 'node:url';
+import { FULL } from './support/full.ts';
 
-/** Runs every test file below this folder, or those whose path holds one of the arguments; fails where none ran. */
+/**
+ * Runs every test file below this folder, or those whose path holds one of the arguments; fails where none ran. With `FULL=1` the
+ * heavy rounds are complete, and a skipped test fails the run.
+ */
 const root = fileURLToPath(new URL('.', import.meta.url));
 const wanted = process.argv.slice(2);
 const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
@@ -19,17 +23,50 @@ process.env.TMPDIR = folder;
 process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
+const FILE_TIMEOUT_MS = 5 * 60 * 1000;
+const SLOWEST_SHOWN = 10;
+
 let passed = 0;
 let failed = 0;
-const stream = run({ files, concurrency: availableParallelism(), timeout: 15 * 60 * 1000 });
-stream.on('test:pass', ({ details }) => {
-  if (details.type !== 'suite') passed += 1;
+const skipped: string[] = [];
+/** Milliseconds that the tests of a file took, its start not counted. */
+const took = new Map<string, number>();
+
+const stream = run({ files, concurrency: availableParallelism(), timeout: FILE_TIMEOUT_MS });
+stream.on('test:pass', ({ details, file, nesting, name, skip }) => {
+  if (skip !== undefined) skipped.push(`${shown(file)}: ${name} (${skip === true ? 'no reason given' : skip})`);
+  else if (details.type !== 'suite') passed += 1;
+  if (nesting === 0) addTime(file, details.duration_ms);
 });
-stream.on('test:fail', () => {
+stream.on('test:fail', ({ details, file, nesting }) => {
   failed += 1;
+  if (nesting === 0) addTime(file, details.duration_ms);
 });
 stream.on('end', () => {
   if (passed + failed === 0) console.error(`No test ran: ${files.length} files below ${relative('.', root)}.`);
-  process.exitCode = failed > 0 || passed === 0 ? 1 : 0;
+  const incomplete = FULL && skipped.length > 0;
+  process.exitCode = failed > 0 || passed === 0 || incomplete ? 1 : 0;
 });
-stream.compose(new spec()).pipe(process.stdout);
+// The report of the runner comes first: what it prints is written before this stream ends.
+const report = stream.compose(new spec());
+report.on('end', () => process.stdout.write(closing()));
+report.pipe(process.stdout);
+
+function addTime(file: string | undefined, ms: number): void {
+  if (file) took.set(file, (took.get(file) ?? 0) + ms);
+}
+
+function shown(file: string | undefined): string {
+  return file ? relative(root, file) : '(unknown file)';
+}
+
+function closing(): string {
+  const slowest = [...took].sort(([, one], [, other]) => other - one).slice(0, SLOWEST_SHOWN);
+  const lines = slowest.map(([file, ms]) => `  ${(ms / 1000).toFixed(1).padStart(6)} s  ${shown(file)}`);
+  const left = skipped.map((test) => `  ${test}`);
+  return [
+    ...(lines.length > 1 ? ['', 'Slowest files:', ...lines] : []),
+    ...(left.length > 0 ? ['', FULL ? 'Skipped, which a full run must not:' : 'Skipped:', ...left] : []),
+    '',
+  ].join('\n');
+}
