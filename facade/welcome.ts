@@ -14,7 +14,7 @@ export function welcome({ baseUrl, key, signInUrl }: Welcome): string {
     mcpServers: {
       'agent-admin': {
         command: process.execPath,
-        args: ['--import', `${folder}/node_modules/tsx/dist/esm/index.mjs`, `${folder}/facade/stdio.ts`],
+        args: [`${folder}/facade/launch/launch.mjs`, 'stdio'],
         env: { BASE_URL: baseUrl, API_KEY: key },
       },
     },

@@ -1,17 +1,16 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { Client, type ClientOptions } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { callsOf } from '../support/calls.ts';
+import { programArgs } from '../support/node-args.ts';
 import { serverForTests } from '../support/server.ts';
 import { fixtureTools, waiting } from './mcp-fixture-tools.ts';
 
 const server = serverForTests({ RATE_LIMIT_PER_MINUTE: '0' }, undefined, {
   tools: fixtureTools.map((tool) => ({ group: 'Fixtures', tool })),
 });
-const door = fileURLToPath(new URL('../../facade/stdio.ts', import.meta.url));
 const modern: ClientOptions = { versionNegotiation: { mode: 'auto' } };
 
 /** The official client on the stdio door of the server. */
@@ -19,7 +18,7 @@ async function connect(options: ClientOptions, key = server.adminKey): Promise<C
   const client = new Client({ name: 'test', version: '1' }, options);
   const env = { PATH: process.env.PATH ?? '', BASE_URL: server.baseUrl, API_KEY: key };
   await client.connect(
-    new StdioClientTransport({ command: process.execPath, args: ['--import', 'tsx', door], env, stderr: 'ignore' }),
+    new StdioClientTransport({ command: process.execPath, args: programArgs('stdio'), env, stderr: 'ignore' }),
   );
   return client;
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, it } from 'node:test';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
+import { nodeArgs } from '../support/node-args.ts';
 import { testFolder } from './folders.ts';
 
 const ROUNDS = Number(process.env.CRASH_ROUNDS ?? 50);
@@ -56,7 +57,7 @@ async function killedWriter(
   acknowledged: (line: string) => void,
 ): Promise<void> {
   const script = join(import.meta.dirname, 'crash-writer.ts');
-  const child = spawn(process.execPath, ['--import', 'tsx', script, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [...nodeArgs(script), ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
   let isDying = false;
   const exited = once(child, 'exit');
   for await (const line of createInterface({ input: child.stdout })) {

@@ -4,6 +4,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
+import { nodeArgs } from '../support/node-args.ts';
 import { testFolder } from './folders.ts';
 
 const script = join(import.meta.dirname, 'disk-writer.ts');
@@ -46,19 +47,29 @@ async function checkFolder(folder: string, { acknowledged, refused }: Outcome): 
 
 /** `ulimit -f` makes write(2) fail with EFBIG for anybody; Node ignores the signal that comes with it. */
 function writeUnderLimit(folder: string, blocks: number): string {
-  const command = `ulimit -S -f ${blocks}; exec "$0" --import tsx "$1" "$2" limit`;
-  return execFileSync('sh', ['-c', command, process.execPath, script, folder], { encoding: 'utf8' });
+  const command = `ulimit -S -f ${blocks}; exec "$0" "$@" limit`;
+  return execFileSync('sh', ['-c', command, process.execPath, ...nodeArgs(script), folder], { encoding: 'utf8' });
 }
 
 /** In a namespace of its own, so that nothing stays mounted. Undefined where that is not permitted. */
 function writeOnSmallFileSystem(folder: string): string | undefined {
-  const mount = 'mount -t tmpfs -o size=1m tmpfs "$1" && mkdir "$1/data" && head -c 614400 /dev/zero > "$1/filler"';
-  const write = '"$2" --import tsx "$3" "$1/data" mount && cp -R "$1/data/." "$4"';
+  const mount =
+    'small="$1"; kept="$2"; shift 2; mount -t tmpfs -o size=1m tmpfs "$small" && mkdir "$small/data" && head -c 614400 /dev/zero > "$small/filler"';
+  const write = '"$@" "$small/data" mount && cp -R "$small/data/." "$kept"';
   for (const namespace of [['--mount'], ['--user', '--map-root-user', '--mount']]) {
     const small = join(folder, 'small');
     const kept = join(folder, 'kept');
     for (const path of [small, kept]) mkdirSync(path, { recursive: true });
-    const command = ['sh', '-c', `${mount} || exit 77; ${write}`, 'sh', small, process.execPath, script, kept];
+    const command = [
+      'sh',
+      '-c',
+      `${mount} || exit 77; ${write}`,
+      'sh',
+      small,
+      kept,
+      process.execPath,
+      ...nodeArgs(script),
+    ];
     const { status, stdout, error, stderr } = spawnSync('unshare', [...namespace, ...command], { encoding: 'utf8' });
     if (status === 0) return stdout;
     if (!error && status !== 77 && !/unshare/.test(stderr)) throw new Error(stderr);

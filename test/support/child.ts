@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { nodeArgs, programArgs } from './node-args.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -88,7 +89,9 @@ const OWN = /^(BASE_URL|API_KEY|DATA_DIR|MODEL_\w+|\w+_API_KEY)$/;
 
 function spawnFile(file: string, args: readonly string[], env: Record<string, string>): ChildProcess {
   const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !OWN.test(name)));
-  return spawn(process.execPath, ['--import', 'tsx', join(root, file), ...args], {
+  const program = /^facade\/([a-z-]+)\.ts$/.exec(file)?.[1];
+  const start = program ? programArgs(program) : nodeArgs(join(root, file));
+  return spawn(process.execPath, [...start, ...args], {
     cwd: root,
     env: { ...inherited, ...env },
   });

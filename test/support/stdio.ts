@@ -1,8 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
-
-const door = fileURLToPath(new URL('../../facade/stdio.ts', import.meta.url));
+import { programArgs } from './node-args.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into messages freely
 type Message = any;
@@ -19,7 +17,7 @@ export interface StdioClient {
 }
 
 export function openStdio(baseUrl: string, key: string): StdioClient {
-  const child: ChildProcess = spawn(process.execPath, ['--import', 'tsx', door], {
+  const child: ChildProcess = spawn(process.execPath, programArgs('stdio'), {
     env: { ...process.env, BASE_URL: baseUrl, API_KEY: key },
     stdio: ['pipe', 'pipe', 'pipe'],
   });

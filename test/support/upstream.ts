@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { mustCall, rest } from './calls.ts';
+import { nodeArgs } from './node-args.ts';
 import type { TestServer } from './server.ts';
 
 /** The published reference server. */
@@ -112,7 +113,7 @@ export function connectHttp(server: TestServer, url: string, more: object = {}):
 
 /** An integration of the program of tests. */
 export function connectProgram(server: TestServer, args: readonly string[], more: object = {}): Promise<Message> {
-  const program = { command: process.execPath, args: ['--import', 'tsx', PROGRAM, ...args] };
+  const program = { command: process.execPath, args: [...nodeArgs(PROGRAM), ...args] };
   return mustCall(server, server.adminKey, 'create_integration', {
     name: 'Program',
     transport: 'stdio',

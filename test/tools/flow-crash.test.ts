@@ -8,13 +8,14 @@ import { fileURLToPath } from 'node:url';
 import type { FlowRun } from '../../resources/flow-run.ts';
 import { toolsThatDie } from '../support/dying-tools.ts';
 import { FlowWorld } from '../support/flow-world.ts';
+import { nodeArgs } from '../support/node-args.ts';
 
 const CHILD = fileURLToPath(new URL('flow-crash-child.ts', import.meta.url));
 
 /** The signal that ended the process. */
 function run(...args: readonly string[]): Promise<string | null> {
   return new Promise((resolve, reject) => {
-    execFile(process.execPath, ['--import', 'tsx', CHILD, ...args], (error, _, stderr) => {
+    execFile(process.execPath, [...nodeArgs(CHILD), ...args], (error, _, stderr) => {
       if (error && error.signal === undefined) reject(new Error(stderr));
       else resolve(error?.signal ?? null);
     });

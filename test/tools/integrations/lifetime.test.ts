@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { callTool, mustCall } from '../../support/calls.ts';
 import { startProcess, withFolder } from '../../support/child.ts';
+import { nodeArgs } from '../../support/node-args.ts';
 import type { TestServer } from '../../support/server.ts';
 import { until } from '../../support/until.ts';
 import { callRaw, connectProgram, guestNames, isRunning, PROGRAM } from '../../support/upstream.ts';
@@ -51,7 +52,7 @@ describe('no program outlives', () => {
   it('its integration: deleted, disabled or another one', () =>
     withPrograms(['stubborn', 'parent'], async ({ reached, id, pids }) => {
       const change = (tool: string, input: object) => mustCall(reached, adminKey, tool, { id, ...input });
-      await change('update_integration', { args: ['--import', 'tsx', PROGRAM] });
+      await change('update_integration', { args: nodeArgs(PROGRAM) });
       await gone(pids);
       await until(async () => !(await callRaw(reached, 'program__pid')).isError);
       const { pid } = JSON.parse((await callRaw(reached, 'program__pid')).content[0].text);

@@ -1,0 +1,98 @@
+import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { build, type Plugin } from 'esbuild';
+
+export const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** A bundle stays at least this long, and the newest ones for good: a server that runs may still load parts of an older one. */
+const KEPT_MS = 24 * 60 * 60 * 1000;
+const KEPT = 3;
+
+/**
+ * Bundles the entry points (paths below the project) into `folder`, each as `<path>.mjs` there, with what they share in files of its own.
+ * What is imported dynamically stays apart and is loaded when it is used. The folder appears complete or not at all.
+ */
+export async function bundle(
+  entries: readonly string[],
+  folder: string,
+  options: { readonly packages: 'bundle' | 'external' },
+): Promise<void> {
+  mkdirSync(dirname(folder), { recursive: true });
+  const unfinished = mkdtempSync(`${folder}-`);
+  try {
+    await build({
+      entryPoints: [...entries],
+      absWorkingDir: root,
+      outbase: root,
+      outdir: unfinished,
+      outExtension: { '.js': '.mjs' },
+      bundle: true,
+      splitting: true,
+      format: 'esm',
+      platform: 'node',
+      target: 'node20',
+      packages: options.packages,
+      sourcemap: 'linked',
+      sourcesContent: false,
+      plugins: [ownAddresses],
+      banner: options.packages === 'bundle' ? { js: REQUIRE } : {},
+      logLevel: 'error',
+    });
+    renameSync(unfinished, folder);
+  } catch (error) {
+    rmSync(unfinished, { recursive: true, force: true });
+    if (!isDirectory(folder)) throw error; // else another process was faster
+  }
+}
+
+/** The programs of `facade/`, each the file of that name. */
+const PROGRAMS = ['main', 'demo', 'stdio', 'tool-command', 'import-command', 'backup', 'recover-key'];
+
+/** Bundles all programs, packages included; false where the folder cannot be written. */
+export async function bundlePrograms(cache: string, folder: string): Promise<boolean> {
+  try {
+    await bundle(
+      PROGRAMS.map((program) => `facade/${program}.ts`),
+      folder,
+      { packages: 'bundle' },
+    );
+    removeOldBundles(cache);
+    return true;
+  } catch (error) {
+    if (error instanceof Error && 'syscall' in error) return false;
+    throw error;
+  }
+}
+
+/** Removes bundles of earlier states of the sources. */
+function removeOldBundles(cache: string): void {
+  const folders = readdirSync(cache).map((name) => join(cache, name));
+  const byAge = folders.map((path) => ({ path, at: statSync(path).mtimeMs })).sort((one, other) => other.at - one.at);
+  const old = byAge.slice(KEPT).filter(({ at }) => at < Date.now() - KEPT_MS);
+  for (const { path } of old) rmSync(path, { recursive: true, force: true });
+}
+
+/** Files of ours find what lies beside them by `import.meta`, which in a bundle goes on naming their source. */
+const ownAddresses: Plugin = {
+  name: 'own-addresses',
+  setup({ onLoad }) {
+    onLoad({ filter: /\.ts$/ }, async ({ path }) => {
+      const text = await readFile(path, 'utf8');
+      const own = { url: pathToFileURL(path).href, dirname: dirname(path), filename: path };
+      const contents = text.replace(/import\.meta\.(url|dirname|filename)\b/g, (_, name: keyof typeof own) =>
+        JSON.stringify(own[name]),
+      );
+      return { loader: 'ts', contents };
+    });
+  },
+};
+
+/** Packages written for CommonJS call `require`, which modules do not have. */
+const REQUIRE =
+  "import { createRequire as ownRequire } from 'node:module'; const require = ownRequire(import.meta.url);";
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
