@@ -22,7 +22,7 @@ import { agentAnswer } from '../tools/agents/agents.ts';
 import { getOverview } from '../tools/analytics/overview.ts';
 import { capsuleAnswer, capsuleWithToken } from '../tools/capsules/capsules.ts';
 import { sendChatMessage } from '../tools/chat/send-chat-message.ts';
-import type { JsonSchema } from '../tools/json-schema.ts';
+import { type JsonSchema, makePlain } from '../tools/json-schema.ts';
 import { foundMemory } from '../tools/memory/memory.ts';
 import { updateBotConfig } from '../tools/settings/bot-config.ts';
 import { jsonRpcRequest, jsonRpcResponse } from './openapi-json-rpc.ts';
@@ -104,7 +104,7 @@ export function createSchemaComponents(): SchemaComponents {
       io,
       override({ zodSchema, jsonSchema }) {
         const name = zodSchema._zod.def === schema._zod.def ? undefined : nameOf[io].get(zodSchema._zod.def);
-        if (name === undefined) shorten(jsonSchema);
+        if (name === undefined) makePlain(jsonSchema);
         else replace(jsonSchema, refer(name, io));
       },
     });
@@ -123,13 +123,6 @@ export function createSchemaComponents(): SchemaComponents {
 
 function byDefinition(named: Readonly<Record<string, z.ZodType>>): ReadonlyMap<unknown, string> {
   return new Map(Object.entries(named).map(([name, schema]) => [schema._zod.def, name]));
-}
-
-/** Takes away what says nothing to a reader: the pattern beside a format, the bounds of safe integers. */
-function shorten(node: z.core.JSONSchema.BaseSchema): void {
-  if (node.format !== undefined) delete node.pattern;
-  if (node.maximum === Number.MAX_SAFE_INTEGER) delete node.maximum;
-  if (node.minimum === Number.MIN_SAFE_INTEGER) delete node.minimum;
 }
 
 function replace(node: z.core.JSONSchema.BaseSchema, reference: JsonSchema): void {

@@ -14,7 +14,7 @@ const columnName = z
   .refine((name) => !(name in {}), 'Every object has a member of this name; choose another.');
 
 const column = z.strictObject({
-  name: columnName.describe('Unique in the database.'),
+  name: columnName.describe('Starts with a letter; unique in the database.'),
   type: columnType.describe('date-time is ISO 8601, kept in UTC, json any JSON value.'),
   required: z.boolean().default(false),
 });

@@ -6,17 +6,25 @@ export const timestamp = z.iso.datetime();
 /** A time as callers write it, with `Z` or an offset; kept as `instant` writes it. */
 export const time = z.iso
   .datetime({ offset: true, abort: true, error: 'Write a time like 2026-03-01T09:30:00Z, with Z or an offset.' })
-  .refine(hasPlainYear, 'There is no such time, or its year in UTC has not four digits.');
+  .refine(hasPlainYear, 'There is no such time, or its year in UTC is not one of 0001 to 9999.');
+
+/** A date as callers write it. */
+export const date = z.iso
+  .date({ abort: true, error: 'Write a date that there is, like 2026-03-01.' })
+  .refine((text) => !text.startsWith('0000'), 'There is no year 0000; write a date from 0001-01-01 on.');
 
 /** The same instant as `timestamp` is written everywhere, so that texts compare as times do. */
 export function instant(text: string): string {
   return new Date(text).toISOString();
 }
 
-/** Whether it is a time of a year of four digits: others have a sign before them, by which texts no longer compare as times do. */
+/**
+ * Whether its year is one of 0001 to 9999: others have a sign before them, by which texts no longer compare as times do, and many
+ * clients know no year 0000.
+ */
 export function hasPlainYear(text: string): boolean {
   const time = new Date(text);
-  return !Number.isNaN(time.getTime()) && /^\d/.test(time.toISOString());
+  return !Number.isNaN(time.getTime()) && /^(?!0000)\d/.test(time.toISOString());
 }
 
 const INVISIBLE = /^[^\p{Cc}\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]*$/u;
@@ -29,7 +37,7 @@ export function nameText(longest: number) {
 
 export const recordId = z.string().min(1).max(200);
 
-/** As browsers check it: hosts without a dot such as `localhost` are addresses too. */
+/** As browsers check it: hosts without a dot such as `localhost` are addresses too. Schemas name no format, which leaves those out. */
 export const email = z.email({ pattern: z.regexes.html5Email }).max(320);
 
 /** Members every mutable record carries. `revision` starts at 1 and grows by one with every change. */

@@ -12,7 +12,7 @@ const stepFields = {
     .string()
     .max(60)
     .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'Write a name of letters, digits and _ that starts with no digit.')
-    .describe('Unique in the flow; later steps refer to the output as `steps.<id>.output`.'),
+    .describe('Letters, digits and _, unique in the flow; later steps refer to the output as `steps.<id>.output`.'),
   tool: z.string().min(1).max(200).describe('Name of the tool to call.'),
   arguments: z
     .record(z.string(), z.unknown())

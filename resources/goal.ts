@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { bookkeeping, nameText, recordId } from './fields.ts';
+import { bookkeeping, date, nameText, recordId } from './fields.ts';
 
 export const goalStatus = z.enum(['planned', 'active', 'achieved', 'dropped']);
 
@@ -7,7 +7,7 @@ export const goalStatus = z.enum(['planned', 'active', 'achieved', 'dropped']);
 export const goalFields = {
   title: nameText(200),
   description: z.string().max(10_000),
-  targetDate: z.iso.date(),
+  targetDate: date.describe('Like 2026-12-24.'),
   progress: z.number().min(0).max(1).describe('From 0 to 1.'),
 };
 

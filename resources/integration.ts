@@ -35,7 +35,9 @@ export const integrationFields = {
     .string()
     .max(24)
     .regex(/^[a-z][a-z0-9]*(?:[_-][a-z0-9]+)*$/, 'Write lower-case letters and digits, with single _ or - between.')
-    .describe('Its tools are called `<toolPrefix>__<tool>`. Unique.'),
+    .describe(
+      'Its tools are called `<toolPrefix>__<tool>`. Lower-case letters and digits, with single _ or - between. Unique.',
+    ),
   transport: z.enum(['stdio', 'http']),
   command: text(1000).min(1).describe('Program to run (stdio).'),
   args: z.array(text(4000)).max(100).describe('Shown to admins: secrets belong in env.'),
@@ -45,7 +47,7 @@ export const integrationFields = {
       .url({ protocol: /^https?$/, error: 'Must be an http or https URL.' })
       .max(2000)
       .refine((url) => !/^\w+:\/\/[^/]*@/.test(url), 'May hold no user and password; give an Authorization header.')
-      .describe('Endpoint (http). Shown to admins: secrets belong in headers.'),
+      .describe('Endpoint (http): an http or https URL. Shown to admins: secrets belong in headers.'),
   ),
   headers: secret(z.record(headerName, headerValue).refine(isShort, MOST_SECRETS).describe(`Secrets: ${KEPT}`)),
   enabled: z.boolean(),

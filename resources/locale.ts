@@ -17,7 +17,10 @@ export const currency = z
   .describe('ISO 4217 code, e.g. EUR.');
 
 /** A calendar month, `2026-03`. */
-export const month = z.string().regex(/^\d{4}-(0[1-9]|1[0-2])$/, 'Write the month like 2026-03.');
+export const month = z
+  .string()
+  .regex(/^\d{4}-(0[1-9]|1[0-2])$/, 'Write the month like 2026-03.')
+  .describe('Like 2026-03.');
 
 function isTimezone(name: string): boolean {
   if (!TIME_ZONE_FORM.test(name)) return false;

@@ -49,14 +49,17 @@ export const settingsFields = {
     .describe('Rates to the workspace currency, at most one per month and currency.'),
   defaultAgentId: recordId.describe('Agent that answers where none is named.'),
   analytics: analyticsEvents,
-  signInDomains: z.array(domain).max(100).describe('Where not empty, only e-mails of these domains may sign in.'),
+  signInDomains: z
+    .array(domain)
+    .max(100)
+    .describe('Where not empty, only e-mails of these domains, in small letters, may sign in.'),
   retentionDays: z
     .strictObject({ audit: z.int().min(1).max(36_500).nullable().describe('null keeps audit entries forever.') })
     .describe('Days after which entries are deleted.'),
   featureSwitches: z
     .record(switchName, z.boolean())
     .refine((switches) => Object.keys(switches).length <= 200, 'At most 200 switches.')
-    .describe('Feature switches.'),
+    .describe('Feature switches by name: letters, digits, dots, - and _.'),
 };
 
 export const settingsRecord = z.object({

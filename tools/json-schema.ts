@@ -13,8 +13,9 @@ export function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSchem
 }
 
 /**
- * The input schema as models read it: without the lengths and patterns of texts, and without the word in every inner object that it
- * takes no other members. A refusal tells of them whom they concern. Whatever fits the whole schema fits this one. A schema from elsewhere is left as it is.
+ * The input schema as models read it: without lengths, without formats and bounds that older readers refuse, and without the word in every
+ * inner object that it takes no other members. A refusal names what was broken. Whatever fits the whole schema fits this one. A schema from
+ * elsewhere is left as it is.
  */
 export function briefSchema(schema: z.ZodType): JsonSchema {
   const known = made.get(schema) ?? {};
@@ -34,7 +35,7 @@ function make(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
     $schema: _,
     $id: __,
     ...rest
-  } = z.toJSONSchema(schema, { io, override: ({ jsonSchema }) => shorten(jsonSchema) });
+  } = z.toJSONSchema(schema, { io, override: ({ jsonSchema }) => makePlain(jsonSchema) });
   return rest;
 }
 
@@ -49,33 +50,52 @@ export function withoutMembers(schema: JsonSchema, names: readonly string[]): Js
 /** What `z.toJSONSchema` makes of an object. */
 type ObjectSchema = { readonly properties?: JsonSchema; readonly required?: readonly string[] };
 
-/** Takes away what says nothing to a reader: the pattern beside a format, a format of zod's own that is said otherwise too, the bounds of safe integers. */
-function shorten(node: Record<string, unknown>): void {
-  if (node.format !== undefined) delete node.pattern;
-  if (node.contentEncoding !== undefined) delete node.format;
+/** Formats that every reader takes alike and that hold for every value. Others (`email` without a dot in the domain) are said in descriptions. */
+const FORMATS: readonly unknown[] = ['date-time', 'date'];
+
+/**
+ * Says what the schema of a value says in the forms that all readers take alike, and takes away what says nothing: patterns, which ECMAScript,
+ * Python and RE2 read differently as soon as they have an end or a class (the check behind them stays), and the bounds of safe integers.
+ */
+export function makePlain(node: z.core.JSONSchema.BaseSchema): void {
+  const { oneOf, const: only, additionalProperties, propertyNames } = node;
+  delete node.pattern;
+  if (!FORMATS.includes(node.format)) delete node.format;
   if (node.maximum === Number.MAX_SAFE_INTEGER) delete node.maximum;
   if (node.minimum === Number.MIN_SAFE_INTEGER) delete node.minimum;
+  if (oneOf) rename(node, 'oneOf', { anyOf: oneOf }); // of kinds that exclude one another
+  if (only !== undefined) rename(node, 'const', { enum: [only] });
+  if (isEmpty(additionalProperties)) node.additionalProperties = true;
+  if (isSchema(propertyNames) && Object.keys(propertyNames).join() === 'type') delete node.propertyNames;
 }
 
-const LENGTHS = ['minLength', 'maxLength', 'minItems', 'maxItems', 'pattern', 'propertyNames'];
+function rename(
+  node: z.core.JSONSchema.BaseSchema,
+  name: 'oneOf' | 'const',
+  other: z.core.JSONSchema.BaseSchema,
+): void {
+  delete node[name];
+  Object.assign(node, other);
+}
 
-function brief(node: JsonSchema, isTop = false): JsonSchema {
-  const { properties, ...rest } = orNull(node);
+function isEmpty(value: unknown): boolean {
+  return isSchema(value) && Object.keys(value).length === 0;
+}
+
+const LENGTHS = ['minLength', 'maxLength', 'minItems', 'maxItems', 'propertyNames', 'contentEncoding'];
+
+/** Bounds are kept where older readers know them; of an exclusive one only the number is. */
+function brief({ exclusiveMinimum, ...node }: JsonSchema, isTop = false): JsonSchema {
+  const { properties, ...rest } = exclusiveMinimum === undefined ? node : { minimum: exclusiveMinimum, ...node };
   const isSaid = ([name, value]: [string, unknown]) =>
-    !LENGTHS.includes(name) && (isTop || name !== 'additionalProperties' || value !== false);
-  const kept = Object.entries(rest).filter(isSaid);
+    !LENGTHS.includes(name) &&
+    (name !== 'format' || value === 'date-time') &&
+    (isTop || name !== 'additionalProperties' || value !== false);
+  const kept = Object.entries(rest as JsonSchema).filter(isSaid);
   return {
     ...mapped(kept, briefValue),
     ...(isSchema(properties) && { properties: mapped(Object.entries(properties), briefValue) }),
   };
-}
-
-/** `null` beside one other type is told in the type. */
-function orNull(node: JsonSchema): JsonSchema {
-  const { anyOf, ...rest } = node;
-  if (!Array.isArray(anyOf) || anyOf.length !== 2 || anyOf[1]?.type !== 'null') return node;
-  const [one] = anyOf;
-  return typeof one.type === 'string' && !one.enum ? { ...rest, ...one, type: [one.type, 'null'] } : node;
 }
 
 function briefValue(value: unknown): unknown {

@@ -37,13 +37,6 @@ describe('every tool', () => {
       assert.equal(jsonSchema(tool.output, 'output').type, 'object');
     });
 
-    it(`${tool.name} names no format that clients do not know and would warn of`, () => {
-      const schemas = JSON.stringify([jsonSchema(tool.input, 'input'), jsonSchema(tool.output, 'output')]);
-      for (const [, format] of schemas.matchAll(/"format":"([^"]+)"/g)) {
-        assert.ok(['date-time', 'date', 'email', 'uri'].includes(format ?? ''), format);
-      }
-    });
-
     it(`${tool.name} gives all four hints, and none that contradict`, () => {
       const { readOnlyHint, destructiveHint, idempotentHint, openWorldHint } = tool.annotations;
       for (const hint of [readOnlyHint, destructiveHint, idempotentHint, openWorldHint])

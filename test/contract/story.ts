@@ -97,6 +97,7 @@ export async function story(ask: Ask, asReader: Ask): Promise<ToolAnswer[]> {
   const skill = await tell('create_skill', { name: 'triage', instructions: 'one\ntwo' });
   await tell('update_skill', { id: skill.id, instructions: 'one\n2', expectedRevision: 1 });
   await tell('update_skill', { id: skill.id, instructions: 'x', expectedRevision: 1 });
+  await tell('get_skill', { id: skill.id });
   const agent = await tell('create_agent', {
     name: 'ada',
     displayName: 'Ada',
@@ -190,6 +191,7 @@ export async function story(ask: Ask, asReader: Ask): Promise<ToolAnswer[]> {
   await tell('create_memory', { content: '', scope: 'agent', expiresAt: '2000-01-01T00:00:00Z' });
   await tell('create_memory', { content: 'x', scope: 'agent', agentId: 'agt_none', expiresAt: '2000-01-01T00:00:00Z' });
   await tell('get_memory', { id: memory.id });
+  await tell('get_memory', { id: newer.id });
   await tell('update_memory', { id: newer.id, importance: 0.9, pinned: true });
   await tell('list_memories', { q: 'tea', limit: 1, includeTotal: true });
   await tell('list_memories', { tag: 'x', superseded: true });
@@ -206,6 +208,7 @@ export async function story(ask: Ask, asReader: Ask): Promise<ToolAnswer[]> {
   await tell('call_tool', { name: 'create_project', arguments: { name: 'x' } }, asReader);
   await tell('delete_memory', { id: newer.id });
   const key = await tell('create_api_key', { name: 'made', scopes: ['read'], grants: ['agent:read'] });
+  await tell('explain_access', { keyId: key.id, tool: 'get_agent', arguments: { id: 'agt_none' } });
   await tell('create_api_key', { name: 'bad', scopes: ['nope'], grants: ['agent:'] });
   await integrationStory(tell, asReader);
   await chatStory(tell, asReader);
@@ -271,9 +274,11 @@ async function workspaceStory(tell: Tell, assigneeAgentId: string): Promise<void
   await tell('update_project', { id: projectId, description: 'Soon.' });
   const goal = await tell('create_goal', { title: 'Ship', projectId, targetDate: '2026-12-24' });
   await tell('update_goal', { id: goal.id, progress: 2 });
+  await tell('update_goal', { id: goal.id, progress: 0.5, targetDate: null });
   const task = await tell('create_task', { title: 'Write', projectId, goalId: goal.id, content: '# Brief' });
   await tell('update_task', { id: task.id, assigneeAgentId, dueAt: '2026-12-01T09:00:00Z' });
   await tell('update_task', { id: task.id, goalId: 'gol_none' });
+  await tell('update_task', { id: task.id, dueAt: '2026-12-01T09:00:00+02:00' });
   await tell('update_task_document', { id: task.id, content: '# Brief\nDone.', expectedRevision: 1 });
   const document = await tell('create_document', { title: 'Notes', projectId, tags: ['launch'] });
   await tell('update_document', { id: document.id, content: 'text' });

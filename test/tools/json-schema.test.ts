@@ -7,25 +7,58 @@ import { briefSchema, declareJsonSchema, jsonSchema } from '../../tools/json-sch
 import { inputFor } from '../contract/inputs.ts';
 
 describe('the brief form of an input schema', () => {
-  it('has no lengths, patterns and bounds of inner objects, and keeps members that have such names', () => {
+  it('has no lengths, patterns, formats and bounds that older readers refuse, and keeps members that have such names', () => {
     const schema = z.strictObject({
       pattern: z.string().min(1).max(20),
       list: z.array(z.string().max(5)).max(3).nullable().describe('Some.'),
       count: z.int().min(1).max(9),
       kind: z.enum(['a', 'b']).nullable(),
       inner: z.strictObject({ a: z.boolean() }),
+      day: z.iso.date(),
+      at: z.iso.datetime(),
+      share: z.number().positive(),
+      map: z.record(z.string().max(9), z.unknown()),
     });
     assert.deepEqual(briefSchema(schema), {
       type: 'object',
       properties: {
         pattern: { type: 'string' },
-        list: { type: ['array', 'null'], items: { type: 'string' }, description: 'Some.' },
+        list: { anyOf: [{ type: 'array', items: { type: 'string' } }, { type: 'null' }], description: 'Some.' },
         count: { type: 'integer', minimum: 1, maximum: 9 },
         kind: { anyOf: [{ type: 'string', enum: ['a', 'b'] }, { type: 'null' }] },
         inner: { type: 'object', properties: { a: { type: 'boolean' } }, required: ['a'] },
+        day: { type: 'string' },
+        at: { type: 'string', format: 'date-time' },
+        share: { type: 'number', minimum: 0 },
+        map: { type: 'object', additionalProperties: true },
       },
-      required: ['pattern', 'list', 'count', 'kind', 'inner'],
+      required: ['pattern', 'list', 'count', 'kind', 'inner', 'day', 'at', 'share', 'map'],
       additionalProperties: false,
+    });
+  });
+
+  it('has the plain forms of the whole schema', () => {
+    const schema = z.strictObject({
+      form: z.discriminatedUnion('kind', [
+        z.strictObject({ kind: z.literal('a') }),
+        z.strictObject({ kind: z.literal('b'), more: z.email() }),
+      ]),
+      names: z.record(z.string(), z.url()),
+    });
+    const kindOf = (kind: string) => ({ type: 'string', enum: [kind] });
+    assert.deepEqual(jsonSchema(schema, 'input').properties, {
+      form: {
+        anyOf: [
+          { type: 'object', properties: { kind: kindOf('a') }, required: ['kind'], additionalProperties: false },
+          {
+            type: 'object',
+            properties: { kind: kindOf('b'), more: { type: 'string' } },
+            required: ['kind', 'more'],
+            additionalProperties: false,
+          },
+        ],
+      },
+      names: { type: 'object', additionalProperties: { type: 'string' } },
     });
   });
 

@@ -9,7 +9,8 @@ const { must, refused } = callsOf(server);
 /** As programs write times by default where they know a zone. */
 const GIVEN = '2999-03-01T01:30:00.250+02:00';
 const KEPT = '2999-02-28T23:30:00.250Z';
-const BEYOND = '9999-12-31T23:30:00-05:00';
+/** In UTC beyond the years that every client knows. */
+const BEYOND = ['9999-12-31T23:30:00-05:00', '0001-01-01T00:30:00+01:00', '0000-06-01T00:00:00Z'];
 
 const columns = [{ name: 'at', type: 'date-time' }];
 
@@ -45,14 +46,22 @@ describe('a time in an input', () => {
     }
   });
 
-  it('is refused where in UTC it is beyond the year 9999', async () => {
-    for (const [tool, input] of writers) {
-      const { code, issues } = await refused(tool, await input(BEYOND));
-      assert.equal(code, 'invalid_input', tool);
-      assert.match(issues?.[0]?.message ?? '', /four digits/, tool);
+  it('is refused where in UTC it is not of the years 0001 to 9999', async () => {
+    for (const at of BEYOND) {
+      for (const [tool, input] of writers) {
+        const { code, issues } = await refused(tool, await input(at));
+        assert.equal(code, 'invalid_input', tool);
+        assert.match(issues?.[0]?.message ?? '', /0001 to 9999/, tool);
+      }
+      const row = { uid: 'u', email: 'u@example.com', status: 'FREE', createdAt: at };
+      assert.equal((await refused('import_records', { type: 'users', records: [row] })).code, 'invalid_input');
     }
-    const row = { uid: 'u', email: 'u@example.com', status: 'FREE', createdAt: BEYOND };
-    assert.equal((await refused('import_records', { type: 'users', records: [row] })).code, 'invalid_input');
+  });
+
+  it('that is a date is refused in the year 0000', async () => {
+    const { issues } = await refused('create_goal', { title: 'x', targetDate: '0000-01-01' });
+    assert.match(issues?.[0]?.message ?? '', /0001-01-01/);
+    assert.equal((await must('create_goal', { title: 'x', targetDate: '0001-01-01' })).targetDate, '0001-01-01');
   });
 
   it('bounds the audit log', async () => {

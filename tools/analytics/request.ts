@@ -18,8 +18,8 @@ const givenDate = z.iso
 
 /** Input of every analytics tool. */
 const parameters = z.strictObject({
-  from: givenDate.optional().describe('First date. Default: as far back as suits the interval.'),
-  to: givenDate.optional().describe('Date after the last. Default: tomorrow.'),
+  from: givenDate.optional().describe('First date, like 2026-03-01. Default: as far back as suits the interval.'),
+  to: givenDate.optional().describe('Date after the last, like 2026-04-01. Default: tomorrow.'),
   interval: z.enum(['day', 'week', 'month']).optional().describe('Weeks begin on Monday.'),
   timezone: timezone.optional().describe('IANA time zone. Default: that of the workspace.'),
 });

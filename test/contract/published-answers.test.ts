@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { documentOf, operationsOf } from '../facade/openapi-document.ts';
+import { callTool, makeKey, rest, type ToolAnswer } from '../support/calls.ts';
+import { pythonLacks, runPython } from '../support/python.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+import { signIn } from '../support/sign-in.ts';
+import { type FakeUpstream, startUpstream, toolCalled } from '../support/upstream.ts';
+import { type Ask, type Input, story } from './story.ts';
+
+/** A tool as a client of MCP is told of it. */
+interface Listed {
+  readonly name: string;
+  readonly inputSchema: object;
+  readonly outputSchema?: object;
+}
+
+/** One call of the story that was answered, and with what. */
+interface Told {
+  readonly tool: string;
+  readonly input: Input;
+  readonly output: object;
+}
+
+let server: TestServer;
+let upstream: FakeUpstream;
+const tools = new Map<string, Listed>();
+const told: Told[] = [];
+
+before(async () => {
+  upstream = await startUpstream(toolCalled('look', { inputSchema: { type: 'object' } }));
+  server = await startTestServer({ PRIVATE_UPSTREAMS: 'on' });
+  const reader = await makeKey(server, { scopes: ['read'] });
+  const as = (key: string) => async (tool: string, input: Input) => {
+    const answer: ToolAnswer = await callTool(server, key, tool, input);
+    if ('output' in answer) told.push({ tool, input, output: answer.output });
+    return answer;
+  };
+  await story(as(server.adminKey), as(reader));
+  await sequel(as(server.adminKey));
+  for (const mode of ['', '?mode=search']) {
+    const body = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
+    const answer = await rest(server, 'POST', `/api/v1/mcp${mode}`, { key: server.adminKey, body });
+    for (const tool of answer.body.result.tools as Listed[]) tools.set(tool.name, tool);
+  }
+});
+after(() => Promise.all([server?.close(), upstream?.close()]));
+
+/** What the story cannot tell alike at every door: sessions, a run that waits, an upstream that is reached, and values at the edge of a format. */
+async function sequel(ask: Ask): Promise<void> {
+  const tell = async (tool: string, input: Input = {}) => {
+    const answer = await ask(tool, input);
+    // biome-ignore lint/suspicious/noExplicitAny: the sequel looks into outputs freely
+    return 'output' in answer ? (answer.output as any) : assert.fail(`${tool}: ${JSON.stringify(answer.error)}`);
+  };
+  for (const email of ['a..b@localhost', '.@x', "o'hara+x@sub.example.test"])
+    await tell('create_admin_user', { email });
+  for (const { id } of (await tell('list_admin_users')).data) await tell('get_admin_user', { id });
+  await signIn(server);
+  const { data } = await tell('list_sessions');
+  await tell('end_session', { id: data[0].id });
+  await tell('create_goal', { title: 'x', targetDate: '0001-01-01' });
+  await tell('create_task', { title: 'x', dueAt: '9999-12-31T23:59:59.999Z' });
+  await tell('create_capsule', { name: 'x', expiresAt: '2999-02-28T23:59:00+05:30' });
+  const steps = [{ id: 'a', tool: 'get_skill', arguments: { id: 'none' }, retry: { attempts: 2, delayMs: 3_600_000 } }];
+  const flow = await tell('create_flow', { name: 'Waits', steps });
+  const run = await tell('trigger_flow', { id: flow.id });
+  await tell('cancel_flow_run', { id: run.id });
+  const { id } = await tell('create_integration', { name: 'Up', transport: 'http', url: `${upstream.url}?q={a|b}` });
+  const { listingHash } = await tell('refresh_integration', { id });
+  await tell('refresh_integration', { id, accept: true, listingHash });
+  await tell('list_integrations');
+}
+
+/** Asserts formats, as many clients do. */
+function assertingAjv(): Ajv2020 {
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  addFormats.default(ajv);
+  return ajv;
+}
+
+/** What a client that checks finds wrong with calls of a tool, judged by one of its listed schemas alone. */
+function wrongBy(kind: 'inputSchema' | 'outputSchema', shown: (call: Told) => object): string[] {
+  const ajv = assertingAjv();
+  return [...tools.values()].flatMap((tool) => {
+    const schema = tool[kind];
+    if (!schema) return [];
+    const fits = ajv.compile(schema);
+    return told
+      .filter((call) => call.tool === tool.name && !fits(shown(call)))
+      .map((call) => `${tool.name}: ${ajv.errorsText(fits.errors)}: ${JSON.stringify(shown(call)).slice(0, 300)}`);
+  });
+}
+
+describe('every answer of the story', () => {
+  it('fits the output schema as it is listed, with formats asserted', () => {
+    assert.deepEqual(
+      wrongBy('outputSchema', ({ output }) => output),
+      [],
+    );
+  });
+
+  it('fits what OpenAPI says of the same operation', () => {
+    const document = documentOf();
+    const ajv = assertingAjv();
+    for (const [place, { operationId, responses }] of operationsOf(document)) {
+      const success = Object.entries(responses).find(([status]) => Number(status) < 300);
+      const schema = success?.[1].content?.['application/json'].schema;
+      if (!schema) continue;
+      const fits = ajv.compile({ ...schema, components: document.components });
+      for (const { tool, output } of told) {
+        if (tool === operationId) assert.ok(fits(output), `${place}: ${ajv.errorsText(fits.errors)}`);
+      }
+    }
+  });
+
+  it('was asked for in the form of the listed input schema', () => {
+    assert.deepEqual(
+      wrongBy('inputSchema', ({ input }) => input),
+      [],
+    );
+  });
+
+  it('is there for every tool that says what it answers', () => {
+    const answered = new Set(told.map(({ tool }) => tool));
+    const missing = [...tools.values()].filter(({ name, outputSchema }) => outputSchema && !answered.has(name));
+    assert.deepEqual(
+      missing.map(({ name }) => name),
+      [],
+    );
+  });
+
+  it('is taken by the checks of the Python clients', { skip: pythonLacks('jsonschema') ?? false }, async () => {
+    const checked = told.filter(({ tool }) => tools.get(tool)?.outputSchema);
+    assert.deepEqual(await runPython(PYTHON, { tools: [...tools.values()], told: checked }), []);
+  });
+});
+
+/** What the client of the `mcp` package does with each answer, for all of them and for inputs too. */
+const PYTHON = `
+import json, sys
+from jsonschema import Draft202012Validator, FormatChecker
+given = json.load(sys.stdin)
+problems = []
+checks = {}
+for tool in given["tools"]:
+    for kind in ("inputSchema", "outputSchema"):
+        if kind not in tool: continue
+        Draft202012Validator.check_schema(tool[kind])
+        checks[tool["name"], kind] = Draft202012Validator(tool[kind], format_checker=FormatChecker())
+for call in given["told"]:
+    for kind, value in (("inputSchema", call["input"]), ("outputSchema", call["output"])):
+        try:
+            for error in checks[call["tool"], kind].iter_errors(value):
+                problems.append(call["tool"] + " " + kind + ": " + error.message)
+        except Exception as error:
+            problems.append(call["tool"] + " " + kind + " throws " + repr(error))
+print(json.dumps(problems))
+`;
