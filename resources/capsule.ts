@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { bookkeeping, nameText, recordId, time, timestamp } from './fields.ts';
+import { argumentsByTool } from './markers.ts';
 
 export const capsuleStatus = z.enum(['draft', 'live', 'disabled']);
 
@@ -16,12 +17,13 @@ export const capsuleFields = {
   status: capsuleStatus.describe('Only a live capsule is served.'),
   expiresAt: time.describe('When its tokens stop working.'),
   callsPerMinute: z.int().min(1).max(100_000).describe('Calls beyond it are refused with 429.'),
-  constraints: z
-    .record(z.string().min(1).max(200), z.record(z.string().min(1).max(200), z.unknown()))
-    .refine((value) => JSON.stringify(value).length <= LONGEST_CONSTRAINTS, {
-      error: `Longer than ${LONGEST_CONSTRAINTS} characters of JSON.`,
-    })
-    .describe('`{tool: {argument: value}}`: arguments fixed for each call, which clients neither see nor give.'),
+  constraints: argumentsByTool(
+    z
+      .record(z.string().min(1).max(200), z.record(z.string().min(1).max(200), z.unknown()))
+      .refine((value) => JSON.stringify(value).length <= LONGEST_CONSTRAINTS, {
+        error: `Longer than ${LONGEST_CONSTRAINTS} characters of JSON.`,
+      }),
+  ).describe('`{tool: {argument: value}}`: arguments fixed for each call, which clients neither see nor give.'),
 };
 
 const token = z.object({ prefix: z.string().length(8), hash: z.string().length(64) });

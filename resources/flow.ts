@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { principalRef } from './audit-entry.ts';
 import { bookkeeping, recordId } from './fields.ts';
 import { timezone } from './locale.ts';
+import { callOf } from './markers.ts';
 
 const text = z.string().max(100_000);
 const cronExpression = z.string().min(1).max(200).describe('Five fields: minute, hour, day, month, weekday.');
@@ -33,16 +34,19 @@ export const flowStep = z.object({
 });
 export type FlowStep = z.infer<typeof flowStep>;
 
-const flowStepInput = z.strictObject({
-  id: stepFields.id.refine((id) => !(id in {}), 'Every object has a member with this name; choose another.'),
-  tool: stepFields.tool,
-  arguments: stepFields.arguments.default({}),
-  when: stepFields.when.optional(),
-  onError: stepFields.onError.default('stop'),
-  retry: z
-    .strictObject({ attempts: stepFields.attempts.default(1), delayMs: stepFields.delayMs.default(1000) })
-    .default({ attempts: 1, delayMs: 1000 }),
-});
+const flowStepInput = callOf(
+  'tool',
+  z.strictObject({
+    id: stepFields.id.refine((id) => !(id in {}), 'Every object has a member with this name; choose another.'),
+    tool: stepFields.tool,
+    arguments: stepFields.arguments.default({}),
+    when: stepFields.when.optional(),
+    onError: stepFields.onError.default('stop'),
+    retry: z
+      .strictObject({ attempts: stepFields.attempts.default(1), delayMs: stepFields.delayMs.default(1000) })
+      .default({ attempts: 1, delayMs: 1000 }),
+  }),
+);
 
 const flowTrigger = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('manual') }),

@@ -17,3 +17,21 @@ export function address<T extends z.ZodType>(schema: T): T {
   sensitive.add(schema, { part: 'userinfo' });
   return schema;
 }
+
+/**
+ * Objects that hold the arguments of a call of another tool, which is named beside them; `byName`: each member has the name of a tool and
+ * holds arguments of it. What is sensitive in them is what that tool says.
+ */
+export const toolArguments = z.registry<{ tool: string; arguments: string } | { byName: true }>();
+
+/** Marks an object that names a tool and holds arguments of it in `arguments`; returns it for use in place. `tool`: the member that names it. */
+export function callOf<T extends z.ZodObject>(tool: string, schema: T): T {
+  toolArguments.add(schema, { tool, arguments: 'arguments' });
+  return schema;
+}
+
+/** Marks a record of arguments by the names of their tools; returns it for use in place. */
+export function argumentsByTool<T extends z.ZodType>(schema: T): T {
+  toolArguments.add(schema, { byName: true });
+  return schema;
+}

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { bookkeeping, recordId, timestamp } from './fields.ts';
+import { callOf } from './markers.ts';
 
 export const reportFields = {
   title: z.string().trim().min(1).max(200),
@@ -10,10 +11,13 @@ export const reportFields = {
 const queryTool = z.string().min(1).max(200).describe('Name of a read-only tool.');
 const queryArguments = z.record(z.string(), z.unknown());
 
-export const reportQueryInput = z.strictObject({
-  tool: queryTool,
-  arguments: queryArguments.default({}).describe('Checked by the input schema of the tool.'),
-});
+export const reportQueryInput = callOf(
+  'tool',
+  z.strictObject({
+    tool: queryTool,
+    arguments: queryArguments.default({}).describe('Checked by the input schema of the tool.'),
+  }),
+);
 
 /** A question to the workspace that is kept: a tool that reads, with its arguments, and how to show what it gives. */
 export const report = z.object({

@@ -1,5 +1,6 @@
 import MiniSearch from 'minisearch';
 import { z } from 'zod';
+import { callOf } from '../resources/markers.ts';
 import { fold } from '../store/search-text.ts';
 import { refusal } from './access/reach.ts';
 import { ANYONE } from './access/requirement.ts';
@@ -80,10 +81,13 @@ const callTool = defineTool({
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
   discovery: true,
   answersContent: true,
-  input: z.strictObject({
-    name: z.string().min(1).max(200).describe('Name of the tool.'),
-    arguments: z.looseObject({}).default({}).describe('As its inputSchema says.'),
-  }),
+  input: callOf(
+    'name',
+    z.strictObject({
+      name: z.string().min(1).max(200).describe('Name of the tool.'),
+      arguments: z.looseObject({}).default({}).describe('As its inputSchema says.'),
+    }),
+  ),
   output: z.looseObject({}),
   errors: [],
 

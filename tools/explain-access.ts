@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { requiredRight } from '../resources/error.ts';
 import { recordId } from '../resources/fields.ts';
+import { callOf } from '../resources/markers.ts';
 import type { Readers } from '../store/port.ts';
 import { keyProblem, principalOf } from './access/authenticate.ts';
 import { explainRight, type Finding } from './access/explain.ts';
@@ -25,12 +26,15 @@ export const explainAccess = defineTool({
     'Tell whether a key or capsule may make a call and which rule decides, before or after it was refused. Makes no call. Leaves restricted threads out: see get_thread_access.',
   access: { scope: 'admin', grant: 'key:read' },
   annotations: READS,
-  input: z.strictObject({
-    keyId: recordId.optional().describe('Key id (`key_…`), see list_api_keys; or give capsuleId.'),
-    capsuleId: recordId.optional().describe('Capsule id (`cap_…`), see list_capsules.'),
-    tool: z.string().min(1).max(200).describe('Name of the tool.'),
-    arguments: z.looseObject({}).optional().describe('Of the call; without them the tool as a whole is judged.'),
-  }),
+  input: callOf(
+    'tool',
+    z.strictObject({
+      keyId: recordId.optional().describe('Key id (`key_…`), see list_api_keys; or give capsuleId.'),
+      capsuleId: recordId.optional().describe('Capsule id (`cap_…`), see list_capsules.'),
+      tool: z.string().min(1).max(200).describe('Name of the tool.'),
+      arguments: z.looseObject({}).optional().describe('Of the call; without them the tool as a whole is judged.'),
+    }),
+  ),
   output: z.object({
     verdict: verdict.describe('depends: on the arguments, which were not given or do not fit.'),
     principal: z.object({ type: z.string(), id: z.string(), name: z.string() }),

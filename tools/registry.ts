@@ -215,7 +215,9 @@ class ToolRegistry implements Registry {
     const started = performance.now();
     const name = tool?.name ?? UNKNOWN_TOOL;
     return (code, output, began) => {
-      const args = tool ? auditedArguments(tool, raw.value) : { name: asked.slice(0, LONGEST_NAME) };
+      const args = tool
+        ? auditedArguments(tool, raw.value, this.server.catalog)
+        : { name: asked.slice(0, LONGEST_NAME) };
       const durationMs = performance.now() - started;
       const recordIds = began ? [began.sessionId] : untold(args, raw.value, output);
       return auditEntryOf({

@@ -3,10 +3,10 @@ import type { CapsuleRecord } from '../../resources/capsule.ts';
 import type { Issue } from '../../resources/error.ts';
 import type { Principal } from '../access/principal.ts';
 import { requireWithin } from '../access/within.ts';
-import { REDACTED, redacted } from '../audit.ts';
 import { type Catalog, isListed, nearest } from '../catalog-index.ts';
 import type { Tool } from '../define-tool.ts';
 import { ToolError } from '../errors.ts';
+import { secretsIn } from '../redact.ts';
 import { formatPath, isAtOrIn, parseInput } from '../validate.ts';
 import { canBeInCapsule, type Definition } from './principal.ts';
 
@@ -33,7 +33,7 @@ export function constraintIssues(constraints: CapsuleRecord['constraints'], cata
       return [{ path, message: `There is no tool with this name now${similar(name, catalog)}.` }];
     if (Object.keys(fixed).length === 0) return [{ path, message: 'Give an argument, or leave the tool out.' }];
     const wrong = valueIssues(tool, fixed);
-    return wrong.length > 0 ? wrong : secretIssues(tool, fixed);
+    return wrong.length > 0 ? wrong : secretIssues(tool, fixed, catalog);
   });
 }
 
@@ -65,10 +65,9 @@ function problemsOf(schema: z.ZodObject, input: object): readonly Issue[] {
 }
 
 /** Whoever reads the capsule would read them. */
-function secretIssues(tool: Tool, fixed: object): Issue[] {
-  const hidden = Object.entries(redacted(tool, fixed)).filter(([, shown]) => JSON.stringify(shown).includes(REDACTED));
-  return hidden.map(([argument]) => ({
-    path: formatPath(['constraints', tool.name, argument]),
+function secretIssues(tool: Tool, fixed: object, catalog: Catalog): Issue[] {
+  return secretsIn(tool, fixed, catalog).map(({ path }) => ({
+    path: formatPath(['constraints', tool.name, ...path]),
     message: 'A secret cannot be fixed.',
   }));
 }

@@ -85,9 +85,10 @@ export class AgentTools {
   describe(modelId: string, offered: string, input: unknown): ToolCall {
     const tool = this.#names.get(offered) ?? (storableText(offered).slice(0, LONGEST_NAME) || UNNAMED);
     const id = storableText(modelId).slice(0, LONGEST_NAME) || UNNAMED;
-    const known = this.#surroundings.catalog.get(tool)?.tool;
+    const tools = this.#surroundings.catalog;
+    const known = tools.get(tool)?.tool;
     const given = typeof input === 'object' && input !== null && !Array.isArray(input) ? { ...input } : {};
-    const shown = known ? shownArguments(known, given, LONGEST_ARGUMENTS) : {};
+    const shown = known ? shownArguments(known, given, { tools, longest: LONGEST_ARGUMENTS }) : {};
     return { id, modelId, tool, input, arguments: storable(shown) as Record<string, unknown> }; // an object stays one
   }
 

@@ -9,6 +9,7 @@ import { ToolError } from '../errors.ts';
 import { holds, render, type Scope } from '../flows/render.ts';
 import { actingFlow, findRunAs } from '../flows/run-as.ts';
 import { idsIn } from '../idempotency.ts';
+import { secretsIn } from '../redact.ts';
 import type { Registry } from '../registry.ts';
 import { type Clock, pause } from './flow-clock.ts';
 import {
@@ -159,10 +160,13 @@ export class FlowExecution {
     if (this.#tried?.step === step.id && this.#tried.attempt === attempt) return this.#tried.outcome;
     const principal = await this.#renewed();
     if (principal instanceof ToolError) return { failure: goneFailure(principal) };
-    const tool = this.#parts.registry.server.catalog.get(step.tool)?.tool;
-    const shown = tool ? shownArguments(tool, input, LONGEST_INPUT_SHOWN) : {};
+    const { catalog } = this.#parts.registry.server;
+    const tool = catalog.get(step.tool)?.tool;
+    const shown = tool ? shownArguments(tool, input, { tools: catalog, longest: LONGEST_INPUT_SHOWN }) : {};
     const begun = { status: 'running', attempts: attempt, input: shown, startedAt: this.#now() } as const;
-    await this.#keep(step.id, begun, { step: step.id, arguments: input });
+    // With a secret in them they are made again from what earlier steps gave.
+    const isKept = !tool || secretsIn(tool, input, catalog).length === 0;
+    await this.#keep(step.id, begun, isKept ? { step: step.id, arguments: input } : undefined);
     if (this.#run.cancelAsked) return { failure: { code: 'conflict', message: 'The run was cancelled.' } };
     const answer = await this.#call(principal, step, input, attempt);
     if (answer === 'left') return answer;

@@ -1,11 +1,14 @@
 import { z } from 'zod';
 import type { Issue } from '../../resources/error.ts';
 import type { Flow, FlowStep } from '../../resources/flow.ts';
+import { MASK } from '../../resources/integration.ts';
 import type { Readers } from '../../store/port.ts';
 import type { Principal } from '../access/principal.ts';
 import { requireWithin } from '../access/within.ts';
 import { type Catalog, isListed, nearest } from '../catalog-index.ts';
+import type { Tool } from '../define-tool.ts';
 import { ToolError } from '../errors.ts';
+import { secretsIn } from '../redact.ts';
 import { formatPath, isAtOrIn, parseInput } from '../validate.ts';
 import { parseCondition } from './conditions.ts';
 import { eventTypes } from './event-types.ts';
@@ -82,34 +85,56 @@ function stepIssues(step: FlowStep, place: string, before: readonly string[], ca
   if (before.includes(step.id)) {
     issues.push({ path: `${place}.id`, message: `Another step has the id ${step.id}; ids are unique in a flow.` });
   }
+  if (step.when !== undefined) issues.push(...referenceIssues(parseCondition(step.when), `${place}.when`, before));
+  const tool = catalog.get(step.tool)?.tool;
+  // Of a tool that is not there nothing tells which arguments an error may quote.
+  if (!tool || !isListed(tool) || tool.answersSecret) return [...issues, unusable(step, place, catalog)];
+  const secrets = writtenSecrets(tool, step.arguments, catalog);
+  issues.push(...secrets.map((path) => ({ path: `${place}.${path}`, message: SECRET })));
   const templated: string[] = [];
   for (const { path, text } of textsIn(step.arguments, [])) {
-    if (!isTemplate(text)) continue;
     const name = formatPath(['arguments', ...path]);
+    if (!isTemplate(text) || secrets.some((secret) => isAtOrIn(name, secret))) continue;
     templated.push(name);
     issues.push(...referenceIssues(parseTemplate(text), `${place}.${name}`, before));
   }
-  if (step.when !== undefined) issues.push(...referenceIssues(parseCondition(step.when), `${place}.when`, before));
-  return [...issues, ...toolIssues(step, place, templated, catalog)];
+  return [...issues, ...argumentIssues(tool, step, place, [...templated, ...secrets])];
 }
 
-/** Of the tool and those arguments that are known before the flow runs. */
-function toolIssues(step: FlowStep, place: string, templated: readonly string[], catalog: Catalog): Issue[] {
-  const tool = catalog.get(step.tool)?.tool;
-  if (!tool || !isListed(tool) || tool.answersSecret) {
-    const usable = catalog.entries.filter((entry) => isListed(entry.tool) && !entry.tool.answersSecret);
-    const names = usable.map((entry) => entry.tool.name);
-    const close = nearest(step.tool, names, 3);
-    const problem = tool ? `${step.tool} can never be in a flow` : 'There is no tool of this name';
-    const hint = close.length > 0 ? `; similar names: ${close.join(', ')}` : '';
-    return [{ path: `${place}.tool`, message: `${problem}${hint}.` }];
-  }
+const SECRET =
+  'A secret cannot be written into a flow, nor taken from its input, which is kept; take it from the answer of an earlier step: {{ steps.<id>.output.<member> }}.';
+
+/** Where secrets of the tool are given otherwise than by an earlier step: whoever reads the flow, its versions or its runs would read them. */
+function writtenSecrets(tool: Tool, given: object, catalog: Catalog): string[] {
+  return secretsIn(tool, given, catalog)
+    .filter(({ value }) => !leavesOf(value).every(isHarmless))
+    .map(({ path }) => formatPath(['arguments', ...path]));
+}
+
+function isHarmless(leaf: unknown): boolean {
+  return leaf === null || leaf === MASK || (typeof leaf === 'string' && OUTPUT_OF_STEP.test(leaf));
+}
+
+/** A path to the output of a step and nothing else: filters and texts around it could hold a secret. */
+const OUTPUT_OF_STEP = /^\s*\{\{-?\s*steps\.\w+\.output(?:\.[\w-]+|\[\d+\])*\s*-?\}\}\s*$/;
+
+function unusable({ tool: name }: FlowStep, place: string, catalog: Catalog): Issue {
+  const usable = catalog.entries.filter(({ tool }) => isListed(tool) && !tool.answersSecret);
+  const names = usable.map(({ tool }) => tool.name);
+  const close = nearest(name, names, 3);
+  const problem = catalog.get(name) ? `${name} can never be in a flow` : 'There is no tool of this name';
+  const hint = close.length > 0 ? `; similar names: ${close.join(', ')}` : '';
+  return { path: `${place}.tool`, message: `${problem}${hint}.` };
+}
+
+/** Of those arguments that are known before the flow runs. */
+function argumentIssues({ input }: Tool, step: FlowStep, place: string, unknown: readonly string[]): Issue[] {
   try {
-    parseInput(z.object({ arguments: tool.input }), { arguments: step.arguments });
+    parseInput(z.object({ arguments: input }), { arguments: step.arguments });
     return [];
   } catch (thrown) {
     if (!(thrown instanceof ToolError)) throw thrown;
-    const known = (thrown.detail.issues ?? []).filter(({ path }) => !templated.some((name) => isAtOrIn(path, name)));
+    const known = (thrown.detail.issues ?? []).filter(({ path }) => !unknown.some((name) => isAtOrIn(path, name)));
     return known.map(({ path, message }) => ({ path: `${place}.${path}`, message }));
   }
 }
@@ -135,6 +160,10 @@ function referenceProblem([root, step, member]: readonly (string | undefined)[],
 interface Text {
   readonly path: readonly PropertyKey[];
   readonly text: string;
+}
+
+function leavesOf(value: unknown): unknown[] {
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(leavesOf) : [value];
 }
 
 function textsIn(value: unknown, path: readonly PropertyKey[]): Text[] {

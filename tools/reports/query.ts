@@ -7,7 +7,8 @@ import { errorOf } from '../call.ts';
 import { isListed, nearest } from '../catalog-index.ts';
 import type { CallingContext, Context } from '../context.ts';
 import type { Tool } from '../define-tool.ts';
-import { parseInput } from '../validate.ts';
+import { secretsIn } from '../redact.ts';
+import { formatPath, parseInput } from '../validate.ts';
 
 type Query = Report['query'];
 
@@ -15,6 +16,7 @@ type Query = Report['query'];
 export async function requireQuery(query: Query, context: Context<Readers, never>): Promise<void> {
   const { principal, store, fail } = context;
   const tool = requireReadOnly(query.tool, context);
+  requireNoSecrets(tool, query, context);
   const shape = z.object({ query: z.object({ arguments: tool.input }) });
   const parsed = parseInput(shape, { query: { arguments: query.arguments } }).query.arguments;
   if (await mayCall(principal, tool, parsed, subjectsIn(store))) return;
@@ -22,6 +24,15 @@ export async function requireQuery(query: Query, context: Context<Readers, never
     ...refusal(principal, tool, parsed).detail,
     issues: [{ path: 'query.tool', message: `You may not call ${tool.name} with these arguments.` }],
   });
+}
+
+/** Whoever reads the report would read them. */
+function requireNoSecrets(tool: Tool, query: Query, { server, fail }: Context<Readers, never>): void {
+  const issues = secretsIn(tool, query.arguments, server.catalog).map(({ path }) => ({
+    path: formatPath(['query', 'arguments', ...path]),
+    message: 'A secret cannot be kept in a report; leave it out.',
+  }));
+  if (issues[0]) throw fail('invalid_input', `${issues[0].path}: ${issues[0].message}`, { issues });
 }
 
 /** What the query gives now, under the rights of the caller. */

@@ -7,7 +7,7 @@ import { defineTool, type Tool } from '../../define-tool.ts';
 import { declareJsonSchema, type JsonSchema } from '../../json-schema.ts';
 import { problemsOf } from './check.ts';
 import { shownName } from './definition.ts';
-import { isSchemaObject } from './schema.ts';
+import { isSchemaObject, resolve } from './schema.ts';
 
 /** A tool result of MCP. */
 export interface ToolContent {
@@ -64,18 +64,34 @@ export function grantOf(shown: string): string {
 
 /** Knows the members by name, for the audit log, and checks them by the schema of the upstream. */
 function inputOf(schema: JsonSchema): z.ZodObject {
-  const properties = Object.entries(isSchemaObject(schema.properties) ? schema.properties : {});
-  const shape = properties.map(([name, member]) => [name, memberOf(member)]);
-  const input = z.looseObject(Object.fromEntries(shape)).check(({ value, issues }) => {
-    for (const { path, message } of problemsOf(schema, value)) {
-      issues.push({ code: 'custom', path: [...path], message, input: value });
-    }
-  });
+  const { properties, $defs: _, definitions: __, ...others } = schema;
+  const members = Object.entries(isSchemaObject(properties) ? properties : {});
+  const shape = members.map(([name, member]) => [name, memberOf(member, schema)]);
+  // Of members that other keywords name nothing here tells which is which.
+  const other = holdsSecret(others, schema) ? secret(z.unknown()) : z.unknown();
+  const input = z
+    .object(Object.fromEntries(shape))
+    .catchall(other)
+    .check(({ value, issues }) => {
+      for (const { path, message } of problemsOf(schema, value)) {
+        issues.push({ code: 'custom', path: [...path], message, input: value });
+      }
+    });
   return declareJsonSchema(input, schema);
 }
 
-function memberOf(schema: unknown): z.ZodType {
-  const { writeOnly, format } = isSchemaObject(schema) ? schema : {};
+function memberOf(schema: unknown, root: JsonSchema): z.ZodType {
   const member = z.unknown().optional();
-  return writeOnly === true || format === 'password' ? secret(member) : member;
+  return holdsSecret(schema, root) ? secret(member) : member;
+}
+
+/** Whether anything in it, or in what it refers to, is declared to be secret. */
+function holdsSecret(node: unknown, root: JsonSchema, seen = new Set<unknown>()): boolean {
+  if (typeof node !== 'object' || node === null || seen.has(node)) return false;
+  seen.add(node);
+  if (isSchemaObject(node)) {
+    if (node.writeOnly === true || node.format === 'password') return true;
+    if (typeof node.$ref === 'string' && holdsSecret(resolve(root, node.$ref), root, seen)) return true;
+  }
+  return Object.values(node).some((inner) => holdsSecret(inner, root, seen));
 }
