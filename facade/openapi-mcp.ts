@@ -12,8 +12,8 @@ export function mcpOperations(get: Part | undefined, components: Components): Re
     post: {
       operationId: 'post_mcp',
       tags: ['MCP'],
-      summary: 'Unified MCP endpoint',
-      description: `${PROTOCOL} What a caller sees is what its scopes or grants allow.\n\n${EVERYONE}`,
+      summary: 'Unified MCP endpoint, JSON-RPC 2.0 over HTTP',
+      description: `What a caller sees is what its scopes or grants allow.\n\n${EVERYONE}`,
       parameters: NARROWING,
       ...exchange(components),
     },

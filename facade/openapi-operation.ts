@@ -54,7 +54,7 @@ export function toolOperation(route: Route, { group, tool }: CatalogEntry, compo
   return {
     operationId: tool.name,
     tags: [group],
-    summary: tool.title,
+    summary: route.summary ?? tool.title,
     description: `${tool.description}\n\n${accessLine(tool)}`,
     ...(tool.session === 'begins' ? { security: [] } : accessMembers(tool)),
     ...parametersOf(tool, { path, query }, input, posts),

@@ -5,6 +5,8 @@ export interface Operation {
   readonly group: string;
   readonly method: string;
   readonly path: string;
+  /** As the specification words it. */
+  readonly summary: string;
   readonly tool: string;
   readonly scope: string;
   readonly grant: string;
@@ -17,8 +19,9 @@ export const operations: readonly Operation[] = readFileSync(new URL('operations
   .split('\n')
   .slice(1)
   .map((line) => {
-    const [group = '', method = '', path = '', , tool = '', scope = '', grant = '', status = ''] = line.split('\t');
-    return { group, method, path, tool, scope, grant, status: Number(status) };
+    const [group = '', method = '', path = '', summary = '', tool = '', scope = '', grant = '', status = ''] =
+      line.split('\t');
+    return { group, method, path, summary, tool, scope, grant, status: Number(status) };
   });
 
 interface Right {

@@ -20,6 +20,7 @@ export interface Parameter {
 export interface Operation {
   readonly operationId: string;
   readonly tags: readonly string[];
+  readonly summary: string;
   readonly description: string;
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: { readonly required: boolean; readonly content: { readonly 'application/json': Media } };

@@ -6,6 +6,7 @@ import { routes } from '../../facade/routes.ts';
 import { errorStatus } from '../../resources/error.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { DELETES, defineTool, READS } from '../../tools/define-tool.ts';
+import { operations as table } from '../contract/operations-table.ts';
 import { documentOf, operationsOf, refsIn } from './openapi-document.ts';
 
 const document = documentOf();
@@ -21,6 +22,15 @@ describe('OpenAPI document', () => {
     assert.deepEqual([...operations.keys()].sort(), [...expected, ...others].sort());
     assert.deepEqual(operationOf(`POST ${capsule}`).security, [{ capsuleToken: [] }]);
     for (const { method, path, tool } of routes) assert.equal(operationOf(`${method} ${path}`).operationId, tool);
+  });
+
+  it('sums up every operation in the words of the specification', () => {
+    const summaries = table.map(({ method, path }) => [`${method} ${path}`, operationOf(`${method} ${path}`).summary]);
+    assert.deepEqual(
+      summaries,
+      table.map(({ method, path, summary }) => [`${method} ${path}`, summary]),
+    );
+    assert.equal(summaries.length, 85);
   });
 
   it('answers with the status of the route and with every error of its tool', () => {
