@@ -17,6 +17,7 @@ export const apiKeyRecord = z.object({
   grants: apiKeyFields.grants.optional(),
   ownerId: recordId,
   createdBy: recordId,
+  endsWith: recordId.optional().describe('Expiring API key with which it was made: it ends when that one does.'),
   expiresAt: timestamp.optional(),
   revokedAt: timestamp.optional(),
   lastUsedAt: timestamp.optional(),

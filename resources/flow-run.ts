@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { principalRef } from './audit-entry.ts';
 import { errorCode } from './error.ts';
 import { bookkeeping, recordId, timestamp } from './fields.ts';
-import { flowStep } from './flow.ts';
+import { flowRunAs, flowStep } from './flow.ts';
 
 export const flowRunStatus = z.enum(['queued', 'running', 'succeeded', 'failed', 'cancelled']);
 
@@ -36,7 +36,7 @@ export const flowRun = z.object({
   flowRevision: z.int().min(1).optional().describe('Of the flow as it ran.'),
   status: flowRunStatus,
   trigger: flowRunTrigger,
-  runAs: principalRef.describe('Whose rights the run has.'),
+  runAs: flowRunAs.describe('Whose rights the run has.'),
   input: z.record(z.string(), z.unknown()).optional(),
   steps: z.array(flowRunStep),
   error: failure.optional().describe('Why it failed or was cancelled.'),

@@ -85,6 +85,14 @@ export const flowFields = {
 
 export const flowInputFields = { ...flowFields, steps: z.array(flowStepInput).max(100), trigger: flowTriggerInput };
 
+/** Whose rights runs have. */
+export const flowRunAs = principalRef.extend({
+  endsWith: recordId
+    .optional()
+    .describe('Expiring API key behind the session of that person: its end ends the rights.'),
+});
+export type FlowRunAs = z.infer<typeof flowRunAs>;
+
 /** Work that is done by tools one after the other, or by an agent, when something triggers it. */
 export const flow = z.object({
   id: recordId,
@@ -96,7 +104,7 @@ export const flow = z.object({
   agentId: flowFields.agentId.optional(),
   prompt: flowFields.prompt.optional(),
   overlap: flowOverlap.optional(),
-  runAs: principalRef.describe('Whose rights the runs have: who created it or last changed what it does.'),
+  runAs: flowRunAs.describe('Whose rights the runs have: who created it or last changed what it does.'),
   ...bookkeeping,
 });
 export type Flow = z.infer<typeof flow>;

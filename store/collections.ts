@@ -158,7 +158,12 @@ export const collections = {
     unique: [{ fields: ['entityType', 'entityId', 'revision'] }],
     indexes: [['entityType', 'entityId']],
   }),
-  apiKeys: define({ schema: apiKeyRecord, idPrefix: 'key', unique: [{ fields: ['prefix'] }], indexes: [['ownerId']] }),
+  apiKeys: define({
+    schema: apiKeyRecord,
+    idPrefix: 'key',
+    unique: [{ fields: ['prefix'] }],
+    indexes: [['ownerId'], ['endsWith']],
+  }),
   capsules: define({
     schema: capsuleRecord,
     idPrefix: 'cap',
@@ -177,14 +182,14 @@ export const collections = {
     schema: sessionRecord,
     idPrefix: 'ses',
     unique: [],
-    indexes: [['userId']],
+    indexes: [['userId'], ['keyId']],
     expires: 'expiresAt',
   }),
   signInLinks: define({
     schema: signInLinkRecord,
     idPrefix: 'lnk',
     unique: [{ fields: ['hash'] }],
-    indexes: [['hash']],
+    indexes: [['hash'], ['userId'], ['keyId']],
     expires: 'expiresAt',
   }),
   usedTokens: define({

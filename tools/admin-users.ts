@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { type AdminUser, adminUser, adminUserFields, OWNER } from '../resources/admin-user.ts';
-import { pageOf, paging, recordId } from '../resources/fields.ts';
+import { expectedRevision, pageOf, paging, recordId } from '../resources/fields.ts';
 import type { Readers } from '../store/port.ts';
+import { requireOwner } from './access/owner.ts';
 import { requireWithin } from './access/within.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from './define-tool.ts';
 import { listPage, onlyThese } from './paging.ts';
-import { endSessionsOf } from './sign-in/sessions.ts';
+import { endSignInsOf } from './sign-in/sessions.ts';
 
 const adminUserId = recordId.describe('Admin user id (`usr_…`), see list_admin_users.');
 
@@ -53,11 +54,46 @@ const createAdminUser = defineTool({
   output: adminUser,
   errors: ['conflict'],
 
-  handler(input, { store, principal }) {
-    requireWithin(principal, { fullAccess: true });
+  async handler(input, { store, principal }) {
+    requireWithin(principal, { fullAccess: true, lifetime: 'never' });
+    if (input.role === OWNER) await requireOwner(store, principal);
     // By which a person who signs in is found, however they write it.
     const email = input.email.toLowerCase();
     return store.adminUsers.insert({ ...input, email, isActive: true });
+  },
+});
+
+const updateAdminUser = defineTool({
+  name: 'update_admin_user',
+  title: 'Update admin user',
+  description:
+    'Change e-mail, name or role of an admin user. Another e-mail or role ends their sessions and links, and needs full access without expiry; of an owner, an owner. Returns the admin user.',
+  access: { scope: 'admin', grant: 'admin-user:write:{id}' },
+  annotations: UPDATES,
+  input: z.strictObject({
+    id: adminUserId,
+    email: adminUserFields.email.optional().describe('What the person signs in with. Unique, ignoring case.'),
+    name: adminUserFields.name.nullable().optional(),
+    role: adminUserFields.role.optional(),
+    expectedRevision,
+  }),
+  output: adminUser,
+  errors: ['not_found', 'conflict'],
+
+  async handler({ id, expectedRevision, ...given }, { store, principal, fail }) {
+    // Their own name is everybody's to change.
+    if (id !== principal.ownerId) requireWithin(principal, { fullAccess: true });
+    const user = await findAdminUser(store, id, fail);
+    const { email = user.email, role = user.role } = given;
+    const change = { ...given, email: email.toLowerCase(), role };
+    const signsInAnew = change.email !== user.email || role !== user.role;
+    if (signsInAnew) {
+      requireWithin(principal, { fullAccess: true, lifetime: 'never' });
+      if (user.role === OWNER || role === OWNER) await requireOwner(store, principal);
+      if (role !== OWNER) await requireOtherOwner(store, user, fail);
+      await endSignInsOf(store, id);
+    }
+    return store.adminUsers.update(id, change, { expectedRevision });
   },
 });
 
@@ -79,10 +115,8 @@ const deactivateAdminUser = defineTool({
     if (id === principal.ownerId) {
       throw fail('conflict', 'You act for this admin user, so you would lock yourself out; let another owner do it.');
     }
-    if (user.role === OWNER && (await store.adminUsers.count({ where: { role: OWNER, isActive: true } })) === 1) {
-      throw fail('conflict', 'This is the last active owner; create or reactivate another owner first.');
-    }
-    await endSessionsOf(store, id);
+    await requireOtherOwner(store, user, fail);
+    await endSignInsOf(store, id);
     return store.adminUsers.update(id, { isActive: false });
   },
 });
@@ -98,13 +132,31 @@ const reactivateAdminUser = defineTool({
   errors: ['not_found'],
 
   async handler({ id }, { store, principal, fail }) {
-    requireWithin(principal, { fullAccess: true });
+    requireWithin(principal, { fullAccess: true, lifetime: 'never' });
     await findAdminUser(store, id, fail);
     return store.adminUsers.update(id, { isActive: true });
   },
 });
 
-export const adminUserTools = [listAdminUsers, getAdminUser, createAdminUser, deactivateAdminUser, reactivateAdminUser];
+export const adminUserTools = [
+  listAdminUsers,
+  getAdminUser,
+  createAdminUser,
+  updateAdminUser,
+  deactivateAdminUser,
+  reactivateAdminUser,
+];
+
+/** @throws ToolError where the admin user is the last active owner */
+async function requireOtherOwner(
+  store: Pick<Readers, 'adminUsers'>,
+  { role, isActive }: AdminUser,
+  fail: Fail<'conflict'>,
+): Promise<void> {
+  if (role !== OWNER || !isActive) return;
+  if ((await store.adminUsers.count({ where: { role: OWNER, isActive: true } })) > 1) return;
+  throw fail('conflict', 'This is the last active owner; create or reactivate another owner first.');
+}
 
 async function findAdminUser(
   store: Pick<Readers, 'adminUsers'>,

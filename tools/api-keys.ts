@@ -5,12 +5,14 @@ import { instant, pageOf, paging, recordId, time } from '../resources/fields.ts'
 import { grantsOf } from './access/authenticate.ts';
 import { type Grant, parseGrant } from './access/grants.ts';
 import { hashSecret, newSecret, prefixOf } from './access/key-secret.ts';
+import { keyBehind } from './access/principal.ts';
 import { COARSE_SCOPES, GUEST_SCOPES } from './access/scopes.ts';
 import { requireWithin } from './access/within.ts';
 import { type Catalog, nearest } from './catalog-index.ts';
 import { CREATES, DELETES, defineTool, READS } from './define-tool.ts';
 import { ToolError } from './errors.ts';
 import { listPage, onlyThese } from './paging.ts';
+import { endMadeWith } from './sign-in/sessions.ts';
 
 export function showKey({ hash: _, ...shown }: ApiKeyRecord): ApiKey {
   return shown;
@@ -59,6 +61,7 @@ const createApiKey = defineTool({
       throw fail('invalid_input', message, { issues: [{ path: 'expiresAt', message }] });
     }
     requireWithin(principal, { scopes, grants, lifetime: { expiresAt } });
+    const maker = keyBehind(principal);
     const secret = newSecret('key');
     const record = await store.apiKeys.insert({
       name,
@@ -69,6 +72,7 @@ const createApiKey = defineTool({
       ...(expiresAt && { expiresAt }),
       ownerId: principal.ownerId,
       createdBy: principal.id,
+      ...(maker?.expiresAt !== undefined && { endsWith: maker.id }),
     });
     return { ...showKey(record), secret };
   },
@@ -78,7 +82,7 @@ const revokeApiKey = defineTool({
   name: 'revoke_api_key',
   title: 'Revoke API key',
   description:
-    'Revoke an API key for good, from the next request on: your own, or one whose rights are within yours. Returns the key.',
+    'Revoke an API key for good, from the next request on: your own, or one whose rights are within yours. Sessions begun with its links end, and keys made with it if it was to expire. Returns the key.',
   access: { scope: 'admin', grant: 'key:write:{id}' },
   annotations: DELETES,
   input: z.strictObject({ id: recordId.describe('Key id (`key_…`), see list_api_keys.') }),
@@ -90,7 +94,9 @@ const revokeApiKey = defineTool({
     if (!key) throw fail('not_found', `There is no key ${id}; list_api_keys shows the ones you can see.`);
     if (key.id !== principal.id) requireWithin(principal, { scopes: key.scopes, grants: grantsOf(key) });
     if (key.revokedAt !== undefined) return showKey(key);
-    return showKey(await store.apiKeys.update(id, { revokedAt: server.now().toISOString() }));
+    const revokedAt = server.now().toISOString();
+    await endMadeWith(store, key, revokedAt);
+    return showKey(await store.apiKeys.update(id, { revokedAt }));
   },
 });
 

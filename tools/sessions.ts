@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { adminUserFields } from '../resources/admin-user.ts';
+import { adminUserFields, OWNER } from '../resources/admin-user.ts';
 import { pageOf, paging, recordId, timestamp } from '../resources/fields.ts';
 import { type Session, type SessionRecord, session } from '../resources/session.ts';
-import { isSession, type Principal } from './access/principal.ts';
+import { requireOwner } from './access/owner.ts';
+import { isSession, keyBehind, type Principal } from './access/principal.ts';
 import { requireWithin } from './access/within.ts';
 import { CREATES, DELETES, defineTool, READS } from './define-tool.ts';
 import { listPage, onlyThese } from './paging.ts';
@@ -48,7 +49,7 @@ const createSignInLink = defineTool({
   name: 'create_sign_in_link',
   title: 'Create sign-in link',
   description:
-    'Let an active admin user sign in without mail, for 10 minutes. Needs full access. Returns a link for a browser and an ID token for scripts, each good once.',
+    'Let an active admin user sign in without mail, for 10 minutes. Needs full access. Returns a link for a browser and an ID token for scripts, each good once. A session begun so ends with the key that made it.',
   access: { scope: 'admin', grant: 'admin-user:write' },
   annotations: CREATES,
   answersSecret: true,
@@ -70,8 +71,9 @@ const createSignInLink = defineTool({
         'No active admin user of a domain that may sign in has this e-mail; see list_admin_users.',
       );
     }
-    const { idToken } = server.signIn.issuer.issue(user);
-    return { ...(await server.signIn.createLink(store, user)), idToken };
+    if (user.role === OWNER) await requireOwner(store, principal);
+    const { id, ...link } = await server.signIn.createLink(store, user, keyBehind(principal));
+    return { ...link, idToken: server.signIn.issuer.issue(user, id).idToken };
   },
 });
 

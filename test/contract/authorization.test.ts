@@ -32,6 +32,7 @@ const versionTools = new Map([
 /** Tools that make someone act with full access: their own grant shows them, and only `*` and the scope admin carry the call. */
 const fullAccessTools = new Set([
   'create_admin_user',
+  'update_admin_user',
   'deactivate_admin_user',
   'reactivate_admin_user',
   'create_sign_in_link',

@@ -26,6 +26,7 @@ const inputs: Readonly<Record<string, Record<string, unknown>>> = {
   list_messages: { id: 'thr_one' },
   get_admin_user: { id: 'usr_one' },
   create_admin_user: { email: 'contract@example.com' },
+  update_admin_user: { id: 'usr_one', name: 'Contract' },
   deactivate_admin_user: { id: 'usr_one' },
   reactivate_admin_user: { id: 'usr_one' },
   get_flow: { id: 'flw_one' },

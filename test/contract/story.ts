@@ -132,6 +132,7 @@ export async function story(ask: Ask, asReader: Ask): Promise<ToolAnswer[]> {
   await tell('purge_record', { entityType: 'agent', id: agent.id }, asReader);
   const user = await tell('create_admin_user', { email: 'grace@example.com', role: 'admin' });
   await tell('create_admin_user', { email: 'GRACE@example.com' });
+  await tell('update_admin_user', { id: user.id, name: 'Grace', role: 'member', expectedRevision: user.revision });
   await tell('deactivate_admin_user', { id: user.id });
   await tell('reactivate_admin_user', { id: user.id });
   await tell('get_admin_user', { id: user.id });

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { callTool, makeKey, mustCall, rest } from '../support/calls.ts';
+import { callsOf, callTool, makeKey, mustCall, rest } from '../support/calls.ts';
 import { serverForTests } from '../support/server.ts';
+import { postIdToken, signIn, statusWith } from '../support/sign-in.ts';
 
 const server = serverForTests();
 
@@ -52,6 +53,7 @@ async function keyOf(userId: string, rights: { scopes?: string[]; grants?: strin
   return made.secret;
 }
 
+const { must, refused } = callsOf(server);
 const firstOwner = async () => (await ask('GET', '?limit=100')).body.data.at(-1);
 
 describe('create_admin_user', () => {
@@ -111,6 +113,115 @@ describe('list_admin_users', () => {
     await ask('POST', `/${mine.id}/deactivate`);
     assert.equal((await ask('GET', '?isActive=true', undefined, key)).body.data.length, 0);
     assert.equal((await ask('GET', '?isActive=false', undefined, key)).body.data.length, 1);
+  });
+});
+
+describe('update_admin_user', () => {
+  const admin = async (role: string, email: string) => {
+    const user = await person(email, role);
+    return { user, key: await keyOf(user.id, { scopes: ['admin'] }) };
+  };
+
+  it('changes e-mail, name and role, clears the name, and keeps the revision where nothing changes', async () => {
+    const { id, revision } = await person('before@example.com');
+    const change = { id, email: 'After@Example.com', name: 'Ada', role: 'admin', expectedRevision: revision };
+    const changed = await must('update_admin_user', change);
+    assert.deepEqual(
+      [changed.email, changed.name, changed.role, changed.revision],
+      ['after@example.com', 'Ada', 'admin', 2],
+    );
+    assert.deepEqual(await must('update_admin_user', { id, email: 'AFTER@example.com', role: 'admin' }), changed);
+    assert.equal((await must('update_admin_user', { id, name: null })).name, undefined);
+    assert.equal((await refused('update_admin_user', change)).currentRevision, 3);
+    assert.equal((await refused('update_admin_user', { id: 'usr_none', name: 'x' })).code, 'not_found');
+  });
+
+  it('takes no e-mail of somebody else, whatever its case', async () => {
+    await person('taken@example.com');
+    const { id } = await person('wants@example.com');
+    const { code, error } = await refused('update_admin_user', { id, email: 'TAKEN@example.com' });
+    assert.equal(code, 'conflict');
+    assert.match(error, /has this email; choose another/);
+  });
+
+  it('ends sessions, links and ID tokens with another e-mail or role, and with nothing else', async () => {
+    const { id, email } = await person('signs-in@example.com');
+    const cookie = await signIn(server, email);
+    const link = () => must('create_sign_in_link', { email });
+    await must('update_admin_user', { id, name: 'Same person', email, role: 'member' });
+    assert.equal(await statusWith(server, cookie), 200);
+    const unused = await link();
+    await must('update_admin_user', { id, role: 'admin' });
+    assert.equal(await statusWith(server, cookie), 401);
+    assert.equal((await postIdToken(server, unused.idToken)).status, 401);
+    const moved = await link();
+    await must('update_admin_user', { id, email: 'moved@example.com' });
+    const heir = await person(email);
+    assert.equal((await postIdToken(server, moved.idToken)).status, 401);
+    assert.equal(await server.store.signInLinks.count({ where: { userId: id } }), 0);
+    assert.equal((await postIdToken(server, (await link()).idToken)).body.user.id, heir.id);
+  });
+
+  it('lets a limited key change the name of its own person, and nothing more', async () => {
+    const { id } = await person('own-name@example.com');
+    const other = await person('other-name@example.com');
+    const key = await keyOf(id, { grants: ['admin-user:write'] });
+    assert.equal((await must('update_admin_user', { id, name: 'Mine' }, key)).name, 'Mine');
+    for (const input of [
+      { id, email: 'stolen@example.com' },
+      { id, role: 'owner' },
+      { id: other.id, name: 'Theirs' },
+    ]) {
+      const { code, required } = await refused('update_admin_user', input, key);
+      assert.deepEqual([code, required], ['forbidden', { scope: 'admin', grant: '*' }]);
+    }
+  });
+
+  it('needs full access that does not expire for an e-mail or role', async () => {
+    const { id } = await person('lasting@example.com');
+    const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
+    const key = await makeKey(server, { scopes: ['admin'], expiresAt });
+    assert.equal((await must('update_admin_user', { id, name: 'Named' }, key)).name, 'Named');
+    for (const change of [{ email: 'later@example.com' }, { role: 'admin' }]) {
+      const { code, issues } = await refused('update_admin_user', { id, ...change }, key);
+      assert.equal(code, 'forbidden');
+      assert.match(issues?.[0]?.message ?? '', /use one without an end/);
+    }
+  });
+
+  it('is for owners where it concerns an owner, as are new owners and links for them', async () => {
+    const { key } = await admin('admin', 'no-owner@example.com');
+    const owner = await person('an-owner@example.com', 'owner');
+    const { id } = await person('promoted@example.com');
+    for (const [tool, input] of [
+      ['update_admin_user', { id: owner.id, email: 'taken-over@example.com' }],
+      ['update_admin_user', { id: owner.id, role: 'member' }],
+      ['update_admin_user', { id, role: 'owner' }],
+      ['create_admin_user', { email: 'puppet@example.com', role: 'owner' }],
+      ['create_sign_in_link', { email: owner.email }],
+    ] as const) {
+      const { code, issues } = await refused(tool, input, key);
+      assert.deepEqual([code, issues?.[0]?.message.includes('owner')], ['forbidden', true], tool);
+    }
+    assert.equal((await must('update_admin_user', { id, role: 'admin' }, key)).role, 'admin');
+    assert.equal((await must('update_admin_user', { id: owner.id, role: 'admin' })).role, 'admin');
+  });
+
+  it('leaves one active owner, also when two give up the role at the same time', async () => {
+    const first = await firstOwner();
+    const last = await refused('update_admin_user', { id: first.id, role: 'member' });
+    assert.deepEqual([last.code, /last active owner/.test(last.error)], ['conflict', true]);
+    const second = await admin('owner', 'second-of-two@example.com');
+    const answers = await Promise.all([
+      callTool(server, server.adminKey, 'update_admin_user', { id: first.id, role: 'member' }),
+      callTool(server, second.key, 'update_admin_user', { id: second.user.id, role: 'member' }),
+    ]);
+    assert.equal(answers.filter((answer) => 'error' in answer).length, 1);
+    assert.equal(await server.store.adminUsers.count({ where: { role: 'owner', isActive: true } }), 1);
+    await server.store.transaction(async (tx) => {
+      await tx.adminUsers.update(first.id, { role: 'owner' });
+      await tx.adminUsers.update(second.user.id, { role: 'member' });
+    });
   });
 });
 

@@ -18,8 +18,23 @@ export async function authenticateKey(store: Readers, secret: string, now: Date)
   return (await keyProblem(store, key, now)) === undefined ? principalOf(key) : undefined;
 }
 
+/** What tells whether a key is still good. */
+export type KeyReaders = Pick<Readers, 'apiKeys' | 'adminUsers'>;
+
 /** Why the key opens nothing any more, or undefined where it is good. */
-export async function keyProblem(store: Readers, key: ApiKeyRecord, now: Date): Promise<string | undefined> {
+export async function keyProblem(store: KeyReaders, key: ApiKeyRecord, now: Date): Promise<string | undefined> {
+  for (let current: ApiKeyRecord | undefined = key; current; ) {
+    const problem = await ownProblem(store, current, now);
+    if (problem !== undefined) {
+      return current === key ? problem : `The key ended with ${current.id}, with which it was made. ${problem}`;
+    }
+    if (current.endsWith === undefined) return undefined;
+    current = await store.apiKeys.get(current.endsWith);
+  }
+  return 'The key with which the key was made is gone.';
+}
+
+async function ownProblem(store: KeyReaders, key: ApiKeyRecord, now: Date): Promise<string | undefined> {
   const { revokedAt, expiresAt, ownerId } = key;
   if (revokedAt !== undefined) return `The key was revoked at ${revokedAt}; make a new one with create_api_key.`;
   if (expiresAt !== undefined && Date.parse(expiresAt) <= now.getTime()) return `The key expired at ${expiresAt}.`;

@@ -13,6 +13,8 @@ export interface Principal {
   /** Admin user on whose behalf the principal acts. */
   readonly ownerId: string;
   readonly expiresAt?: string;
+  /** Of a person who is signed in: the key that made the link the session began with, and with which it ends. */
+  readonly madeWith?: KeyBehind;
   readonly rights: Rights;
   /** Where present, tools beyond it do not exist for the principal, whatever its rights. */
   readonly tools?: ToolLimit;
@@ -24,9 +26,31 @@ export interface Principal {
   readonly runId?: string;
 }
 
+/** A key with which something else was made. */
+export interface KeyBehind {
+  readonly id: string;
+  readonly expiresAt?: string | undefined;
+}
+
 /** Those a principal acts for, nearest first; empty for one that acts for itself. */
 export function chainOf({ actsFor }: Principal): Principal[] {
   return actsFor ? [actsFor, ...chainOf(actsFor)] : [];
+}
+
+/** The key that stands behind a call: that of the caller or of whom it acts for, or the one whose link began the session. */
+export function keyBehind(principal: Principal): KeyBehind | undefined {
+  const { type, id, expiresAt, madeWith } = rootOf(principal);
+  return type === 'api-key' ? { id, expiresAt } : madeWith;
+}
+
+/** When the credential behind a call ends for good. A session ends, but its person signs in again. */
+export function endOf(principal: Principal): string | undefined {
+  const { type, expiresAt, madeWith } = rootOf(principal);
+  return type === 'session' ? madeWith?.expiresAt : expiresAt;
+}
+
+function rootOf(principal: Principal): Principal {
+  return chainOf(principal).at(-1) ?? principal;
 }
 
 /** A person who is signed in. */

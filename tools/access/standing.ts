@@ -60,14 +60,24 @@ export class StandingSignal {
 
 /** The principal as it is now, or why nobody can act as it any more. A session stands for its user, who is named by the id. */
 export async function findStanding(
-  { type, id, name }: Pick<Principal, 'id' | 'name'> & { readonly type: string },
+  {
+    type,
+    id,
+    name,
+    endsWith,
+  }: Pick<Principal, 'id' | 'name'> & { readonly type: string; readonly endsWith?: string | undefined },
   store: Readers,
   { catalog, now }: { readonly catalog: Catalog; readonly now: Date },
 ): Promise<Principal | string> {
   if (type === 'session') {
     const user = await store.adminUsers.get(id);
     if (!user?.isActive) return `The admin user ${name} is deactivated or gone.`;
-    return { type, id, name, ownerId: id, scopes: USER_SCOPES, rights: USER_RIGHTS };
+    const person = { type, id, name, ownerId: id, scopes: USER_SCOPES, rights: USER_RIGHTS } as const;
+    if (endsWith === undefined) return person;
+    const key = await store.apiKeys.get(endsWith);
+    const problem = key ? await keyProblem(store, key, now) : 'The key is gone.';
+    if (!key || problem) return `The admin user ${name} was signed in by the link of an API key. ${problem}`;
+    return { ...person, madeWith: { id: key.id, expiresAt: key.expiresAt } };
   }
   if (type === 'api-key') {
     const key = await store.apiKeys.get(id);
@@ -89,7 +99,8 @@ export async function endedCredential(
   store: Readers,
   parts: { readonly catalog: Catalog; readonly now: Date },
 ): Promise<ToolError> {
-  const found = await findStanding(principal, store, parts);
+  const { madeWith, ...named } = principal;
+  const found = await findStanding(madeWith ? { ...named, endsWith: madeWith.id } : named, store, parts);
   const reason = typeof found === 'string' ? found : ENDED[principal.type];
   return new ToolError('unauthenticated', `The call was ended with its credential. ${reason}`);
 }

@@ -2,7 +2,7 @@ import { firstBeyond, isGlob, isGuest } from '../allowlist.ts';
 import type { Catalog } from '../catalog-index.ts';
 import { ToolError } from '../errors.ts';
 import { formatGrant, type Grant, grantCovers } from './grants.ts';
-import type { Principal } from './principal.ts';
+import { endOf, type Principal } from './principal.ts';
 import { accessFor, hasWithoutLimit, narrowestGrant } from './requirement.ts';
 import { GUEST_SCOPES, scopesSatisfy } from './scopes.ts';
 
@@ -13,8 +13,8 @@ export interface HandedRights {
   readonly tools?: { readonly entries: readonly string[]; readonly catalog: Catalog };
   /** What is made acts with full access, as a person who signs in does. */
   readonly fullAccess?: true;
-  /** When what is made ends, for things that could outlive their maker. */
-  readonly lifetime?: { readonly expiresAt: string | undefined };
+  /** When what is made ends, for things that could outlive their maker; `never`: for a person who can sign in from then on. */
+  readonly lifetime?: { readonly expiresAt: string | undefined } | 'never';
 }
 
 /**
@@ -29,7 +29,7 @@ export function requireWithin(giver: Principal, handed: HandedRights): void {
   requireScopesWithin(giver, handed.scopes ?? []);
   requireGrantsWithin(giver, handed);
   if (handed.tools) requireToolsWithin(giver, handed.tools);
-  if (handed.lifetime) requireLifetimeWithin(giver, handed.lifetime.expiresAt);
+  if (handed.lifetime) requireLifetimeWithin(giver, handed.lifetime);
 }
 
 function requireScopesWithin(giver: Principal, scopes: readonly string[]): void {
@@ -74,15 +74,14 @@ function guestGrant(entry: string): string {
   return isGlob(prefix) ? 'tool:call' : `tool:call:${prefix}/*`;
 }
 
-function requireLifetimeWithin(giver: Principal, expiresAt: string | undefined): void {
-  // A person signs in again; what a person makes stays.
-  if (
-    giver.type === 'session' ||
-    giver.expiresAt === undefined ||
-    (expiresAt !== undefined && expiresAt <= giver.expiresAt)
-  )
-    return;
-  throw refusal(`a life beyond your own credential, which ends at ${giver.expiresAt}; give an earlier expiresAt`, {});
+function requireLifetimeWithin(giver: Principal, lifetime: NonNullable<HandedRights['lifetime']>): void {
+  const end = endOf(giver);
+  if (end === undefined) return;
+  if (lifetime === 'never') {
+    throw refusal(`access that stays: your own credential ends at ${end}; use one without an end`, {});
+  }
+  if (lifetime.expiresAt !== undefined && lifetime.expiresAt <= end) return;
+  throw refusal(`a life beyond your own credential, which ends at ${end}; give an earlier expiresAt`, {});
 }
 
 function refusal(what: string, required: { scope?: string; grant?: string }): ToolError {

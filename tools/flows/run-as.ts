@@ -1,19 +1,18 @@
-import type { Flow } from '../../resources/flow.ts';
+import type { Flow, FlowRunAs as RunAs } from '../../resources/flow.ts';
 import type { Readers } from '../../store/port.ts';
 import type { Principal } from '../access/principal.ts';
 import { findStanding } from '../access/standing.ts';
 import { bothLimits, type ToolLimit } from '../access/tool-limit.ts';
 import type { Catalog } from '../catalog-index.ts';
 
-type RunAs = Flow['runAs'];
-
 /**
  * Whom runs act as when this caller defines the flow. A session ends within hours and its user goes on. Agents and flows
  * define none.
  */
 export function runAsOf(caller: Principal): RunAs {
-  const { type, id, name, ownerId } = caller;
-  return { type, id: type === 'session' ? ownerId : id, name };
+  const { type, id, name, ownerId, madeWith } = caller;
+  if (type !== 'session') return { type, id, name };
+  return { type, id: ownerId, name, ...(madeWith?.expiresAt !== undefined && { endsWith: madeWith.id }) };
 }
 
 /** The principal of the runs as it is now, or why nobody can act as it any more. */

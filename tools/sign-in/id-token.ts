@@ -40,6 +40,8 @@ export interface VerifiedIdentity {
   readonly email: string;
   readonly jti: string | undefined;
   readonly expiresAt: Date;
+  /** Of a token of the built-in issuer: the sign-in link behind it. */
+  readonly link?: string;
 }
 
 const text = z.string().min(1).max(1000);
@@ -54,6 +56,7 @@ const claims = z.object({
   jti: text.optional(),
   email,
   email_verified: z.literal(true),
+  link: text.optional().catch(undefined),
 });
 
 /**
@@ -80,14 +83,15 @@ async function verify(token: string, rules: TokenRules): Promise<VerifiedIdentit
     clockTolerance: CLOCK_SKEW_SECONDS,
     clockTimestamp: nowSeconds,
   });
-  const { sub, aud, azp, exp, iat, nonce, jti, ...person } = claims.parse(await withEmail(payload, rules));
+  const { sub, aud, azp, exp, iat, nonce, jti, link, ...person } = claims.parse(await withEmail(payload, rules));
   if (iat > nowSeconds + CLOCK_SKEW_SECONDS) throw refuseSignIn('the ID token is from the future');
   if (nonce !== rules.nonce) throw refuseSignIn('the ID token has another nonce');
   const needsParty = Array.isArray(aud) && aud.length > 1;
   if ((needsParty || azp !== undefined) && azp !== audience) {
     throw refuseSignIn('the ID token was given to another client');
   }
-  return { issuer, subject: sub, email: person.email.toLowerCase(), jti, expiresAt: new Date(exp * 1000) };
+  const identity = { issuer, subject: sub, email: person.email.toLowerCase(), jti, expiresAt: new Date(exp * 1000) };
+  return link === undefined ? identity : { ...identity, link };
 }
 
 async function withEmail(payload: string | jwt.JwtPayload, { askEmail }: TokenRules): Promise<unknown> {

@@ -32,11 +32,11 @@ export class Issuer {
     return this.#keys.jwks;
   }
 
-  /** Each token is for one sign-in. */
-  issue({ id, email }: Pick<AdminUser, 'id' | 'email'>, nonce?: string): IssuedToken {
+  /** Each token is for one sign-in. `link`: id of the sign-in link with which it ends. */
+  issue({ id, email }: Pick<AdminUser, 'id' | 'email'>, link?: string): IssuedToken {
     const iat = Math.floor(this.#now().getTime() / 1000);
     const exp = iat + SIGN_IN_MS / 1000;
-    const claims = { iat, exp, email, email_verified: true, ...(nonce !== undefined && { nonce }) };
+    const claims = { iat, exp, email, email_verified: true, ...(link !== undefined && { link }) };
     const idToken = jwt.sign(claims, this.#keys.privateKey, {
       algorithm: 'ES256',
       keyid: this.#keys.kid,

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { AdminUser } from '../../resources/admin-user.ts';
+import type { ApiKeyRecord } from '../../resources/api-key.ts';
 import type { SessionRecord } from '../../resources/session.ts';
-import type { Readers } from '../../store/port.ts';
+import type { Page, Readers, Where, Writer } from '../../store/port.ts';
+import { type KeyReaders, keyProblem } from '../access/authenticate.ts';
 import type { SessionPrincipal } from '../access/principal.ts';
 import { scopeRights } from '../access/rights.ts';
 import { readSettings } from '../settings/settings.ts';
@@ -34,7 +36,7 @@ export interface OpenedSession {
 
 /**
  * Begins a session for whom the token tells of and uses up the token, in the transaction of the writers.
- * @throws ToolError (unauthenticated) where the token was used before or nobody may sign in with its e-mail
+ * @throws ToolError (unauthenticated) where the token was used before, its link has ended or nobody may sign in with its e-mail
  */
 export async function openSession(
   store: HistoryWriters,
@@ -44,16 +46,44 @@ export async function openSession(
   await useToken(store, identity);
   const user = await mayUserSignIn(store, identity.email);
   if (!user) throw refuseSignIn('no active admin user who may sign in has the e-mail of the ID token');
+  const key = await keyOfLink(store, identity, user, now);
   const session = await store.sessions.insert({
     userId: user.id,
     email: user.email,
     ...(client !== undefined && { client: client.slice(0, 200) }),
-    expiresAt: new Date(now.getTime() + SESSION_MS).toISOString(),
+    ...(key && { keyId: key.id }),
+    expiresAt: earlier(new Date(now.getTime() + SESSION_MS).toISOString(), key?.expiresAt),
   });
   return {
     user: await store.adminUsers.touch(user.id, { lastSignInAt: now.toISOString() }),
-    principal: principalOf(session, user),
+    principal: principalOf(session, user, key),
   };
+}
+
+/** The key that made the link behind the token. @throws ToolError (unauthenticated) where the link or that key has ended */
+async function keyOfLink(
+  store: KeyReaders & Pick<Readers, 'signInLinks'>,
+  { link: id }: VerifiedIdentity,
+  user: AdminUser,
+  now: Date,
+): Promise<ApiKeyRecord | undefined> {
+  if (id === undefined) return undefined;
+  const link = await store.signInLinks.get(id);
+  if (link?.userId !== user.id) throw refuseSignIn('the link behind the ID token has ended');
+  if (link.keyId === undefined) return undefined;
+  const key = await liveKey(store, link.keyId, now);
+  if (!key) throw refuseSignIn('the key that made the link behind the ID token has ended');
+  return key;
+}
+
+async function liveKey(store: KeyReaders, id: string, now: Date): Promise<ApiKeyRecord | undefined> {
+  const key = await store.apiKeys.get(id);
+  return key && (await keyProblem(store, key, now)) === undefined ? key : undefined;
+}
+
+/** Of two times the one that comes first. */
+export function earlier(time: string, other: string | undefined): string {
+  return other !== undefined && other < time ? other : time;
 }
 
 /** @throws ToolError (unauthenticated) where the token was used before */
@@ -71,27 +101,67 @@ export async function useToken(
   await usedTokens.insert({ key, expiresAt: new Date(forgetAt).toISOString() });
 }
 
-/** The principal of a session, or undefined where it is over: ended, expired, or its user deactivated. */
+/** The principal of a session, or undefined where it is over: ended, expired, or its user or the key behind it is not good any more. */
 export async function authenticateSession(
-  store: Pick<Readers, 'sessions' | 'adminUsers'>,
+  store: KeyReaders & Pick<Readers, 'sessions'>,
   id: string,
   now: Date,
 ): Promise<SessionPrincipal | undefined> {
   const session = await store.sessions.get(id);
   if (!session || Date.parse(session.expiresAt) <= now.getTime()) return undefined;
   const user = await store.adminUsers.get(session.userId);
-  return user?.isActive ? principalOf(session, user) : undefined;
+  if (!user?.isActive) return undefined;
+  if (session.keyId === undefined) return principalOf(session, user);
+  const key = await liveKey(store, session.keyId, now);
+  return key && principalOf(session, user, key);
 }
 
-/** Ends all sessions of the user. */
-export async function endSessionsOf({ sessions }: Pick<HistoryWriters, 'sessions'>, userId: string): Promise<void> {
-  for (;;) {
-    const { records } = await sessions.find({ where: { userId }, limit: 100 });
-    for (const { id } of records) await sessions.delete(id);
-    if (records.length === 0) return;
+/** Ends all sessions of the user, and all links and ID tokens with which one could begin. */
+export async function endSignInsOf(store: SignInWriters, userId: string): Promise<void> {
+  await deleteAll(store.sessions, { userId });
+  await deleteAll(store.signInLinks, { userId });
+}
+
+type SignInWriters = Pick<HistoryWriters, 'sessions' | 'signInLinks'>;
+
+/** Ends what ends with the key: the sessions of its links, these links, and, where it was to end anyway, the keys made with it. */
+export async function endMadeWith(
+  store: SignInWriters & Pick<HistoryWriters, 'apiKeys'>,
+  key: ApiKeyRecord,
+  revokedAt: string,
+): Promise<void> {
+  const ending = [key.id];
+  for (const id of ending) {
+    await deleteAll(store.sessions, { keyId: id });
+    await deleteAll(store.signInLinks, { keyId: id });
+    let page: Page<ApiKeyRecord> | undefined;
+    do {
+      page = await store.apiKeys.find({ where: { endsWith: id }, limit: 100, after: page?.next ?? undefined });
+      for (const made of page.records) {
+        ending.push(made.id);
+        if (made.revokedAt === undefined) await store.apiKeys.update(made.id, { revokedAt });
+      }
+    } while (page.next);
   }
 }
 
-function principalOf({ id: sessionId, expiresAt }: SessionRecord, { id, email }: AdminUser): SessionPrincipal {
-  return { type: 'session', id, name: email, scopes: SCOPES, ownerId: id, rights: RIGHTS, sessionId, expiresAt };
+async function deleteAll<Record extends { readonly id: string }>(
+  records: Pick<Writer<Record>, 'find' | 'delete'>,
+  where: Where<Record>,
+): Promise<void> {
+  for (;;) {
+    const page = await records.find({ where, limit: 100 });
+    for (const { id } of page.records) await records.delete(id);
+    if (page.records.length === 0) return;
+  }
+}
+
+function principalOf(
+  { id: sessionId, expiresAt }: SessionRecord,
+  { id, email }: AdminUser,
+  key?: ApiKeyRecord,
+): SessionPrincipal {
+  const principal = { type: 'session', id, name: email, scopes: SCOPES, ownerId: id, rights: RIGHTS } as const;
+  const madeWith = key && { id: key.id, expiresAt: key.expiresAt };
+  return { ...principal, sessionId, expiresAt, ...(madeWith && { madeWith }) };
 }

@@ -5,7 +5,9 @@ import type { SignInLinkRecord } from '../../resources/sign-in.ts';
 import { newId } from '../../store/ids.ts';
 import type { Store } from '../../store/port.ts';
 import { anonymous } from '../access/anonymous.ts';
+import { type KeyReaders, keyProblem } from '../access/authenticate.ts';
 import { hashSecret, secretMatches } from '../access/key-secret.ts';
+import type { KeyBehind } from '../access/principal.ts';
 import { auditEntryOf } from '../audit.ts';
 import { ToolError, toToolError } from '../errors.ts';
 import type { HistoryWriters } from '../versioning.ts';
@@ -13,7 +15,7 @@ import { Attempts, type SignInStep } from './attempts.ts';
 import type { VerifiedIdentity } from './id-token.ts';
 import { type Issuer, SIGN_IN_MS } from './issuer.ts';
 import { refuseSignIn, SignInRefused } from './refusal.ts';
-import { mayUserSignIn, useToken } from './sessions.ts';
+import { earlier, mayUserSignIn, useToken } from './sessions.ts';
 
 /** Somebody who is not signed in yet. */
 export interface Visitor {
@@ -22,6 +24,7 @@ export interface Visitor {
 }
 
 export interface CreatedLink {
+  readonly id: string;
   readonly url: string;
   readonly expiresAt: string;
 }
@@ -76,12 +79,12 @@ export class SignIn {
       const used = await this.#options.store.transaction(async (tx) => {
         const { records } = await tx.signInLinks.find({ where: { hash: hashSecret(secret) }, limit: 1 });
         const [link] = records;
-        const problem = this.#problemOf(link, browser);
+        const problem = this.#problemOf(link, browser) ?? (await this.#problemOfMaker(tx, link));
         if (!link || problem !== undefined) return { problem };
         return { link: await tx.signInLinks.touch(link.id, { usedAt: this.#options.now().toISOString() }) };
       });
       if (!used.link?.userId) throw refuseSignIn(`the link: ${used.problem}`);
-      return this.issuer.issue({ id: used.link.userId, email: used.link.email }).idToken;
+      return this.issuer.issue({ id: used.link.userId, email: used.link.email }, used.link.id).idToken;
     });
   }
 
@@ -103,11 +106,12 @@ export class SignIn {
     });
   }
 
-  /** A link that works in any browser, for an admin user for whom somebody vouches. */
-  async createLink(store: Pick<HistoryWriters, 'signInLinks'>, user: AdminUser): Promise<CreatedLink> {
+  /** A link that works in any browser, for an admin user for whom somebody vouches. It ends with the key that makes it. */
+  async createLink(store: Pick<HistoryWriters, 'signInLinks'>, user: AdminUser, key?: KeyBehind): Promise<CreatedLink> {
     const { secret, link } = this.#newLink(user.email, user);
-    await store.signInLinks.insert(link);
-    return { url: this.linkUrl(secret), expiresAt: link.expiresAt };
+    const expiresAt = earlier(link.expiresAt, key?.expiresAt);
+    const { id } = await store.signInLinks.insert({ ...link, expiresAt, ...(key && { keyId: key.id }) });
+    return { id, url: this.linkUrl(secret), expiresAt };
   }
 
   /** The same for the operator, who reads the console. */
@@ -185,6 +189,12 @@ export class SignIn {
       expiresAt: new Date(this.#options.now().getTime() + SIGN_IN_MS).toISOString(),
     };
     return { secret, link };
+  }
+
+  async #problemOfMaker(store: KeyReaders, link: SignInLinkRecord | undefined) {
+    if (link?.keyId === undefined) return undefined;
+    const key = await store.apiKeys.get(link.keyId);
+    return key ? keyProblem(store, key, this.#options.now()) : 'was made with a key that is gone';
   }
 
   #problemOf(link: SignInLinkRecord | undefined, browser: string | undefined): string | undefined {

@@ -1,0 +1,255 @@
+import assert from 'node:assert/strict';
+import { rm } from 'node:fs/promises';
+import { after, before, describe, it } from 'node:test';
+import * as fc from 'fast-check';
+import { openLowdbStore } from '../../../store/lowdb/open.ts';
+import type { Store } from '../../../store/port.ts';
+import { authenticateKey } from '../../../tools/access/authenticate.ts';
+import { hashSecret, newSecret, prefixOf } from '../../../tools/access/key-secret.ts';
+import type { Principal } from '../../../tools/access/principal.ts';
+import { catalog } from '../../../tools/catalog.ts';
+import { findRunAs } from '../../../tools/flows/run-as.ts';
+import { createRegistry } from '../../../tools/registry.ts';
+import { prepareSettings } from '../../../tools/settings/defaults.ts';
+import { Issuer } from '../../../tools/sign-in/issuer.ts';
+import { SignInRefused } from '../../../tools/sign-in/refusal.ts';
+import { authenticateSession, earlier } from '../../../tools/sign-in/sessions.ts';
+import { SignIn } from '../../../tools/sign-in/sign-in.ts';
+import { currentKeys, openKeys } from '../../../tools/sign-in/signing-keys.ts';
+import { temporaryFolder } from '../../store/folders.ts';
+import { testFacts, toolAnswer } from '../../support/registry.ts';
+
+const HOUR = 3_600_000;
+const PEOPLE = ['ada@example.com', 'bob@example.com', 'cy@example.com'];
+
+let time = Date.parse('2026-03-01T12:00:00.000Z');
+const now = () => new Date(time);
+const inHours = (hours: number) => new Date(time + hours * HOUR).toISOString();
+const visitor = () => ({ address: '127.0.0.1', requestId: 'chain' });
+
+let folder: string;
+let store: Store;
+before(async () => {
+  folder = await temporaryFolder();
+  store = await openLowdbStore({ folder, now });
+  await prepareSettings(store);
+  await store.transaction(async (tx) => {
+    for (const email of PEOPLE) await tx.adminUsers.insert({ email, role: 'owner', isActive: true });
+  });
+});
+after(async () => {
+  await store?.close();
+  await rm(folder, { recursive: true });
+});
+
+function logUnexpected(cause: unknown): void {
+  if (!(cause instanceof SignInRefused)) console.error(cause);
+}
+
+/** A registry with counts of attempts of its own. */
+function newWorld() {
+  const issuer = new Issuer('http://localhost', openKeys(currentKeys(undefined, now())), now);
+  const signIn = new SignIn({ store, issuer, baseUrl: 'http://localhost', now, onFailure() {}, onLimited() {} });
+  const server = testFacts(store, { now, catalog, signIn });
+  const registry = createRegistry({ store, server, onFailure: logUnexpected });
+  const call = (principal: Principal, tool: string, input: object) =>
+    registry.call({ principal, tool, input, door: 'mcp', requestId: 'chain' });
+  return { signIn, registry, call };
+}
+type World = ReturnType<typeof newWorld>;
+
+/** Something that lets in, or could once be made to. */
+interface Credential {
+  readonly what: string;
+  readonly keyId?: string;
+  readonly userId: string;
+  principal(): Promise<Principal | undefined>;
+  /** Whether what it began with, still unused, opens something. */
+  opens?(): Promise<boolean>;
+}
+
+async function must(world: World, principal: Principal, tool: string, input: object) {
+  const answer = toolAnswer(await world.call(principal, tool, input));
+  if ('error' in answer) throw new Error(`${tool}: ${JSON.stringify(answer.error)}`);
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into outputs freely
+  return answer.output as any;
+}
+
+async function rootKey(expiresAt: string | undefined): Promise<Credential> {
+  const secret = newSecret('key');
+  const { records } = await store.adminUsers.find({ where: { email: PEOPLE[0] ?? '' }, limit: 1 });
+  const userId = records[0]?.id ?? '';
+  const rights = { name: 'root', scopes: ['admin'], ownerId: userId, createdBy: userId };
+  const key = await store.transaction((tx) =>
+    tx.apiKeys.insert({
+      ...rights,
+      prefix: prefixOf('key', secret) ?? '',
+      hash: hashSecret(secret),
+      ...(expiresAt !== undefined && { expiresAt }),
+    }),
+  );
+  return { what: 'root', keyId: key.id, userId, principal: () => authenticateKey(store, secret, now()) };
+}
+
+async function makeKey(world: World, maker: Principal, expiresAt: string | undefined): Promise<Credential> {
+  const { id, secret, ownerId } = await must(world, maker, 'create_api_key', {
+    name: 'chain',
+    scopes: ['admin'],
+    ...(expiresAt !== undefined && { expiresAt }),
+  });
+  return { what: 'key', keyId: id, userId: ownerId, principal: () => authenticateKey(store, secret, now()) };
+}
+
+const tokenOf = (url: string) => new URL(url).searchParams.get('token') ?? '';
+
+/** A session that a link or its ID token began, with another link that stays unused for now. */
+async function makeSession(world: World, maker: Principal, email: string, byToken: boolean): Promise<Credential> {
+  const link = await must(world, maker, 'create_sign_in_link', { email });
+  const unused = await must(world, maker, 'create_sign_in_link', { email });
+  const begin = async (idToken: string) =>
+    world.registry.call({
+      principal: { ...maker, tools: undefined } as unknown as Principal, // who calls does not count: the input says it
+      tool: 'create_session',
+      input: { idToken },
+      door: 'rest',
+      requestId: 'chain',
+    });
+  const opens = async () => {
+    const answer = await begin(unused.idToken);
+    const redeemed = await world.signIn.redeemLink(tokenOf(unused.url), undefined, visitor()).catch(() => undefined);
+    return answer.ok || redeemed !== undefined;
+  };
+  const idToken = byToken ? link.idToken : await world.signIn.redeemLink(tokenOf(link.url), undefined, visitor());
+  const answer = await begin(idToken);
+  assert.ok(answer.ok && answer.began, JSON.stringify(answer));
+  const { sessionId, ownerId } = answer.began;
+  return { what: 'session', userId: ownerId, opens, principal: () => authenticateSession(store, sessionId, now()) };
+}
+
+/** A flow that one defines, as what acts when it runs. */
+async function makeFlow(world: World, maker: Principal): Promise<() => Promise<boolean>> {
+  const steps = [{ id: 'one', tool: 'list_agents' }];
+  const { id } = await must(world, maker, 'create_flow', { name: 'chain', steps });
+  return async () => {
+    const flow = await store.flows.get(id);
+    return flow !== undefined && typeof (await findRunAs(flow.runAs, store, { catalog, now: now() })) !== 'string';
+  };
+}
+
+const links = fc.array(
+  fc.record({
+    kind: fc.constantFrom('key', 'session'),
+    person: fc.nat(PEOPLE.length - 1),
+    byToken: fc.boolean(),
+    sooner: fc.integer({ min: 0, max: 30 }),
+  }),
+  { minLength: 1, maxLength: 5 },
+);
+
+describe('whatever is made with a credential that ends', () => {
+  const chains = fc.record({
+    links,
+    minutes: fc.constantFrom(5, 9, 120, 700),
+    ended: fc.nat(5),
+    how: fc.constantFrom('expiry', 'revocation', 'deactivation'),
+  });
+
+  it('ends with it, however long the chain of keys, links, sessions and flows', async () => {
+    const property = fc.asyncProperty(chains, async ({ links, minutes, ended, how }) => {
+      const world = newWorld();
+      const end = inHours(minutes / 60);
+      const chain = [await rootKey(end)];
+      const flows: (() => Promise<boolean>)[] = [];
+      for (const { kind, person, byToken, sooner } of links) {
+        const maker = await chain.at(-1)?.principal();
+        assert.ok(maker);
+        flows.push(await makeFlow(world, maker));
+        const until = new Date(Date.parse(end) - sooner * 1000).toISOString();
+        const last = chain.findLast(({ keyId }) => keyId !== undefined);
+        const bound = (last && (await store.apiKeys.get(last.keyId ?? ''))?.expiresAt) ?? end;
+        if (kind === 'key') chain.push(await makeKey(world, maker, earlier(until, bound)));
+        else chain.push(await makeSession(world, maker, PEOPLE[person] ?? '', byToken));
+      }
+      const keys = chain.flatMap(({ keyId }, index) => (keyId === undefined ? [] : [index]));
+      const at = keys[ended % keys.length] ?? 0;
+      const target = chain[at] ?? assert.fail();
+      await finish(world, target, how, end);
+      for (const [index, credential] of chain.entries()) {
+        if (index < at) continue;
+        assert.equal(await credential.principal(), undefined, `${index} ${credential.what}`);
+        assert.notEqual(await credential.opens?.(), true, `the unused link of ${index}`);
+        assert.equal((await flows[index]?.()) ?? false, false, `the flow of ${index}`);
+      }
+      await revive();
+    });
+    await fc.assert(property, { numRuns: process.env.FULL ? 300 : 60, endOnFailure: true });
+  });
+
+  async function finish(world: World, target: Credential, how: string, end: string): Promise<void> {
+    if (how === 'expiry') time = Date.parse(end);
+    else if (how === 'deactivation')
+      await store.transaction((tx) => tx.adminUsers.update(target.userId, { isActive: false }));
+    else {
+      const person = { type: 'session', id: 'usr_x', name: 'x', ownerId: 'usr_x', scopes: ['*'] } as const;
+      const { rights } = (await rootKey(undefined).then(({ principal }) => principal())) ?? assert.fail();
+      await must(world, { ...person, rights }, 'revoke_api_key', { id: target.keyId });
+    }
+  }
+
+  async function revive(): Promise<void> {
+    const { records } = await store.adminUsers.find({ where: { isActive: false }, limit: 10 });
+    for (const { id } of records) await store.transaction((tx) => tx.adminUsers.update(id, { isActive: true }));
+  }
+
+  it('is refused where it could not end: a key without expiry, a later one, a capsule, an admin user', async () => {
+    const world = newWorld();
+    const key = (await (await rootKey(inHours(2))).principal()) ?? assert.fail();
+    const session = await (await makeSession(world, key, 'bob@example.com', true)).principal();
+    const gone = await store.transaction((tx) =>
+      tx.adminUsers.insert({ email: 'gone@example.com', role: 'member', isActive: false }),
+    );
+    for (const maker of [key, session ?? assert.fail()]) {
+      for (const [tool, input] of [
+        ['create_api_key', { name: 'k', scopes: ['read'] }],
+        ['create_api_key', { name: 'k', scopes: ['read'], expiresAt: inHours(3) }],
+        ['create_capsule', { name: 'c', allowedTools: [] }],
+        ['create_admin_user', { email: 'new@example.com' }],
+        ['reactivate_admin_user', { id: gone.id }],
+      ] as const) {
+        const answer = await world.call(maker, tool, input);
+        assert.ok(!answer.ok && answer.error.code === 'forbidden', `${maker.type} ${tool}`);
+        assert.match(answer.error.issues?.[0]?.message ?? '', /your own credential ends? at|which ends at/);
+      }
+      assert.ok((await world.call(maker, 'create_capsule', { name: 'c', expiresAt: inHours(1) })).ok);
+    }
+  });
+});
+
+describe('a key that never expires', () => {
+  it('takes its links and their sessions with it when it is revoked; keys stand, so that it can be replaced', async () => {
+    const world = newWorld();
+    const root = await rootKey(undefined);
+    const key = (await root.principal()) ?? assert.fail();
+    const session = await makeSession(world, key, 'bob@example.com', false);
+    const person = (await session.principal()) ?? assert.fail();
+    const made = [await makeKey(world, key, undefined), await makeKey(world, person, undefined)];
+    const again = await makeSession(world, person, 'cy@example.com', true);
+    await must(world, key, 'revoke_api_key', { id: root.keyId });
+    for (const { principal, opens } of [session, again]) {
+      assert.equal(await principal(), undefined);
+      assert.equal(await opens?.(), false);
+    }
+    assert.equal(await store.sessions.count({ where: { keyId: root.keyId ?? '' } }), 0);
+    for (const { principal } of made) assert.ok(await principal());
+  });
+
+  it('makes sessions that are watched: they stop while the owner of the key is deactivated', async () => {
+    const world = newWorld();
+    const root = await rootKey(undefined);
+    const session = await makeSession(world, (await root.principal()) ?? assert.fail(), 'bob@example.com', true);
+    await store.transaction((tx) => tx.adminUsers.update(root.userId, { isActive: false }));
+    assert.equal(await session.principal(), undefined);
+    await store.transaction((tx) => tx.adminUsers.update(root.userId, { isActive: true }));
+    assert.ok(await session.principal());
+  });
+});
