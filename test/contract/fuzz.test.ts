@@ -10,13 +10,14 @@ import { catalog } from '../../tools/catalog.ts';
 import type { Tool } from '../../tools/define-tool.ts';
 import { jsonSchema } from '../../tools/json-schema.ts';
 import { rest } from '../support/calls.ts';
+import { rounds } from '../support/full.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { validInput } from './fuzz-inputs.ts';
 import { isObject, mutatedInput, type Value } from './fuzz-mutations.ts';
 import { workspaceOf } from './fuzz-workspace.ts';
 
 const SEED = Number(process.env.FUZZ_SEED ?? 20261121);
-const RUNS = Number(process.env.FUZZ_RUNS ?? 8);
+const RUNS = Number(process.env.FUZZ_RUNS ?? rounds(3, 8));
 const MOST_MS = 20_000;
 
 const ajv = new Ajv2020({ strict: false });

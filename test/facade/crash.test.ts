@@ -4,10 +4,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
 import { rest } from '../support/calls.ts';
 import { type ServerProcess, startProcess, withFolder } from '../support/child.ts';
+import { rounds } from '../support/full.ts';
 import { until } from '../support/until.ts';
 
 const key = `ak_crash000_${'k'.repeat(40)}`;
-const rounds = Number(process.env.CRASH_ROUNDS ?? 5);
+const ROUNDS = Number(process.env.CRASH_ROUNDS ?? rounds(2, 5));
 const seed = Number(process.env.CRASH_SEED ?? Date.now() % 100_000);
 
 /** Creates agents from 64 callers until the server is gone; the ids that were acknowledged, as they come, and answers of any other kind. */
@@ -29,9 +30,9 @@ function create(server: ServerProcess) {
 }
 
 describe('kill -9 of a server under load', () => {
-  it(`loses no acknowledged agent, version or audit entry and has none twice (${rounds} rounds, seed ${seed})`, async () => {
+  it(`loses no acknowledged agent, version or audit entry and has none twice (${ROUNDS} rounds, seed ${seed})`, async () => {
     let total = 0;
-    for (let round = 0; round < rounds; round += 1) {
+    for (let round = 0; round < ROUNDS; round += 1) {
       await withFolder(async (folder) => {
         const server = await startProcess(folder, { BOOTSTRAP_API_KEY: key, LOG_LEVEL: 'silent' });
         const { acknowledged, refused, over } = create(server);
@@ -56,6 +57,6 @@ describe('kill -9 of a server under load', () => {
         await store.close();
       });
     }
-    console.log(`${total} acknowledged agents in ${rounds} rounds, none lost`);
+    console.log(`${total} acknowledged agents in ${ROUNDS} rounds, none lost`);
   });
 });

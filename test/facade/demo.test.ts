@@ -16,6 +16,9 @@ const months = { from, to, interval: 'month' };
 
 let server: ServerProcess;
 let key = '';
+/** What the server has printed so far. */
+let printed = '';
+const FOLDER = /removes (\S+)\.$/m;
 const ask = (tool: string, input: object = {}) => mustCall(server, key, tool, input);
 const average = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
@@ -23,6 +26,10 @@ let seconds = 0;
 before(async () => {
   const started = performance.now();
   server = await startProcess('', {}, 'facade/demo.ts');
+  printed = server.stdout;
+  server.process.stdout?.on('data', (chunk) => {
+    printed += chunk;
+  });
   key = /^ {2}(ak_\w+)$/m.exec(server.stdout)?.[1] ?? '';
   seconds = (performance.now() - started) / 1000;
 });
@@ -170,21 +177,10 @@ describe('the rows of the demo', () => {
 
 describe('the folder of the demo', () => {
   it('is gone when the server has ended', async () => {
-    const other = await startProcess('', { LOG_LEVEL: 'silent' }, 'facade/demo.ts');
-    const folder = await new Promise<string>((resolve) => {
-      let text = other.stdout;
-      const look = () => {
-        const found = /removes (\S+)\.$/m.exec(text)?.[1];
-        if (found) resolve(found);
-      };
-      other.process.stdout?.on('data', (chunk) => {
-        text += chunk;
-        look();
-      });
-      look();
-    });
+    await until(async () => FOLDER.test(printed));
+    const folder = FOLDER.exec(printed)?.[1] ?? '';
     assert.ok(existsSync(folder));
-    assert.equal(await other.stop('SIGTERM'), 0);
+    assert.equal(await server.stop('SIGTERM'), 0);
     assert.ok(!existsSync(folder));
   });
 });
