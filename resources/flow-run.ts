@@ -16,6 +16,7 @@ const flowRunStep = z.object({
   input: z.record(z.string(), z.unknown()).optional().describe('As called; sensitive values replaced.'),
   output: z.record(z.string(), z.unknown()).optional(),
   error: failure.optional(),
+  retryAt: timestamp.optional().describe('When the next try is due.'),
   startedAt: timestamp.optional(),
   finishedAt: timestamp.optional(),
 });
@@ -49,6 +50,7 @@ export type FlowRun = z.infer<typeof flowRun>;
 /** As kept: with what is left to do, so that a run goes on after a crash. */
 export const flowRunRecord = flowRun.extend({
   plan: z.array(flowStep),
+  ownerId: z.string().optional().describe('Admin user on whose behalf it runs: runs take turns by owner.'),
   causes: z.array(recordId).describe('Flows whose runs led to this one, the first at the front.'),
   underWay: z
     .object({ step: z.string(), arguments: z.record(z.string(), z.unknown()) })

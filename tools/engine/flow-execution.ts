@@ -13,27 +13,36 @@ import { secretsIn } from '../redact.ts';
 import type { Registry } from '../registry.ts';
 import { type Clock, pause } from './flow-clock.ts';
 import {
+  changed,
   type Failure,
   goneFailure,
   inStep,
   isWorthRetrying,
   type Outcome,
   outcomeOf,
+  repeatProblem,
   STEP_MS,
 } from './flow-outcome.ts';
+import type { FlowPlace } from './flow-places.ts';
 
 const LONGEST_DELAY_MS = 3_600_000;
 /** Largest answer that is kept of a step, and largest sum of a run, in characters of JSON. */
 const LARGEST_OUTPUT = 256 * 1024;
 const LARGEST_RUN = 2 * 1024 * 1024;
 const LONGEST_INPUT_SHOWN = 16 * 1024;
-/** Kept answers make a write that was interrupted safe to repeat this long. */
-const REPEATABLE_MS = 23 * 60 * 60 * 1000;
 
 export interface ExecutionParts {
   readonly store: Store;
   readonly registry: Registry;
   readonly clock: Clock;
+}
+
+export interface Beginning {
+  readonly flow: Pick<Flow, 'id' | 'name'>;
+  /** As it is kept, with its plan; also one that an earlier process was in the middle of. */
+  readonly run: FlowRunRecord;
+  /** Taken before each try, and left while the run waits. */
+  readonly place: FlowPlace;
 }
 
 /** What came of a try of a step. */
@@ -53,15 +62,16 @@ export class FlowExecution {
   readonly #leave = new AbortController();
   readonly #abandon = new AbortController();
   readonly #either = AbortSignal.any([this.#cancel.signal, this.#leave.signal]);
+  readonly #place: FlowPlace;
   #run: FlowRunRecord;
   /** It may not be kept yet. */
   #tried: Tried | undefined;
 
-  /** `run`: as it is kept, with its plan; also one that an earlier process was in the middle of. */
-  constructor(parts: ExecutionParts, flow: Pick<Flow, 'id' | 'name'>, run: FlowRunRecord) {
+  constructor(parts: ExecutionParts, { flow, run, place }: Beginning) {
     this.#parts = parts;
     this.#flow = flow;
     this.#run = run;
+    this.#place = place;
   }
 
   /** Ends the run at the next step, and the call that is under way where that can be. */
@@ -99,6 +109,8 @@ export class FlowExecution {
   async #step(step: FlowStep): Promise<Failure | 'left' | undefined> {
     const kept = this.#kept(step.id);
     if (kept.status !== 'pending' && kept.status !== 'running') return this.#stops(step, kept);
+    const stopped = await this.#rest(kept.retryAt);
+    if (stopped) return stopped;
     const interrupted = kept.status === 'running' ? kept : undefined;
     const problem = interrupted && this.#tried?.step !== step.id && this.#repeatProblem(step, interrupted);
     if (problem) return this.#fail(step, problem);
@@ -131,18 +143,30 @@ export class FlowExecution {
       const last = attempt >= attempts || !isWorthRetrying(outcome.failure) || this.#isCancelled;
       if (last) return this.#continues(step, await this.#fail(step, outcome.failure));
       const { code, message } = outcome.failure;
-      await this.#keep(step.id, { status: 'pending', error: { code, message } });
-      await this.#wait(Math.min(delayMs * 2 ** (attempt - 1), LONGEST_DELAY_MS));
-      if (this.#isCancelled) return { code: 'conflict', message: 'The run was cancelled.' };
-      if (this.#leave.signal.aborted) return 'left';
+      const delay = Math.min(delayMs * 2 ** (attempt - 1), LONGEST_DELAY_MS);
+      const retryAt = new Date(this.#parts.clock.now().getTime() + delay).toISOString();
+      await this.#keep(step.id, { status: 'pending', error: { code, message }, retryAt });
+      const stopped = await this.#rest(retryAt);
+      if (stopped) return stopped;
     }
   }
 
-  /** Until the next try, or until whom the run acts for may not go on: the try finds that out. */
-  async #wait(ms: number): Promise<void> {
-    const watch = new StandingSignal(() => this.#renewed(), this.#either);
-    await pause(this.#parts.clock, ms, watch.signal);
-    watch.stop();
+  /**
+   * Waits without a place until it is time, or until whom the run acts for may not go on, which the try finds out; then for a place. Gives
+   * why the run stops meanwhile.
+   */
+  async #rest(until: string | undefined): Promise<Failure | 'left' | undefined> {
+    const { clock } = this.#parts;
+    const ms = until === undefined ? 0 : Date.parse(until) - clock.now().getTime();
+    if (ms > 0) {
+      this.#place.leave();
+      const watch = new StandingSignal(() => this.#renewed(), this.#either);
+      await pause(clock, ms, watch.signal);
+      watch.stop();
+    }
+    await this.#place.take(this.#either);
+    if (this.#isCancelled) return { code: 'conflict', message: 'The run was cancelled.' };
+    return this.#leave.signal.aborted ? 'left' : undefined;
   }
 
   /** The flow as it acts for whom it runs as now. */
@@ -207,15 +231,10 @@ export class FlowExecution {
     return answer;
   }
 
-  /** Why a step that an earlier process was in the middle of cannot be made again, or undefined where it can. */
   #repeatProblem({ tool: name }: FlowStep, { startedAt }: FlowRunStep): Failure | undefined {
-    const tool = this.#parts.registry.server.catalog.get(name)?.tool;
-    if (tool?.annotations.readOnlyHint) return undefined;
-    const age = this.#parts.clock.now().getTime() - Date.parse(startedAt ?? '');
-    // What runs in one transaction is kept with its answer: a repeat finds it, or finds that it was not made.
-    if (tool && !tool.inSteps && !tool.standsFor && age < REPEATABLE_MS) return undefined;
-    const message = `The server ended while ${name} was called; whether it took effect is not known, so it was not called again.`;
-    return { code: 'unavailable', message };
+    const { registry, clock } = this.#parts;
+    const age = clock.now().getTime() - Date.parse(startedAt ?? '');
+    return repeatProblem(name, registry.server.catalog.get(name)?.tool, age);
   }
 
   async #succeed(step: FlowStep, output: object): Promise<Failure | undefined> {
@@ -262,7 +281,7 @@ export class FlowExecution {
     this.#run = await this.#parts.store.transaction(async (tx) => {
       // A purge may have taken outputs away since.
       const current = (await tx.flowRuns.get(this.#run.id)) ?? this.#run;
-      const steps = current.steps.map((step) => (step.id === id ? withoutError({ ...step, ...change }, change) : step));
+      const steps = current.steps.map((step) => (step.id === id ? changed(step, change) : step));
       const recordIds = change.output
         ? [...new Set([...(current.recordIds ?? []), ...idsIn(change.output)])]
         : undefined;
@@ -281,8 +300,3 @@ export class FlowExecution {
 }
 
 const CANCELLED: End = { status: 'cancelled', error: { code: 'conflict', message: 'The run was cancelled.' } };
-
-/** The error of an earlier try goes when the next one is well. */
-function withoutError({ error, ...step }: FlowRunStep, change: Partial<FlowRunStep>): FlowRunStep {
-  return error && (change.error || step.status === 'pending' || step.status === 'running') ? { ...step, error } : step;
-}

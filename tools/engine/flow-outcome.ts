@@ -1,6 +1,8 @@
 import type { ErrorCode } from '../../resources/error.ts';
 import type { FlowStep } from '../../resources/flow.ts';
+import type { FlowRunStep } from '../../resources/flow-run.ts';
 import type { Answer } from '../call.ts';
+import type { Tool } from '../define-tool.ts';
 import type { ToolError } from '../errors.ts';
 
 /** How long one try of a step may take. */
@@ -50,4 +52,23 @@ function wordsOf({
 }) {
   const more = issues?.[0] && !error.includes(issues[0].message) ? ` ${issues[0].message}` : '';
   return `${error}${more}`.slice(0, 2000);
+}
+
+/** The error of an earlier try goes when the next one is well, and the time of a try with it. */
+export function changed({ error, retryAt: _, ...step }: FlowRunStep, change: Partial<FlowRunStep>): FlowRunStep {
+  const next = { ...step, ...change };
+  const keeps = error && (next.status === 'pending' || next.status === 'running');
+  return keeps ? { error, ...next } : next;
+}
+
+/** Kept answers make a write that was interrupted safe to repeat this long. */
+const REPEATABLE_MS = 23 * 60 * 60 * 1000;
+
+/** Why a step that an earlier process was in the middle of cannot be made again, or undefined where it can. */
+export function repeatProblem(name: string, tool: Tool | undefined, ageMs: number): Failure | undefined {
+  if (tool?.annotations.readOnlyHint) return undefined;
+  // What runs in one transaction is kept with its answer: a repeat finds it, or finds that it was not made.
+  if (tool && !tool.inSteps && !tool.standsFor && ageMs < REPEATABLE_MS) return undefined;
+  const message = `The server ended while ${name} was called; whether it took effect is not known, so it was not called again.`;
+  return { code: 'unavailable', message };
 }

@@ -5,9 +5,8 @@ import { flowProblem, hasEnded, nextQueued } from '../flows/queue.ts';
 import { isTemplate } from '../flows/templates.ts';
 import { pause } from './flow-clock.ts';
 import { type ExecutionParts, FlowExecution } from './flow-execution.ts';
+import { FlowPlace, FlowPlaces } from './flow-places.ts';
 
-/** Runs under way at once; the others wait. One that waits for a run of its own takes no place. */
-const MOST_AT_ONCE = 16;
 /** When the runner goes on that the store took nothing of. */
 const RESUME_MS = 30_000;
 /** How long a server that stops waits for the calls under way. */
@@ -20,6 +19,7 @@ export interface FlowRunnerParts extends ExecutionParts {
 interface Running {
   readonly flowId: string;
   readonly execution: FlowExecution;
+  readonly place: FlowPlace;
   readonly ended: Promise<void>;
 }
 
@@ -31,7 +31,10 @@ export interface Awaited {
   readonly by: string | undefined;
 }
 
-/** Takes the queued runs of flows, oldest first, one of a flow at a time unless the flow allows more. */
+/**
+ * Takes the queued runs of flows, those of a flow oldest first and one at a time unless the flow allows more; owners take turns. A run
+ * takes a place while it does something, not while it waits: for its next try, or for a run of its own.
+ */
 export class FlowRunner {
   readonly #parts: FlowRunnerParts;
   /** By run; a run that is taken but has not begun is not here. */
@@ -39,9 +42,13 @@ export class FlowRunner {
   readonly #waiting = new Map<string, Set<() => void>>();
   /** What runs under way wait for. */
   readonly #awaited = new Map<string, Awaited>();
-  /** Flows with runs in the queue, in the order in which they are looked at. */
-  readonly #flows = new Set<string>();
-  #advancing: Promise<void> | undefined;
+  readonly #places = new FlowPlaces();
+  /** Flows with runs in the queue by owner, in the order in which they are looked at. */
+  readonly #flows = new Map<string, Set<string>>();
+  /** Owners for whose flows a place is wanted. */
+  readonly #wanting = new Set<string>();
+  /** Flows are looked at one after the other. */
+  #looking: Promise<void> = Promise.resolve();
   /** Before the runs of an earlier process are found, a new one would be taken for one of them. */
   #started = false;
   readonly #close = new AbortController();
@@ -59,35 +66,44 @@ export class FlowRunner {
       let after: Parameters<typeof store.flowRuns.find>[0]['after'];
       do {
         const page = await store.flowRuns.find({ where: { status }, order: 'oldest', limit: 200, after });
-        for (const run of page.records) {
-          // A flow deleted or disabled in the meantime is not stopped halfway: the run has what it needs.
-          const flow = (await store.flows.get(run.flowId)) ?? { id: run.flowId, name: run.flowId };
-          if (status === 'running') this.#execute(flow, run);
-          this.#flows.add(run.flowId);
-        }
+        for (const run of page.records) await this.#resume(run);
         after = page.next ?? undefined;
       } while (after);
     }
     this.#started = true;
-    this.#advance();
+    for (const owner of this.#flows.keys()) this.#want(owner);
+  }
+
+  async #resume(run: FlowRunRecord): Promise<void> {
+    if (run.status === 'queued') return this.#enter(run);
+    // A flow deleted or disabled in the meantime is not stopped halfway: the run has what it needs.
+    const flow = (await this.#parts.store.flows.get(run.flowId)) ?? { id: run.flowId, name: run.flowId };
+    this.#execute(flow, run, new FlowPlace(this.#places, ownerOf(run), false));
   }
 
   /** Has the queue of the flow looked at; called after a run was put into it. */
   wake(flowId: string): void {
-    this.#flows.add(flowId);
-    this.#advance();
+    nextQueued(this.#parts.store, flowId).then((run) => run && this.#enter(run), this.#parts.onFailure);
+  }
+
+  #enter(run: FlowRunRecord): void {
+    const owner = ownerOf(run);
+    this.#flows.set(owner, (this.#flows.get(owner) ?? new Set()).add(run.flowId));
+    this.#want(owner);
   }
 
   async ended(run: Awaited, signal: AbortSignal | undefined): Promise<'stuck' | undefined> {
     const { by } = run;
     if (by === undefined) return void (await this.#end(run.id, signal));
+    const place = this.#running.get(by)?.place;
     this.#awaited.set(by, run);
     try {
       if (this.#waitsForItself(by)) return 'stuck';
-      this.#advance(); // the run that waits takes no place
+      place?.leave();
       return void (await this.#end(run.id, signal));
     } finally {
       this.#awaited.delete(by);
+      await place?.take(signal ?? this.#close.signal);
     }
   }
 
@@ -146,7 +162,7 @@ export class FlowRunner {
     clearTimeout(giveUp);
     for (const { execution } of this.#running.values()) execution.abandon();
     await ended;
-    await this.#advancing;
+    await this.#looking;
   }
 
   /** However a run ends, or is gone, who waits for it hears of it. */
@@ -158,47 +174,42 @@ export class FlowRunner {
     }
   }
 
-  #advance(): void {
-    if (!this.#started || this.#advancing || this.#close.signal.aborted) return;
-    this.#advancing = this.#takeAll().then(
-      () => {
-        this.#advancing = undefined;
-        // What was woken after the last look.
-        if (this.#flows.size > 0 && this.#hasPlace()) this.#advance();
-      },
-      (cause) => {
-        this.#advancing = undefined;
-        this.#parts.onFailure(cause);
-        void pause(this.#parts.clock, RESUME_MS, this.#close.signal).then(() => this.#advance());
-      },
-    );
+  #want(owner: string): void {
+    if (!this.#started || this.#wanting.has(owner)) return;
+    this.#wanting.add(owner);
+    void this.#places.take(owner, this.#close.signal).then((has) => {
+      this.#wanting.delete(owner);
+      if (has) this.#looking = this.#looking.then(() => this.#begin(new FlowPlace(this.#places, owner, true)));
+    });
   }
 
-  #hasPlace(): boolean {
-    return !this.#close.signal.aborted && this.#running.size - this.#awaited.size < MOST_AT_ONCE;
-  }
-
-  async #takeAll(): Promise<void> {
-    for (const flowId of this.#flows) {
-      if (!this.#hasPlace()) return;
-      this.#flows.delete(flowId);
-      try {
-        if (await this.#takeOne(flowId)) this.#flows.add(flowId);
-      } catch (thrown) {
-        this.#flows.add(flowId);
-        throw thrown;
-      }
+  /** Begins a run of the owner, and wants a place for the next one. Never rejects. */
+  async #begin(place: FlowPlace): Promise<void> {
+    const { owner } = place;
+    const flows = this.#flows.get(owner) ?? new Set();
+    for (const flowId of flows) {
+      flows.delete(flowId);
+      const taken = this.#close.signal.aborted ? undefined : await this.#takeOne(flowId);
+      if (taken) flows.add(flowId); // it may have another
+      if (!taken?.begun) continue;
+      this.#execute(taken.begun.flow, taken.begun.run, place);
+      return this.#want(owner);
     }
+    place.end();
+    if (this.#flows.get(owner)?.size === 0) this.#flows.delete(owner);
   }
 
-  /** Whether the flow may have another run to begin. */
-  async #takeOne(flowId: string): Promise<boolean> {
-    const { store } = this.#parts;
-    if (!(await nextQueued(store, flowId))) return false; // as of most flows that are looked at
-    const busy = [...this.#running.values()].some((other) => other.flowId === flowId);
-    const taken = await store.transaction((tx) => this.#take(flowId, busy, tx));
-    if (taken?.begun) this.#execute(taken.begun.flow, taken.begun.run);
-    return taken !== undefined;
+  /** Undefined where the flow has no run that can begin now. */
+  async #takeOne(flowId: string): Promise<Taken | undefined> {
+    const { store, clock, onFailure } = this.#parts;
+    try {
+      const busy = [...this.#running.values()].some((other) => other.flowId === flowId);
+      return await store.transaction((tx) => this.#take(flowId, busy, tx));
+    } catch (cause) {
+      onFailure(cause);
+      void pause(clock, RESUME_MS, this.#close.signal).then(() => this.wake(flowId));
+      return undefined;
+    }
   }
 
   /** The flow is looked at in the transaction in which the run begins: once it is changed or disabled, no run begins as it was. */
@@ -217,17 +228,18 @@ export class FlowRunner {
     return { begun: { flow, run: await tx.flowRuns.update(run.id, beginning(flow, now)) } };
   }
 
-  #execute(flow: Pick<Flow, 'id' | 'name'>, run: FlowRunRecord): void {
-    const execution = new FlowExecution(this.#parts, flow, run);
-    const ended = this.#finish(execution, run.id).then(() => {
+  #execute(flow: Pick<Flow, 'id' | 'name'>, run: FlowRunRecord, place: FlowPlace): void {
+    const execution = new FlowExecution(this.#parts, { flow, run, place });
+    const ended = this.#finish(execution, run.id, place).then(() => {
+      place.end();
       this.#running.delete(run.id);
       if (!this.#close.signal.aborted) this.wake(run.flowId);
     });
-    this.#running.set(run.id, { flowId: run.flowId, execution, ended });
+    this.#running.set(run.id, { flowId: run.flowId, execution, place, ended });
   }
 
   /** Goes on until the run has ended, also after the store did not take what it had to keep. Never rejects. */
-  async #finish(execution: FlowExecution, runId: string): Promise<void> {
+  async #finish(execution: FlowExecution, runId: string, place: FlowPlace): Promise<void> {
     const { store, clock, onFailure } = this.#parts;
     for (;;) {
       try {
@@ -235,6 +247,7 @@ export class FlowRunner {
       } catch (cause) {
         onFailure(cause);
       }
+      place.leave();
       await pause(clock, RESUME_MS, this.#close.signal);
       if (this.#close.signal.aborted) return;
       const run = await store.flowRuns.get(runId).catch(() => 'unknown' as const);
@@ -246,6 +259,11 @@ export class FlowRunner {
     const run = await this.#parts.store.flowRuns.get(runId);
     return run !== undefined && !this.#close.signal.aborted && !hasEnded(run);
   }
+}
+
+/** Of runs that were kept without their owner, whom they run as. */
+function ownerOf({ ownerId, runAs }: FlowRunRecord): string {
+  return ownerId ?? runAs.id;
 }
 
 interface Taken {

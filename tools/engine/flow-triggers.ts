@@ -187,8 +187,14 @@ export class FlowTriggers {
         await refuseRun(tx, flow, 'An earlier run had not ended when this one was due.', wish, clock.now());
         return false;
       }
-      await queueRun(tx, flow, wish, clock.now());
-      return true;
+      try {
+        await queueRun(tx, flow, wish, clock.now());
+        return true;
+      } catch (thrown) {
+        if (!(thrown instanceof ToolError)) throw thrown;
+        await refuseRun(tx, flow, thrown.message, wish, clock.now());
+        return false;
+      }
     });
     if (queued) this.#parts.queued(flowId);
   }

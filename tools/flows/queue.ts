@@ -5,6 +5,9 @@ import { ToolError } from '../errors.ts';
 
 /** Runs of one flow that wait for their turn. */
 const MOST_QUEUED = 100;
+/** Runs that wait or are under way, of one owner and in all. */
+const MOST_OPEN_OF_OWNER = 1000;
+const MOST_OPEN = 10_000;
 /** Flows that lead to each other's runs. */
 const DEEPEST_CAUSES = 3;
 /** Runs kept of one flow. */
@@ -19,6 +22,8 @@ export interface Wish {
 }
 
 type Runs = Pick<Writers, 'flowRuns'>;
+type Owned = Runs & Pick<Readers, 'apiKeys' | 'capsules'>;
+const OPEN = ['queued', 'running'];
 
 /** Why the flow cannot be run now, or undefined where it can. */
 export function flowProblem({ enabled, steps, agentId, id }: Flow): string | undefined {
@@ -35,14 +40,34 @@ export function causeProblem({ id }: Pick<Flow, 'id'>, causes: readonly string[]
 }
 
 /** Puts a run at the end of the flow's queue. @throws ToolError (conflict) where it cannot be run */
-export async function queueRun(store: Runs, flow: Flow, wish: Wish, now: Date): Promise<FlowRunRecord> {
-  const problem = flowProblem(flow) ?? causeProblem(flow, wish.causes);
+export async function queueRun(store: Owned, flow: Flow, wish: Wish, now: Date): Promise<FlowRunRecord> {
+  const ownerId = await ownerOf(flow.runAs, store);
+  const problem =
+    flowProblem(flow) ?? causeProblem(flow, wish.causes) ?? (await fullProblem(store, { flowId: flow.id, ownerId }));
   if (problem) throw new ToolError('conflict', problem);
-  const queued = await store.flowRuns.count({ where: { flowId: flow.id, status: 'queued' } });
-  if (queued >= MOST_QUEUED) {
-    throw new ToolError('conflict', `${queued} runs of this flow wait already; cancel some with cancel_flow_run.`);
-  }
-  return insertRun(store, flow, { status: 'queued' }, wish, now);
+  return insertRun(store, flow, { status: 'queued', ownerId }, wish, now);
+}
+
+/** The admin user on whose behalf it acts. */
+async function ownerOf({ type, id }: Flow['runAs'], store: Pick<Readers, 'apiKeys' | 'capsules'>): Promise<string> {
+  const acting = type === 'api-key' ? await store.apiKeys.get(id) : undefined;
+  const capsule = type === 'capsule' ? await store.capsules.get(id) : undefined;
+  return (acting ?? capsule)?.ownerId ?? id;
+}
+
+interface Place {
+  readonly flowId: string;
+  readonly ownerId: string;
+}
+
+async function fullProblem({ flowRuns }: Runs, { flowId, ownerId }: Place): Promise<string | undefined> {
+  const next = 'let some end, or cancel some with cancel_flow_run';
+  const queued = await flowRuns.count({ where: { flowId, status: 'queued' } });
+  if (queued >= MOST_QUEUED) return `${queued} runs of this flow wait already; ${next}.`;
+  const own = await flowRuns.count({ where: { ownerId, status: OPEN } });
+  if (own >= MOST_OPEN_OF_OWNER) return `${own} runs of flows of the same owner wait or are under way; ${next}.`;
+  const all = await flowRuns.count({ where: { status: OPEN } });
+  return all >= MOST_OPEN ? `${all} runs of flows wait or are under way, which are the most; ${next}.` : undefined;
 }
 
 /** Keeps that a run was due and why there was none. */
@@ -54,7 +79,7 @@ export function refuseRun(store: Runs, flow: Flow, message: string, wish: Wish, 
 async function insertRun(
   store: Runs,
   { id: flowId, runAs }: Flow,
-  state: Pick<FlowRunRecord, 'status' | 'error' | 'finishedAt'>,
+  state: Pick<FlowRunRecord, 'status' | 'error' | 'finishedAt' | 'ownerId'>,
   { trigger, input, causes }: Wish,
   now: Date,
 ): Promise<FlowRunRecord> {
