@@ -53,5 +53,16 @@ export function toolsThatDie(dies: boolean): readonly Tool[] {
         return dies ? die() : { ok: true };
       },
     }),
+    defineTool({
+      ...parts,
+      ...schemas,
+      name: 'dies_waiting',
+      annotations: CREATES,
+      async handler(_, { store, fail }) {
+        if (dies) throw fail('unavailable', 'Not this time.');
+        await store.skills.insert({ name: 'second', instructions: 'x' });
+        return { ok: true };
+      },
+    }),
   ];
 }

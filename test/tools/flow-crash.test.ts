@@ -44,7 +44,7 @@ async function crashIn(tool: string): Promise<{ readonly run: FlowRun; readonly 
 const statuses = ({ steps }: FlowRun) => steps.map(({ status }) => status);
 
 describe('a run that kill -9 ended in its second step', { concurrency: 2 }, () => {
-  for (const tool of ['dies_reading', 'dies_before_commit', 'dies_after_commit']) {
+  for (const tool of ['dies_reading', 'dies_before_commit', 'dies_after_commit', 'dies_waiting']) {
     it(`goes on after ${tool}, with nothing made twice`, async () => {
       const { run, names } = await crashIn(tool);
       assert.equal(run.status, 'succeeded');

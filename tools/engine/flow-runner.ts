@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Flow, FlowStep } from '../../resources/flow.ts';
 import type { FlowRunRecord } from '../../resources/flow-run.ts';
 import type { Commit, Transaction } from '../../store/port.ts';
@@ -56,6 +57,7 @@ export class FlowRunner {
 
   constructor(parts: FlowRunnerParts) {
     this.#parts = parts;
+    setMaxListeners(0, this.#close.signal); // one for each that waits
   }
 
   /** Goes on with what an earlier process left, and with what waits. */

@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict';
+import { setMaxListeners } from 'node:events';
+import { afterEach, describe, it } from 'node:test';
+import { z } from 'zod';
+import type { Flow } from '../../resources/flow.ts';
+import type { Principal } from '../../tools/access/principal.ts';
+import { ANYONE } from '../../tools/access/requirement.ts';
+import { CREATES, defineTool } from '../../tools/define-tool.ts';
+import { FlowPlaces } from '../../tools/engine/flow-places.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { FlowWorld } from '../support/flow-world.ts';
+import { until } from '../support/until.ts';
+
+const HOUR = 3_600_000;
+const MANY = process.env.FULL ? 1000 : 300;
+
+let tries = 0;
+let begun = 0;
+let release = () => {};
+let held = Promise.resolve();
+const parts = {
+  title: 'Test',
+  description: 'For a test.',
+  access: ANYONE,
+  annotations: { ...CREATES, openWorldHint: true },
+  inSteps: true,
+  input: z.strictObject({}),
+  output: z.object({ ok: z.boolean() }),
+  errors: [],
+} as const;
+const tools = [
+  defineTool({
+    ...parts,
+    name: 'is_away',
+    async handler(_, { fail }) {
+      tries += 1;
+      throw fail('unavailable', 'Not now.');
+    },
+  }),
+  defineTool({
+    ...parts,
+    name: 'holds',
+    async handler() {
+      begun += 1;
+      await held;
+      return { ok: true };
+    },
+  }),
+];
+
+let world: FlowWorld;
+afterEach(() => {
+  release();
+  return world.close();
+});
+
+async function open(): Promise<FakeClock> {
+  tries = 0;
+  begun = 0;
+  held = new Promise((resolve) => {
+    release = resolve;
+  });
+  const clock = new FakeClock('2026-06-01T00:00:00Z');
+  world = await FlowWorld.open({ clock, tools });
+  return clock;
+}
+
+const waiting = { id: 'a', tool: 'is_away', arguments: {}, retry: { attempts: 5, delayMs: HOUR } };
+const holding = { id: 'a', tool: 'holds', arguments: {} };
+const quick = { id: 'a', tool: 'create_skill', arguments: { name: '{{ input.name }}', instructions: 'x' } };
+
+/** Flows of the owner with so many runs of each in their queues, as if triggered one after the other. */
+async function queued(step: object, owner: Principal, count: number): Promise<Flow[]> {
+  const flows: Flow[] = [];
+  for (let left = count; left > 0; left -= 100) {
+    const flow = await world.flow({ steps: [step], overlap: 'allow' }, owner);
+    flows.push(flow);
+    await world.store.transaction(async (tx) => {
+      for (let n = 0; n < Math.min(left, 100); n += 1) await tx.flowRuns.insert(runOf(flow, owner.ownerId));
+    });
+  }
+  return flows;
+}
+
+function runOf({ id: flowId, runAs }: Flow, ownerId: string) {
+  const trigger = { kind: 'manual', by: runAs } as const;
+  return { flowId, runAs, ownerId, trigger, status: 'queued' as const, steps: [], plan: [], causes: [] };
+}
+
+describe('runs that wait', () => {
+  it('for their next try hold up nobody', async () => {
+    await open();
+    const [owner, other] = [await world.key(['write']), await world.key(['write'])];
+    for (const { id } of await queued(waiting, owner, 100)) world.engine.wake(id);
+    await until(() => tries === 100);
+    for (const [at, who] of [owner, other].entries()) {
+      const { id } = await world.flow({ steps: [quick] }, who);
+      assert.equal((await world.run(id, { name: `n${at}` })).status, 'succeeded');
+    }
+  });
+
+  it('try again when it is time, and not before, also after a restart', async () => {
+    const clock = await open();
+    const { id } = await world.flow({ steps: [waiting] });
+    const { id: runId } = await world.must('trigger_flow', { id });
+    const due = async () => (await world.store.flowRuns.get(runId))?.steps[0]?.retryAt;
+    await until(async () => (await due()) === '2026-06-01T01:00:00.000Z');
+    await clock.pass(HOUR - 60_000);
+    await world.restart();
+    await clock.pass(30_000);
+    assert.equal(tries, 1);
+    await clock.pass(31_000);
+    await until(async () => (await due())?.startsWith('2026-06-01T02:00') === true);
+    assert.equal(tries, 2);
+    const run = await world.must('get_flow_run', { id: runId });
+    assert.deepEqual([run.status, run.steps[0].status, run.steps[0].attempts], ['running', 'pending', 2]);
+    assert.equal((await world.must('cancel_flow_run', { id: runId })).status, 'running');
+    await until(async () => (await world.must('get_flow_run', { id: runId })).status === 'cancelled');
+  });
+});
+
+describe('runs of one owner', () => {
+  it(`of which ${MANY} are queued and none ends, hold up no other owner's one`, async () => {
+    await open();
+    const [owner, other] = [await world.key(['write']), await world.key(['write'])];
+    for (const { id } of await queued(holding, owner, MANY)) world.engine.wake(id);
+    await until(() => begun === 16);
+    const { id } = await world.flow({ steps: [quick] }, other);
+    assert.equal((await world.run(id, { name: 'at once' })).status, 'succeeded');
+    assert.equal(begun, 16);
+    release();
+    await until(async () => (await world.store.flowRuns.count({ where: { status: ['queued', 'running'] } })) === 0);
+    assert.equal(begun, MANY);
+  });
+
+  it('are refused beyond 1,000 that are open, a scheduled one with a record of it', async () => {
+    const clock = await open();
+    const owner = await world.key(['write']);
+    const flow = await world.flow({ steps: [holding], overlap: 'allow' }, owner);
+    await world.store.transaction(async (tx) => {
+      for (let n = 0; n < 1000; n += 1) {
+        await tx.flowRuns.insert({ ...runOf(flow, owner.ownerId), status: 'running' });
+      }
+    });
+    const { id } = await world.flow({ steps: [quick], trigger: { kind: 'cron', expression: '0 1 * * *' } }, owner);
+    const answer = await world.call('trigger_flow', { id }, owner);
+    assert.ok('error' in answer);
+    assert.equal(answer.error.code, 'conflict');
+    assert.match(answer.error.error, /1000 runs of flows of the same owner .*cancel_flow_run/);
+    await clock.pass(2 * HOUR);
+    await until(async () => (await world.runs(id)).length === 1);
+    const [run] = await world.runs(id);
+    assert.equal(run?.status, 'cancelled');
+    assert.match(run?.error?.message ?? '', /1000 runs/);
+    const { id: others } = await world.flow({ steps: [quick] });
+    assert.equal((await world.run(others, { name: 'of another' })).status, 'succeeded');
+  });
+});
+
+describe('places', () => {
+  const never = new AbortController().signal;
+  setMaxListeners(0, never);
+
+  it('go to the owner who has the fewest, and to those who wait longest among equals', async () => {
+    world = await FlowWorld.open();
+    const places = new FlowPlaces();
+    const got: string[] = [];
+    const take = (owner: string) => void places.take(owner, never).then(() => got.push(owner));
+    for (let n = 0; n < 16; n += 1) take('a');
+    for (const owner of ['a', 'a', 'b', 'b', 'c']) take(owner);
+    await until(() => got.length === 18);
+    assert.deepEqual(got.slice(16), ['b', 'c'], 'one each beyond the 16');
+    for (let n = 0; n < 3; n += 1) places.leave('a');
+    await until(() => got.length === 19);
+    assert.deepEqual(got.slice(18), ['b']);
+    places.leave('b');
+    places.leave('c');
+    await until(() => got.length === 21);
+    assert.deepEqual(got.slice(19), ['a', 'a']);
+  });
+
+  it('are bounded in all, however many owners there are', async () => {
+    world = await FlowWorld.open();
+    const places = new FlowPlaces();
+    const left = new AbortController();
+    setMaxListeners(0, left.signal);
+    let got = 0;
+    const all = Array.from({ length: 100 }, (_, at) =>
+      places.take(`owner ${at}`, left.signal).then((has) => {
+        got += has ? 1 : 0;
+      }),
+    );
+    left.abort();
+    await Promise.all(all);
+    assert.equal(got, 48);
+  });
+});
