@@ -4,6 +4,7 @@ import type { Progress } from '../tools/context.ts';
 import type { Exchange } from './exchange.ts';
 import { callTool, type DoorParts, readCallParams, type UnderWay } from './mcp-calls.ts';
 import { complete } from './mcp-completion.ts';
+import { instructionsFor, introduces } from './mcp-instructions.ts';
 import { isObject, toRpcError } from './mcp-message.ts';
 import { getPrompt, listPrompts } from './mcp-prompts.ts';
 import { listResources, listTemplates, readResource } from './mcp-resources.ts';
@@ -50,6 +51,7 @@ export function createSdkServer(parts: DoorParts, visit: Visit, era: Era): Serve
         completions: {},
       },
       supportedProtocolVersions: [...PROTOCOL_VERSIONS],
+      ...(introduces(visit.message) && { instructions: instructionsFor(visit.exchange, parts.registry) }),
       jsonSchemaValidator: validator,
     },
   );
