@@ -141,5 +141,9 @@ export function describeEnvironment(): { name: string; fallback: string; meaning
 /** The URL a server on this address has when no BASE_URL is given. */
 export function localUrl(host: string, port: number): string {
   const reachable = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
-  return `http://${isIP(reachable) === 6 ? `[${reachable}]` : reachable}:${port}`;
+  return httpUrl(reachable, port);
+}
+
+export function httpUrl(host: string, port: number): string {
+  return `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
 }

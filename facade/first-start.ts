@@ -5,23 +5,34 @@ import type { Config } from './config.ts';
 
 /** What the operator is told once, or has to be warned of. */
 export interface FirstStart {
-  /** Secret of the admin key, only when it was made now. */
-  readonly newKey?: string;
+  /** Keys that were made now. */
+  readonly made?: FirstKeys;
   readonly warning?: string;
 }
 
-/** On an empty store: makes the owner and one admin key. On any other: changes nothing. */
+/** Secrets, which are shown once. */
+export interface FirstKeys {
+  readonly admin: string;
+  /** The operator gave it, and has it elsewhere. */
+  readonly adminIsGiven: boolean;
+  /** For the client whose configuration is printed: it reads and writes, and administers nothing. */
+  readonly client: string;
+}
+
+/** On an empty store: makes the owner, one admin key and one for a client. On any other: changes nothing. */
 export async function prepareStore(
   store: Store,
   config: Pick<Config, 'adminEmail' | 'bootstrapKey'>,
 ): Promise<FirstStart> {
   if ((await store.adminUsers.count({})) > 0) return checkBootstrapKey(store, config.bootstrapKey);
-  const secret = config.bootstrapKey ?? newSecret('key');
+  const admin = config.bootstrapKey ?? newSecret('key');
+  const client = newSecret('key');
   await store.transaction(async (tx) => {
     const owner = await tx.adminUsers.insert({ email: config.adminEmail.toLowerCase(), role: 'owner', isActive: true });
-    await tx.apiKeys.insert(adminKey(secret, owner.id, 'bootstrap'));
+    await tx.apiKeys.insert(keyOf(owner.id, { secret: client, name: 'Claude Desktop', scopes: ['read', 'write'] }));
+    await tx.apiKeys.insert(keyOf(owner.id, { secret: admin, name: 'bootstrap', scopes: ['admin'] }));
   });
-  return { newKey: secret };
+  return { made: { admin, adminIsGiven: config.bootstrapKey !== undefined, client } };
 }
 
 /** A further admin key for the first active owner, for when all others are lost. Returns its secret. */
@@ -30,7 +41,7 @@ export async function recoverKey(store: Store): Promise<string> {
   const [owner] = owners.records;
   if (!owner) throw new OperatorError('The store has no active owner; start the server once on it first.');
   const secret = newSecret('key');
-  await store.transaction((tx) => tx.apiKeys.insert(adminKey(secret, owner.id, 'recovered')));
+  await store.transaction((tx) => tx.apiKeys.insert(keyOf(owner.id, { secret, name: 'recovered', scopes: ['admin'] })));
   return secret;
 }
 
@@ -43,7 +54,13 @@ async function checkBootstrapKey(store: Store, bootstrapKey: string | undefined)
   return { warning };
 }
 
-function adminKey(secret: string, ownerId: string, name: string) {
+interface NewKey {
+  readonly secret: string;
+  readonly name: string;
+  readonly scopes: string[];
+}
+
+function keyOf(ownerId: string, { secret, name, scopes }: NewKey) {
   const hash = hashSecret(secret);
-  return { name, prefix: prefixOf('key', secret) ?? '', hash, scopes: ['admin'], ownerId, createdBy: ownerId };
+  return { name, prefix: prefixOf('key', secret) ?? '', hash, scopes, ownerId, createdBy: ownerId };
 }

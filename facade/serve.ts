@@ -16,18 +16,24 @@ export async function serve(
   try {
     // Listening comes first: a port in use must not cost the key, which is shown once.
     server = await startServer(config, store, logger);
-    const { newKey, warning } = await prepare();
+    const { made, warning } = await prepare();
     if (warning) logger.warn(warning);
-    if (newKey) {
+    if (made) {
       const { url } = await server.signIn.linkFor(config.adminEmail);
-      console.log(welcome({ baseUrl: server.baseUrl, key: newKey, signInUrl: url }));
+      console.log(welcome({ baseUrl: server.baseUrl, keys: made, signInUrl: url }));
     }
-    console.log(`agent-admin listens on ${server.baseUrl}`);
+    console.log(whereToFind(server));
   } catch (error) {
     await store.close();
     throw error;
   }
   stopOnSignal(server, store);
+}
+
+/** The address it has on this machine, and the one that clients are to use where that is another. */
+function whereToFind({ address, baseUrl }: RunningServer): string {
+  const listens = `agent-admin listens on ${address}`;
+  return address === baseUrl ? listens : `${listens} and tells clients to use ${baseUrl}`;
 }
 
 /** SIGTERM and Ctrl-C: stop accepting, finish what runs, flush, exit 0. A second signal ends at once. */

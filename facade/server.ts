@@ -26,7 +26,7 @@ import { SignIn } from '../tools/sign-in/sign-in.ts';
 import { type AppOptions, createApp } from './app.ts';
 import { createAuthenticator } from './authenticate.ts';
 import { CapsuleDoor } from './capsule-door.ts';
-import { type Config, localUrl } from './config.ts';
+import { type Config, httpUrl, localUrl } from './config.ts';
 import { createGuards } from './guards.ts';
 import { createUpstreams } from './integrations.ts';
 import { createMcpDoor, type McpDoorOptions, PROTOCOL_VERSIONS } from './mcp.ts';
@@ -45,6 +45,8 @@ const KEEP_ALIVE_MS = 75_000;
 const UPKEEP_MS = 60 * 60 * 1000;
 
 export interface RunningServer {
+  /** Where it listens, also if clients come by another address. */
+  readonly address: string;
   readonly baseUrl: string;
   readonly signIn: SignIn;
   /** Stops accepting, lets running calls finish, ends after 10 s what is left. The store stays open. */
@@ -76,7 +78,8 @@ export async function startServer(
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.on('clientError', refuseUnreadable);
   await listen(server, config);
-  const baseUrl = config.baseUrl ?? localUrl(config.host, (server.address() as AddressInfo).port); // listening on TCP
+  const { address, port } = server.address() as AddressInfo; // listening on TCP
+  const baseUrl = config.baseUrl ?? localUrl(config.host, port);
 
   const onFailure = (cause: unknown) => logger.error({ err: cause }, 'background work failed');
   const onCallFailure = (cause: unknown, call: Failed) => logFailure(logger, cause, call);
@@ -99,6 +102,7 @@ export async function startServer(
   const stopUpkeep = startUpkeep(store, facts, onFailure);
   await flows.start(registry);
   return {
+    address: httpUrl(address, port),
     baseUrl,
     signIn: people.signIn,
     async close() {

@@ -18,9 +18,17 @@ export const answeringFetch: FetchLike = async (url, init) => {
   const text = await response.text();
   const body = parse(text);
   if (body && 'jsonrpc' in body) return new Response(text, { headers: { 'Content-Type': 'application/json' } });
-  const said = body && 'error' in body && typeof body.error === 'string' ? body.error : `HTTP ${response.status}`;
+  const said = saidIn(body) ?? `HTTP ${response.status}`;
   return rpcError(id, response.status === 401 ? `${said}: the server does not accept API_KEY.` : said);
 };
+
+/** What an error body says, with the reasons it gives. */
+function saidIn(body: object | undefined): string | undefined {
+  const { error, issues } = (body ?? {}) as { readonly error?: unknown; readonly issues?: unknown }; // members of any type
+  if (typeof error !== 'string') return undefined;
+  const reasons = Array.isArray(issues) ? issues.map(({ message }: { readonly message: string }) => message) : [];
+  return [error, ...reasons].join(': ');
+}
 
 /** A notification has no id and gets no answer. */
 function rpcError(id: string | number | undefined, message: string): Response {

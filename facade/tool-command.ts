@@ -5,7 +5,7 @@ import { callServer } from './server-call.ts';
 const USAGE = `Usage: npm run tool -- <tool> ['<json>']
 
 Calls a tool of the running server and prints its output as JSON.
-Environment: API_KEY (required), BASE_URL (default http://127.0.0.1:3000).
+Environment: API_KEY (required), BASE_URL (default http://127.0.0.1:3000), CAPSULE_ID where API_KEY is the token of a capsule.
 Example: npm run tool -- get_agent '{"id": "agt_…"}'`;
 
 /** Prints the output of the call to standard output, or the error to standard error; returns the exit code. */

@@ -13,7 +13,33 @@ import { withProgram } from '../support/upstream.ts';
 const KEY = /^ {2}(ak_\w+)$/m;
 const keyIn = (text: string) => KEY.exec(text)?.[1] ?? '';
 
+const PATH = { PATH: process.env.PATH ?? '' };
+
+/** What the printed configuration of Claude Desktop starts. */
+function blockIn(text: string) {
+  const block = JSON.parse(text.slice(text.indexOf('{\n'), text.lastIndexOf('}') + 1));
+  return block.mcpServers['agent-admin'];
+}
+
 describe('the first start', () => {
+  it('prints the address it listens on, and beside it the one that clients use', async () => {
+    await withFolder(async (folder) => {
+      const BASE_URL = 'https://admin.example.com/agents';
+      const server = await startProcess(folder, { BASE_URL, HOST: 'localhost' });
+      const said = /^agent-admin listens on (\S+) and tells clients to use (\S+)$/m.exec(server.stdout);
+      assert.equal(said?.[2], BASE_URL);
+      assert.match(server.baseUrl, /^http:\/\/(127\.0\.0\.1|\[::1\]):[1-9]\d*$/);
+      assert.equal((await rest(server, 'GET', '/api/v1/health', { key: keyIn(server.stdout) })).status, 200);
+      assert.equal(blockIn(server.stdout).env.BASE_URL, BASE_URL);
+      await server.stop('SIGTERM');
+      const everywhere = await startProcess(folder, { HOST: '0.0.0.0' });
+      const { port } = new URL(everywhere.baseUrl);
+      const line = `agent-admin listens on http://0.0.0.0:${port} and tells clients to use http://localhost:${port}\n`;
+      assert.ok(everywhere.stdout.includes(line), everywhere.stdout);
+      await everywhere.stop('SIGTERM');
+    });
+  });
+
   it('prints a key, a curl line and a Claude Desktop block that work as pasted', async () => {
     await withFolder(async (folder) => {
       const server = await startProcess(folder);
@@ -21,22 +47,36 @@ describe('the first start', () => {
       const { stdout } = await promisify(execFile)('bash', ['-c', curl]);
       assert.deepEqual(JSON.parse(stdout), { data: [], nextCursor: null });
 
-      const block = JSON.parse(server.stdout.slice(server.stdout.indexOf('{\n'), server.stdout.lastIndexOf('}') + 1));
-      const { command, args, env } = block.mcpServers['agent-admin'];
+      const { command, args, env } = blockIn(server.stdout);
+      assert.match(server.stdout, /no more than 128 tools/);
       const child = spawn(command, args, { cwd: '/', env });
       child.stdin.end(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' })}\n`);
       let text = '';
       for await (const chunk of child.stdout) text += chunk;
-      assert.ok(JSON.parse(text).result.tools.length > 10);
+      const names = JSON.parse(text).result.tools.map(({ name }: { name: string }) => name);
+      assert.deepEqual(names, ['search_tools', 'describe_tool', 'call_tool']);
+
+      const { data } = await mustCall(server, keyIn(server.stdout), 'list_api_keys');
+      const rights = data.map(({ name, scopes }: { name: string; scopes: string[] }) => [name, scopes]);
+      assert.deepEqual(rights, [
+        ['bootstrap', ['admin']],
+        ['Claude Desktop', ['read', 'write']],
+      ]);
+      assert.ok((await mustCall(server, env.API_KEY, 'create_skill', { name: 'made by the client' })).id);
+      await assert.rejects(mustCall(server, env.API_KEY, 'list_api_keys'), /forbidden/);
       assert.equal(await server.stop('SIGTERM'), 0);
     });
   });
 
-  it('takes BOOTSTRAP_API_KEY, and later starts print no key and warn of another one', async () => {
+  it('takes BOOTSTRAP_API_KEY without repeating it, and later starts print no key and warn of another one', async () => {
     await withFolder(async (folder) => {
       const key = `ak_boot0000_${'x'.repeat(40)}`;
       const first = await startProcess(folder, { BOOTSTRAP_API_KEY: key });
-      assert.equal(keyIn(first.stdout), key);
+      assert.ok(!first.stdout.includes(key));
+      const curl = /^ {2}(curl .+)$/m.exec(first.stdout)?.[1] ?? '';
+      const { stdout } = await promisify(execFile)('bash', ['-c', curl], { env: { BOOTSTRAP_API_KEY: key, ...PATH } });
+      assert.deepEqual(JSON.parse(stdout), { data: [], nextCursor: null });
+      assert.equal(blockIn(first.stdout).env.API_KEY.slice(0, 3), 'ak_');
       assert.equal((await rest(first, 'GET', '/api/v1/health', { key })).status, 200);
       await first.stop('SIGTERM');
       const second = await startProcess(folder, { BOOTSTRAP_API_KEY: `ak_boot0001_${'x'.repeat(40)}` });
@@ -135,7 +175,7 @@ describe('a running server', () => {
       args: ['list_agents'],
       env: { ...env, API_KEY: token },
     });
-    assert.match(elsewhere.stderr, /The token of a capsule opens the endpoint of that capsule and nothing else/);
+    assert.match(elsewhere.stderr, /API_KEY: is the token of a capsule; set CAPSULE_ID/);
   });
 
   it('says so when something else answers in its place', async () => {

@@ -37,7 +37,7 @@ after(() => server.stop('SIGTERM'));
 
 describe('the demo', () => {
   it('says where it is, what opens it and how long it took, like a first start', (t) => {
-    assert.match(server.stdout, /^ {2}curl -H 'Authorization: Bearer ak_/m);
+    assert.match(server.stdout, /^ {2}curl -H "Authorization: Bearer ak_/m);
     assert.match(server.stdout, /"mcpServers"/);
     t.diagnostic(`started and filled in ${seconds.toFixed(1)} s`);
   });

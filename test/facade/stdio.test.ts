@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { describe, it } from 'node:test';
 import { Client, type ClientOptions } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { callsOf } from '../support/calls.ts';
+import { callsOf, makeCapsule } from '../support/calls.ts';
 import { programArgs } from '../support/node-args.ts';
 import { serverForTests } from '../support/server.ts';
 import { fixtureTools, waiting } from './mcp-fixture-tools.ts';
@@ -14,9 +14,9 @@ const server = serverForTests({ RATE_LIMIT_PER_MINUTE: '0' }, undefined, {
 const modern: ClientOptions = { versionNegotiation: { mode: 'auto' } };
 
 /** The official client on the stdio door of the server. */
-async function connect(options: ClientOptions, key = server.adminKey): Promise<Client> {
+async function connect(options: ClientOptions, key = server.adminKey, more = {}): Promise<Client> {
   const client = new Client({ name: 'test', version: '1' }, options);
-  const env = { PATH: process.env.PATH ?? '', BASE_URL: server.baseUrl, API_KEY: key };
+  const env = { PATH: process.env.PATH ?? '', BASE_URL: server.baseUrl, API_KEY: key, ...more };
   await client.connect(
     new StdioClientTransport({ command: process.execPath, args: programArgs('stdio'), env, stderr: 'ignore' }),
   );
@@ -42,6 +42,28 @@ describe('the stdio door', { timeout: 60_000 }, () => {
       await client.close();
     });
   }
+
+  it('takes the token of a capsule with its id or its address, and MODE=search', async () => {
+    const capsule = await makeCapsule(server, { allowedTools: ['list_agents', 'get_agent'] });
+    const address = `${server.baseUrl}/api/capsules/${capsule.id}/mcp`;
+    for (const [env, names] of [
+      [{ CAPSULE_ID: capsule.id }, ['list_agents', 'get_agent']],
+      [{ BASE_URL: address, MODE: 'search' }, ['search_tools', 'describe_tool', 'call_tool']],
+    ] as const) {
+      const client = await connect(modern, capsule.token, env);
+      const { tools } = await client.listTools();
+      assert.deepEqual(
+        tools.map(({ name }) => name),
+        names,
+      );
+      const call = { name: 'MODE' in env ? 'call_tool' : 'list_agents', arguments: {} };
+      const input = 'MODE' in env ? { ...call, arguments: { name: 'list_agents' } } : call;
+      assert.deepEqual((await client.callTool(input)).structuredContent, { data: [], nextCursor: null });
+      await client.close();
+    }
+    await callsOf(server).must('update_capsule', { id: capsule.id, status: 'disabled' });
+    await assert.rejects(connect({}, capsule.token, { CAPSULE_ID: capsule.id }), /This capsule is disabled/);
+  });
 
   it('carries subscriptions, ends them for a client that closes them, and tells one whose key was revoked', async () => {
     const { must } = callsOf(server);

@@ -36,6 +36,7 @@ export async function runFile(file: string, { args = [], env = {}, input = '' }:
 
 /** A server in a process of its own, on a free port. */
 export interface ServerProcess {
+  /** The address it listens on. */
   readonly baseUrl: string;
   /** What it printed until it listened. */
   readonly stdout: string;
@@ -58,7 +59,7 @@ export async function startProcess(
   const baseUrl = await new Promise<string>((resolve, reject) => {
     child.stdout?.on('data', (chunk) => {
       stdout += chunk;
-      const listening = /listens on (\S+)\n/.exec(stdout);
+      const listening = /listens on (\S+).*\n/.exec(stdout);
       if (listening?.[1]) resolve(listening[1]);
     });
     void ended.then((code) => reject(new Error(`the server ended with ${code}: ${stderr}`)));

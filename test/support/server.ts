@@ -38,7 +38,7 @@ export async function startTestServer(
   const logger = pino({ level: config.logLevel }, { write: (line: string) => log.push(JSON.parse(line)) });
   const store = await openLowdbStore({ folder });
   await fill?.(store);
-  const { newKey = '' } = await prepareStore(store, config);
+  const { made } = await prepareStore(store, config);
   const server = await startServer(config, store, logger, fixtures);
   let stopped: Promise<void> | undefined;
   const stop = () => {
@@ -47,7 +47,7 @@ export async function startTestServer(
   };
   return {
     baseUrl: server.baseUrl,
-    adminKey: newKey,
+    adminKey: made?.admin ?? '',
     store,
     folder,
     log,
