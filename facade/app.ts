@@ -90,7 +90,7 @@ const NARROWING = ['tools', 'groups', 'mode'];
 /** The paths below `/api` that are no operation of their own. */
 function otherRoutes({ registry, mcp, baseUrl }: AppOptions): OtherRoute[] {
   const openApi = Buffer.from(JSON.stringify(createOpenApi(registry.server, baseUrl)));
-  const serveMcp = async (exchange: Exchange) => mcp.serve(exchange, await readBody(exchange.request));
+  const serveMcp = (exchange: Exchange) => mcp.serve(exchange, readBody(exchange.request));
   const serveStatus = async ({ response, principal }: Exchange) =>
     sendJson(response, 200, mcpStatus(registry, principal));
   const serveOpenApi = async ({ response }: Exchange) => sendJsonBytes(response, 200, openApi);

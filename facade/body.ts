@@ -1,8 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
+import { setImmediate as others } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import { ToolError } from '../tools/errors.ts';
+import { type Excess, INPUT_BOUNDS, JsonGauge } from '../tools/json-gauge.ts';
 
 /** Largest request body in bytes, as sent and after decompression. */
 export const LARGEST_BODY = 4 * 1024 * 1024;
@@ -10,23 +12,34 @@ export const LARGEST_BODY = 4 * 1024 * 1024;
 /** What a body may be. */
 export interface BodyKind {
   readonly largest: number;
+  /** It is JSON, of which no more is taken than `INPUT_BOUNDS` allow. */
+  readonly isJson: boolean;
   /** @throws ToolError (unsupported_media_type) */
   requireType(contentType: string | undefined): void;
 }
-const JSON_BODY: BodyKind = { largest: LARGEST_BODY, requireType: requireJson };
+const JSON_BODY: BodyKind = { largest: LARGEST_BODY, isJson: true, requireType: requireJson };
 /** Of a request that signs in, which anybody can send. */
-export const CREDENTIAL: BodyKind = { largest: 64 * 1024, requireType: requireJson };
-const FORM: BodyKind = { largest: 16 * 1024, requireType: requireForm };
+export const CREDENTIAL: BodyKind = { largest: 64 * 1024, isJson: true, requireType: requireJson };
+const FORM: BodyKind = { largest: 16 * 1024, isJson: false, requireType: requireForm };
 
 const EMPTY = Buffer.alloc(0);
 const BROKEN = 'The connection ended before the body did.';
 /** How long an oversized body is taken in, so that its sender reads the answer instead of a broken connection. */
 const LINGER_MS = 1000;
+/** Of a decompressed body; other requests are served between two of them. */
+const GAUGED_AT_ONCE = 64 * 1024;
 const decoders: Readonly<Record<string, (body: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>>> = {
   gzip: promisify(gunzip),
   deflate: promisify(inflate),
   br: promisify(brotliDecompress),
 };
+
+/** JSON that nests deeper than anything may. */
+export class TooDeep extends ToolError {
+  constructor() {
+    super('invalid_input', `The body is nested more than ${INPUT_BOUNDS.levels} levels deep; send it flatter.`);
+  }
+}
 
 /** The whole body, decompressed; an empty one has no type. @throws ToolError (too_large, unsupported_media_type, invalid_input) */
 export async function readBody(request: IncomingMessage, kind: BodyKind = JSON_BODY): Promise<Buffer> {
@@ -35,10 +48,29 @@ export async function readBody(request: IncomingMessage, kind: BodyKind = JSON_B
   if (!isChunked && (headers['content-length'] ?? '0') === '0') return EMPTY;
   if (!isChunked) kind.requireType(headers['content-type']);
   if (Number(headers['content-length'] ?? 0) > kind.largest) throw tooLarge(request, kind);
-  const body = await collect(request, kind);
-  if (body.length === 0) return EMPTY;
   const encoding = headers['content-encoding']?.toLowerCase() ?? 'identity';
-  return encoding === 'identity' ? body : decompress(body, encoding, kind);
+  const isPlain = encoding === 'identity';
+  const body = await collect(request, kind, kind.isJson && isPlain ? new JsonGauge(INPUT_BOUNDS) : undefined);
+  if (body.length === 0) return EMPTY;
+  if (isPlain) return body;
+  const unfolded = await decompress(body, encoding, kind);
+  if (kind.isJson) await requireModest(unfolded);
+  return unfolded;
+}
+
+async function requireModest(body: Buffer): Promise<void> {
+  const gauge = new JsonGauge(INPUT_BOUNDS);
+  for (let at = 0; at < body.length; at += GAUGED_AT_ONCE) {
+    const excess = gauge.feed(body.subarray(at, at + GAUGED_AT_ONCE));
+    if (excess) throw excessive(excess);
+    await others();
+  }
+}
+
+function excessive(excess: Excess): ToolError {
+  if (excess === 'levels') return new TooDeep();
+  const most = `${INPUT_BOUNDS.members} members (names of objects and items of arrays)`;
+  return new ToolError('too_large', `The body has more than ${most}; send less at a time.`);
 }
 
 /** Members of a form, each given once. @throws ToolError (too_large, unsupported_media_type, invalid_input) */
@@ -76,7 +108,8 @@ function requireForm(contentType = ''): void {
 
 const NO_FORM = 'Send the form as browsers do.';
 
-function collect(request: IncomingMessage, kind: BodyKind): Promise<Buffer> {
+/** A body with too much in it is dropped as soon as that shows. */
+function collect(request: IncomingMessage, kind: BodyKind, gauge?: JsonGauge): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -87,6 +120,8 @@ function collect(request: IncomingMessage, kind: BodyKind): Promise<Buffer> {
         // What comes in chunks shows only now that there is a body.
         if (chunks.length === 1) kind.requireType(request.headers['content-type']);
         if (size > kind.largest) throw tooLarge(request, kind);
+        const excess = gauge?.feed(chunk);
+        if (excess) throw dropped(request, excessive(excess));
       } catch (refusal) {
         request.removeAllListeners('data');
         reject(refusal);
@@ -100,11 +135,15 @@ function collect(request: IncomingMessage, kind: BodyKind): Promise<Buffer> {
   });
 }
 
-/** The rest of the body is dropped; the connection is not used again. */
 function tooLarge(request: IncomingMessage, { largest }: BodyKind): ToolError {
+  return dropped(request, new ToolError('too_large', `The body is larger than ${largest} bytes; send less at a time.`));
+}
+
+/** The rest of the body is dropped; where it does not end soon the connection is not used again. */
+function dropped(request: IncomingMessage, refusal: ToolError): ToolError {
   request.resume();
   setTimeout(() => request.destroy(), LINGER_MS).unref();
-  return new ToolError('too_large', `The body is larger than ${largest} bytes; send less at a time.`);
+  return refusal;
 }
 
 async function decompress(body: Buffer, encoding: string, { largest }: BodyKind): Promise<Buffer> {

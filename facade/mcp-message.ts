@@ -1,6 +1,5 @@
 import { isUtf8 } from 'node:buffer';
 import { INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR } from '@modelcontextprotocol/server';
-import { nestsDeeper } from '../tools/nesting.ts';
 
 export type RequestId = string | number;
 
@@ -19,18 +18,12 @@ export class RpcError extends Error {
 /** The message in the body. @throws RpcError */
 export function parseMessage(body: Buffer): unknown {
   if (!isUtf8(body)) throw new RpcError(PARSE_ERROR, 'Parse error: the body is not UTF-8.');
-  if (nestsDeeper(body, DEEPEST)) {
-    throw new RpcError(INVALID_REQUEST, `Invalid request: nested more than ${DEEPEST} levels deep.`);
-  }
   try {
     return JSON.parse(body.toString('utf8'));
   } catch {
     throw new RpcError(PARSE_ERROR, 'Parse error: the body is not valid JSON.');
   }
 }
-
-/** Far more than any tool takes, and far less than exhausts the stack of what walks over a message. */
-const DEEPEST = 200;
 
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -39,6 +32,29 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 export function isRequestId(value: unknown): value is RequestId {
   return typeof value === 'string' || Number.isSafeInteger(value);
 }
+
+/** What the message gives a tool to work on. */
+export function argumentsIn(message: unknown): object | undefined {
+  if (!isObject(message) || message.method !== 'tools/call' || !isObject(message.params)) return undefined;
+  return isObject(message.params.arguments) ? message.params.arguments : undefined;
+}
+
+/** @throws RpcError where there is more in the message than any needs; the arguments of a tool are for its schema to judge */
+export function requireLight(message: unknown): void {
+  const given = argumentsIn(message);
+  const open: unknown[] = [message];
+  let count = 0;
+  for (let value = open.pop(); value !== undefined; value = open.pop()) {
+    if (typeof value !== 'object' || value === null) continue;
+    const items = Object.values(value);
+    count += items.length;
+    if (count > MOST_MEMBERS) throw new RpcError(INVALID_REQUEST, TOO_HEAVY);
+    for (const item of items) if (typeof item === 'object' && item !== null && item !== given) open.push(item);
+  }
+}
+
+const MOST_MEMBERS = 10_000;
+const TOO_HEAVY = `Invalid request: more than ${MOST_MEMBERS} members besides the arguments of a tool; leave out what the method does not take.`;
 
 /** The id to answer under: that of a request, or null where none can be read. */
 export function answerableId(message: unknown): RequestId | null {

@@ -15,7 +15,9 @@ import { toolResult } from './mcp-wire.ts';
 /** One message on its way through the SDK. */
 export interface Visit extends UnderWay {
   readonly request: Request;
+  /** Without what it gives a tool to work on. */
   readonly message: unknown;
+  readonly given: object | undefined;
 }
 
 type Method = (parts: DoorParts, visit: Visit, params: Readonly<Record<string, unknown>>) => Promise<Result>;
@@ -25,7 +27,8 @@ const methods: ReadonlyMap<unknown, Method> = new Map<string, Method>([
   ['tools/list', async ({ lists }, { exchange }, { cursor }) => ({ ...lists.page(exchange, cursor) })],
   [
     'tools/call',
-    async ({ registry }, visit, params) => toolResult(await callTool(registry, visit, readCallParams(params))),
+    async ({ registry }, visit, params) =>
+      toolResult(await callTool(registry, visit, readCallParams(withGiven(params, visit)))),
   ],
   ['resources/list', listResources],
   ['resources/templates/list', listTemplates],
@@ -34,6 +37,10 @@ const methods: ReadonlyMap<unknown, Method> = new Map<string, Method>([
   ['prompts/get', getPrompt],
   ['completion/complete', complete],
 ]);
+
+function withGiven(params: Readonly<Record<string, unknown>>, { given }: Visit): Readonly<Record<string, unknown>> {
+  return given ? { ...params, arguments: given } : params;
+}
 
 /** Costly to make, and never asked anything: the registry checks inputs and outputs. */
 const validator = new AjvJsonSchemaValidator();

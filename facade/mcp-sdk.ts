@@ -10,7 +10,7 @@ import {
 } from '@modelcontextprotocol/server';
 import type { Exchange } from './exchange.ts';
 import type { DoorParts } from './mcp-calls.ts';
-import { answerableId, malformed, toRpcError } from './mcp-message.ts';
+import { answerableId, argumentsIn, malformed, toRpcError } from './mcp-message.ts';
 import type { UpdateParts } from './mcp-resource-updates.ts';
 import { answerLegacy } from './mcp-sdk-legacy.ts';
 import { createSdkServer, type Visit } from './mcp-sdk-server.ts';
@@ -38,7 +38,14 @@ export class SdkPath {
     const { flights, onError } = this.#parts;
     const id = answerableId(message);
     const flight = flights.enter(exchange, isModern(exchange) ? null : id);
-    const visit = { exchange, flight, message, request: webRequest(exchange, flight) };
+    const given = argumentsIn(message);
+    const visit = {
+      exchange,
+      flight,
+      message: given ? withoutArguments(message) : message,
+      given,
+      request: webRequest(exchange, flight),
+    };
     this.#visits.set(visit.request, visit);
     try {
       const answer = await this.#answer(visit).catch((thrown) => errorResponse(id, toRpcError(thrown, onError), 500));
@@ -86,6 +93,12 @@ export class SdkPath {
       },
     });
   }
+}
+
+/** The SDK copies every value of a message several times, and needs none of what is for the tool. */
+function withoutArguments(message: unknown): unknown {
+  const { params, ...others } = message as { readonly params: object }; // has arguments
+  return { ...others, params: { ...params, arguments: {} } };
 }
 
 function isModern({ request }: Exchange): boolean {

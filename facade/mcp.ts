@@ -1,10 +1,12 @@
+import { INVALID_REQUEST } from '@modelcontextprotocol/server';
 import type { Store } from '../store/port.ts';
 import type { Registry } from '../tools/registry.ts';
+import { TooDeep } from './body.ts';
 import type { Exchange } from './exchange.ts';
 import { type AnswerFirst, Flights } from './mcp-calls.ts';
 import { DirectPath } from './mcp-direct.ts';
 import { ToolLists } from './mcp-list.ts';
-import { isObject, parseMessage, RpcError, rpcErrorJson } from './mcp-message.ts';
+import { answerableId, isObject, parseMessage, RpcError, requireLight, rpcErrorJson } from './mcp-message.ts';
 import { SdkPath } from './mcp-sdk.ts';
 import { ResponseWriter, sendJsonText } from './mcp-wire.ts';
 
@@ -13,7 +15,7 @@ export { PROTOCOL_VERSIONS } from './mcp-versions.ts';
 /** The MCP endpoint: all revisions, without sessions, from one registry. */
 export interface McpDoor {
   /** Answers the body of an authenticated POST. */
-  serve(exchange: Exchange, body: Buffer): Promise<void>;
+  serve(exchange: Exchange, body: Promise<Buffer>): Promise<void>;
   /** The tools there are changed: tells those subscribers for whom the list is another one now. */
   toolsChanged(): void;
   /** Ends the open subscriptions; calls under way are left to finish. */
@@ -43,10 +45,12 @@ export function createMcpDoor({ registry, store, onError, direct = true, answerF
     async serve(exchange, body) {
       let message: unknown;
       try {
-        message = parseMessage(body);
+        message = parseMessage(await body);
+        requireLight(message);
       } catch (thrown) {
-        if (!(thrown instanceof RpcError)) throw thrown;
-        return sendJsonText(exchange.response, 400, rpcErrorJson(null, thrown));
+        const error = thrown instanceof TooDeep ? new RpcError(INVALID_REQUEST, thrown.message) : thrown;
+        if (!(error instanceof RpcError)) throw thrown;
+        return sendJsonText(exchange.response, 400, rpcErrorJson(answerableId(message), error));
       }
       const counting = callsTool(message) ? exchange.beforeCall?.() : undefined;
       if (counting) await counting;

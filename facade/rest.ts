@@ -63,7 +63,7 @@ export function createRestDoor({ registry, cookies, others }: RestDoorOptions) {
       readInput: async () => {
         const input = await readInput(exchange, target, parameters);
         live?.choose(input);
-        return { ...input, ...parameters };
+        return input;
       },
       door: 'rest',
       requestId,
@@ -117,13 +117,23 @@ async function readInput(
   const twice = Object.keys(query).find((name) => body && Object.hasOwn(body, name));
   if (twice !== undefined)
     throw new ToolError('invalid_input', `${twice} is given in the query and in the body; give it once.`);
-  const input = { ...query, ...body };
-  const repeated = Object.keys(parameters).filter((name) => Object.hasOwn(input, name));
+  const repeated = Object.keys(parameters).filter(
+    (name) => Object.hasOwn(query, name) || Object.hasOwn(body ?? {}, name),
+  );
   if (repeated.length > 0) {
     const issues = repeated.map((path) => ({ path, message: 'Is given by the path; leave it out here.' }));
     throw new ToolError('invalid_input', `${repeated[0]}: is given by the path; leave it out elsewhere.`, { issues });
   }
-  return input;
+  return withMembers(body ?? {}, { ...query, ...parameters });
+}
+
+/** The body itself, which can be large, with a few members more. */
+function withMembers(body: object, others: Readonly<Record<string, unknown>>): object {
+  for (const [name, value] of Object.entries(others)) {
+    // A query can name `__proto__`, which an assignment would not take for a name.
+    Object.defineProperty(body, name, { value, enumerable: true, configurable: true, writable: true });
+  }
+  return body;
 }
 
 function requireKnown(query: URLSearchParams, known: readonly string[]): void {

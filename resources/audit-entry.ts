@@ -33,15 +33,16 @@ export const auditEntry = z.object({
 export type AuditEntry = z.infer<typeof auditEntry>;
 
 /** Arguments that name the record a call is about. */
-const SUBJECTS: ReadonlySet<string> = new Set(['id', 'entityId', 'threadId']);
+const SUBJECTS = ['id', 'entityId', 'threadId'] as const;
 const ID = /^[a-z]{3}_[0-9a-z]{26}$/;
 
 /** The records that members of a call's input or output name as what it is about. */
 export function subjectsOf(members: unknown): string[] {
   const found: string[] = [];
   if (typeof members !== 'object' || members === null) return found;
-  for (const name of Object.keys(members)) {
-    const value = SUBJECTS.has(name) && (members as Readonly<Record<string, unknown>>)[name]; // one of its own names
+  // An input can have any number of members.
+  for (const name of SUBJECTS) {
+    const value = Object.hasOwn(members, name) && (members as Readonly<Record<string, unknown>>)[name]; // one of its own names
     if (typeof value === 'string' && value.length <= 200) found.push(value);
   }
   return found;

@@ -73,9 +73,9 @@ export function shownArguments(
   { tools, longest }: Showing,
 ): Record<string, unknown> {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return {};
-  const shown = redacted(tool, input, tools);
-  if (isShort(shown, longest)) return shown;
   try {
+    const shown = redacted(tool, input, tools, longest + 1);
+    if (isShort(shown, longest)) return shown;
     const text = JSON.stringify(shown);
     return Buffer.byteLength(text) <= longest ? shown : { truncated: beginningOf(text, longest) };
   } catch {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { sensitive, toolArguments } from '../resources/markers.ts';
 import type { Catalog } from './catalog-index.ts';
 import type { Tool } from './define-tool.ts';
+import { mapItems, mapMembers, plain, Room } from './room.ts';
 import { unwrap } from './validate.ts';
 
 export const REDACTED = '[redacted]';
@@ -10,31 +11,49 @@ const UNKNOWN = '[unknown member]';
 /** Finds the tools whose arguments an input may hold. */
 export type ToolsByName = Pick<Catalog, 'get'>;
 
+/** What a redaction goes by. */
+interface Showing {
+  readonly tools: ToolsByName;
+  readonly room: Room;
+}
+
 interface Redactor {
   /** Whether something below is sensitive; then a value of another shape than the schema's is replaced whole. */
   readonly guards: boolean;
-  redact(value: unknown, tools: ToolsByName): unknown;
+  redact(value: unknown, showing: Showing): unknown;
 }
-const PLAIN: Redactor = { guards: false, redact: (value) => value };
-const HIDDEN: Redactor = { guards: true, redact: () => REDACTED };
+const PLAIN: Redactor = { guards: false, redact: (value, { room }) => plain(value, room) };
+const HIDDEN: Redactor = { guards: true, redact: (_, { room }) => plain(REDACTED, room) };
+const CREDENTIALS = /\/\/[^/]*@/;
 const NAMELESS: Redactor = {
   guards: true,
-  redact: (value) => (typeof value === 'string' ? value.replace(/\/\/[^/]*@/, `//${REDACTED}@`) : unfit(HIDDEN, value)),
+  redact: (value, showing) =>
+    typeof value === 'string'
+      ? plain(value.replace(CREDENTIALS, `//${REDACTED}@`), showing.room)
+      : unfit(HIDDEN, value, showing),
 };
 const redactors = new WeakMap<z.ZodObject, Redactor>();
 
-/** The arguments with sensitive values and unknown members replaced, also in the arguments of other tools that they hold. */
+/**
+ * The arguments with sensitive values and unknown members replaced, also in the arguments of other tools that they hold. Beyond so many
+ * characters of JSON the rest is left out.
+ */
 export function redacted(
-  { input: schema }: Pick<Tool, 'input'>,
+  tool: Pick<Tool, 'input'>,
   input: object,
   tools: ToolsByName,
+  characters = Number.POSITIVE_INFINITY,
 ): Record<string, unknown> {
+  return redactedBy(tool, input, { tools, room: new Room(characters) });
+}
+
+function redactedBy({ input: schema }: Pick<Tool, 'input'>, input: object, showing: Showing): Record<string, unknown> {
   let redactor = redactors.get(schema);
   if (!redactor) {
     redactor = redactorOf(schema);
     redactors.set(schema, redactor);
   }
-  return redactor.redact(input, tools) as Record<string, unknown>; // a redactor of an object schema maps objects to objects
+  return redactor.redact(input, showing) as Record<string, unknown>; // a redactor of an object schema maps objects to objects
 }
 
 /** Made once per schema. */
@@ -45,10 +64,7 @@ function redactorOf(schema: unknown): Redactor {
   if (inner !== schema) return redactorOf(inner);
   const holds = schema instanceof z.ZodType ? toolArguments.get(schema) : undefined;
   if (holds && 'byName' in holds) return BY_TOOL;
-  if (schema instanceof z.ZodObject) {
-    const plain = objectRedactor(schema);
-    return holds ? callRedactor(plain, holds) : plain;
-  }
+  if (schema instanceof z.ZodObject) return objectRedactor(schema, holds);
   if (schema instanceof z.ZodArray) return arrayRedactor(redactorOf(schema.element));
   if (schema instanceof z.ZodRecord) return recordRedactor(redactorOf(schema.valueType));
   return schema instanceof z.ZodUnion ? unionRedactor(schema) : PLAIN;
@@ -57,8 +73,10 @@ function redactorOf(schema: unknown): Redactor {
 function arrayRedactor(item: Redactor): Redactor {
   return {
     guards: item.guards,
-    redact: (value, tools) =>
-      Array.isArray(value) ? value.map((each) => item.redact(each, tools)) : unfit(item, value),
+    redact: (value, showing) =>
+      Array.isArray(value)
+        ? mapItems(value, showing.room, (each) => item.redact(each, showing))
+        : unfit(item, value, showing),
   };
 }
 
@@ -66,8 +84,10 @@ function recordRedactor(member: Redactor): Redactor {
   if (!member.guards) return PLAIN;
   return {
     guards: true,
-    redact: (value, tools) =>
-      isRecord(value) ? mapMembers(value, (each) => member.redact(each, tools)) : unfit(member, value),
+    redact: (value, showing) =>
+      isRecord(value)
+        ? mapMembers(value, showing.room, (each) => member.redact(each, showing))
+        : unfit(member, value, showing),
   };
 }
 
@@ -77,60 +97,52 @@ function unionRedactor(schema: z.ZodUnion): Redactor {
   if (!forms.some(({ redactor }) => redactor.guards)) return PLAIN;
   return {
     guards: true,
-    redact(value, tools) {
+    redact(value, showing) {
       const found = forms.find(({ form }) => z.safeParse(form, value).success);
-      return found ? found.redactor.redact(value, tools) : unfit(HIDDEN, value);
+      return found ? found.redactor.redact(value, showing) : unfit(HIDDEN, value, showing);
     },
   };
 }
 
-function objectRedactor(schema: z.ZodObject): Redactor {
+/** `call`: its members that name a tool and hold arguments of it. */
+function objectRedactor(schema: z.ZodObject, call?: { readonly tool: string; readonly arguments: string }): Redactor {
   const members = new Map(Object.entries(schema.shape).map(([name, member]) => [name, redactorOf(member)]));
   const others = schema.def.catchall && redactorOf(schema.def.catchall) === HIDDEN ? REDACTED : UNKNOWN;
-  const guards = others === REDACTED || [...members.values()].some((member) => member.guards);
-  const redact = (value: unknown, tools: ToolsByName) => {
-    if (!isRecord(value)) return unfit({ guards }, value);
-    return mapMembers(value, (item, name) => (members.has(name) ? members.get(name)?.redact(item, tools) : others));
+  const guards = call !== undefined || others === REDACTED || [...members.values()].some((member) => member.guards);
+  const redact = (value: unknown, showing: Showing) => {
+    if (!isRecord(value)) return unfit({ guards }, value, showing);
+    return mapMembers(value, showing.room, (item, name) => {
+      if (name === call?.arguments) return redactedFor(value[call.tool], item, showing);
+      const member = members.get(name);
+      return member ? member.redact(item, showing) : plain(others, showing.room);
+    });
   };
   return { guards, redact };
 }
 
-/** An object that names a tool and holds arguments of it. */
-function callRedactor(plain: Redactor, { tool, arguments: held }: { tool: string; arguments: string }): Redactor {
-  return {
-    guards: true,
-    redact(value, tools) {
-      if (!isRecord(value)) return unfit(HIDDEN, value);
-      const shown = plain.redact(value, tools) as Record<string, unknown>; // an object, as the value is
-      if (!Object.hasOwn(value, held)) return shown;
-      return { ...shown, [held]: redactedFor(value[tool], value[held], tools) };
-    },
-  };
-}
-
 const BY_TOOL: Redactor = {
   guards: true,
-  redact: (value, tools) =>
-    isRecord(value) ? mapMembers(value, (held, name) => redactedFor(name, held, tools)) : unfit(HIDDEN, value),
+  redact: (value, showing) =>
+    isRecord(value)
+      ? mapMembers(value, showing.room, (held, name) => redactedFor(name, held, showing))
+      : unfit(HIDDEN, value, showing),
 };
 
 /** Of a tool that is not there nothing says what is sensitive. */
-function redactedFor(name: unknown, held: unknown, tools: ToolsByName): unknown {
-  if (!isRecord(held)) return unfit(HIDDEN, held);
-  const tool = typeof name === 'string' ? tools.get(name)?.tool : undefined;
-  return tool ? redacted(tool, held, tools) : mapMembers(held, () => REDACTED);
+function redactedFor(name: unknown, held: unknown, showing: Showing): unknown {
+  if (!isRecord(held)) return unfit(HIDDEN, held, showing);
+  const tool = typeof name === 'string' ? showing.tools.get(name)?.tool : undefined;
+  return tool
+    ? redactedBy(tool, held, showing)
+    : mapMembers(held, showing.room, () => HIDDEN.redact(undefined, showing));
 }
 
-function unfit({ guards }: { readonly guards: boolean }, value: unknown): unknown {
-  return guards && value !== null && value !== undefined ? REDACTED : value;
+function unfit({ guards }: { readonly guards: boolean }, value: unknown, { room }: Showing): unknown {
+  return plain(guards && value !== null && value !== undefined ? REDACTED : value, room);
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function mapMembers(value: object, map: (item: unknown, name: string) => unknown): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, map(item, name)]));
 }
 
 /** The places of secrets in the arguments of a tool, with what is there; null is no secret. */

@@ -117,7 +117,7 @@ class ToolRegistry implements Registry {
     const tries = reaches(principal, tool);
     // Of a caller who is refused anyway it is read for the audit entry alone, whatever is wrong with it.
     if (readInput) raw.value = await (tries ? readInput() : readInput().catch(() => raw.value));
-    if (!tries) throw refusal(principal, tool, nameable(raw.value));
+    if (!tries) throw refusal(principal, tool, nameable(tool, raw.value));
     raw.value = withFixed(principal, tool, raw.value);
     const input = tool.session === 'begins' ? readCredential(tool, raw.value) : parseInput(tool.input, raw.value);
     if (await mayCall(principal, tool, input, this.#subjects)) return input;
@@ -287,8 +287,10 @@ function isKept({ answersSecret, session }: Tool): boolean {
 const MAY_PASS_LATER: readonly ErrorCode[] = ['unauthenticated', 'rate_limited'];
 
 /** Of an input that is not checked yet, the members that a grant can name. */
-function nameable(input: unknown): object {
+function nameable({ input: schema }: Tool, input: unknown): object {
   if (typeof input !== 'object' || input === null) return {};
+  const given = input as Readonly<Record<string, unknown>>; // whose own members are looked at alone
   const fit = (value: unknown) => typeof value === 'string' && value.length <= 200 && value.isWellFormed();
-  return Object.fromEntries(Object.entries(input).filter(([, value]) => fit(value)));
+  const names = Object.keys(schema.shape).filter((name) => Object.hasOwn(given, name) && fit(given[name]));
+  return Object.fromEntries(names.map((name) => [name, given[name]]));
 }

@@ -3,10 +3,11 @@ import type { Issue } from '../resources/error.ts';
 import { serverManaged } from '../resources/markers.ts';
 import { nearest } from './catalog-index.ts';
 import { ToolError } from './errors.ts';
+import { INPUT_BOUNDS } from './json-gauge.ts';
 
 /** The parsed input. @throws ToolError that names every problem at once. */
 export function parseInput<Schema extends z.ZodObject>(schema: Schema, input: unknown): z.output<Schema> {
-  const unstorable = countValues(input) > MOST_VALUES ? TOO_MANY : findUnstorable(input, [], 0);
+  const unstorable = new Inspection().of(input);
   const parsed = schema.safeParse(unstorable?.fatal ? undefined : input);
   if (parsed.success && !unstorable) return parsed.data;
   const problems = parsed.success || unstorable?.fatal ? [] : parsed.error.issues;
@@ -16,7 +17,6 @@ export function parseInput<Schema extends z.ZodObject>(schema: Schema, input: un
 }
 
 const MOST_ISSUES = 100;
-const DEEPEST = 64;
 
 function summary(issues: readonly Issue[]): string {
   const [first] = issues;
@@ -89,40 +89,55 @@ interface Unstorable {
   readonly fatal?: true;
 }
 
-const MOST_VALUES = 100_000;
 const TOO_MANY: Unstorable = {
   path: [],
-  message: `More than ${MOST_VALUES} values; send less at a time.`,
+  message: `More than ${INPUT_BOUNDS.members} members; send less at a time.`,
   fatal: true,
 };
+const TOO_DEEP: Unstorable = { path: [], message: `Nested deeper than ${INPUT_BOUNDS.levels} levels.`, fatal: true };
 
-/** Values in the input, counted no further than to one more than may be. */
-function countValues(input: unknown): number {
-  let count = 1;
-  const open = [input];
-  for (let value = open.pop(); value !== undefined && count <= MOST_VALUES; value = open.pop()) {
-    if (typeof value !== 'object' || value === null) continue;
-    const items = Object.values(value);
-    count += items.length;
-    if (count <= MOST_VALUES) for (const item of items) if (typeof item === 'object' && item !== null) open.push(item);
-  }
-  return count;
-}
+/**
+ * Looks once at everything in an input: for the first text (or member name) that no store can keep as it is, a name that schemas pass over,
+ * nesting that no recursion should follow, and more members than may be. What schemas and stores must not walk over is told first.
+ */
+class Inspection {
+  #members = 0;
+  #found: Unstorable | undefined;
+  readonly #path: PropertyKey[] = [];
 
-/** The first text (or member name) that no store can keep as it is, a name that schemas pass over, or nesting that no recursion should follow. */
-function findUnstorable(value: unknown, path: PropertyKey[], depth: number): Unstorable | undefined {
-  if (typeof value === 'string') return storable(value) ? undefined : { path: [...path], message: UNSTORABLE };
-  if (typeof value !== 'object' || value === null) return undefined;
-  if (depth > DEEPEST) return { path: [], message: `Nested deeper than ${DEEPEST} levels.`, fatal: true };
-  for (const [name, item] of Object.entries(value)) {
-    if (!storable(name)) return { path: [...path], message: UNSTORABLE };
-    if (name === '__proto__') return { path: [...path, name], message: 'No member may have this name.' };
-    path.push(Array.isArray(value) ? Number(name) : name);
-    const found = findUnstorable(item, path, depth + 1);
-    path.pop();
-    if (found) return found;
+  of(input: unknown): Unstorable | undefined {
+    return this.#walk(input) ?? this.#found;
   }
-  return undefined;
+
+  /** What is fatal, beyond which nothing is looked at. */
+  #walk(value: unknown): Unstorable | undefined {
+    if (typeof value === 'string') this.#check(value);
+    if (typeof value !== 'object' || value === null) return undefined;
+    if (this.#path.length >= INPUT_BOUNDS.levels) return TOO_DEEP;
+    const names = Array.isArray(value) ? undefined : Object.keys(value);
+    const items = value as Readonly<Record<PropertyKey, unknown>>; // by the names or indexes that it has
+    const length = names ? names.length : (value as unknown[]).length; // an array where it has no names
+    this.#members += length;
+    if (this.#members > INPUT_BOUNDS.members) return TOO_MANY;
+    for (let at = 0; at < length; at += 1) {
+      const name = names?.[at];
+      if (name !== undefined) this.#checkName(name);
+      this.#path.push(name ?? at);
+      const fatal = this.#walk(items[name ?? at]);
+      this.#path.pop();
+      if (fatal) return fatal;
+    }
+    return undefined;
+  }
+
+  #check(text: string): void {
+    if (!storable(text)) this.#found ??= { path: [...this.#path], message: UNSTORABLE };
+  }
+
+  #checkName(name: string): void {
+    this.#check(name);
+    if (name === '__proto__') this.#found ??= { path: [...this.#path, name], message: 'No member may have this name.' };
+  }
 }
 
 /** Names come from the caller and may be of any length. */

@@ -157,7 +157,7 @@ describe('hostile input', () => {
   });
 
   it('nested without end is answered at once', async () => {
-    for (const depth of [150, 5000, 1_000_000]) {
+    for (const depth of [150, 5000, 600_000]) {
       for (const [open, close] of [
         ['[', ']'],
         ['{"a":', '}'],

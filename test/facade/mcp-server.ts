@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { readBody } from '../../facade/body.ts';
 import type { Exchange } from '../../facade/exchange.ts';
 import { createMcpDoor, type McpDoor, PROTOCOL_VERSIONS } from '../../facade/mcp.ts';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
@@ -85,12 +86,11 @@ export async function startMcpServer(extra: readonly CatalogEntry[] = []): Promi
     const caller = principals.get(token);
     const door = Object.entries(doors).find(([path]) => path === url.pathname)?.[1];
     if (!caller || !door || revoked.has(token)) return void response.writeHead(caller ? 404 : 401).end();
-    const body = await readAll(request);
     const requestId = String(request.headers['x-request-id'] ?? 'req_test');
     response.setHeader('X-Request-Id', requestId);
     const renewed = async () => (revoked.has(token) ? new ToolError('unauthenticated', 'It was revoked.') : caller);
     const exchange: Exchange = { request, response, requestId, principal: caller, door: 'mcp', url, renewed };
-    await door.serve(exchange, body).catch((cause) => {
+    await door.serve(exchange, readBody(request)).catch((cause) => {
       errors.push(cause);
       response.destroy();
     });
@@ -118,10 +118,4 @@ export async function startMcpServer(extra: readonly CatalogEntry[] = []): Promi
       await rm(folder, { recursive: true });
     },
   };
-}
-
-async function readAll(request: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk);
-  return Buffer.concat(chunks);
 }

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { nestsDeeper } from '../../nesting.ts';
+import { excessIn, INPUT_BOUNDS } from '../../json-gauge.ts';
 
 /** Levels of a message, far fewer than exhaust the stack of what walks over it. */
-export const DEEPEST = 100;
+const DEEPEST = 100;
 
 /** Why what an upstream sent does not come through. */
 export type Fault = 'too_large' | 'broken';
@@ -10,9 +10,16 @@ export type Fault = 'too_large' | 'broken';
 /** What is passed on in the place of an answer with that fault; undefined where it answers nothing. */
 export type Instead = (fault: Fault) => string | undefined;
 
+/** Whether the message has more in it than any of them may. */
+export function isExcessive(message: Buffer): boolean {
+  return excessIn(message, { members: INPUT_BOUNDS.members, levels: DEEPEST }) !== undefined;
+}
+
 class TooLarge extends Error {
   constructor(mostBytes: number) {
-    super(`It is larger than ${mostBytes} bytes, or nests deeper than ${DEEPEST} levels.`);
+    super(
+      `It is larger than ${mostBytes} bytes, has more than ${INPUT_BOUNDS.members} members, or nests deeper than ${DEEPEST} levels.`,
+    );
   }
 }
 
@@ -26,7 +33,7 @@ export async function* limitBody(source: Source, mostBytes: number, instead: Ins
     if (held.isTooLarge) return yield Buffer.from(insteadOf(instead, mostBytes));
   }
   const body = held.take();
-  yield nestsDeeper(body, DEEPEST) ? Buffer.from(insteadOf(instead, mostBytes)) : body;
+  yield isExcessive(body) ? Buffer.from(insteadOf(instead, mostBytes)) : body;
 }
 
 /** Server-sent events, each once it is whole and no larger than may be, and not too many at a time. */
@@ -41,7 +48,7 @@ export async function* limitEvents(source: Source, mostBytes: number, instead: I
         from = end;
         const isTooLarge = held.isTooLarge;
         const event = held.take();
-        if (isTooLarge || nestsDeeper(event, DEEPEST)) return yield asEvent(insteadOf(instead, mostBytes));
+        if (isTooLarge || isExcessive(event)) return yield asEvent(insteadOf(instead, mostBytes));
         yield event;
         await pace.step();
       }

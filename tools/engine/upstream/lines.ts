@@ -1,6 +1,5 @@
 import { type JSONRPCErrorResponse, type JSONRPCMessage, parseJSONRPCMessage } from '@modelcontextprotocol/client';
-import { nestsDeeper } from '../../nesting.ts';
-import { DEEPEST, type Fault, withPart } from './limits.ts';
+import { type Fault, isExcessive, withPart } from './limits.ts';
 
 /** After this much of one line, no end of it is expected any more. */
 const ENDLESS_BYTES = 256 * 1024 * 1024;
@@ -91,7 +90,7 @@ function parseLine(line: Buffer): JSONRPCMessage | undefined {
   try {
     const message: unknown = JSON.parse(line.toString('utf8'));
     if (isIgnored(message)) return undefined;
-    return nestsDeeper(line, DEEPEST) ? refused(message) : parseJSONRPCMessage(message);
+    return isExcessive(line) ? refused(message) : parseJSONRPCMessage(message);
   } catch {
     return undefined; // what a program prints besides its messages
   }

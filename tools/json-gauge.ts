@@ -1,0 +1,90 @@
+/** What JSON may hold, told before anything parses or walks over it. */
+export interface JsonBounds {
+  /** Names of objects and items of arrays, counted together. */
+  readonly members: number;
+  /** Arrays and objects inside of each other. */
+  readonly levels: number;
+}
+
+/** Of what a caller sends, at every door. */
+export const INPUT_BOUNDS: JsonBounds = { members: 150_000, levels: 64 };
+
+export type Excess = keyof JsonBounds;
+
+/** Counts the members and levels of JSON while its bytes come in. What is not JSON is counted somehow: a parser refuses it later. */
+export class JsonGauge {
+  readonly #bounds: JsonBounds;
+  #members = 0;
+  #levels = 0;
+  #inString = false;
+  /** The byte before was a backslash of a string. */
+  #escaped = false;
+  /** An object or array has begun, of which nothing has come yet. */
+  #opened = false;
+  #looked = 0;
+  #excess: Excess | undefined;
+
+  constructor(bounds: JsonBounds) {
+    this.#bounds = bounds;
+  }
+
+  /** Bytes that were looked at. */
+  get looked(): number {
+    return this.#looked;
+  }
+
+  /** Takes the next bytes; what there is too much of by now. Nothing more is looked at after that. */
+  feed(bytes: Buffer): Excess | undefined {
+    let at = 0;
+    while (at < bytes.length && this.#excess === undefined) {
+      at = this.#inString ? this.#skipString(bytes, at) : this.#skipOthers(bytes, at);
+    }
+    this.#looked += at;
+    return this.#excess;
+  }
+
+  /** Goes behind the end of the string, or of the bytes. */
+  #skipString(bytes: Buffer, from: number): number {
+    let escaped = this.#escaped;
+    let at = from;
+    for (let inString = true; inString && at < bytes.length; at += 1) {
+      const byte = bytes[at];
+      if (escaped) escaped = false;
+      else if (byte === BACKSLASH) escaped = true;
+      else if (byte === QUOTE) inString = this.#inString = false;
+    }
+    this.#escaped = escaped;
+    return at;
+  }
+
+  /** Goes behind the beginning of the next string, or what there is too much of, or the end of the bytes. */
+  #skipOthers(bytes: Buffer, from: number): number {
+    const { members: most, levels: deepest } = this.#bounds;
+    let [members, levels, opened] = [this.#members, this.#levels, this.#opened];
+    let at = from;
+    while (at < bytes.length && members <= most && levels <= deepest && !this.#inString) {
+      const byte = bytes[at] ?? 0;
+      at += 1;
+      if (byte <= SPACE) continue;
+      const opens = byte === OPEN_BRACE || byte === OPEN_BRACKET;
+      const closes = byte === CLOSE_BRACE || byte === CLOSE_BRACKET;
+      if (byte === COMMA || (opened && !closes)) members += 1;
+      if (opens) levels += 1;
+      else if (closes) levels -= 1;
+      else if (byte === QUOTE) this.#inString = true;
+      opened = opens;
+    }
+    [this.#members, this.#levels, this.#opened] = [members, levels, opened];
+    if (members > most) this.#excess = 'members';
+    else if (levels > deepest) this.#excess = 'levels';
+    return at;
+  }
+}
+
+/** What the JSON has too much of. */
+export function excessIn(json: Buffer, bounds: JsonBounds): Excess | undefined {
+  return new JsonGauge(bounds).feed(json);
+}
+
+const [SPACE, QUOTE, COMMA, BACKSLASH] = [0x20, 0x22, 0x2c, 0x5c];
+const [OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET] = [0x7b, 0x7d, 0x5b, 0x5d];

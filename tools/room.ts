@@ -1,0 +1,55 @@
+/** How much of a value is still shown. It counts no more than JSON has characters, so that what is left out when it is full was to be cut off. */
+export class Room {
+  #left: number;
+
+  constructor(characters: number) {
+    this.#left = characters;
+  }
+
+  get left(): number {
+    return Math.max(this.#left, 0);
+  }
+
+  take(characters: number): void {
+    this.#left -= characters;
+  }
+}
+
+/** The value as it is, as far as there is room. */
+export function plain(value: unknown, room: Room): unknown {
+  if (typeof value === 'string') {
+    const shown = value.length > room.left ? value.slice(0, room.left) : value;
+    room.take(value.length + 2);
+    return shown;
+  }
+  if (Array.isArray(value)) return mapItems(value, room, (item) => plain(item, room));
+  if (typeof value === 'object' && value !== null) return mapMembers(value, room, (item) => plain(item, room));
+  room.take(1);
+  return value;
+}
+
+export function mapItems(value: readonly unknown[], room: Room, show: (item: unknown) => unknown): unknown[] {
+  room.take(2);
+  const shown: unknown[] = [];
+  for (let at = 0; at < value.length && room.left > 0; at += 1) shown.push(show(value[at]));
+  return shown;
+}
+
+export function mapMembers(
+  value: object,
+  room: Room,
+  show: (item: unknown, name: string) => unknown,
+): Record<string, unknown> {
+  room.take(2);
+  const given = value as Readonly<Record<string, unknown>>; // read by its own names
+  const shown: [string, unknown][] = [];
+  for (const name of Object.keys(value)) {
+    if (room.left === 0) break;
+    const item = given[name];
+    // JSON has no such members.
+    if (item === undefined) continue;
+    room.take(name.length + 3);
+    shown.push([name, show(item, name)]);
+  }
+  return Object.fromEntries(shown);
+}
