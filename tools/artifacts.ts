@@ -17,7 +17,12 @@ const listArtifacts = defineTool({
   title: 'List artifacts',
   description:
     'List artifacts (what agents made: tables, pictures, code) without their content, newest first. Returns a page with `nextCursor`.',
-  access: { scope: 'artifacts:read', grant: 'artifact:read', narrows: true },
+  access: {
+    scope: 'artifacts:read',
+    grant: 'artifact:read',
+    narrows: true,
+    selects: { projectId: 'projectId', threadId: 'threadId', mimeType: 'mimeType' },
+  },
   annotations: READS,
   input: z.strictObject({
     projectId: recordId.optional(),

@@ -1,7 +1,7 @@
 import type { Door } from '../resources/audit-entry.ts';
 import type { ErrorCode } from '../resources/error.ts';
 import type { Principal, SessionPrincipal } from './access/principal.ts';
-import { FORBIDDEN } from './access/reach.ts';
+import { FORBIDDEN, inCallOf } from './access/reach.ts';
 import { type AskStanding, askSafely, StandingSignal } from './access/standing.ts';
 import type { Answer, Call } from './call.ts';
 import type { CatalogEntry } from './catalog-index.ts';
@@ -36,7 +36,8 @@ export class CallContext implements SteppingContext<HistoryWriters, ErrorCode> {
   constructor(asked: Call, store: HistoryWriters, caller: Caller, { tool, standing, write }: Outside = {}) {
     this.store = store;
     this.standing = standing;
-    this.principal = asked.principal;
+    const called = caller.server.catalog.get(asked.tool)?.tool;
+    this.principal = called ? inCallOf(asked.principal, called) : asked.principal;
     this.door = asked.door;
     this.server = caller.server;
     this.report = asked.onProgress ?? ignore;

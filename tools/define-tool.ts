@@ -76,6 +76,8 @@ interface Meaning<Input extends z.ZodObject, Output extends z.ZodObject, Code ex
   readonly session?: 'begins' | 'ends';
   /** What of the output this caller may see. A kept answer is shown by it too, by the rights of the repeat. */
   shown?(output: z.output<Output>, principal: Principal): z.output<Output>;
+  /** The tools that read or change the same record, of which this one is another way: `of` the record that the input names, and all. */
+  readonly actsAs?: { readonly tools: readonly Tool[]; of(input: object): Tool | undefined };
   /** Reports events while it runs; REST sends them as they come where the client wants that. */
   readonly streams?: true;
 }

@@ -14,7 +14,12 @@ const listDocuments = defineTool({
   title: 'List documents',
   description:
     'List documents without their content, newest first, optionally by project or tag. Returns a page with `nextCursor`.',
-  access: { scope: 'documents:read', grant: 'document:read', narrows: true },
+  access: {
+    scope: 'documents:read',
+    grant: 'document:read',
+    narrows: true,
+    selects: { projectId: 'projectId', tag: 'tags' },
+  },
   annotations: READS,
   input: z.strictObject({ projectId: recordId.optional(), tag: documentFields.tag.optional(), ...paging }),
   output: pageOf(documentSummary),

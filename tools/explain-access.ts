@@ -6,7 +6,7 @@ import type { Readers } from '../store/port.ts';
 import { keyProblem, principalOf } from './access/authenticate.ts';
 import { explainRight, type Finding } from './access/explain.ts';
 import type { Principal } from './access/principal.ts';
-import { withFixed } from './access/reach.ts';
+import { mayCall, withFixed } from './access/reach.ts';
 import { subjectsIn } from './access/subjects.ts';
 import { capsulePrincipal, capsuleProblem } from './capsules/principal.ts';
 import { verdictsOf } from './capsules/verdicts.ts';
@@ -91,7 +91,7 @@ async function explainKey(id: string, tool: Tool, given: object | undefined, con
   };
 }
 
-/** A capsule has the rights of its tools, so its lists and its fixed arguments decide alone. */
+/** A capsule has the rights of its tools, so its lists and its fixed arguments decide alone; those of other tools may narrow it. */
 async function explainCapsule(id: string, tool: Tool, given: object | undefined, context: Explaining): Explanation {
   const { store, server, fail } = context;
   const capsule = await store.capsules.get(id);
@@ -99,24 +99,33 @@ async function explainCapsule(id: string, tool: Tool, given: object | undefined,
   const principal = capsulePrincipal(capsule, server.catalog);
   const problem = await capsuleProblem(store, capsule, server.now());
   const found = verdictsOf(capsule, server.catalog).flatMap(({ entry, tools }) =>
-    tools.flatMap(({ name, served, rule }) => (name === tool.name ? { entry, served, rule } : [])),
+    tools.flatMap(({ name, ...judged }) => (name === tool.name ? { entry, ...judged } : [])),
   );
   const deciding = found.find(({ served }) => served) ?? found[0];
   const rule = deciding
     ? `${tool.name}, by the entry ${deciding.entry}: ${deciding.rule}.`
     : `No entry matches ${tool.name}.`;
   const lists: Check = { check: 'tools', verdict: deciding?.served ? 'allowed' : 'denied', rule };
-  return { principal, checks: [credential(problem), lists, ...fixedArguments(principal, tool, given)] };
-}
-
-function fixedArguments(principal: Principal, tool: Tool, given: object | undefined): Check[] {
+  const checks = [credential(problem), lists];
+  if (!deciding?.served) return { principal, checks };
   try {
-    withFixed(principal, tool, given);
-    return [];
+    const input = tool.input.safeParse(withFixed(principal, tool, given ?? {}));
+    const narrowed = await narrowing(principal, tool, input.data, context.store);
+    return { principal, checks: [...checks, ...narrowed] };
   } catch (thrown) {
     if (!(thrown instanceof ToolError)) throw thrown;
-    return [{ check: 'tools', verdict: 'denied', rule: thrown.message }];
+    return { principal, checks: [...checks, { check: 'tools', verdict: 'denied', rule: thrown.message }] };
   }
+}
+
+/** What is fixed for other tools of the capsule. `input`: parsed; undefined where it does not fit. */
+async function narrowing(principal: Principal, tool: Tool, input: object | undefined, store: Readers) {
+  const rule = principal.tools?.narrowed?.(tool);
+  if (rule === undefined) return [];
+  const isAllowed = input && (await mayCall(principal, tool, input, subjectsIn(store)));
+  // A list is always allowed: it leaves the other records out.
+  const verdict = input === undefined ? 'depends' : isAllowed ? 'allowed' : 'denied';
+  return [{ check: 'right', verdict, rule } satisfies Check];
 }
 
 function credential(problem: string | undefined): Check {

@@ -12,7 +12,12 @@ const listGoals = defineTool({
   name: 'list_goals',
   title: 'List goals',
   description: 'List goals, newest first, optionally by status or project. Returns a page with `nextCursor`.',
-  access: { scope: 'goals:read', grant: 'goal:read', narrows: true },
+  access: {
+    scope: 'goals:read',
+    grant: 'goal:read',
+    narrows: true,
+    selects: { status: 'status', projectId: 'projectId' },
+  },
   annotations: READS,
   input: z.strictObject({ status: goalStatus.optional(), projectId: recordId.optional(), ...paging }),
   output: pageOf(goal),

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Page, Position, Query, Rank, Reader, Where } from '../store/port.ts';
+import type { Limit } from './access/limit.ts';
 import type { Tool } from './define-tool.ts';
 import { ToolError } from './errors.ts';
 
@@ -67,11 +68,16 @@ export function withOwnCursors(tool: Tool): Tool {
 
 /** The filter for records a principal is limited to, by the members its grants may name them with. */
 export function onlyThese<Record>(
-  ids: readonly string[] | undefined,
-  ...members: (keyof Record & string)[]
+  limit: Limit | undefined,
+  ...byName: (keyof Record & string)[]
 ): readonly Where<Record>[] | undefined {
-  // A computed member name makes TypeScript forget which of the record's members it is.
-  return ids && members.map((member) => ({ [member]: ids }) as Where<Record>);
+  if (!limit) return undefined;
+  const { names, members } = limit;
+  // Computed member names make TypeScript forget which of the record's members they are.
+  if (!names) return [members as Where<Record>];
+  // A member that is asked for already keeps its value; the name must be that.
+  const alike = byName.filter((member) => members?.[member] === undefined || names.includes(String(members[member])));
+  return alike.map((member) => ({ [member]: names, ...members }) as Where<Record>);
 }
 
 function sealCursor({ createdAt, id }: Position, filters: unknown): string {

@@ -13,7 +13,7 @@ const listProjects = defineTool({
   name: 'list_projects',
   title: 'List projects',
   description: 'List projects, newest first, optionally by status. Returns a page with `nextCursor`.',
-  access: { scope: 'projects:read', grant: 'project:read', narrows: true },
+  access: { scope: 'projects:read', grant: 'project:read', narrows: true, selects: { status: 'status' } },
   annotations: READS,
   input: z.strictObject({ status: projectStatus.optional(), ...paging }),
   output: pageOf(project),

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { recordId } from '../resources/fields.ts';
+import { fits } from './access/limit.ts';
+import { subjectsIn } from './access/subjects.ts';
 import { PURGE } from './analytics/model/model.ts';
 import { artifactEntity } from './artifacts.ts';
 import type { Context } from './context.ts';
@@ -92,6 +94,23 @@ const purges = {
   },
 } as const satisfies Readonly<Record<string, Purge>>;
 
+/** Where grants call what is purged by another name. */
+const resources: Readonly<Record<string, string>> = {
+  'task-document': 'task',
+  database: 'record',
+  'database-record': 'record',
+};
+
+/** @throws where fixed arguments keep the record from the caller, as if it were not there. */
+async function requireNotKept(type: string, id: string, { store, principal, fail }: PurgeContext): Promise<void> {
+  const resource = resources[type] ?? type;
+  const limit = principal.rights.held(resource, 'delete');
+  if (!limit) return;
+  const { names, record } = await subjectsIn(store)(resource, id);
+  if (fits(limit, { resource, op: 'delete', ids: names, record })) return;
+  throw fail('not_found', `There is no ${type} ${id}, and no history of one; check type and id.`);
+}
+
 /** What manages capsules is out of reach for what they are made of. */
 const DELETES_CAPSULES = { required: { scope: 'admin', grant: 'capsule:delete' } };
 
@@ -116,6 +135,7 @@ export const purgeRecord = defineTool({
   errors: ['not_found', 'conflict'],
 
   async handler({ entityType, id }, context) {
+    await requireNotKept(entityType, id, context);
     if (await purges[entityType](id, context)) return {};
     throw context.fail('not_found', `There is no ${entityType} ${id}, and no history of one; check type and id.`);
   },

@@ -2,6 +2,7 @@ import type { Issue } from '../resources/error.ts';
 import { collections } from '../store/collections.ts';
 import type { Readers } from '../store/port.ts';
 import type { Principal } from './access/principal.ts';
+import { isKeptFrom } from './access/reach.ts';
 import type { Fail } from './define-tool.ts';
 import { isSeen, whoeverSees } from './threads/visibility.ts';
 
@@ -36,8 +37,10 @@ async function problemOf(
 ): Promise<Issue[]> {
   if (id === undefined || id === null) return [];
   const { collection, noun, see } = named[member];
+  const resource = collection === 'databases' ? 'record' : noun;
   const found = await store[collection].get(id);
-  if (!found || ('accessKeys' in found && !isSeen(found, principal))) {
+  const isSeenBy = found && !('accessKeys' in found && !isSeen(found, principal));
+  if (!isSeenBy || isKeptFrom(principal, resource, 'read', found)) {
     return [{ path: member, message: `There is no ${noun} ${id}; see ${see}.` }];
   }
   if (collection !== 'agents' || !('status' in found) || found.status !== 'deleted') return [];

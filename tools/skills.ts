@@ -14,7 +14,7 @@ const listSkills = defineTool({
   title: 'List skills',
   description:
     'List the skills agents can be given, newest first, optionally by name. Returns a page with `nextCursor`.',
-  access: { scope: 'skills:read', grant: 'skill:read', narrows: true },
+  access: { scope: 'skills:read', grant: 'skill:read', narrows: true, selects: { name: 'name' } },
   annotations: READS,
   input: z.strictObject({ name: name.optional(), ...paging }),
   output: pageOf(skill),

@@ -14,7 +14,12 @@ const listTasks = defineTool({
   title: 'List tasks',
   description:
     'List tasks, newest first, optionally by status, project, goal or assigned agent. Returns a page with `nextCursor`.',
-  access: { scope: 'tasks:read', grant: 'task:read', narrows: true },
+  access: {
+    scope: 'tasks:read',
+    grant: 'task:read',
+    narrows: true,
+    selects: { status: 'status', projectId: 'projectId', goalId: 'goalId', assigneeAgentId: 'assigneeAgentId' },
+  },
   annotations: READS,
   input: z.strictObject({
     status: taskStatus.optional(),

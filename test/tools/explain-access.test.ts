@@ -122,7 +122,13 @@ describe('explain_access', () => {
     });
     assert.match(draft.checks[0].rule, /draft/);
     await mustCall(server, server.adminKey, 'update_capsule', { id: capsule.id, status: 'live' });
-    assert.equal(await ask('get_agent'), 'allowed: get_agent, by the entry get_*: allowed by a glob.');
+    assert.equal(await ask('get_report'), 'allowed: get_report, by the entry get_*: allowed by a glob.');
+    const narrowed = 'get_agent is held to the records that what is fixed for list_agents (status) leaves.';
+    assert.equal(await ask('get_agent'), `depends: ${narrowed}`);
+    const { id } = await mustCall(server, server.adminKey, 'create_agent', { name: 'held', displayName: 'Held' });
+    assert.equal(await ask('get_agent', { id }), `allowed: ${narrowed}`);
+    await mustCall(server, server.adminKey, 'update_agent', { id, status: 'paused' });
+    assert.equal(await ask('get_agent', { id }), `denied: ${narrowed}`);
     assert.match(await ask('get_skill'), /^denied: get_skill, by the entry get_\*: denied by get_skill/);
     assert.equal(await ask('create_agent'), 'denied: No entry matches create_agent.');
     assert.match(await ask('list_agents', { limit: 1 }), /^allowed/);

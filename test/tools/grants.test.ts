@@ -187,7 +187,7 @@ describe('rights by grants', () => {
     assert.equal(rights.allows({ ...read, needs: [{ resource: 'agent', op: 'read', ids: ['agt_2'] }] }), false);
     assert.equal(rights.allows({ scope: '', narrows: true, needs: [{ resource: 'agent', op: 'read' }] }), true);
     assert.equal(rights.mayTry({ scope: '', needs: [{ resource: 'agent', op: 'write' }] }), false);
-    assert.deepEqual(rights.limitedTo('agent', 'read'), ['agt_1']);
+    assert.deepEqual(rights.limitedTo('agent', 'read'), { names: ['agt_1'] });
   });
 
   it('matches an agent by any of its names, percent-decoded', () => {

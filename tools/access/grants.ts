@@ -107,6 +107,8 @@ export interface Need {
   readonly op: string;
   /** The names one record goes by, for example its id and its name. */
   readonly ids?: readonly string[];
+  /** That record, as far as it was looked up. */
+  readonly record?: object | undefined;
   /** Which record it is about is not known yet. */
   readonly open?: true;
 }

@@ -2,7 +2,7 @@ import type { Tool } from '../define-tool.ts';
 import { isGuarded, isSeen } from '../threads/visibility.ts';
 import type { Principal } from './principal.ts';
 import { mayCall } from './reach.ts';
-import { namesOf } from './subjects.ts';
+import { subjectOf } from './subjects.ts';
 
 type Kept = { readonly id: string; readonly [member: string]: unknown };
 
@@ -10,7 +10,7 @@ type Kept = { readonly id: string; readonly [member: string]: unknown };
 export async function mayRead(principal: Principal, tool: Tool, input: object, record: Kept): Promise<boolean> {
   const fixed = principal.tools?.fixed?.(tool) ?? {};
   if (Object.keys(fixed).some((name) => Object.hasOwn(input, name))) return false;
-  if (!(await mayCall(principal, tool, { ...input, ...fixed }, async (resource) => namesOf(resource, record))))
+  if (!(await mayCall(principal, tool, { ...input, ...fixed }, async (resource) => subjectOf(resource, record))))
     return false;
   return !isGuarded(record) || isSeen(record, principal);
 }

@@ -1,7 +1,11 @@
 import type { Tool } from '../define-tool.ts';
 import { ToolError } from '../errors.ts';
+import { fits } from './limit.ts';
 import type { Principal } from './principal.ts';
-import { accessFor, allows, hasWithoutLimit, mayTry, narrowestGrant, type Subjects } from './requirement.ts';
+import { accessFor, allows, hasWithoutLimit, mayTry, narrowestGrant, type Subjects, selectsBy } from './requirement.ts';
+import { subjectOf } from './subjects.ts';
+
+type Kept = Parameters<typeof subjectOf>[1];
 
 /**
  * What a principal reaches: its rights and, where it is held to some tools, that limit. The only place where the two are put together,
@@ -15,25 +19,43 @@ export function reachOf({ rights, tools }: Reach): string {
 }
 
 /** Whether the tool is the principal's to see: some call of it could be allowed. */
-export function reaches({ rights, tools }: Reach, tool: Tool): boolean {
+export function reaches(reach: Reach, tool: Tool): boolean {
   if (tool.discovery) return true;
-  return (tools?.allows(tool) ?? true) && mayTry(rights, tool.access);
+  if (!(reach.tools?.allows(tool) ?? true) || !mayTry(reach.rights.inCallOf(tool), tool.access)) return false;
+  return !tool.actsAs || tool.actsAs.tools.some((other) => standsIn(reach, tool, other));
 }
 
 /** Whether every call of the tool is allowed, whatever its arguments. */
 export function reachesWholly({ rights, tools }: Reach, tool: Tool): boolean {
-  return (tools?.allows(tool) ?? true) && !tools?.fixed?.(tool) && hasWithoutLimit(rights, tool.access);
+  if (!(tools?.allows(tool) ?? true) || tools?.fixed?.(tool)) return false;
+  if (tools && tool.actsAs?.tools.some((other) => !reachesWholly({ rights, tools }, other))) return false;
+  return hasWithoutLimit(rights.inCallOf(tool), tool.access);
 }
 
 /** Whether the call is allowed. The input is parsed. */
-export function mayCall(
-  { rights, tools }: Reach,
-  tool: Tool,
-  input: object,
-  subjects: Subjects,
-): boolean | Promise<boolean> {
+export function mayCall(reach: Reach, tool: Tool, input: object, subjects: Subjects): boolean | Promise<boolean> {
   if (tool.discovery) return true;
-  return (tools?.allows(tool) ?? true) && allows(rights, accessFor(tool.access, input), input, subjects);
+  const { rights, tools } = reach;
+  const other = tool.actsAs?.of(input);
+  if (!(tools?.allows(tool) ?? true) || (other && !standsIn(reach, tool, other))) return false;
+  return allows(rights.inCallOf(tool), accessFor(tool.access, input), input, subjects);
+}
+
+/**
+ * Whether a tool that does what another does, by another way, may do it: whoever is held to some tools needs that one too. Where it changes
+ * records, values that are fixed for the other could be undone.
+ */
+function standsIn({ tools }: Reach, { annotations }: Tool, other: Tool): boolean {
+  if (!tools) return true;
+  if (!tools.allows(other)) return false;
+  const fixed = Object.keys(tools.fixed?.(other) ?? {});
+  return annotations.readOnlyHint || fixed.every((argument) => selectsBy(other.access, argument));
+}
+
+/** The principal within a call of the tool. */
+export function inCallOf<Caller extends Pick<Principal, 'rights'>>(principal: Caller, tool: Tool): Caller {
+  const rights = principal.rights.inCallOf(tool);
+  return rights === principal.rights ? principal : { ...principal, rights };
 }
 
 /** The input with the arguments that the limit fixes. @throws ToolError where the caller gives one of them. */
@@ -49,6 +71,14 @@ export function withFixed({ tools }: Reach, tool: Tool, input: unknown): unknown
   return { ...input, ...fixed };
 }
 
+/** Whether fixed arguments keep the record from the principal, whatever its rights are otherwise. */
+export function isKeptFrom({ rights }: Pick<Reach, 'rights'>, resource: string, op: string, record: Kept): boolean {
+  const limit = rights.held(resource, op);
+  if (!limit) return false;
+  const { names } = subjectOf(resource, record);
+  return !fits(limit, { resource, op, ids: names, record });
+}
+
 /** The refusal of a call, with what would have allowed it. The input need not be checked yet. */
 export function refusal({ tools }: Reach, tool: Tool, input: object): ToolError {
   if (tools && !tools.allows(tool)) {
@@ -56,8 +86,10 @@ export function refusal({ tools }: Reach, tool: Tool, input: object): ToolError 
     return new ToolError('forbidden', FORBIDDEN, { issues: [{ path: '', message }] });
   }
   const access = accessFor(tool.access, input);
+  const message = tools?.narrowed?.(tool);
   return new ToolError('forbidden', FORBIDDEN, {
     required: { scope: access.scope, grant: narrowestGrant(access, input) },
+    ...(message !== undefined && { issues: [{ path: '', message }] }),
   });
 }
 

@@ -11,7 +11,15 @@ export interface Access {
   readonly grant: string | readonly string[];
   /** List, search or stats: a grant for single records suffices, and the handler narrows its answer to those. */
   readonly narrows?: true;
+  /**
+   * Inputs besides those in the grant that select the records of the call, each with the member of these that equals it, or `NAME` where the
+   * input is a name that grants know them by. A capsule that fixes others of a tool that narrows cannot say of a single record whether it is
+   * among those left.
+   */
+  readonly selects?: Readonly<Record<string, string | typeof NAME>>;
 }
+
+export const NAME = Symbol('name');
 
 /** For a tool whose right depends on its input. */
 export interface AccessByInput {
@@ -25,8 +33,14 @@ export interface AccessByInput {
 /** Every authenticated principal may call. */
 export const ANYONE: Access = { scope: '', grant: [] };
 
-/** The names a record goes by in grants, given the value of the input member. */
-export type Subjects = (resource: string, value: string) => Promise<readonly string[]>;
+/** A record that a call is about: the names it goes by in grants, and itself where it is there. */
+export interface Subject {
+  readonly names: readonly string[];
+  readonly record?: object | undefined;
+}
+
+/** Looks up the record, given the value of the input member. */
+export type Subjects = (resource: string, value: string) => Promise<Subject>;
 
 /** Whether the tool is the principal's to see: some call of it could be allowed. */
 export function mayTry(rights: Rights, access: Access | AccessByInput): boolean {
@@ -55,6 +69,40 @@ export function grantsFor(access: Access | AccessByInput): Grant[] {
   }));
 }
 
+/** A right that calls of a tool need. */
+export interface NeededRight {
+  readonly resource: string;
+  readonly op: string;
+  /** The input that names the record it is about. */
+  readonly parameter?: string;
+  /** It is about no single record, and yet records of the kind are what the call is about. */
+  readonly narrows: boolean;
+  readonly selects: NonNullable<Access['selects']>;
+}
+
+/** The rights that calls under the access need; none if the input decides which resource it is about. */
+export function neededRights(access: Access | AccessByInput): NeededRight[] {
+  if ('among' in access && !access.whole) return [];
+  const found = new Map<string, NeededRight>();
+  for (const choice of 'among' in access ? access.among : [access]) {
+    const { needs, narrows = false } = requirement(choice);
+    for (const { resource, op, ids, open } of needs) {
+      const key = `${resource}:${op}`;
+      const [id = ''] = ids ?? [];
+      const parameter = open && id.slice(1, -1);
+      const right = { resource, op, narrows: narrows && !ids, selects: choice.selects ?? {} };
+      if (parameter) found.set(key, { ...right, parameter });
+      else if (!found.has(key)) found.set(key, right);
+    }
+  }
+  return [...found.values()];
+}
+
+/** Whether the input says which record the call is about, and nothing else. */
+export function selectsBy(access: Access | AccessByInput, input: string): boolean {
+  return neededRights(access).some(({ parameter, selects }) => parameter === input || Object.hasOwn(selects, input));
+}
+
 /** The access that the input calls for. */
 export function accessFor(access: Access | AccessByInput, input: object): Access {
   return 'among' in access ? access.of(input) : access;
@@ -75,9 +123,11 @@ export function requirementFor(access: Access, input: object, subjects: Subjects
 
 async function withSubjects(bound: Requirement, subjects: Subjects): Promise<Requirement> {
   const needs = await Promise.all(
-    bound.needs.map(async (need) =>
-      need.ids?.[0] === undefined ? need : { ...need, ids: await subjects(need.resource, need.ids[0]) },
-    ),
+    bound.needs.map(async (need) => {
+      if (need.ids?.[0] === undefined) return need;
+      const { names, record } = await subjects(need.resource, need.ids[0]);
+      return { ...need, ids: names, record };
+    }),
   );
   return { ...bound, needs };
 }

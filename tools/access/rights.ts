@@ -1,4 +1,6 @@
+import type { Tool } from '../define-tool.ts';
 import { concerns, decodedId, type Grant, grantAllows, type Need } from './grants.ts';
+import { bothLimited, fits, isNothing, type Limit, type Limits } from './limit.ts';
 import { type Scope, scopesSatisfy } from './scopes.ts';
 
 /** What one access rule asks for: a scope, or grants for all of the needs. */
@@ -19,7 +21,11 @@ export interface Rights {
   mayTry(requirement: Requirement): boolean;
   allows(requirement: Requirement): boolean;
   /** The records the principal is limited to for the operation, or undefined where it is not limited. */
-  limitedTo(resource: string, op: string): readonly string[] | undefined;
+  limitedTo(resource: string, op: string): Limit | undefined;
+  /** The part of that which arguments fixed for other tools hold it to, whatever its grants and whichever tool it calls. */
+  readonly held: Limits;
+  /** The rights within a call of the tool: of what its own fixed arguments already bind, other tools take nothing away. */
+  inCallOf(tool: Tool): Rights;
 }
 
 /** Rights by scopes: never limited to single records. */
@@ -31,33 +37,52 @@ export function scopeRights(scopes: readonly Scope[]): Rights {
     mayTry: allows,
     allows,
     limitedTo: () => undefined,
+    held: () => undefined,
+    inCallOf() {
+      return this;
+    },
   };
 }
 
-/** Rights by grants alone. */
-export function grantRights(grants: readonly Grant[]): Rights {
+/** What narrows grants besides the ids in them. */
+export interface Narrowing {
+  readonly fingerprint: string;
+  readonly limits: Limits;
+  readonly held: Limits;
+  readonly inCallOf: Rights['inCallOf'];
+}
+
+/** Rights by grants alone, as far as they are not narrowed. */
+export function grantRights(grants: readonly Grant[], narrowing?: Narrowing): Rights {
   const everything = grants.some(({ resource, op, id }) => resource === '*' && op === '*' && id === '*');
   const unlimited = (need: Need) => grants.some((grant) => grant.id === '*' && concerns(grant, need));
+  const limitOf = ({ resource, op }: Need) => narrowing?.limits(resource, op);
+  const some = (need: Need) => {
+    const limit = limitOf(need);
+    return (!limit || !isNothing(limit)) && grants.some((grant) => concerns(grant, need));
+  };
+  const whole = (need: Need) => {
+    const limit = limitOf(need);
+    return (!limit || fits(limit, need)) && grants.some((grant) => grantAllows(grant, need));
+  };
   return {
     isAdmin: everything,
     fingerprint: `grants ${grants
       .map(({ resource, op, id }) => `${resource}:${op}:${id}`)
       .sort()
-      .join(' ')}`,
+      .join(' ')} ${narrowing?.fingerprint ?? ''}`,
     mayTry: ({ needs, narrows }) =>
-      needs.every((need) => {
-        const suffices = need.open || (narrows && !need.ids) ? concerns : grantAllows;
-        return grants.some((grant) => suffices(grant, need));
-      }),
-    allows: ({ needs, narrows }) =>
-      needs.every((need) =>
-        narrows && !need.ids
-          ? grants.some((grant) => concerns(grant, need))
-          : grants.some((grant) => grantAllows(grant, need)),
-      ),
+      needs.every((need) => (need.open || (narrows && !need.ids) ? some(need) : whole(need))),
+    allows: ({ needs, narrows }) => needs.every((need) => (narrows && !need.ids ? some(need) : whole(need))),
     limitedTo(resource, op) {
-      if (unlimited({ resource, op })) return undefined;
-      return grants.filter((grant) => concerns(grant, { resource, op })).map(decodedId);
+      const limit = narrowing?.limits(resource, op);
+      if (unlimited({ resource, op })) return limit;
+      const names = grants.filter((grant) => concerns(grant, { resource, op })).map(decodedId);
+      return bothLimited({ names }, limit);
+    },
+    held: narrowing?.held ?? (() => undefined),
+    inCallOf(tool) {
+      return narrowing?.inCallOf(tool) ?? this;
     },
   };
 }
@@ -72,9 +97,11 @@ export function bothRights(outer: Rights, inner: Rights): Rights {
     fingerprint: JSON.stringify([outer.fingerprint, inner.fingerprint]),
     mayTry: (requirement) => outer.mayTry(requirement) && inner.mayTry(requirement),
     allows: (requirement) => outer.allows(requirement) && inner.allows(requirement),
-    limitedTo(resource, op) {
-      const [first, second] = [outer.limitedTo(resource, op), inner.limitedTo(resource, op)];
-      return first && second ? first.filter((id) => second.includes(id)) : (first ?? second);
+    limitedTo: (resource, op) => bothLimited(outer.limitedTo(resource, op), inner.limitedTo(resource, op)),
+    held: (resource, op) => bothLimited(outer.held(resource, op), inner.held(resource, op)),
+    inCallOf(tool) {
+      const [first, second] = [outer.inCallOf(tool), inner.inCallOf(tool)];
+      return first === outer && second === inner ? this : bothRights(first, second);
     },
   };
 }

@@ -1,33 +1,48 @@
+import type { CollectionName } from '../../store/collections.ts';
 import type { Readers } from '../../store/port.ts';
-import type { Subjects } from './requirement.ts';
+import type { Subject, Subjects } from './requirement.ts';
+
+type Found = { readonly id: string; readonly [member: string]: unknown };
 
 /**
- * An agent goes by its id and, while it is not deleted, its name; a record of a database by its id or the database's; every other
- * record by the value itself.
+ * An agent goes by its id and, while it is not deleted, its name; a record of a database by its id or the database's, a run of a flow by its
+ * id or the flow's; every other record by the value itself.
  */
 export function subjectsIn(store: Readers): Subjects {
   return async (resource, value) => {
-    if (resource === 'flow') return flowSubjects(store, value);
-    if (resource === 'record') return recordSubjects(store, value);
-    if (resource !== 'agent') return [value];
-    const agent = (await store.agents.get(value)) ?? (await agentNamed(store, value));
-    return agent ? namesOf(resource, agent) : [value];
+    if (resource === 'flow') return flowSubject(store, value);
+    if (resource === 'record') return recordSubject(store, value);
+    if (resource === 'agent') {
+      const agent = (await store.agents.get(value)) ?? (await agentNamed(store, value));
+      return agent ? subjectOf(resource, agent) : { names: [value] };
+    }
+    const collection = collectionOf[resource];
+    return { names: [value], record: collection && (await store[collection].get(value)) };
   };
 }
 
 /** The same for a record in hand, which may be gone from the store. */
-export function namesOf(
-  resource: string,
-  record: { readonly id: string; readonly [member: string]: unknown },
-): string[] {
+export function subjectOf(resource: string, record: Found): Subject {
   const other = { agent: record.status === 'deleted' ? undefined : record.name, record: record.databaseId }[resource];
-  return typeof other === 'string' ? [record.id, other] : [record.id];
+  return { names: typeof other === 'string' ? [record.id, other] : [record.id], record };
 }
 
-/** A run goes by its own id and by that of its flow. */
-async function flowSubjects(store: Readers, id: string): Promise<readonly string[]> {
+/** Where the records are that go by their id alone. */
+const collectionOf: Readonly<Record<string, CollectionName>> = {
+  skill: 'skills',
+  thread: 'threads',
+  memory: 'memories',
+  report: 'reports',
+  project: 'projects',
+  goal: 'goals',
+  task: 'tasks',
+  document: 'documents',
+  artifact: 'artifacts',
+};
+
+async function flowSubject(store: Readers, id: string): Promise<Subject> {
   const run = id.startsWith('run_') ? await store.flowRuns.get(id) : undefined;
-  return run ? [id, run.flowId] : [id];
+  return run ? { names: [id, run.flowId], record: run } : { names: [id], record: await store.flows.get(id) };
 }
 
 async function agentNamed(store: Readers, name: string) {
@@ -36,9 +51,10 @@ async function agentNamed(store: Readers, name: string) {
 }
 
 /** A deleted record is still one of its database's to those who look into its history. */
-async function recordSubjects(store: Readers, id: string): Promise<readonly string[]> {
-  const record = (await store.databaseRecords.get(id)) ?? (await lastPayload(store, id));
-  return typeof record?.databaseId === 'string' ? [id, record.databaseId] : [id];
+async function recordSubject(store: Readers, id: string): Promise<Subject> {
+  const record = (await store.databaseRecords.get(id)) ?? (await store.databases.get(id));
+  const { databaseId } = record && 'databaseId' in record ? record : ((await lastPayload(store, id)) ?? {});
+  return { names: typeof databaseId === 'string' ? [id, databaseId] : [id], record };
 }
 
 async function lastPayload(store: Readers, id: string): Promise<{ readonly databaseId?: unknown } | undefined> {

@@ -9,6 +9,8 @@ export interface ToolLimit {
   allows(tool: Tool): boolean;
   /** Arguments fixed in every call of the tool, which the caller neither sees nor gives. */
   fixed?(tool: Tool): FixedArguments | undefined;
+  /** Why calls of the tool reach fewer records than the rights of the tool would, in a sentence; undefined where they do not. */
+  narrowed?(tool: Tool): string | undefined;
 }
 
 export type FixedArguments = Readonly<Record<string, unknown>>;
@@ -24,5 +26,6 @@ export function bothLimits(outer: ToolLimit | undefined, inner: ToolLimit): Tool
       const [first, second] = [outer.fixed?.(tool), inner.fixed?.(tool)];
       return first || second ? { ...second, ...first } : undefined;
     },
+    narrowed: (tool) => outer.narrowed?.(tool) ?? inner.narrowed?.(tool),
   };
 }

@@ -4,11 +4,12 @@ import { agentIdentityInput, agentIdentityPatch } from '../../resources/agent-id
 import { expectedRevision, pageOf, paging, recordId } from '../../resources/fields.ts';
 import type { Readers } from '../../store/port.ts';
 import type { Principal } from '../access/principal.ts';
+import { isKeptFrom } from '../access/reach.ts';
 import { requireWithin } from '../access/within.ts';
 import { allowlistWarnings } from '../allowlist.ts';
 import type { Catalog } from '../catalog-index.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../define-tool.ts';
-import { listPage } from '../paging.ts';
+import { listPage, onlyThese } from '../paging.ts';
 import { requireNoDefault } from '../settings/settings.ts';
 import { type Entity, withoutBookkeeping } from '../versioning.ts';
 import { maskAgent, mergeIdentity, withServerManaged } from './identity.ts';
@@ -36,15 +37,15 @@ const listAgents = defineTool({
   name: 'list_agents',
   title: 'List agents',
   description: 'List agents, newest first; deleted ones only with status=deleted. Returns a page with `nextCursor`.',
-  access: { scope: 'agents:read', grant: 'agent:read', narrows: true },
+  access: { scope: 'agents:read', grant: 'agent:read', narrows: true, selects: { status: 'status' } },
   annotations: READS,
   input: z.strictObject({ status: agentStatus.optional(), ...paging }),
   output: pageOf(agent),
   errors: [],
 
   handler(input, { store, principal }) {
-    const ids = principal.rights.limitedTo('agent', 'read');
-    const any = ids && [{ id: ids }, { name: ids, status: ['active', 'paused'] }];
+    const [byId, byName] = onlyThese<Agent>(principal.rights.limitedTo('agent', 'read'), 'id', 'name') ?? [];
+    const any = byId && [byId, ...(byName ? [{ status: ['active', 'paused'], ...byName }] : [])];
     return listPage(store.agents, input, { where: { status: input.status ?? ['active', 'paused'] }, any }, maskAgent);
   },
 });
@@ -85,7 +86,7 @@ const createAgent = defineTool({
 
   async handler({ identity, ...input }, { store, principal, fail, server }) {
     requireWithin(principal, { tools: { entries: input.tools ?? [], catalog: server.catalog } });
-    await requireSkills(store, input.skillIds, fail);
+    await requireSkills({ store, principal }, input.skillIds, fail);
     const created = await store.agents.insert({
       ...input,
       ...(input.skillIds && { skillIds: [...new Set(input.skillIds)] }),
@@ -131,10 +132,10 @@ const updateAgent = defineTool({
     }
     if (change.name !== undefined && change.name !== current.name) requireRenaming(principal, fail);
     requireWithin(principal, { tools: { entries: change.tools ?? [], catalog: server.catalog } });
-    await requireSkills(store, change.skillIds, fail);
+    await requireSkills({ store, principal }, change.skillIds, fail);
     if (current.status === 'deleted') {
       requireWithin(principal, { tools: { entries: current.tools ?? [], catalog: server.catalog } });
-      await requireSkills(store, current.skillIds, (_, message) => fail('conflict', message));
+      await requireSkills({ store, principal }, current.skillIds, (_, message) => fail('conflict', message));
     }
     const updated = await store.agents.update(
       id,
@@ -178,7 +179,7 @@ export const agentEntity: Entity<'agents'> = {
   payload: (record) => withoutBookkeeping(maskAgent(record)),
 
   async prepareRestore(record, current, { store, principal, fail, server }) {
-    await requireSkills(store, record.skillIds, (_, message) => fail('conflict', message));
+    await requireSkills({ store, principal }, record.skillIds, (_, message) => fail('conflict', message));
     if (current && record.name !== current.name) requireRenaming(principal, fail);
     const live = current !== undefined && current.status !== 'deleted';
     if (!live || JSON.stringify(record.tools) !== JSON.stringify(current.tools)) {
@@ -215,13 +216,15 @@ function requireRenaming({ rights }: Principal, fail: Fail<never>): void {
 }
 
 async function requireSkills(
-  store: Pick<Readers, 'skills'>,
+  { store, principal }: { readonly store: Pick<Readers, 'skills'>; readonly principal: Principal },
   skillIds: readonly string[] | null | undefined,
   fail: Fail<never>,
 ): Promise<void> {
   const found = await Promise.all((skillIds ?? []).map((id) => store.skills.get(id)));
   const issues = found.flatMap((skill, index) =>
-    skill ? [] : [{ path: `skillIds[${index}]`, message: `There is no skill ${skillIds?.[index]}; see list_skills.` }],
+    skill && !isKeptFrom(principal, 'skill', 'read', skill)
+      ? []
+      : [{ path: `skillIds[${index}]`, message: `There is no skill ${skillIds?.[index]}; see list_skills.` }],
   );
   if (issues[0]) throw fail('invalid_input', issues[0].message, { issues });
 }

@@ -1,14 +1,12 @@
 import type { CapsuleRecord } from '../../resources/capsule.ts';
 import type { Readers } from '../../store/port.ts';
-import type { Grant } from '../access/grants.ts';
 import { prefixOf, secretMatches } from '../access/key-secret.ts';
 import type { Principal } from '../access/principal.ts';
-import { grantsFor } from '../access/requirement.ts';
-import { grantRights } from '../access/rights.ts';
 import type { ToolLimit } from '../access/tool-limit.ts';
 import { allowlistLimit, judgedOnce } from '../allowlist.ts';
-import type { Catalog, CatalogEntry } from '../catalog-index.ts';
+import type { Catalog } from '../catalog-index.ts';
 import type { Tool } from '../define-tool.ts';
+import { HeldRights } from './held.ts';
 
 /** Whose tools manage what acts with rights of its own. */
 const NEVER: readonly string[] = ['key', 'capsule', 'session', 'admin-user', 'integration'];
@@ -24,7 +22,7 @@ export interface Definition extends Pick<CapsuleRecord, 'name' | 'allowedTools' 
   readonly constraints?: CapsuleRecord['constraints'] | undefined;
 }
 
-function limitOf({ name, allowedTools, deniedTools, constraints = {} }: Definition): ToolLimit {
+function limitOf({ name, allowedTools, deniedTools, constraints = {} }: Definition) {
   const limit = allowlistLimit(`the capsule "${name}"`, allowedTools, deniedTools);
   const fixed = new Map(Object.entries(constraints));
   return {
@@ -32,25 +30,18 @@ function limitOf({ name, allowedTools, deniedTools, constraints = {} }: Definiti
     fingerprint: JSON.stringify([limit.fingerprint, constraints]),
     allows: judgedOnce((tool) => limit.allows(tool) && canBeInCapsule(tool)),
     fixed: ({ name }) => fixed.get(name),
-  };
+  } satisfies ToolLimit;
 }
 
-/**
- * What its tools need and no more. Tools that look across records, as search and the version tools do, so find nothing of a kind for
- * which the capsule has no tool.
- */
-function grantsOf({ allows }: ToolLimit, entries: readonly CatalogEntry[]): Grant[] {
-  return entries.filter(({ tool }) => allows(tool)).flatMap(({ tool }) => grantsFor(tool.access));
-}
-
-/** The reach of a capsule, stored or not. */
+/** The reach of a capsule, stored or not: what its tools need and no more. */
 export function reachOfCapsule(
   definition: Definition,
   { entries }: Catalog,
 ): Required<Pick<Principal, 'grants' | 'rights' | 'tools'>> {
-  const tools = limitOf(definition);
-  const grants = grantsOf(tools, entries);
-  return { tools, grants, rights: grantRights(grants) };
+  const limit = limitOf(definition);
+  const tools = entries.map(({ tool }) => tool).filter((tool) => limit.allows(tool));
+  const held = new HeldRights(tools, limit.fixed);
+  return { tools: { ...limit, narrowed: (tool) => held.narrowed(tool) }, grants: held.grants, rights: held.rights };
 }
 
 const principals = new WeakMap<CapsuleRecord, { readonly entries: unknown; readonly principal: Principal }>();

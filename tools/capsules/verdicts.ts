@@ -11,9 +11,17 @@ export const entryVerdict = z.object({
   list: z.enum(['allowedTools', 'deniedTools']),
   entry: z.string(),
   tools: z
-    .array(z.object({ name: z.string(), served: z.boolean(), rule: z.string().describe('What decided.') }))
+    .array(
+      z.object({
+        name: z.string(),
+        served: z.boolean(),
+        rule: z.string().describe('What decided.'),
+        narrowed: z.string().optional().describe('Which other constraints leave it fewer records.'),
+      }),
+    )
     .describe('The tools it matches.'),
 });
+type Judged = z.infer<typeof entryVerdict>['tools'][number];
 export type EntryVerdict = z.infer<typeof entryVerdict>;
 
 const NAMED = 'allowed by name';
@@ -31,21 +39,27 @@ export function verdictsOf(definition: Definition, catalog: Catalog): EntryVerdi
   const tools = catalog.entries.map(({ tool }) => tool).filter(isListed);
   const denials = definition.deniedTools.map((entry) => ({ entry, matches: globMatcher(entry) }));
 
-  function ruleFor(tool: Tool, entry: string): string {
+  function judge(tool: Tool, entry: string): Judged {
+    const refused = refusalOf(tool, entry);
+    if (refused !== undefined) return { name: tool.name, served: false, rule: refused };
+    const narrowed = reach.tools.narrowed?.(tool);
+    const rule = isGlob(entry) ? BY_GLOB : NAMED;
+    return { name: tool.name, served: true, rule, ...(narrowed !== undefined && { narrowed }) };
+  }
+
+  function refusalOf(tool: Tool, entry: string): string | undefined {
     if (!canBeInCapsule(tool)) return NEVER;
     const denial = denials.find(({ matches }) => matches(tool.name));
     if (denial) return `denied by ${denial.entry}`;
     const barred = barrier(entry, tool);
     if (barred) return BARRED[barred];
-    if (!reaches(reach, tool)) return NO_RECORDS;
-    return isGlob(entry) ? BY_GLOB : NAMED;
+    if (!reaches(reach, tool)) return reach.tools.narrowed?.(tool) ?? NO_RECORDS;
+    return undefined;
   }
 
   const allowed = definition.allowedTools.map((entry): EntryVerdict => {
     const matched = tools.filter(({ name }) => globMatcher(entry)(name));
-    const judged = matched.map((tool) => ({ name: tool.name, rule: ruleFor(tool, entry) }));
-    const served = ({ rule }: { rule: string }) => rule === NAMED || rule === BY_GLOB;
-    return { list: 'allowedTools', entry, tools: judged.map((tool) => ({ ...tool, served: served(tool) })) };
+    return { list: 'allowedTools', entry, tools: matched.map((tool) => judge(tool, entry)) };
   });
   const denied = denials.map(({ entry, matches }): EntryVerdict => {
     const matched = tools.filter(({ name }) => matches(name));

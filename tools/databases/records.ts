@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type DatabaseRecord, databaseFields, databaseRecord } from '../../resources/database.ts';
 import { expectedRevision, pageOf, paging, recordId } from '../../resources/fields.ts';
 import type { Readers } from '../../store/port.ts';
+import { NAME } from '../access/requirement.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../define-tool.ts';
 import { LARGEST_PAGE, listPage, onlyThese } from '../paging.ts';
 import { restoreWithReferences } from '../references.ts';
@@ -20,7 +21,7 @@ const listRecords = defineTool({
   title: 'List records',
   description:
     'List the records of a database: newest first, or by a column with `sort`; all, or those that meet `filter`. Returns a page with `nextCursor`.',
-  access: { scope: 'records:read', grant: 'record:read', narrows: true },
+  access: { scope: 'records:read', grant: 'record:read', narrows: true, selects: { databaseId: NAME } },
   annotations: READS,
   input: z.strictObject({
     databaseId,
@@ -39,10 +40,11 @@ const listRecords = defineTool({
   errors: ['not_found'],
 
   async handler({ databaseId, filter, sort, ...input }, { store, principal, fail, signal }) {
-    const ids = principal.rights.limitedTo('record', 'read');
-    const any = onlyThese<DatabaseRecord>(ids, 'id', 'databaseId');
+    const limit = principal.rights.limitedTo('record', 'read');
+    const any = onlyThese<DatabaseRecord>(limit, 'id', 'databaseId');
     const where = { databaseId };
-    const isKnown = !ids || ids.includes(databaseId) || (await store.databaseRecords.count({ where, any })) > 0;
+    const isWhole = !limit || limit.names?.includes(databaseId) === true;
+    const isKnown = isWhole || (await store.databaseRecords.count({ where, any })) > 0;
     const found = isKnown ? await findDatabase(store, databaseId, fail) : undefined;
     if (!found) return { data: [], nextCursor: null, ...(input.includeTotal && { total: 0 }) };
     const show = (record: DatabaseRecord) => showRecord(found.columns, record);
@@ -57,7 +59,7 @@ const getRecord = defineTool({
   name: 'get_record',
   title: 'Get record',
   description: 'Read one record of a database.',
-  access: { scope: 'records:read', grant: 'record:read:{id}' },
+  access: { scope: 'records:read', grant: 'record:read:{id}', selects: { databaseId: NAME } },
   annotations: READS,
   input: z.strictObject(one),
   output: databaseRecord,
@@ -90,7 +92,7 @@ const updateRecord = defineTool({
   title: 'Update record',
   description:
     'Change values of a record, others stay; null clears that of an optional column. Returns the record. History keeps the old state.',
-  access: { scope: 'records:write', grant: 'record:write:{id}' },
+  access: { scope: 'records:write', grant: 'record:write:{id}', selects: { databaseId: NAME } },
   annotations: UPDATES,
   input: z.strictObject({ ...one, values: values.describe('By column.'), expectedRevision }),
   output: databaseRecord,
@@ -108,7 +110,7 @@ const deleteRecord = defineTool({
   name: 'delete_record',
   title: 'Delete record',
   description: 'Delete a record of a database; restore_version brings it back while the database is there.',
-  access: { scope: 'records:write', grant: 'record:delete:{id}' },
+  access: { scope: 'records:write', grant: 'record:delete:{id}', selects: { databaseId: NAME } },
   annotations: DELETES,
   input: z.strictObject({ ...one, expectedRevision }),
   output: z.object({}),

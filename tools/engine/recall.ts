@@ -15,6 +15,7 @@ interface Asked {
 }
 
 const LONGEST_QUERY = 2000;
+const WORKSPACE = 'workspace';
 
 /**
  * The memories for a prompt: pinned ones, then those about what is talked of, then the newest, as many as the agent takes. What is
@@ -43,5 +44,7 @@ function holdingFor({ agent, caller: { rights }, threadId }: Asked): Where<Memor
   const reads = rights.mayTry({ scope: 'memory:read', needs: [{ resource: 'memory', op: 'read' }], narrows: true });
   if (!reads) return own;
   const only = onlyThese<MemoryRecord>(rights.limitedTo('memory', 'read'), 'id') ?? [{}];
-  return [...own, ...only.map((where) => ({ ...where, scope: 'workspace' as const }))];
+  // One who is held to memories of another scope has none of the workspace's.
+  const shared = only.filter(({ scope = WORKSPACE }) => scope === WORKSPACE);
+  return [...own, ...shared.map((where) => ({ ...where, scope: WORKSPACE }))];
 }

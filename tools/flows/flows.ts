@@ -26,7 +26,12 @@ const listFlows = defineTool({
   name: 'list_flows',
   title: 'List flows',
   description: 'List flows with trigger and steps, newest first. Returns a page with `nextCursor`.',
-  access: { scope: 'flows:read', grant: 'flow:read', narrows: true },
+  access: {
+    scope: 'flows:read',
+    grant: 'flow:read',
+    narrows: true,
+    selects: { enabled: 'enabled', agentId: 'agentId' },
+  },
   annotations: READS,
   input: z.strictObject({ enabled: z.boolean().optional(), agentId: flowFields.agentId.optional(), ...paging }),
   output: pageOf(flow),

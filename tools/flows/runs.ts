@@ -3,6 +3,7 @@ import { pageOf, paging, recordId } from '../../resources/fields.ts';
 import { type FlowRun, type FlowRunRecord, flowRun, flowRunStatus } from '../../resources/flow-run.ts';
 import type { Readers, Writers } from '../../store/port.ts';
 import { authorOf, type Principal } from '../access/principal.ts';
+import { NAME } from '../access/requirement.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS } from '../define-tool.ts';
 import { requireShallow } from '../engine/acting.ts';
 import { causesOf, runOf } from '../engine/flow-triggers.ts';
@@ -67,7 +68,7 @@ const listFlowRuns = defineTool({
   name: 'list_flow_runs',
   title: 'List flow runs',
   description: 'List runs of flows, newest first, with status and timing of each step.',
-  access: { scope: 'flows:read', grant: 'flow:read', narrows: true },
+  access: { scope: 'flows:read', grant: 'flow:read', narrows: true, selects: { id: NAME, status: 'status' } },
   annotations: READS,
   input: z.strictObject({
     id: recordId.optional().describe('Flow id: runs of this flow only.'),

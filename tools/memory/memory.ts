@@ -34,13 +34,23 @@ const filters = {
   pinned: z.boolean().optional(),
   superseded: z.boolean().default(false).describe('True shows those that others have replaced.'),
 };
+const SELECTS = {
+  agentId: 'agentId',
+  threadId: 'threadId',
+  userId: 'userId',
+  scope: 'scope',
+  kind: 'kind',
+  tag: 'tags',
+  pinned: 'pinned',
+  superseded: 'superseded',
+};
 type Filters = z.output<z.ZodObject<typeof filters>>;
 
 const listMemories = defineTool({
   name: 'list_memories',
   title: 'List memories',
   description: 'List what agents remember, newest first, or with `q` best match first, each with its `score`.',
-  access: { scope: 'memory:read', grant: 'memory:read', narrows: true },
+  access: { scope: 'memory:read', grant: 'memory:read', narrows: true, selects: SELECTS },
   annotations: READS,
   input: z.strictObject({ ...filters, q: searchText.optional(), limit, cursor, includeTotal }),
   output: pageOf(foundMemory),
@@ -178,7 +188,7 @@ const searchMemories = defineTool({
   title: 'Search memories',
   description:
     'Recall what is known about something: the memories that best match a question or keywords, each with its `score`. list_memories with `q` pages further.',
-  access: { scope: 'memory:read', grant: 'memory:read', narrows: true },
+  access: { scope: 'memory:read', grant: 'memory:read', narrows: true, selects: SELECTS },
   annotations: READS,
   input: z.strictObject({
     q: searchText,

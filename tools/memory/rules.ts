@@ -2,6 +2,7 @@ import { instant } from '../../resources/fields.ts';
 import type { Memory, MemoryRecord } from '../../resources/memory.ts';
 import type { Readers } from '../../store/port.ts';
 import type { Principal } from '../access/principal.ts';
+import { isKeptFrom } from '../access/reach.ts';
 import type { Fail } from '../define-tool.ts';
 import { isSeen } from '../threads/visibility.ts';
 
@@ -20,7 +21,7 @@ export async function findMemory({ store, principal, fail }: Caller<'not_found'>
 /** @throws where the caller knows of no such memory that another one could replace. */
 export async function findReplaced({ store, principal, fail }: Caller<never>, id: string): Promise<MemoryRecord> {
   const found = await store.memories.get(id);
-  if (found && isSeen(found, principal)) return found;
+  if (found && isSeen(found, principal) && !isKeptFrom(principal, 'memory', 'write', found)) return found;
   throw invalid(fail, 'supersedes', `There is no memory ${id}; see list_memories.`);
 }
 
@@ -40,11 +41,12 @@ export async function requireNamed(
   refuse: (path: string, message: string) => Error,
 ): Promise<void> {
   const agent = agentId ? await store.agents.get(agentId) : undefined;
-  if (agentId && (!agent || agent.status === 'deleted')) {
+  if (agentId && (!agent || agent.status === 'deleted' || isKeptFrom(principal, 'agent', 'read', agent))) {
     throw refuse('agentId', `There is no agent ${agentId}; see list_agents.`);
   }
   const thread = threadId ? await store.threads.get(threadId) : undefined;
-  if (threadId && !(thread && isSeen(thread, principal))) {
+  const isThere = thread && isSeen(thread, principal) && !isKeptFrom(principal, 'thread', 'read', thread);
+  if (threadId && !isThere) {
     throw refuse('threadId', `There is no thread ${threadId}; see list_threads.`);
   }
 }

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { cursor, limit } from '../../resources/fields.ts';
 import { type SearchHit, searchResult, searchText } from '../../resources/search.ts';
 import type { Rank } from '../../store/port.ts';
-import type { Principal } from '../access/principal.ts';
 import { mayTry } from '../access/requirement.ts';
+import type { Context } from '../context.ts';
 import { defineTool, type Fail, READS } from '../define-tool.ts';
 import { openRank, sealRank } from '../paging.ts';
 import { type SearchType, searchTypes } from './types.ts';
@@ -29,10 +29,10 @@ export const search = defineTool({
   errors: [],
 
   async handler({ q, types, limit, cursor }, context) {
-    const { principal, fail } = context;
+    const { fail } = context;
     const bound = { q, types: types && [...new Set(types)].sort() };
     const after = openRank(cursor, bound);
-    const asked = typesFor(principal, types, fail);
+    const asked = typesFor(context, types, fail);
     const pages = await Promise.all(
       asked.map((type) => type.find(context, { text: q, limit, after: after && afterIn(type, after) })),
     );
@@ -48,16 +48,27 @@ export const search = defineTool({
   },
 });
 
+type Caller = Pick<Context<never, never>, 'principal' | 'server'>;
+
 /** The types to look in: those the caller may read. One asked for by name must be among them. */
-function typesFor({ rights }: Principal, types: readonly string[] | undefined, fail: Fail<never>): SearchType[] {
+function typesFor(caller: Caller, types: readonly string[] | undefined, fail: Fail<never>): SearchType[] {
   const asked = searchTypes.filter(({ type }) => !types || types.includes(type));
-  const refused = types && asked.find(({ access }) => !mayTry(rights, access));
-  if (!refused) return asked.filter(({ access }) => mayTry(rights, access));
+  const refused = types && asked.find((type) => !mayFind(caller, type));
+  if (!refused) return asked.filter((type) => mayFind(caller, type));
   const { scope, grant } = refused.access;
   throw fail('forbidden', 'Insufficient permissions', {
     required: { scope, grant: [grant].flat().join(', ') },
     issues: [{ path: 'types', message: `You may not read records of type ${refused.type}.` }],
   });
+}
+
+function mayFind({ principal: { rights, tools }, server: { catalog } }: Caller, { access, shownBy }: SearchType) {
+  if (!mayTry(rights, access)) return false;
+  const shows = (name: string) => {
+    const shown = catalog.get(name)?.tool;
+    return shown !== undefined && tools?.allows(shown) === true;
+  };
+  return !tools || shownBy.some(shows);
 }
 
 /** By score, then id, then the order of the types: a task and its document have one id. */

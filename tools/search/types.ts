@@ -1,3 +1,4 @@
+import { addresses } from '../../resources/addresses.ts';
 import type { SearchHit } from '../../resources/search.ts';
 import { type CollectionName, collections, type RecordOf } from '../../store/collections.ts';
 import type { Filter, Rank, TextSearch } from '../../store/port.ts';
@@ -15,6 +16,8 @@ export interface SearchType {
   readonly type: string;
   /** The right to list records of the kind. */
   readonly access: Access;
+  /** The tools that show such records: who is held to some tools needs one of these. */
+  readonly shownBy: readonly string[];
   find(context: SearchContext, query: TypeQuery): Promise<TypePage>;
 }
 
@@ -41,6 +44,8 @@ interface Narrowing<Name extends CollectionName> {
   /** Members by which grants name a record; `id` unless given. */
   readonly names?: readonly (keyof RecordOf<Name> & string)[];
   readonly where?: (principal: Principal) => Filter<RecordOf<Name>>['where'];
+  /** Tools that show the records, besides those by which they are read and listed as resources. */
+  readonly shownBy?: readonly string[];
   /** What the record's owner must meet. */
   readonly owner?: (principal: Principal) => Filter<object>['where'];
 }
@@ -54,9 +59,14 @@ export const searchTypes: readonly SearchType[] = [
   ofType('skills', 'skills:read', 'skill:read'),
   ofType('memories', 'memory:read', 'memory:read', {
     where: (principal) => ({ superseded: false, ...visibleTo(principal) }),
+    shownBy: ['search_memories'],
   }),
   ofType('threads', 'threads:read', 'thread:read', { where: visibleTo }),
-  ofType('messages', 'threads:read', 'thread:read', { names: ['threadId'], owner: visibleTo }),
+  ofType('messages', 'threads:read', 'thread:read', {
+    names: ['threadId'],
+    owner: visibleTo,
+    shownBy: ['list_messages'],
+  }),
   ofType('projects', 'projects:read', 'project:read'),
   ofType('goals', 'goals:read', 'goal:read'),
   ofType('tasks', 'tasks:read', 'task:read'),
@@ -64,19 +74,19 @@ export const searchTypes: readonly SearchType[] = [
   ofType('documents', 'documents:read', 'document:read'),
   ofType('artifacts', 'artifacts:read', 'artifact:read', { where: visibleTo }),
   ofType('databases', 'records:read', 'record:read'),
-  ofType('databaseRecords', 'records:read', 'record:read', { names: ['id', 'databaseId'] }),
+  ofType('databaseRecords', 'records:read', 'record:read', { names: ['id', 'databaseId'], shownBy: ['list_records'] }),
   ofType('flows', 'flows:read', 'flow:read'),
   ofType('reports', 'reports:read', 'report:read'),
   ofType('capsules', 'admin', 'capsule:read'),
   productUsers,
-  ofType('adminUsers', 'admin', 'admin-user:read'),
+  ofType('adminUsers', 'admin', 'admin-user:read', { shownBy: ['get_admin_user', 'list_admin_users'] }),
 ];
 
 function ofType<Name extends CollectionName>(
   collection: Name,
   scope: string,
   grant: string,
-  { names = ['id'], where, owner }: Narrowing<Name> = {},
+  { names = ['id'], where, owner, shownBy = [] }: Narrowing<Name> = {},
 ): SearchType {
   const { search } = collections[collection];
   if (!search) throw new Error(`The collection ${collection} declares no text to search.`);
@@ -84,6 +94,7 @@ function ofType<Name extends CollectionName>(
   return {
     type: search.type,
     access: { scope, grant, narrows: true },
+    shownBy: [...shownBy, ...resourceTools(collection)],
     async find({ store, principal }, query) {
       const any = onlyThese<RecordOf<Name>>(principal.rights.limitedTo(resource, op), ...names);
       const page = await store.search(collection, {
@@ -99,6 +110,11 @@ function ofType<Name extends CollectionName>(
       return { hits, more: page.next !== null, count: page.count };
     },
   };
+}
+
+function resourceTools(collection: CollectionName): string[] {
+  const { readTool, listTool } = addresses.find((address) => address.collection === collection) ?? {};
+  return [readTool, listTool].filter((tool) => tool !== undefined);
 }
 
 type Shown = Pick<SearchHit, 'type' | 'id' | 'title' | 'snippet' | 'updatedAt' | 'parent'>;

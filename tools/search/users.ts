@@ -9,11 +9,12 @@ const ACCESS = { scope: 'users:read', grant: 'user:read', narrows: true } as con
 export const productUsers: SearchType = {
   type: 'user',
   access: ACCESS,
+  shownBy: ['get_user', 'list_users'],
   async find({ server, principal }, { text, limit, after }) {
     const { users } = await server.imported.current();
     const hits: SearchHit[] = [];
     let count = 0;
-    for (const row of users.find({ search: text, uids: principal.rights.limitedTo('user', 'read') })) {
+    for (const row of users.find({ search: text, uids: principal.rights.limitedTo('user', 'read')?.names })) {
       const hit = describe(row, text);
       count += 1;
       if (!after || hit.score < after.score || (hit.score === after.score && hit.id < after.id)) hits.push(hit);

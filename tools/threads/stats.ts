@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { type ThreadRecord, type ThreadStats, threadStats, threadStatus } from '../../resources/thread.ts';
-import type { Position, Readers, Where } from '../../store/port.ts';
+import type { Filter, Position, Readers, Where } from '../../store/port.ts';
 import type { Principal } from '../access/principal.ts';
 import { type Day, lastDays } from '../days.ts';
 import { defineTool, READS } from '../define-tool.ts';
+import { onlyThese } from '../paging.ts';
 import { readSettings } from '../settings/settings.ts';
 import { roleIn, threadsSeenBy } from './visibility.ts';
 
@@ -55,8 +56,8 @@ export const getThreadStats = defineTool({
 async function messageCounter({ threads, messages }: Stored, principal: Principal): Promise<MessageCount> {
   const only = principal.rights.limitedTo('thread', 'read');
   if (only) {
-    const found = await Promise.all([...new Set(only)].map((id) => threads.get(id)));
-    const seen = found.filter((thread) => thread !== undefined).filter((thread) => roleIn(thread, principal));
+    const any = onlyThese<ThreadRecord>(only, 'id');
+    const seen = (await all(threads, { any })).filter((thread) => roleIn(thread, principal));
     return (range) => countIn(seen, range, messages);
   }
   const hidden = principal.rights.isAdmin ? [] : await hiddenFrom(principal, threads);
@@ -80,14 +81,18 @@ async function countIn(
 }
 
 async function hiddenFrom(principal: Principal, threads: Stored['threads']): Promise<readonly ThreadRecord[]> {
-  const hidden: ThreadRecord[] = [];
+  return (await all(threads, { where: { visibility: 'restricted' } })).filter((thread) => !roleIn(thread, principal));
+}
+
+async function all(threads: Stored['threads'], filter: Filter<ThreadRecord>): Promise<readonly ThreadRecord[]> {
+  const found: ThreadRecord[] = [];
   let after: Position | undefined;
   do {
-    const page = await threads.find({ where: { visibility: 'restricted' }, limit: BATCH, after });
-    hidden.push(...page.records.filter((thread) => !roleIn(thread, principal)));
+    const page = await threads.find({ ...filter, limit: BATCH, after });
+    found.push(...page.records);
     after = page.next ?? undefined;
   } while (after);
-  return hidden;
+  return found;
 }
 
 async function bySource({ threadSources }: Stored, countThreads: ThreadCount): Promise<ThreadStats['bySource']> {

@@ -30,7 +30,12 @@ const listThreads = defineTool({
   name: 'list_threads',
   title: 'List threads',
   description: 'List the conversation threads you can see, newest first. Returns a page with `nextCursor`.',
-  access: { scope: 'threads:read', grant: 'thread:read', narrows: true },
+  access: {
+    scope: 'threads:read',
+    grant: 'thread:read',
+    narrows: true,
+    selects: { status: 'status', source: 'source', agentId: 'agentIds' },
+  },
   annotations: READS,
   input: z.strictObject({
     status: threadStatus.optional(),

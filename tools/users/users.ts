@@ -29,7 +29,7 @@ const listUsers = defineTool({
 
   async handler({ status, search, limit, cursor, includeTotal }, { server, principal }) {
     const model = await server.imported.current();
-    const query = { status, search, uids: principal.rights.limitedTo('user', 'read') };
+    const query = { status, search, uids: principal.rights.limitedTo('user', 'read')?.names };
     const after = openCursor(cursor, query);
     const page = firstOf(model.users.find(query, after), limit);
     return {

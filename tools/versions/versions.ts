@@ -6,7 +6,7 @@ import { StaleRevision } from '../../store/errors.ts';
 import type { Readers } from '../../store/port.ts';
 import { type Access, type AccessByInput, accessFor } from '../access/requirement.ts';
 import type { Context } from '../context.ts';
-import { CREATES, defineTool, READS } from '../define-tool.ts';
+import { CREATES, defineTool, READS, type Tool } from '../define-tool.ts';
 import { entities } from '../entities.ts';
 import { LARGEST_PAGE, listPage } from '../paging.ts';
 import { mayKnowOf } from '../threads/visibility.ts';
@@ -36,7 +36,16 @@ function onEntity({ scope, grant }: Access): Access {
   return { scope, grant: [grant].flat().map((text) => text.replace('{id}', '{entityId}')) };
 }
 
+/** Who is held to some tools, as a capsule is, needs the one that gets (or updates) the record. */
+function actsAs(which: 'getTool' | 'updateTool'): NonNullable<Tool['actsAs']> {
+  return {
+    tools: entities.map((entity) => entity[which]),
+    of: (input) => entities.find(({ type }) => 'entityType' in input && input.entityType === type)?.[which],
+  };
+}
+
 const readAccess = accessOf('getTool');
+const asGetTool = actsAs('getTool');
 const path = { entityType, entityId: recordId.describe('Id of the record, e.g. `agt_…`.') };
 const versionPath = { ...path, versionId: recordId.describe('Version id (`ver_…`), see list_versions.') };
 
@@ -45,6 +54,7 @@ const listVersions = defineTool({
   title: 'List versions',
   description: 'List the states a record has had, newest first, with who made each. Deleted records keep theirs.',
   access: readAccess,
+  actsAs: asGetTool,
   annotations: READS,
   input: z.strictObject({ ...path, limit, cursor, includeTotal }),
   output: pageOf(version),
@@ -64,6 +74,7 @@ const getVersion = defineTool({
   title: 'Get version',
   description: 'Read one earlier state of a record: content, payload, author, time.',
   access: readAccess,
+  actsAs: asGetTool,
   annotations: READS,
   input: z.strictObject(versionPath),
   output: version,
@@ -80,6 +91,7 @@ const diffVersion = defineTool({
   title: 'Diff version',
   description: 'Show what changed from another state of the record (by default the one before) to this version.',
   access: readAccess,
+  actsAs: asGetTool,
   annotations: READS,
   input: z.strictObject({
     ...versionPath,
@@ -108,6 +120,7 @@ const restoreVersion = defineTool({
   description:
     'Bring a record, deleted ones too, back to an earlier state. Writes and returns a new version; an equal state writes nothing and returns the current one.',
   access: accessOf('updateTool'),
+  actsAs: actsAs('updateTool'),
   annotations: { ...CREATES, idempotentHint: true },
   input: z.strictObject({
     ...versionPath,

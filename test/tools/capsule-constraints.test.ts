@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import fc from 'fast-check';
+import type { Principal } from '../../tools/access/principal.ts';
+import { reachOfCapsule } from '../../tools/capsules/principal.ts';
+import { catalog } from '../../tools/catalog.ts';
+import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';
+import { KINDS, type Kind, makeWorld, type World } from './capsule-world.ts';
+
+let world: TestRegistry;
+let records: World;
+const admin = principalOf({ type: 'api-key', id: 'key_admin', scopes: ['admin'] });
+// biome-ignore lint/suspicious/noExplicitAny: tests look into outputs freely
+type Output = any;
+
+before(async () => {
+  world = await openTestRegistry();
+  records = await makeWorld(async (tool, input) => {
+    const answer = await world.call(admin, tool, input);
+    if ('error' in answer) throw new Error(`${tool}: ${JSON.stringify(answer.error)}`);
+    return answer.output as Output;
+  });
+});
+after(() => world.close());
+
+type Constraints = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+function capsule(allowedTools: readonly string[], constraints: Constraints = {}): Principal {
+  const definition = { name: 'test', allowedTools: [...allowedTools], deniedTools: [], constraints };
+  const reach = reachOfCapsule(definition, catalog);
+  return { type: 'capsule', id: 'cap_test', name: 'test', scopes: [], ownerId: 'usr_owner', ...reach };
+}
+
+async function outcome(principal: Principal, tool: string, input: object): Promise<{ code: string; output: Output }> {
+  const answer = await world.call(principal, tool, input);
+  return 'error' in answer ? { code: answer.error.code, output: undefined } : { code: 'ok', output: answer.output };
+}
+
+/** The input without what is fixed; undefined where that is another record than the one asked for. */
+function open(input: Readonly<Record<string, unknown>>, fixed: Readonly<Record<string, unknown>> = {}) {
+  const given = Object.entries(input).filter(([name]) => !Object.hasOwn(fixed, name));
+  const isOther = Object.entries(input).some(
+    ([name, value]) => name in fixed && NAMING.includes(name) && fixed[name] !== value,
+  );
+  return isOther ? undefined : Object.fromEntries(given);
+}
+const NAMING = ['id', 'databaseId', 'entityType', 'entityId', 'agent'];
+
+/** The records of the kind that calls of the tool show, or could change: a stale revision is noticed behind every check of access. */
+async function reachOf(principal: Principal, tool: string, kind: Kind, constraints: Constraints): Promise<Set<string>> {
+  const fixed = constraints[tool];
+  const reached = new Set<string>();
+  const call = async (input: Readonly<Record<string, unknown>>) => {
+    const given = open(input, fixed);
+    return given ? outcome(principal, tool, given) : { code: 'other', output: undefined };
+  };
+  const { list = [], one = [], change = [] } = kind;
+  if (tool === 'search') {
+    for (const { type, id } of (await call({ q: 'common', limit: 100 })).output?.data ?? [])
+      if (type === kind.type) reached.add(id);
+    return reached;
+  }
+  if (list.includes(tool)) {
+    for (const input of kind.listInputs?.(records) ?? [{}]) {
+      const first = await call({ ...input, ...(tool === 'search_memories' && { q: 'common' }), limit: 100 });
+      let page = first;
+      for (let pages = 0; page.output && pages < 50; pages += 1) {
+        for (const { id } of page.output.data) reached.add(id);
+        if (!page.output.nextCursor || fixed?.cursor !== undefined) break;
+        page = await call({ ...input, limit: 100, cursor: page.output.nextCursor });
+      }
+    }
+    return reached;
+  }
+  for (const record of records[kind.type] ?? []) {
+    const naming = kind.naming?.(record) ?? { id: record.id };
+    const history = { entityType: kind.entityType, entityId: record.id };
+    if (one.includes(tool) && (await call(naming)).code === 'ok') reached.add(record.id);
+    if (change.includes(tool)) {
+      const { code } = await call({ ...naming, ...kind.changes?.[tool], expectedRevision: 999_999 });
+      assert.ok(['conflict', 'forbidden', 'not_found', 'other'].includes(code), `${tool}: ${code}`);
+      if (code === 'conflict') reached.add(record.id);
+    }
+    if (kind.entityType && tool === 'list_versions' && (await call(history)).code === 'ok') reached.add(record.id);
+    if (kind.entityType && tool === 'restore_version') {
+      const { code } = await call({ ...history, versionId: record.versionId ?? '', expectedRevision: 999_999 });
+      if (code === 'conflict') reached.add(record.id);
+    }
+  }
+  return reached;
+}
+
+const ACROSS = ['search', 'list_versions', 'restore_version'];
+const reads = ({ list = [], one = [] }: Kind) => [...list, ...one];
+
+/** Tools about a kind, and the arguments that can be fixed for some of them. */
+const scenarios = fc.constantFrom(...KINDS).chain((kind) => {
+  const own = [...reads(kind), ...(kind.change ?? [])];
+  const tools = fc.subarray([...own, ...(kind.others ?? []), ...ACROSS], { minLength: 2 });
+  const fixing = fc.array(fc.tuple(fc.nat(), fc.nat(), fc.boolean()), { minLength: 1, maxLength: 3 });
+  return fc.record({ kind: fc.constant(kind), tools, fixing });
+});
+
+function constraintsFor(kind: Kind, tools: readonly string[], fixing: readonly (readonly [number, number, boolean])[]) {
+  const chosen = fixing.map(([which, value, more]) => {
+    const tool = tools[which % tools.length] ?? '';
+    const choices = kind.fixable(tool, records);
+    const fixed = {
+      ...choices[value % Math.max(1, choices.length)],
+      ...(more && choices[(value + 1) % choices.length]),
+    };
+    return [tool, fixed] as const;
+  });
+  return Object.fromEntries(chosen.filter(([, fixed]) => Object.keys(fixed).length > 0));
+}
+
+describe('whatever the tools of a capsule are and whatever is fixed', () => {
+  it('no call shows a record that a constrained tool could not show, or changes one that a constrained tool could not change', async () => {
+    let held = 0;
+    await fc.assert(
+      fc.asyncProperty(scenarios, async ({ kind, tools, fixing }) => {
+        const constraints = constraintsFor(kind, tools, fixing);
+        const principal = capsule(tools, constraints);
+        const reached = new Map<string, Set<string>>();
+        for (const tool of tools) reached.set(tool, await reachOf(principal, tool, kind, constraints));
+        const bounds = tools.filter(
+          (tool) => constraints[tool] && !ACROSS.includes(tool) && !kind.others?.includes(tool),
+        );
+        for (const bound of bounds) {
+          const isRead = reads(kind).includes(bound);
+          const allowed = reached.get(bound) ?? new Set();
+          // A tool of another shape than the constrained one: what is fixed for it says itself which records it is about.
+          for (const tool of tools.filter((name) => !constraints[name])) {
+            const changes = kind.change?.includes(tool) || tool === 'restore_version';
+            if (!isRead && !changes) continue;
+            for (const id of reached.get(tool) ?? []) {
+              assert.ok(
+                allowed.has(id),
+                `${tool} reaches ${id}, ${bound} does not: ${JSON.stringify({ tools, constraints })}`,
+              );
+            }
+            held += 1;
+          }
+        }
+      }),
+      { numRuns: process.env.FULL ? 2000 : 250 },
+    );
+    assert.ok(held > 100, `only ${held} pairs were looked at`);
+  });
+
+  it('what is fixed is still reached by the tool it is fixed for', async () => {
+    for (const kind of KINDS) {
+      for (const tool of [...reads(kind), ...(kind.change ?? [])]) {
+        const alone = await reachOf(capsule([tool]), tool, kind, {});
+        for (const fixed of kind.fixable(tool, records)) {
+          const constraints = { [tool]: fixed };
+          const more = [tool, ...reads(kind), ...(kind.change ?? []), ...ACROSS];
+          const [one, amongOthers] = [capsule([tool], constraints), capsule(more, constraints)];
+          const reached = await reachOf(one, tool, kind, constraints);
+          assert.deepEqual(
+            await reachOf(amongOthers, tool, kind, constraints),
+            reached,
+            `${tool} ${JSON.stringify(fixed)}`,
+          );
+          for (const id of reached) assert.ok(alone.has(id));
+        }
+      }
+    }
+  });
+});

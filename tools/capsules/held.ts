@@ -1,0 +1,169 @@
+import { type Grant, grantOps } from '../access/grants.ts';
+import { bothLimited, isNothing, type Limit, NO_RECORD } from '../access/limit.ts';
+import { grantsFor, NAME, type NeededRight, neededRights } from '../access/requirement.ts';
+import { grantRights, type Rights } from '../access/rights.ts';
+import type { FixedArguments } from '../access/tool-limit.ts';
+import type { Tool } from '../define-tool.ts';
+
+/** Arguments that shape an answer and leave no record out for good. */
+const SHAPING: readonly string[] = ['limit', 'includeTotal', 'order', 'sort', 'expectedRevision'];
+/** Fixed, it leaves one page of a list: nobody can say of a single record whether it is on that. */
+const CURSOR = 'cursor';
+/** Operations that neither show nor change the record they are about. */
+const ACTS: readonly string[] = ['invoke', 'trigger', 'call'];
+
+/** What arguments that are fixed for a tool leave of the records it is about, for other tools too. */
+interface Hold {
+  readonly tool: Tool;
+  readonly resource: string;
+  readonly op: string;
+  readonly limit: Limit;
+  readonly by: readonly string[];
+}
+
+type FixedFor = (tool: Tool) => FixedArguments | undefined;
+
+/**
+ * The rights of a capsule: those that its tools need. What is fixed for one tool holds for the others: for one that reads, whatever they do
+ * with records of the kind; for one that changes records, whatever they change. The narrowest wins. Only the tool's own calls, which its
+ * fixed arguments bind already, are taken nothing away by others.
+ */
+export class HeldRights {
+  readonly rights: Rights;
+  /** Without what narrows them. */
+  readonly grants: readonly Grant[];
+  readonly #holds: readonly Hold[];
+  readonly #tools: ReadonlySet<Tool>;
+  readonly #fixed: FixedFor;
+  readonly #inCallOf = new Map<Tool, Rights>();
+
+  constructor(tools: readonly Tool[], fixed: FixedFor) {
+    this.#tools = new Set(tools);
+    this.#fixed = fixed;
+    this.#holds = tools.flatMap((tool) => holdsOf(tool, fixed(tool)));
+    this.grants = tools.flatMap((tool) => this.#handedOn(tool));
+    this.rights = this.#rights(this.grants, []);
+  }
+
+  /** Why calls of the tool reach fewer records than it says. */
+  narrowed(tool: Tool): string | undefined {
+    const bound = this.#bound(tool);
+    const deciding = this.#heldBy(tool).filter(({ resource, op }) => !bound.includes(`${resource}:${op}`));
+    if (deciding.length === 0) return undefined;
+    const holds = deciding.flatMap(({ holds }) => holds);
+    const names = [...new Set(holds.map(({ tool: other, by }) => `${other.name} (${by.join(', ')})`))].join(' and ');
+    const empty = deciding.some(({ limit }) => isNothing(limit));
+    return empty
+      ? `No record is left for ${tool.name} by what is fixed for ${names}: fix arguments of ${tool.name} too, or others.`
+      : `${tool.name} is held to the records that what is fixed for ${names} leaves.`;
+  }
+
+  #rights(grants: readonly Grant[], bound: readonly string[]): Rights {
+    const held = (resource: string, op: string) => this.#limitOf(resource, op);
+    return grantRights(grants, {
+      fingerprint: JSON.stringify([this.#holds.map(({ resource, op, limit }) => [resource, op, limit]), bound]),
+      held,
+      limits: (resource, op) => (bound.includes(`${resource}:${op}`) ? undefined : held(resource, op)),
+      inCallOf: (tool) => this.#rightsInCallOf(tool),
+    });
+  }
+
+  #rightsInCallOf(tool: Tool): Rights {
+    let rights = this.#inCallOf.get(tool);
+    if (!rights) {
+      rights = this.#tools.has(tool) ? this.#rightsOf(tool) : this.rights;
+      this.#inCallOf.set(tool, rights);
+    }
+    return rights;
+  }
+
+  #rightsOf(tool: Tool): Rights {
+    const bound = this.#bound(tool);
+    if (this.#holds.length === 0 && !this.#fixed(tool)) return this.rights;
+    return this.#rights([...this.grants, ...grantsFor(tool.access)], bound);
+  }
+
+  /** The rights of which the tool's own call is not narrowed: its fixed arguments say which records, or it makes new ones. */
+  #bound(tool: Tool): string[] {
+    const needs = neededRights(tool.access);
+    const own = this.#holds.filter((hold) => hold.tool === tool);
+    return needs
+      .filter(
+        (need) => isAboutNone(need) || own.some(({ resource, op }) => need.resource === resource && need.op === op),
+      )
+      .map(({ resource, op }) => `${resource}:${op}`);
+  }
+
+  /** What other tools may do by the right of this one. */
+  #handedOn(tool: Tool): Grant[] {
+    const fixed = this.#fixed(tool);
+    const grants = grantsFor(tool.access);
+    if (!fixed) return grants;
+    const kept = neededRights(tool.access).filter(
+      (need) =>
+        !isAboutNone(need) &&
+        (tool.annotations.readOnlyHint ||
+          this.#holds.some((hold) => hold.tool === tool && hold.resource === need.resource && hold.op === need.op)),
+    );
+    return grants.filter(({ resource, op }) => kept.some((need) => need.resource === resource && need.op === op));
+  }
+
+  #heldBy(tool: Tool) {
+    return neededRights(tool.access).flatMap(({ resource, op }) => {
+      const holds = this.#holds.filter((hold) => isHeldBy(hold, resource, op));
+      const limit = this.#limitOf(resource, op);
+      return limit ? [{ resource, op, holds, limit }] : [];
+    });
+  }
+
+  #limitOf(resource: string, op: string): Limit | undefined {
+    const holds = this.#holds.filter((hold) => isHeldBy(hold, resource, op));
+    return holds.reduce<Limit | undefined>((limit, hold) => bothLimited(limit, hold.limit), undefined);
+  }
+}
+
+/** Of a call that makes a record, or reads no records at all. */
+function isAboutNone({ parameter, narrows }: NeededRight): boolean {
+  return parameter === undefined && !narrows;
+}
+
+function isHeldBy(hold: Hold, resource: string, op: string): boolean {
+  if (hold.resource !== resource) return false;
+  if (hold.op === 'read' || hold.op === op) return true;
+  return op !== 'read' && !ACTS.includes(op) && !ACTS.includes(hold.op) && grantOps[resource]?.includes(op) === true;
+}
+
+function holdsOf(tool: Tool, fixed: FixedArguments | undefined): Hold[] {
+  if (!fixed) return [];
+  const reads = tool.annotations.readOnlyHint;
+  return neededRights(tool.access).flatMap((need) => {
+    const { resource, op } = need;
+    // What a tool that changes one record reads besides holds nobody who reads.
+    if ((op === 'read') !== reads) return [];
+    const by = selecting(tool, need, fixed);
+    if (by.length === 0) return [];
+    const limits = by.map((argument) => limitBy(tool, need, argument, fixed[argument]));
+    return [{ tool, resource, op, by, limit: limits.reduce((limit, other) => bothLimited(limit, other) ?? limit) }];
+  });
+}
+
+/** The fixed arguments that leave records out. */
+function selecting({ annotations, input }: Tool, { parameter, narrows, selects }: NeededRight, fixed: FixedArguments) {
+  const names = Object.keys(fixed);
+  if (parameter === undefined && !narrows) return [];
+  if (annotations.readOnlyHint && names.includes(CURSOR)) return [CURSOR];
+  if (parameter !== undefined && names.includes(parameter)) return [parameter];
+  const isList = annotations.readOnlyHint && narrows;
+  const shaping = CURSOR in input.shape ? SHAPING : [];
+  return names.filter((name) => Object.hasOwn(selects, name) || (isList && !shaping.includes(name)));
+}
+
+/** What the tool does not take (any more) makes its every call fail, and so leaves others nothing. */
+function limitBy({ input }: Tool, { parameter, selects }: NeededRight, argument: string, fixed: unknown): Limit {
+  const value: unknown = input.shape[argument]?.safeParse(fixed).data;
+  const member = argument === parameter ? NAME : selects[argument];
+  if (member === undefined || argument === CURSOR) return NO_RECORD;
+  if (member === NAME) return typeof value === 'string' ? { names: [value] } : NO_RECORD;
+  const isPlain = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+  return isPlain ? { members: { [member]: value } } : NO_RECORD;
+}
