@@ -4,6 +4,8 @@ import fc from 'fast-check';
 import type { Principal } from '../../tools/access/principal.ts';
 import { reachOfCapsule } from '../../tools/capsules/principal.ts';
 import { catalog } from '../../tools/catalog.ts';
+import { actingFor } from '../../tools/engine/acting.ts';
+import { recall } from '../../tools/engine/recall.ts';
 import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';
 import { KINDS, type Kind, makeWorld, type World } from './capsule-world.ts';
 
@@ -165,6 +167,107 @@ describe('whatever the tools of a capsule are and whatever is fixed', () => {
           for (const id of reached) assert.ok(alone.has(id));
         }
       }
+    }
+  });
+});
+
+describe('what is fixed for a tool of a capsule', () => {
+  const idOf = (type: string, at = 0) => records[type]?.[at]?.id ?? '';
+  const codeOf = async (principal: Principal, tool: string, input: object) =>
+    (await outcome(principal, tool, input)).code;
+
+  it('holds for search: of documents of one project no others are found', async () => {
+    const projectId = idOf('project');
+    const held = capsule(['list_documents', 'search'], { list_documents: { projectId } });
+    const { output } = await outcome(held, 'search', { q: 'common' });
+    assert.deepEqual([output.facets, output.data[0].id], [{ document: 1 }, idOf('document')]);
+  });
+
+  it('holds for versions of other records, and the record itself keeps its own', async () => {
+    const id = idOf('agent');
+    const tools = ['get_agent', 'update_agent', 'list_versions', 'restore_version'];
+    const held = capsule(tools, { get_agent: { id }, update_agent: { id } });
+    const history = (at: number) => ({ entityType: 'agent', entityId: idOf('agent', at) });
+    const restore = (at: number) => ({ ...history(at), versionId: records.agent?.[at]?.versionId });
+    assert.equal(await codeOf(held, 'list_versions', history(0)), 'ok');
+    assert.equal(await codeOf(held, 'restore_version', restore(0)), 'ok');
+    const refused = await world.call(held, 'list_versions', history(1));
+    assert.ok('error' in refused && refused.error.code === 'forbidden');
+    assert.equal(await codeOf(held, 'restore_version', restore(1)), 'forbidden');
+  });
+
+  it('is not undone by a restore', async () => {
+    const held = capsule(['update_agent', 'create_agent', 'restore_version'], { update_agent: { maxSteps: 5 } });
+    const versionId = records.agent?.[0]?.versionId;
+    const restore = { entityType: 'agent', entityId: idOf('agent'), versionId };
+    assert.equal(await codeOf(held, 'restore_version', restore), 'forbidden');
+  });
+
+  it('opens no record of another kind that has the same grants', async () => {
+    const [taskId, databaseId, threadId] = [idOf('task'), idOf('database'), idOf('thread')];
+    const fixed = { get_task: { id: taskId }, get_database: { id: databaseId }, get_thread: { id: threadId } };
+    const held = capsule([...Object.keys(fixed), 'search', 'list_versions'], fixed);
+    const { output } = await outcome(held, 'search', { q: 'common' });
+    assert.deepEqual(Object.keys(output.facets).sort(), ['database', 'task', 'thread']);
+    assert.equal(await codeOf(held, 'list_versions', { entityType: 'task-document', entityId: taskId }), 'forbidden');
+  });
+
+  it('holds for what another tool changes on the way', async () => {
+    const [mine, other] = [idOf('memory'), idOf('memory', 1)];
+    const held = capsule(['create_memory', 'update_memory'], { update_memory: { id: mine } });
+    const supersede = (supersedes: string) => codeOf(held, 'create_memory', { content: 'new', supersedes });
+    assert.equal(await supersede(other), 'invalid_input');
+    assert.equal(await supersede(mine), 'ok');
+    const purging = capsule(['purge_record', 'get_document'], { get_document: { id: idOf('document') } });
+    const purge = (at: number) => codeOf(purging, 'purge_record', { entityType: 'document', id: idOf('document', at) });
+    assert.equal(await purge(1), 'not_found');
+    assert.equal((await world.store.documents.get(idOf('document', 1)))?.title, 'common');
+  });
+
+  it('holds for records that another one would name', async () => {
+    const [mine, other] = [idOf('project'), idOf('project', 1)];
+    const held = capsule(['get_project', 'create_document', 'get_skill', 'create_agent'], {
+      get_project: { id: mine },
+      get_skill: { id: idOf('skill') },
+    });
+    const create = (projectId: string) => codeOf(held, 'create_document', { title: 'x', content: 'x', projectId });
+    assert.deepEqual([await create(mine), await create(other)], ['ok', 'invalid_input']);
+    const give = (name: string, at: number) =>
+      codeOf(held, 'create_agent', { name, displayName: name, skillIds: [idOf('skill', at)] });
+    assert.deepEqual([await give('with its own', 0), await give('with another', 1)], ['ok', 'invalid_input']);
+  });
+
+  it('holds for agents that it invokes, and for the memories in their prompts', async () => {
+    const id = idOf('document');
+    const held = capsule(['get_document', 'search', 'list_memories'], {
+      get_document: { id },
+      list_memories: { scope: 'agent' },
+    });
+    const agent = { id: idOf('agent'), name: 'ada', tools: ['get_document', 'search', 'list_versions'] };
+    const acting = actingFor(held, agent, catalog);
+    const { output } = await outcome(acting, 'search', { q: 'common' });
+    assert.deepEqual(output.facets, { document: 1 });
+    assert.equal((await outcome(acting, 'get_document', {})).output.id, id);
+    const whole = await world.store.agents.get(idOf('agent', 1));
+    assert.ok(whole);
+    const recalled = await recall(world.store, { agent: whole, caller: held, threadId: undefined, text: 'common' });
+    assert.ok(recalled.length > 0 && recalled.every(({ scope }) => scope === 'agent'));
+  });
+
+  it('is told where it narrows other tools, and leaves lists, creations and its own calls as they are', async () => {
+    const tools = ['list_users', 'get_user', 'create_document', 'get_document', 'list_documents'];
+    const fixed = { list_users: { search: '@example.com' }, list_documents: { projectId: idOf('project') } };
+    const draft = { allowedTools: tools, constraints: fixed };
+    const { output } = await outcome(admin, 'preview_capsule', { draft });
+    const judged = Object.fromEntries(output.entries.map(({ entry, tools: [one] }: Output) => [entry, one]));
+    assert.match(judged.get_user.rule, /No record is left for get_user by what is fixed for list_users \(search\)/);
+    assert.equal(judged.get_user.served, false);
+    assert.match(
+      judged.get_document.narrowed,
+      /held to the records that what is fixed for list_documents \(projectId\)/,
+    );
+    for (const whole of ['list_users', 'create_document', 'list_documents']) {
+      assert.deepEqual(judged[whole], { name: whole, served: true, rule: 'allowed by name' });
     }
   });
 });
