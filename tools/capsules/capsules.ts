@@ -7,6 +7,7 @@ import { requireWithin } from '../access/within.ts';
 import type { Catalog } from '../catalog-index.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../define-tool.ts';
 import { listPage, onlyThese } from '../paging.ts';
+import { requireEntriesWithin } from '../threads/visibility.ts';
 import { requireDefinition, requireReach } from './definition.ts';
 import { warningsOf } from './verdicts.ts';
 
@@ -128,6 +129,7 @@ const updateCapsule = defineTool({
       server.catalog,
     );
     requireReach(principal, { ...current, allowedTools: change.allowedTools ?? current.allowedTools }, server.catalog);
+    if (changesWhatItDoes(change)) await requireEntriesWithin({ store, principal }, { type: 'capsule', id });
     if (expiresAt !== undefined) requireWithin(principal, { lifetime: { expiresAt: expiresAt ?? undefined } });
     const updated = await store.capsules.update(id, { ...change, expiresAt }, { expectedRevision });
     return showWithWarnings(updated, server.catalog);
@@ -170,6 +172,7 @@ const rotateCapsuleToken = defineTool({
   async handler({ id, graceSeconds, expectedRevision }, { store, principal, server, fail }) {
     const current = await findCapsule(store, id, fail);
     requireReach(principal, current, server.catalog);
+    await requireEntriesWithin({ store, principal }, { type: 'capsule', id });
     requireWithin(principal, { lifetime: { expiresAt: current.expiresAt } });
     const now = server.now();
     const { secret, members } = newToken(now, tokensInGrace(current, now, graceSeconds));
@@ -189,6 +192,16 @@ export async function findCapsule(
   const found = await store.capsules.get(id);
   if (!found) throw fail('not_found', `There is no capsule ${id}; list_capsules shows the ones you can see.`);
   return found;
+}
+
+/** Whatever its name; to end its service is for everybody who may write it. */
+function changesWhatItDoes({
+  name: _,
+  description: __,
+  status,
+  ...others
+}: Partial<Record<keyof CapsuleRecord, unknown>>): boolean {
+  return status === 'live' || Object.values(others).some((value) => value !== undefined);
 }
 
 /** Those that are new: what stays may be of a tool that is away. */

@@ -3,7 +3,9 @@ import type { AccessEntry, AccessPrincipal, ThreadRecord, ThreadRole } from '../
 import { type CollectionName, collections } from '../../store/collections.ts';
 import type { Position, Reader, Readers, Where } from '../../store/port.ts';
 import type { Principal } from '../access/principal.ts';
+import { FORBIDDEN } from '../access/reach.ts';
 import type { Fail } from '../define-tool.ts';
+import { ToolError } from '../errors.ts';
 import { onlyThese } from '../paging.ts';
 import type { Entity, HistoryWriters } from '../versioning.ts';
 
@@ -163,6 +165,36 @@ export function roleIn({ visibility, entries }: Shared, principal: Principal): T
   const own = entryPrincipalOf(principal);
   const entry = own && entries.find((candidate) => isSame(candidate.principal, own));
   return entry?.role ?? (visibility === 'workspace' ? 'editor' : undefined);
+}
+
+/**
+ * Who gets a credential of another principal, or says what it does, gets its entries in restricted threads.
+ * @throws ToolError (forbidden) where the caller is less in one of them.
+ */
+export async function requireEntriesWithin(
+  { store, principal }: { readonly store: Pick<Readers, 'threads'>; readonly principal: Principal },
+  other: AccessPrincipal,
+): Promise<void> {
+  if (principal.rights.isAdmin) return;
+  let after: Position | undefined;
+  do {
+    const page = await store.threads.find({ where: { accessKeys: keyOf(other) }, limit: BATCH, after });
+    if (page.records.some((thread) => entriesBeyond(thread, principal, other))) throw beyondEntries(other);
+    after = page.next ?? undefined;
+    await setImmediate();
+  } while (after);
+}
+
+function entriesBeyond(thread: Shared, principal: Principal, other: AccessPrincipal): boolean {
+  const role = roleIn(thread, principal);
+  const entry = thread.entries.find((candidate) => isSame(candidate.principal, other));
+  return entry !== undefined && (!role || RANK[role] < RANK[entry.role]);
+}
+
+/** Says nothing of which threads. */
+function beyondEntries({ type, id }: AccessPrincipal): ToolError {
+  const message = `The ${type} ${id} has access to restricted threads in which you have less or none; somebody with full access can do this, or owners of these threads take it out of their access entries.`;
+  return new ToolError('forbidden', FORBIDDEN, { issues: [{ path: '', message }] });
 }
 
 /** The name of a caller in access entries. Agents and flows go by that of whom they act for. */
