@@ -19,15 +19,25 @@ export const websiteState = z.enum(['draft', 'published', 'suspended', 'deleted'
 export type WebsiteState = z.infer<typeof websiteState>;
 const subscriptionStatus = z.enum(['trialing', 'active', 'past_due', 'canceled']);
 
-const userRow = z.strictObject({
-  uid: key,
-  email: z.string().min(1).max(320),
-  status: userStatus,
-  name: z.string().max(200).optional(),
-  country: country.optional(),
-  createdAt: time,
-  deletedAt: time.optional(),
-});
+const userRow = z
+  .strictObject({
+    uid: key,
+    email: z.string().min(1).max(320),
+    status: userStatus,
+    name: z.string().max(200).optional(),
+    country: country.optional(),
+    createdAt: time,
+    deletedAt: time.optional(),
+    paymentBrand: z.string().min(1).max(50).optional().describe('How the user pays, e.g. Visa.'),
+    paymentLast4: z
+      .string()
+      .regex(/^[0-9]{4}$/, 'Write the last four digits, as text, like "0042"; never more of a number.')
+      .optional(),
+  })
+  .refine((row) => (row.paymentBrand === undefined) === (row.paymentLast4 === undefined), {
+    path: ['paymentLast4'],
+    message: 'Give paymentBrand and paymentLast4 together, or neither.',
+  });
 export type UserRow = z.infer<typeof userRow>;
 
 const subscriptionRow = z

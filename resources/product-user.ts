@@ -41,7 +41,7 @@ export const userBilling = z.object({
   paymentMethod: z
     .object({ brand: z.string(), last4: z.string() })
     .nullable()
-    .describe('Null: imports carry no payment methods.'),
+    .describe('As imported with the user; null where it was not.'),
   invoices: z.array(userInvoice).describe('The latest 100, newest first.'),
 });
 

@@ -35,7 +35,7 @@ export const userExamples: Examples = {
       trialEndsAt: null,
       cancelAt: null,
       lifetimeValue: 10,
-      paymentMethod: null,
+      paymentMethod: { brand: 'Visa', last4: '4242' },
       invoices: [
         {
           id: 'inv_1',

@@ -19,7 +19,7 @@ async function importText(type: string, name: string, text: string, key = server
 describe('npm run import', () => {
   it('takes CSV with quotes, line breaks in cells, a byte order mark and empty cells; again, nothing changes', async () => {
     const text =
-      '\uFEFFuid,email,status,name,createdAt,deletedAt\r\nc1,c1@example.com,PRO,"Ada, ""the first""\nof her name",2026-01-01T10:00:00+02:00,\r\nc2,c2@example.com,FREE,,2026-01-02,\r\n';
+      '\uFEFFuid,email,status,name,createdAt,deletedAt,paymentBrand,paymentLast4\r\nc1,c1@example.com,PRO,"Ada, ""the first""\nof her name",2026-01-01T10:00:00+02:00,,Visa,0042\r\nc2,c2@example.com,FREE,,2026-01-02,,,\r\n';
     const first = await importText('users', 'users.csv', text);
     assert.deepEqual(
       [first.code, first.stdout],
@@ -30,6 +30,8 @@ describe('npm run import', () => {
     assert.equal(again.stdout, 'users: 0 new, 0 changed, 2 unchanged, 0 refused.\n');
     const user = await mustCall(server, server.adminKey, 'get_user', { userId: 'c1' });
     assert.deepEqual([user.name, user.createdAt], ['Ada, "the first"\nof her name', '2026-01-01T08:00:00.000Z']);
+    const { paymentMethod } = await mustCall(server, server.adminKey, 'get_user_billing', { userId: 'c1' });
+    assert.deepEqual(paymentMethod, { brand: 'Visa', last4: '0042' });
   });
 
   it('reports every bad line with its number and reason, takes the others and ends with 1', async () => {

@@ -64,7 +64,8 @@ async function importUser(uid: string, marker: string): Promise<number> {
   const put = async (type: string, ...records: object[]) => {
     created += (await must('import_records', { type, records })).created;
   };
-  await put('users', { uid, email: `${marker}@example.com`, status: 'PRO', name: marker, createdAt: at });
+  const payment = { paymentBrand: marker, paymentLast4: '0042' };
+  await put('users', { uid, email: `${marker}@example.com`, status: 'PRO', name: marker, createdAt: at, ...payment });
   await put('users', { uid, email: 'x', status: 'PRO', name: `new ${marker}`, createdAt: at });
   const site = { id, uid, url: `https://${marker}.example`, name: marker, state: 'draft', createdAt: at };
   await put('websites', site);

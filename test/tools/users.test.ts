@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import fc from 'fast-check';
-import { callTool, makeKey, mustCall, rest } from '../support/calls.ts';
+import { callsOf, callTool, makeKey, mustCall, rest } from '../support/calls.ts';
+import { fc } from '../support/property.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
 let server: TestServer;
@@ -195,6 +195,34 @@ describe('one user', () => {
     const lastDay = new Date(Date.UTC(end.getUTCFullYear(), end.getUTCMonth() + 1, 0)).getUTCDate();
     assert.equal(end.getUTCDate(), Math.min(31, lastDay));
     assert.ok(end.getTime() > Date.now() && end.getTime() - Date.now() < 32 * 86_400_000);
+  });
+
+  it('pays in the way that its latest import says, of which it takes both parts and no more of a number', async () => {
+    const row = { uid: 'payer', email: 'payer@example.com', status: 'PRO', createdAt: '2026-01-31' };
+    const method = async () => (await ask('get_user_billing', { userId: 'payer' })).paymentMethod;
+    await put('users', [row]);
+    assert.equal(await method(), null);
+    const paying = { ...row, paymentBrand: 'Visa', paymentLast4: '0042' };
+    assert.equal((await put('users', [paying])).updated, 1);
+    assert.deepEqual(await method(), { brand: 'Visa', last4: '0042' });
+    assert.equal((await put('users', [paying])).unchanged, 1);
+    assert.ok(!('paymentLast4' in (await ask('get_user', { userId: 'payer' }))));
+    const wrong = [
+      { ...paying, paymentLast4: '4242424242424242' },
+      { ...paying, paymentLast4: 42 },
+      { ...row, paymentBrand: 'Visa' },
+      { ...row, paymentLast4: '0042' },
+    ];
+    for (const record of wrong) {
+      const { issues = [] } = await callsOf(server).refused('import_records', { type: 'users', records: [record] });
+      assert.deepEqual(
+        issues.map(({ path }) => path),
+        ['records[0].paymentLast4'],
+      );
+    }
+    assert.deepEqual(await method(), { brand: 'Visa', last4: '0042' });
+    await put('users', [row]);
+    assert.equal(await method(), null);
   });
 
   it('has a timeline of everything, newest first, page by page without gap or repetition', async () => {

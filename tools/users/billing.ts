@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { InvoiceRow, SubscriptionRow } from '../../resources/imported-rows.ts';
+import type { InvoiceRow, SubscriptionRow, UserRow } from '../../resources/imported-rows.ts';
 import type { userBilling } from '../../resources/product-user.ts';
 import type { SettingsRecord } from '../../resources/settings.ts';
 import type { Model } from '../analytics/model/model.ts';
@@ -40,9 +40,14 @@ export function billingOf(
     trialEndsAt: trialEnd ?? null,
     cancelAt: ends !== undefined && Number.isFinite(ends) ? new Date(ends).toISOString() : null,
     lifetimeValue: lifetimeValue(invoices, money),
-    paymentMethod: null,
+    paymentMethod: paymentMethodOf(model.users.get(uid)),
     invoices: latest(invoices).map(showInvoice),
   };
+}
+
+function paymentMethodOf(user: UserRow | undefined) {
+  if (user?.paymentBrand === undefined || user.paymentLast4 === undefined) return null;
+  return { brand: user.paymentBrand, last4: user.paymentLast4 };
 }
 
 function compare(a: SubscriptionRow, b: SubscriptionRow): number {
