@@ -81,6 +81,29 @@ describe('create_memory', () => {
   });
 });
 
+describe('search_memories', () => {
+  it('pages through all that match, best first, with the total, and takes no cursor of another search', async () => {
+    const made: string[] = [];
+    for (let at = 0; at < 7; at += 1) {
+      const content = `pomegranate ${'and more '.repeat(at)}`;
+      made.push((await call('create_memory', { content, kind: at < 5 ? 'fact' : 'episode' })).id);
+    }
+    const input = { q: 'pomegranate', kind: 'fact' };
+    const whole = await call('search_memories', { ...input, includeTotal: true });
+    assert.deepEqual([whole.total, whole.nextCursor, ids(whole).sort()], [5, null, made.slice(0, 5).sort()]);
+    const seen: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await call('search_memories', { ...input, limit: 2, ...(cursor && { cursor }) });
+      seen.push(...ids(page));
+      cursor = page.nextCursor ?? undefined;
+      const foreign = await refused('search_memories', { q: 'quince', cursor: cursor ?? 'x' });
+      assert.equal(foreign.issues?.[0]?.path, 'cursor');
+    } while (cursor);
+    assert.deepEqual(seen, ids(whole));
+  });
+});
+
 describe('list_memories', () => {
   it('filters by every member, and by all together', async () => {
     const agent = await call('create_agent', { name: 'filters', displayName: 'F' });

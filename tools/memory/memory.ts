@@ -9,7 +9,7 @@ import {
   memoryScope,
 } from '../../resources/memory.ts';
 import { searchText } from '../../resources/search.ts';
-import type { TextQuery, TextSearch } from '../../store/port.ts';
+import type { TextSearch } from '../../store/port.ts';
 import type { Principal } from '../access/principal.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from '../define-tool.ts';
 import { listPage, onlyThese, openRank, sealRank } from '../paging.ts';
@@ -60,10 +60,7 @@ const listMemories = defineTool({
     const query = queryFor(filters, principal);
     const page = { limit, cursor, includeTotal };
     if (q === undefined) return listPage(seenBy(store.memories, principal), page, query, (found) => found);
-    const bound = { q, ...query };
-    const asked = { text: q, ...query, limit, after: openRank(cursor, bound) };
-    const { hits, next, count } = await searchFor(store, principal, asked);
-    return { data: hits, nextCursor: sealRank(next, bound), ...(includeTotal && { total: count }) };
+    return searchPage({ store, principal }, q, query, page);
   },
 });
 
@@ -187,7 +184,7 @@ const searchMemories = defineTool({
   name: 'search_memories',
   title: 'Search memories',
   description:
-    'Recall what is known about something: the memories that best match a question or keywords, each with its `score`. list_memories with `q` pages further.',
+    'Recall what is known about something: the memories that best match a question or keywords, best first, each with its `score`. Returns a page with `nextCursor`.',
   access: { scope: 'memory:read', grant: 'memory:read', narrows: true, selects: SELECTS },
   annotations: READS,
   input: z.strictObject({
@@ -197,14 +194,18 @@ const searchMemories = defineTool({
     kind: filters.kind,
     tag: filters.tag,
     limit,
+    cursor,
+    includeTotal,
   }),
-  output: z.object({ data: z.array(foundMemory) }),
+  output: pageOf(foundMemory),
   errors: [],
 
-  async handler({ q, limit, ...filters }, { store, principal }) {
-    const query = queryFor({ ...filters, superseded: false }, principal);
-    return { data: (await searchFor(store, principal, { text: q, ...query, limit })).hits };
-  },
+  handler: async ({ q, limit, cursor, includeTotal, ...filters }, caller) =>
+    searchPage(caller, q, queryFor({ ...filters, superseded: false }, caller.principal), {
+      limit,
+      cursor,
+      includeTotal,
+    }),
 });
 
 export const memoryTools = [getMemory, updateMemory, deleteMemory, searchMemories];
@@ -249,8 +250,22 @@ function queryFor({ tag, ...filters }: Partial<Filters>, { rights }: Principal) 
   return { where: { ...filters, tags: tag }, any };
 }
 
-async function searchFor(store: TextSearch, principal: Principal, query: TextQuery<MemoryRecord>) {
+interface Asked {
+  readonly limit: number;
+  readonly cursor: string | undefined;
+  readonly includeTotal: boolean;
+}
+
+async function searchPage(
+  { store, principal }: { readonly store: TextSearch; readonly principal: Principal },
+  q: string,
+  query: ReturnType<typeof queryFor>,
+  { limit, cursor, includeTotal }: Asked,
+) {
+  const bound = { q, ...query };
   const where = { ...query.where, ...visibleTo(principal) };
-  const { hits, ...page } = await store.search('memories', { ...query, where });
-  return { ...page, hits: hits.map(({ record, score }) => ({ ...record, score })) };
+  const asked = { text: q, ...query, where, limit, after: openRank(cursor, bound) };
+  const { hits, next, count } = await store.search('memories', asked);
+  const data = hits.map(({ record, score }) => ({ ...record, score }));
+  return { data, nextCursor: sealRank(next, bound), ...(includeTotal && { total: count }) };
 }
