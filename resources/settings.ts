@@ -6,10 +6,6 @@ import { currency, month, timezone } from './locale.ts';
 export const SETTINGS_ID = 'settings';
 
 const eventName = z.string().min(1).max(200);
-const switchName = z
-  .string()
-  .regex(/^[A-Za-z][\w.-]*$/, 'Write a name of letters, digits, dots, - and _.')
-  .max(100);
 const domain = z
   .string()
   .max(253)
@@ -56,10 +52,6 @@ export const settingsFields = {
   retentionDays: z
     .strictObject({ audit: z.int().min(1).max(36_500).nullable().describe('null keeps audit entries forever.') })
     .describe('Days after which entries are deleted.'),
-  featureSwitches: z
-    .record(switchName, z.boolean())
-    .refine((switches) => Object.keys(switches).length <= 200, 'At most 200 switches.')
-    .describe('Feature switches by name: letters, digits, dots, - and _.'),
 };
 
 export const settingsRecord = z.object({

@@ -24,7 +24,6 @@ const settings = {
   },
   signInDomains: ['acme.example'],
   retentionDays: { audit: 365 },
-  featureSwitches: { insights: true },
   createdAt: '2026-03-01T08:00:00.000Z',
   updatedAt: '2026-03-02T10:05:00.000Z',
   revision: 2,

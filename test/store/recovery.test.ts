@@ -2,10 +2,12 @@ import assert from 'node:assert/strict';
 import { appendFile, readdir, readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { SETTINGS_ID } from '../../resources/settings.ts';
 import { StoreDamaged } from '../../store/errors.ts';
 import { realFiles } from '../../store/lowdb/files.ts';
 import { sealLine, unsealLine } from '../../store/lowdb/line.ts';
 import { type LowdbOptions, openLowdbStore } from '../../store/lowdb/open.ts';
+import { prepareSettings } from '../../tools/settings/defaults.ts';
 import { until } from '../support/until.ts';
 import { testFolder } from './folders.ts';
 import { agentRecord, auditRecord } from './records.ts';
@@ -184,6 +186,21 @@ describe('opening after a crash', () => {
       await store.close();
     }
     assert.match(await refusal(folder), /format 3/);
+  });
+
+  it('reads settings that hold the feature switches of earlier versions, without these', async (test) => {
+    const folder = await written(test, 1);
+    const kept = await openLowdbStore({ folder });
+    await prepareSettings(kept);
+    const settings = await kept.settings.get(SETTINGS_ID);
+    await kept.close();
+    const earlier = { ...settings, featureSwitches: { 'new-editor': true } };
+    await appendLine(folder, JSON.stringify({ put: { settings: [earlier] } }));
+    const store = await openLowdbStore({ folder });
+    assert.deepEqual(await store.settings.get(SETTINGS_ID), settings);
+    const same = { workspaceName: settings?.workspaceName };
+    assert.deepEqual(await store.transaction((tx) => tx.settings.update(SETTINGS_ID, same)), settings);
+    await store.close();
   });
 
   it('keeps the file and folder private', async (test) => {

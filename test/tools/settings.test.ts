@@ -24,7 +24,6 @@ describe('settings', () => {
       analytics: { features: {}, funnel: [], activityEvents: 'all' },
       signInDomains: [],
       retentionDays: { audit: 365 },
-      featureSwitches: {},
       revision: 1,
     });
   });
@@ -38,7 +37,6 @@ describe('settings', () => {
       analytics: { features: { publish: ['site_published'] }, funnel: ['a', 'b'], activityEvents: ['login'] },
       signInDomains: ['acme.example', 'localhost'],
       retentionDays: { audit: null },
-      featureSwitches: { 'new-editor': true },
     };
     const { status, body } = await patch(change);
     assert.equal(status, 200);
@@ -61,7 +59,6 @@ describe('settings', () => {
         analytics: { features: { f: 'x' }, funnel: 'a', activityEvents: 'some' },
         signInDomains: ['Acme.Example', 'a@b.c'],
         retentionDays: { audit: 0 },
-        featureSwitches: { on: 'yes', '1x': true },
         colour: 'red',
       }),
       [
@@ -74,8 +71,6 @@ describe('settings', () => {
         'exchangeRates[0].extra',
         'exchangeRates[0].month',
         'exchangeRates[0].rate',
-        'featureSwitches.1x',
-        'featureSwitches.on',
         'retentionDays.audit',
         'signInDomains[0]',
         'signInDomains[1]',
@@ -86,7 +81,8 @@ describe('settings', () => {
     for (const timezone of ['+01:00', '', 'UTC0', 7]) await refused({ timezone });
     assert.deepEqual(await refused({ analytics: { funnel: [] } }), ['analytics.activityEvents', 'analytics.features']);
     assert.deepEqual(await refused({ workspaceName: null, revision: 7 }), ['revision', 'workspaceName']);
-    await refused('{"featureSwitches": {"__proto__": true}}');
+    await refused('{"analytics": {"features": {"__proto__": ["a"]}, "funnel": [], "activityEvents": "all"}}');
+    assert.deepEqual(await refused({ featureSwitches: { on: true } }), ['featureSwitches']);
   });
 
   it('name a default agent that there is, and null clears it', async () => {

@@ -29,7 +29,6 @@ const settingsDefaults = {
   analytics: { features: {}, funnel: [], activityEvents: 'all' as const },
   signInDomains: [],
   retentionDays: { audit: 365 },
-  featureSwitches: {},
 };
 
 /**

@@ -9,7 +9,7 @@ const getSettings = defineTool({
   name: 'get_settings',
   title: 'Get settings',
   description:
-    'Read the workspace settings: name, time zone, currency and rates, default agent, analytics events, sign-in, retention, switches.',
+    'Read the workspace settings: name, time zone, currency and rates, default agent, analytics events, sign-in, retention.',
   access: { scope: 'admin', grant: 'settings:read' },
   annotations: READS,
   input: z.strictObject({}),
@@ -35,7 +35,6 @@ const updateSettings = defineTool({
     analytics: settingsFields.analytics.optional(),
     signInDomains: settingsFields.signInDomains.optional(),
     retentionDays: settingsFields.retentionDays.optional(),
-    featureSwitches: settingsFields.featureSwitches.optional(),
     expectedRevision,
   }),
   output: settings,
