@@ -35,6 +35,9 @@ const MACHINES: readonly (readonly [Pick<Visitor, 'device' | 'os' | 'browser'>, 
   [{ device: 'tablet', os: 'iPadOS', browser: 'Safari' }, 4],
 ];
 
+/** An article sends that many visitors more on each of the last two days, the day of the story among them. */
+const ARTICLE = { referrer: 'https://makers.example/best-site-builders', visitors: 150, days: 2 };
+
 /** How many visitors of late may come back. */
 const KNOWN = 1500;
 
@@ -73,6 +76,12 @@ export function visitRows({ days }: Span, users: readonly DemoUser[]): Statement
         add(visitor, time, chance.weighted(PAGES), page === 0 && referrer !== '' ? { referrer } : {});
         time += Math.floor(chance.between(15_000, 240_000));
       }
+    }
+  }
+  for (const day of days.slice(-ARTICLE.days)) {
+    for (let left = ARTICLE.visitors; left > 0; left -= 1) {
+      const visitor = newVisitor(chance.weighted(COUNTRIES));
+      add(visitor, timeOfDay(day, chance), '/features', { referrer: ARTICLE.referrer });
     }
   }
   for (const { uid, country, createdAt } of users) {

@@ -33,7 +33,22 @@ export const COUNTRIES = [
   ['IN', 2],
 ] as const;
 
-export function makeUsers({ days }: Span): DemoUser[] {
+/** In this time of late most who make a site do not publish it: the new editor hides how. */
+const EDITOR_DAYS = 30;
+const NOT_PUBLISHED = 0.75;
+
+export function makeUsers(span: Span): DemoUser[] {
+  const chance = new Chance(9);
+  const since = (span.days.at(-1) ?? 0) - EDITOR_DAYS * DAY;
+  return usersBefore(span).map((user) => {
+    if (!user.siteAt || user.siteAt < since || !chance.happens(NOT_PUBLISHED)) return user;
+    const { publishedAt: _, upgradedAt: __, ...lost } = user;
+    return lost;
+  });
+}
+
+/** Those there would be without the new editor. */
+function usersBefore({ days }: Span): DemoUser[] {
   const chance = new Chance(1);
   let number = 1000;
   return days.flatMap((day, at) => {

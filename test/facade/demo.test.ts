@@ -8,6 +8,7 @@ import { checkRow } from '../../tools/import-records.ts';
 import { mustCall } from '../support/calls.ts';
 import { type ServerProcess, startProcess } from '../support/child.ts';
 import { until } from '../support/until.ts';
+import { askable } from '../tools/analytics/worlds.ts';
 
 const today = new Date().toISOString().slice(0, 10);
 const to = floorTo(today, 'month');
@@ -19,7 +20,7 @@ let key = '';
 /** What the server has printed so far. */
 let printed = '';
 const FOLDER = /removes (\S+)\.$/m;
-const ask = (tool: string, input: object = {}) => mustCall(server, key, tool, input);
+const ask = (tool: string, input: object = {}) => mustCall(server, key, tool, askable(tool, input));
 const average = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 let seconds = 0;
@@ -103,6 +104,20 @@ describe('the demo', () => {
     const told = JSON.stringify([first, month, quarter, half]);
     assert.ok(first > month && month > quarter && quarter > 0.05, told);
     assert.ok(Math.abs(quarter - half) < (first - quarter) / 4, told);
+  });
+
+  it('has insights worth a look, each with calls that prove it', async () => {
+    const { rows } = await ask('get_insights');
+    const kinds = new Set(rows.map(({ kind }: { kind: string }) => kind));
+    assert.ok(kinds.has('broken_funnel') && kinds.has('anomaly'), JSON.stringify(rows));
+    for (const { evidence } of rows) {
+      for (const { tool, arguments: asked, member, value } of evidence) {
+        const answer = await mustCall(server, key, tool, asked);
+        const path: string[] = member.split(/[.[\]]+/).filter(Boolean);
+        const found = path.reduce((at, name) => at[name], answer);
+        assert.equal(found, value, `${tool} ${JSON.stringify(asked)} ${member}`);
+      }
+    }
   });
 
   it('has something to show of every group', async () => {
