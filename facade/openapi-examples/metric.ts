@@ -1,23 +1,22 @@
 import { analyticsTools } from '../../tools/analytics/tools.ts';
 import type { Example, Examples } from './example.ts';
 
-const input = { from: '2026-01-01', to: '2026-03-01', interval: 'month' };
+const range = { from: '2026-01-01', to: '2026-03-01' };
 
 /** Examples of metrics that are all asked the same, from what each says of January and February. */
 export function metricExamples(bodies: Readonly<Record<string, object>>): Examples {
-  const definitions = new Map(analyticsTools.map(({ name, definition }) => [name, definition]));
-  const entries = Object.entries(bodies).map(([name, body]): [string, Example] => [
-    name,
-    {
-      input,
-      answer: {
-        asOf: '2026-03-01T09:00:00.000Z',
-        range: { ...input, timezone: 'UTC' },
-        definition: definitions.get(name),
-        ...body,
-      },
-    },
-  ]);
+  const tools = new Map(analyticsTools.map((tool) => [tool.name, tool]));
+  const entries = Object.entries(bodies).map(([name, body]): [string, Example] => {
+    const tool = tools.get(name);
+    const input = tool && 'interval' in tool.input.shape ? { ...range, interval: 'month' } : range;
+    const answer = {
+      asOf: '2026-03-01T09:00:00.000Z',
+      range: { ...input, timezone: 'UTC' },
+      definition: tool?.definition,
+      ...body,
+    };
+    return [name, { input, answer }];
+  });
   return Object.fromEntries(entries);
 }
 

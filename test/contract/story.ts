@@ -80,7 +80,7 @@ async function productStory(tell: Tell, asReader: Ask): Promise<void> {
     await tell(tool, { userId: 'u1' });
     await tell(tool, { userId: 'nobody' });
   }
-  const range = { from: '2026-01-01', to: '2026-04-01', interval: 'month', timezone: 'UTC' };
+  const range = { from: '2026-01-01', to: '2026-04-01', timezone: 'UTC' };
   for (const { group, tool } of catalog.entries) if (group === 'Analytics') await tell(tool.name, range);
   await tell('get_mrr', { from: '2026-02-01', to: '2026-01-01' });
 }

@@ -38,6 +38,7 @@ export const getInsights = metric({
     'What stands out now: large changes of MRR, visitors and active users, high churn, anomalous days, broken funnel steps; each with the calls that prove it.',
   topic: 'insights',
   interval: 'month',
+  whole: true,
   definition:
     'Found by rules in the complete periods before asOf, or before the end of the range where that is earlier. Change: MRR of the last complete month by 10 % or more, visitors or active users of the last complete week by 25 % or more against the week before with 20 or more in either. Churn: customer churn of the last complete month above 5 % and above 1.5 times the mean of the six months before. Anomaly: visitors of the last complete day further from the median of the 28 days before than 5 times their median absolute deviation (at least 10 visitors). Broken funnel: a step that no user passed in the last 30 complete days, or fewer than half the share of the 30 days before, where 20 or more came to it.',
   shape: {
@@ -216,7 +217,7 @@ function brokenSteps(question: Question, today: string): Insight[] {
     const periods = periodsOf(from, to, 'day', question.zone);
     const [start, end] = [periods[0]?.start ?? 0, periods.at(-1)?.end ?? 0];
     const { users } = passages(question.model, question.settings, { start, end });
-    return { users, range: { from, to, interval: 'day', timezone: question.zone } };
+    return { users, range: { from, to, timezone: question.zone } };
   });
   if (!now || !before) return [];
   return steps.flatMap((event, at): Insight[] => {

@@ -16,7 +16,7 @@ const givenDate = z.iso
   .date({ abort: true })
   .refine((text) => text >= '1900' && text < '2200', 'Give a date from 1900-01-01 to 2199-12-31.');
 
-/** Input of every analytics tool. */
+/** Input of every analytics tool; one that answers for the whole range takes no interval. */
 const parameters = z.strictObject({
   from: givenDate.optional().describe('First date, like 2026-03-01. Default: as far back as suits the interval.'),
   to: givenDate.optional().describe('Date after the last, like 2026-04-01. Default: tomorrow.'),
@@ -24,17 +24,22 @@ const parameters = z.strictObject({
   timezone: timezone.optional().describe('IANA time zone. Default: that of the workspace.'),
 });
 type Parameters = z.output<typeof parameters>;
+const ofWholeRange = parameters.omit({ interval: true }).extend({
+  from: givenDate.optional().describe('First date, like 2026-03-01. Default: 30 days back, for insights 12 months.'),
+});
 
 /** What every answer says of itself. */
 const envelope = {
   asOf: z.iso.datetime().describe('When it was worked out.'),
-  range: z.object({ from: date, to: date, interval: z.enum(['day', 'week', 'month']), timezone: z.string() }),
   definition: z.string().describe('The formula in words.'),
   warnings: z
     .array(z.object({ reason: z.string(), type: z.string(), currency: z.string(), rows: z.int() }))
     .optional()
     .describe('Rows that were left out.'),
 };
+
+const range = z.object({ from: date, to: date, interval: z.enum(['day', 'week', 'month']), timezone: z.string() });
+const wholeRange = range.omit({ interval: true });
 
 /** One question: the data, the settings and the range cut into periods. */
 export interface Question {
@@ -56,7 +61,10 @@ interface Metric<Shape extends z.ZodRawShape> {
   readonly description: string;
   /** Last segment of the grant. */
   readonly topic: string;
+  /** Unless another is given. */
   readonly interval: Interval;
+  /** It answers for the whole range alone: no interval can be given, and the usual one says how far back it looks. */
+  readonly whole?: boolean;
   readonly definition: string;
   readonly shape: Shape;
   /** What the answer is read from, and must be up to date before. */
@@ -80,13 +88,13 @@ export function metric<Shape extends z.ZodRawShape>(given: Metric<Shape>): Tool 
     description,
     access: { scope: 'analytics:read', grant: `analytics:read:${topic}` },
     annotations: READS,
-    input: parameters,
-    output: z.object({ ...envelope, ...shape }),
+    input: given.whole ? ofWholeRange : parameters,
+    output: z.object({ ...envelope, range: given.whole ? wholeRange : range, ...shape }),
     errors: [],
 
     async handler(input, { store, server, fail }) {
       const settings = await workspaceSettings(store);
-      const asked = asking(input, given.interval, { settings, now: server.now().getTime(), fail });
+      const asked = asking(input, given, { settings, now: server.now().getTime(), fail });
       const { from, to, interval, zone, now } = asked;
       const memory = memoryOf(server.imported);
       const keyOf = ({ version }: Model) =>
@@ -107,7 +115,8 @@ export function metric<Shape extends z.ZodRawShape>(given: Metric<Shape>): Tool 
       // The body was made by the answer of the metric of this name.
       const body = kept.body as z.input<z.ZodObject<Shape>>;
       const worded = (await given.word?.(body, { store, server })) ?? body;
-      return { asOf: kept.asOf, range: { from, to, interval, timezone: zone }, definition, ...worded } as never;
+      const range = { from, to, ...(!given.whole && { interval }), timezone: zone };
+      return { asOf: kept.asOf, range, definition, ...worded } as never;
     },
   });
   return Object.freeze({ ...tool, definition });
@@ -136,17 +145,22 @@ interface Surroundings {
 }
 
 /** The question without the data. */
-function asking(input: Parameters, usual: Interval, { settings, now, fail }: Surroundings): Omit<Question, 'model'> {
+function asking(
+  input: Parameters,
+  { interval: usual, whole = false }: Pick<Metric<z.ZodRawShape>, 'interval' | 'whole'>,
+  { settings, now, fail }: Surroundings,
+): Omit<Question, 'model'> {
   const zone = input.timezone ?? settings.timezone;
-  const interval = input.interval ?? usual;
   const to = input.to ?? addDays(dateIn(zone, now), 1);
-  const from = input.from ?? usualFrom(to, interval);
+  const from = input.from ?? usualFrom(to, input.interval ?? usual);
+  // Of periods that nobody sees the longest are the fewest.
+  const interval = whole ? 'month' : (input.interval ?? usual);
   if (from >= to) {
     const message = `The range from ${from} to ${to} is empty; \`to\` is the date after the last.`;
     throw fail('invalid_input', message, { issues: [{ path: 'to', message: 'Give a date after `from`.' }] });
   }
   const days = (Date.parse(to) - Date.parse(from)) / 86_400_000;
-  if (days / { day: 1, week: 7, month: 28 }[interval] > MOST_PERIODS) {
+  if (!whole && days / { day: 1, week: 7, month: 28 }[interval] > MOST_PERIODS) {
     const message = `The range has more than ${MOST_PERIODS} intervals; choose a longer interval or a shorter range.`;
     throw fail('invalid_input', message, { issues: [{ path: 'interval', message }] });
   }

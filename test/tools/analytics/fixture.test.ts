@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { mustCall } from '../../support/calls.ts';
+import { routes } from '../../../facade/routes.ts';
+import { callTool, mustCall, rest } from '../../support/calls.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
+import { askable } from './worlds.ts';
 
 const eur = { currency: 'EUR', interval: 'month', status: 'active' } as const;
 /** The worked example: what each customer pays, as imports say it. */
@@ -36,7 +38,7 @@ const subscriptions = [
 const range = { from: '2026-01-01', to: '2026-06-01', interval: 'month', timezone: 'UTC' };
 
 let server: TestServer;
-const ask = (tool: string, input: object = range) => mustCall(server, server.adminKey, tool, input);
+const ask = (tool: string, input: object = range) => mustCall(server, server.adminKey, tool, askable(tool, input));
 before(async () => {
   server = await startTestServer();
   await ask('update_settings', { currency: 'EUR' });
@@ -117,6 +119,30 @@ describe('the worked example', () => {
   });
 });
 
+/** They answer for the whole range, whatever the interval. */
+const WHOLE = new Set([
+  'get_insights',
+  'get_feature_adoption',
+  'get_onboarding_funnel',
+  'get_traffic_channels',
+  'get_traffic_geography',
+  'get_traffic_technology',
+]);
+
+describe('metrics of a whole range', () => {
+  it('refuse an interval over MCP and REST, and are not bound by the length of one', async () => {
+    for (const tool of WHOLE) {
+      const answer = await callTool(server, server.adminKey, tool, { interval: 'week' });
+      assert.ok('error' in answer && answer.error.issues?.[0]?.path === 'interval', tool);
+      const { path } = routes.find((route) => route.tool === tool) ?? assert.fail(tool);
+      const { status, body } = await rest(server, 'GET', `${path}?interval=week`, { key: server.adminKey });
+      assert.deepEqual([status, body.issues[0].path], [400, 'interval'], tool);
+      const long = await ask(tool, { from: '2020-01-01', to: '2026-06-01' });
+      assert.deepEqual(long.range, { from: '2020-01-01', to: '2026-06-01', timezone: 'UTC' });
+    }
+  });
+});
+
 describe('an empty store', () => {
   it('gives zeros and nulls, never an error', async () => {
     const empty = await startTestServer();
@@ -128,13 +154,11 @@ describe('an empty store', () => {
     const { tools } = { tools: await listAnalytics(empty) };
     assert.equal(tools.length, 15);
     for (const tool of tools) {
-      const answer = await mustCall(empty, empty.adminKey, tool, {
-        from: '2026-02-27',
-        to: '2026-03-02',
-        interval: 'day',
-      });
+      const range = { from: '2026-02-27', to: '2026-03-02', timezone: 'UTC' };
+      const asked = askable(tool, { ...range, interval: 'day' });
+      const answer = await mustCall(empty, empty.adminKey, tool, asked);
       assert.ok(answer.asOf && answer.definition && answer.totals && (answer.series ?? answer.rows), tool);
-      assert.deepEqual(answer.range, { from: '2026-02-27', to: '2026-03-02', interval: 'day', timezone: 'UTC' });
+      assert.deepEqual(answer.range, asked);
       if (answer.series) assert.equal(answer.series.length, 3);
     }
     await empty.close();

@@ -14,6 +14,7 @@ export const getFeatureAdoption = metric({
   description: 'For each feature in the settings: users, share of active users, first-time users, uses.',
   topic: 'product',
   interval: 'day',
+  whole: true,
   definition:
     'Adoption = users with an event of the feature (settings analytics.features) in the range / active users of the range. First-time users have their first event of the feature ever in the range.',
   shape: {
@@ -43,6 +44,7 @@ export const getOnboardingFunnel = metric({
   description: 'How many users pass each step of the funnel in the settings, with conversion and time between steps.',
   topic: 'product',
   interval: 'day',
+  whole: true,
   definition:
     'A user passes a step with the first event of its name in the range that comes after the one that passed the step before. Conversion = users of the step / users of the first step, or of the step before; seconds are the median from the step before. Steps: settings analytics.funnel.',
   shape: {

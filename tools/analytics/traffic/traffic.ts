@@ -35,6 +35,7 @@ function split<Name extends VisitDimension>(
     ...named,
     topic: 'traffic',
     interval: 'day',
+    whole: true,
     definition: `${WHAT} Everything is split by the ${dimensions.join(', ')} of the visit with which the session began; "unknown" where it has none.`,
     shape: {
       totals: z.object(measures),
