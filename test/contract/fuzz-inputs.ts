@@ -1,5 +1,5 @@
-import fc from 'fast-check';
 import type { JsonSchema } from '../../tools/json-schema.ts';
+import { fc } from '../support/property.ts';
 import { isObject, type Value } from './fuzz-mutations.ts';
 import { ROWS } from './fuzz-workspace.ts';
 

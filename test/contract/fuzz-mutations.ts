@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { fc } from '../support/property.ts';
 
 export type Value = fc.JsonValue;
 

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import fc from 'fast-check';
 import { z } from 'zod';
 import { type Route, routes } from '../../facade/routes.ts';
 import { type ErrorCode, errorBody, errorStatus } from '../../resources/error.ts';
@@ -11,6 +10,7 @@ import type { Tool } from '../../tools/define-tool.ts';
 import { jsonSchema } from '../../tools/json-schema.ts';
 import { rest } from '../support/calls.ts';
 import { rounds } from '../support/full.ts';
+import { fc } from '../support/property.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { validInput } from './fuzz-inputs.ts';
 import { isObject, mutatedInput, type Value } from './fuzz-mutations.ts';
@@ -18,7 +18,6 @@ import { workspaceOf } from './fuzz-workspace.ts';
 
 const SEED = Number(process.env.FUZZ_SEED ?? 20261121);
 const RUNS = Number(process.env.FUZZ_RUNS ?? rounds(3, 8));
-const MOST_MS = 20_000;
 
 const ajv = new Ajv2020({ strict: false });
 addFormats.default(ajv, ['date-time', 'date']);
@@ -128,7 +127,7 @@ describe('calls made of the schemas, and calls with something wrong in them', ()
         judge(await overMcp(tool, given), isOutput);
         if (route) judge(await overRest(route, given), isOutput);
       });
-      await fc.assert(property, { seed: SEED, numRuns: RUNS, interruptAfterTimeLimit: MOST_MS, endOnFailure: true });
+      await fc.assert(property, { seed: SEED, numRuns: RUNS, endOnFailure: true });
       if (tool.annotations.destructiveHint) await workspace.fill();
     });
   }

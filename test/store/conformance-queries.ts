@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import fc from 'fast-check';
 import type { Position, Query, Store } from '../../store/port.ts';
+import { fc } from '../support/property.ts';
 import { compareText, type Stage, seconds } from './conformance-stage.ts';
 import { agentRecord, time } from './records.ts';
 

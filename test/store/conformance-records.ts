@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import fc from 'fast-check';
 import { NotFound, StaleRevision, UniqueTaken } from '../../store/errors.ts';
+import { fc } from '../support/property.ts';
 import type { Stage } from './conformance-stage.ts';
 import { agentRecord, time, versionOf } from './records.ts';
 

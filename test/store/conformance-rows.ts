@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
-import fc from 'fast-check';
 import type { LoggedRow, NewLoggedRow } from '../../store/port.ts';
+import { fc } from '../support/property.ts';
 import type { Stage } from './conformance-stage.ts';
 
 const at = '2026-03-01T00:00:00.000Z';

@@ -1,5 +1,5 @@
-import fc from 'fast-check';
 import type { Store } from '../../store/port.ts';
+import { fc } from '../support/property.ts';
 
 export interface OpenedStore {
   readonly store: Store;

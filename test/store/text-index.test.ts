@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { collections } from '../../store/collections.ts';
 import { StoreUnavailable } from '../../store/errors.ts';
 import { Collection } from '../../store/lowdb/collection.ts';
@@ -8,6 +7,7 @@ import { openLowdbStore } from '../../store/lowdb/open.ts';
 import { matcher } from '../../store/lowdb/query.ts';
 import type { Row } from '../../store/lowdb/row.ts';
 import { search } from '../../store/lowdb/text-search.ts';
+import { fc } from '../support/property.ts';
 import { FailingFiles } from './failing-files.ts';
 import { testFolder } from './folders.ts';
 import { memoryRecord } from './records.ts';

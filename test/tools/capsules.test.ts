@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { catalog } from '../../tools/catalog.ts';
 import { callsOf, callTool, makeKey, mustCall, rest } from '../support/calls.ts';
+import { fc } from '../support/property.ts';
 import { serverForTests } from '../support/server.ts';
 
 const server = serverForTests();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { lastDays } from '../../tools/days.ts';
+import { fc } from '../support/property.ts';
 
 describe('the last days', () => {
   it('are those of the time zone, also where the clocks change', () => {

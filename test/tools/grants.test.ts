@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { formatGrant, type Grant, grantAllows, grantCovers, grantOps, parseGrant } from '../../tools/access/grants.ts';
 import { narrowestGrant } from '../../tools/access/requirement.ts';
 import { grantRights } from '../../tools/access/rights.ts';
+import { fc } from '../support/property.ts';
 
 const resourceAndOp = fc
   .constantFrom(...Object.keys(grantOps))

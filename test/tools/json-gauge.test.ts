@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { excessIn, INPUT_BOUNDS, JsonGauge } from '../../tools/json-gauge.ts';
+import { fc } from '../support/property.ts';
 
 describe('json gauge', () => {
   it('finds what is more than the bounds, as walking over the value would, however the bytes are cut', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { scopesSatisfy } from '../../tools/access/scopes.ts';
+import { fc } from '../support/property.ts';
 
 const name = fc.constantFrom('agents', 'skills', 'chat', 'memory', 'threads');
 const fine = fc.tuple(name, fc.constantFrom('read', 'write')).map(([group, op]) => `${group}:${op}`);

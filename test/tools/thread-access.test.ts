@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import fc from 'fast-check';
 import type { Principal } from '../../tools/access/principal.ts';
 import type { ToolAnswer } from '../support/calls.ts';
+import { fc } from '../support/property.ts';
 import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';
 
 /**

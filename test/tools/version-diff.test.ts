@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { canonicalize } from 'json-canonicalize';
 import { diffPayloads } from '../../tools/versions/diff.ts';
 import { callsOf } from '../support/calls.ts';
+import { fc } from '../support/property.ts';
 import { serverForTests } from '../support/server.ts';
 
 const server = serverForTests();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import fc from 'fast-check';
 import { PURGE } from '../../../tools/analytics/model/model.ts';
+import { fc } from '../../support/property.ts';
 import { openWorlds, RUNS, type World } from './worlds.ts';
 
 const NOW = '2026-04-10T15:00:00Z';

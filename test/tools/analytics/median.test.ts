@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { median, medianOfSorted } from '../../../tools/analytics/model/median.ts';
+import { fc } from '../../support/property.ts';
 import { RUNS } from './worlds.ts';
 
 const lists = fc

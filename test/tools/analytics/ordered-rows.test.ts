@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { NONE, OrderedRows } from '../../../tools/analytics/model/ordered-rows.ts';
 import { countBefore } from '../../../tools/analytics/model/previous.ts';
 import { SummedRows } from '../../../tools/analytics/model/summed-rows.ts';
+import { fc } from '../../support/property.ts';
 import { RUNS } from './worlds.ts';
 
 /** Rows with few different numbers, so that many are equal; in order, backwards, or anyhow. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import fc from 'fast-check';
+import { fc } from '../../support/property.ts';
 import {
   close,
   datesBetween,

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { createSecretBox } from '../../../tools/engine/secrets.ts';
 import { withFolder } from '../../support/child.ts';
+import { fc } from '../../support/property.ts';
 
 const KEY = Buffer.alloc(32, 7).toString('base64');
 const OTHER = Buffer.alloc(32, 8).toString('hex');

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import Ajv from 'ajv';
 import Ajv2020 from 'ajv/dist/2020.js';
-import fc from 'fast-check';
 import { problemsOf } from '../../../tools/engine/upstream/check.ts';
 import { boundSchema } from '../../../tools/engine/upstream/schema.ts';
+import { fc } from '../../support/property.ts';
 
 const name = fc.constantFrom('a', 'b', 'c', '__proto__', 'constructor', 'x/y~z');
 const type = fc.constantFrom('object', 'array', 'string', 'number', 'integer', 'boolean', 'null');

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { limitBody, limitEvents } from '../../../tools/engine/upstream/limits.ts';
 import { LineReader } from '../../../tools/engine/upstream/lines.ts';
 import { cleanText, Scrubber } from '../../../tools/engine/upstream/text.ts';
+import { fc } from '../../support/property.ts';
 
 const secret = fc.string({ minLength: 8, maxLength: 40, unit: 'grapheme-ascii' }).filter((text) => !/\s/.test(text));
 
