@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
-import * as fc from 'fast-check';
 import { openLowdbStore } from '../../../store/lowdb/open.ts';
 import type { Store } from '../../../store/port.ts';
 import { authenticateKey } from '../../../tools/access/authenticate.ts';
@@ -17,6 +16,7 @@ import { authenticateSession, earlier } from '../../../tools/sign-in/sessions.ts
 import { SignIn } from '../../../tools/sign-in/sign-in.ts';
 import { currentKeys, openKeys } from '../../../tools/sign-in/signing-keys.ts';
 import { temporaryFolder } from '../../store/folders.ts';
+import { fc } from '../../support/property.ts';
 import { testFacts, toolAnswer } from '../../support/registry.ts';
 
 const HOUR = 3_600_000;
