@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import fc from 'fast-check';
 import type { Principal } from '../../tools/access/principal.ts';
 import { reachOfCapsule } from '../../tools/capsules/principal.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { actingFor } from '../../tools/engine/acting.ts';
 import { recall } from '../../tools/engine/recall.ts';
+import { fc } from '../support/property.ts';
 import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';
 import { KINDS, type Kind, makeWorld, type World } from './capsule-world.ts';
 
