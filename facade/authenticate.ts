@@ -5,7 +5,7 @@ import type { Principal } from '../tools/access/principal.ts';
 import { endedCredential } from '../tools/access/standing.ts';
 import { authenticateCapsule } from '../tools/capsules/principal.ts';
 import type { Catalog } from '../tools/catalog-index.ts';
-import { ToolError } from '../tools/errors.ts';
+import { type ErrorDetail, ToolError } from '../tools/errors.ts';
 import { authenticateSession } from '../tools/sign-in/sessions.ts';
 import type { SessionCookies } from './session-cookie.ts';
 
@@ -46,7 +46,7 @@ export function createAuthenticator({ store, catalog, cookies, onFailure }: Auth
   return {
     async authenticate(request) {
       const principal = await find(request);
-      if (!principal) throw notAuthenticated(request);
+      if (!principal) throw new ToolError('unauthenticated', 'Authentication required', challengeOf(request));
       if (principal.type !== 'capsule') noteUse(principal, new Date());
       return principal;
     },
@@ -56,7 +56,6 @@ export function createAuthenticator({ store, catalog, cookies, onFailure }: Auth
 }
 
 /** RFC 6750, section 3.1: who gave no token is told no error. */
-export function notAuthenticated({ headers }: IncomingMessage): ToolError {
-  const gaveToken = /^bearer\s+\S/i.test(headers.authorization ?? '');
-  return new ToolError('unauthenticated', 'Authentication required', gaveToken ? { invalidToken: true } : {});
+export function challengeOf({ headers }: IncomingMessage): Pick<ErrorDetail, 'invalidToken'> {
+  return /^bearer\s+\S/i.test(headers.authorization ?? '') ? { invalidToken: true } : {};
 }

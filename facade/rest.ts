@@ -1,6 +1,7 @@
 import type { Tool } from '../tools/define-tool.ts';
 import { ToolError } from '../tools/errors.ts';
 import type { Registry } from '../tools/registry.ts';
+import { challengeOf } from './authenticate.ts';
 import { type BodyKind, CREDENTIAL, decodeText, readBody } from './body.ts';
 import type { Exchange } from './exchange.ts';
 import { createMatcher } from './match-route.ts';
@@ -75,7 +76,11 @@ export function createRestDoor({ registry, cookies, others }: RestDoorOptions) {
     });
     if (answer.replayed && !response.headersSent) response.setHeader('Idempotency-Replayed', 'true');
     if (live?.finish(answer)) return;
-    if (!answer.ok) return sendErrorBody(response, answer.error, answer);
+    if (!answer.ok) {
+      // A caller who is known and yet not authenticated is one whose credential ended meanwhile.
+      const challenge = principal.type === 'anonymous' ? {} : challengeOf(request);
+      return sendErrorBody(response, answer.error, { ...answer, ...challenge });
+    }
     if (answer.began) cookies.set(response, answer.began);
     if (target.endsSession) cookies.clear(response);
     if (target.status === 204) response.writeHead(204, { 'Cache-Control': 'no-store' }).end();

@@ -88,8 +88,9 @@ describe('instructions', () => {
     const client = new Client({ name: 'test', version: '1' });
     const args = programArgs('stdio');
     await client.connect(new StdioClientTransport({ command: process.execPath, args, env, stderr: 'ignore' }));
-    assert.equal(client.getInstructions(), await at('/api/v1/mcp'));
+    const said = client.getInstructions();
     await client.close();
+    assert.equal(said, await at('/api/v1/mcp'));
   });
 });
 

@@ -86,7 +86,13 @@ interface Ended {
 /** The error that a call ends with, at each door. */
 const doors: Record<string, (secret: string, agent: string) => Promise<Ended>> = {
   async 'chat over REST'(key) {
-    return (await rest(server, 'POST', '/api/v1/chat', { key, body: { message: 'Hi', agentId } })).body;
+    const { status, headers, body } = await rest(server, 'POST', '/api/v1/chat', {
+      key,
+      body: { message: 'Hi', agentId },
+    });
+    const challenge = key.startsWith('ak_') ? 'Bearer error="invalid_token"' : 'Bearer';
+    assert.deepEqual([status, headers.get('WWW-Authenticate')], [401, challenge]);
+    return body;
   },
   async 'chat over REST with events'(key) {
     const { events } = await openEvents(server, '/api/v1/chat', { key, body: { message: 'Hi', agentId } });

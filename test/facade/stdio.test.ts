@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { describe, it } from 'node:test';
+import { afterEach, describe, it } from 'node:test';
 import { Client, type ClientOptions } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { callsOf, makeCapsule } from '../support/calls.ts';
@@ -13,9 +13,14 @@ const server = serverForTests({ RATE_LIMIT_PER_MINUTE: '0' }, undefined, {
 });
 const modern: ClientOptions = { versionNegotiation: { mode: 'auto' } };
 
+const opened: Client[] = [];
+/** Also after a failure: the process of a client left open would keep this one from ending. */
+afterEach(() => Promise.all(opened.splice(0).map((client) => client.close())));
+
 /** The official client on the stdio door of the server. */
 async function connect(options: ClientOptions, key = server.adminKey, more = {}): Promise<Client> {
   const client = new Client({ name: 'test', version: '1' }, options);
+  opened.push(client);
   const env = { PATH: process.env.PATH ?? '', BASE_URL: server.baseUrl, API_KEY: key, ...more };
   await client.connect(
     new StdioClientTransport({ command: process.execPath, args: programArgs('stdio'), env, stderr: 'ignore' }),
@@ -42,6 +47,22 @@ describe('the stdio door', { timeout: 60_000 }, () => {
       await client.close();
     });
   }
+
+  it('answers a call whose key is revoked with an error', async () => {
+    const { must } = callsOf(server);
+    for (const options of [modern, {}]) {
+      const key = await must('create_api_key', { name: 'ends', scopes: ['read'] });
+      const client = await connect(options, key.secret);
+      const started = once(waiting, 'started');
+      const call = client.callTool({ name: 'wait', arguments: { label: 'stdio' } });
+      await started;
+      await must('revoke_api_key', { id: key.id });
+      const { isError, content } = await call;
+      assert.equal(isError, true);
+      assert.match(JSON.stringify(content), /API key ends .*unauthenticated/);
+      await client.close();
+    }
+  });
 
   it('takes the token of a capsule with its id or its address, and MODE=search', async () => {
     const capsule = await makeCapsule(server, { allowedTools: ['list_agents', 'get_agent'] });
