@@ -17,6 +17,7 @@ export const auditEntry = z.object({
   requestId: z.string(),
   door,
   principal: principalRef,
+  sessionId: recordId.optional().describe('Of a person, also one whom an agent acted for.'),
   onBehalfOf: z.array(principalRef).optional().describe('Whom an agent or flow acted for, nearest first.'),
   tool: z.string(),
   arguments: z

@@ -194,6 +194,10 @@ export interface AuditFilter {
   readonly tool?: string | undefined;
   readonly outcome?: AuditEntry['outcome'] | undefined;
   readonly door?: AuditEntry['door'] | undefined;
+  readonly requestId?: string | undefined;
+  readonly sessionId?: string | undefined;
+  /** A record that the call made or was about: one of `recordsOf`. */
+  readonly recordId?: string | undefined;
   /** `at` in [from, to), ISO 8601. */
   readonly from?: string | undefined;
   readonly to?: string | undefined;

@@ -11,27 +11,40 @@ import { requireWithin } from './access/within.ts';
 import { type Catalog, nearest } from './catalog-index.ts';
 import { CREATES, DELETES, defineTool, READS } from './define-tool.ts';
 import { ToolError } from './errors.ts';
-import { listPage, onlyThese } from './paging.ts';
+import { listPage, lookedAt, onlyThese } from './paging.ts';
 import { endMadeWith } from './sign-in/sessions.ts';
 
 export function showKey({ hash: _, ...shown }: ApiKeyRecord): ApiKey {
   return shown;
 }
 
+const keyState = z.enum(['active', 'expired', 'revoked']);
+
+function stateOf({ revokedAt, expiresAt }: ApiKeyRecord, now: Date): z.infer<typeof keyState> {
+  if (revokedAt !== undefined) return 'revoked';
+  return expiresAt !== undefined && Date.parse(expiresAt) <= now.getTime() ? 'expired' : 'active';
+}
+
 const listApiKeys = defineTool({
   name: 'list_api_keys',
   title: 'List API keys',
   description:
-    'List API keys, revoked ones too, newest first, with scopes, grants and last use. Secrets are never shown.',
+    'List API keys, revoked ones too, newest first, with scopes, grants and last use; by owner or state. Secrets are never shown.',
   access: { scope: 'admin', grant: 'key:read', narrows: true },
   annotations: READS,
-  input: z.strictObject(paging),
+  input: z.strictObject({
+    ownerId: recordId.optional().describe('Admin user the keys act for.'),
+    state: keyState.optional(),
+    ...paging,
+  }),
   output: pageOf(apiKey),
   errors: [],
 
-  handler(input, { store, principal }) {
+  handler({ ownerId, state, ...page }, { store, principal, server }) {
     const any = onlyThese<ApiKeyRecord>(principal.rights.limitedTo('key', 'read'), 'id');
-    return listPage(store.apiKeys, input, { any }, showKey);
+    const now = server.now();
+    const keys = state ? lookedAt(store.apiKeys, (key) => stateOf(key, now) === state) : store.apiKeys;
+    return listPage(keys, page, { where: { ownerId }, any, filter: { state } }, showKey);
   },
 });
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { auditEntry, door, outcome } from '../resources/audit-entry.ts';
-import { instant, pageOf, paging, time } from '../resources/fields.ts';
+import { instant, pageOf, paging, recordId, time } from '../resources/fields.ts';
 import { defineTool, READS } from './define-tool.ts';
 import { openCursor, pageBody } from './paging.ts';
 
@@ -15,6 +15,9 @@ export const listAuditEntries = defineTool({
     tool: z.string().max(200).optional(),
     outcome: outcome.optional(),
     door: door.optional(),
+    requestId: z.string().min(1).max(200).optional().describe('All calls of one request (`X-Request-Id`).'),
+    recordId: recordId.optional().describe('Calls that made this record or were about it.'),
+    sessionId: recordId.optional().describe('Calls of one session, see list_sessions.'),
     from: time.optional().describe('Inclusive.'),
     to: time.optional().describe('Exclusive.'),
     ...paging,

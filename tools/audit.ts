@@ -1,6 +1,6 @@
 import type { AuditEntry, Door, Outcome } from '../resources/audit-entry.ts';
 import type { ErrorCode } from '../resources/error.ts';
-import { chainOf, type Principal } from './access/principal.ts';
+import { chainOf, isSession, type Principal } from './access/principal.ts';
 import type { Tool } from './define-tool.ts';
 import { redacted, type ToolsByName } from './redact.ts';
 
@@ -24,6 +24,7 @@ export interface CallRecord {
 /** The only maker of audit entries. */
 export function auditEntryOf(call: CallRecord): AuditEntry {
   const { principal, code, recordIds } = call;
+  const session = [principal, ...chainOf(principal)].find(isSession);
   return {
     at: call.at.toISOString(),
     id: call.id,
@@ -32,6 +33,7 @@ export function auditEntryOf(call: CallRecord): AuditEntry {
     tool: call.tool,
     arguments: call.arguments,
     principal: refOf(principal),
+    ...(session && { sessionId: session.sessionId }),
     ...(principal.actsFor && { onBehalfOf: chainOf(principal).map(refOf) }),
     ...(recordIds.length > 0 && { recordIds: [...recordIds] }),
     outcome: outcomeOf(code),

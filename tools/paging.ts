@@ -20,11 +20,18 @@ export const LARGEST_PAGE = 1_000_000;
 export async function listPage<Record extends Position, Shown>(
   reader: Pick<Reader<Record>, 'find' | 'count'>,
   input: ListInput,
-  query: Omit<Query<Record>, 'limit' | 'after'>,
+  query: Omit<Query<Record>, 'limit' | 'after'> & { readonly filter?: object },
   show: (record: Record) => Shown,
   mostCharacters = Number.POSITIVE_INFINITY,
 ): Promise<{ data: Shown[]; nextCursor: string | null; total?: number }> {
-  const bound = { order: query.order, where: query.where, any: query.any, from: query.from, to: query.to };
+  const bound = {
+    order: query.order,
+    where: query.where,
+    any: query.any,
+    from: query.from,
+    to: query.to,
+    filter: query.filter,
+  };
   const found = await reader.find({ ...query, limit: input.limit, after: openCursor(input.cursor, bound) });
   const page = shortened(found, mostCharacters);
   return {
@@ -32,6 +39,41 @@ export async function listPage<Record extends Position, Shown>(
     ...(input.includeTotal && { total: await reader.count(query) }),
   };
 }
+
+/** Of a reader the records for which something holds that no query can ask; for kinds of which there are not many. */
+export function lookedAt<Record extends Position>(
+  reader: Pick<Reader<Record>, 'find'>,
+  holds: (record: Record) => boolean,
+): Pick<Reader<Record>, 'find' | 'count'> {
+  async function* matches(query: Query<Record>): AsyncGenerator<Record, void> {
+    for (let after = query.after; ; ) {
+      const { records, next } = await reader.find({ ...query, limit: LOOK, after });
+      for (const record of records) if (holds(record)) yield record;
+      if (!next) return;
+      after = next;
+    }
+  }
+  return {
+    async find(query) {
+      const records: Record[] = [];
+      for await (const record of matches(query)) {
+        const last = records.at(-1);
+        if (last && records.length === query.limit)
+          return { records, next: { createdAt: last.createdAt, id: last.id } };
+        records.push(record);
+      }
+      return { records, next: null };
+    },
+    async count(query) {
+      let count = 0;
+      for await (const _ of matches({ ...query, limit: LOOK })) count += 1;
+      return count;
+    },
+  };
+}
+
+/** Records looked at together. */
+const LOOK = 100;
 
 export function pageBody<Record, Shown>(page: Page<Record>, filters: unknown, show: (record: Record) => Shown) {
   return { data: page.records.map(show), nextCursor: page.next && sealCursor(page.next, filters) };

@@ -1,4 +1,4 @@
-import { type Indexed, LABELS, type Label, type Stretch } from './audit-stretch.ts';
+import { type Indexed, LABELS, type Label, MARKS, MORE, type Stretch } from './audit-stretch.ts';
 
 /** Where an entry's line is. */
 export interface Place {
@@ -7,9 +7,13 @@ export interface Place {
   readonly length: number;
 }
 
-export type LabelFilter = { readonly [Member in Label]?: string | undefined };
+export interface IndexFilter extends Readonly<Partial<Record<Label, string | undefined>>> {
+  /** Marks, which others may share: what is found by them has to be looked at. */
+  readonly request?: number | undefined;
+  readonly record?: number | undefined;
+}
 
-/** What the index keeps of an entry: about 40 bytes in typed arrays, oldest `at` first. */
+/** What the index keeps of an entry: about 56 bytes in typed arrays, oldest `at` first. */
 export class AuditIndex {
   #times = new Float64Array(1024);
   #offsets = new Float64Array(1024);
@@ -20,7 +24,9 @@ export class AuditIndex {
     tool: new Labels(),
     outcome: new Labels(),
     door: new Labels(),
+    sessionId: new Labels(),
   };
+  readonly #marks = { request: new Uint32Array(1024), record: new Uint32Array(1024), other: new Uint32Array(1024) };
   #size = 0;
   /** How many entries came before the first straggler since the last sort. */
   #sortedSize = 0;
@@ -34,6 +40,7 @@ export class AuditIndex {
   add({ entry, offset, length }: Omit<Place, 'segment'> & { readonly entry: Indexed }, segment: number): void {
     const at = this.#put(entry.time, segment, offset, length);
     for (const label of LABELS) this.#labels[label].column[at] = this.#labels[label].number(entry[label]);
+    for (const mark of MARKS) this.#marks[mark][at] = entry[mark];
   }
 
   /** The entries of a stretch that begins at the offset. */
@@ -51,13 +58,14 @@ export class AuditIndex {
       const known = stretch[label].names.map((name) => labels.number(name));
       for (const [at, number] of stretch[label].numbers.entries()) labels.column[first + at] = known[number] ?? 0;
     }
+    for (const mark of MARKS) this.#marks[mark].set(stretch[mark], first);
   }
 
   /**
    * Places of matching entries with times in [from, to], latest first: at least `wanted` besides those at the time `tiesAt`,
    * and all of each time taken, so that ties can be put in order by id.
    */
-  newest(filter: LabelFilter, from: number, to: number, wanted: number, tiesAt?: number): Place[] {
+  newest(filter: IndexFilter, from: number, to: number, wanted: number, tiesAt?: number): Place[] {
     this.#sort();
     const matches = this.#matcher(filter);
     const found: Place[] = [];
@@ -75,10 +83,10 @@ export class AuditIndex {
   }
 
   /** How many entries match, with times in [from, to). */
-  count(filter: LabelFilter, from: number, to: number): number {
+  count(filter: IndexFilter, from: number, to: number): number {
     this.#sort();
     const [first, end] = [this.#firstAfter(from - 1), this.#firstAfter(to - 1)];
-    if (LABELS.every((label) => filter[label] === undefined)) return Math.max(0, end - first);
+    if (Object.values(filter).every((wanted) => wanted === undefined)) return Math.max(0, end - first);
     const matches = this.#matcher(filter);
     let count = 0;
     for (let at = first; at < end; at += 1) if (matches(at)) count += 1;
@@ -114,13 +122,20 @@ export class AuditIndex {
     return { segment: this.#segments[at] ?? 0, offset: this.#offsets[at] ?? 0, length: this.#lengths[at] ?? 0 };
   }
 
-  #matcher(filter: LabelFilter): (at: number) => boolean {
+  #matcher(filter: IndexFilter): (at: number) => boolean {
     const tests: [Labels, number | undefined][] = [];
     for (const label of LABELS) {
       const wanted = filter[label];
       if (wanted !== undefined) tests.push([this.#labels[label], this.#labels[label].known(wanted)]);
     }
-    return (at) => tests.every(([labels, number]) => labels.column[at] === number);
+    const { request, record } = filter;
+    const marks = this.#marks;
+    const isAbout = (at: number) =>
+      marks.record[at] === record || marks.other[at] === record || marks.other[at] === MORE;
+    return (at) =>
+      tests.every(([labels, number]) => labels.column[at] === number) &&
+      (request === undefined || marks.request[at] === request) &&
+      (record === undefined || isAbout(at));
   }
 
   /** The first index whose time is later than the given one. Needs the index sorted. */
@@ -152,7 +167,7 @@ export class AuditIndex {
 
   #columns(): (Float64Array | Uint32Array)[] {
     const labels = Object.values(this.#labels).map((label) => label.column);
-    return [this.#times, this.#offsets, this.#lengths, this.#segments, ...labels];
+    return [this.#times, this.#offsets, this.#lengths, this.#segments, ...labels, ...Object.values(this.#marks)];
   }
 
   #grow(): void {
@@ -162,6 +177,7 @@ export class AuditIndex {
     this.#lengths = grown(this.#lengths, new Uint32Array(capacity));
     this.#segments = grown(this.#segments, new Uint32Array(capacity));
     for (const labels of Object.values(this.#labels)) labels.grow(capacity);
+    for (const mark of MARKS) this.#marks[mark] = grown(this.#marks[mark], new Uint32Array(capacity));
   }
 }
 

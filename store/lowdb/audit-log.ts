@@ -4,8 +4,9 @@ import { performance } from 'node:perf_hooks';
 import { type AuditEntry, recordsOf, withoutContent } from '../../resources/audit-entry.ts';
 import { StoreUnavailable } from '../errors.ts';
 import type { AuditFilter, AuditQuery, Page } from '../port.ts';
-import { AuditIndex, type Place } from './audit-index.ts';
+import { AuditIndex, type IndexFilter, type Place } from './audit-index.ts';
 import { AuditSegment, READ, segmentDays } from './audit-segment.ts';
+import { markOf } from './audit-stretch.ts';
 import type { Files } from './files.ts';
 import { AUDIT } from './folder.ts';
 import type { Erasure, Recovered } from './recovery.ts';
@@ -20,6 +21,8 @@ export interface AuditOptions {
 type JournaledAudit = Pick<Recovered, 'auditEntries' | 'firstSequence' | 'prunedBefore' | 'erasures'>;
 
 const FLUSH_MS = 250;
+/** Entries read at a time to be counted. */
+const LOOK = 500;
 
 /** Audit entries in one file per UTC day; in memory an index of them, and those not written yet. */
 export class SegmentedAudit {
@@ -126,21 +129,34 @@ export class SegmentedAudit {
     const to = query.to === undefined ? Number.POSITIVE_INFINITY : Date.parse(query.to) - 1;
     const { after, limit } = query;
     const tiesAt = after && Date.parse(after.createdAt);
-    const places = this.#index.newest(query, from, Math.min(to, tiesAt ?? to), limit + 1, tiesAt);
-    const entries = (await this.#read(places))
-      .filter((entry) => !after || compare(entry, { at: after.createdAt, id: after.id }) < 0)
-      .sort((a, b) => compare(b, a));
+    const filter = indexFilter(query);
+    let entries: AuditEntry[] = [];
+    for (let wanted = limit + 1; ; wanted *= 2) {
+      const places = this.#index.newest(filter, from, Math.min(to, tiesAt ?? to), wanted, tiesAt);
+      entries = (await this.#read(places))
+        .filter(
+          (entry) => isMeant(entry, query) && (!after || compare(entry, { at: after.createdAt, id: after.id }) < 0),
+        )
+        .sort((a, b) => compare(b, a));
+      if (entries.length > limit || places.length < wanted || !needsLook(query)) break;
+    }
     const records = entries.slice(0, limit);
     const last = records.at(-1);
     return { records, next: entries.length > limit && last ? { createdAt: last.at, id: last.id } : null };
   }
 
-  async count({ from, to, ...filter }: AuditFilter): Promise<number> {
-    return this.#index.count(
-      filter,
-      from === undefined ? Number.NEGATIVE_INFINITY : Date.parse(from),
-      to === undefined ? Number.POSITIVE_INFINITY : Date.parse(to),
-    );
+  async count(query: AuditFilter): Promise<number> {
+    const filter = indexFilter(query);
+    const from = query.from === undefined ? Number.NEGATIVE_INFINITY : Date.parse(query.from);
+    const to = query.to === undefined ? Number.POSITIVE_INFINITY : Date.parse(query.to);
+    if (!needsLook(query)) return this.#index.count(filter, from, to);
+    const places = this.#index.newest(filter, from, to - 1, Number.POSITIVE_INFINITY);
+    let count = 0;
+    for (let at = 0; at < places.length; at += LOOK) {
+      const entries = await this.#read(places.slice(at, at + LOOK));
+      count += entries.filter((entry) => isMeant(entry, query)).length;
+    }
+    return count;
   }
 
   /** Removes the segments of the days before this one. */
@@ -242,6 +258,24 @@ export class SegmentedAudit {
     this.#numbers.set(day, this.#segments.length);
     return this.#segments.push(new AuditSegment(this.#folder, day, this.#options.files)) - 1;
   }
+}
+
+function indexFilter({ principal, tool, outcome, door, sessionId, requestId, recordId }: AuditFilter): IndexFilter {
+  return {
+    ...{ principal, tool, outcome, door, sessionId },
+    request: requestId === undefined ? undefined : markOf(requestId),
+    record: recordId === undefined ? undefined : markOf(recordId),
+  };
+}
+
+/** Whether the index finds others besides. */
+function needsLook({ requestId, recordId }: AuditFilter): boolean {
+  return requestId !== undefined || recordId !== undefined;
+}
+
+function isMeant(entry: AuditEntry, { requestId, recordId }: AuditFilter): boolean {
+  if (requestId !== undefined && entry.requestId !== requestId) return false;
+  return recordId === undefined || recordsOf(entry).includes(recordId);
 }
 
 function dayOf(entry: AuditEntry): string {

@@ -1,17 +1,43 @@
-import type { AuditEntry } from '../../resources/audit-entry.ts';
+import { crc32 } from 'node:zlib';
+import { type AuditEntry, recordsOf } from '../../resources/audit-entry.ts';
 import { hex, sealLine, unsealLine } from './line.ts';
 
 /** The members of an entry that the audit log can be asked by. */
-export const LABELS = ['principal', 'tool', 'outcome', 'door'] as const;
+export const LABELS = ['principal', 'tool', 'outcome', 'door', 'sessionId'] as const;
 export type Label = (typeof LABELS)[number];
 
+/**
+ * Members whose texts hardly repeat, as marks: equal for equal texts, and now and then for others. `record` is the first that the entry is
+ * about, `other` the second, 0 where there is none, or `MORE` where there are others still.
+ */
+export const MARKS = ['request', 'record', 'other'] as const;
+export type Mark = (typeof MARKS)[number];
+export const MORE = 1;
+
 /** What the index keeps of an entry. */
-export interface Indexed extends Readonly<Record<Label, string>> {
+export interface Indexed extends Readonly<Record<Label, string>>, Readonly<Record<Mark, number>> {
   readonly time: number;
 }
 
-export function indexed({ at, principal, tool, outcome, door }: AuditEntry): Indexed {
-  return { time: Date.parse(at), principal: principal.id, tool, outcome, door };
+export function indexed(entry: AuditEntry): Indexed {
+  const { at, principal, tool, outcome, door, requestId, sessionId = '' } = entry;
+  const [first, second, third] = new Set(recordsOf(entry));
+  return {
+    time: Date.parse(at),
+    principal: principal.id,
+    tool,
+    outcome,
+    door,
+    sessionId,
+    request: markOf(requestId),
+    record: first === undefined ? 0 : markOf(first),
+    other: third === undefined ? (second === undefined ? 0 : markOf(second)) : MORE,
+  };
+}
+
+/** Never 0 or `MORE`. */
+export function markOf(text: string): number {
+  return Math.max(MORE + 1, crc32(text));
 }
 
 /** An entry in its segment. */
@@ -24,7 +50,7 @@ export interface Outlined {
 }
 
 /** Consecutive entries of a segment as columns. */
-export interface Stretch extends Readonly<Record<Label, Column>> {
+export interface Stretch extends Readonly<Record<Label, Column>>, Readonly<Record<Mark, readonly number[]>> {
   readonly format: number;
   /** Milliseconds after the entry before; of the first one, its time. */
   readonly gaps: readonly number[];
@@ -39,7 +65,7 @@ export interface Column {
   readonly numbers: readonly number[];
 }
 
-const FORMAT = 1;
+const FORMAT = 2;
 
 /** Where a stretch is in its segment, and the checksum of the bytes there. */
 export interface Extent {
@@ -75,6 +101,7 @@ export class StretchBuilder {
   readonly #lengths: number[] = [];
   readonly #journaled: [number, number][] = [];
   readonly #columns = LABELS.map((label) => ({ label, names: new Map<string, number>(), numbers: [] as number[] }));
+  readonly #marks: Record<Mark, number[]> = { request: [], record: [], other: [] };
   #last = 0;
 
   get size(): number {
@@ -92,6 +119,7 @@ export class StretchBuilder {
       if (known === undefined) names.set(entry[label], names.size);
       numbers.push(known ?? names.size - 1);
     }
+    for (const mark of MARKS) this.#marks[mark].push(entry[mark]);
   }
 
   get stretch(): Stretch {
@@ -101,6 +129,7 @@ export class StretchBuilder {
       gaps: this.#gaps,
       lengths: this.#lengths,
       journaled: this.#journaled,
+      ...this.#marks,
       ...(Object.fromEntries(columns) as Record<Label, Column>), // one per label
     };
   }

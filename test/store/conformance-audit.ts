@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
+import { recordsOf } from '../../resources/audit-entry.ts';
 import type { AuditQuery } from '../../store/port.ts';
 import { fc } from '../support/property.ts';
 import { compareText, type Stage, seconds } from './conformance-stage.ts';
@@ -27,7 +28,9 @@ export function auditConformance(stage: Stage): void {
           async (added, queries, flush) => {
             for (const [at, over] of added.entries()) {
               const entry = auditRecord({ ...over, principal: { type: 'api-key', id: over.key, name: 'k' } });
-              Reflect.deleteProperty(entry, 'key');
+              for (const [name, value] of Object.entries(entry)) {
+                if (name === 'key' || value === undefined) Reflect.deleteProperty(entry, name);
+              }
               model.push(entry);
               if (at % 3 === 0) await stage.store.transaction(async (tx) => tx.audit.append(entry));
               else stage.store.audit.append(entry);
@@ -79,6 +82,14 @@ export function auditConformance(stage: Stage): void {
   });
 }
 
+/** Two texts with the same CRC-32, by which a store may look for them. */
+const COLLIDING = ['plumless', 'buckeroo'] as const;
+
+/** Mostly not asked for. */
+function sometimes(...texts: string[]) {
+  return fc.option(fc.constantFrom(...texts), { nil: undefined, freq: 1 });
+}
+
 const naiveEntry = fc.record({
   at: seconds.map(time),
   id: fc.uuid().map((uuid) => `aud_${uuid}`),
@@ -86,6 +97,12 @@ const naiveEntry = fc.record({
   tool: fc.constantFrom('get_agent', 'list_agents'),
   outcome: fc.constantFrom('ok', 'denied'),
   door: fc.constant('mcp' as const),
+  requestId: fc.constantFrom('one', 'two', COLLIDING[0], COLLIDING[1]),
+  arguments: fc.constantFrom<Record<string, string>>({}, { id: 'agt_1' }, { id: 'agt_2', threadId: 'thr_1' }),
+  recordIds: fc.option(fc.uniqueArray(fc.constantFrom('agt_1', 'agt_3', 'thr_1', 'run_1'), { maxLength: 3 }), {
+    nil: undefined,
+  }),
+  sessionId: fc.option(fc.constantFrom('ses_1', 'ses_2'), { nil: undefined }),
 });
 const auditQuery: fc.Arbitrary<AuditQuery> = fc.record({
   principal: fc.option(fc.constantFrom('key_1', 'key_2', 'key_3'), { nil: undefined }),
@@ -93,6 +110,9 @@ const auditQuery: fc.Arbitrary<AuditQuery> = fc.record({
   outcome: fc.option(fc.constantFrom('ok', 'denied'), { nil: undefined }),
   from: fc.option(seconds.map(time), { nil: undefined }),
   to: fc.option(seconds.map(time), { nil: undefined }),
+  requestId: sometimes('one', COLLIDING[0], COLLIDING[1], 'none'),
+  recordId: sometimes('agt_1', 'agt_2', 'agt_3', 'thr_1', 'run_1', 'none'),
+  sessionId: sometimes('ses_1', 'ses_2', 'none'),
   limit: fc.integer({ min: 1, max: 10 }),
   after: fc.option(fc.record({ createdAt: seconds.map(time), id: fc.uuid().map((uuid) => `aud_${uuid}`) }), {
     nil: undefined,
@@ -103,5 +123,8 @@ function matchesAudit(entry: ReturnType<typeof auditRecord>, query: AuditQuery):
   const { principal, tool, outcome, from, to, after } = query;
   if ((principal && entry.principal.id !== principal) || (tool && entry.tool !== tool)) return false;
   if ((outcome && entry.outcome !== outcome) || (from && entry.at < from) || (to && entry.at >= to)) return false;
+  const { requestId, recordId, sessionId } = query;
+  if ((requestId && entry.requestId !== requestId) || (sessionId && entry.sessionId !== sessionId)) return false;
+  if (recordId && !recordsOf(entry).includes(recordId)) return false;
   return !after || compareText(entry.at + entry.id, after.createdAt + after.id) < 0;
 }

@@ -5,7 +5,7 @@ import { callsOf, callTool, makeKey, mustCall, rest } from '../support/calls.ts'
 import { serverForTests } from '../support/server.ts';
 
 const server = serverForTests();
-const { must: admin } = callsOf(server);
+const { must: admin, refused } = callsOf(server);
 const status = async (key: string, path = '/api/v1/health') => (await rest(server, 'GET', path, { key })).status;
 
 async function refusal(key: string, input: object) {
@@ -92,6 +92,34 @@ describe('create_api_key', () => {
     const key = await makeKey(server, { scopes: ['write'] });
     assert.deepEqual((await refusal(key, { scopes: ['read'] })).required, { scope: 'admin', grant: 'key:write' });
   });
+});
+
+describe('list_api_keys', () => {
+  it('filters by state and owner, page by page', async () => {
+    const key = async (name: string, more: object = {}) =>
+      (await admin('create_api_key', { name, scopes: ['read'], ...more })).id;
+    const dead = [await key('dead'), await key('dead too')];
+    for (const id of dead) await admin('revoke_api_key', { id });
+    const expired = await key('over', { expiresAt: new Date(Date.now() + 60_000).toISOString() });
+    const before = new Date(Date.now() - 1000).toISOString();
+    await server.store.transaction((tx) => tx.apiKeys.update(expired, { expiresAt: before }));
+    const ids = async (input: object) => (await admin('list_api_keys', { limit: 100, ...input })).data.map(idOf);
+    assert.deepEqual((await ids({ state: 'revoked' })).slice(0, 2), dead.toReversed());
+    assert.ok((await ids({ state: 'expired' })).includes(expired));
+    const active = await ids({ state: 'active' });
+    assert.ok(active.length > 0 && ![...dead, expired].some((id) => active.includes(id)));
+    const all = ['active', 'expired', 'revoked'].map((state) => ids({ state }));
+    assert.deepEqual((await Promise.all(all)).flat().sort(), (await ids({})).sort());
+    const first = await admin('list_api_keys', { state: 'revoked', limit: 1, includeTotal: true });
+    const second = await admin('list_api_keys', { state: 'revoked', limit: 1, cursor: first.nextCursor });
+    assert.deepEqual([idOf(first.data[0]), idOf(second.data[0])], dead.toReversed());
+    assert.equal(first.total, (await ids({ state: 'revoked' })).length);
+    assert.equal((await refusedList({ state: 'active', cursor: first.nextCursor })).code, 'invalid_input');
+    assert.deepEqual(await ids({ ownerId: 'usr_none' }), []);
+  });
+
+  const idOf = ({ id }: { id: string }) => id;
+  const refusedList = (input: object) => refused('list_api_keys', input);
 });
 
 describe('a key', () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { callTool, makeKey, mustCall, rest } from '../support/calls.ts';
 import { serverForTests } from '../support/server.ts';
+import { signIn } from '../support/sign-in.ts';
 
 const server = serverForTests();
 
@@ -31,6 +32,30 @@ describe('the audit log', () => {
     );
     assert.deepEqual(found[0].arguments, { limit: 5 });
     assert.equal(found[0].principal.type, 'api-key');
+  });
+
+  it('filters by request, by record and by session', async () => {
+    const key = await makeKey(server, { scopes: ['write'] });
+    const ask = (method: string, path: string, body?: unknown) =>
+      rest(server, method, `/api/v1${path}`, { key, body, headers: { 'X-Request-Id': 'one-request' } });
+    const { body: made } = await ask('POST', '/agents', { name: 'found', displayName: 'Found' });
+    await ask('GET', `/agents/${made.id}`);
+    await rest(server, 'PATCH', `/api/v1/agents/${made.id}`, { key, body: { displayName: 'Changed' } });
+    const tools = async (filters: object) => (await entries(filters)).map(({ tool }) => tool);
+    assert.deepEqual(await tools({ requestId: 'one-request' }), ['get_agent', 'create_agent']);
+    assert.deepEqual(await tools({ recordId: made.id }), ['update_agent', 'get_agent', 'create_agent']);
+    assert.deepEqual(await tools({ recordId: made.id, requestId: 'one-request', tool: 'get_agent' }), ['get_agent']);
+    assert.deepEqual(await tools({ recordId: made.id.slice(0, -1) }), []);
+    const total = { recordId: made.id, includeTotal: true, limit: 1 };
+    assert.equal((await mustCall(server, server.adminKey, 'list_audit_entries', total)).total, 3);
+
+    const [one, two] = [await signIn(server), await signIn(server)];
+    await mustCall(server, one, 'list_skills');
+    await mustCall(server, two, 'list_agents');
+    const [entry] = await entries({ tool: 'list_skills', door: 'mcp', limit: 1 });
+    assert.deepEqual(await tools({ sessionId: entry.sessionId }), ['list_skills', 'create_session']);
+    const refused = await callTool(server, server.adminKey, 'list_audit_entries', { sessionId: '' });
+    assert.equal('error' in refused && refused.error.code, 'invalid_input');
   });
 
   it('filters by principal, tool, outcome, door and time, and pages', async () => {

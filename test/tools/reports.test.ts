@@ -46,6 +46,24 @@ describe('reports', () => {
     assert.deepEqual((await ask('GET', `/${report.id}`)).body.query.arguments, args);
   });
 
+  it('are listed by tool and by text, page by page', async () => {
+    const query = { tool: 'list_goals' };
+    const titles = ['Goals of MAY', 'Goals', 'Other'];
+    for (const title of titles) await reportOf(query, { title, ...(title === 'Other' && { description: 'of may' }) });
+    const listed = async (path: string) => (await ask('GET', path)).body;
+    const found = async (path: string) => (await listed(path)).data.map(({ title }: { title: string }) => title);
+    assert.deepEqual(await found('?tool=list_goals'), titles.toReversed());
+    assert.deepEqual(await found('?tool=list_goals&q=of%20May'), ['Other', 'Goals of MAY']);
+    assert.deepEqual(await found('?tool=list_goal'), []);
+    const first = await listed('?tool=list_goals&limit=2&includeTotal=true');
+    assert.deepEqual([first.total, first.data.length], [3, 2]);
+    assert.deepEqual(await found(`?tool=list_goals&limit=2&cursor=${first.nextCursor}`), ['Goals of MAY']);
+    assert.equal((await ask('GET', `?limit=2&cursor=${first.nextCursor}`)).status, 400);
+    const key = await makeKey(server, { grants: [`report:read:${first.data[0].id}`] });
+    const { body } = await ask('GET', '?tool=list_goals&includeTotal=true', undefined, key);
+    assert.deepEqual([body.data.length, body.total], [1, 1]);
+  });
+
   it('are listed and read as far as a grant names them', async () => {
     const report = await reportOf({ tool: 'list_skills' });
     await reportOf({ tool: 'list_skills' });

@@ -19,6 +19,7 @@ const people = Array.from({ length: 60 }, (_, at) => ({
   status: ['PRO', 'FREE', 'LEGACY'][at % 3],
   ...(at % 4 === 0 && { name: `Äda Number ${at}` }),
   createdAt: new Date(Date.UTC(2026, 0, 1 + (at % 20))).toISOString(),
+  ...(at % 7 === 6 && { deletedAt: '2026-02-01T00:00:00.000Z' }),
 }));
 
 describe('list_users', () => {
@@ -40,36 +41,50 @@ describe('list_users', () => {
     );
     const status = fc.constantFrom(undefined, 'PRO', 'FREE', 'LEGACY');
     await fc.assert(
-      fc.asyncProperty(search, status, fc.integer({ min: 1, max: 25 }), async (text, wanted, limit) => {
-        const expected = people
-          .filter((one) => wanted === undefined || one.status === wanted)
-          .filter((one) =>
-            [one.uid, one.email, one.name ?? ''].some((part) =>
-              part.toLowerCase().includes((text ?? '').toLowerCase()),
-            ),
-          )
-          .sort((a, b) =>
-            a.createdAt === b.createdAt ? (a.uid < b.uid ? 1 : -1) : a.createdAt < b.createdAt ? 1 : -1,
+      fc.asyncProperty(
+        search,
+        status,
+        fc.integer({ min: 1, max: 25 }),
+        fc.boolean(),
+        async (text, wanted, limit, all) => {
+          const expected = people
+            .filter((one) => all || one.deletedAt === undefined)
+            .filter((one) => wanted === undefined || one.status === wanted)
+            .filter((one) =>
+              [one.uid, one.email, one.name ?? ''].some((part) =>
+                part.toLowerCase().includes((text ?? '').toLowerCase()),
+              ),
+            )
+            .sort((a, b) =>
+              a.createdAt === b.createdAt ? (a.uid < b.uid ? 1 : -1) : a.createdAt < b.createdAt ? 1 : -1,
+            );
+          const filters = {
+            ...(text && { search: text }),
+            ...(wanted && { status: wanted }),
+            ...(all && { includeDeleted: all }),
+          };
+          const found: string[] = [];
+          let cursor: string | null = null;
+          do {
+            const page: { data: { uid: string }[]; nextCursor: string | null; total: number } = await ask(
+              'list_users',
+              {
+                ...filters,
+                limit,
+                includeTotal: true,
+                ...(cursor && { cursor }),
+              },
+            );
+            assert.equal(page.total, expected.length);
+            found.push(...page.data.map(({ uid }) => uid));
+            cursor = page.nextCursor;
+          } while (cursor);
+          assert.deepEqual(
+            found,
+            expected.map(({ uid }) => uid),
           );
-        const filters = { ...(text && { search: text }), ...(wanted && { status: wanted }) };
-        const found: string[] = [];
-        let cursor: string | null = null;
-        do {
-          const page: { data: { uid: string }[]; nextCursor: string | null; total: number } = await ask('list_users', {
-            ...filters,
-            limit,
-            includeTotal: true,
-            ...(cursor && { cursor }),
-          });
-          assert.equal(page.total, expected.length);
-          found.push(...page.data.map(({ uid }) => uid));
-          cursor = page.nextCursor;
-        } while (cursor);
-        assert.deepEqual(
-          found,
-          expected.map(({ uid }) => uid),
-        );
-      }),
+        },
+      ),
       { numRuns: 60 },
     );
   });
@@ -82,6 +97,19 @@ describe('list_users', () => {
     assert.deepEqual((await ask('list_users', { search: 'before@' })).data, []);
     assert.equal((await ask('list_users', { search: 'afterwards@', status: 'PRO' })).data.length, 1);
     assert.equal((await ask('list_users', { search: 'mover', status: 'FREE' })).data.length, 0);
+  });
+
+  it('leaves out the deleted unless asked for them, as search does; they can be read', async () => {
+    const gone = { uid: 'gone-1', email: 'gone@example.com', status: 'PRO', createdAt: '2026-02-02' };
+    await put('users', [gone]);
+    const { total } = await ask('list_users', { includeTotal: true, limit: 1 });
+    await put('users', [{ ...gone, deletedAt: '2026-02-03' }]);
+    assert.equal((await ask('list_users', { includeTotal: true, limit: 1 })).total, total - 1);
+    const query = async (text: string) =>
+      (await rest(server, 'GET', `/api/v1/users?search=gone-1${text}`, { key: server.adminKey })).body.data;
+    assert.deepEqual([(await query('')).length, (await query('&includeDeleted=true')).length], [0, 1]);
+    assert.deepEqual((await ask('search', { q: 'gone-1', types: ['user'] })).data, []);
+    assert.equal((await ask('get_user', { userId: 'gone-1' })).uid, 'gone-1');
   });
 
   it('is narrowed to the users a key is limited to, whose records alone it reads', async () => {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { expectedRevision, pageOf, paging, recordId } from '../../resources/fields.ts';
 import { type Report, renderedReport, report, reportFields, reportQueryInput } from '../../resources/report.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from '../define-tool.ts';
-import { listPage, onlyThese } from '../paging.ts';
+import { listPage, lookedAt, onlyThese } from '../paging.ts';
 import { requireQuery, runQuery } from './query.ts';
 
 const reportId = recordId.describe('Report id (`rep_…`), see list_reports.');
@@ -10,16 +10,22 @@ const reportId = recordId.describe('Report id (`rep_…`), see list_reports.');
 const listReports = defineTool({
   name: 'list_reports',
   title: 'List reports',
-  description: 'List the saved reports, newest first, with the query of each. Returns a page with `nextCursor`.',
+  description: 'List the saved reports, newest first, with the query of each, by tool or text. Returns a page.',
   access: { scope: 'reports:read', grant: 'report:read', narrows: true },
   annotations: READS,
-  input: z.strictObject(paging),
+  input: z.strictObject({
+    tool: z.string().min(1).max(200).optional().describe('Only those whose query calls it.'),
+    q: z.string().trim().min(1).max(200).optional().describe('Part of the title or description, ignoring case.'),
+    ...paging,
+  }),
   output: pageOf(report),
   errors: [],
 
-  handler(input, { store, principal }) {
+  handler({ tool, q, ...page }, { store, principal }) {
     const any = onlyThese<Report>(principal.rights.limitedTo('report', 'read'), 'id');
-    return listPage(store.reports, input, { any }, (record) => record);
+    const filter = { tool, q: q?.toLowerCase() };
+    const reports = tool === undefined && q === undefined ? store.reports : lookedAt(store.reports, isMeant(filter));
+    return listPage(reports, page, { any, filter }, (record) => record);
   },
 });
 
@@ -104,5 +110,10 @@ const deleteReport = defineTool({
     return {};
   },
 });
+
+function isMeant({ tool, q = '' }: { readonly tool: string | undefined; readonly q: string | undefined }) {
+  return ({ title, description = '', query }: Report) =>
+    (tool === undefined || query.tool === tool) && `${title}\n${description}`.toLowerCase().includes(q);
+}
 
 export const reportTools = [listReports, getReport, createReport, updateReport, deleteReport];

@@ -5,7 +5,7 @@ import type { SearchType } from './types.ts';
 
 const ACCESS = { scope: 'users:read', grant: 'user:read', narrows: true } as const;
 
-/** Users of the product are no records of a collection: they are found as list_users finds them, and ranked here. */
+/** Users of the product are no records of a collection: they are found as list_users finds them, without the deleted, and ranked here. */
 export const productUsers: SearchType = {
   type: 'user',
   access: ACCESS,

@@ -16,20 +16,21 @@ const listUsers = defineTool({
   name: 'list_users',
   title: 'List users',
   description:
-    'List the users of the product, newest first, by status or by part of their uid, e-mail or name. Not the admins: see list_admin_users. Returns a page.',
+    'List the users of the product, newest first, by status or by part of their uid, e-mail or name; those who are not deleted. Not the admins: see list_admin_users. Returns a page.',
   access: { scope: 'users:read', grant: 'user:read', narrows: true },
   annotations: READS,
   input: z.strictObject({
     status: userStatus.optional(),
     search: z.string().trim().min(1).max(200).optional().describe('Part of uid, e-mail or name, ignoring case.'),
+    includeDeleted: z.boolean().default(false),
     ...paging,
   }),
   output: pageOf(productUser),
   errors: [],
 
-  async handler({ status, search, limit, cursor, includeTotal }, { server, principal }) {
+  async handler({ status, search, includeDeleted: deleted, limit, cursor, includeTotal }, { server, principal }) {
     const model = await server.imported.current();
-    const query = { status, search, uids: principal.rights.limitedTo('user', 'read')?.names };
+    const query = { status, search, deleted, uids: principal.rights.limitedTo('user', 'read')?.names };
     const after = openCursor(cursor, query);
     const page = firstOf(model.users.find(query, after), limit);
     return {

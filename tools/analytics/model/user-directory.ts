@@ -6,6 +6,8 @@ export interface UserQuery {
   readonly status?: UserRow['status'] | undefined;
   /** Part of uid, email or name, whatever its case. */
   readonly search?: string | undefined;
+  /** Also those with a `deletedAt`. */
+  readonly deleted?: boolean | undefined;
   /** No others than these. */
   readonly uids?: readonly string[] | undefined;
 }
@@ -23,7 +25,7 @@ const GRAM = 3;
 /** Product users by time of creation and by the three-letter pieces of their texts. */
 export class UserDirectory {
   readonly #users = new Map<string, KnownUser>();
-  /** By status, and all of them under ''. */
+  /** By status, all of them under ''; and the same of those who are not deleted. */
   readonly #sets = new Map<string, OrderedSet>();
   /** By when they were deleted. */
   readonly #deleted = new OrderedSet();
@@ -46,9 +48,9 @@ export class UserDirectory {
     const text = [row.uid, row.email, row.name ?? ''].join('\n').toLowerCase();
     const number = before?.text === text ? before.number : this.#index(row.uid, text);
     this.#users.set(row.uid, { row, position, number, text });
-    for (const status of ['', row.status]) {
-      const set = this.#sets.get(status) ?? new OrderedSet();
-      this.#sets.set(status, set);
+    for (const name of setsOf(row)) {
+      const set = this.#sets.get(name) ?? new OrderedSet();
+      this.#sets.set(name, set);
       set.add(placeOf(row));
     }
     if (row.deletedAt !== undefined) this.#deleted.add(endOf(row));
@@ -66,7 +68,7 @@ export class UserDirectory {
 
   /** How many were created before the time. */
   createdBefore(time: number): number {
-    return this.#sets.get('')?.rank(placeAt(time)) ?? 0;
+    return this.#sets.get(setOf({ deleted: true }))?.rank(placeAt(time)) ?? 0;
   }
 
   /** How many were created before the time and not deleted before it. */
@@ -83,7 +85,7 @@ export class UserDirectory {
       for (const row of rows) if (!after || comparePositions(placeOf(row), after) < 0) yield row;
       return;
     }
-    const set = this.#sets.get(query.status ?? '');
+    const set = this.#sets.get(setOf(query));
     for (const { id } of set?.descending(0, after ? set.rank(after) : set.size) ?? []) {
       const row = this.get(id);
       if (row && this.#matches(row, query)) yield row;
@@ -91,18 +93,19 @@ export class UserDirectory {
   }
 
   count(query: UserQuery): number {
-    if (query.search === undefined && !query.uids) return this.#sets.get(query.status ?? '')?.size ?? 0;
+    if (query.search === undefined && !query.uids) return this.#sets.get(setOf(query))?.size ?? 0;
     let count = 0;
     for (const _ of this.find(query)) count += 1;
     return count;
   }
 
   #unlist(row: UserRow): void {
-    for (const status of ['', row.status]) this.#sets.get(status)?.delete(placeOf(row));
+    for (const name of setsOf(row)) this.#sets.get(name)?.delete(placeOf(row));
     this.#deleted.delete(endOf(row));
   }
 
-  #matches(row: UserRow, { status, search, uids }: UserQuery): boolean {
+  #matches(row: UserRow, { status, search, uids, deleted = false }: UserQuery): boolean {
+    if (!deleted && row.deletedAt !== undefined) return false;
     if (status !== undefined && row.status !== status) return false;
     if (uids && !uids.includes(row.uid)) return false;
     return search === undefined || (this.#users.get(row.uid)?.text.includes(search.toLowerCase()) ?? false);
@@ -141,6 +144,16 @@ export class UserDirectory {
     }
     return number;
   }
+}
+
+function setOf({ status, deleted = false }: Pick<UserQuery, 'status' | 'deleted'>): string {
+  return `${status ?? ''}${deleted ? ' and deleted' : ''}`;
+}
+
+/** The names of the sets that hold the user. */
+function setsOf({ status, deletedAt }: UserRow): string[] {
+  const kinds = deletedAt === undefined ? [false, true] : [true];
+  return kinds.flatMap((deleted) => [setOf({ deleted }), setOf({ status, deleted })]);
 }
 
 function placeAt(time: number): Position {
