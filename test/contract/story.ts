@@ -13,7 +13,7 @@ async function threadStory(tell: Tell, keyId: string, asReader: Ask): Promise<vo
     { role: 'user', content: 'Hello?' },
     { role: 'assistant', content: 'Hello.' },
   ];
-  const { id } = await tell('create_thread', { title: 'First', messages });
+  const { id } = await tell('create_thread', { title: 'First', source: 'test', messages });
   await tell('create_thread', { title: 'Nobody', agentIds: ['agt_none'] });
   await tell('get_thread', { id });
   const principal = { type: 'api-key', id: keyId };

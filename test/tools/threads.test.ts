@@ -47,6 +47,45 @@ describe('create_thread', () => {
     assert.equal('entries' in thread || 'accessKeys' in thread, false);
   });
 
+  it('says by which door a thread came, unless its maker says where it is from', async () => {
+    const input = { title: 'made somewhere' };
+    const made = (tool: string, more: object, key = server.adminKey) => mustCall(server, key, tool, more);
+    assert.equal((await made('create_thread', input)).source, 'mcp');
+    assert.equal((await made('create_thread', { ...input, source: 'import' })).source, 'import');
+    assert.equal((await made('call_tool', { name: 'create_thread', arguments: input })).source, 'mcp');
+    const capsule = await makeCapsule(server, { allowedTools: ['create_thread'] });
+    const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'create_thread', arguments: input } };
+    const inCapsule = await rest(server, 'POST', `/api/capsules/${capsule.id}/mcp`, { key: capsule.token, body });
+    assert.equal(inCapsule.body.result.structuredContent.source, 'mcp');
+    for (const [door, source] of Object.entries({ stdio: 'mcp', mcp: 'mcp' })) {
+      const answer = await rest(server, 'POST', '/api/v1/mcp', {
+        key: server.adminKey,
+        body,
+        headers: { 'X-Agent-Admin-Door': door },
+      });
+      assert.equal(answer.body.result.structuredContent.source, source);
+    }
+
+    const agent = await made('create_agent', { name: 'opener', displayName: 'Opener', tools: ['create_thread'] });
+    const chat = { agentId: agent.id, message: `/create_thread ${JSON.stringify(input)}` };
+    const steps = [
+      { id: 'made', tool: 'create_thread', arguments: input },
+      { id: 'said', tool: 'send_chat_message', arguments: { message: 'Hi', agentId: agent.id } },
+    ];
+    const flow = await made('create_flow', { name: 'opens', steps });
+    const run = await made('trigger_flow', { id: flow.id, wait: true });
+    assert.equal(run.status, 'succeeded', JSON.stringify(run));
+    assert.equal(run.steps[0].output.source, 'flow');
+    assert.equal((await made('get_thread', { id: run.steps[1].output.threadId })).source, 'flow');
+    const { threadId } = (await rest(server, 'POST', '/api/v1/chat', { key: server.adminKey, body: chat })).body;
+    assert.equal((await made('get_thread', { id: threadId })).source, 'chat');
+    const { data } = await made('list_threads', { source: 'agent' });
+    assert.deepEqual(
+      data.map(({ title }: { title: string }) => title),
+      [input.title],
+    );
+  });
+
   it('takes first messages, in order, and counts them', async () => {
     const messages = said(...Array.from({ length: 100 }, (_, at) => `${at}`));
     const thread = await create({ messages });
@@ -372,7 +411,7 @@ describe('get_thread_stats', () => {
       const seen = await ask('get_thread_stats', {}, reader);
       assert.deepEqual([seen.threads, seen.messages, seen.byStatus], [3, 4, { active: 2, archived: 1 }]);
       assert.deepEqual(seen.bySource, [
-        { source: 'api', threads: 2 },
+        { source: 'mcp', threads: 2 },
         { source: 'chat', threads: 1 },
       ]);
       assert.equal(seen.messagesPerDay.length, 30);

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { Agent } from '../../resources/agent.ts';
 import type { AgentRun } from '../../resources/agent-run.ts';
-import type { Door } from '../../resources/audit-entry.ts';
 import { recordId } from '../../resources/fields.ts';
 import { type Message, message as messageSchema } from '../../resources/message.ts';
 import type { ThreadRecord } from '../../resources/thread.ts';
@@ -17,6 +16,7 @@ import { ToolError } from '../errors.ts';
 import { shortened } from '../search/snippet.ts';
 import { readSettings } from '../settings/settings.ts';
 import { appendMessages, messagesBack } from '../threads/messages.ts';
+import { sourceOf } from '../threads/sources.ts';
 import { startThread } from '../threads/start.ts';
 import { openThread } from '../threads/visibility.ts';
 import type { HistoryWriters } from '../versioning.ts';
@@ -129,7 +129,12 @@ async function threadFor(asked: Input, agent: Agent | undefined, beginning: Begi
   if (asked.threadId === undefined) {
     const title = shortened(asked.message, LONGEST_TITLE);
     const agentIds = agent && [agent.id];
-    return startThread(store, principal, { title, source: sourceOf(door), agentIds, visibility: 'workspace' }, now);
+    return startThread(
+      store,
+      principal,
+      { title, source: sourceOf(door, 'chat'), agentIds, visibility: 'workspace' },
+      now,
+    );
   }
   const thread = await openThread(beginning, asked.threadId, 'editor');
   if (thread.status === 'archived') {
@@ -138,11 +143,6 @@ async function threadFor(asked: Input, agent: Agent | undefined, beginning: Begi
   const agentIds = thread.agentIds ?? [];
   if (!agent || agentIds.includes(agent.id) || agentIds.length >= MOST_AGENTS) return thread;
   return store.threads.touch(thread.id, { agentIds: [...agentIds, agent.id] });
-}
-
-function sourceOf(door: Door): string {
-  if (door === 'agent' || door === 'flow') return door;
-  return door === 'rest' || door === 'dashboard' ? 'chat' : 'mcp';
 }
 
 /** One message and its answer. Everything that is said is kept in the thread as it comes. */

@@ -1,5 +1,13 @@
+import type { Door } from '../../resources/audit-entry.ts';
 import type { HistoryWriters } from '../versioning.ts';
 import { whoeverSees } from './visibility.ts';
+
+/** What a thread that is made at the door is said to come from, where its maker does not say. */
+export function sourceOf(door: Door, how: 'created' | 'chat'): string {
+  if (door === 'agent' || door === 'flow') return door;
+  if (door === 'rest' || door === 'dashboard') return how === 'chat' ? 'chat' : 'api';
+  return 'mcp';
+}
 
 /** Notes that a thread has the source, so that stats can count by source without reading every thread. */
 export async function enterSource(store: Pick<HistoryWriters, 'threadSources'>, source: string): Promise<void> {

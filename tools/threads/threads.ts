@@ -14,7 +14,7 @@ import { forgetAnswers } from '../idempotency.ts';
 import { listPage } from '../paging.ts';
 import type { HistoryWriters } from '../versioning.ts';
 import { appendMessages, inBatches, messageInput, messagesBack, threadId } from './messages.ts';
-import { leaveSource } from './sources.ts';
+import { leaveSource, sourceOf } from './sources.ts';
 import { startThread } from './start.ts';
 import { openThread, threadsSeenBy } from './visibility.ts';
 
@@ -60,7 +60,7 @@ const createThread = defineTool({
   annotations: CREATES,
   input: z.strictObject({
     title: threadFields.title,
-    source: threadFields.source.default('api'),
+    source: threadFields.source.optional().describe('Default: `api`, or `mcp`, `flow`, `agent` as made there.'),
     agentIds: agentIds.optional(),
     visibility: threadVisibility.default('workspace'),
     messages: z.array(messageInput).max(MOST_FIRST_MESSAGES).optional().describe('Oldest first.'),
@@ -68,9 +68,10 @@ const createThread = defineTool({
   output: thread,
   errors: [],
 
-  async handler({ messages, ...input }, { store, principal, fail, server }) {
+  async handler({ messages, source, ...input }, { store, principal, fail, server, door }) {
     await requireAgents(store, input.agentIds, [], fail);
-    const started = await startThread(store, principal, input, server.now());
+    const given = { ...input, source: source ?? sourceOf(door, 'created') };
+    const started = await startThread(store, principal, given, server.now());
     return showThread((await appendMessages(store, started, messages ?? [])).thread);
   },
 });
