@@ -56,5 +56,14 @@ export const versionDiff = z.object({
       }),
     )
     .optional(),
+  leftOut: z
+    .object({
+      equalLines: z.int().describe('Unchanged lines more than 3 lines away from a change.'),
+      lines: z.int().describe('Lines after the last one here.'),
+      values: z.int().describe('Changes whose `before` and `after` are not here.'),
+      changes: z.int().describe('Changes after the last one here.'),
+    })
+    .optional()
+    .describe('What is not here, as the answer would be larger than 1 MiB; get_version answers both states whole.'),
 });
 export type VersionDiff = z.infer<typeof versionDiff>;

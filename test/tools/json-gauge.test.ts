@@ -31,7 +31,7 @@ describe('json gauge', () => {
   });
 
   it('takes brackets and commas in texts for what they are', () => {
-    const text = JSON.stringify({ text: '[{,'.repeat(1000) + '\\"[[[' });
+    const text = JSON.stringify({ text: `${'[{,'.repeat(1000)}\\"[[[` });
     assert.equal(excessIn(Buffer.from(text), { members: 1, levels: 1 }), undefined);
   });
 });

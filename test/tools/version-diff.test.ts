@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { canonicalize } from 'json-canonicalize';
-import { diffPayloads } from '../../tools/versions/diff.ts';
+import { diffStates } from '../../tools/versions/diff.ts';
 import { callsOf } from '../support/calls.ts';
 import { fc } from '../support/property.ts';
 import { serverForTests } from '../support/server.ts';
@@ -10,7 +10,7 @@ const server = serverForTests();
 const { must } = callsOf(server);
 
 type Json = fc.JsonValue;
-type Members = Record<string, Json>;
+type Payload = Record<string, Json>;
 
 const name = fc.constantFrom('a', 'b', 'constructor', 'toString', '_t', '_0', '~/', 'id', 'name');
 const { value: json } = fc.letrec<{ value: Json }>((tie) => ({
@@ -22,8 +22,10 @@ const { value: json } = fc.letrec<{ value: Json }>((tie) => ({
   ),
 }));
 
+const membersDiff = (from: Payload, to: Payload) => diffStates({ members: from }, { members: to });
+
 /** With the changes made, where no array is in it. */
-function changed(from: Members, changes: readonly { path: string; before?: unknown; after?: unknown }[]): Members {
+function changed(from: Payload, changes: readonly { path: string; before?: unknown; after?: unknown }[]): Payload {
   const to = structuredClone(from);
   for (const { path, ...change } of changes) {
     const names = path
@@ -31,7 +33,7 @@ function changed(from: Members, changes: readonly { path: string; before?: unkno
       .slice(1)
       .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
     const last = names.pop() ?? '';
-    const holder = names.reduce((at, part) => at[part] as Members, to);
+    const holder = names.reduce((at, part) => at[part] as Payload, to);
     assert.equal(Object.hasOwn(holder, last), 'before' in change, path);
     if ('after' in change) holder[last] = change.after as Json;
     else delete holder[last];
@@ -45,9 +47,9 @@ describe('the diff of two payloads', () => {
   it('is empty where they are the same and nowhere else', () => {
     fc.assert(
       fc.property(members, members, (from, to) => {
-        const { changes = [] } = diffPayloads({}, from, to);
+        const { changes = [] } = membersDiff(from, to);
         assert.equal(changes.length === 0, canonicalize(from) === canonicalize(to));
-        assert.deepEqual(diffPayloads({}, from, structuredClone(from)).changes, []);
+        assert.deepEqual(membersDiff(from, structuredClone(from)).changes, []);
       }),
       { numRuns: 2000 },
     );
@@ -57,7 +59,7 @@ describe('the diff of two payloads', () => {
     const plain = members.filter((payload) => !JSON.stringify(payload).includes('['));
     fc.assert(
       fc.property(plain, plain, (from, to) => {
-        assert.deepEqual(changed(from, diffPayloads({}, from, to).changes ?? []), to);
+        assert.deepEqual(changed(from, membersDiff(from, to).changes ?? []), to);
       }),
       { numRuns: 2000 },
     );
@@ -80,5 +82,37 @@ describe('the diff of two payloads', () => {
       { path: '/values/j/10000', before: 10_000 },
     ]);
     assert.deepEqual(last.changes, [{ path: '/values/j', before: lists[1], after: lists[2] }]);
+  });
+
+  it('of two large documents is bounded, is made apart, and says what is not in it', async () => {
+    const lines = Array.from({ length: 100_000 }, (_, at) => `l${at}`);
+    const first = lines.join('\n').slice(0, 499_000);
+    const { id } = await must('create_document', { title: 'large', content: first });
+    await must('update_document', { id, content: first.replace('l50000', 'changed') });
+    await must('update_document', { id, content: first.replaceAll('l', 'm') });
+    const place = { entityType: 'document', entityId: id };
+    const newest = await must('list_versions', place);
+    const before = await must('list_versions', { ...place, cursor: newest.nextCursor });
+    const [last, middle] = await Promise.all(
+      [newest, before].map(({ data }) => must('diff_version', { ...place, versionId: data[0].id })),
+    );
+    const count = first.split('\n').length;
+    assert.equal(middle.lines.length, 8, JSON.stringify(middle).slice(0, 500));
+    assert.deepEqual(middle.leftOut, { equalLines: count - 7, lines: 0, values: 0, changes: 0 });
+    assert.ok(JSON.stringify(last).length <= 1024 * 1024 + 200);
+    assert.equal(last.lines.length + last.leftOut.lines + last.leftOut.equalLines, 2 * count);
+  });
+
+  it('keeps the paths of changes whose values do not fit', () => {
+    const from = Object.fromEntries(Array.from({ length: 10 }, (_, at) => [`m${at}`, 'x'.repeat(100_000)]));
+    const to = Object.fromEntries(Object.keys(from).map((member) => [member, 'y'.repeat(100_000)]));
+    const { changes = [], leftOut } = membersDiff(from, to);
+    assert.equal(changes.length, 10);
+    assert.equal(changes.filter((change) => 'before' in change).length, 5);
+    assert.deepEqual(leftOut, { equalLines: 0, lines: 0, values: 5, changes: 0 });
+    const many = Object.fromEntries(Array.from({ length: 80_000 }, (_, at) => [`member ${at}`, at]));
+    const cut = membersDiff({}, many);
+    assert.ok(JSON.stringify(cut).length <= 1024 * 1024 + 200);
+    assert.equal((cut.changes?.length ?? 0) + (cut.leftOut?.changes ?? 0), 80_000);
   });
 });

@@ -6,7 +6,8 @@ import { type Standing, StandingSignal } from '../access/standing.ts';
 import { shownArguments } from '../audit.ts';
 import type { Answer } from '../call.ts';
 import { ToolError } from '../errors.ts';
-import { holds, render, type Scope } from '../flows/render.ts';
+import { Exhausted, Filling } from '../flows/filling.ts';
+import type { Scope } from '../flows/render.ts';
 import { actingFlow, findRunAs } from '../flows/run-as.ts';
 import { idsIn } from '../idempotency.ts';
 import { secretsIn } from '../redact.ts';
@@ -63,6 +64,7 @@ export class FlowExecution {
   readonly #abandon = new AbortController();
   readonly #either = AbortSignal.any([this.#cancel.signal, this.#leave.signal]);
   readonly #place: FlowPlace;
+  readonly #filling = new Filling();
   #run: FlowRunRecord;
   /** It may not be kept yet. */
   #tried: Tried | undefined;
@@ -119,14 +121,15 @@ export class FlowExecution {
     let input: Arguments;
     try {
       const scope = this.#scope();
-      if (step.when !== undefined && !holds(step.when, scope)) {
+      if (step.when !== undefined && !(await this.#filling.holds(step.when, scope))) {
         await this.#keep(step.id, { status: 'skipped', finishedAt: this.#now() });
         return undefined;
       }
-      input = render(step.arguments, scope) as Arguments; // a record gives a record
+      input = (await this.#filling.render(step.arguments, scope)) as Arguments; // a record gives a record
     } catch (thrown) {
       const message = thrown instanceof Error ? thrown.message : 'The arguments cannot be made.';
-      return this.#continues(step, await this.#fail(step, { code: 'invalid_input', message }));
+      const failure = await this.#fail(step, { code: 'invalid_input', message });
+      return thrown instanceof Exhausted ? failure : this.#continues(step, failure);
     }
     return this.#try(step, input, interrupted ? kept.attempts : kept.attempts + 1);
   }

@@ -1,20 +1,27 @@
 import { diffLines } from 'diff';
 import { create, type Delta } from 'jsondiffpatch';
 import type { VersionDiff } from '../../resources/version.ts';
-import { contentOf, type Entity, type Payload } from '../versioning.ts';
+import { fitting } from './fitting.ts';
 
-const TEXT_DIFF_MS = 100;
+const TEXT_DIFF_MS = 1000;
 
 type Change = NonNullable<VersionDiff['changes']>[number];
 type Line = NonNullable<VersionDiff['lines']>[number];
 
-/** What changed from one payload to the other: the text by lines where the entity is a text, other members by path. */
-export function diffPayloads({ text }: Pick<Entity, 'text'>, from: Payload, to: Payload): VersionDiff {
-  if (text === undefined) return { kind: 'json', changes: jsonChanges(from, to) };
-  const { [text]: _, ...fromRest } = from;
-  const { [text]: __, ...toRest } = to;
-  const lines = textLines(contentOf({ text }, from), contentOf({ text }, to));
-  return { kind: 'text', lines, changes: jsonChanges(fromRest, toRest) };
+/** Members of a record that is no text, or those besides its text. */
+export type Members = Readonly<Record<string, unknown>>;
+
+/** One state of a record: its text, where it is one, and its other members. */
+export interface State {
+  readonly text?: string | undefined;
+  readonly members: Members;
+}
+
+/** What changed from one state to the other: the text by lines where the record is a text, other members by path. */
+export function diffStates(from: State, to: State): VersionDiff {
+  const changes = jsonChanges(from.members, to.members);
+  if (from.text === undefined || to.text === undefined) return fitting({ kind: 'json', changes });
+  return fitting({ kind: 'text', lines: textLines(from.text, to.text), changes });
 }
 
 /** Line by line; two texts that are too unlike to compare in time are shown as all removed, all added. */
@@ -75,7 +82,7 @@ function pairsIn(from: readonly unknown[], to: readonly unknown[]): number {
 }
 
 /** By JSON Pointer. An item of an array is named by its index before where it was removed, and after where it was added. */
-function jsonChanges(from: Payload, to: Payload): Change[] {
+function jsonChanges(from: Members, to: Members): Change[] {
   return walk(createDiffer().diff(bare(from), bare(to)), '');
 }
 

@@ -11,7 +11,7 @@ import { entities } from '../entities.ts';
 import { LARGEST_PAGE, listPage } from '../paging.ts';
 import { mayKnowOf } from '../threads/visibility.ts';
 import { type Entity, type Payload, shownPayload, showVersion } from '../versioning.ts';
-import { diffPayloads } from './diff.ts';
+import { diffPayloads } from './diffing.ts';
 
 const byType = new Map<EntityType, Entity>(entities.map((entity) => [entity.type, entity]));
 
@@ -103,14 +103,14 @@ const diffVersion = defineTool({
       .describe('Where to start: `previous`, `current`, a version id or a revision number.'),
   }),
   output: versionDiff,
-  errors: ['not_found'],
+  errors: ['not_found', 'too_large'],
 
   async handler({ against, ...input }, context) {
     const entity = await entityWithHistory(context, input.entityType, input.entityId);
     const target = await findVersion(context, input);
     const start = await startOfDiff(context, target, against);
     const shown = (payload: Payload) => shownPayload(entity, payload, context.store);
-    return diffPayloads(entity, await shown(start), await shown(target.payload));
+    return diffPayloads(entity, [await shown(start), await shown(target.payload)], context.fail);
   },
 });
 

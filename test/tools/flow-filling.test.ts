@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { Exhausted, Filling } from '../../tools/flows/filling.ts';
+import { FlowWorld } from '../support/flow-world.ts';
+
+const ENDLESS = '{% for a in (1..9000) %}{% for b in (1..9000) %}{% endfor %}{% endfor %}';
+const scope = { input: { numbers: Array.from({ length: 1000 }, (_, at) => at), long: 'x'.repeat(100_000) }, steps: {} };
+
+/** Turns of the event loop that others get while the work goes on. */
+async function turnsDuring(work: Promise<unknown>): Promise<number> {
+  let turns = 0;
+  let ended = false;
+  const over = work.then(
+    () => (ended = true),
+    () => (ended = true),
+  );
+  while (!ended) {
+    await new Promise((resolve) => setImmediate(resolve));
+    turns += 1;
+  }
+  await over;
+  return turns;
+}
+
+describe('the templates of a run', () => {
+  it('leave the event loop to others while they go on', async () => {
+    const filling = new Filling();
+    for (const work of [
+      () => filling.render({ text: ENDLESS }, scope),
+      () => filling.holds('input.numbers.all(a, input.numbers.all(b, input.numbers.all(c, c >= 0)))', scope),
+      () => filling.render('{{ input.long | replace: "x", "y" }}', scope),
+    ]) {
+      assert.ok((await turnsDuring(work())) > 3);
+    }
+  });
+
+  it('say what is wrong as they do elsewhere', async () => {
+    const filling = new Filling();
+    await assert.rejects(
+      filling.render(ENDLESS, scope),
+      /The templates cannot be filled|cannot be filled: memory alloc/,
+    );
+    await assert.rejects(
+      filling.render('{{ input.long | nothing }}', scope),
+      /cannot be filled: undefined filter: nothing/,
+    );
+    await assert.rejects(filling.holds('input.numbers.map(n, n)', scope), /gives object, not true or false/);
+    assert.deepEqual(await filling.render(['{{ input.numbers | size }}', '{{ input.long }}'], scope), [
+      1000,
+      scope.input.long,
+    ]);
+    assert.equal(await filling.holds('input.numbers.exists(n, n == 999)', scope), true);
+  });
+
+  it('are filled in this process where they only name values that are small', async () => {
+    const filling = new Filling();
+    const small = { input: { name: 'Ada' }, steps: { one: { output: { ok: true } } } };
+    // A promise that is settled at once was made without another process.
+    assert.equal(
+      await turnsDuring(filling.render({ a: '{{ input.name }}', b: ['{{steps.one.output.ok}}'] }, small)),
+      1,
+    );
+    assert.equal(await turnsDuring(filling.holds('steps.one.output.ok == true && has(input.name)', small)), 1);
+  });
+
+  it('together take no more than the run may', async () => {
+    const filling = new Filling(600);
+    let exhausted = 0;
+    for (let step = 0; step < 40; step += 1) {
+      await filling.render(`{{ input.numbers | size }}${ENDLESS}`, { ...scope }).catch((error) => {
+        if (error instanceof Exhausted) exhausted += 1;
+      });
+      if (exhausted > 0) break;
+    }
+    assert.equal(exhausted, 1);
+    await assert.rejects(filling.render('{{ input.long | size }}', scope), Exhausted);
+    assert.equal(await new Filling().render('{{ input.long | size }}', scope), 100_000);
+  });
+});
+
+describe('a flow whose templates take too long in all', () => {
+  let world: FlowWorld;
+  before(async () => {
+    world = await FlowWorld.open();
+  });
+  after(() => world.close());
+
+  it('fails and says so, whatever its steps make of errors', async () => {
+    const steps = Array.from({ length: 40 }, (_, at) => ({
+      id: `s${at}`,
+      tool: 'create_skill',
+      arguments: { name: `n${at}`, instructions: '{{ input.loops | times: 0 }}'.repeat(2) + LONG_LOOP },
+      onError: 'continue',
+    }));
+    const { id } = await world.flow({ steps });
+    const run = await world.run(id, { loops: 1 });
+    assert.equal(run.status, 'failed');
+    assert.match(run.error?.message ?? '', /templates and conditions of the run take more than 2000 ms in all/);
+    assert.ok(run.steps.filter(({ status }) => status === 'pending').length > 10);
+  });
+});
+
+/** Long, within the bound on memory of one template. */
+const LONG_LOOP =
+  '{% for a in (1..900) %}{% for b in (1..900) %}{% if a == b %}{% endif %}{% endfor %}{% endfor %}'.repeat(20);

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Busy, SideProcess } from '../../tools/side-process/side-process.ts';
+
+const module = new URL('./side-process-jobs.ts', import.meta.url);
+const patient = 30_000;
+
+describe('a side process', () => {
+  it('ends what takes too long or too much memory, and goes on with the next', async () => {
+    const apart = new SideProcess({ mostMegabytes: 64, mostWaiting: 10 });
+    const run = (name: string, args: unknown[], timeoutMs: number) => apart.run({ module, name, args, timeoutMs });
+    const outcomes = await Promise.all([
+      run('add', [1, 2], patient),
+      run('spin', [], 20),
+      run('add', [3, 4], patient),
+      run('hoard', [], patient),
+      run('fail', [], patient),
+      run('add', [5, 6], patient),
+    ]);
+    assert.deepEqual(
+      outcomes.map(({ ms: _, ...outcome }) => outcome),
+      [
+        { value: 3 },
+        { ended: 'it takes more than 20 ms' },
+        { value: 7 },
+        { ended: 'it takes more than 64 MB of memory' },
+        { thrown: 'It fails.' },
+        { value: 11 },
+      ],
+    );
+    assert.ok(outcomes.every(({ ms }) => ms >= 0));
+  });
+
+  it('refuses more jobs than may wait', async () => {
+    const apart = new SideProcess({ mostMegabytes: 64, mostWaiting: 1 });
+    const job = { module, name: 'add', args: [1, 1], timeoutMs: patient };
+    const taken = [apart.run(job), apart.run(job)];
+    await assert.rejects(apart.run(job), Busy);
+    assert.equal((await Promise.all(taken)).length, 2);
+  });
+});

@@ -1,0 +1,148 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+/** A function that is exported by a module of this project, and takes and gives plain data. */
+export interface Job {
+  /** Address of the module, which should import little. */
+  readonly module: URL;
+  readonly name: string;
+  readonly args: readonly unknown[];
+  /** How long it may take once it has begun. */
+  readonly timeoutMs: number;
+}
+
+/** What came of a job, and how long it took: its value, the message of what it threw, or why it was ended. */
+export type Outcome = { readonly ms: number } & (
+  | { readonly value: unknown }
+  | { readonly thrown: string }
+  | { readonly ended: string }
+);
+
+export interface SideProcessOptions {
+  /** Of its heap. */
+  readonly mostMegabytes: number;
+  /** Jobs that wait; one more is refused. */
+  readonly mostWaiting: number;
+}
+
+interface Waiting {
+  readonly job: Job;
+  settle(outcome: Outcome): void;
+  fail(cause: unknown): void;
+}
+
+/** More jobs are waiting than may. */
+export class Busy extends Error {}
+
+type Message = { readonly begun: true } | Outcome;
+
+/**
+ * Does one job after the other in a process of its own, so that what takes long, or more memory than there is for it, holds up nothing
+ * else. A thread would not do: where one allocation goes far beyond its limit, V8 ends the whole process. The process begins with the
+ * first job and ends when there has been none for a while, or with a job that takes too much.
+ */
+export class SideProcess {
+  readonly #options: SideProcessOptions;
+  readonly #waiting: Waiting[] = [];
+  #child: ChildProcess | undefined;
+  #current: (Waiting & { begunAt?: number }) | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: SideProcessOptions) {
+    this.#options = options;
+  }
+
+  /** @throws Busy */
+  run(job: Job): Promise<Outcome> {
+    if (this.#waiting.length >= this.#options.mostWaiting) return Promise.reject(new Busy());
+    return new Promise((settle, fail) => {
+      this.#waiting.push({ job, settle, fail });
+      this.#next();
+    });
+  }
+
+  #next(): void {
+    if (this.#current) return;
+    const next = this.#waiting.shift();
+    if (next) this.#begin(next);
+    else this.#rest();
+  }
+
+  #begin(next: Waiting): void {
+    this.#current = next;
+    this.#child ??= this.#start();
+    this.#child.ref();
+    this.#child.channel?.ref();
+    this.#endAfter(START_MS, 'it did not begin in time');
+    const { module, name, args } = next.job;
+    this.#child.send({ module: module.href, name, args }, (error) => {
+      if (error && this.#current === next) this.#done(({ fail }) => fail(error));
+    });
+  }
+
+  /** The child holds up the end of this process no more, and is ended after a while. */
+  #rest(): void {
+    this.#child?.unref();
+    this.#child?.channel?.unref();
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#stop(), IDLE_MS).unref();
+  }
+
+  #start(): ChildProcess {
+    const child = fork(fileURLToPath(new URL('./child.mjs', import.meta.url)), [], {
+      execArgv: [`--max-old-space-size=${this.#options.mostMegabytes}`],
+      env: { PATH: process.env.PATH, TMPDIR: process.env.TMPDIR },
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    });
+    const ifCurrent = (work: () => void) => () => void (child === this.#child && work());
+    child.on('message', (message: Message) => ifCurrent(() => this.#heard(message))());
+    child.on('error', (error) => ifCurrent(() => this.#gone(error))());
+    child.on('exit', (code, signal) => ifCurrent(() => this.#gone(new Error(`It ended: ${signal ?? code}.`)))());
+    return child;
+  }
+
+  #heard(message: Message): void {
+    if (!this.#current) return;
+    if ('begun' in message) {
+      const { timeoutMs } = this.#current.job;
+      this.#current.begunAt = performance.now();
+      this.#endAfter(timeoutMs, `it takes more than ${timeoutMs} ms`);
+    } else this.#done(({ settle }) => settle(message));
+  }
+
+  /** The child ended by itself, which within a job is for want of memory. */
+  #gone(cause: Error): void {
+    this.#child = undefined;
+    const ended = `it takes more than ${this.#options.mostMegabytes} MB of memory`;
+    this.#done(({ begunAt, settle, fail }) => {
+      if (begunAt === undefined) fail(cause);
+      else settle({ ended, ms: performance.now() - begunAt });
+    });
+  }
+
+  #endAfter(ms: number, ended: string): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.#stop();
+      this.#done(({ settle }) => settle({ ended, ms }));
+    }, ms);
+  }
+
+  #done(tell: (current: Waiting & { readonly begunAt?: number }) => void): void {
+    clearTimeout(this.#timer);
+    const current = this.#current;
+    this.#current = undefined;
+    if (current) tell(current);
+    this.#next();
+  }
+
+  #stop(): void {
+    this.#child?.kill('SIGKILL');
+    this.#child = undefined;
+  }
+}
+
+/** Loading the modules takes its time on a machine that is busy. */
+const START_MS = 30_000;
+const IDLE_MS = 60_000;

@@ -1,0 +1,49 @@
+import type { VersionDiff } from '../../resources/version.ts';
+import type { Fail } from '../define-tool.ts';
+import { plain, Room } from '../room.ts';
+import { Busy, type Outcome, SideProcess } from '../side-process/side-process.ts';
+import { contentOf, type Entity, type Payload } from '../versioning.ts';
+import { diffStates, type State } from './diff.ts';
+
+/** Of both states together, in characters of JSON: comparing them takes no longer than answering. */
+const SMALL = 4 * 1024;
+const MOST_MS = 5000;
+
+const module = new URL('./diff.ts', import.meta.url);
+const apart = new SideProcess({ mostMegabytes: 512, mostWaiting: 16 });
+
+/** What changed from one payload to the other. Large ones are compared in a process of their own. @throws ToolError (too_large, unavailable) */
+export async function diffPayloads(
+  entity: Pick<Entity, 'text'>,
+  [from, to]: readonly [Payload, Payload],
+  fail: Fail<'too_large'>,
+): Promise<VersionDiff> {
+  const states = [stateOf(entity, from), stateOf(entity, to)] as const;
+  if (isSmall(states)) return diffStates(...states);
+  const outcome = await compare(states, fail);
+  if ('value' in outcome) return outcome.value as VersionDiff; // as the function is declared
+  if ('thrown' in outcome) throw new Error(outcome.thrown);
+  const next = 'read each of them with get_version instead';
+  throw fail('too_large', `The two states are too large to compare: ${outcome.ended}; ${next}.`);
+}
+
+async function compare(args: readonly State[], fail: Fail<'too_large'>): Promise<Outcome> {
+  try {
+    return await apart.run({ module, name: 'diffStates', args, timeoutMs: MOST_MS });
+  } catch (thrown) {
+    if (!(thrown instanceof Busy)) throw thrown;
+    throw fail('unavailable', 'The server compares many versions just now; ask again in a few seconds.');
+  }
+}
+
+function stateOf({ text }: Pick<Entity, 'text'>, payload: Payload): State {
+  if (text === undefined) return { members: payload };
+  const { [text]: _, ...members } = payload;
+  return { text: contentOf({ text }, payload), members };
+}
+
+function isSmall(states: readonly State[]): boolean {
+  const room = new Room(SMALL);
+  plain(states, room);
+  return room.left > 0;
+}
