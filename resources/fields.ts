@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { orAgentName } from './markers.ts';
 
 /** ISO 8601 in UTC with milliseconds, as `Date.prototype.toISOString` writes it. */
 export const timestamp = z.iso.datetime();
@@ -36,6 +37,9 @@ export function nameText(longest: number) {
 }
 
 export const recordId = z.string().min(1).max(200);
+
+/** Of an input that takes the name of the agent too. */
+export const agentRef = orAgentName(recordId.describe('Agent id or name.'));
 
 /** As browsers check it: hosts without a dot such as `localhost` are addresses too. Schemas name no format, which leaves those out. */
 export const email = z.email({ pattern: z.regexes.html5Email }).max(320);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { principalRef } from './audit-entry.ts';
-import { bookkeeping, recordId } from './fields.ts';
+import { agentRef, bookkeeping, recordId } from './fields.ts';
 import { timezone } from './locale.ts';
 import { callOf } from './markers.ts';
 
@@ -80,7 +80,7 @@ export const flowFields = {
   description: z.string().max(2000),
   steps: z.array(flowStep).max(100),
   prompt: text.min(1).describe('What the agent is told; a Liquid template over `input`.'),
-  agentId: recordId.describe('Agent that does the work, instead of `steps`; see list_agents.'),
+  agentId: agentRef.describe('Agent that does the work, instead of `steps`: id or name, see list_agents.'),
 };
 
 export const flowInputFields = { ...flowFields, steps: z.array(flowStepInput).max(100), trigger: flowTriggerInput };

@@ -19,6 +19,24 @@ export function address<T extends z.ZodType>(schema: T): T {
 }
 
 /**
+ * Members that name an agent by its id or, while it is not deleted, by its name: handlers get the id. `beside`: only where that member of the
+ * same object says so.
+ */
+export const agentNames = z.registry<{ names: 'agent'; beside?: NamedBeside }>();
+
+export interface NamedBeside {
+  readonly member: string;
+  readonly is: string;
+}
+
+/** Marks a field as the id or name of an agent; returns it for use in place. */
+export function orAgentName<T extends z.ZodType>(schema: T, beside?: NamedBeside): T {
+  const marked = schema.clone() as T; // of the same kind; fields such as `recordId` are shared
+  agentNames.add(marked, { names: 'agent', ...(beside && { beside }) });
+  return marked;
+}
+
+/**
  * Objects that hold the arguments of a call of another tool, which is named beside them; `byName`: each member has the name of a tool and
  * holds arguments of it. What is sensitive in them is what that tool says.
  */

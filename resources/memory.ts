@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { bookkeeping, recordId, time } from './fields.ts';
+import { agentRef, bookkeeping, recordId, time } from './fields.ts';
 import { accessKeys } from './thread.ts';
 
 export const memoryKind = z.enum(['fact', 'preference', 'instruction', 'episode', 'summary']);
@@ -10,7 +10,7 @@ export const memoryFields = {
   content: z.string().trim().min(1).max(20_000).describe('What is remembered, one thing in plain words.'),
   kind: memoryKind,
   scope: memoryScope.describe('For whom it holds; agent, thread and user need the id of that one.'),
-  agentId: recordId,
+  agentId: agentRef,
   threadId: recordId,
   userId: recordId.describe('`uid` of a product user.'),
   tags: z.array(z.string().trim().min(1).max(100)).max(50),

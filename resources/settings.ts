@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { bookkeeping, recordId } from './fields.ts';
+import { agentRef, bookkeeping, recordId } from './fields.ts';
 import { currency, month, timezone } from './locale.ts';
 
 /** Id of the one record. */
@@ -43,7 +43,7 @@ export const settingsFields = {
     .array(exchangeRate)
     .max(5000)
     .describe('Rates to the workspace currency, at most one per month and currency.'),
-  defaultAgentId: recordId.describe('Agent that answers where none is named.'),
+  defaultAgentId: agentRef.describe('Agent that answers where none is named.'),
   analytics: analyticsEvents,
   signInDomains: z
     .array(domain)

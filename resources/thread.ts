@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { bookkeeping, recordId, timestamp } from './fields.ts';
+import { agentRef, bookkeeping, recordId, timestamp } from './fields.ts';
 import { timezone } from './locale.ts';
+import { orAgentName } from './markers.ts';
 
 export const threadStatus = z.enum(['active', 'archived']);
 export const threadVisibility = z
@@ -15,12 +16,15 @@ export type ThreadRole = z.infer<typeof threadRole>;
 export const threadFields = {
   title: z.string().trim().min(1).max(200),
   source: z.string().trim().min(1).max(100).describe('Where the thread comes from, such as api, chat, mcp, flow.'),
-  agentIds: z.array(recordId).max(50),
+  agentIds: z.array(agentRef).max(50),
 };
 
 export const accessPrincipal = z.object({
   type: z.enum(['user', 'api-key', 'capsule', 'agent']),
-  id: recordId.describe('Of an admin user, API key, capsule or agent.'),
+  id: orAgentName(recordId.describe('Of an admin user, API key, capsule or agent; an agent goes by its name too.'), {
+    member: 'type',
+    is: 'agent',
+  }),
 });
 export type AccessPrincipal = z.infer<typeof accessPrincipal>;
 

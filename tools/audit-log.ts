@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { auditEntry, door, outcome } from '../resources/audit-entry.ts';
 import { instant, pageOf, paging, recordId, time } from '../resources/fields.ts';
+import { orAgentName } from '../resources/markers.ts';
 import { defineTool, READS } from './define-tool.ts';
 import { openCursor, pageBody } from './paging.ts';
 
@@ -11,7 +12,7 @@ export const listAuditEntries = defineTool({
   access: { scope: 'admin', grant: 'audit:read' },
   annotations: READS,
   input: z.strictObject({
-    principal: z.string().max(200).optional().describe('Principal id.'),
+    principal: orAgentName(z.string().max(200)).optional().describe('Principal id, or name of an agent.'),
     tool: z.string().max(200).optional(),
     outcome: outcome.optional(),
     door: door.optional(),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { recordId } from '../resources/fields.ts';
+import { orAgentName } from '../resources/markers.ts';
 import { fits } from './access/limit.ts';
 import { subjectsIn } from './access/subjects.ts';
 import { PURGE } from './analytics/model/model.ts';
@@ -129,7 +130,12 @@ export const purgeRecord = defineTool({
       .describe(
         'A task takes its document along, a thread its messages, a user (of the product) all that was imported.',
       ),
-    id: recordId.describe('Id of the record; of a task document that of its task, of a user the uid.'),
+    id: orAgentName(
+      recordId.describe(
+        'Id of the record, or name of an agent; of a task document that of its task, of a user the uid.',
+      ),
+      { member: 'entityType', is: 'agent' },
+    ),
   }),
   output: z.object({}),
   errors: ['not_found', 'conflict'],

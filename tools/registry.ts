@@ -7,6 +7,7 @@ import { mayCall, reaches, reachOf, refusal, withFixed } from './access/reach.ts
 import type { Subjects } from './access/requirement.ts';
 import type { AskStanding } from './access/standing.ts';
 import { subjectsIn } from './access/subjects.ts';
+import { namesAgents, withAgentIds } from './agent-names.ts';
 import { auditEntryOf, auditedArguments } from './audit.ts';
 import type { Answer, Call } from './call.ts';
 import { CallContext, requireCallable, StoodInCall } from './call-context.ts';
@@ -119,9 +120,11 @@ class ToolRegistry implements Registry {
     if (readInput) raw.value = await (tries ? readInput() : readInput().catch(() => raw.value));
     if (!tries) throw refusal(principal, tool, nameable(tool, raw.value));
     raw.value = withFixed(principal, tool, raw.value);
-    const input = tool.session === 'begins' ? readCredential(tool, raw.value) : parseInput(tool.input, raw.value);
-    if (await mayCall(principal, tool, input, this.#subjects)) return input;
-    throw refusal(principal, tool, input);
+    const given = tool.session === 'begins' ? readCredential(tool, raw.value) : parseInput(tool.input, raw.value);
+    const input = namesAgents(tool.input) ? await withAgentIds(tool.input, given, this.#store) : given;
+    if (!(await mayCall(principal, tool, input, this.#subjects))) throw refusal(principal, tool, given); // as they know it
+    raw.parsed = input;
+    return input;
   }
 
   /** Whether the caller, as it stands now, could make the call again. */
@@ -219,7 +222,7 @@ class ToolRegistry implements Registry {
         ? auditedArguments(tool, raw.value, this.server.catalog)
         : { name: asked.slice(0, LONGEST_NAME) };
       const durationMs = performance.now() - started;
-      const recordIds = began ? [began.sessionId] : untold(args, raw.value, output);
+      const recordIds = began ? [began.sessionId] : untold(args, raw.parsed ?? raw.value, output);
       return auditEntryOf({
         id,
         requestId,
@@ -263,6 +266,8 @@ function untold(args: object, input: unknown, output: object | undefined): strin
 /** The input of a call, as far as it has been read. */
 interface RawInput {
   value: unknown;
+  /** With the ids of what it names otherwise, once it was admitted. */
+  parsed?: object;
 }
 
 /** Stands in the audit log for names that are no tool's, which callers could make without end. */

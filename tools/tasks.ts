@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { expectedRevision, instant, pageOf, paging, recordId } from '../resources/fields.ts';
+import { agentRef, expectedRevision, instant, pageOf, paging, recordId } from '../resources/fields.ts';
 import { type Task, task, taskDocument, taskFields, taskPriority, taskStatus } from '../resources/task.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from './define-tool.ts';
 import { listPage, onlyThese } from './paging.ts';
@@ -25,7 +25,7 @@ const listTasks = defineTool({
     status: taskStatus.optional(),
     projectId: recordId.optional(),
     goalId: recordId.optional(),
-    assigneeAgentId: recordId.optional(),
+    assigneeAgentId: agentRef.optional(),
     ...paging,
   }),
   output: pageOf(task),
@@ -67,7 +67,7 @@ const createTask = defineTool({
     priority: taskPriority.default('normal'),
     projectId: recordId.optional(),
     goalId: recordId.optional(),
-    assigneeAgentId: recordId.optional().describe('Agent that is to do it (`agt_…`).'),
+    assigneeAgentId: agentRef.optional().describe('Agent that is to do it: id or name.'),
     dueAt: dueAt.optional(),
     content: content.default('').describe('First text of the task document. Markdown.'),
   }),
@@ -95,7 +95,7 @@ const updateTask = defineTool({
     priority: taskPriority.optional(),
     projectId: recordId.nullable().optional(),
     goalId: recordId.nullable().optional(),
-    assigneeAgentId: recordId.nullable().optional(),
+    assigneeAgentId: agentRef.nullable().optional(),
     dueAt: dueAt.nullable().optional(),
     expectedRevision,
   }),

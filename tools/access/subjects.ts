@@ -45,7 +45,9 @@ async function flowSubject(store: Readers, id: string): Promise<Subject> {
   return run ? { names: [id, run.flowId], record: run } : { names: [id], record: await store.flows.get(id) };
 }
 
-async function agentNamed(store: Readers, name: string) {
+/** The agent of this name that is not deleted. Names are kept composed. */
+export async function agentNamed(store: Pick<Readers, 'agents'>, text: string) {
+  const name = text.trim().normalize('NFC');
   const { records } = await store.agents.find({ where: { name, status: ['active', 'paused'] }, limit: 1 });
   return records[0];
 }

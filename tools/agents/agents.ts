@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { type Agent, agent, agentFields, agentStatus, memoryPolicy } from '../../resources/agent.ts';
 import { agentIdentityInput, agentIdentityPatch } from '../../resources/agent-identity.ts';
-import { expectedRevision, pageOf, paging, recordId } from '../../resources/fields.ts';
+import { agentRef, expectedRevision, pageOf, paging } from '../../resources/fields.ts';
 import type { Readers } from '../../store/port.ts';
 import type { Principal } from '../access/principal.ts';
 import { isKeptFrom } from '../access/reach.ts';
 import { requireWithin } from '../access/within.ts';
+import { looksLikeId } from '../agent-names.ts';
 import { allowlistWarnings } from '../allowlist.ts';
 import type { Catalog } from '../catalog-index.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../define-tool.ts';
@@ -14,11 +15,9 @@ import { requireNoDefault } from '../settings/settings.ts';
 import { type Entity, withoutBookkeeping } from '../versioning.ts';
 import { maskAgent, mergeIdentity, withServerManaged } from './identity.ts';
 
-const LOOKS_LIKE_AN_ID = /^[a-z]{3}_[0-9a-z]{26}$/;
-
-export const agentId = recordId.describe('Agent id (`agt_…`), see list_agents.');
+export const agentId = agentRef.describe('Agent id (`agt_…`) or name, see list_agents.');
 const name = agentFields.name
-  .refine((text) => !LOOKS_LIKE_AN_ID.test(text), 'A name may not look like an id.')
+  .refine((text) => !looksLikeId(text), 'A name may not look like an id.')
   .describe('Unique among agents that are not deleted. Grants may name the agent by it.');
 const strictMemoryPolicy = z.strictObject(memoryPolicy.shape);
 
@@ -37,16 +36,17 @@ const listAgents = defineTool({
   name: 'list_agents',
   title: 'List agents',
   description: 'List agents, newest first; deleted ones only with status=deleted. Returns a page with `nextCursor`.',
-  access: { scope: 'agents:read', grant: 'agent:read', narrows: true, selects: { status: 'status' } },
+  access: { scope: 'agents:read', grant: 'agent:read', narrows: true, selects: { status: 'status', name: 'name' } },
   annotations: READS,
-  input: z.strictObject({ status: agentStatus.optional(), ...paging }),
+  input: z.strictObject({ name: agentFields.name.optional(), status: agentStatus.optional(), ...paging }),
   output: pageOf(agent),
   errors: [],
 
-  handler(input, { store, principal }) {
+  handler({ name, ...input }, { store, principal }) {
     const [byId, byName] = onlyThese<Agent>(principal.rights.limitedTo('agent', 'read'), 'id', 'name') ?? [];
     const any = byId && [byId, ...(byName ? [{ status: ['active', 'paused'], ...byName }] : [])];
-    return listPage(store.agents, input, { where: { status: input.status ?? ['active', 'paused'] }, any }, maskAgent);
+    const where = { name, status: input.status ?? ['active', 'paused'] };
+    return listPage(store.agents, input, { where, any }, maskAgent);
   },
 });
 

@@ -9,18 +9,13 @@ import { readBotConfig } from '../settings/bot-config.ts';
 
 type Refuse = Fail<'not_found' | 'conflict'>;
 
-/** The agent of an id or name, ready to work. @throws not_found, conflict where it is paused or deleted */
-export async function findAgentToRun(store: Pick<Readers, 'agents'>, idOrName: string, fail: Refuse): Promise<Agent> {
-  const agent = (await store.agents.get(idOrName)) ?? (await agentNamed(store, idOrName));
-  if (!agent) throw fail('not_found', `There is no agent ${idOrName}; list_agents shows the ones you can see.`);
+/** The agent, ready to work. @throws not_found, conflict where it is paused or deleted */
+export async function findAgentToRun(store: Pick<Readers, 'agents'>, id: string, fail: Refuse): Promise<Agent> {
+  const agent = await store.agents.get(id);
+  if (!agent) throw fail('not_found', `There is no agent ${id}; list_agents shows the ones you can see.`);
   if (agent.status === 'active') return agent;
   const message = `The agent ${agent.name} is ${agent.status} and takes no work; update_agent {status: "active"} changes that.`;
   throw fail('conflict', message);
-}
-
-async function agentNamed(store: Pick<Readers, 'agents'>, name: string): Promise<Agent | undefined> {
-  const where = { name, status: ['active', 'paused'] };
-  return (await store.agents.find({ where, limit: 1 })).records[0];
 }
 
 /** Where the call did not name the agent its access rule could not judge it. @throws forbidden */

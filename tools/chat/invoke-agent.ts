@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Agent } from '../../resources/agent.ts';
-import { recordId } from '../../resources/fields.ts';
+import { agentRef, recordId } from '../../resources/fields.ts';
 import type { Readers, TextSearch } from '../../store/port.ts';
 import type { SteppingContext } from '../context.ts';
 import { defineTool } from '../define-tool.ts';
@@ -12,7 +12,7 @@ import { type ChosenModel, chooseModel, findAgentToRun } from './choose.ts';
 import { beginRun, failed, succeeded } from './runs.ts';
 
 const input = z.strictObject({
-  agent: recordId.describe('Id or name, see list_agents.'),
+  agent: agentRef.describe('Id or name, see list_agents.'),
   input: z.string().trim().min(1).max(LONGEST_INPUT).describe('What the agent is to do or answer.'),
   outputSchema: z
     .record(z.string(), z.unknown())

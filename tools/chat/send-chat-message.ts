@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Agent } from '../../resources/agent.ts';
 import type { AgentRun } from '../../resources/agent-run.ts';
-import { recordId } from '../../resources/fields.ts';
+import { agentRef, recordId } from '../../resources/fields.ts';
 import { type Message, message as messageSchema } from '../../resources/message.ts';
 import type { ThreadRecord } from '../../resources/thread.ts';
 import type { NewRecord, Readers, TextSearch } from '../../store/port.ts';
@@ -30,7 +30,7 @@ const MOST_AGENTS = 50;
 const input = z.strictObject({
   message: z.string().trim().min(1).max(LONGEST_INPUT),
   threadId: recordId.optional().describe('Continue this thread. Default: a new one, titled from the message.'),
-  agentId: recordId
+  agentId: agentRef
     .optional()
     .describe(
       'Id or name. Default: the agent of the thread, else that of the settings, else an assistant without tools.',

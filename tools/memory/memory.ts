@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { cursor, expectedRevision, includeTotal, limit, pageOf, recordId } from '../../resources/fields.ts';
+import { agentRef, cursor, expectedRevision, includeTotal, limit, pageOf, recordId } from '../../resources/fields.ts';
 import {
   type Memory,
   type MemoryRecord,
@@ -25,7 +25,7 @@ export const foundMemory = memory.extend({
 });
 
 const filters = {
-  agentId: recordId.optional(),
+  agentId: agentRef.optional(),
   threadId: recordId.optional(),
   userId: recordId.optional(),
   scope: memoryScope.optional(),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { expectedRevision } from '../../resources/fields.ts';
+import { orAgentName } from '../../resources/markers.ts';
 import {
   type AccessEntry,
   type AccessPrincipal,
@@ -88,7 +89,7 @@ const removeThreadAccess = defineTool({
     id: threadId,
     principals: z.array(principalInput).min(1).max(MOST_ENTRIES).optional(),
     principalType: accessPrincipal.shape.type.optional(),
-    principalId: accessPrincipal.shape.id.optional(),
+    principalId: orAgentName(accessPrincipal.shape.id, { member: 'principalType', is: 'agent' }).optional(),
     expectedRevision,
   }),
   output: threadAccess,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { expectedRevision, pageOf, paging, recordId } from '../../resources/fields.ts';
+import { agentRef, expectedRevision, pageOf, paging } from '../../resources/fields.ts';
 import {
   type Thread,
   type ThreadRecord,
@@ -40,7 +40,7 @@ const listThreads = defineTool({
   input: z.strictObject({
     status: threadStatus.optional(),
     source: threadFields.source.optional(),
-    agentId: recordId.optional().describe('Only threads this agent takes part in.'),
+    agentId: agentRef.optional().describe('Only threads this agent takes part in.'),
     ...paging,
   }),
   output: pageOf(thread),

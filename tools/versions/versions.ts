@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { cursor, expectedRevision, includeTotal, limit, pageOf, recordId } from '../../resources/fields.ts';
+import { orAgentName } from '../../resources/markers.ts';
 import { type EntityType, entityType, type VersionRecord, version, versionDiff } from '../../resources/version.ts';
 import { collections } from '../../store/collections.ts';
 import { StaleRevision } from '../../store/errors.ts';
@@ -46,7 +47,11 @@ function actsAs(which: 'getTool' | 'updateTool'): NonNullable<Tool['actsAs']> {
 
 const readAccess = accessOf('getTool');
 const asGetTool = actsAs('getTool');
-const path = { entityType, entityId: recordId.describe('Id of the record, e.g. `agt_…`.') };
+const entityId = orAgentName(recordId.describe('Id of the record, e.g. `agt_…`; an agent goes by its name too.'), {
+  member: 'entityType',
+  is: 'agent',
+});
+const path = { entityType, entityId };
 const versionPath = { ...path, versionId: recordId.describe('Version id (`ver_…`), see list_versions.') };
 
 const listVersions = defineTool({
