@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { principalRef } from './audit-entry.ts';
 import { agentRef, bookkeeping, recordId } from './fields.ts';
 import { timezone } from './locale.ts';
-import { callOf } from './markers.ts';
+import { keptCallOf } from './markers.ts';
 
 const text = z.string().max(100_000);
 const cronExpression = z.string().min(1).max(200).describe('Five fields: minute, hour, day, month, weekday.');
@@ -34,7 +34,7 @@ export const flowStep = z.object({
 });
 export type FlowStep = z.infer<typeof flowStep>;
 
-const flowStepInput = callOf(
+const flowStepInput = keptCallOf(
   'tool',
   z.strictObject({
     id: stepFields.id.refine((id) => !(id in {}), 'Every object has a member with this name; choose another.'),

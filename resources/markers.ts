@@ -38,13 +38,19 @@ export function orAgentName<T extends z.ZodType>(schema: T, beside?: NamedBeside
 
 /**
  * Objects that hold the arguments of a call of another tool, which is named beside them; `byName`: each member has the name of a tool and
- * holds arguments of it. What is sensitive in them is what that tool says.
+ * holds arguments of it. What is sensitive in them is what that tool says. `kept`: for calls to come, so names of agents in them become ids.
  */
-export const toolArguments = z.registry<{ tool: string; arguments: string } | { byName: true }>();
+export const toolArguments = z.registry<{ tool: string; arguments: string; kept: boolean } | { byName: true }>();
 
 /** Marks an object that names a tool and holds arguments of it in `arguments`; returns it for use in place. `tool`: the member that names it. */
 export function callOf<T extends z.ZodObject>(tool: string, schema: T): T {
-  toolArguments.add(schema, { tool, arguments: 'arguments' });
+  toolArguments.add(schema, { tool, arguments: 'arguments', kept: false });
+  return schema;
+}
+
+/** The same of a call that is kept, to be made later. */
+export function keptCallOf<T extends z.ZodObject>(tool: string, schema: T): T {
+  toolArguments.add(schema, { tool, arguments: 'arguments', kept: true });
   return schema;
 }
 

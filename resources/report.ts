@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { bookkeeping, recordId, timestamp } from './fields.ts';
-import { callOf } from './markers.ts';
+import { keptCallOf } from './markers.ts';
 
 export const reportFields = {
   title: z.string().trim().min(1).max(200),
@@ -11,7 +11,7 @@ export const reportFields = {
 const queryTool = z.string().min(1).max(200).describe('Name of a read-only tool.');
 const queryArguments = z.record(z.string(), z.unknown());
 
-export const reportQueryInput = callOf(
+export const reportQueryInput = keptCallOf(
   'tool',
   z.strictObject({
     tool: queryTool,

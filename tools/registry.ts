@@ -7,7 +7,7 @@ import { mayCall, reaches, reachOf, refusal, withFixed } from './access/reach.ts
 import type { Subjects } from './access/requirement.ts';
 import type { AskStanding } from './access/standing.ts';
 import { subjectsIn } from './access/subjects.ts';
-import { namesAgents, withAgentIds } from './agent-names.ts';
+import { withAgentIds } from './agent-names.ts';
 import { auditEntryOf, auditedArguments } from './audit.ts';
 import type { Answer, Call } from './call.ts';
 import { CallContext, requireCallable, StoodInCall } from './call-context.ts';
@@ -121,7 +121,7 @@ class ToolRegistry implements Registry {
     if (!tries) throw refusal(principal, tool, nameable(tool, raw.value));
     raw.value = withFixed(principal, tool, raw.value);
     const given = tool.session === 'begins' ? readCredential(tool, raw.value) : parseInput(tool.input, raw.value);
-    const input = namesAgents(tool.input) ? await withAgentIds(tool.input, given, this.#store) : given;
+    const input = await withAgentIds(tool.input, given, this.#store, this.server.catalog);
     if (!(await mayCall(principal, tool, input, this.#subjects))) throw refusal(principal, tool, given); // as they know it
     raw.parsed = input;
     return input;

@@ -131,6 +131,20 @@ describe('an agent by its name', () => {
     await must('update_settings', { defaultAgentId: null });
   });
 
+  it('is kept as the id in calls to come: of flows, reports and capsules', async () => {
+    const call = { tool: 'get_agent', arguments: { id: NAME } };
+    const list = { tool: 'list_threads', arguments: { agentId: NAME } };
+    const capsule = { name: 'c', allowedTools: ['get_agent', 'list_threads'] };
+    const constraints = { get_agent: call.arguments, list_threads: list.arguments };
+    const kept = [
+      (await must('create_flow', { name: 'f', steps: [{ id: 'a', ...call }] })).steps,
+      (await must('create_report', { title: 'r', query: list, visualization: 'table' })).query,
+      (await must('create_capsule', { ...capsule, constraints })).constraints,
+    ];
+    for (const each of kept) assert.ok(JSON.stringify(each).includes(id), JSON.stringify(each));
+    for (const each of kept) assert.ok(!JSON.stringify(each).includes(NAME));
+  });
+
   it('is percent-encoded in REST paths, and plain in queries', async () => {
     const path = `/api/v1/agents/${encodeURIComponent(NAME)}`;
     const found = await rest(server, 'GET', path, { key: server.adminKey });
