@@ -33,12 +33,19 @@ export class Collection {
     await this.#text?.caughtUp();
   }
 
-  /** Begins to keep the index of words, once the records are loaded: states that a journal replaced are never read. */
+  /**
+   * Begins to keep the index of words, once the records are loaded: states that a journal replaced are never read. Large collections are
+   * taken in little by little, while the server answers already; the first search waits for the rest.
+   */
   indexText(): void {
     if (!this.definition.search) return;
-    const index = new TextIndex(this.definition.search);
-    for (const { row } of this.#entries.values()) index.replace(undefined, row);
-    this.#text = new TextUpkeep(index);
+    this.#text = new TextUpkeep(new TextIndex(this.definition.search));
+    for (const { row } of this.#entries.values()) this.#text.replace(undefined, row);
+  }
+
+  /** Takes in no more words, so that the process can end. */
+  close(): void {
+    this.#text?.close();
   }
 
   get(id: string): Row | undefined {

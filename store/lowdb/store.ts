@@ -247,6 +247,7 @@ export class LowdbStore implements StoreCore {
   async #close(): Promise<void> {
     const { journal, compaction, audit, rows, lock } = this.#parts;
     this.#dropping.stop();
+    for (const collection of this.#parts.collections.values()) collection.close();
     const endTurn = await this.#turns.take();
     endTurn();
     try {

@@ -17,6 +17,7 @@ export class TextUpkeep {
   /** Changes that have waited, since the start. */
   #everTaken = 0;
   #isBehind = false;
+  #isClosed = false;
   #spentMs = 0;
 
   constructor(index: TextIndex) {
@@ -43,7 +44,11 @@ export class TextUpkeep {
   /** Resolves when what waits now is taken in, so that `current` has little left to do. */
   async caughtUp(): Promise<void> {
     const end = this.#everTaken + this.#waiting.length - this.#taken;
-    while (this.#everTaken < end) await setImmediate();
+    while (this.#everTaken < end && !this.#isClosed) await setImmediate();
+  }
+
+  close(): void {
+    this.#isClosed = true;
   }
 
   async #follow(): Promise<void> {
@@ -51,7 +56,7 @@ export class TextUpkeep {
       await setImmediate();
       this.#beginStretch();
       while (this.#spentMs < STRETCH_MS && this.#takeNext());
-    } while (this.#taken < this.#waiting.length);
+    } while (this.#taken < this.#waiting.length && !this.#isClosed);
     this.#waiting = [];
     this.#taken = 0;
     this.#isBehind = false;

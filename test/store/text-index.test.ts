@@ -147,6 +147,32 @@ describe('the index of words', () => {
     assert.deepEqual(counts(), [4_000, 2_000]);
   });
 
+  it('is made after the store is open, and complete for the first search', async (test) => {
+    const folder = await testFolder(test);
+    const first = await openLowdbStore({ folder });
+    await first.transaction(async (tx) => {
+      for (let at = 0; at < 3_000; at += 1) {
+        await tx.memories.insert(
+          memoryRecord(`${'some words '.repeat(50)} ${at === 2_998 ? 'xyz' : `word${at}`}`, { id: `mem_${at}` }),
+        );
+      }
+    });
+    await first.close();
+    let turns = 0;
+    const store = await openLowdbStore({ folder });
+    test.after(() => store.close());
+    const turning = setInterval(() => {
+      turns += 1;
+    }, 0);
+    test.after(() => clearInterval(turning));
+    await store.transaction((tx) => tx.memories.delete('mem_2998'));
+    const counts = ['some', 'word2999', 'xyz'].map(
+      async (text) => (await store.search('memories', { text, limit: 1 })).count,
+    );
+    assert.deepEqual(await Promise.all(counts), [2_999, 1, 0]);
+    assert.ok(turns > 3, `${turns} turns of the loop for others`);
+  });
+
   it('takes back what the disk refused', async (test) => {
     const files = new FailingFiles();
     const store = await openLowdbStore({ folder: await testFolder(test), files, probeMs: 60_000 });
@@ -177,6 +203,7 @@ describe('the index of words', () => {
         memories.set(row.id, new Proxy(row, { get }));
       }
       memories.indexText();
+      assert.ok(memories.text, 'takes in what waits');
       reads = 0;
       const { count } = search(memories, undefined, { text: 'needle', where: { superseded: false }, limit: 10 });
       assert.equal(count, 500);
@@ -201,6 +228,7 @@ describe('the index of words', () => {
         memories.set(row.id, new Proxy(row, { get }));
       }
       memories.indexText();
+      assert.ok(memories.text, 'takes in what waits');
       reads = 0;
       const where = { superseded: false, accessKeys: ['workspace', 'api-key:key_1'] };
       const { count, hits } = search(memories, undefined, { text: 'hay', where, limit: 10 });
