@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { expectedRevision, pageOf, paging, recordId } from '../resources/fields.ts';
 import { type Skill, skill, skillFields } from '../resources/skill.ts';
 import type { Readers } from '../store/port.ts';
+import { requireSteeringAll } from './access/steering.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from './define-tool.ts';
 import { listPage, onlyThese } from './paging.ts';
 import { type Entity, withoutBookkeeping } from './versioning.ts';
@@ -78,7 +79,12 @@ const updateSkill = defineTool({
   output: skill,
   errors: ['not_found', 'conflict'],
 
-  handler: ({ id, expectedRevision, ...change }, { store }) => store.skills.update(id, change, { expectedRevision }),
+  async handler({ id, expectedRevision, ...change }, context) {
+    const { store } = context;
+    const current = await store.skills.get(id);
+    if (current) await requireSteeringUsers(current, change, context);
+    return store.skills.update(id, change, { expectedRevision });
+  },
 });
 
 const deleteSkill = defineTool({
@@ -98,6 +104,21 @@ const deleteSkill = defineTool({
   },
 });
 
+type Text = { readonly [Member in 'instructions' | 'description']?: string | null | undefined };
+
+/** Another text steers the agents that use the skill. @throws ToolError (forbidden) */
+async function requireSteeringUsers(
+  current: Skill,
+  change: Text,
+  context: Parameters<typeof requireSteeringAll>[0],
+): Promise<void> {
+  const members = ['instructions', 'description'] as const;
+  const changed = members.some(
+    (member) => change[member] !== undefined && change[member] !== (current[member] ?? null),
+  );
+  if (changed) await requireSteeringAll(context, { skillIds: current.id });
+}
+
 /** @throws naming agents that use the skill. */
 export async function requireUnused(store: Readers, id: string, fail: Fail<'conflict'>): Promise<void> {
   const users = await store.agents.find({ where: { skillIds: id, status: ['active', 'paused'] }, limit: 10 });
@@ -116,4 +137,10 @@ export const skillEntity: Entity<'skills'> = {
   updateTool: updateSkill,
   text: 'instructions',
   payload: withoutBookkeeping,
+
+  async prepareRestore(state, current, context) {
+    const { instructions = null, description = null } = state;
+    if (current) await requireSteeringUsers(current, { instructions, description }, context);
+    return state;
+  },
 };

@@ -116,6 +116,28 @@ describe('preview_capsule', () => {
     assert.equal((await refusal('preview_capsule', { id: 'cap_none' })).code, 'not_found');
   });
 
+  it('takes as a draft the body that create_capsule takes, and that of update_capsule', async () => {
+    const body = {
+      name: 'whole',
+      description: 'd',
+      allowedTools: ['list_agents'],
+      deniedTools: ['list_skills'],
+      status: 'live',
+      expiresAt: new Date(Date.now() + 60_000).toISOString(),
+      callsPerMinute: 5,
+      constraints: { list_agents: { limit: 1 } },
+    };
+    const bodyOf = (tool: string) => Object.keys(catalog.get(tool)?.tool.input.shape ?? {});
+    assert.deepEqual(Object.keys(body).sort(), bodyOf('create_capsule').sort());
+    const previewed = await admin('preview_capsule', { draft: body });
+    const { id } = await admin('create_capsule', body);
+    assert.deepEqual(await admin('preview_capsule', { id }), previewed);
+    const cleared = { description: null, expiresAt: null, callsPerMinute: null, constraints: null };
+    assert.deepEqual(namesIn(await admin('preview_capsule', { id, draft: cleared })), ['list_agents']);
+    const past = await refusal('preview_capsule', { draft: { expiresAt: '2020-01-01T00:00:00Z' } });
+    assert.deepEqual([past.code, past.issues?.[0]?.path], ['invalid_input', 'draft.expiresAt']);
+  });
+
   it('serves version tools for the records whose own tools it serves', async () => {
     const draft = { allowedTools: ['list_versions', 'get_agent', 'restore_version'] };
     const { warnings, ...preview } = await admin('preview_capsule', { draft });

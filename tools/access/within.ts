@@ -28,7 +28,8 @@ export function requireWithin(giver: Principal, handed: HandedRights): void {
   if (handed.fullAccess && !giver.rights.isAdmin) throw refusal('full access', { scope: 'admin', grant: '*' });
   requireScopesWithin(giver, handed.scopes ?? []);
   requireGrantsWithin(giver, handed);
-  if (handed.tools) requireToolsWithin(giver, handed.tools);
+  const beyond = handed.tools && beyondTools(giver, handed.tools);
+  if (beyond) throw refusal(beyond.what, beyond.required);
   if (handed.lifetime) requireLifetimeWithin(giver, handed.lifetime);
 }
 
@@ -51,20 +52,33 @@ function covered(giver: Principal, grant: Grant): boolean {
   return giver.grants?.some((own) => grantCovers(own, grant)) ?? false;
 }
 
-function requireToolsWithin(giver: Principal, { entries, catalog }: NonNullable<HandedRights['tools']>): void {
-  for (const entry of entries) if (isGuest(entry) && !catalog.get(entry)) requireGuestsWithin(giver, entry);
+interface Beyond {
+  readonly what: string;
+  readonly required: { scope?: string; grant?: string };
+}
+
+/** The first of what the entries reach that the principal may not do itself. */
+export function beyondTools(
+  giver: Principal,
+  { entries, catalog }: NonNullable<HandedRights['tools']>,
+): Beyond | undefined {
+  for (const entry of entries) {
+    const guests = isGuest(entry) && !catalog.get(entry) && beyondGuests(giver, entry);
+    if (guests) return guests;
+  }
   const beyond = firstBeyond(entries, catalog, giver);
-  if (!beyond) return;
-  if (giver.tools && !giver.tools.allows(beyond)) throw refusal(`the tool ${beyond.name}`, {});
+  if (!beyond) return undefined;
+  const what = `the tool ${beyond.name}`;
+  if (giver.tools && !giver.tools.allows(beyond)) return { what, required: {} };
   const access = accessFor(beyond.access, {});
-  throw refusal(`the tool ${beyond.name}`, { scope: access.scope, grant: narrowestGrant(access, {}) });
+  return { what, required: { scope: access.scope, grant: narrowestGrant(access, {}) } };
 }
 
 /** Tools of integrations come and change while what names them stays, so the giver needs the right to whatever the entry may come to mean. */
-function requireGuestsWithin(giver: Principal, entry: string): void {
+function beyondGuests(giver: Principal, entry: string): Beyond | undefined {
   const grant = guestGrant(entry);
-  if (hasWithoutLimit(giver.rights, { scope: GUEST_SCOPES.writes, grant })) return;
-  throw refusal(`what "${entry}" may come to mean`, { scope: GUEST_SCOPES.writes, grant });
+  if (hasWithoutLimit(giver.rights, { scope: GUEST_SCOPES.writes, grant })) return undefined;
+  return { what: `what "${entry}" may come to mean`, required: { scope: GUEST_SCOPES.writes, grant } };
 }
 
 /** The grant for whatever the entry may come to mean. */

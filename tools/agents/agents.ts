@@ -5,6 +5,7 @@ import { agentRef, expectedRevision, pageOf, paging } from '../../resources/fiel
 import type { Readers } from '../../store/port.ts';
 import type { Principal } from '../access/principal.ts';
 import { isKeptFrom } from '../access/reach.ts';
+import { requireSteering, steers } from '../access/steering.ts';
 import { requireWithin } from '../access/within.ts';
 import { looksLikeId } from '../agent-names.ts';
 import { allowlistWarnings } from '../allowlist.ts';
@@ -132,6 +133,7 @@ const updateAgent = defineTool({
     }
     if (change.name !== undefined && change.name !== current.name) requireRenaming(principal, fail);
     requireWithin(principal, { tools: { entries: change.tools ?? [], catalog: server.catalog } });
+    if (steers(current, change)) requireSteering({ principal, server }, current);
     await requireSkills({ store, principal }, change.skillIds, fail);
     if (current.status === 'deleted') {
       requireWithin(principal, { tools: { entries: current.tools ?? [], catalog: server.catalog } });
@@ -182,9 +184,10 @@ export const agentEntity: Entity<'agents'> = {
     await requireSkills({ store, principal }, record.skillIds, (_, message) => fail('conflict', message));
     if (current && record.name !== current.name) requireRenaming(principal, fail);
     const live = current !== undefined && current.status !== 'deleted';
-    if (!live || JSON.stringify(record.tools) !== JSON.stringify(current.tools)) {
-      requireWithin(principal, { tools: { entries: record.tools ?? [], catalog: server.catalog } });
-    }
+    // What the state lacks is taken out of the agent.
+    const absent = { description: null, instructions: null, tools: null, skillIds: null, modelPreference: null };
+    if (!live) requireWithin(principal, { tools: { entries: record.tools ?? [], catalog: server.catalog } });
+    else if (steers(current, { ...absent, ...record })) requireSteering({ principal, server }, current, record);
     const { identity: kept, ...rest } = record;
     const identity = withServerManaged(kept ?? {}, current?.identity);
     return Object.keys(identity).length > 0 ? { ...rest, identity } : rest;

@@ -215,10 +215,10 @@ function changedConstraints(
   return Object.fromEntries(changed);
 }
 
-function futureInstant(text: string, now: Date, fail: Fail<never>): string {
+export function futureInstant(text: string, now: Date, fail: Fail<never>, path = 'expiresAt'): string {
   if (Date.parse(text) > now.getTime()) return instant(text);
   const message = 'expiresAt is in the past; give a later time or leave it out.';
-  throw fail('invalid_input', message, { issues: [{ path: 'expiresAt', message }] });
+  throw fail('invalid_input', message, { issues: [{ path, message }] });
 }
 
 type GraceTokens = CapsuleRecord['graceTokens'];

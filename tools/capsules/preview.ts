@@ -4,14 +4,20 @@ import { reaches } from '../access/reach.ts';
 import { type Catalog, isListed } from '../catalog-index.ts';
 import { defineTool, READS } from '../define-tool.ts';
 import { listedTool } from '../listed-tool.ts';
-import { capsuleId, findCapsule } from './capsules.ts';
+import { capsuleId, findCapsule, futureInstant } from './capsules.ts';
 import { requireDefinition, requireReach } from './definition.ts';
 import { type Definition, reachOfCapsule } from './principal.ts';
 import { entryVerdict, verdictsOf, warningsOf } from './verdicts.ts';
 
+/** The bodies of create_capsule and update_capsule alike. */
 const draft = z.strictObject({
+  name: capsuleFields.name.optional(),
+  description: capsuleFields.description.nullable().optional(),
   allowedTools: capsuleFields.allowedTools.optional(),
   deniedTools: capsuleFields.deniedTools.optional(),
+  status: capsuleFields.status.optional(),
+  expiresAt: capsuleFields.expiresAt.nullable().optional(),
+  callsPerMinute: capsuleFields.callsPerMinute.nullable().optional(),
   constraints: capsuleFields.constraints.nullable().optional(),
 });
 
@@ -24,7 +30,7 @@ export const previewCapsule = defineTool({
   annotations: READS,
   input: z.strictObject({
     id: capsuleId.optional(),
-    draft: draft.optional().describe('Fields of a new capsule, or changes to the one named by id.'),
+    draft: draft.optional().describe('What create_capsule takes, or changes to the one named by id.'),
   }),
   output: z.object({
     tools: z.array(z.looseObject({ name: z.string() })).describe('What tools/list would answer, whatever the status.'),
@@ -43,16 +49,18 @@ export const previewCapsule = defineTool({
     const { catalog } = server;
     const stored: Definition = id === undefined ? EMPTY : await findCapsule(store, id, fail);
     const {
+      name = stored.name,
       allowedTools = stored.allowedTools,
       deniedTools = stored.deniedTools,
       constraints = stored.constraints,
     } = draft ?? {};
-    const definition = { name: stored.name, allowedTools, deniedTools, constraints: constraints ?? undefined };
+    const definition = { name, allowedTools, deniedTools, constraints: constraints ?? undefined };
     if (draft) {
       requireDefinition(
         { allowedTools: draft.allowedTools ?? [], constraints: draft.constraints ?? undefined },
         catalog,
       );
+      if (draft.expiresAt) futureInstant(draft.expiresAt, server.now(), fail, 'draft.expiresAt');
       requireReach(principal, definition, catalog);
     }
     return preview(definition, catalog);

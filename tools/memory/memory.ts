@@ -9,8 +9,9 @@ import {
   memoryScope,
 } from '../../resources/memory.ts';
 import { searchText } from '../../resources/search.ts';
-import type { TextSearch } from '../../store/port.ts';
+import type { Readers, TextSearch } from '../../store/port.ts';
 import type { Principal } from '../access/principal.ts';
+import { requireSteeringBy } from '../access/steering.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from '../define-tool.ts';
 import { listPage, onlyThese, openRank, sealRank } from '../paging.ts';
 import { accessKeysWith, seenBy, visibleTo } from '../threads/visibility.ts';
@@ -94,8 +95,9 @@ const createMemory = defineTool({
     await requireNamed(context, input, (path, message) =>
       fail('invalid_input', message, { issues: [{ path, message }] }),
     );
-    if (input.supersedes !== undefined) {
-      const replaced = await findReplaced(context, input.supersedes);
+    const replaced = input.supersedes === undefined ? undefined : await findReplaced(context, input.supersedes);
+    await requireSteeringBy(context, input, replaced);
+    if (replaced) {
       await store.memories.touch(replaced.id, { superseded: true });
     }
     return store.memories.insert({
@@ -153,6 +155,7 @@ const updateMemory = defineTool({
     await requireNamed(context, members, (path, message) =>
       fail('invalid_input', message, { issues: [{ path, message }] }),
     );
+    await requireSteeringBy(context, current, { ...current, ...given(members) });
     const change = {
       ...members,
       tags: tags && [...new Set(tags)],
@@ -174,7 +177,8 @@ const deleteMemory = defineTool({
   errors: ['not_found', 'conflict'],
 
   async handler({ id, expectedRevision }, context) {
-    await findMemory(context, id);
+    const current = await findMemory(context, id);
+    await requireSteeringBy(context, current, await replacedBy(context.store, current));
     await holdAgain(context.store, await context.store.memories.delete(id, { expectedRevision }));
     return {};
   },
@@ -224,6 +228,7 @@ export const memoryEntity: Entity<'memories'> = {
   async prepareRestore({ expiresAt, ...state }, current, context) {
     const { store, server, fail } = context;
     await requireNamed(context, state, (_, message) => fail('conflict', message));
+    await requireSteeringBy(context, state, current, await replacedBy(store, state));
     if (state.supersedes !== undefined && (await store.memories.get(state.supersedes))) {
       await store.memories.touch(state.supersedes, { superseded: true });
     }
@@ -233,6 +238,14 @@ export const memoryEntity: Entity<'memories'> = {
     return { ...state, accessKeys, superseded: current?.superseded ?? false, ...(lives && { expiresAt }) };
   },
 };
+
+/** The memory that counts again without this one, and no more with it. */
+export async function replacedBy(
+  { memories }: Pick<Readers, 'memories'>,
+  { supersedes }: Pick<Memory, 'supersedes'>,
+): Promise<Memory | undefined> {
+  return supersedes === undefined ? undefined : memories.get(supersedes);
+}
 
 /** After a memory is gone: what no other one supersedes holds again. */
 export async function holdAgain(

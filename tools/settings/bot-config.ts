@@ -10,6 +10,7 @@ import {
 import { expectedRevision } from '../../resources/fields.ts';
 import { serverManaged } from '../../resources/markers.ts';
 import type { Readers } from '../../store/port.ts';
+import { requireSteeringAll } from '../access/steering.ts';
 import { defineTool, type Fail, READS, UPDATES } from '../define-tool.ts';
 import type { Models } from '../engine/models.ts';
 import { type Entity, withoutBookkeeping } from '../versioning.ts';
@@ -44,9 +45,11 @@ export const updateBotConfig = defineTool({
   output: botConfig,
   errors: ['conflict'],
 
-  async handler({ promptSections, expectedRevision, ...change }, { store, server, fail }) {
+  async handler({ promptSections, expectedRevision, ...change }, context) {
+    const { store, server, fail } = context;
     if (change.defaultModel !== undefined) requireModel(change.defaultModel, server.models, fail);
     const current = await readBotConfig(store);
+    if (promptSections || change.defaultModel !== undefined) await requireSteeringAll(context);
     const sections = promptSections && Object.entries(promptSections).map(([name, text]) => ({ name, text }));
     const updated = await store.botConfigs.update(
       BOT_CONFIG_ID,
@@ -64,7 +67,9 @@ export const botConfigEntity: Entity<'botConfigs'> = {
   updateTool: updateBotConfig,
   payload: withoutBookkeeping,
 
-  async prepareRestore(state, current, { server, fail }) {
+  async prepareRestore(state, current, context) {
+    const { server, fail } = context;
+    await requireSteeringAll(context);
     requireModel(state.defaultModel, server.models, (_, message) => fail('conflict', message));
     return current ? { ...state, ...sectionsChange(current, state.promptSections) } : state;
   },
