@@ -4,6 +4,7 @@ import { email } from '../resources/fields.ts';
 import { OperatorError } from '../store/errors.ts';
 import { prefixOf } from '../tools/access/key-secret.ts';
 import type { ModelSettings } from '../tools/engine/models.ts';
+import { inPlainWords } from '../tools/plain-words.ts';
 import { isProxyName } from './caller-address.ts';
 import { type IntegrationSettings, integrationEnvironment, integrationSettings } from './integration-config.ts';
 import { modelEnvironment, modelProblems, modelSettings } from './model-config.ts';
@@ -104,7 +105,7 @@ export class ConfigError extends OperatorError {}
 export function readConfig(env: NodeJS.ProcessEnv): Config {
   const trimmed = Object.entries(env).map(([name, value]) => [name, value?.trim()] as const);
   const given = Object.fromEntries(trimmed.filter(([, value]) => value !== ''));
-  const { data, error } = environment.safeParse(given);
+  const { data, error } = environment.safeParse(given, { error: inPlainWords });
   const alone = new Set(error?.issues.map(({ path: [name], message }) => `${String(name)}: ${message}`));
   const problems = [...alone, ...signInProblems(given), ...modelProblems(given)];
   if (!data || problems.length > 0) throw new ConfigError(problemsText(problems));

@@ -10,8 +10,8 @@ const answers: Readonly<Record<ErrorCode, ErrorAnswer>> = {
   invalid_input: {
     description: 'The input is invalid; `issues` names every problem.',
     example: {
-      error: 'Invalid input: limit: Too big: expected number to be <=100',
-      issues: [{ path: 'limit', message: 'Too big: expected number to be <=100' }],
+      error: 'Invalid input: limit: Is too big; give 100 or less.',
+      issues: [{ path: 'limit', message: 'Is too big; give 100 or less.' }],
     },
   },
   unauthenticated: {

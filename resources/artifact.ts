@@ -16,7 +16,7 @@ export const artifactFields = {
   content: z.string().max(500_000).describe('Its content, if that is text.'),
   data: z
     .base64('Not base64; encode the bytes with the alphabet A-Z a-z 0-9 + / and padding.')
-    .max(Math.ceil(MOST_BYTES / 3) * 4, 'More than 1 MiB of bytes.')
+    .max(Math.ceil(MOST_BYTES / 3) * 4, 'Is more than 1 MiB of bytes; give less.')
     .describe('Its content in base64, if that is not text; at most 1 MiB of bytes.'),
 };
 

@@ -16,7 +16,7 @@ const botConfigFields = {
   /** The order of the members is the order of the prompt; JSON objects keep it for all names but integers. */
   promptSections: z
     .record(sectionName, sectionText)
-    .refine((sections) => Object.keys(sections).length <= 100, 'At most 100 sections.')
+    .refine((sections) => Object.keys(sections).length <= 100, 'Has too many sections; give at most 100.')
     .describe('Sections of the system prompt by name, in order.'),
   defaultModel: z.string().min(1).max(200).describe('Model id, see list_models.'),
   maxTokens: z.int().min(1024).max(32768).describe('Most tokens of one answer.'),

@@ -21,7 +21,7 @@ export const capsuleFields = {
     z
       .record(z.string().min(1).max(200), z.record(z.string().min(1).max(200), z.unknown()))
       .refine((value) => JSON.stringify(value).length <= LONGEST_CONSTRAINTS, {
-        error: `Longer than ${LONGEST_CONSTRAINTS} characters of JSON.`,
+        error: `Is longer than ${LONGEST_CONSTRAINTS} characters of JSON; give less.`,
       }),
   ).describe('`{tool: {argument: value}}`: arguments fixed for each call, which clients neither see nor give.'),
 };

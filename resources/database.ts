@@ -10,7 +10,7 @@ const columnName = z
   .normalize('NFC')
   .max(100)
   .regex(/^\p{L}[\p{L}\p{M}\p{N} _.()/%#&+-]*$/u, 'Write a name that starts with a letter.')
-  .refine((name) => !name.endsWith(' '), 'A name may not end with a space.')
+  .refine((name) => !name.endsWith(' '), 'A name may not end with a space; leave it out.')
   .refine((name) => !(name in {}), 'Every object has a member of this name; choose another.');
 
 const column = z.strictObject({

@@ -7,7 +7,7 @@ export const timestamp = z.iso.datetime();
 /** A time as callers write it, with `Z` or an offset; kept as `instant` writes it. */
 export const time = z.iso
   .datetime({ offset: true, abort: true, error: 'Write a time like 2026-03-01T09:30:00Z, with Z or an offset.' })
-  .refine(hasPlainYear, 'There is no such time, or its year in UTC is not one of 0001 to 9999.');
+  .refine(hasPlainYear, 'There is no such time, or its year in UTC is not one of 0001 to 9999; write another.');
 
 /** A date as callers write it. */
 export const date = z.iso
@@ -32,7 +32,7 @@ const INVISIBLE = /^[^\p{Cc}\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]*
 
 /** A name that people tell apart by looking: composed characters, no control and no invisible formatting ones. */
 export function nameText(longest: number) {
-  const problem = 'May hold no control or invisible formatting characters.';
+  const problem = 'May hold no control or invisible formatting characters; leave them out.';
   return z.string().trim().normalize('NFC').min(1).max(longest).regex(INVISIBLE, problem);
 }
 

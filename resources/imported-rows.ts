@@ -69,7 +69,7 @@ const subscriptionRow = z
   })
   .refine((row) => row.status !== 'canceled' || row.endedAt !== undefined || row.canceledAt !== undefined, {
     path: ['endedAt'],
-    message: 'A canceled subscription needs endedAt (or canceledAt, where it ended at once).',
+    message: 'A canceled subscription has an end; give endedAt (or canceledAt, where it ended at once).',
   });
 export type SubscriptionRow = z.infer<typeof subscriptionRow>;
 
@@ -93,7 +93,7 @@ const eventRow = z.strictObject({
   at: time,
   properties: z
     .record(z.string().max(200), z.union([z.string().max(2000), z.number(), z.boolean(), z.null()]))
-    .refine((properties) => Object.keys(properties).length <= 50, 'At most 50 properties.')
+    .refine((properties) => Object.keys(properties).length <= 50, 'Has too many properties; give at most 50.')
     .optional()
     .describe('A flat object.'),
 });

@@ -9,23 +9,26 @@ const text = (longest: number) =>
   z
     .string()
     .max(longest)
-    .refine((value) => !value.includes('\0'), 'May hold no NUL.');
+    .refine((value) => !value.includes('\0'), 'May hold no NUL; leave it out.');
 
 const variableName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,99}$/, 'Write a name of letters, digits and _.');
 const headerName = z
   .string()
-  .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/, 'Is no name of a header.')
-  .refine((name) => !OWN_HEADERS.test(name), 'Is a header that the protocol sets.');
+  .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/, 'Write the name of a header: letters, digits and marks such as -.')
+  .refine((name) => !OWN_HEADERS.test(name), 'The protocol sets this header itself; leave it out.');
 const OWN_HEADERS =
   /^(?:accept|connection|content-.*|expect|host|keep-alive|mcp-.*|te|trailer|transfer-encoding|upgrade|last-event-id)$/i;
 
 const headerValue = z
   .string()
   .max(8000)
-  .regex(new RegExp(`^(?:[\\t\\x20-\\x7e\\x80-\\xff]*|${MASK})$`), 'Is no value of a header.');
+  .regex(
+    new RegExp(`^(?:[\\t\\x20-\\x7e\\x80-\\xff]*|${MASK})$`),
+    'May hold nothing but printable characters of Latin-1 and tabs; leave out the others.',
+  );
 const KEPT = `shown as ${MASK}; a value written as ${MASK} keeps what it was.`;
 
-const MOST_SECRETS = 'May have 50 entries at most.';
+const MOST_SECRETS = 'Has too many entries; give at most 50.';
 const isShort = (entries: object) => Object.keys(entries).length <= 50;
 
 /** Limits shared by the record and the inputs that write it. */
@@ -44,8 +47,8 @@ export const integrationFields = {
   env: secret(z.record(variableName, text(8000)).refine(isShort, MOST_SECRETS).describe(`Secrets: ${KEPT}`)),
   url: address(
     z
-      .url({ protocol: /^https?$/, error: 'Must be an http or https URL.' })
-      .max(2000)
+      .url({ protocol: /^https?$/, error: 'Write an http or https URL.' })
+      .max(2000, 'Is too long; write at most 2000 characters.')
       .refine((url) => !/^\w+:\/\/[^/]*@/.test(url), 'May hold no user and password; give an Authorization header.')
       .describe('Endpoint (http): an http or https URL. Shown to admins: secrets belong in headers.'),
   ),

@@ -28,7 +28,7 @@ const exchangeRate = z.strictObject({
 const analyticsEvents = z.strictObject({
   features: z
     .record(z.string().min(1).max(200), z.array(eventName).min(1).max(100))
-    .refine((features) => Object.keys(features).length <= 200, 'At most 200 features.')
+    .refine((features) => Object.keys(features).length <= 200, 'Has too many features; give at most 200.')
     .describe('Event names by the feature they are a use of.'),
   funnel: z.array(eventName).max(50).describe('Events of the onboarding funnel, in order.'),
   activityEvents: z.union([z.literal('all'), z.array(eventName).max(500)]).describe('Events that make a user active.'),

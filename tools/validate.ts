@@ -4,11 +4,12 @@ import { serverManaged } from '../resources/markers.ts';
 import { nearest } from './catalog-index.ts';
 import { ToolError } from './errors.ts';
 import { INPUT_BOUNDS } from './json-gauge.ts';
+import { inPlainWords } from './plain-words.ts';
 
 /** The parsed input. @throws ToolError that names every problem at once. */
 export function parseInput<Schema extends z.ZodObject>(schema: Schema, input: unknown): z.output<Schema> {
   const unstorable = new Inspection().of(input);
-  const parsed = schema.safeParse(unstorable?.fatal ? undefined : input);
+  const parsed = schema.safeParse(unstorable?.fatal ? undefined : input, { error: inPlainWords });
   if (parsed.success && !unstorable) return parsed.data;
   const problems = parsed.success || unstorable?.fatal ? [] : parsed.error.issues;
   const issues = problems.slice(0, MOST_ISSUES).flatMap((issue) => toIssues(schema, issue));
@@ -27,7 +28,8 @@ function summary(issues: readonly Issue[]): string {
 
 function toIssues(schema: z.ZodType, issue: z.core.$ZodIssue): Issue[] {
   const path = formatPath(issue.path);
-  if (issue.code === 'invalid_key') return [{ path, message: issue.issues[0]?.message ?? issue.message }];
+  if (issue.code === 'invalid_key') return [{ path, message: `The name does not fit. ${issue.issues[0]?.message}` }];
+  if (issue.code === 'invalid_union') return ofUnion(schema, issue) ?? [{ path, message: issue.message }];
   if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }];
   const owner = objectAt(schema, issue.path);
   return issue.keys
@@ -35,16 +37,22 @@ function toIssues(schema: z.ZodType, issue: z.core.$ZodIssue): Issue[] {
     .map((key) => ({ path: formatPath([...issue.path, key]), message: unknownMember(owner, key) }));
 }
 
+/** The problems inside of the choice that was meant, where one of them is of the type that was given. */
+function ofUnion(schema: z.ZodType, { path, errors }: z.core.$ZodIssueInvalidUnion): Issue[] | undefined {
+  const meant = errors.find((problems) => problems.every((problem) => problem.path.length > 0));
+  return meant?.flatMap((problem) => toIssues(schema, { ...problem, path: [...path, ...problem.path] }));
+}
+
 function unknownMember(owner: z.ZodObject | undefined, name: string): string {
   const key = shown(name);
   const managed = owner && serverManaged.get(owner)?.members;
-  if (managed && Object.hasOwn(managed, key)) return `"${key}" ${managed[key]}.`;
+  if (managed && Object.hasOwn(managed, key)) return `"${key}" ${managed[key]}; leave it out here.`;
   const allowed = owner ? Object.keys(owner.shape) : [];
   const [match] = nearest(key, allowed, 1);
   if (match) return `There is no field "${key}" here; did you mean "${match}"?`;
   return allowed.length > 0
     ? `There is no field "${key}" here; allowed: ${allowed.join(', ')}.`
-    : `There is no field "${key}" here; none is allowed.`;
+    : `There is no field "${key}" here; leave it out.`;
 }
 
 /** The object schema at the path, seen through optional, nullable, default and array wrappers. */
@@ -94,7 +102,11 @@ const TOO_MANY: Unstorable = {
   message: `More than ${INPUT_BOUNDS.members} members; send less at a time.`,
   fatal: true,
 };
-const TOO_DEEP: Unstorable = { path: [], message: `Nested deeper than ${INPUT_BOUNDS.levels} levels.`, fatal: true };
+const TOO_DEEP: Unstorable = {
+  path: [],
+  message: `Nested deeper than ${INPUT_BOUNDS.levels} levels; send less deep values.`,
+  fatal: true,
+};
 
 /**
  * Looks once at everything in an input: for the first text (or member name) that no store can keep as it is, a name that schemas pass over,
@@ -136,7 +148,8 @@ class Inspection {
 
   #checkName(name: string): void {
     this.#check(name);
-    if (name === '__proto__') this.#found ??= { path: [...this.#path, name], message: 'No member may have this name.' };
+    if (name === '__proto__')
+      this.#found ??= { path: [...this.#path, name], message: 'No member may have this name; choose another.' };
   }
 }
 
@@ -145,7 +158,7 @@ function shown(name: string): string {
   return name.length > 100 ? `${name.slice(0, 100)}…` : name;
 }
 
-const UNSTORABLE = 'Text may hold neither NUL nor half of a surrogate pair.';
+const UNSTORABLE = 'Text may hold neither NUL nor half of a surrogate pair; leave them out.';
 
 function storable(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed();

@@ -2,12 +2,14 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import type { ErrorBody } from '../../resources/error.ts';
 import { documentOf, operationsOf } from '../facade/openapi-document.ts';
 import { callTool, makeKey, rest, type ToolAnswer } from '../support/calls.ts';
 import { pythonLacks, runPython } from '../support/python.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { signIn } from '../support/sign-in.ts';
 import { type FakeUpstream, startUpstream, toolCalled } from '../support/upstream.ts';
+import { faultsOf } from './plain-words.ts';
 import { type Ask, type Input, story } from './story.ts';
 
 /** A tool as a client of MCP is told of it. */
@@ -28,6 +30,7 @@ let server: TestServer;
 let upstream: FakeUpstream;
 const tools = new Map<string, Listed>();
 const told: Told[] = [];
+const refused: (ErrorBody & { readonly tool: string })[] = [];
 
 before(async () => {
   upstream = await startUpstream(toolCalled('look', { inputSchema: { type: 'object' } }));
@@ -36,6 +39,7 @@ before(async () => {
   const as = (key: string) => async (tool: string, input: Input) => {
     const answer: ToolAnswer = await callTool(server, key, tool, input);
     if ('output' in answer) told.push({ tool, input, output: answer.output });
+    else refused.push({ tool, ...answer.error });
     return answer;
   };
   await story(as(server.adminKey), as(reader));
@@ -93,6 +97,14 @@ function wrongBy(kind: 'inputSchema' | 'outputSchema', shown: (call: Told) => ob
       .map((call) => `${tool.name}: ${ajv.errorsText(fits.errors)}: ${JSON.stringify(shown(call)).slice(0, 300)}`);
   });
 }
+
+describe('every refusal of the story', () => {
+  it('says in plain words what to do', () => {
+    const found = refused.flatMap((refusal) => faultsOf(refusal).map((fault) => `${refusal.tool}: ${fault}`));
+    assert.deepEqual(found, []);
+    assert.ok(refused.some(({ issues }) => issues));
+  });
+});
 
 describe('every answer of the story', () => {
   it('fits the output schema as it is listed, with formats asserted', () => {

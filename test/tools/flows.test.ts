@@ -129,7 +129,7 @@ describe('the definition of a flow', () => {
       'unknown tools, with the nearest names',
       { steps: [step('a', { tool: 'list_agent' })] },
       'steps[0].tool',
-      /similar names: list_agents/,
+      /such as list_agents/,
     ],
     ['door-only tools', { steps: [step('a', { tool: 'get_mcp_status' })] }, 'steps[0].tool', /can never be in a flow/],
     ['ids given twice', { steps: [step('a'), step('a')] }, 'steps[1].id', /Another step has the id a/],

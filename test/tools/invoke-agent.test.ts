@@ -59,7 +59,7 @@ describe('invoke_agent', () => {
       messages.slice(-2).map(({ role }) => role),
       ['assistant', 'user'],
     );
-    assert.match(messages.at(-1)?.content ?? '', /does not fit the JSON Schema: total: Too small/);
+    assert.match(messages.at(-1)?.content ?? '', /does not fit the JSON Schema: total: Is too small/);
   });
 
   it('fails where no answer comes to fit, and the run says so', async () => {

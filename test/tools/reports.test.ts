@@ -94,7 +94,7 @@ describe('the query of a report', () => {
 
   it('names the tools most like an unknown one', async () => {
     const { body } = await ask('POST', '', { title: 't', query: { tool: 'list_skill' } });
-    assert.match(body.error, /There is no tool list_skill; similar ones that read: list_skills/);
+    assert.match(body.error, /There is no tool list_skill; name one that only reads, such as list_skills/);
   });
 
   it('is a tool that its writer may call, with these arguments', async () => {

@@ -18,7 +18,7 @@ export function requireDefinition({ allowedTools = [], constraints }: Written, c
   const issues = allowedTools.flatMap((entry, index): Issue[] => {
     const tool = catalog.get(entry)?.tool;
     if (!tool || canBeInCapsule(tool)) return [];
-    return [{ path: `allowedTools[${index}]`, message: `${entry} can never be in a capsule.` }];
+    return [{ path: `allowedTools[${index}]`, message: `${entry} can never be in a capsule; leave it out.` }];
   });
   issues.push(...constraintIssues(constraints, catalog));
   if (issues[0]) throw new ToolError('invalid_input', `${issues[0].path}: ${issues[0].message}`, { issues });

@@ -13,7 +13,7 @@ export const valueSchemas: Readonly<Record<ColumnType, z.ZodType>> = {
   number: z.number(),
   boolean: z.boolean(),
   'date-time': time,
-  json: z.unknown().refine((value) => value !== undefined && value !== null, 'The column needs a value.'),
+  json: z.unknown().refine((value) => value !== undefined && value !== null, 'The column needs a value; give one.'),
 };
 
 /** The values of a new record as a store keeps them. @throws ToolError naming every value that does not fit. */

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Issue } from '../../resources/error.ts';
 import { ToolError } from '../errors.ts';
 import type { JsonSchema } from '../json-schema.ts';
+import { inPlainWords } from '../plain-words.ts';
 import { formatPath } from '../validate.ts';
 import type { LoopOutcome } from './loop.ts';
 
@@ -32,7 +33,7 @@ export function readOutputSchema(json: JsonSchema): OutputSchema {
   if (issues[0]) refuse(issues);
   try {
     const schema = z.fromJSONSchema(json as z.core.JSONSchema.BaseSchema); // its keywords were looked at above
-    return { json, parse: (value) => schema.safeParse(value) };
+    return { json, parse: (value) => schema.safeParse(value, { error: inPlainWords }) };
   } catch (error) {
     return refuse([
       { path: 'outputSchema', message: error instanceof Error ? error.message : 'This is not a JSON Schema.' },
@@ -47,7 +48,7 @@ function refuse(issues: readonly Issue[]): never {
 function tooLarge(): Issue {
   return {
     path: 'outputSchema',
-    message: `At most ${MOST_CHARACTERS} characters, ${MOST_NODES} parts and ${DEEPEST} levels.`,
+    message: `Is too large; give at most ${MOST_CHARACTERS} characters, ${MOST_NODES} parts and ${DEEPEST} levels.`,
   };
 }
 
@@ -62,18 +63,19 @@ function problemsIn(root: JsonSchema): Issue[] {
     }
     const place = formatPath(path);
     if (typeof node !== 'object' || node === null || Array.isArray(node)) {
-      issues.push({ path: place, message: 'A part of a JSON Schema is an object.' });
+      issues.push({ path: place, message: 'A part of a JSON Schema is an object; write one.' });
       return;
     }
     const { properties, items, anyOf, ...rest } = node as JsonSchema;
     for (const name of Object.keys(rest)) {
-      if (!KEYWORDS.has(name)) issues.push({ path: `${place}.${name}`, message: `${name} is not taken here.` });
+      if (!KEYWORDS.has(name))
+        issues.push({ path: `${place}.${name}`, message: `${name} is not taken here; leave it out.` });
     }
     if (items !== undefined) visit(items, [...path, 'items']);
     if (Array.isArray(anyOf)) for (const choice of anyOf) visit(choice, [...path, 'anyOf']);
     if (typeof properties === 'object' && properties !== null) {
       for (const [name, member] of Object.entries(properties)) visit(member, [...path, 'properties', name]);
-    } else if (properties !== undefined) issues.push({ path: `${place}.properties`, message: 'Must be an object.' });
+    } else if (properties !== undefined) issues.push({ path: `${place}.properties`, message: 'Give an object.' });
   };
   visit(root, ['outputSchema']);
   return issues;

@@ -25,7 +25,10 @@ export async function definitionIssues(
 ): Promise<Issue[]> {
   const issues: Issue[] = [];
   if (steps?.length && (agentId !== undefined || prompt !== undefined)) {
-    issues.push({ path: 'steps', message: 'A flow has steps, or an agentId and a prompt, not both.' });
+    issues.push({
+      path: 'steps',
+      message: 'A flow has steps, or an agentId and a prompt, not both; leave one of them out.',
+    });
   }
   if (prompt !== undefined && agentId === undefined) {
     issues.push({ path: 'prompt', message: 'A prompt needs an agentId; give the agent that is told it.' });
@@ -123,8 +126,8 @@ function unusable({ tool: name }: FlowStep, place: string, catalog: Catalog): Is
   const names = usable.map(({ tool }) => tool.name);
   const close = nearest(name, names, 3);
   const problem = catalog.get(name) ? `${name} can never be in a flow` : 'There is no tool of this name';
-  const hint = close.length > 0 ? `; similar names: ${close.join(', ')}` : '';
-  return { path: `${place}.tool`, message: `${problem}${hint}.` };
+  const hint = close.length > 0 ? `give another, such as ${close.join(', ')}` : 'search_tools finds names';
+  return { path: `${place}.tool`, message: `${problem}; ${hint}.` };
 }
 
 /** Of those arguments that are known before the flow runs. */
@@ -140,7 +143,7 @@ function argumentIssues({ input }: Tool, step: FlowStep, place: string, unknown:
 }
 
 function referenceIssues({ references, problem }: Parsed, path: string, before: readonly string[]): Issue[] {
-  if (problem !== undefined) return [{ path, message: `It cannot be read: ${problem}.` }];
+  if (problem !== undefined) return [{ path, message: `It cannot be read (${problem}); write it in another way.` }];
   return references.flatMap((reference) => {
     const message = referenceProblem(reference, before);
     return message === undefined ? [] : [{ path, message }];

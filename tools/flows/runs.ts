@@ -33,7 +33,7 @@ const triggerFlow = defineTool({
     id: recordId.describe('Flow id (`flw_…`), see list_flows.'),
     input: z
       .record(z.string(), z.unknown())
-      .refine(isSmall, `It has more than ${LARGEST_INPUT} characters of JSON, which are the most.`)
+      .refine(isSmall, `Is longer than ${LARGEST_INPUT} characters of JSON; give less.`)
       .optional()
       .describe('What templates and conditions see as `input`.'),
     wait: z.boolean().default(false).describe('Answer when the run has finished.'),

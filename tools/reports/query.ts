@@ -61,7 +61,7 @@ function requireReadOnly(name: string, { server, fail }: Pick<Context<Readers, n
     .map((candidate) => candidate.name);
   const close = nearest(name, readers, 3);
   const problem = tool && isListed(tool) ? `${name} is no tool that a report can run` : `There is no tool ${name}`;
-  const hint = close.length > 0 ? `similar ones that read: ${close.join(', ')}` : 'name one that only reads';
+  const hint = close.length > 0 ? `name one that only reads, such as ${close.join(', ')}` : 'name one that only reads';
   throw fail('invalid_input', `query.tool: ${problem}; ${hint}.`, {
     issues: [{ path: 'query.tool', message: `${problem}; ${hint}.` }],
   });

@@ -58,7 +58,7 @@ function typesFor(caller: Caller, types: readonly string[] | undefined, fail: Fa
   const { scope, grant } = refused.access;
   throw fail('forbidden', 'Insufficient permissions', {
     required: { scope, grant: [grant].flat().join(', ') },
-    issues: [{ path: 'types', message: `You may not read records of type ${refused.type}.` }],
+    issues: [{ path: 'types', message: `You may not read records of type ${refused.type}; leave it out.` }],
   });
 }
 

@@ -60,7 +60,8 @@ export class SignIn {
    */
   requestLink(email: string, browser: string, visitor: Visitor): Promise<string | undefined> {
     return this.attempt('link', visitor, { email: email.slice(0, 320) }, async () => {
-      if (!emailField.safeParse(email).success) throw new ToolError('invalid_input', 'This is not an e-mail address.');
+      if (!emailField.safeParse(email).success)
+        throw new ToolError('invalid_input', 'This is not an e-mail address; write one like ada@example.com.');
       await this.attempts.withEmail('link', email);
       const { store } = this.#options;
       const user = await mayUserSignIn(store, email);

@@ -148,6 +148,13 @@ function principalsOf(
   throw fail('invalid_input', message, { issues: [{ path: 'principals', message }] });
 }
 
+const LISTS: Readonly<Record<AccessPrincipal['type'], string>> = {
+  user: 'list_admin_users',
+  'api-key': 'list_api_keys',
+  capsule: 'list_capsules',
+  agent: 'list_agents',
+};
+
 /** A slip in an id would share with nobody, unnoticed. */
 async function requirePrincipals(
   store: Readers,
@@ -156,7 +163,9 @@ async function requirePrincipals(
 ): Promise<void> {
   const exists = await Promise.all(entries.map(({ principal }) => principalExists(store, principal)));
   const issues = entries.flatMap(({ principal: { type, id } }, index) =>
-    exists[index] ? [] : [{ path: `entries[${index}].principal.id`, message: `There is no ${type} ${id}.` }],
+    exists[index]
+      ? []
+      : [{ path: `entries[${index}].principal.id`, message: `There is no ${type} ${id}; see ${LISTS[type]}.` }],
   );
   if (issues[0]) throw fail('invalid_input', issues[0].message, { issues });
 }

@@ -228,10 +228,10 @@ describe('the check of an input', () => {
       additionalProperties: false,
     });
     assert.deepEqual(problemsOf(schema, { citty: 'x', days: [1, 9, 'x'] }), [
-      { path: ['city'], message: 'Is required.' },
+      { path: ['city'], message: 'Is required; give text.' },
       { path: ['citty'], message: 'There is no field "citty" here; did you mean "city"?' },
-      { path: ['days', 1], message: 'Expected a number of at most 7.' },
-      { path: ['days', 2], message: 'Expected integer, got string.' },
+      { path: ['days', 1], message: 'Give a number of at most 7.' },
+      { path: ['days', 2], message: 'Give a whole number, not text.' },
     ]);
   });
 

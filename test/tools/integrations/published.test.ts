@@ -58,8 +58,8 @@ async function useEverything(prefix: string): Promise<void> {
     [
       'invalid_input',
       [
-        { path: 'b', message: 'Is required.' },
-        { path: 'a', message: 'Expected number, got string.' },
+        { path: 'b', message: 'Is required; give a number.' },
+        { path: 'a', message: 'Give a number, not text.' },
       ],
     ],
   );

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { nearest } from '../../catalog-index.ts';
 import type { JsonSchema } from '../../json-schema.ts';
+import { formOf } from '../../plain-words.ts';
 import { isSchemaObject, resolve } from './schema.ts';
 
 type Path = readonly (string | number)[];
@@ -37,7 +38,7 @@ class Check {
 
   fits(schema: unknown, value: unknown, path: Path, depth: number): boolean {
     this.#left -= 1;
-    if (schema === false) return this.#tell(path, () => 'Nothing is allowed here.');
+    if (schema === false) return this.#tell(path, () => 'Nothing is allowed here; leave it out.');
     if (!isSchemaObject(schema) || this.#left < 0 || depth > DEEPEST) return true;
     const type = this.#fitsType(schema, value, path);
     if (!type) return false;
@@ -59,7 +60,10 @@ class Check {
     if (type === undefined) return true;
     const types = [type].flat();
     if (types.some((each) => hasType(value, String(each)))) return true;
-    return this.#tell(path, () => `Expected ${types.join(' or ')}, got ${typeName(value)}.`);
+    return this.#tell(
+      path,
+      () => `Give ${types.map((each) => formOf(String(each))).join(' or ')}, not ${formOf(typeName(value))}.`,
+    );
   }
 
   #fitsValues(schema: JsonSchema, value: unknown, path: Path): boolean {
@@ -69,7 +73,7 @@ class Check {
     if (choices.some((choice) => choice === value || isDeepStrictEqual(choice, value))) return true;
     return this.#tell(path, () => {
       const shown = choices.slice(0, 20).map((choice) => JSON.stringify(choice)?.slice(0, 60));
-      return `Expected ${shown.join(' or ')}${choices.length > shown.length ? ' or another' : ''}.`;
+      return `Write one of: ${shown.join(', ')}${choices.length > shown.length ? ' and others' : ''}.`;
     });
   }
 
@@ -80,7 +84,7 @@ class Check {
     });
     if (!failed) return true;
     const [keyword] = failed;
-    return this.#tell(path, () => `Expected ${BOUNDS[keyword]} ${schema[keyword]}.`);
+    return this.#tell(path, () => `Give ${BOUNDS[keyword]} ${schema[keyword]}.`);
   }
 
   #fitsParts(schema: JsonSchema, value: unknown, path: Path, depth: number): boolean {
@@ -100,7 +104,7 @@ class Check {
     const required = Array.isArray(schema.required) ? schema.required.map(String) : [];
     this.#left -= required.length;
     const missing = required.filter((name) => !Object.hasOwn(value, name));
-    for (const name of missing) this.#tell([...path, name], () => 'Is required.');
+    for (const name of missing) this.#tell([...path, name], () => `Is required; give ${formAskedBy(known[name])}.`);
     const results = Object.entries(value).map(([name, member]) => {
       if (Object.hasOwn(known, name)) return this.fits(known[name], member, [...path, name], depth + 1);
       // Which names patterns allow is not looked at.
@@ -130,7 +134,10 @@ class Check {
     this.#trying += 1;
     const some = choices.some((choice) => this.fits(choice, value, path, depth + 1));
     this.#trying -= 1;
-    return some || this.#tell(path, () => `Fits none of the ${choices.length} forms that the schema allows here.`);
+    return (
+      some ||
+      this.#tell(path, () => `Fits none of the ${choices.length} forms that the schema allows here; give one of them.`)
+    );
   }
 }
 
@@ -187,10 +194,14 @@ function typeName(value: unknown): string {
   return Array.isArray(value) ? 'array' : typeof value;
 }
 
+function formAskedBy(schema: unknown): string {
+  return isSchemaObject(schema) && typeof schema.type === 'string' ? formOf(schema.type) : 'it';
+}
+
 function unknownMember(name: string, known: JsonSchema): string {
   const shown = name.length > 100 ? `${name.slice(0, 100)}…` : name;
   const allowed = Object.keys(known).slice(0, 100);
   const [match] = nearest(name, allowed, 1);
   if (match) return `There is no field "${shown}" here; did you mean "${match}"?`;
-  return `There is no field "${shown}" here${allowed.length > 0 ? `; allowed: ${allowed.join(', ')}` : ''}.`;
+  return `There is no field "${shown}" here; ${allowed.length > 0 ? `allowed: ${allowed.join(', ')}` : 'leave it out'}.`;
 }
