@@ -24,6 +24,31 @@ describe('create_agent', () => {
     assert.equal(agent.createdAt, agent.updatedAt);
   });
 
+  it('takes a memory policy in part, and changes it in part', async () => {
+    const agent = await create('rememberer', { memoryPolicy: { remember: true } });
+    assert.deepEqual(agent.memoryPolicy, { remember: true, maxInjected: 20 });
+    const few = await create('few', { memoryPolicy: { maxInjected: 3 } });
+    assert.deepEqual(few.memoryPolicy, { remember: false, maxInjected: 3 });
+    const change = async (memoryPolicy: object) =>
+      (await asAdmin('PATCH', `/api/v1/agents/${few.id}`, { memoryPolicy })).body.memoryPolicy;
+    assert.deepEqual(await change({ remember: true }), { remember: true, maxInjected: 3 });
+    assert.deepEqual(await change({ maxInjected: 5 }), { remember: true, maxInjected: 5 });
+    assert.deepEqual(await change({}), { remember: true, maxInjected: 5 });
+    const wrong = await asAdmin('PATCH', `/api/v1/agents/${few.id}`, { memoryPolicy: { rember: true } });
+    assert.match(wrong.body.error, /did you mean "remember"/);
+  });
+
+  it('warns of a model that is not there, in every answer, and takes it all the same', async () => {
+    const agent = await create('modeled', { modelPreference: 'offline/rehersal' });
+    assert.match(agent.warnings[0], /no model "offline\/rehersal" now.*offline\/rehearsal/);
+    const path = `/api/v1/agents/${agent.id}`;
+    assert.deepEqual((await asAdmin('GET', path)).body.warnings, agent.warnings);
+    const mended = await asAdmin('PATCH', path, { modelPreference: 'offline/rehearsal' });
+    assert.deepEqual([mended.status, mended.body.warnings], [200, undefined]);
+    const again = await asAdmin('PATCH', path, { modelPreference: 'nobody/x' });
+    assert.match(again.body.warnings[0], /"nobody\/x".*list_models/);
+  });
+
   it('trims the name and refuses one that is taken', async () => {
     assert.equal((await create('  padded ')).name, 'padded');
     const { status, body } = await asAdmin('POST', '/api/v1/agents', { name: 'padded', displayName: 'x' });

@@ -39,6 +39,25 @@ describe('offline/rehearsal', () => {
     assert.match(await say('What does Ann drink?', 'bare'), /green tea/);
   });
 
+  it('finds short words too', async () => {
+    await ask('create_memory', { content: 'The tax id of the company is DE 811.' });
+    await ask('create_memory', { content: 'Above the roof the sky is open.' });
+    await ask('create_document', { title: 'Signals', content: 'The VPN runs on port 4.\n\nThe gym opens at six.' });
+    for (const [question, answer] of [
+      ['What is our tax id?', /DE 811/],
+      ['tax id', /DE 811/],
+      ['Do we know tax IDs?', /DE 811/],
+      ['How is the sky?', /sky is open/],
+      ['sky', /sky is open/],
+      ['Which VPN?', /VPN runs/],
+      ['Is there a gym?', /gym opens/],
+    ] as const) {
+      assert.match(await say(question), answer, question);
+    }
+    const sky = await say('sky');
+    assert.ok(!sky.includes('DE 811') && !sky.includes('gym'), sky);
+  });
+
   it('gives the same answer to the same question', async () => {
     assert.equal(await say('How long do refunds take?'), await say('How long do refunds take?'));
   });

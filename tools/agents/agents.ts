@@ -9,8 +9,10 @@ import { requireSteering, steers } from '../access/steering.ts';
 import { requireWithin } from '../access/within.ts';
 import { looksLikeId } from '../agent-names.ts';
 import { allowlistWarnings } from '../allowlist.ts';
-import type { Catalog } from '../catalog-index.ts';
+import { nearest } from '../catalog-index.ts';
+import type { ServerFacts } from '../context.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../define-tool.ts';
+import type { Models } from '../engine/models.ts';
 import { listPage, onlyThese } from '../paging.ts';
 import { requireNoDefault } from '../settings/settings.ts';
 import { type Entity, withoutBookkeeping } from '../versioning.ts';
@@ -20,17 +22,46 @@ export const agentId = agentRef.describe('Agent id (`agt_…`) or name, see list
 const name = agentFields.name
   .refine((text) => !looksLikeId(text), 'A name may not look like an id.')
   .describe('Unique among agents that are not deleted. Grants may name the agent by it.');
-const strictMemoryPolicy = z.strictObject(memoryPolicy.shape);
+const { remember, maxInjected } = memoryPolicy.shape;
+const NO_MEMORY = { remember: false, maxInjected: 20 };
+const newMemoryPolicy = z.strictObject({
+  remember: remember.default(NO_MEMORY.remember),
+  maxInjected: maxInjected.default(NO_MEMORY.maxInjected),
+});
+const memoryPolicyPatch = z.strictObject({ remember: remember.optional(), maxInjected: maxInjected.optional() });
 
 /** An agent as answers show it. */
 export const agentAnswer = agent.extend({
-  warnings: z.array(z.string()).optional().describe('Entries of `tools` that match no tool now.'),
+  warnings: z
+    .array(z.string())
+    .optional()
+    .describe('Entries of `tools` that match no tool now, and a model that is not there now.'),
 });
 
-/** Every answer with an agent goes through here: masked, and with what is wrong with its allowlist. */
-export function showAgent(record: Agent, catalog: Catalog): z.input<typeof agentAnswer> {
-  const warnings = allowlistWarnings(record.tools, catalog);
+/** Every answer with an agent goes through here: masked, and with what is wrong with its allowlist and its model. */
+export function showAgent(record: Agent, { catalog, models }: Known): z.input<typeof agentAnswer> {
+  const warnings = [...allowlistWarnings(record.tools, catalog), ...modelWarnings(record, models)];
   return { ...maskAgent(record), ...(warnings.length > 0 && { warnings }) };
+}
+
+type Known = Pick<ServerFacts, 'catalog' | 'models'>;
+
+/** Models come and go with their providers, so one that is not there now may be meant all the same. */
+function modelWarnings({ modelPreference: id }: Agent, models: Models): string[] {
+  if (id === undefined || models.has(id)) return [];
+  const close = nearest(id, models.known(), 3);
+  const hint = close.length > 0 ? `similar ones: ${close.join(', ')}` : 'list_models shows those there are';
+  return [
+    `modelPreference: there is no model ${JSON.stringify(id)} now, and until there is the agent cannot run; ${hint}.`,
+  ];
+}
+
+/** Absent members stay. */
+function policyAfter({ memoryPolicy }: Agent, change: z.output<typeof memoryPolicyPatch>): Agent['memoryPolicy'] {
+  return {
+    remember: change.remember ?? memoryPolicy.remember,
+    maxInjected: change.maxInjected ?? memoryPolicy.maxInjected,
+  };
 }
 
 const listAgents = defineTool({
@@ -61,7 +92,7 @@ const getAgent = defineTool({
   output: agentAnswer,
   errors: ['not_found'],
 
-  handler: async ({ id }, { store, fail, server }) => showAgent(await findAgent(store, id, fail), server.catalog),
+  handler: async ({ id }, { store, fail, server }) => showAgent(await findAgent(store, id, fail), server),
 });
 
 const createAgent = defineTool({
@@ -79,7 +110,7 @@ const createAgent = defineTool({
     tools: agentFields.tools.optional(),
     skillIds: agentFields.skillIds.optional(),
     maxSteps: agentFields.maxSteps.default(10),
-    memoryPolicy: strictMemoryPolicy.default({ remember: false, maxInjected: 20 }),
+    memoryPolicy: newMemoryPolicy.default(NO_MEMORY),
     identity: agentIdentityInput.optional(),
   }),
   output: agentAnswer,
@@ -94,7 +125,7 @@ const createAgent = defineTool({
       status: 'active',
       ...(identity && Object.keys(identity).length > 0 && { identity: mergeIdentity(undefined, identity) }),
     });
-    return showAgent(created, server.catalog);
+    return showAgent(created, server);
   },
 });
 
@@ -102,7 +133,7 @@ const updateAgent = defineTool({
   name: 'update_agent',
   title: 'Update agent',
   description:
-    'Change fields of an agent; null clears an optional one, fields of `identity` are merged. status pauses or resumes it, or revives a deleted one. Returns the agent.',
+    'Change fields of an agent; null clears an optional one, fields of `identity` and `memoryPolicy` are merged. status pauses or resumes it, or revives a deleted one. Returns the agent.',
   access: { scope: 'agents:write', grant: 'agent:write:{id}' },
   annotations: UPDATES,
   input: z.strictObject({
@@ -116,16 +147,19 @@ const updateAgent = defineTool({
     tools: agentFields.tools.nullable().optional(),
     skillIds: agentFields.skillIds.nullable().optional(),
     maxSteps: agentFields.maxSteps.optional(),
-    memoryPolicy: strictMemoryPolicy.optional(),
+    memoryPolicy: memoryPolicyPatch.optional(),
     identity: agentIdentityPatch.nullable().optional(),
     expectedRevision,
   }),
   output: agentAnswer,
   errors: ['not_found', 'conflict'],
 
-  async handler({ id, expectedRevision, identity, ...change }, { store, principal, fail, server }) {
+  async handler(
+    { id, expectedRevision, identity, memoryPolicy: memory, ...change },
+    { store, principal, fail, server },
+  ) {
     const current = await findAgent(store, id, fail);
-    if (current.status === 'deleted' && !(revives(change) && identity === undefined)) {
+    if (current.status === 'deleted' && !(revives(change) && identity === undefined && memory === undefined)) {
       throw fail(
         'conflict',
         'The agent is deleted; revive it first with {"status": "active"} and, if need be, a name.',
@@ -144,11 +178,12 @@ const updateAgent = defineTool({
       {
         ...change,
         ...(change.skillIds && { skillIds: [...new Set(change.skillIds)] }),
+        ...(memory && { memoryPolicy: policyAfter(current, memory) }),
         ...identityChange(current, identity),
       },
       { expectedRevision },
     );
-    return showAgent(updated, server.catalog);
+    return showAgent(updated, server);
   },
 });
 
@@ -167,7 +202,7 @@ const deleteAgent = defineTool({
     const { store, server } = context;
     await requireNoDefault(context, id);
     const deleted = await store.agents.update(id, { status: 'deleted' }, { expectedRevision, kind: 'delete' });
-    return showAgent(deleted, server.catalog);
+    return showAgent(deleted, server);
   },
 });
 

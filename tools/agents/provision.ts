@@ -43,7 +43,7 @@ export const provisionAgentIdentity = defineTool({
       ...(phone && { phone: { ...(identity?.phone ?? { enabled: false }), ...phone } }),
       ...(card && { card: { ...(identity?.card ?? { enabled: false }), ...card } }),
     };
-    return showAgent(await store.agents.update(id, { identity: change }, { expectedRevision }), server.catalog);
+    return showAgent(await store.agents.update(id, { identity: change }, { expectedRevision }), server);
   },
 });
 

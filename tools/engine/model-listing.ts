@@ -5,7 +5,8 @@ const ASK_MS = 3000;
 /** How long an answer counts, and how long a failure does. */
 const FRESH_MS = 5 * 60_000;
 const FAILED_MS = 30_000;
-const MOST_MODELS = 100;
+/** A list of so many may have been cut. */
+export const MOST_MODELS = 100;
 const LONGEST_NAME = 190;
 
 const listed = z.object({ data: z.array(z.object({ id: z.string().min(1) })) });

@@ -2,7 +2,7 @@ import type { IntegrationHealth } from '../../resources/health.ts';
 import type { Model } from '../../resources/model.ts';
 import type { Dependency } from '../context.ts';
 import type { LanguageModel } from './language-model.ts';
-import { ModelListing } from './model-listing.ts';
+import { MOST_MODELS, ModelListing } from './model-listing.ts';
 import { createProvider, type Provider, type ProviderSettings } from './providers.ts';
 import { REHEARSAL, rehearsal } from './rehearsal.ts';
 
@@ -27,6 +27,8 @@ export interface Models extends Dependency {
   list(): Promise<readonly Model[]>;
   /** Ids that are known without asking anybody. */
   known(): readonly string[];
+  /** Whether the model is there, as far as is known without asking: what a provider did not list (yet) may be. */
+  has(id: string): boolean;
   /** Undefined where no provider goes by the first part of the id. Whether it has the model shows when it is used. */
   find(id: string): LanguageModel | undefined;
 }
@@ -36,6 +38,12 @@ export function createModels({ providers = [], initial = REHEARSAL.id, runMs = R
     const provider = createProvider(settings);
     return { provider, listing: new ModelListing(provider) };
   });
+
+  const sourceOf = (id: string) => {
+    const slash = id.indexOf('/');
+    const source = sources.find(({ provider }) => provider.name === id.slice(0, slash));
+    return { source, name: id.slice(slash + 1) };
+  };
 
   return {
     initial,
@@ -48,11 +56,17 @@ export function createModels({ providers = [], initial = REHEARSAL.id, runMs = R
       const all = sources.flatMap(({ provider, listing }) => show(provider, listing.last));
       return [REHEARSAL, ...all].map(({ id }) => id);
     },
+    has(id) {
+      const { source, name } = sourceOf(id);
+      if (id === REHEARSAL.id || !source) return id === REHEARSAL.id;
+      const { names = [] } = source.listing.last ?? {};
+      return (
+        names.length === 0 || names.length === MOST_MODELS || [...names, ...source.provider.configured].includes(name)
+      );
+    },
     find(id) {
       if (id === REHEARSAL.id) return rehearsal;
-      const slash = id.indexOf('/');
-      const name = id.slice(slash + 1);
-      const source = sources.find(({ provider }) => provider.name === id.slice(0, slash));
+      const { source, name } = sourceOf(id);
       return name === '' ? undefined : source?.provider.model(name);
     },
     health: async () => sources.map(healthOf),

@@ -19,7 +19,7 @@ const LONGEST_PASSAGE = 500;
 const ENOUGH = 0.25;
 /** Share of the best passage's score that others must have to be shown beside it. */
 const NEAR = 0.6;
-/** A beginning of this many letters makes two words the same: order, orders, ordered. */
+/** A beginning of more than this many letters makes two words the same: order, orders, ordered. */
 const STEM = 4;
 
 /** The passages that have most of the question's words, best first; rare words count more, and so does a heading above. */
@@ -60,9 +60,24 @@ function split(source: Source): (Passage & { readonly above: string })[] {
   });
 }
 
-/** Words of the text by their beginnings. Short ones say little and are left out, unless there are no others. */
+/** Words of the text by their beginnings. Those that only hold sentences together say little and are left out, unless there are no others. */
 function stemsOf(text: string): Set<string> {
   const terms = Array.from(wordsIn(text), ({ term }) => term);
-  const telling = terms.filter((term) => term.length >= STEM || /\d|[^\p{Script=Latin}]/u.test(term));
-  return new Set((telling.length > 0 ? telling : terms).map((term) => term.slice(0, STEM + 1)));
+  const telling = terms.filter((term) => !FILLERS.has(term));
+  return new Set((telling.length > 0 ? telling : terms).map(stemOf));
 }
+
+/** Of a short word the whole, without the end of its plural: id, ids. */
+function stemOf(term: string): string {
+  return term.length <= STEM && /^..+[^s]s$/.test(term) ? term.slice(0, -1) : term.slice(0, STEM + 1);
+}
+
+/** Short words of English, German, French and Spanish that stand in most sentences. Longer ones are rare enough to count for little. */
+const FILLERS: ReadonlySet<string> = new Set(
+  `a an and any are as at be but by can did do for get got had has he her him his how i if in is it its let may me my no nor not now of off
+  on one or our out she so the to too up us was we who why yes you
+  ab am auf aus bei bin bis da das dem den der des die du ein er es fur für hat ich ihr im ist man mir mit nur ob sie um und uns von vor war
+  wer wie wir wo zu zum zur
+  au ce du en et il je la le les ma mes mon ne nos ou où par pas que qui sa se ses son sur ta tu un une vos
+  al con de del el ha hay las lo los mi o por qué si sin su sus una y yo`.split(/\s+/),
+);
