@@ -7,7 +7,9 @@ import type { Registry } from '../tools/registry.ts';
 import { namesEvents } from './accept.ts';
 import { type AdmissionOptions, createAdmission } from './admit.ts';
 import { readBody } from './body.ts';
+import { proxyTest } from './caller-address.ts';
 import { CAPSULE_MCP_PATH, type CapsuleDoor, capsuleAt } from './capsule-door.ts';
+import type { Connections } from './connections.ts';
 import type { Exchange } from './exchange.ts';
 import { HttpExchange } from './http-exchange.ts';
 import type { McpDoor } from './mcp.ts';
@@ -20,6 +22,8 @@ import type { SessionCookies } from './session-cookie.ts';
 export interface AppOptions extends AdmissionOptions {
   readonly mcp: McpDoor;
   readonly cookies: SessionCookies;
+  /** Told on which connections somebody was authenticated. */
+  readonly connections: Pick<Connections, 'admit'>;
   readonly capsules: CapsuleDoor;
   /** Serves the paths outside `/api`; passes on those it does not know. */
   readonly pages: (request: IncomingMessage, response: ServerResponse, next: () => void) => void;
@@ -34,7 +38,7 @@ export function createApp(options: AppOptions): Express {
   const { signIn, logger } = options;
   const app = express();
   app.disable('x-powered-by').set('etag', false).set('query parser', false);
-  app.set('trust proxy', [...options.trustedProxies]);
+  app.set('trust proxy', proxyTest(options.trustedProxies));
   app.use(identify);
   if (options.allowedOrigins.length > 0) app.use('/api', browserAccess(options.allowedOrigins));
   if (logger.isLevelEnabled('debug')) app.use(requestLog(logger));
@@ -53,12 +57,13 @@ export function createApp(options: AppOptions): Express {
 
 /** Everything below `/api`: who calls, and the door of the path. */
 function createApi(options: AppOptions) {
-  const { registry, cookies, capsules, logger } = options;
+  const { registry, cookies, capsules, connections, logger } = options;
   const serveRest = createRestDoor({ registry, cookies, others: otherRoutes(options) });
   const admit = createAdmission(options);
 
   async function answer(request: IncomingMessage, response: ServerResponse, requestId: string): Promise<void> {
     const principal = await admit(request);
+    if (principal.type !== 'anonymous') connections.admit(request);
     const exchange = new HttpExchange({ request, response, requestId, principal }, options);
     await capsules.requireAdmitted(exchange);
     // Clients that open a stream by GET name JSON beside events, and take a 405 to mean that there is none.

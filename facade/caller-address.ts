@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { isIP, isIPv6, SocketAddress } from 'node:net';
+import { BlockList, isIP, isIPv6, SocketAddress } from 'node:net';
 import type { Request } from 'express';
 
 /**
@@ -40,3 +40,20 @@ export function isProxyName(text: string): boolean {
   if (version === 0 || address.includes('%') || rest.length > 0) return false;
   return bits === undefined || (/^[1-9]\d{0,2}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
 }
+
+/** Whether an address is one of the proxies that are named so. */
+export function proxyTest(names: readonly string[]): (address: string) => boolean {
+  const proxies = new BlockList();
+  for (const name of names.flatMap((each) => (each === NAMED ? LOOPBACK : each))) {
+    const [address = '', bits] = name.split('/');
+    const family = isIPv6(address) ? 'ipv6' : 'ipv4';
+    if (bits === undefined) proxies.addAddress(address, family);
+    else proxies.addSubnet(address, Number(bits), family);
+  }
+  return (address) => {
+    const plain = unmapped(address);
+    return isIP(plain) !== 0 && proxies.check(plain, isIPv6(plain) ? 'ipv6' : 'ipv4');
+  };
+}
+
+const LOOPBACK = ['127.0.0.0/8', '::1'];

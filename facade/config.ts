@@ -6,6 +6,7 @@ import { prefixOf } from '../tools/access/key-secret.ts';
 import type { ModelSettings } from '../tools/engine/models.ts';
 import { inPlainWords } from '../tools/plain-words.ts';
 import { isProxyName } from './caller-address.ts';
+import type { ConnectionLimits } from './connections.ts';
 import { type IntegrationSettings, integrationEnvironment, integrationSettings } from './integration-config.ts';
 import { modelEnvironment, modelProblems, modelSettings } from './model-config.ts';
 import { SHORTEST_SECRET } from './secret-files.ts';
@@ -79,9 +80,21 @@ const environment = z.object({
     .min(0)
     .default(0)
     .describe('Calls a minute for each key; 0 sets no limit.'),
+  MAX_CONNECTIONS: z.coerce
+    .number({ error: 'must be a whole number of at least 10' })
+    .int()
+    .min(10)
+    .default(1000)
+    .describe('Connections open at a time; where all are taken, the oldest on which nobody was authenticated ends.'),
+  FIRST_REQUEST_SECONDS: z.coerce
+    .number({ error: 'must be a number of seconds, more than 0' })
+    .positive()
+    .max(300)
+    .default(10)
+    .describe('How long a connection on which nobody was authenticated waits for its next request.'),
 });
 
-export interface Config extends SignInSettings, IntegrationSettings {
+export interface Config extends SignInSettings, IntegrationSettings, ConnectionLimits {
   readonly host: string;
   readonly port: number;
   /** Without a trailing slash; undefined: known once the port is. */
@@ -121,6 +134,8 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     trustedProxies: data.TRUSTED_PROXIES,
     logLevel: data.LOG_LEVEL,
     rateLimitPerMinute: data.RATE_LIMIT_PER_MINUTE,
+    maxConnections: data.MAX_CONNECTIONS,
+    firstRequestMs: data.FIRST_REQUEST_SECONDS * 1000,
     models: modelSettings(data),
     ...signInSettings(data, data.BASE_URL),
     ...integrationSettings(data, { host: data.HOST, trustedProxies: data.TRUSTED_PROXIES }),

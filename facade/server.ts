@@ -1,8 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
 import type { Store } from '../store/port.ts';
 import type { Principal } from '../tools/access/principal.ts';
@@ -15,7 +13,6 @@ import type { Dependency, ServerFacts } from '../tools/context.ts';
 import { FlowEngine } from '../tools/engine/flow-engine.ts';
 import { createModels, type Models } from '../tools/engine/models.ts';
 import type { Upstreams } from '../tools/engine/upstream/upstreams.ts';
-import { errorBody, ToolError } from '../tools/errors.ts';
 import { LiveCatalog } from '../tools/live-catalog.ts';
 import { createRegistry } from '../tools/registry.ts';
 import { startRepeated } from '../tools/repeated.ts';
@@ -25,12 +22,15 @@ import { SignInRefused } from '../tools/sign-in/refusal.ts';
 import { SignIn } from '../tools/sign-in/sign-in.ts';
 import { type AppOptions, createApp } from './app.ts';
 import { createAuthenticator } from './authenticate.ts';
+import { proxyTest } from './caller-address.ts';
 import { CapsuleDoor } from './capsule-door.ts';
 import { type Config, httpUrl, localUrl } from './config.ts';
+import { Connections } from './connections.ts';
 import { createGuards } from './guards.ts';
 import { createUpstreams } from './integrations.ts';
 import { createMcpDoor, type McpDoorOptions, PROTOCOL_VERSIONS } from './mcp.ts';
 import { createNativeServer } from './native-prototypes.ts';
+import { refusals, refuseSocket, refuseUnreadable } from './refuse-socket.ts';
 import { RefusedRequests } from './refused-requests.ts';
 import { readSessionSecrets, readSigningKeys } from './secret-files.ts';
 import { createSessionCookies } from './session-cookie.ts';
@@ -77,6 +77,7 @@ export async function startServer(
   const { server, mount } = createNativeServer();
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.on('clientError', refuseUnreadable);
+  const connections = boundConnections(server, config, logger);
   await listen(server, config);
   const { address, port } = server.address() as AddressInfo; // listening on TCP
   const baseUrl = config.baseUrl ?? localUrl(config.host, port);
@@ -97,7 +98,7 @@ export async function startServer(
   const registry = createRegistry({ store, server: facts, onFailure: onCallFailure });
   const mcp = createMcpDoor({ registry, store, onError: onFailure, answerFirst: fixtures?.answerFirst });
   live.onChange(() => mcp.toolsChanged());
-  const doors = createDoors(base, people, { registry, mcp });
+  const doors = createDoors(base, people, { registry, mcp, connections });
   mount(createApp(doors));
   const stopUpkeep = startUpkeep(store, facts, onFailure);
   await flows.start(registry);
@@ -155,7 +156,7 @@ function createPeople(
 function createDoors(
   base: Base,
   people: ReturnType<typeof createPeople>,
-  { registry, mcp }: Pick<AppOptions, 'registry' | 'mcp'>,
+  { registry, mcp, connections }: Pick<AppOptions, 'registry' | 'mcp' | 'connections'>,
 ): AppOptions {
   const { config, store, logger, baseUrl, secrets, refused, onFailure } = base;
   const cookies = createSessionCookies({ secrets: secrets.cookies, secure: baseUrl.startsWith('https:') });
@@ -168,6 +169,7 @@ function createDoors(
     ...config,
     registry,
     mcp,
+    connections,
     authenticator,
     guards,
     cookies,
@@ -236,23 +238,15 @@ function factsOf(
   };
 }
 
-/** Answers input that is not HTTP, which never reaches the app. */
-function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
-  const requestId = randomUUID();
-  const tooLong = error.code === 'HPE_HEADER_OVERFLOW';
-  const body = JSON.stringify(errorBody(new ToolError('invalid_input', UNREADABLE), requestId));
-  const head = [
-    tooLong ? 'HTTP/1.1 431 Request Header Fields Too Large' : 'HTTP/1.1 400 Bad Request',
-    `X-Request-Id: ${requestId}`,
-    'Content-Type: application/json; charset=utf-8',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    'Connection: close',
-  ];
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+function boundConnections(server: Server, config: Config, logger: Logger): Connections {
+  const { maxConnections } = config;
+  return new Connections(server, {
+    ...config,
+    isTrusted: proxyTest(config.trustedProxies),
+    refuse: (socket, why) => refuseSocket(socket, refusals[why]),
+    onFull: () => logger.warn({ maxConnections }, 'as many connections are open as MAX_CONNECTIONS allows'),
+  });
 }
-
-const UNREADABLE = 'The request is not HTTP that this server reads; check its first line and the size of its headers.';
 
 function listen(server: Server, { host, port }: Config): Promise<void> {
   return new Promise((resolve, reject) => {
