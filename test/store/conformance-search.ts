@@ -76,6 +76,38 @@ export function searchConformance(stage: Stage): void {
       }
     });
 
+    it('puts a word of the title before one of the text, and one of a short text before one of a long', async () => {
+      const filler = 'with many more words that say nothing of it '.repeat(12);
+      const skills = {
+        skl_2_title: { displayName: 'A guide to okapis', instructions: 'How to keep them' },
+        skl_3_text: { displayName: 'How to keep them', instructions: 'A guide to okapis' },
+        skl_4_long: { displayName: 'How to keep them', instructions: `A guide to okapis ${filler}` },
+        skl_1_long_title: {
+          displayName: `A guide to okapis ${filler.slice(0, 150)}`,
+          instructions: 'How to keep them',
+        },
+      };
+      // In both orders, so that neither age nor id decides.
+      for (const mirror of ['', 'x']) {
+        const made = Object.entries(skills).map(([id, members]) => ({
+          id: `${mirror}${id}`,
+          name: `${mirror}${id}`,
+          ...members,
+        }));
+        for (const skill of mirror ? made.reverse() : made)
+          await stage.store.transaction((tx) => tx.skills.insert(skill));
+        const { hits } = await stage.store.search('skills', {
+          text: 'okapis',
+          where: { id: made.map(({ id }) => id) },
+          limit: 10,
+        });
+        assert.deepEqual(
+          hits.map(({ record }) => record.id.replace(/^x?skl_\d_/, '')),
+          ['title', 'long_title', 'text', 'long'],
+        );
+      }
+    });
+
     it('follows changes and deletions', async () => {
       await put('mem_change', 'zebra');
       await stage.store.transaction((tx) => tx.memories.update('mem_change', { content: 'giraffe' }));

@@ -1,5 +1,6 @@
 import { after, describe } from 'node:test';
 import { auditConformance } from './conformance-audit.ts';
+import { indexesConformance } from './conformance-indexes.ts';
 import { queriesConformance } from './conformance-queries.ts';
 import { recordsConformance } from './conformance-records.ts';
 import { rowsConformance } from './conformance-rows.ts';
@@ -15,6 +16,7 @@ export function runConformance(name: string, openStore: () => Promise<OpenedStor
     recordsConformance(stage);
     transactionsConformance(stage);
     queriesConformance(stage);
+    indexesConformance(stage);
     searchConformance(stage);
     auditConformance(stage);
     rowsConformance(stage);

@@ -254,6 +254,38 @@ describe('import_records', () => {
       .filter((name) => name.startsWith('rows'))
       .reduce((sum, name) => sum + statSync(join(server.folder, name)).size, 0);
 
+  it('of the same rows again and again leaves the file as it was, and of one new among them adds that one', async () => {
+    const events = Array.from({ length: 200 }, (_, at) => ({
+      id: `same${at}`,
+      uid: 'same',
+      name: 'x',
+      at: day(at),
+      properties: { text: 'y'.repeat(100) },
+    }));
+    const users = [{ uid: 'same', email: 'same@example.com', status: 'PRO', createdAt: day(0) }];
+    const importBoth = async () => [
+      await ask('import_records', { type: 'users', records: users }),
+      await ask('import_records', { type: 'events', records: events }),
+    ];
+    await importBoth();
+    const once = sizeOfRows();
+    assert.ok(once > 200 * 100);
+    for (let round = 0; round < 3; round += 1) {
+      const again = await importBoth();
+      assert.deepEqual(
+        again.map(({ created, updated, unchanged }) => [created, updated, unchanged]),
+        [
+          [0, 0, 1],
+          [0, 0, 200],
+        ],
+      );
+      assert.equal(sizeOfRows(), once);
+    }
+    const added = { ...events[0], id: 'one-more' };
+    await ask('import_records', { type: 'events', records: [...events, added, added] });
+    assert.ok(sizeOfRows() > once && sizeOfRows() < once + 2 * JSON.stringify(added).length);
+  });
+
   it('of the same keys again and again leaves the file as large as what counts', async () => {
     const users = [{ uid: 'u', email: 'u@example.com', status: 'PRO', createdAt: day(0) }];
     await ask('import_records', { type: 'users', records: users });
