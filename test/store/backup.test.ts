@@ -8,6 +8,7 @@ import { describe, it } from 'node:test';
 import { StoreDamaged } from '../../store/errors.ts';
 import { copySnapshot } from '../../store/lowdb/backup.ts';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
+import { rounds } from '../support/full.ts';
 import { nodeArgs } from '../support/node-args.ts';
 import { testFolder } from './folders.ts';
 import { agentRecord, auditRecord } from './records.ts';
@@ -25,7 +26,7 @@ describe('a backup', () => {
     createInterface({ input: child.stdout }).on('line', (line) => acknowledged.push(line));
     try {
       await once(child.stdout, 'data');
-      for (let round = 0; round < 8; round += 1) {
+      for (let round = 0; round < rounds(4, 8); round += 1) {
         await new Promise((resolve) => setTimeout(resolve, 60));
         const before = acknowledged.filter((id) => /^agt_\d+_\d+$/.test(id));
         const target = join(await testFolder(test), 'copy');

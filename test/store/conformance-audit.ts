@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { recordsOf } from '../../resources/audit-entry.ts';
 import type { AuditQuery } from '../../store/port.ts';
+import { rounds } from '../support/full.ts';
 import { fc } from '../support/property.ts';
 import { compareText, type Stage, seconds } from './conformance-stage.ts';
 import { auditRecord, time } from './records.ts';
@@ -50,7 +51,7 @@ export function auditConformance(stage: Stage): void {
             }
           },
         ),
-        { numRuns: 50, endOnFailure: true },
+        { numRuns: rounds(15, 50), endOnFailure: true },
       );
       await stage.reopen();
       const all = (await stage.store.audit.find({ door: 'mcp', limit: 10_000 })).records;

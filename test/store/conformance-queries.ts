@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import type { Position, Query, Store } from '../../store/port.ts';
+import { rounds } from '../support/full.ts';
 import { fc } from '../support/property.ts';
 import { compareText, type Stage, seconds } from './conformance-stage.ts';
 import { agentRecord, time } from './records.ts';
@@ -44,7 +45,7 @@ export function queriesConformance(stage: Stage): void {
             for (const query of queries) await agrees(stage.store.agents, model, query);
           },
         ),
-        { numRuns: 60, endOnFailure: true },
+        { numRuns: rounds(20, 60), endOnFailure: true },
       );
       await stage.reopen();
       await agrees(stage.store.agents, model, { limit: 1000 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { NotFound, StaleRevision, UniqueTaken } from '../../store/errors.ts';
+import { rounds } from '../support/full.ts';
 import { fc } from '../support/property.ts';
 import type { Stage } from './conformance-stage.ts';
 import { agentRecord, time, versionOf } from './records.ts';
@@ -173,7 +174,7 @@ export function recordsConformance(stage: Stage): void {
           assert.deepEqual(version.payload, payload);
           kept.set(version.id, version);
         }),
-        { numRuns: 60, endOnFailure: true },
+        { numRuns: rounds(20, 60), endOnFailure: true },
       );
       await stage.reopen();
       for (const [id, version] of kept) assert.deepEqual(await stage.store.versions.get(id), version);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import type { LoggedRow, NewLoggedRow } from '../../store/port.ts';
+import { rounds } from '../support/full.ts';
 import { fc } from '../support/property.ts';
 import type { Stage } from './conformance-stage.ts';
 
@@ -120,7 +121,7 @@ export function rowsConformance(stage: Stage): void {
             [...model.values()],
           );
         }),
-        { numRuns: 60 },
+        { numRuns: rounds(20, 60) },
       );
     });
 
@@ -136,7 +137,7 @@ export function rowsConformance(stage: Stage): void {
           );
           assert.deepEqual(await stage.store.rows.get(rows.map(({ position }) => position)), rows);
         }),
-        { numRuns: 10 },
+        { numRuns: rounds(4, 10) },
       );
     });
 

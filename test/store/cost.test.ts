@@ -6,14 +6,15 @@ import { openLowdbStore } from '../../store/lowdb/open.ts';
 import { count, find } from '../../store/lowdb/query.ts';
 import type { Row } from '../../store/lowdb/row.ts';
 import { OrderedSet } from '../../store/ordered-set.ts';
+import { rounds } from '../support/full.ts';
 import { FailingFiles } from './failing-files.ts';
 import { testFolder } from './folders.ts';
 import { agentRecord } from './records.ts';
 
 describe('the cost of a write', () => {
-  it('is the same with 1,000 and 100,000 records, counted in bytes, writes and syncs', async (test) => {
+  it('is the same with few and with many records, counted in bytes, writes and syncs', async (test) => {
     const costs = [];
-    for (const size of [1_000, 100_000]) {
+    for (const size of [1_000, rounds(10_000, 100_000)]) {
       const files = new FailingFiles();
       const store = await openLowdbStore({ folder: await testFolder(test), files, compactBytes: 1e12 });
       await store.transaction(async (tx) => {
@@ -48,7 +49,7 @@ describe('the cost of a write', () => {
 
 describe('the cost of a query', () => {
   it('does not grow with the records that do not match', () => {
-    const looks = [1_000, 100_000].map((size) => {
+    const looks = [1_000, rounds(10_000, 100_000)].map((size) => {
       let reads = 0;
       const get = (target: Row, member: string | symbol): unknown => {
         reads += 1;
@@ -101,7 +102,7 @@ describe('an ordered set', () => {
       return Math.floor((state / 2147483648) * below);
     };
     const entry = (id: string) => ({ id, createdAt: 't' });
-    for (let step = 0; step < 20_000; step += 1) {
+    for (let step = 0; step < rounds(5_000, 20_000); step += 1) {
       const id = String(random(9000) + 10_000);
       const at = model.indexOf(id);
       if (at >= 0) {
@@ -118,7 +119,7 @@ describe('an ordered set', () => {
       Array.from(set.ascending(0, set.size), ({ id }) => id),
       model,
     );
-    for (let step = 0; step < 200; step += 1) {
+    for (let step = 0; step < rounds(60, 200); step += 1) {
       const low = random(model.length);
       const high = random(model.length + 10);
       assert.deepEqual(

@@ -5,10 +5,11 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, it } from 'node:test';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
+import { rounds } from '../support/full.ts';
 import { nodeArgs } from '../support/node-args.ts';
 import { testFolder } from './folders.ts';
 
-const ROUNDS = Number(process.env.CRASH_ROUNDS ?? 50);
+const ROUNDS = Number(process.env.CRASH_ROUNDS ?? rounds(4, 50));
 const SEED = Number(process.env.CRASH_SEED ?? Date.now() % 1_000_000);
 
 describe('kill -9', () => {
@@ -35,7 +36,7 @@ describe('kill -9', () => {
     const random = randomFrom(SEED);
     const folder = await testFolder(test);
     const seen = { row: new Set<string>(), gone: new Set<string>() };
-    const rounds = Math.ceil(ROUNDS / 4);
+    const rounds = Math.max(2, Math.ceil(ROUNDS / 4));
     for (let round = 0; round < rounds; round += 1) {
       const start = round % 2 === 0 ? 'gone' : 'row';
       await killedWriter([folder, String(round), 'rows'], start, random() * 100, (line) => {

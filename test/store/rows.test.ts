@@ -16,6 +16,7 @@ import { copySnapshot } from '../../store/lowdb/backup.ts';
 import { type Files, realFiles, type WritableFile } from '../../store/lowdb/files.ts';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
 import type { Store } from '../../store/port.ts';
+import { rounds } from '../support/full.ts';
 import { until } from '../support/until.ts';
 import { FailingFiles } from './failing-files.ts';
 import { testFolder } from './folders.ts';
@@ -188,13 +189,13 @@ describe('the file of imported rows', () => {
       for (; !isOver; reads += 1) assert.equal((await ids(store))[0], 'a');
     };
     const readers = [1, 2, 3, 4].map(reader);
-    for (let round = 0; round < 60; round += 1) {
+    for (let round = 0; round < rounds(20, 60); round += 1) {
       await add(store, `r${round}`);
       await drop(store, `r${round}`, 'b');
     }
     isOver = true;
     await Promise.all(readers);
-    assert.ok(reads > 60);
+    assert.ok(reads > rounds(20, 60));
     assert.deepEqual(await ids(store), ['a']);
     await store.close();
   });

@@ -7,6 +7,7 @@ import { openLowdbStore } from '../../store/lowdb/open.ts';
 import { matcher } from '../../store/lowdb/query.ts';
 import type { Row } from '../../store/lowdb/row.ts';
 import { search } from '../../store/lowdb/text-search.ts';
+import { rounds } from '../support/full.ts';
 import { fc } from '../support/property.ts';
 import { FailingFiles } from './failing-files.ts';
 import { testFolder } from './folders.ts';
@@ -45,7 +46,7 @@ describe('the index of words', () => {
           }
         },
       ),
-      { numRuns: 200 },
+      { numRuns: rounds(40, 200) },
     );
   });
 
@@ -90,7 +91,7 @@ describe('the index of words', () => {
           }
         },
       ),
-      { numRuns: 500 },
+      { numRuns: rounds(80, 500) },
     );
   });
 
@@ -125,10 +126,11 @@ describe('the index of words', () => {
       const row: Row = { ...memoryRecord(content), id: `mem_${at}`, createdAt };
       memories.set(row.id, row);
     };
+    const size = rounds(3_200, 8_000);
     const many = () => {
-      for (let at = 0; at < 8_000; at += 1) put(at, `early ${'some words '.repeat(20)}${at}`);
-      for (let at = 0; at < 8_000; at += 2) put(at, 'late');
-      for (let at = 0; at < 8_000; at += 4) memories.set(`mem_${at}`, undefined);
+      for (let at = 0; at < size; at += 1) put(at, `early ${'some words '.repeat(20)}${at}`);
+      for (let at = 0; at < size; at += 2) put(at, 'late');
+      for (let at = 0; at < size; at += 4) memories.set(`mem_${at}`, undefined);
     };
     const counts = () => ['early', 'late'].map((text) => search(memories, undefined, { text, limit: 1 }).count);
     many();
@@ -139,12 +141,12 @@ describe('the index of words', () => {
     await memories.textCaughtUp();
     clearInterval(turning);
     assert.ok(turns > 3, `${turns} turns`);
-    assert.deepEqual(counts(), [4_000, 2_000]);
-    for (let at = 0; at < 8_000; at += 1) memories.set(`mem_${at}`, undefined);
+    assert.deepEqual(counts(), [size / 2, size / 4]);
+    for (let at = 0; at < size; at += 1) memories.set(`mem_${at}`, undefined);
     many();
-    assert.deepEqual(counts(), [4_000, 2_000]);
+    assert.deepEqual(counts(), [size / 2, size / 4]);
     await memories.textCaughtUp();
-    assert.deepEqual(counts(), [4_000, 2_000]);
+    assert.deepEqual(counts(), [size / 2, size / 4]);
   });
 
   it('is made after the store is open, and complete for the first search', async (test) => {
@@ -190,7 +192,7 @@ describe('the index of words', () => {
   });
 
   it('does not look at rows that lack every word', () => {
-    const looks = [1_000, 20_000].map((size) => {
+    const looks = [1_000, rounds(4_000, 20_000)].map((size) => {
       let reads = 0;
       const get = (target: Row, member: string | symbol): unknown => {
         reads += 1;
@@ -214,7 +216,7 @@ describe('the index of words', () => {
   });
 
   it('does not look at each of the rows that have a common word', () => {
-    const looks = [1_000, 20_000].map((size) => {
+    const looks = [1_000, rounds(4_000, 20_000)].map((size) => {
       let reads = 0;
       const get = (target: Row, member: string | symbol): unknown => {
         reads += 1;

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { PURGE } from '../../../tools/analytics/model/model.ts';
 import { fc } from '../../support/property.ts';
-import { openWorlds, RUNS, type World } from './worlds.ts';
+import { RUNS } from './rounds.ts';
+import { openWorlds, type World } from './worlds.ts';
 
 const NOW = '2026-04-10T15:00:00Z';
 const DAY = 86_400_000;

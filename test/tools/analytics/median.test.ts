@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { median, medianOfSorted } from '../../../tools/analytics/model/median.ts';
 import { fc } from '../../support/property.ts';
-import { RUNS } from './worlds.ts';
+import { RUNS } from './rounds.ts';
 
 const lists = fc
   .record({

@@ -4,7 +4,7 @@ import { NONE, OrderedRows } from '../../../tools/analytics/model/ordered-rows.t
 import { countBefore } from '../../../tools/analytics/model/previous.ts';
 import { SummedRows } from '../../../tools/analytics/model/summed-rows.ts';
 import { fc } from '../../support/property.ts';
-import { RUNS } from './worlds.ts';
+import { RUNS } from './rounds.ts';
 
 /** Rows with few different numbers, so that many are equal; in order, backwards, or anyhow. */
 const tables = fc

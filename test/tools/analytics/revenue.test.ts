@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { fc } from '../../support/property.ts';
-import { close, localDate, naivePeriods, openWorlds, type Raw, RUNS, shuffled, type World, zones } from './worlds.ts';
+import { RUNS } from './rounds.ts';
+import { close, localDate, naivePeriods, openWorlds, type Raw, shuffled, type World, zones } from './worlds.ts';
 
 const DAY = 86_400_000;
 const first = Date.parse('2025-12-20T00:00:00Z');

@@ -9,7 +9,7 @@ import { mustCall } from '../../support/calls.ts';
 import { fc } from '../../support/property.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
 import { until } from '../../support/until.ts';
-import { RUNS } from './worlds.ts';
+import { RUNS } from './rounds.ts';
 
 const day = (n: number) => new Date(Date.UTC(2026, 0, 1 + n)).toISOString();
 const id = fc.constantFrom('1', '2');

@@ -1,17 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { fc } from '../../support/property.ts';
-import {
-  close,
-  datesBetween,
-  localDate,
-  naivePeriods,
-  openWorlds,
-  RUNS,
-  shuffled,
-  type World,
-  zones,
-} from './worlds.ts';
+import { RUNS } from './rounds.ts';
+import { close, datesBetween, localDate, naivePeriods, openWorlds, shuffled, type World, zones } from './worlds.ts';
 
 const NOW = Date.parse('2026-04-10T15:00:00Z');
 const names = ['signed_up', 'site.created', 'export', 'login'];

@@ -8,15 +8,11 @@ import { catalog } from '../../../tools/catalog.ts';
 import { createModels } from '../../../tools/engine/models.ts';
 import { checkRow } from '../../../tools/import-records.ts';
 import { createRegistry } from '../../../tools/registry.ts';
-import { rounds } from '../../support/full.ts';
 import { fc } from '../../support/property.ts';
 import { openTestRegistry, principalOf } from '../../support/registry.ts';
 
 export type Raw = Readonly<Record<string, unknown>>;
 export type World = readonly { readonly type: RowType | typeof PURGE; readonly row: Raw }[];
-
-/** How many worlds each property sees, and the seed that is printed where one fails. */
-export const RUNS = { numRuns: rounds(40, 1000), seed: 20260301 };
 
 /** Asks the tools about rows that are in no store: a new world costs nothing. */
 export async function openWorlds(now: string, settings: object) {
