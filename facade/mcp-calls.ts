@@ -51,9 +51,10 @@ export async function callTool(
   { exchange, flight }: UnderWay,
   params: CallParams,
 ): Promise<Answer> {
+  const isKnown = registry.find(params.name) !== undefined;
   const answer = await registry.call(new McpCall(exchange, params, flight));
   // The call of an unknown tool is made all the same, for its audit entry and its hint.
-  if (!answer.ok && !registry.find(params.name)) throw new RpcError(INVALID_PARAMS, answer.error.error);
+  if (!answer.ok && !isKnown) throw new RpcError(INVALID_PARAMS, answer.error.error);
   if (answer.replayed && !exchange.response.headersSent) exchange.response.setHeader('Idempotency-Replayed', 'true');
   return answer;
 }

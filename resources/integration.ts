@@ -37,9 +37,12 @@ export const integrationFields = {
   toolPrefix: z
     .string()
     .max(24)
-    .regex(/^[a-z][a-z0-9]*(?:[_-][a-z0-9]+)*$/, 'Write lower-case letters and digits, with single _ or - between.')
+    .regex(
+      /^(?:[a-z][a-z0-9]*(?:[_-][a-z0-9]+)*)?$/,
+      'Write lower-case letters and digits, with single _ or - between.',
+    )
     .describe(
-      'Its tools are called `<toolPrefix>__<tool>`. Lower-case letters and digits, with single _ or - between. Unique.',
+      'Its tools are called `<toolPrefix>__<tool>`; with "" as their server names them. Lower-case letters and digits, with single _ or - between. Unique but for "".',
     ),
   transport: z.enum(['stdio', 'http']),
   command: text(1000).min(1).describe('Program to run (stdio).'),
@@ -115,7 +118,11 @@ export type IntegrationTool = z.infer<typeof integrationTool>;
 
 /** How the connection is. */
 const integrationStatus = z.object({
-  state: z.enum(['disabled', 'connecting', 'connected', 'unavailable']),
+  state: z
+    .enum(['disabled', 'connecting', 'connected', 'unavailable', 'wants_oauth'])
+    .describe(
+      '`wants_oauth`: its server asks for a token; it is tried again by update_integration or refresh_integration.',
+    ),
   since: timestamp,
   server: z.string().optional().describe('What the server calls itself.'),
   protocolVersion: z.string().optional(),

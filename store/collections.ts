@@ -287,7 +287,10 @@ export const collections = {
   integrations: define({
     schema: integrationRecord,
     idPrefix: 'int',
-    unique: [{ fields: ['name'], ignoreCase: true }, { fields: ['toolPrefix'] }],
+    unique: [
+      { fields: ['name'], ignoreCase: true },
+      { fields: ['toolPrefix'], except: { field: 'toolPrefix', value: '' } },
+    ],
     indexes: [['enabled']],
   }),
   idempotency: define({

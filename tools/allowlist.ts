@@ -49,14 +49,15 @@ function matcherOf(entry: string): (tool: Tool) => boolean {
 export function barrier(entry: string, tool: Tool): 'admin' | 'guest' | undefined {
   if (!isGlob(entry)) return undefined;
   if (needsAdmin(tool)) return 'admin';
-  return isGuest(tool.name) && !isGuest(entry) ? 'guest' : undefined;
+  if (!tool.guest && !isGuest(tool.name)) return undefined;
+  return isGuest(tool.name) && isGuest(entry) ? undefined : 'guest';
 }
 
 export function isGlob(entry: string): boolean {
   return entry.includes('*');
 }
 
-/** Whether the name, or what an entry means, is a tool of an integration (`<prefix>__<tool>`). */
+/** Whether the name, or what an entry means, is a tool of an integration that has a prefix (`<prefix>__<tool>`). */
 export function isGuest(name: string): boolean {
   return name.includes('__');
 }

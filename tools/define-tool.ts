@@ -67,6 +67,8 @@ interface Meaning<Input extends z.ZodObject, Output extends z.ZodObject, Code ex
   readonly discovery?: true;
   /** The answer holds a secret that is shown once: it is never kept for a repeat. */
   readonly answersSecret?: true;
+  /** Of an integration: globs of allowlists reach it only where they name the integration. */
+  readonly guest?: true;
   /** The output is a tool result of MCP itself, made elsewhere: `content`, and `structuredContent` where there is any. */
   readonly answersContent?: true;
   /**

@@ -7,6 +7,7 @@ export class LiveCatalog implements Catalog {
   readonly #listeners: (() => void)[] = [];
   #entries: readonly CatalogEntry[];
   #guestsByName: ReadonlyMap<string, CatalogEntry> = new Map();
+  #sourcesByName: ReadonlyMap<string, string> = new Map();
   #version: number;
 
   constructor(own: Catalog) {
@@ -28,6 +29,13 @@ export class LiveCatalog implements Catalog {
     return this.#own.get(name) ?? this.#guestsByName.get(name);
   }
 
+  /** Whose tool has the name. */
+  holderOf(name: string): { readonly own: true } | { readonly source: string } | undefined {
+    if (this.#own.get(name)) return { own: true };
+    const source = this.#sourcesByName.get(name);
+    return source === undefined ? undefined : { source };
+  }
+
   /** Puts these in the place of what the source gave before. @throws where a name is taken, and changes nothing then */
   put(source: string, entries: readonly CatalogEntry[]): void {
     const before = this.#guests.get(source) ?? [];
@@ -39,6 +47,9 @@ export class LiveCatalog implements Catalog {
     else this.#guests.delete(source);
     const guests = [...this.#guests].sort(([one], [other]) => (one < other ? -1 : 1)).flatMap(([, group]) => group);
     this.#guestsByName = new Map(guests.map((entry) => [entry.tool.name, entry]));
+    this.#sourcesByName = new Map(
+      [...this.#guests].flatMap(([holder, group]) => group.map(({ tool }) => [tool.name, holder] as const)),
+    );
     this.#entries = [...this.#own.entries, ...guests];
     this.#version += 1;
     for (const listener of this.#listeners) listener();

@@ -63,7 +63,7 @@ export function beyondTools(
   { entries, catalog }: NonNullable<HandedRights['tools']>,
 ): Beyond | undefined {
   for (const entry of entries) {
-    const guests = isGuest(entry) && !catalog.get(entry) && beyondGuests(giver, entry);
+    const guests = mayMeanGuests(entry) && !catalog.get(entry) && beyondGuests(giver, entry);
     if (guests) return guests;
   }
   const beyond = firstBeyond(entries, catalog, giver);
@@ -72,6 +72,11 @@ export function beyondTools(
   if (giver.tools && !giver.tools.allows(beyond)) return { what, required: {} };
   const access = accessFor(beyond.access, {});
   return { what, required: { scope: access.scope, grant: narrowestGrant(access, {}) } };
+}
+
+/** A name that no tool has now may come to be that of an integration without a prefix. */
+function mayMeanGuests(entry: string): boolean {
+  return isGuest(entry) || !isGlob(entry);
 }
 
 /** Tools of integrations come and change while what names them stays, so the giver needs the right to whatever the entry may come to mean. */
@@ -83,6 +88,7 @@ function beyondGuests(giver: Principal, entry: string): Beyond | undefined {
 
 /** The grant for whatever the entry may come to mean. */
 function guestGrant(entry: string): string {
+  if (!isGuest(entry)) return 'tool:call';
   if (!isGlob(entry)) return `tool:call:${entry.replace('__', '/')}`;
   const [prefix = ''] = entry.split('__', 1);
   return isGlob(prefix) ? 'tool:call' : `tool:call:${prefix}/*`;

@@ -29,7 +29,7 @@ const BY_GLOB = 'allowed by a glob';
 const NEVER = 'can never be in a capsule';
 const BARRED = {
   admin: 'needs admin, so it must be named',
-  guest: 'is of an integration, so a glob must begin with its prefix and __',
+  guest: 'is of an integration, so a glob must begin with its prefix and __; without a prefix it must be named',
 };
 const NO_RECORDS = 'works on records that no other tool of the capsule reads or writes; allow such a tool too';
 

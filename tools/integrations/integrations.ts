@@ -12,18 +12,22 @@ import { newId } from '../../store/ids.ts';
 import type { Readers } from '../../store/port.ts';
 import type { ServerFacts, SteppingContext } from '../context.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../define-tool.ts';
+import { shownName } from '../engine/upstream/definition.ts';
 import type { Upstreams } from '../engine/upstream/upstreams.ts';
 import { ToolError } from '../errors.ts';
 import { listPage, onlyThese } from '../paging.ts';
 import { showIntegration, summarise } from './shown.ts';
 import {
+  MOST_INTEGRATIONS,
   prefixFrom,
   requireAllowed,
+  requireFreeNames,
   requireMembers,
   requireOperator,
   requireOwnSecrets,
   requireTarget,
   sealFor,
+  takenNames,
 } from './target.ts';
 
 const integrationId = recordId.describe('Integration id (`int_…`), see list_integrations.');
@@ -77,7 +81,9 @@ const createIntegration = defineTool({
     name: fields.name,
     toolPrefix: fields.toolPrefix
       .optional()
-      .describe('Default: made from the name. Its tools are `<toolPrefix>__<tool>`.'),
+      .describe(
+        'Default: made from the name. Its tools are `<toolPrefix>__<tool>`; with "" as the server names them, where that is free.',
+      ),
     transport: fields.transport,
     command: fields.command.optional(),
     args: fields.args.optional(),
@@ -160,6 +166,7 @@ const updateIntegration = defineTool({
       const seal = sealFor(id, upstreams.secrets);
       const env = change.env && seal('env', change.env, current.env);
       const headers = change.headers && seal('headers', change.headers, current.headers);
+      if (change.toolPrefix === '') await requireFreeNames(current, upstreams, writers);
       return writers.integrations.update(id, { ...change, env, headers }, { expectedRevision: expected });
     });
     await upstreams.apply(record);
@@ -230,8 +237,6 @@ export const integrationTools = [
   refreshIntegration,
 ];
 
-const MOST_INTEGRATIONS = 50;
-
 function upstreamsOf({ upstreams }: ServerFacts): Upstreams {
   if (!upstreams) throw new ToolError('unavailable', 'This process runs no integrations; ask the server.');
   return upstreams;
@@ -253,8 +258,14 @@ async function approve(
   upstreams: Upstreams,
   write: SteppingContext<never, never>['write'],
 ): Promise<Integration> {
-  const approved = [...upstreams.definitions(id)];
-  const record = await write((store) => store.integrations.update(id, { approved }));
+  const listed = upstreams.definitions(id);
+  const record = await write(async (store) => {
+    const current = await store.integrations.get(id);
+    const taken = current?.toolPrefix === '' ? await takenNames(current, listed, { upstreams, store }) : [];
+    const names = new Set(taken.map(({ tool }) => tool));
+    const approved = listed.filter(({ name }) => !names.has(shownName('', name)));
+    return store.integrations.update(id, { approved });
+  });
   await upstreams.apply(record);
   return showIntegration(record, upstreams);
 }

@@ -1,9 +1,11 @@
 import type { Issue } from '../../resources/error.ts';
-import { type IntegrationRecord, MASK } from '../../resources/integration.ts';
+import { type IntegrationRecord, MASK, type ToolDefinition } from '../../resources/integration.ts';
+import type { Readers } from '../../store/port.ts';
 import type { Principal } from '../access/principal.ts';
 import { requireWithin } from '../access/within.ts';
 import type { Fail } from '../define-tool.ts';
 import type { SecretBox } from '../engine/secrets.ts';
+import { shownName } from '../engine/upstream/definition.ts';
 import { secretPlace, type Upstreams } from '../engine/upstream/upstreams.ts';
 import { ToolError } from '../errors.ts';
 
@@ -101,6 +103,35 @@ function noSecret(member: string, name: string): never {
     issues: [{ path: `${member}.${name}`, message }],
   });
 }
+
+/** Names of tools that are those of others, without a prefix. */
+export async function takenNames(
+  { id }: IntegrationRecord,
+  tools: readonly ToolDefinition[],
+  { upstreams, store }: { readonly upstreams: Upstreams; readonly store: Pick<Readers, 'integrations'> },
+) {
+  const { records } = await store.integrations.find({ limit: MOST_INTEGRATIONS });
+  const others = records.filter((record) => record.id !== id);
+  return upstreams.taken(
+    tools.map(({ name }) => shownName('', name)),
+    others,
+  );
+}
+
+/** Without a prefix its tools can be called as they are. @throws ToolError naming those that cannot */
+export async function requireFreeNames(
+  current: IntegrationRecord,
+  upstreams: Upstreams,
+  store: Pick<Readers, 'integrations'>,
+): Promise<void> {
+  const taken = await takenNames(current, current.approved, { upstreams, store });
+  if (taken.length === 0) return;
+  const names = taken.slice(0, 10).map(({ tool, holder }) => `${tool} (${holder})`);
+  const message = `These names of its tools are taken: ${names.join(', ')}; keep a prefix.`;
+  throw new ToolError('conflict', `toolPrefix: ${message}`, { issues: [{ path: 'toolPrefix', message }] });
+}
+
+export const MOST_INTEGRATIONS = 50;
 
 /** @throws ToolError where the name has nothing to make a prefix from */
 export function prefixFrom(name: string, fail: Fail<never>): string {

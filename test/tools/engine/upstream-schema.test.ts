@@ -61,6 +61,8 @@ const anything = fc.oneof(
         '$id',
         '$anchor',
         '$dynamicRef',
+        '$dynamicAnchor',
+        '$comment',
         'pattern',
         'format',
       ],
@@ -83,6 +85,10 @@ const anything = fc.oneof(
         'patternProperties',
         'unevaluatedProperties',
         'dependentRequired',
+        'dependentSchemas',
+        'dependencies',
+        'unevaluatedItems',
+        'minContains',
         '$async',
         'id',
       ],
@@ -91,6 +97,8 @@ const anything = fc.oneof(
       fc.constantFrom(
         '#',
         '#/definitions/a',
+        '#a',
+        'a',
         'object',
         'string',
         'http://x/',
@@ -155,6 +163,45 @@ describe('the schema of an upstream', () => {
     fc.assert(fc.property(checked, (raw) => assert.deepEqual(bounded(received(raw)), received(raw))));
   });
 
+  it('keeps its dialect, its names and what they lead to', () => {
+    const modern = {
+      $schema: 'https://json-schema.org/draft/2020-12/schema',
+      $comment: 'made by hand',
+      $defs: { node: { $dynamicAnchor: 'node', type: 'object' }, name: { $anchor: 'name', type: 'string' } },
+      properties: {
+        default: { $anchor: 'of-a-member', type: 'string' },
+        name: { $ref: '#name' },
+        node: { $dynamicRef: '#node' },
+        other: { $ref: '#of-a-member' },
+        list: { contains: {}, minContains: 2, unevaluatedItems: false },
+      },
+      dependentRequired: { name: ['node'] },
+      dependentSchemas: { node: { required: ['name'] } },
+      unevaluatedProperties: false,
+      examples: [{ $ref: 'no reference' }],
+    };
+    assert.deepEqual(boundSchema(modern), modern);
+    assert.deepEqual(problemsOf(boundSchema(modern), { name: 5 }), [
+      { path: ['name'], message: 'Expected string, got number.' },
+    ]);
+    const old = {
+      $schema: 'http://json-schema.org/draft-07/schema#',
+      definitions: { a: { type: 'string' } },
+      properties: { pair: { items: [{ type: 'string' }, { type: 'number' }], additionalItems: false } },
+      dependencies: { pair: ['other'], other: { required: ['pair'] } },
+    };
+    assert.deepEqual(boundSchema(old), old);
+    assert.equal(problemsOf(boundSchema(old), { pair: ['a', 'b'] }).length, 1);
+    assert.equal(problemsOf(boundSchema(old), { pair: ['a', 1, 2] }).length, 1);
+    const lone = { ...old, properties: { a: { $ref: '#/definitions/a', minLength: 9, title: 'A' } } };
+    assert.deepEqual(boundSchema(lone).properties, { a: { $ref: '#/definitions/a', title: 'A' } });
+    const { items: _, ...unsaid } = boundSchema({ items: [{}, {}] });
+    assert.deepEqual(unsaid, { prefixItems: [{}, {}] });
+    assert.deepEqual(boundSchema({ $schema: 'https://evil.example/meta', $id: 'https://x.example/', type: 'object' }), {
+      type: 'object',
+    });
+  });
+
   it('is refused where it has no end, leads out of itself or is too large', () => {
     const deep = Array.from({ length: 50 }).reduce<object>((inner) => ({ items: inner }), {});
     const wide = { properties: Object.fromEntries(Array.from({ length: 9000 }, (_, index) => [`p${index}`, {}])) };
@@ -164,6 +211,10 @@ describe('the schema of an upstream', () => {
       [{ $ref: 'https://example.com/schema' }, /outside itself/],
       [{ $ref: '#/definitions/none' }, /leads nowhere/],
       [{ properties: { a: { $ref: '#/__proto__' } } }, /leads nowhere/],
+      [{ $ref: '#nobody' }, /leads nowhere/],
+      [{ $dynamicRef: '#nobody' }, /leads nowhere/],
+      [{ $anchor: 'a', items: { $dynamicAnchor: 'a' } }, /two of its schemas/],
+      [{ $anchor: '#a' }, /name of a schema/],
       [{ type: 'banana' }, /unknown type/],
       [{ properties: { a: 5 } }, /neither an object/],
       [[], /neither an object/],

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { nearest } from '../../catalog-index.ts';
 import type { JsonSchema } from '../../json-schema.ts';
 import { formOf } from '../../plain-words.ts';
-import { isSchemaObject, resolve } from './schema.ts';
+import { isSchemaObject, resolve } from './references.ts';
 
 type Path = readonly (string | number)[];
 export interface Problem {
@@ -92,10 +92,12 @@ class Check {
     return isSchemaObject(value) ? this.#fitsMembers(schema, value, path, depth) : true;
   }
 
-  #fitsItems({ items, prefixItems }: JsonSchema, value: readonly unknown[], path: Path, depth: number): boolean {
-    const first = Array.isArray(prefixItems) ? prefixItems : [];
-    if (first.length === 0 && items === undefined) return true;
-    const results = value.map((item, index) => this.fits(first[index] ?? items, item, [...path, index], depth + 1));
+  #fitsItems(schema: JsonSchema, value: readonly unknown[], path: Path, depth: number): boolean {
+    const { items, additionalItems, prefixItems } = schema;
+    const [list, others] = Array.isArray(items) ? [items, additionalItems] : [prefixItems, items];
+    const first = Array.isArray(list) ? list : [];
+    if (first.length === 0 && others === undefined) return true;
+    const results = value.map((item, index) => this.fits(first[index] ?? others, item, [...path, index], depth + 1));
     return results.every(Boolean);
   }
 

@@ -8,6 +8,7 @@ import {
 } from '@modelcontextprotocol/client';
 import { z } from 'zod';
 import { createFetch } from './fetch.ts';
+import { askOAuth } from './oauth.ts';
 import { type StdioTarget, StdioTransport } from './stdio.ts';
 import type { CallOptions } from './tool.ts';
 import type { Watchdog } from './watchdog.ts';
@@ -63,6 +64,8 @@ export class ConnectionFailure extends Error {
 /** The way to an upstream. */
 interface Line {
   readonly transport: StdioTransport | StreamableHTTPClientTransport;
+  /** Why its server lets nobody in, where that can be told. */
+  refusal(signal: AbortSignal): Promise<Error | undefined>;
   /** Lets go of what the transport does not. */
   release(): void;
 }
@@ -78,7 +81,7 @@ export class Connection {
     this.#line = line;
   }
 
-  /** @throws ConnectionFailure */
+  /** @throws ConnectionFailure, or WantsOAuth */
   static async open(target: Target, options: ConnectOptions): Promise<Connection> {
     const line = lineTo(target, options);
     const { transport } = line;
@@ -95,7 +98,9 @@ export class Connection {
     } catch (error) {
       connection.#closing = true;
       await transport.close();
+      const refusal = await line.refusal(options.signal);
       line.release();
+      if (refusal) throw refusal;
       // Some programs of older revisions end when they are asked for a newer one.
       if (endedByProbe(error) && !options.legacy && !options.signal.aborted && 'stdio' in target)
         return Connection.open(target, { ...options, legacy: true });
@@ -173,15 +178,23 @@ function endedByProbe(error: unknown): boolean {
 
 function lineTo(target: Target, { privateAddresses, watchdog }: ConnectOptions): Line {
   if ('stdio' in target) {
-    return { transport: new StdioTransport(target.stdio, MOST_BYTES, watchdog), release() {} };
+    return {
+      transport: new StdioTransport(target.stdio, MOST_BYTES, watchdog),
+      refusal: async () => undefined,
+      release() {},
+    };
   }
   const { url, headers } = target.http;
-  const { fetch, close } = createFetch({ privateAddresses, mostBytes: MOST_BYTES });
+  const { fetch, challenge, close } = createFetch({ privateAddresses, mostBytes: MOST_BYTES });
   const transport = new StreamableHTTPClientTransport(new URL(url), {
     fetch,
     requestInit: { headers: { ...headers } },
   });
-  return { transport, release: close };
+  return {
+    transport,
+    refusal: (signal) => askOAuth(new URL(url), headers, { fetch, challenge: challenge(), signal }),
+    release: close,
+  };
 }
 
 function clientFor({ client, onToolsChanged }: ConnectOptions): Client {

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { canonicalize } from 'json-canonicalize';
-import type { ToolDefinition } from '../../../resources/integration.ts';
+import type { IntegrationRecord, ToolDefinition } from '../../../resources/integration.ts';
 import type { JsonSchema } from '../../json-schema.ts';
-import { boundSchema, isSchemaObject, SchemaProblem } from './schema.ts';
+import { isSchemaObject } from './references.ts';
+import { boundSchema, SchemaProblem } from './schema.ts';
 import { cleanText, type Scrubber } from './text.ts';
 
 /** Of the name that a tool has here: model providers take no longer ones. */
@@ -13,7 +14,7 @@ const MOST_TOOLS = 250;
 const MOST_BYTES = 1024 * 1024;
 
 /** A tool of an upstream that cannot be offered, with the reason. */
-interface LeftOut {
+export interface LeftOut {
   readonly name: string;
   readonly reason: string;
 }
@@ -26,7 +27,21 @@ export interface Listing {
 
 /** The name under which the tool of an upstream is called here. */
 export function shownName(prefix: string, name: string): string {
-  return `${prefix}__${name.replaceAll('.', '_')}`;
+  return prefix === '' ? localName(name) : `${prefix}__${localName(name)}`;
+}
+
+function localName(name: string): string {
+  return name.replaceAll('.', '_');
+}
+
+/** The grant for one tool of an integration. Without a prefix the integration goes by its id. */
+export function grantOf({ id, toolPrefix }: Pick<IntegrationRecord, 'id' | 'toolPrefix'>, name: string): string {
+  return `tool:call:${toolPrefix || id}/${localName(name)}`;
+}
+
+/** What an integration is called in messages. */
+export function labelOf({ name, toolPrefix }: Pick<IntegrationRecord, 'name' | 'toolPrefix'>): string {
+  return toolPrefix || name;
 }
 
 /** Reads tools as an upstream lists them. An invalid or oversized one is left out without affecting the others. */
@@ -63,6 +78,18 @@ function readDefinition(raw: unknown, prefix: string, scrubber: Scrubber): ToolD
     return { name: shown, reason: 'its name has characters that names may not have' };
   if (shownName(prefix, name).length > LONGEST_NAME) {
     return { name: shown, reason: `its name and the prefix have more than ${LONGEST_NAME} characters` };
+  }
+  if (prefix === '' && shownName(prefix, name).includes('__')) {
+    return {
+      name: shown,
+      reason: 'names with two underscores are those of integrations with a prefix; give this one a toolPrefix',
+    };
+  }
+  if (isSchemaObject(raw) && isSchemaObject(raw.execution) && raw.execution.taskSupport === 'required') {
+    return {
+      name: shown,
+      reason: 'it runs only as a task (execution.taskSupport: required), which is not supported here',
+    };
   }
   try {
     const { title, description, inputSchema, outputSchema, annotations } = scrubber.json(raw) as JsonSchema; // of the same shape

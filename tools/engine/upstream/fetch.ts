@@ -14,47 +14,87 @@ export interface FetchOptions {
   readonly mostBytes: number;
 }
 
-type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
+export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
+
+interface GuardedFetch {
+  readonly fetch: Fetch;
+  /** The `WWW-Authenticate` of the last answer, where that was 401; empty where it had none. */
+  challenge(): string | undefined;
+  close(): void;
+}
 
 /**
  * A `fetch` for servers that are not trusted: it connects to the very address that was checked, follows no redirect, and never holds
  * more of an answer than it may have.
  */
-export function createFetch({ privateAddresses, mostBytes }: FetchOptions): { fetch: Fetch; close(): void } {
+export function createFetch({ privateAddresses, mostBytes }: FetchOptions): GuardedFetch {
   // Of its own, since the sockets of the common ones may go to addresses that nobody checked.
   const agents = { 'http:': new PlainAgent({ keepAlive: true }), 'https:': new SecureAgent({ keepAlive: true }) };
+
+  let challenge: string | undefined;
+  const pending = new Set<Pending>();
 
   async function fetch(target: string | URL, init: RequestInit = {}): Promise<Response> {
     const url = new URL(target);
     const host = hostOf(url);
     if (!privateAddresses && isIP(host) && !isPublic(host)) throw new AddressRefused(host);
-    const { signal } = init;
+    const body = typeof init.body === 'string' ? init.body : '';
+    const cancel = new AbortController();
+    const signal = init.signal ? AbortSignal.any([init.signal, cancel.signal]) : cancel.signal;
     const options: RequestOptions = {
       agent: url.protocol === 'https:' ? agents['https:'] : agents['http:'],
       method: init.method ?? 'GET',
       headers: Object.fromEntries(new Headers(init.headers)),
-      ...(signal && { signal }),
+      signal,
       ...(!privateAddresses && { lookup: publicLookup }),
     };
-    const response = await exchange(url, options, init.body);
+    const own: Pending = { body, cancel };
+    pending.add(own);
+    const response = await exchange(url, options, body).catch((error: unknown) => {
+      pending.delete(own);
+      throw error;
+    });
+    response.once('close', () => pending.delete(own));
+    endCancelled(body, pending);
+    challenge = response.statusCode === 401 ? (response.headers['www-authenticate'] ?? '') : undefined;
     return answerOf(response, mostBytes, (fault) => faultAnswer(init.body, fault));
   }
 
   return {
     fetch,
+    challenge: () => challenge,
     close() {
       for (const agent of Object.values(agents)) agent.destroy();
     },
   };
 }
 
-function exchange(url: URL, options: RequestOptions, body: RequestInit['body']): Promise<IncomingMessage> {
+interface Pending {
+  readonly body: string;
+  readonly cancel: AbortController;
+}
+
+/** Once a server was told that a request is cancelled, its answer is not waited for. */
+function endCancelled(body: string, pending: ReadonlySet<Pending>): void {
+  if (body.length > LONGEST_CANCELLATION || !body.includes(CANCELLED)) return;
+  const { method, params } = JSON.parse(body) as { method?: string; params?: { requestId?: unknown } }; // a message of the SDK
+  if (method !== CANCELLED) return;
+  for (const { body: asked, cancel } of pending) {
+    const { id } = asked === '' ? {} : (JSON.parse(asked) as { id?: unknown }); // a message of the SDK
+    if (id !== undefined && id === params?.requestId) cancel.abort();
+  }
+}
+
+const CANCELLED = 'notifications/cancelled';
+const LONGEST_CANCELLATION = 10_000;
+
+function exchange(url: URL, options: RequestOptions, body: string): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const send = url.protocol === 'https:' ? requestSecure : requestPlain;
     const request = send(url, options, resolve);
     request.on('error', reject);
     // The SDK sends JSON text or nothing.
-    request.end(typeof body === 'string' ? body : undefined);
+    request.end(body === '' ? undefined : body);
   });
 }
 

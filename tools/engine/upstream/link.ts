@@ -1,4 +1,5 @@
 import type { Connection, ConnectOptions } from './connection.ts';
+import { WantsOAuth } from './oauth.ts';
 
 const FIRST_RETRY_MS = 1000;
 const LONGEST_RETRY_MS = 60_000;
@@ -17,7 +18,8 @@ export interface LinkParts {
   /** Told when the connection can be used with the tools that were listed. */
   onListed(): void;
   onConnecting(): void;
-  onAway(why: unknown, retryAt: Date): void;
+  /** `retryAt`: undefined where it is not tried again before `refresh` or another `start`. */
+  onAway(why: unknown, retryAt: Date | undefined): void;
   /** False where it is asked something just now. */
   isIdle(): boolean;
 }
@@ -150,6 +152,10 @@ export class Link {
   }
 
   #retryLater(why: unknown): void {
+    if (why instanceof WantsOAuth) {
+      this.#parts.onAway(why, undefined);
+      return;
+    }
     const longest = Math.min(FIRST_RETRY_MS * 2 ** this.#failures, LONGEST_RETRY_MS);
     const delay = longest * (0.5 + Math.random() / 2);
     this.#failures += 1;

@@ -2,8 +2,12 @@ import { createHash } from 'node:crypto';
 import type { IntegrationRecord, IntegrationTool, ToolDefinition } from '../../../resources/integration.ts';
 import { globMatcher } from '../../allowlist.ts';
 import type { CatalogEntry } from '../../catalog-index.ts';
-import { type Listing, shownName } from './definition.ts';
-import { grantOf, guestTool, type Origin } from './tool.ts';
+import type { Tool } from '../../define-tool.ts';
+import { grantOf, type LeftOut, type Listing, labelOf, shownName } from './definition.ts';
+import { guestTool, type Origin } from './tool.ts';
+
+/** Who else has a name here, as messages say it; undefined where it is free. */
+export type TakenBy = (tool: string) => string | undefined;
 
 /** What the settings of a tool's entry come from. */
 interface Made {
@@ -24,21 +28,28 @@ export class Offer {
     this.#call = call;
   }
 
-  has(name: string): boolean {
-    return this.#made.has(name);
+  /** The tool as it is offered now. */
+  get(name: string): Tool | undefined {
+    return this.#made.get(name)?.entry.tool;
   }
 
   /** Entries of the catalog; those of tools that stay as they are stay the same objects. */
-  entries({ toolPrefix, readOnlyTools, approved }: IntegrationRecord, listing: Listing | undefined): CatalogEntry[] {
+  entries(record: IntegrationRecord, listing: Listing | undefined, takenBy: TakenBy): CatalogEntry[] {
+    const { toolPrefix, readOnlyTools, approved } = record;
     const listed = listing && hashesOf(listing);
     const isReader = readerTest(readOnlyTools);
-    const offered = approved.filter(({ name, hash }) => !listed || listed.get(name) === hash);
+    const offered = approved.filter(
+      ({ name, hash }) => (!listed || listed.get(name) === hash) && takenBy(shownName(toolPrefix, name)) === undefined,
+    );
+    const group = `Integrations/${labelOf(record)}`;
     const made = offered.map((definition): Made => {
       const readOnly = isReader(definition.name);
       const known = this.#made.get(definition.name);
-      if (known && known.readOnly === readOnly && known.definition.hash === definition.hash) return known;
-      const tool = guestTool(definition, { prefix: toolPrefix, readOnly, call: this.#call });
-      return { definition, readOnly, entry: { group: `Integrations/${toolPrefix}`, tool } };
+      if (!known || known.readOnly !== readOnly || known.definition.hash !== definition.hash) {
+        const tool = guestTool(definition, { integration: record, readOnly, call: this.#call });
+        return { definition, readOnly, entry: { group, tool } };
+      }
+      return known.entry.group === group ? known : { ...known, entry: { group, tool: known.entry.tool } };
     });
     this.#made = new Map(made.map((each) => [each.definition.name, each]));
     return made.map(({ entry }) => entry);
@@ -52,30 +63,45 @@ export class Offer {
 
 /** Each tool that is approved, listed or both, and what became of it. */
 export function toolStates(
-  { toolPrefix, readOnlyTools, approved }: IntegrationRecord,
+  record: IntegrationRecord,
   listing: Listing | undefined,
+  takenBy: TakenBy,
 ): IntegrationTool[] {
+  const { toolPrefix, readOnlyTools, approved } = record;
   const isReader = readerTest(readOnlyTools);
   const known = new Map(approved.map((definition) => [definition.name, definition]));
   const listed = listing && hashesOf(listing);
   const here = (name: string) => {
     const tool = shownName(toolPrefix, name);
-    return { name, tool, grant: grantOf(tool), readOnly: isReader(name) };
+    return { name, tool, grant: grantOf(record, name), readOnly: isReader(name) };
   };
+  const taken = takenAmong([...approved, ...(listing?.definitions ?? [])], toolPrefix, takenBy);
+  const left = [...(listing?.leftOut ?? []), ...taken];
+  const isTaken = new Set(taken.map(({ name }) => name));
+  const isLeft = new Set(left.map(({ name }) => name).filter((name) => isTaken.has(name) || !listed?.has(name)));
   const held = (listing?.definitions ?? [])
-    .filter(({ name, hash }) => known.get(name)?.hash !== hash)
+    .filter(({ name, hash }) => known.get(name)?.hash !== hash && !isTaken.has(name))
     .map(({ name, title, description, inputSchema }) => {
       const state = known.has(name) ? ('changed' as const) : ('new' as const);
       return { ...here(name), state, ...(title && { title }), ...(description && { description }), inputSchema };
     });
   const approvedOnes = approved
-    .filter(({ name, hash }) => !listed?.has(name) || listed.get(name) === hash)
+    .filter(({ name, hash }) => (!listed?.has(name) || listed.get(name) === hash) && !isLeft.has(name))
     .map(({ name }) => {
       const gone = listed && !listed.has(name);
       return { ...here(name), state: gone ? ('gone' as const) : ('approved' as const) };
     });
-  const leftOut = (listing?.leftOut ?? []).map((each) => ({ ...each, state: 'left_out' as const }));
-  return [...approvedOnes, ...held, ...leftOut];
+  return [...approvedOnes, ...held, ...left.map((each) => ({ ...each, state: 'left_out' as const }))];
+}
+
+/** Those whose names are the tools of others here, each once. */
+function takenAmong(definitions: readonly ToolDefinition[], toolPrefix: string, takenBy: TakenBy): LeftOut[] {
+  return [...new Set(definitions.map(({ name }) => name))].flatMap((name) => {
+    const holder = takenBy(shownName(toolPrefix, name));
+    return holder === undefined
+      ? []
+      : [{ name, reason: `its name is taken by ${holder}; give this integration a toolPrefix` }];
+  });
 }
 
 /** Of what is listed, so that what is accepted is what was looked at. */

@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import type { ToolDefinition } from '../../../resources/integration.ts';
+import type { IntegrationRecord, ToolDefinition } from '../../../resources/integration.ts';
 import { secret } from '../../../resources/markers.ts';
 import { GUEST_SCOPES } from '../../access/scopes.ts';
 import type { Progress } from '../../context.ts';
 import { defineTool, type Tool } from '../../define-tool.ts';
 import { declareJsonSchema, type JsonSchema } from '../../json-schema.ts';
 import { problemsOf } from './check.ts';
-import { shownName } from './definition.ts';
-import { isSchemaObject, resolve } from './schema.ts';
+import { grantOf, labelOf, shownName } from './definition.ts';
+import { isSchemaObject, resolve } from './references.ts';
 
 /** A tool result of MCP. */
 export interface ToolContent {
@@ -22,7 +22,7 @@ export interface CallOptions {
 
 /** Where a tool comes from and what calls it. */
 export interface Origin {
-  readonly prefix: string;
+  readonly integration: Pick<IntegrationRecord, 'id' | 'name' | 'toolPrefix'>;
   /** As the operator marked it, whatever the upstream says. */
   readonly readOnly: boolean;
   call(name: string, input: object, options: CallOptions): Promise<ToolContent>;
@@ -39,13 +39,13 @@ const LOOKS = { readOnlyHint: true, destructiveHint: false, idempotentHint: true
 
 /** A tool of an upstream as a tool of this server. */
 export function guestTool({ name, title, description, inputSchema }: ToolDefinition, origin: Origin): Tool {
-  const { prefix, readOnly } = origin;
-  const shown = shownName(prefix, name);
+  const { integration, readOnly } = origin;
   const meaning = {
-    name: shown,
+    name: shownName(integration.toolPrefix, name),
     title: title || name,
-    description: description || `A tool of the integration ${prefix}, which says nothing about it.`,
-    access: { scope: readOnly ? GUEST_SCOPES.reads : GUEST_SCOPES.writes, grant: grantOf(shown) },
+    description: description || `A tool of the integration ${labelOf(integration)}, which says nothing about it.`,
+    access: { scope: readOnly ? GUEST_SCOPES.reads : GUEST_SCOPES.writes, grant: grantOf(integration, name) },
+    guest: true,
     answersContent: true,
     input: inputOf(inputSchema),
     output,
@@ -55,11 +55,6 @@ export function guestTool({ name, title, description, inputSchema }: ToolDefinit
   return readOnly
     ? defineTool({ ...meaning, annotations: LOOKS, handler })
     : defineTool({ ...meaning, annotations: ACTS, inSteps: true, handler });
-}
-
-/** The grant for one tool of an integration, by the name it has here. */
-export function grantOf(shown: string): string {
-  return `tool:call:${shown.replace('__', '/')}`;
 }
 
 /** Knows the members by name, for the audit log, and checks them by the schema of the upstream. */

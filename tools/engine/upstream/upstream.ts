@@ -8,12 +8,14 @@ import type {
 import { ToolError } from '../../errors.ts';
 import type { LiveCatalog } from '../../live-catalog.ts';
 import { Connection, ConnectionFailure, type ConnectOptions, secretsOf, type Target } from './connection.ts';
-import { type Listing, readListing } from './definition.ts';
+import { type Listing, labelOf, readListing, shownName } from './definition.ts';
 import { errorText, failureOf, toolError } from './failure.ts';
 import { Link, type LinkParts } from './link.ts';
-import { hashOfListing, Offer, toolStates } from './offer.ts';
+import { WantsOAuth } from './oauth.ts';
+import { hashOfListing, Offer, type TakenBy, toolStates } from './offer.ts';
 import { Scrubber } from './text.ts';
 import type { CallOptions, ToolContent } from './tool.ts';
+import { CallsUnderWay } from './under-way.ts';
 
 const MOST_CALLS = 64;
 const LIST_MS = 30_000;
@@ -27,6 +29,8 @@ export interface Surroundings extends Pick<ConnectOptions, 'privateAddresses' | 
   readonly catalog: LiveCatalog;
   /** Where the record says it is, with its secrets. @throws where it may not be there, or a secret cannot be read */
   targetOf(record: IntegrationRecord): Target;
+  /** Who else has the name of a tool of that integration; `approved`: also where it is not offered now. */
+  takenBy(record: IntegrationRecord, approved: boolean): TakenBy;
   /** Called at each change of the connection. */
   onState(record: IntegrationRecord, status: IntegrationStatus): void;
 }
@@ -46,7 +50,7 @@ export class Upstream {
   #status: IntegrationStatus = { state: 'disabled', since: new Date().toISOString() };
   #scrubber = new Scrubber([]);
   readonly #link: Link;
-  #calls = 0;
+  readonly #calls = new CallsUnderWay();
   #listing: Listing | undefined;
   /** The listed tools as the upstream defines them. */
   #raw: ReadonlyMap<string, UpstreamTool> = new Map();
@@ -61,16 +65,18 @@ export class Upstream {
     return this.#record;
   }
 
-  /** What it lists now, for approval. */
+  /** What it lists now and could be offered, for approval. */
   get definitions(): readonly ToolDefinition[] {
-    return this.#listing?.definitions ?? [];
+    const takenBy = this.#surroundings.takenBy(this.#record, true);
+    const { toolPrefix } = this.#record;
+    return (this.#listing?.definitions ?? []).filter(({ name }) => takenBy(shownName(toolPrefix, name)) === undefined);
   }
 
   view(): View {
     const listing = this.#listing;
     return {
       status: this.#status,
-      tools: toolStates(this.#record, listing),
+      tools: toolStates(this.#record, listing, this.#surroundings.takenBy(this.#record, true)),
       listingHash: listing && hashOfListing(listing),
     };
   }
@@ -84,9 +90,13 @@ export class Upstream {
 
   /** Resolves when nothing of the connection is left. */
   async stop(): Promise<void> {
+    this.#surroundings.catalog.put(this.#record.id, []);
+    this.#calls.endUnless(
+      () => false,
+      () => this.#ended('was disabled, changed or deleted'),
+    );
     const stopped = this.#link.stop();
     this.#setStatus({ state: 'disabled' });
-    this.#surroundings.catalog.put(this.#record.id, []);
     await stopped;
   }
 
@@ -114,43 +124,53 @@ export class Upstream {
     if (!this.#link.connection) throw this.#away();
   }
 
-  async call(name: string, input: object, { signal, report }: CallOptions): Promise<ToolContent> {
-    const { toolPrefix: prefix, timeoutMs } = this.#record;
-    if (this.#calls >= MOST_CALLS) {
-      const message = `The integration ${prefix} has ${MOST_CALLS} calls under way; try again in a moment.`;
+  async call(name: string, input: object, { signal: given, report }: CallOptions): Promise<ToolContent> {
+    const { timeoutMs } = this.#record;
+    if (this.#calls.count >= MOST_CALLS) {
+      const message = `The integration ${this.#label} has ${MOST_CALLS} calls under way; try again in a moment.`;
       throw new ToolError('unavailable', message);
     }
-    this.#calls += 1;
-    try {
+    const offered = this.#offer.get(name);
+    if (!offered) throw this.#notOffered();
+    return this.#calls.run(offered, given, async (signal) => {
       const connection = await this.#ready();
       const tool = this.#raw.get(name);
-      if (!tool || !this.#offer.has(name)) {
-        throw new ToolError('unavailable', `The integration ${prefix} does not offer this tool now; see tools/list.`);
-      }
+      if (!tool || this.#offer.get(name) !== offered) throw this.#notOffered();
       const onProgress = sparing((progress) => report(this.#scrubber.progress(progress)));
       const result = await connection
         .call({ tool, input, timeoutMs, signal, report: onProgress })
         .catch((error: unknown) => Promise.reject(this.#failed(error, connection, signal)));
       return this.#contentOf(result);
-    } finally {
-      this.#calls -= 1;
-    }
+    });
+  }
+
+  get #label(): string {
+    return labelOf(this.#record);
+  }
+
+  #notOffered(): ToolError {
+    return new ToolError('unavailable', `The integration ${this.#label} does not offer this tool now; see tools/list.`);
+  }
+
+  /** Of a call that was under way. */
+  #ended(why: string): ToolError {
+    const message = `The integration ${this.#label} ${why} while the call was under way, which may have been carried out; look before you try again.`;
+    return new ToolError('unavailable', message);
   }
 
   #contentOf({ content, structuredContent, isError }: Awaited<ReturnType<Connection['call']>>): ToolContent {
-    const { toolPrefix } = this.#record;
-    if (isError) throw new ToolError('conflict', toolError(content, toolPrefix, this.#scrubber));
+    if (isError) throw new ToolError('conflict', toolError(content, this.#label, this.#scrubber));
     try {
       const result = { content, ...(structuredContent !== undefined && { structuredContent }) };
       return this.#scrubber.json(result) as ToolContent; // of the same shape
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
-      throw new ToolError('too_large', `The answer of the integration ${toolPrefix} nests too deep.`);
+      throw new ToolError('too_large', `The answer of the integration ${this.#label} nests too deep.`);
     }
   }
 
   #failed(error: unknown, connection: Connection, signal: AbortSignal | undefined): ToolError {
-    const { code, message, doubt } = failureOf(error, this.#record.toolPrefix, this.#scrubber);
+    const { code, message, doubt } = failureOf(error, this.#label, this.#scrubber);
     if (doubt && !signal?.aborted && connection === this.#link.connection) void this.#link.look();
     return new ToolError(code, message);
   }
@@ -162,9 +182,12 @@ export class Upstream {
   }
 
   #away(): ToolError {
-    const { retryAt } = this.#status;
+    const { retryAt, state } = this.#status;
     const again = retryAt ? `it is tried again at ${retryAt}` : 'it is tried again soon';
-    const message = `The integration ${this.#record.toolPrefix} cannot be reached now; ${again}. get_system_health tells why.`;
+    const message =
+      state === 'wants_oauth'
+        ? `The integration ${this.#label} wants a token before it can be used; get_system_health tells more.`
+        : `The integration ${this.#label} cannot be reached now; ${again}. get_system_health tells why.`;
     return new ToolError('unavailable', message);
   }
 
@@ -182,17 +205,17 @@ export class Upstream {
         this.#setStatus({ state: 'connecting', lastError, lastOutput });
       },
       onAway: (why, retryAt) => this.#setAway(why, retryAt),
-      isIdle: () => this.#calls === 0,
+      isIdle: () => this.#calls.count === 0,
     };
   }
 
-  #setAway(why: unknown, retryAt: Date): void {
+  #setAway(why: unknown, retryAt: Date | undefined): void {
     const words = why instanceof ConnectionFailure ? why.wrote.slice(-LONGEST_WORDS) : '';
     this.#setStatus({
-      state: 'unavailable',
+      state: why instanceof WantsOAuth ? 'wants_oauth' : 'unavailable',
       lastError: errorText(why, this.#scrubber),
       lastOutput: this.#scrubber.shown(words, LONGEST_WORDS) || undefined,
-      retryAt: retryAt.toISOString(),
+      retryAt: retryAt?.toISOString(),
     });
   }
 
@@ -218,7 +241,14 @@ export class Upstream {
 
   #publish(): void {
     const { id, enabled } = this.#record;
-    this.#surroundings.catalog.put(id, enabled ? this.#offer.entries(this.#record, this.#listing) : []);
+    const takenBy = this.#surroundings.takenBy(this.#record, false);
+    const entries = enabled ? this.#offer.entries(this.#record, this.#listing, takenBy) : [];
+    this.#surroundings.catalog.put(id, entries);
+    const tools = new Set(entries.map(({ tool }) => tool));
+    this.#calls.endUnless(
+      (tool) => tools.has(tool),
+      () => this.#ended('stopped offering this tool as it was'),
+    );
   }
 
   #setStatus(

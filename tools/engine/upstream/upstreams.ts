@@ -6,6 +6,8 @@ import type { LiveCatalog } from '../../live-catalog.ts';
 import type { SecretBox } from '../secrets.ts';
 import { AddressRefused, requirePublic } from './addresses.ts';
 import type { Target } from './connection.ts';
+import { shownName } from './definition.ts';
+import type { TakenBy } from './offer.ts';
 import { Upstream, type View } from './upstream.ts';
 import { createWatchdog } from './watchdog.ts';
 
@@ -119,7 +121,31 @@ export class Upstreams implements Dependency {
   #surroundings() {
     const { catalog, privateAddresses, client, onState } = this.#options;
     const targetOf = (record: IntegrationRecord) => this.#targetOf(record);
-    return { catalog, privateAddresses, client, onState, watchdog: this.#watchdog, targetOf };
+    const takenBy = (record: IntegrationRecord, approved: boolean) => this.#takenBy(record, approved);
+    return { catalog, privateAddresses, client, onState, watchdog: this.#watchdog, targetOf, takenBy };
+  }
+
+  /** Names with a prefix are nobody else's. */
+  #takenBy({ id, toolPrefix }: IntegrationRecord, approved: boolean): TakenBy {
+    if (toolPrefix !== '') return () => undefined;
+    const others = [...this.#running.values()].map(({ record }) => record).filter((record) => record.id !== id);
+    const names = approved ? approvedNames(others) : new Map<string, string>();
+    return (tool) => {
+      const holder = this.#options.catalog.holderOf(tool);
+      if (holder && 'own' in holder) return OWN;
+      const other = holder && others.find((record) => record.id === holder.source)?.name;
+      return other === undefined ? names.get(tool) : `the integration ${other}`;
+    };
+  }
+
+  /** Those of the tools whose names are taken by this server itself, or by what the other integrations have had approved. */
+  taken(tools: readonly string[], others: readonly IntegrationRecord[]): { tool: string; holder: string }[] {
+    const names = approvedNames(others);
+    return tools.flatMap((tool) => {
+      const found = this.#options.catalog.holderOf(tool);
+      const holder = found && 'own' in found ? OWN : names.get(tool);
+      return holder === undefined ? [] : [{ tool, holder }];
+    });
   }
 
   #targetOf({ id, transport, command = '', args = [], env = {}, url = '', headers = {} }: IntegrationRecord): Target {
@@ -148,6 +174,18 @@ export class Upstreams implements Dependency {
   }
 }
 
+const OWN = 'this server';
+
+/** Of the tools of integrations without a prefix, whose they are. */
+function approvedNames(records: readonly IntegrationRecord[]): ReadonlyMap<string, string> {
+  const open = records.filter(({ toolPrefix }) => toolPrefix === '');
+  return new Map(
+    open.flatMap(({ name, approved }) =>
+      approved.map((tool) => [shownName('', tool.name), `the integration ${name}`] as const),
+    ),
+  );
+}
+
 /** What a secret of an integration is sealed for. */
 export function secretPlace(id: string, member: 'env' | 'headers', name: string): string {
   return `${id} ${member} ${name}`;
@@ -159,4 +197,10 @@ const NOT_RUNNING: View = {
   tools: [],
   listingHash: undefined,
 };
-const HEALTH = { connected: 'ok', connecting: 'degraded', disabled: 'down', unavailable: 'down' } as const;
+const HEALTH = {
+  connected: 'ok',
+  connecting: 'degraded',
+  disabled: 'down',
+  unavailable: 'down',
+  wants_oauth: 'down',
+} as const;

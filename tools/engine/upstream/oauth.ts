@@ -1,0 +1,80 @@
+import type { Fetch } from './fetch.ts';
+import { isSchemaObject } from './references.ts';
+
+const ASK_MS = 5000;
+const LARGEST_DOCUMENT = 64 * 1024;
+
+/** A server that answers 401 and says that tokens for it come from an authorization server. Trying again changes nothing. */
+export class WantsOAuth extends Error {
+  constructor(hasToken: boolean, issuer: string | undefined) {
+    const problem = hasToken ? 'refuses the Authorization that it is given (401) and wants OAuth' : 'wants OAuth (401)';
+    super(
+      `It ${problem}${issuer ? ` with a token of ${issuer}` : ''}. Give it a token in \`headers\`, as Authorization, with update_integration; until then it is not tried again.`,
+    );
+  }
+}
+
+interface Asking {
+  readonly fetch: Fetch;
+  /** Of the 401 it answered; undefined where it answered something else. */
+  readonly challenge: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** Whether a server that refused a connection wants OAuth: its 401 names metadata (RFC 9728), or it publishes some (RFC 9728, RFC 8414). */
+export async function askOAuth(
+  url: URL,
+  headers: Readonly<Record<string, string>>,
+  { fetch, challenge, signal: given }: Asking,
+): Promise<WantsOAuth | undefined> {
+  if (challenge === undefined) return undefined;
+  const named = /\bresource_metadata\s*=\s*"?([^"\s,]+)/i.exec(challenge)?.[1];
+  const signal = AbortSignal.any([given, AbortSignal.timeout(ASK_MS)]);
+  let metadata: Metadata | undefined;
+  for (const place of placesOf(url, named)) {
+    metadata = await read(place, fetch, signal);
+    if (metadata) break;
+  }
+  if (!metadata && named === undefined) return undefined;
+  const hasToken = Object.keys(headers).some((name) => name.toLowerCase() === 'authorization');
+  return new WantsOAuth(hasToken, metadata?.issuer);
+}
+
+interface Metadata {
+  readonly issuer?: string;
+}
+
+/** Only of the server itself: nobody is to be sent elsewhere by it. */
+function placesOf(url: URL, named: string | undefined): URL[] {
+  const path = url.pathname.replace(/\/$/, '');
+  const own = URL.canParse(named ?? '') && new URL(named ?? '').origin === url.origin ? [new URL(named ?? '')] : [];
+  const known = ['oauth-protected-resource', 'oauth-authorization-server'].flatMap((document) =>
+    [...new Set([path, ''])].map((each) => new URL(`/.well-known/${document}${each}`, url)),
+  );
+  return [...own, ...known];
+}
+
+async function read(place: URL, fetch: Fetch, signal: AbortSignal): Promise<Metadata | undefined> {
+  try {
+    const response = await fetch(place, { headers: { Accept: 'application/json' }, signal });
+    const text = await response.text();
+    if (response.status !== 200 || text.length > LARGEST_DOCUMENT) return undefined;
+    const document: unknown = JSON.parse(text);
+    return isSchemaObject(document) ? metadataIn(document) : undefined;
+  } catch {
+    // Whatever is there, it is no metadata.
+    return undefined;
+  }
+}
+
+function metadataIn({
+  resource,
+  authorization_servers: servers,
+  issuer,
+  token_endpoint: tokens,
+}: Record<string, unknown>) {
+  if (typeof issuer === 'string' && typeof tokens === 'string') return { issuer };
+  if (typeof resource !== 'string') return undefined;
+  const [first] = Array.isArray(servers) ? servers : [];
+  return typeof first === 'string' ? { issuer: first } : {};
+}
