@@ -6,7 +6,7 @@ import { requireOwner } from './access/owner.ts';
 import { requireWithin } from './access/within.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from './define-tool.ts';
 import { listPage, onlyThese } from './paging.ts';
-import { endSignInsOf } from './sign-in/sessions.ts';
+import { endSessionsOf, endSignInsOf } from './sign-in/sessions.ts';
 
 const adminUserId = recordId.describe('Admin user id (`usr_…`), see list_admin_users.');
 
@@ -116,7 +116,7 @@ const deactivateAdminUser = defineTool({
       throw fail('conflict', 'You act for this admin user, so you would lock yourself out; let another owner do it.');
     }
     await requireOtherOwner(store, user, fail);
-    await endSignInsOf(store, id);
+    await endSessionsOf(store, id);
     return store.adminUsers.update(id, { isActive: false });
   },
 });

@@ -5,6 +5,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { promisify } from 'node:util';
+import { killedAtEnd, stoppedAtEnd } from '../support/at-end.ts';
 import { mustCall, rest } from '../support/calls.ts';
 import { runFile, startProcess, withFolder } from '../support/child.ts';
 import { serverForTests } from '../support/server.ts';
@@ -49,7 +50,7 @@ describe('the first start', () => {
 
       const { command, args, env } = blockIn(server.stdout);
       assert.match(server.stdout, /no more than 128 tools/);
-      const child = spawn(command, args, { cwd: '/', env });
+      const child = killedAtEnd(spawn(command, args, { cwd: '/', env }));
       child.stdin.end(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' })}\n`);
       let text = '';
       for await (const chunk of child.stdout) text += chunk;
@@ -105,7 +106,7 @@ describe('the first start', () => {
 describe('a start that fails', () => {
   it('on a port in use costs nothing: the next one is the first and prints the key', async () => {
     await withFolder(async (folder) => {
-      const holder = createServer().listen(0, '127.0.0.1');
+      const holder = stoppedAtEnd(createServer()).listen(0, '127.0.0.1');
       await once(holder, 'listening');
       const { port } = holder.address() as AddressInfo; // listening on TCP
       const failed = await runFile('facade/main.ts', { env: { DATA_DIR: folder, PORT: String(port) } });
@@ -183,6 +184,7 @@ describe('a running server', () => {
       socket.on('error', () => {});
       socket.end('HTTP/1.1 502 Bad Gateway\r\nContent-Type: text/html\r\nContent-Length: 6\r\n\r\n<html>');
     }).listen(0, '127.0.0.1');
+    stoppedAtEnd(proxy);
     await once(proxy, 'listening');
     const BASE_URL = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
     const env = { BASE_URL, API_KEY: server.adminKey };

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -15,6 +16,7 @@ import { ToolError } from '../../tools/errors.ts';
 import { LiveCatalog } from '../../tools/live-catalog.ts';
 import { createRegistry, type Registry } from '../../tools/registry.ts';
 import { temporaryFolder } from '../store/folders.ts';
+import { closedAtEnd } from '../support/at-end.ts';
 import { testFacts } from '../support/registry.ts';
 import { fixtureTools } from './mcp-fixture-tools.ts';
 
@@ -99,6 +101,15 @@ export async function startMcpServer(extra: readonly CatalogEntry[] = []): Promi
   // A client that makes validators of all tools is away from its connection for longer than the default.
   server.keepAliveTimeout = 60_000;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const close = closedAtEnd(async () => {
+    await Promise.all(Object.values(doors).map((door) => door.close()));
+    const closed = once(server, 'close');
+    server.close();
+    server.closeAllConnections();
+    await closed;
+    await store.close();
+    await rm(folder, { recursive: true });
+  });
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // listening on TCP
   return {
     url: `${base}/mcp`,
@@ -109,13 +120,6 @@ export async function startMcpServer(extra: readonly CatalogEntry[] = []): Promi
     door: doors['/mcp'],
     errors,
     revoked,
-    async close() {
-      await Promise.all(Object.values(doors).map((door) => door.close()));
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections();
-      await closed;
-      await store.close();
-      await rm(folder, { recursive: true });
-    },
+    close,
   };
 }

@@ -6,6 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Flight } from '../../facade/mcp-calls.ts';
 import { ResourceUpdates } from '../../facade/mcp-resource-updates.ts';
+import { stoppedAtEnd } from '../support/at-end.ts';
 import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';
 import { until } from '../support/until.ts';
 
@@ -16,7 +17,7 @@ const principal = principalOf({ type: 'api-key', id: 'key_admin', scopes: ['admi
 
 let workspace: TestRegistry;
 let updates: ResourceUpdates;
-const server = createServer();
+const server = stoppedAtEnd(createServer());
 before(async () => {
   workspace = await openTestRegistry();
   updates = new ResourceUpdates({ ...workspace, onError: (cause) => assert.fail(String(cause)) });

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
 import express from 'express';
 import { createNativeServer } from '../../facade/native-prototypes.ts';
+import { stoppedAtEnd } from '../support/at-end.ts';
 
 describe('createNativeServer', () => {
   it('gives requests and responses their final prototypes before Express sees them, and keeps what Express adds', async () => {
@@ -18,7 +19,7 @@ describe('createNativeServer', () => {
       after.push(Object.getPrototypeOf(request), Object.getPrototypeOf(response));
       response.status(201).json({ host: request.hostname, host2: request.get('host') !== undefined });
     });
-    server.listen(0, '127.0.0.1');
+    stoppedAtEnd(server).listen(0, '127.0.0.1');
     await once(server, 'listening');
     mount(app);
     const response = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);

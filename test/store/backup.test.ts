@@ -8,6 +8,7 @@ import { describe, it } from 'node:test';
 import { StoreDamaged } from '../../store/errors.ts';
 import { copySnapshot } from '../../store/lowdb/backup.ts';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
+import { killedAtEnd } from '../support/at-end.ts';
 import { rounds } from '../support/full.ts';
 import { nodeArgs } from '../support/node-args.ts';
 import { testFolder } from './folders.ts';
@@ -19,9 +20,9 @@ describe('a backup', () => {
   it('of a server under write load has all that was acknowledged before it began, in whole transactions', async (test) => {
     const folder = await testFolder(test);
     const script = join(import.meta.dirname, 'backup-writer.ts');
-    const child = spawn(process.execPath, [...nodeArgs(script), folder], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
+    const child = killedAtEnd(
+      spawn(process.execPath, [...nodeArgs(script), folder], { stdio: ['ignore', 'pipe', 'inherit'] }),
+    );
     const acknowledged: string[] = [];
     createInterface({ input: child.stdout }).on('line', (line) => acknowledged.push(line));
     try {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, it } from 'node:test';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
+import { killedAtEnd } from '../support/at-end.ts';
 import { rounds } from '../support/full.ts';
 import { nodeArgs } from '../support/node-args.ts';
 import { testFolder } from './folders.ts';
@@ -58,7 +59,9 @@ async function killedWriter(
   acknowledged: (line: string) => void,
 ): Promise<void> {
   const script = join(import.meta.dirname, 'crash-writer.ts');
-  const child = spawn(process.execPath, [...nodeArgs(script), ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = killedAtEnd(
+    spawn(process.execPath, [...nodeArgs(script), ...args], { stdio: ['ignore', 'pipe', 'inherit'] }),
+  );
   let isDying = false;
   const exited = once(child, 'exit');
   for await (const line of createInterface({ input: child.stdout })) {

@@ -7,12 +7,15 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { StoreLocked } from '../../store/errors.ts';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
+import { killedAtEnd } from '../support/at-end.ts';
 import { nodeArgs } from '../support/node-args.ts';
 import { testFolder } from './folders.ts';
 
 async function holderOf(folder: string): Promise<ChildProcess> {
   const script = join(import.meta.dirname, 'holder.ts');
-  const child = spawn(process.execPath, [...nodeArgs(script), folder], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = killedAtEnd(
+    spawn(process.execPath, [...nodeArgs(script), folder], { stdio: ['ignore', 'pipe', 'inherit'] }),
+  );
   await once(child.stdout, 'data');
   return child;
 }

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { killedAtEnd } from './at-end.ts';
 import { nodeArgs, programArgs } from './node-args.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -92,8 +93,10 @@ function spawnFile(file: string, args: readonly string[], env: Record<string, st
   const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !OWN.test(name)));
   const program = /^facade\/([a-z-]+)\.ts$/.exec(file)?.[1];
   const start = program ? programArgs(program) : nodeArgs(join(root, file));
-  return spawn(process.execPath, [...start, ...args], {
-    cwd: root,
-    env: { ...inherited, ...env },
-  });
+  return killedAtEnd(
+    spawn(process.execPath, [...start, ...args], {
+      cwd: root,
+      env: { ...inherited, ...env },
+    }),
+  );
 }

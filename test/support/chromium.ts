@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { Browser } from 'playwright-core';
+import { closedAtEnd } from './at-end.ts';
 
 const USUAL_PLACES = [
   '/usr/bin/chromium',
@@ -23,5 +24,7 @@ export async function startBrowser(): Promise<Browser> {
   if (chromiumPath === undefined) throw new Error('There is no Chromium.');
   // As root, as in a container, Chromium cannot have its sandbox.
   const args = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
-  return chromium.launch({ executablePath: chromiumPath, args });
+  const browser = await chromium.launch({ executablePath: chromiumPath, args });
+  closedAtEnd(() => browser.close());
+  return browser;
 }

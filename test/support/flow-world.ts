@@ -15,6 +15,7 @@ import { type Clock, systemClock } from '../../tools/engine/flow-clock.ts';
 import { FlowEngine } from '../../tools/engine/flow-engine.ts';
 import { createRegistry, type Registry } from '../../tools/registry.ts';
 import { prepareSettings } from '../../tools/settings/defaults.ts';
+import { closedAtEnd } from './at-end.ts';
 import type { ToolAnswer } from './calls.ts';
 import { testFacts, toolAnswer } from './registry.ts';
 
@@ -36,6 +37,11 @@ export class FlowWorld {
   engine!: FlowEngine;
   /** A key with every right, of an active owner. */
   admin!: Principal;
+
+  readonly close = closedAtEnd(async () => {
+    await this.stop();
+    if (!this.#options.folder) await rm(this.#folder, { recursive: true, force: true });
+  });
 
   private constructor(folder: string, options: Options) {
     this.#folder = folder;
@@ -114,10 +120,5 @@ export class FlowWorld {
 
   async start(): Promise<void> {
     await this.#start();
-  }
-
-  async close(): Promise<void> {
-    await this.stop();
-    if (!this.#options.folder) await rm(this.#folder, { recursive: true, force: true });
   }
 }

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { SMTPServer } from 'smtp-server';
+import { closedAtEnd } from './at-end.ts';
 
 /** A real mail server on loopback that keeps what it gets. */
 export interface MailServer {
@@ -54,6 +55,7 @@ export async function startMailServer(auth?: { readonly user: string; readonly p
   server.on('error', () => {});
   const listening = server.listen(0, '127.0.0.1');
   await once(listening, 'listening');
+  const close = closedAtEnd(() => new Promise<void>((resolve) => server.close(() => resolve())));
   const { port } = listening.address() as AddressInfo; // listening on TCP
   const credentials = auth ? `${auth.user}:${auth.pass}@` : '';
   return {
@@ -67,7 +69,7 @@ export async function startMailServer(auth?: { readonly user: string; readonly p
     refuse(text) {
       refusal = text;
     },
-    close: () => new Promise((resolve) => server.close(() => resolve())),
+    close,
   };
 }
 

@@ -1,6 +1,8 @@
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { closedAtEnd } from './at-end.ts';
 
 /** What a chat request told the model. */
 export interface ModelRequest {
@@ -65,6 +67,12 @@ export async function startModelServer(models: readonly string[] | undefined = [
     await perform(response, part(asked, requests.length), asked, () => (said += 1)).catch(() => response.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const close = closedAtEnd(async () => {
+    const closed = once(server, 'close');
+    server.close();
+    server.closeAllConnections();
+    await closed;
+  });
   const { port } = server.address() as AddressInfo;
   return {
     baseUrl: `http://127.0.0.1:${port}/v1`,
@@ -74,11 +82,7 @@ export async function startModelServer(models: readonly string[] | undefined = [
     play(next) {
       part = next;
     },
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close,
   };
 }
 

@@ -1,7 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type CryptoKey, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
+import { closedAtEnd } from './at-end.ts';
 
 /** An OpenID Connect provider on loopback. It asks nobody anything: whoever is sent to it is `person`. */
 export interface OidcIssuer {
@@ -58,6 +60,12 @@ export async function startOidcIssuer(): Promise<OidcIssuer> {
     serve(request, response).catch((error) => respond(response, 500, { error: String(error) }));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const close = closedAtEnd(async () => {
+    const closed = once(server, 'close');
+    server.close();
+    server.closeAllConnections();
+    await closed;
+  });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // listening on TCP
   const issuer: OidcIssuer = {
     url,
@@ -71,11 +79,7 @@ export async function startOidcIssuer(): Promise<OidcIssuer> {
     async rotateKeys() {
       key = await newKey();
     },
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close,
   };
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -15,6 +15,7 @@ import type { ServerFacts } from '../../tools/context.ts';
 import { createModels, type Models } from '../../tools/engine/models.ts';
 import { createRegistry, type Registry } from '../../tools/registry.ts';
 import { prepareSettings } from '../../tools/settings/defaults.ts';
+import { closedAtEnd } from './at-end.ts';
 import type { ToolAnswer } from './calls.ts';
 
 /** The registry on a store of its own, for callers that no door lets in yet, or at another time. */
@@ -32,6 +33,10 @@ export async function openTestRegistry(
 ): Promise<TestRegistry> {
   const folder = await mkdtemp(join(tmpdir(), 'agent-admin-'));
   const store = await openLowdbStore({ folder, now });
+  const close = closedAtEnd(async () => {
+    await store.close();
+    await rm(folder, { recursive: true, force: true });
+  });
   await prepareSettings(store);
   const server = testFacts(store, { now, catalog, models });
   const registry = createRegistry({ store, server, onFailure: (cause) => console.error(cause) });
@@ -41,10 +46,7 @@ export async function openTestRegistry(
     async call(principal, tool, input = {}, door = 'mcp') {
       return toolAnswer(await registry.call({ principal, tool, input, door, requestId: 'test' }));
     },
-    async close() {
-      await store.close();
-      await rm(folder, { recursive: true, force: true });
-    },
+    close,
   };
 }
 

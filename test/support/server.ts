@@ -9,6 +9,7 @@ import { prepareStore } from '../../facade/first-start.ts';
 import { type Fixtures, startServer } from '../../facade/server.ts';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
 import type { Store } from '../../store/port.ts';
+import { closedAtEnd } from './at-end.ts';
 
 /** A real server on a free port of loopback with a store of its own. */
 export interface TestServer {
@@ -37,14 +38,16 @@ export async function startTestServer(
   const log: Record<string, unknown>[] = [];
   const logger = pino({ level: config.logLevel }, { write: (line: string) => log.push(JSON.parse(line)) });
   const store = await openLowdbStore({ folder });
+  let stop = async () => {};
+  const close = closedAtEnd(async () => {
+    await stop();
+    await store.close();
+    await rm(folder, { recursive: true, force: true });
+  });
   await fill?.(store);
   const { made } = await prepareStore(store, config);
   const server = await startServer(config, store, logger, fixtures);
-  let stopped: Promise<void> | undefined;
-  const stop = () => {
-    stopped ??= server.close();
-    return stopped;
-  };
+  stop = closedAtEnd(() => server.close());
   return {
     baseUrl: server.baseUrl,
     adminKey: made?.admin ?? '',
@@ -52,11 +55,7 @@ export async function startTestServer(
     folder,
     log,
     stop,
-    async close() {
-      await stop();
-      await store.close();
-      await rm(folder, { recursive: true, force: true });
-    },
+    close,
   };
 }
 

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
+import { killedAtEnd } from './at-end.ts';
 import { programArgs } from './node-args.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into messages freely
@@ -17,10 +18,12 @@ export interface StdioClient {
 }
 
 export function openStdio(baseUrl: string, key: string): StdioClient {
-  const child: ChildProcess = spawn(process.execPath, programArgs('stdio'), {
-    env: { ...process.env, BASE_URL: baseUrl, API_KEY: key },
-    stdio: ['pipe', 'pipe', 'pipe'],
-  });
+  const child: ChildProcess = killedAtEnd(
+    spawn(process.execPath, programArgs('stdio'), {
+      env: { ...process.env, BASE_URL: baseUrl, API_KEY: key },
+      stdio: ['pipe', 'pipe', 'pipe'],
+    }),
+  );
   const waiting: ((message: Message) => void)[] = [];
   let stderr = '';
   let id = 0;

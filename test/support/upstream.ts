@@ -1,6 +1,8 @@
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { closedAtEnd } from './at-end.ts';
 import { mustCall, rest } from './calls.ts';
 import { nodeArgs } from './node-args.ts';
 import type { TestServer } from './server.ts';
@@ -37,17 +39,19 @@ export async function startUpstream(...tools: object[]): Promise<FakeUpstream> {
     reply(response, message.id, resultOf(message, fake.tools));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const close = closedAtEnd(async () => {
+    const closed = once(server, 'close');
+    server.close();
+    server.closeAllConnections();
+    await closed;
+  });
   const { port } = server.address() as AddressInfo; // listening on TCP
   const fake: FakeUpstream = {
     url: `http://127.0.0.1:${port}/mcp`,
     tools,
     intercept: () => false,
     requests: [],
-    async close() {
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections();
-      await closed;
-    },
+    close,
   };
   return fake;
 }

@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { createModels } from '../../tools/engine/models.ts';
+import { stoppedAtEnd } from '../support/at-end.ts';
 import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';
 
 type Events = readonly ({ readonly type: string } & Readonly<Record<string, unknown>>)[];
@@ -58,7 +59,7 @@ before(async () => {
       response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
     response.end();
   });
-  await new Promise<void>((resolve) => vendor.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => stoppedAtEnd(vendor).listen(0, '127.0.0.1', resolve));
   const baseUrl = `http://127.0.0.1:${(vendor.address() as AddressInfo).port}/v1`;
   registry = await openTestRegistry(
     undefined,

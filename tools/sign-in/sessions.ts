@@ -116,9 +116,14 @@ export async function authenticateSession(
   return key && principalOf(session, user, key);
 }
 
+/** Ends all sessions of the user. */
+export function endSessionsOf({ sessions }: Pick<HistoryWriters, 'sessions'>, userId: string): Promise<void> {
+  return deleteAll(sessions, { userId });
+}
+
 /** Ends all sessions of the user, and all links and ID tokens with which one could begin. */
 export async function endSignInsOf(store: SignInWriters, userId: string): Promise<void> {
-  await deleteAll(store.sessions, { userId });
+  await endSessionsOf(store, userId);
   await deleteAll(store.signInLinks, { userId });
 }
 

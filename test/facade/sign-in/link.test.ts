@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { after, before, describe, it } from 'node:test';
+import { stoppedAtEnd } from '../../support/at-end.ts';
 import { callTool, mustCall, rest } from '../../support/calls.ts';
 import { WebClient } from '../../support/web-client.ts';
 import { ADA, askForLink, nextLink, signInAudit, signInByMail, startWorkspace, type Workspace } from './workspace.ts';
@@ -215,7 +216,7 @@ describe('asking for a link', () => {
   });
 
   it('does not wait for the mail server, nor tells that it fails', async () => {
-    const silent = createServer(() => {}).listen(0, '127.0.0.1');
+    const silent = stoppedAtEnd(createServer(() => {})).listen(0, '127.0.0.1');
     await new Promise((resolve) => silent.once('listening', resolve));
     const address = silent.address();
     assert.ok(typeof address === 'object' && address);

@@ -3,6 +3,7 @@ import { createServer } from 'node:net';
 import { describe, it } from 'node:test';
 import { pino } from 'pino';
 import { createMailer, type Mailer } from '../../../facade/sign-in/mail.ts';
+import { stoppedAtEnd } from '../../support/at-end.ts';
 import { type MailServer, startMailServer } from '../../support/mail-server.ts';
 import { until } from '../../support/until.ts';
 
@@ -65,7 +66,7 @@ describe('mail', () => {
   });
 
   it('waits on its way to a server that says nothing, and closing does not wait with it for ever', async () => {
-    const silent = createServer(() => {}).listen(0, '127.0.0.1');
+    const silent = stoppedAtEnd(createServer(() => {})).listen(0, '127.0.0.1');
     await new Promise((resolve) => silent.once('listening', resolve));
     const address = silent.address();
     assert.ok(typeof address === 'object' && address);

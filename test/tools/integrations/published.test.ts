@@ -7,6 +7,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
+import { killedAtEnd, stoppedAtEnd } from '../../support/at-end.ts';
 import { makeKey, mustCall, rest } from '../../support/calls.ts';
 import { freePort } from '../../support/free-port.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
@@ -29,10 +30,12 @@ const started: ChildProcess[] = [];
 
 /** The reference server over HTTP, on a port that is its own from one start to the next. */
 async function startEverything(port: number): Promise<ChildProcess> {
-  const child = spawn(process.execPath, [EVERYTHING, 'streamableHttp'], {
-    env: { PATH: process.env.PATH, PORT: String(port) },
-    stdio: 'pipe',
-  });
+  const child = killedAtEnd(
+    spawn(process.execPath, [EVERYTHING, 'streamableHttp'], {
+      env: { PATH: process.env.PATH, PORT: String(port) },
+      stdio: 'pipe',
+    }),
+  );
   started.push(child);
   await until(async () => {
     const answer = await fetch(`http://127.0.0.1:${port}/mcp`).catch(() => undefined);
@@ -227,7 +230,7 @@ describe('a server of the revision 2026-07-28', () => {
       // A request of a server has a method.
       void listener(request as Parameters<typeof listener>[0], response);
     });
-    await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+    await new Promise<void>((resolve) => stoppedAtEnd(http).listen(0, '127.0.0.1', resolve));
     const { port } = http.address() as AddressInfo; // listening on TCP
     const { id, status } = await connectHttp(server, `http://127.0.0.1:${port}/mcp`, { name: 'Modern' });
     assert.equal(status.protocolVersion, '2026-07-28');

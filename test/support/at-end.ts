@@ -1,0 +1,53 @@
+import type { ChildProcess } from 'node:child_process';
+import type { Server } from 'node:net';
+import { after } from 'node:test';
+
+/** What keeps the process of a test file alive and is still open. */
+const open = new Set<() => Promise<unknown>>();
+const MOST_MS = 10_000;
+
+/**
+ * Has what was just started closed when the tests of the file are over, whatever came of them: a failing assertion never gets to a `close`
+ * further down, and the file would last until its time-out. Returns the closing, which happens once however often it is called.
+ */
+export function closedAtEnd(close: () => unknown): () => Promise<void> {
+  let closing: Promise<void> | undefined;
+  const once = () => {
+    open.delete(once);
+    closing ??= Promise.resolve(close()).then(() => {});
+    return closing;
+  };
+  open.add(once);
+  return once;
+}
+
+/** The same for a process. */
+export function killedAtEnd<Child extends ChildProcess>(child: Child): Child {
+  const kill = closedAtEnd(() => child.kill('SIGKILL'));
+  child.once('exit', () => void kill());
+  return child;
+}
+
+/** The same for what listens, with its connections. */
+export function stoppedAtEnd<Listener extends Server>(server: Listener): Listener {
+  const sockets = new Set<{ destroy(): void }>();
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  const stop = closedAtEnd(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  server.once('close', () => void stop());
+  return server;
+}
+
+async function closeAll(): Promise<void> {
+  const closing = [...open].reverse().map((close) => close().catch(() => {}));
+  const late = new Promise((resolve) => setTimeout(resolve, MOST_MS).unref());
+  await Promise.race([Promise.all(closing), late]);
+}
+
+// Programs that tests start read these files too, and have no tests that could end.
+if (/\.test\.m?[jt]s$/.test(process.argv[1] ?? '')) after(closeAll);
