@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { callTool, makeKey, mustCall, rest } from '../support/calls.ts';
+import { openTestRegistry, principalOf } from '../support/registry.ts';
 import { serverForTests } from '../support/server.ts';
 
 const server = serverForTests();
@@ -49,6 +50,32 @@ describe('Idempotency-Key', () => {
     const made = answers.filter(({ status }) => status === 201);
     assert.equal(new Set(made.map(({ body }) => body.id)).size, 1);
     assert.ok(answers.every(({ status }) => status === 201 || status === 409));
+  });
+
+  it('lets one of many concurrent repeats run where no unique name guards the call', async () => {
+    const body = { title: 'made once', messages: [{ role: 'user', content: 'once' }] };
+    const asked = Array.from({ length: 20 }, () => post(server.adminKey, 'k6 thread', body, '/api/v1/threads'));
+    const overMcp = Array.from({ length: 20 }, () =>
+      callTool(server, server.adminKey, 'create_goal', { title: 'made once' }, { idempotencyKey: 'k6 goal' }),
+    );
+    const answers = await Promise.all(asked);
+    assert.ok(answers.every(({ status }) => status === 201 || status === 409));
+    assert.ok(answers.some(({ status }) => status === 201));
+    const goals = (await Promise.all(overMcp)).flatMap((answer) => ('output' in answer ? [answer.output.id] : []));
+    assert.equal(new Set(goals).size, 1);
+    assert.equal(await server.store.threads.count({ where: { source: 'api' } }), 1);
+    assert.equal(await server.store.goals.count({}), 1);
+    const again = await post(server.adminKey, 'k6 thread', body, '/api/v1/threads');
+    assert.deepEqual([again.status, again.headers.get('Idempotency-Replayed')], [201, 'true']);
+  });
+
+  it('lets one of many concurrent repeats of a call in steps run', async () => {
+    const body = { message: 'Once' };
+    const asked = Array.from({ length: 8 }, () => post(server.adminKey, 'k6 chat', body, '/api/v1/chat'));
+    const answers = await Promise.all(asked);
+    const threads = answers.filter(({ status }) => status === 200).map(({ body: { threadId } }) => threadId);
+    assert.equal(new Set(threads).size, 1);
+    assert.equal(await server.store.threads.count({ where: { source: 'chat' } }), 1);
   });
 
   it('checks access anew before it replays', async () => {
@@ -175,6 +202,52 @@ describe('a repeat of a call about a restricted thread', () => {
       const repeat = await again();
       if ('error' in first && 'error' in repeat) assert.equal(repeat.error.error, first.error.error);
       else assert.deepEqual(repeat, first);
+    }
+  });
+});
+
+describe('an idempotency key after a day', () => {
+  const START = Date.parse('2026-03-01T12:00:00.000Z');
+  const HOUR = 60 * 60 * 1000;
+
+  it('is free again, for the same input and for another, and what was kept is gone', async () => {
+    let now = START;
+    const world = await openTestRegistry(() => new Date(now));
+    const principal = principalOf({ type: 'api-key', id: 'key_1', scopes: ['admin'] });
+    const make = (key: string, input: object) =>
+      world.registry.call({
+        principal,
+        tool: 'create_goal',
+        input,
+        door: 'mcp',
+        requestId: 'test',
+        idempotency: { key, operation: 'tools/call create_goal' },
+      });
+    const idOf = async (key: string, input: object) => {
+      const answer = await make(key, input);
+      assert.ok(answer.ok);
+      return [(answer.output as { id: string }).id, answer.replayed === true] as const; // a goal
+    };
+    try {
+      const [first] = await idOf('a', { title: 'A' });
+      const [second] = await idOf('b', { title: 'B' });
+      now = START + 24 * HOUR - 1000;
+      assert.deepEqual(await idOf('a', { title: 'A' }), [first, true]);
+      const refused = await make('b', { title: 'other' });
+      assert.equal(refused.ok === false && refused.error.code, 'conflict');
+      now = START + 24 * HOUR + 1000;
+      const [anew, replayed] = await idOf('a', { title: 'A' });
+      assert.deepEqual([anew === first, replayed], [false, false]);
+      const [other] = await idOf('b', { title: 'other' });
+      assert.notEqual(other, second);
+      assert.deepEqual(await idOf('a', { title: 'A' }), [anew, true]);
+      assert.equal(await world.store.goals.count({}), 4);
+      assert.equal(await world.store.idempotency.count({}), 2);
+      // The day counts from the call that ran, not from its repeats.
+      now = START + 48 * HOUR + 2000;
+      assert.deepEqual((await idOf('a', { title: 'A' }))[1], false);
+    } finally {
+      await world.close();
     }
   });
 });
