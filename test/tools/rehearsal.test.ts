@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { fence, readFences } from '../../tools/engine/fences.ts';
 import { bestPassages } from '../../tools/engine/passages.ts';
 import { LABEL } from '../../tools/engine/rehearsal.ts';
+import { faultsOf } from '../contract/plain-words.ts';
 import { callTool, mustCall } from '../support/calls.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
@@ -113,7 +114,13 @@ describe('invoke_agent', () => {
       [{ type: 'object', properties: { a: { $ref: '#' } } }, 'outputSchema.properties.a.$ref'],
       [{ type: 'object', properties: { a: 5 } }, 'outputSchema.properties.a'],
       [{ type: 'object', properties: 5 }, 'outputSchema.properties'],
-      [{ type: 'object', properties: { a: { type: 'strin' } } }, 'outputSchema'],
+      [{ type: 'object', properties: { a: { type: 'strin' } } }, 'outputSchema.properties.a.type'],
+      [{ type: 'object', properties: { a: { enum: 5 } } }, 'outputSchema.properties.a.enum'],
+      [{ type: 'object', properties: { a: { const: {} } } }, 'outputSchema.properties.a.const'],
+      [{ type: 'object', required: 'a' }, 'outputSchema.required'],
+      [{ type: 'object', additionalProperties: { pattern: '(a+)+$' } }, 'outputSchema.additionalProperties.pattern'],
+      [{ type: 'object', additionalProperties: 7 }, 'outputSchema.additionalProperties'],
+      [{ type: 'object', anyOf: [{ minLength: 'x' }] }, 'outputSchema.anyOf.minLength'],
       [deep(20), 'outputSchema'],
       [{ type: 'object', description: 'x'.repeat(30_000) }, 'outputSchema'],
     ];
@@ -125,6 +132,7 @@ describe('invoke_agent', () => {
       });
       assert.ok('error' in answer, JSON.stringify(outputSchema));
       assert.deepEqual([answer.error.code, answer.error.issues?.[0]?.path], ['invalid_input', path]);
+      assert.deepEqual(faultsOf(answer.error), []);
     }
   });
 });

@@ -4,7 +4,7 @@ import type { Issue } from '../../resources/error.ts';
 import { ToolError } from '../errors.ts';
 import type { JsonSchema } from '../json-schema.ts';
 import { inPlainWords } from '../plain-words.ts';
-import { formatPath } from '../validate.ts';
+import { formatPath, parseInput } from '../validate.ts';
 import type { LoopOutcome } from './loop.ts';
 
 /** The form in which an answer is wanted. */
@@ -18,12 +18,29 @@ const MOST_NODES = 200;
 const DEEPEST = 8;
 const TRIES = 3;
 
-/** What a schema may hold. Patterns are left out: those that take for ever to match cannot be told from others. */
-const KEYWORDS = new Set(
-  'type properties required additionalProperties items enum const anyOf minItems maxItems minLength maxLength minimum maximum title description'.split(
-    ' ',
-  ),
-);
+const typeName = z.enum(['object', 'array', 'string', 'number', 'integer', 'boolean', 'null']);
+const plainValue = z.union([z.string(), z.number(), z.boolean(), z.null()]);
+const size = z.int().min(0).optional();
+
+/** What a part of a schema may hold. Patterns are left out: those that take for ever to match cannot be told from others. */
+const part = z.strictObject({
+  type: z.union([typeName, z.array(typeName).min(1)]).optional(),
+  title: z.string().optional(),
+  description: z.string().optional(),
+  properties: z.record(z.string(), z.unknown()).optional(),
+  required: z.array(z.string()).optional(),
+  additionalProperties: z.unknown().optional(),
+  items: z.unknown().optional(),
+  anyOf: z.array(z.unknown()).min(1).optional(),
+  enum: z.array(plainValue).min(1).optional(),
+  const: plainValue.optional(),
+  minItems: size,
+  maxItems: size,
+  minLength: size,
+  maxLength: size,
+  minimum: z.number().optional(),
+  maximum: z.number().optional(),
+});
 
 /** @throws ToolError (invalid_input) where it is no schema, or one that is not taken */
 export function readOutputSchema(json: JsonSchema): OutputSchema {
@@ -31,14 +48,8 @@ export function readOutputSchema(json: JsonSchema): OutputSchema {
   if (json.type !== 'object')
     issues.push({ path: 'outputSchema.type', message: 'An answer is an object; write "object".' });
   if (issues[0]) refuse(issues);
-  try {
-    const schema = z.fromJSONSchema(json as z.core.JSONSchema.BaseSchema); // its keywords were looked at above
-    return { json, parse: (value) => schema.safeParse(value, { error: inPlainWords }) };
-  } catch (error) {
-    return refuse([
-      { path: 'outputSchema', message: error instanceof Error ? error.message : 'This is not a JSON Schema.' },
-    ]);
-  }
+  const schema = z.fromJSONSchema(json as z.core.JSONSchema.BaseSchema); // its parts were looked at above
+  return { json, parse: (value) => schema.safeParse(value, { error: inPlainWords }) };
 }
 
 function refuse(issues: readonly Issue[]): never {
@@ -61,24 +72,36 @@ function problemsIn(root: JsonSchema): Issue[] {
       if (issues.at(-1)?.message !== tooLarge().message) issues.push(tooLarge());
       return;
     }
-    const place = formatPath(path);
-    if (typeof node !== 'object' || node === null || Array.isArray(node)) {
-      issues.push({ path: place, message: 'A part of a JSON Schema is an object; write one.' });
-      return;
-    }
-    const { properties, items, anyOf, ...rest } = node as JsonSchema;
-    for (const name of Object.keys(rest)) {
-      if (!KEYWORDS.has(name))
-        issues.push({ path: `${place}.${name}`, message: `${name} is not taken here; leave it out.` });
-    }
-    if (items !== undefined) visit(items, [...path, 'items']);
-    if (Array.isArray(anyOf)) for (const choice of anyOf) visit(choice, [...path, 'anyOf']);
-    if (typeof properties === 'object' && properties !== null) {
-      for (const [name, member] of Object.entries(properties)) visit(member, [...path, 'properties', name]);
-    } else if (properties !== undefined) issues.push({ path: `${place}.properties`, message: 'Give an object.' });
+    const problems = problemsOfPart(node, formatPath(path));
+    issues.push(...problems);
+    if (problems.length === 0)
+      for (const [name, below] of partsOf(node as z.output<typeof part>)) visit(below, [...path, ...name]); // it is one
   };
   visit(root, ['outputSchema']);
   return issues;
+}
+
+function problemsOfPart(node: unknown, place: string): Issue[] {
+  try {
+    parseInput(part, node);
+    return [];
+  } catch (error) {
+    if (!(error instanceof ToolError)) throw error;
+    const issues = error.detail.issues ?? [];
+    return issues.map(({ path, message }) => ({
+      path: `${place}${/^(?:\[|$)/.test(path) ? '' : '.'}${path}`,
+      message,
+    }));
+  }
+}
+
+/** The schemas in a schema, each with its place. */
+function partsOf({ properties = {}, items, anyOf = [], additionalProperties }: z.output<typeof part>) {
+  const parts = Object.entries(properties).map(([name, member]) => [['properties', name], member] as const);
+  const others = anyOf.map((choice) => [['anyOf'], choice] as const);
+  const open = typeof additionalProperties === 'boolean' ? undefined : additionalProperties;
+  const single = Object.entries({ items, additionalProperties: open }).map(([name, value]) => [[name], value] as const);
+  return [...parts, ...others, ...single.filter(([, value]) => value !== undefined)];
 }
 
 /**
