@@ -13,7 +13,8 @@ import type { Connections } from './connections.ts';
 import type { Exchange } from './exchange.ts';
 import { HttpExchange } from './http-exchange.ts';
 import type { McpDoor } from './mcp.ts';
-import { browserAccess, identify, requestLog } from './middleware.ts';
+import { browserAccess, requestLog } from './middleware.ts';
+import { requestIdOf } from './native-prototypes.ts';
 import { createOpenApi } from './openapi.ts';
 import { sendError, sendJson, sendJsonBytes } from './respond.ts';
 import { createRestDoor, type OtherRoute } from './rest.ts';
@@ -39,7 +40,6 @@ export function createApp(options: AppOptions): Express {
   const app = express();
   app.disable('x-powered-by').set('etag', false).set('query parser', false);
   app.set('trust proxy', proxyTest(options.trustedProxies));
-  app.use(identify);
   if (options.allowedOrigins.length > 0) app.use('/api', browserAccess(options.allowedOrigins));
   if (logger.isLevelEnabled('debug')) app.use(requestLog(logger));
   app.use('/api', createApi(options));
@@ -50,7 +50,7 @@ export function createApp(options: AppOptions): Express {
   app.use(options.pages);
   app.use((_: IncomingMessage, response: ServerResponse) => {
     const message = 'There is nothing here; the API is below /api/v1.';
-    sendError(response, new ToolError('not_found', message), String(response.getHeader('X-Request-Id')));
+    sendError(response, new ToolError('not_found', message), requestIdOf(response));
   });
   return app;
 }
@@ -75,7 +75,7 @@ function createApi(options: AppOptions) {
   }
 
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const requestId = String(response.getHeader('X-Request-Id'));
+    const requestId = requestIdOf(response);
     try {
       await answer(request, response, requestId);
     } catch (thrown) {

@@ -1,6 +1,8 @@
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import type { ApiKeyRecord } from '../resources/api-key.ts';
 import type { Store } from '../store/port.ts';
-import { authenticateKey, createUseNotes } from '../tools/access/authenticate.ts';
+import { createUseNotes, findKey, keyHolder } from '../tools/access/authenticate.ts';
 import type { Principal } from '../tools/access/principal.ts';
 import { endedCredential } from '../tools/access/standing.ts';
 import { authenticateCapsule } from '../tools/capsules/principal.ts';
@@ -29,6 +31,7 @@ export interface AuthenticatorOptions {
 
 export function createAuthenticator({ store, catalog, cookies, onFailure }: AuthenticatorOptions): Authenticator {
   const noteUse = createUseNotes(store, onFailure);
+  const keys = new KeysOfConnections(store);
 
   /** Who sends a bearer token means it: a bad one is not made up for by a cookie. */
   async function find(request: IncomingMessage): Promise<Principal | undefined> {
@@ -37,7 +40,8 @@ export function createAuthenticator({ store, catalog, cookies, onFailure }: Auth
       const secret = BEARER.exec(authorization)?.[1];
       if (secret === undefined) return undefined;
       const now = new Date();
-      return (await authenticateKey(store, secret, now)) ?? authenticateCapsule(store, catalog, secret, now);
+      const key = await keys.find(request, secret);
+      return key ? keyHolder(store, key, now) : authenticateCapsule(store, catalog, secret, now);
     }
     const session = cookies.read(request);
     return session === undefined ? undefined : authenticateSession(store, session, new Date());
@@ -53,6 +57,27 @@ export function createAuthenticator({ store, catalog, cookies, onFailure }: Auth
     renew: find,
     problem: (principal) => endedCredential(principal, store, { catalog, now: new Date() }),
   };
+}
+
+/**
+ * The keys that connections have shown. A connection that shows the same secret again, of a key whose record is the very same, needs no
+ * hash; whether the key is still good is asked each time.
+ */
+class KeysOfConnections {
+  readonly #store: Store;
+  readonly #shown = new WeakMap<Socket, { readonly secret: string; readonly key: ApiKeyRecord }>();
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  async find({ socket }: IncomingMessage, secret: string): Promise<ApiKeyRecord | undefined> {
+    const shown = this.#shown.get(socket);
+    if (shown?.secret === secret && (await this.#store.apiKeys.get(shown.key.id)) === shown.key) return shown.key;
+    const key = await findKey(this.#store, secret);
+    if (key) this.#shown.set(socket, { secret, key });
+    return key;
+  }
 }
 
 /** RFC 6750, section 3.1: who gave no token is told no error. */

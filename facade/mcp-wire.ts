@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { type Result, SERVER_INFO_META_KEY } from '@modelcontextprotocol/server';
 import type { ListedTool } from '../tools/listed-tool.ts';
 import type { Answer } from '../tools/registry.ts';
+import { endSoon } from './end-soon.ts';
 import type { RequestId } from './mcp-message.ts';
 import type { Era } from './mcp-versions.ts';
 
@@ -48,14 +49,18 @@ export function closing(id: RequestId): string {
 /** Ends the exchange with JSON made of these parts. */
 export function sendJsonText(response: ServerResponse, status: number, text: string, before?: Buffer): void {
   const length = Buffer.byteLength(text) + (before?.length ?? 0);
-  response.writeHead(status, {
-    'Content-Type': 'application/json',
-    'Content-Length': length,
-    'Cache-Control': 'no-store',
-    'X-Content-Type-Options': 'nosniff',
-  });
+  response.writeHead(status, [
+    'Content-Type',
+    'application/json',
+    'Content-Length',
+    String(length),
+    'Cache-Control',
+    'no-store',
+    'X-Content-Type-Options',
+    'nosniff',
+  ]);
   if (before) response.write(before);
-  response.end(text);
+  endSoon(response, text);
 }
 
 export function sendNothing(response: ServerResponse, status: number): void {

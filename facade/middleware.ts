@@ -1,21 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import cors from 'cors';
 import type { Request, Response } from 'express';
 import type { Logger } from 'pino';
 import { addressOf } from './caller-address.ts';
-
-/** An incoming id is kept where it is short and plain, so that it can be searched for in logs. */
-function requestIdOf({ headers }: IncomingMessage): string {
-  const given = headers['x-request-id'];
-  return typeof given === 'string' && /^[\w.:-]{1,128}$/.test(given) ? given : randomUUID();
-}
-
-/** Gives every request its id, which the answer carries. */
-export function identify(request: IncomingMessage, response: ServerResponse, next: () => void): void {
-  response.setHeader('X-Request-Id', requestIdOf(request));
-  next();
-}
+import { requestIdOf } from './native-prototypes.ts';
 
 /** CORS for the pages of these origins; requests of all others go on as if there were none. */
 export function browserAccess(origins: readonly string[]) {
@@ -40,7 +28,7 @@ export function requestLog(logger: Logger) {
     const address = addressOf(request);
     response.on('finish', () => {
       const [path] = (url ?? '').split('?');
-      const requestId = response.getHeader('X-Request-Id');
+      const requestId = requestIdOf(response);
       const durationMs = Math.round(performance.now() - started);
       logger.debug({ requestId, address, method, path, status: response.statusCode, durationMs }, 'request');
     });

@@ -1,4 +1,12 @@
-import { createServer, IncomingMessage, type Server, ServerResponse } from 'node:http';
+import { randomUUID } from 'node:crypto';
+import {
+  createServer,
+  IncomingMessage,
+  type OutgoingHttpHeader,
+  type OutgoingHttpHeaders,
+  type Server,
+  ServerResponse,
+} from 'node:http';
 import type { Express } from 'express';
 
 /**
@@ -9,7 +17,17 @@ import type { Express } from 'express';
  */
 export function createNativeServer(): { readonly server: Server; mount(app: Express): void } {
   class AppRequest extends IncomingMessage {}
-  class AppResponse extends ServerResponse {}
+  class AppResponse<Request extends IncomingMessage> extends ServerResponse<Request> {
+    readonly requestId = chooseRequestId(this.req);
+
+    /** Whoever writes the head, it has the id; a flat array of names and values is what Node writes without looking into it. */
+    override writeHead(status: number, ...rest: HeadArguments): this {
+      const headers = rest.at(-1);
+      if (Array.isArray(headers)) headers.push('X-Request-Id', this.requestId);
+      else this.setHeader('X-Request-Id', this.requestId);
+      return super.writeHead(status, ...(rest as [OutgoingHttpHeaders])); // one of the forms of `writeHead`, as it was given
+    }
+  }
   // A request without Host is refused by our guards, in the words and with the body of all refusals.
   const server = createServer({
     IncomingMessage: AppRequest,
@@ -28,4 +46,19 @@ export function createNativeServer(): { readonly server: Server; mount(app: Expr
       server.on('checkExpectation', app); // else Node refuses what it does not know, without a body
     },
   };
+}
+
+type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[];
+type HeadArguments = [reason?: string | undefined, headers?: Headers | undefined] | [headers?: Headers | undefined];
+
+/** The id of the request that the response answers. */
+export function requestIdOf(response: ServerResponse): string {
+  if ('requestId' in response && typeof response.requestId === 'string') return response.requestId;
+  throw new Error('The response was not made by the server of createNativeServer.');
+}
+
+/** An incoming id is kept where it is short and plain, so that it can be searched for in logs. */
+function chooseRequestId({ headers }: IncomingMessage): string {
+  const given = headers['x-request-id'];
+  return typeof given === 'string' && /^[\w.:-]{1,128}$/.test(given) ? given : randomUUID();
 }

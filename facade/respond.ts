@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { type ErrorBody, errorStatus } from '../resources/error.ts';
 import type { ErrorDetail, ToolError } from '../tools/errors.ts';
 import { errorBody } from '../tools/errors.ts';
+import { endSoon } from './end-soon.ts';
 
 /** Ends the exchange with a JSON body. Answers are never cached: they depend on who asks. */
 export function sendJson(response: ServerResponse, status: number, body: unknown): void {
@@ -10,13 +11,17 @@ export function sendJson(response: ServerResponse, status: number, body: unknown
 
 /** The same for a body that is JSON already. */
 export function sendJsonBytes(response: ServerResponse, status: number, json: string | Buffer): void {
-  response.writeHead(status, {
-    'Content-Type': 'application/json; charset=utf-8',
-    'Content-Length': Buffer.byteLength(json),
-    'Cache-Control': 'no-store',
-    'X-Content-Type-Options': 'nosniff',
-  });
-  response.end(json);
+  response.writeHead(status, [
+    'Content-Type',
+    'application/json; charset=utf-8',
+    'Content-Length',
+    String(Buffer.byteLength(json)),
+    'Cache-Control',
+    'no-store',
+    'X-Content-Type-Options',
+    'nosniff',
+  ]);
+  endSoon(response, json);
 }
 
 export function sendErrorBody(

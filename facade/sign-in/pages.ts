@@ -6,6 +6,7 @@ import { readSettings } from '../../tools/settings/settings.ts';
 import { readForm } from '../body.ts';
 import { addressOf } from '../caller-address.ts';
 import type { Guards } from '../guards.ts';
+import { requestIdOf } from '../native-prototypes.ts';
 import type { RefusedRequests } from '../refused-requests.ts';
 import { type Browsers, createBrowsers, formToken } from './browser.ts';
 import { isLoopback } from './config.ts';
@@ -57,7 +58,7 @@ class Pages {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse, url: URL): Promise<void> {
-    const requestId = String(response.getHeader('X-Request-Id'));
+    const requestId = requestIdOf(response);
     const workspace = (await readSettings(this.#options.store)).workspaceName;
     try {
       const handle = this.#handlers.get(`${request.method === 'HEAD' ? 'GET' : request.method} ${url.pathname}`);

@@ -8,13 +8,23 @@ import { grantRights, scopeRights } from './rights.ts';
 const USE_NOTED_EVERY_MS = 60_000;
 const MOST_NOTED = 100_000;
 
-/** The principal an API key secret stands for, or undefined where it opens nothing (any more). */
-export async function authenticateKey(store: Readers, secret: string, now: Date): Promise<Principal | undefined> {
+/** The key whose secret it is, good or not. */
+export async function findKey(store: Pick<Readers, 'apiKeys'>, secret: string): Promise<ApiKeyRecord | undefined> {
   const prefix = prefixOf('key', secret);
   if (prefix === undefined) return undefined;
   const { records } = await store.apiKeys.find({ where: { prefix }, limit: 1 });
   const key = records[0];
-  if (!key || !secretMatches(secret, key.hash)) return undefined;
+  return key && secretMatches(secret, key.hash) ? key : undefined;
+}
+
+/** The principal an API key secret stands for, or undefined where it opens nothing (any more). */
+export async function authenticateKey(store: Readers, secret: string, now: Date): Promise<Principal | undefined> {
+  const key = await findKey(store, secret);
+  return key && keyHolder(store, key, now);
+}
+
+/** The principal a key stands for, or undefined where it opens nothing (any more). */
+export async function keyHolder(store: KeyReaders, key: ApiKeyRecord, now: Date): Promise<Principal | undefined> {
   return (await keyProblem(store, key, now)) === undefined ? principalOf(key) : undefined;
 }
 

@@ -1,0 +1,27 @@
+import type { ServerResponse } from 'node:http';
+
+/** At most this long an answer that is ready waits for others. */
+const LONGEST_WAIT_MS = 2;
+
+let ready: { readonly response: ServerResponse; readonly body: string | Buffer }[] = [];
+let readySince = 0;
+
+/**
+ * Ends the response together with others that are ready by then: the system call that sends an answer wakes its reader, and one after
+ * another they cost half of what they cost between other work.
+ */
+export function endSoon(response: ServerResponse, body: string | Buffer): void {
+  const now = performance.now();
+  if (ready.length === 0) {
+    setImmediate(endAll);
+    readySince = now;
+  }
+  ready.push({ response, body });
+  if (now - readySince > LONGEST_WAIT_MS) endAll();
+}
+
+function endAll(): void {
+  const ending = ready;
+  ready = [];
+  for (const { response, body } of ending) response.end(body);
+}
