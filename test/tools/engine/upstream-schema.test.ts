@@ -182,7 +182,7 @@ describe('the schema of an upstream', () => {
     };
     assert.deepEqual(boundSchema(modern), modern);
     assert.deepEqual(problemsOf(boundSchema(modern), { name: 5 }), [
-      { path: ['name'], message: 'Expected string, got number.' },
+      { path: ['name'], message: 'Give text, not a number.' },
     ]);
     const old = {
       $schema: 'http://json-schema.org/draft-07/schema#',

@@ -113,6 +113,37 @@ describe('create_integration', () => {
     await admin('delete_integration', { id });
   });
 
+  it('is read and listed with its secrets masked, by whoever may read it', async () => {
+    const headers = { Authorization: `Bearer ${SECRET}`, 'X-Tenant': 'tenant-0815-secret' };
+    const http = await connectHttp(server, fake.url, { name: 'With headers', headers });
+    const program = await admin('create_integration', {
+      name: 'With env',
+      transport: 'stdio',
+      command: 'true',
+      args: ['--plain'],
+      env: { TOKEN: SECRET },
+      enabled: false,
+    });
+    const readers = [server.adminKey, await makeKey(server, { grants: ['integration:read'] })];
+    for (const key of readers) {
+      for (const input of [{}, { limit: 1 }, { enabled: true }, { enabled: false }, { includeTotal: true }]) {
+        const page = await mustCall(server, key, 'list_integrations', input);
+        assert.ok(page.data.length > 0);
+        assert.ok(!JSON.stringify(page).includes(SECRET) && !JSON.stringify(page).includes('tenant-0815'));
+      }
+      const { data } = await mustCall(server, key, 'list_integrations');
+      const one = data.find(({ id }: { id: string }) => id === http.id);
+      assert.deepEqual(one.headers, { Authorization: '•••', 'X-Tenant': '•••' });
+      assert.deepEqual([one.toolCount, one.heldCount, one.status.state], [2, 0, 'connected']);
+      assert.equal('approved' in one, false);
+      const other = data.find(({ id }: { id: string }) => id === program.id);
+      assert.deepEqual([other.env, other.args, other.status.state], [{ TOKEN: '•••' }, ['--plain'], 'disabled']);
+      const shown = await mustCall(server, key, 'get_integration', { id: program.id });
+      assert.deepEqual(shown.env, { TOKEN: '•••' });
+    }
+    for (const { id } of [http, program]) await admin('delete_integration', { id });
+  });
+
   it('needs full access; reading needs a grant, which narrows the list', async () => {
     const input = { name: 'x', transport: 'http', url: fake.url, enabled: false };
     const limited = await makeKey(server, { grants: ['integration:write', 'integration:read'] });
