@@ -80,6 +80,8 @@ interface Meaning<Input extends z.ZodObject, Output extends z.ZodObject, Code ex
   shown?(output: z.output<Output>, principal: Principal): z.output<Output>;
   /** The tools that read or change the same record, of which this one is another way: `of` the record that the input names, and all. */
   readonly actsAs?: { readonly tools: readonly Tool[]; of(input: object): Tool | undefined };
+  /** Goes on with threads that its caller made, also where that one may do nothing else with threads; see `ownThreads`. */
+  readonly continuesThreads?: true;
   /** Reports events while it runs; REST sends them as they come where the client wants that. */
   readonly streams?: true;
 }

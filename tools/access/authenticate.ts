@@ -1,9 +1,9 @@
 import type { ApiKeyRecord } from '../../resources/api-key.ts';
 import type { Readers, Store } from '../../store/port.ts';
-import { type Grant, parseGrant } from './grants.ts';
+import { concerns, type Grant, parseGrant } from './grants.ts';
 import { prefixOf, secretMatches } from './key-secret.ts';
 import { isSession, type Principal } from './principal.ts';
-import { grantRights, scopeRights } from './rights.ts';
+import { grantRights, type Rights, scopeRights } from './rights.ts';
 
 const USE_NOTED_EVERY_MS = 60_000;
 const MOST_NOTED = 100_000;
@@ -75,11 +75,30 @@ export function principalOf(key: ApiKeyRecord): Principal {
       ...(grants && { grants }),
       ownerId: key.ownerId,
       ...(key.expiresAt !== undefined && { expiresAt: key.expiresAt }),
-      rights: grants ? grantRights(grants) : scopeRights(key.scopes),
+      rights: grants ? keyRights(key.id, grants) : scopeRights(key.scopes),
     };
     principals.set(key, principal);
   }
   return principal;
+}
+
+function keyRights(id: string, grants: readonly Grant[]): Rights {
+  const onThreads = grants.some(({ resource }) => resource === 'thread' || resource === '*');
+  const invokes = grants.some((grant) => concerns(grant, { resource: 'agent', op: 'invoke' }));
+  return invokes && !onThreads ? withOwnThreads(id, grants) : grantRights(grants);
+}
+
+/** Who may talk to agents and has no grant for threads reads the threads that its talks began, and goes on with them; no others. */
+function withOwnThreads(id: string, grants: readonly Grant[]): Rights {
+  const rightsTo = (...ops: readonly string[]): Rights =>
+    grantRights([...grants, ...ops.map((op) => ({ resource: 'thread', op, id: '*' }))], {
+      fingerprint: `threads of ${id}: ${ops}`,
+      limits: (resource) => (resource === 'thread' ? { members: { createdBy: id } } : undefined),
+      held: () => undefined,
+      inCallOf: (tool) => (tool.continuesThreads ? talking : usual),
+    });
+  const [usual, talking] = [rightsTo('read'), rightsTo('read', 'write')];
+  return usual;
 }
 
 /** Keeps `lastUsedAt` of keys and sessions, to the minute, without holding up the call that used one. */

@@ -68,6 +68,7 @@ export const sendChatMessage = defineTool({
   },
   annotations: RUNS_AGENT,
   inSteps: true,
+  continuesThreads: true,
   streams: true,
   input,
   output: z.object({ threadId: recordId, message: messageSchema, ...runAnswer }),

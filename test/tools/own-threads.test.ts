@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import { callTool, makeKey, mustCall, rest } from '../support/calls.ts';
+import { serverForTests } from '../support/server.ts';
+
+const server = serverForTests();
+const admin = (tool: string, input: object = {}) => mustCall(server, server.adminKey, tool, input);
+
+/** A key that may talk to agents and do nothing else, a thread that it began, and one that it did not. */
+let key = '';
+let own = '';
+let other = '';
+const say = async (secret: string, input: object = {}) =>
+  (await mustCall(server, secret, 'send_chat_message', { message: 'Hello', agentId: 'ada', ...input }))
+    .threadId as string;
+const codeOf = async (tool: string, input: object, secret = key) => {
+  const answer = await callTool(server, secret, tool, input);
+  return 'error' in answer ? answer.error.code : 'ok';
+};
+const idsOf = async (tool: string, secret = key) =>
+  (await mustCall(server, secret, tool)).data.map(({ id }: { id: string }) => id);
+
+describe('a key with agent:invoke alone', () => {
+  before(async () => {
+    await admin('create_agent', { name: 'ada', displayName: 'Ada' });
+    await admin('create_agent', { name: 'bob', displayName: 'Bob' });
+    key = await makeKey(server, { grants: ['agent:invoke:ada'] });
+    own = await say(key);
+    other = await say(await makeKey(server, { grants: ['agent:invoke'] }));
+    await admin('create_thread', { title: 'of the admin' });
+  });
+
+  it('goes on with the threads that it began, and with no others', async () => {
+    assert.equal(await say(key, { threadId: own }), own);
+    assert.equal(await say(key, { threadId: own, agentId: undefined }), own);
+    assert.equal(await codeOf('send_chat_message', { message: 'Hello', agentId: 'ada', threadId: other }), 'forbidden');
+    assert.equal(await codeOf('send_chat_message', { message: 'Hello', agentId: 'bob', threadId: own }), 'forbidden');
+  });
+
+  it('reads them and their messages, at every door, and no others', async () => {
+    for (const tool of ['get_thread', 'list_messages']) {
+      assert.equal(await codeOf(tool, { id: own }), 'ok');
+      assert.equal(await codeOf(tool, { id: other }), 'forbidden');
+      assert.equal(await codeOf(tool, { id: 'thr_none' }), 'forbidden');
+    }
+    for (const path of ['', '/messages']) {
+      assert.equal((await rest(server, 'GET', `/api/v1/threads/${own}${path}`, { key })).status, 200);
+      assert.equal((await rest(server, 'GET', `/api/v1/threads/${other}${path}`, { key })).status, 403);
+    }
+    const read = (id: string) => {
+      const body = { jsonrpc: '2.0', id: 1, method: 'resources/read', params: { uri: `thread://${id}` } };
+      return rest(server, 'POST', '/api/v1/mcp', { key, body });
+    };
+    assert.ok((await read(own)).body.result);
+    assert.ok((await read(other)).body.error);
+  });
+
+  it('lists and counts exactly them', async () => {
+    assert.deepEqual(await idsOf('list_threads'), [own]);
+    assert.equal((await mustCall(server, key, 'list_threads', { includeTotal: true })).total, 1);
+    assert.equal((await mustCall(server, key, 'get_thread_stats')).threads, 1);
+    assert.ok((await idsOf('list_threads', server.adminKey)).length >= 3);
+  });
+
+  it('makes, changes, forks, shares and deletes none', async () => {
+    for (const [tool, input] of [
+      ['create_thread', { title: 'x' }],
+      ['update_thread', { id: own, title: 'x' }],
+      ['fork_thread', { id: own }],
+      ['delete_thread', { id: own }],
+      ['update_thread_access', { id: own, visibility: 'restricted' }],
+    ] as const) {
+      assert.equal(await codeOf(tool, input), 'forbidden', tool);
+    }
+    const body = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+    const { result } = (await rest(server, 'POST', '/api/v1/mcp', { key, body })).body;
+    assert.deepEqual(
+      result.tools
+        .map(({ name }: { name: string }) => name)
+        .filter((name: string) => /thread|messages/.test(name))
+        .sort(),
+      ['get_thread', 'get_thread_access', 'get_thread_stats', 'list_messages', 'list_threads'],
+    );
+  });
+
+  it('has no more than its grants where one of them is for threads', async () => {
+    const both = await makeKey(server, { grants: ['agent:invoke', `thread:read:${other}`] });
+    const begun = await say(both);
+    assert.equal(await codeOf('get_thread', { id: other }, both), 'ok');
+    assert.equal(await codeOf('get_thread', { id: begun }, both), 'forbidden');
+  });
+
+  it('hands none of it on', async () => {
+    const maker = await makeKey(server, { grants: ['agent:invoke', 'key:write'] });
+    const input = { name: 'more', scopes: [], grants: ['thread:read'] };
+    assert.equal(await codeOf('create_api_key', input, maker), 'forbidden');
+  });
+});
