@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ErrorCode } from '../resources/error.ts';
+import { type ErrorCode, errorBody } from '../resources/error.ts';
 import { SESSION_COOKIE } from '../resources/session.ts';
 import { type Access, ANYONE } from '../tools/access/requirement.ts';
 import type { CatalogEntry } from '../tools/catalog-index.ts';
@@ -63,6 +63,7 @@ export function toolOperation(route: Route, { group, tool }: CatalogEntry, compo
       ...(tool.goesOn && route.status === 202 && { 200: successOf({ ...route, status: 200 }, tool, components) }),
       [route.status]: successOf(route, tool, components),
       ...components.errors.of(codes),
+      ...(tool.tellsDown && { 503: downOf(tool, components) }),
     },
   };
 }
@@ -156,6 +157,16 @@ function successOf({ method, status }: Route, tool: Tool, { schemas }: Component
         ...(tool.streams && eventStream),
       },
     }),
+  };
+}
+
+/** The output tells what is down; where not even that can be told, it is an error like all others. */
+function downOf(tool: Tool, { schemas }: Components): Part {
+  const anyOf = [schemas.schema(tool.output, 'output'), schemas.schema(errorBody, 'output')];
+  return {
+    description: 'The server does not work, as `status` tells.',
+    headers: headerRefs('X-Request-Id'),
+    content: { 'application/json': { schema: { anyOf } } },
   };
 }
 

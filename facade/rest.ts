@@ -1,3 +1,4 @@
+import { errorStatus } from '../resources/error.ts';
 import type { Tool } from '../tools/define-tool.ts';
 import { ToolError } from '../tools/errors.ts';
 import type { Registry } from '../tools/registry.ts';
@@ -20,6 +21,7 @@ interface RestOperation extends Route {
   /** Takes its time, and may tell events meanwhile. */
   readonly inSteps: boolean;
   readonly goesOn: Tool['goesOn'];
+  readonly tellsDown: Tool['tellsDown'];
   readonly streams: boolean;
 }
 
@@ -99,12 +101,14 @@ function prepare(route: Route, { server }: Registry): RestOperation {
     endsSession: tool.session === 'ends',
     inSteps: tool.inSteps === true,
     goesOn: tool.goesOn,
+    tellsDown: tool.tellsDown,
     streams: tool.streams === true,
   };
 }
 
 /** What was to go on after the answer may have ended before it. */
-function statusOf({ status, goesOn }: RestOperation, output: object): number {
+function statusOf({ status, goesOn, tellsDown }: RestOperation, output: object): number {
+  if (tellsDown?.(output)) return errorStatus.unavailable;
   return status === 202 && goesOn && !goesOn(output) ? 200 : status;
 }
 

@@ -11,7 +11,7 @@ const integrationHealth = z.object({
   name: z.string(),
   kind: z.string(),
   status: z.enum(['ok', 'degraded', 'down']),
-  latencyMs: z.number().min(0).optional(),
+  latencyMs: z.number().min(0).describe('How long it took to find out.'),
   lastError: z.string().optional(),
 });
 export type IntegrationHealth = z.infer<typeof integrationHealth>;

@@ -90,6 +90,8 @@ interface Meaning<Input extends z.ZodObject, Output extends z.ZodObject, Code ex
 export interface ReadTool<Input extends z.ZodObject, Output extends z.ZodObject, Code extends ErrorCode>
   extends Meaning<Input, Output, Code> {
   readonly annotations: Annotations & { readonly readOnlyHint: true };
+  /** Whether the output tells that the server does not work, which REST says by the status 503. */
+  tellsDown?(output: z.output<Output>): boolean;
   handler(input: z.output<Input>, context: CallingContext<Readers & TextSearch, Code>): Promise<z.input<Output>>;
 }
 
@@ -139,6 +141,7 @@ export interface Tool extends Meaning<z.ZodObject, z.ZodObject, ErrorCode> {
   readonly annotations: Annotations;
   readonly inSteps?: true;
   goesOn?(output: object): boolean;
+  tellsDown?(output: object): boolean;
   standsFor?(input: object): { readonly tool: string; readonly input: unknown };
   handler(input: object, context: SteppingContext<HistoryWriters, ErrorCode>): Promise<unknown>;
 }

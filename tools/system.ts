@@ -4,21 +4,24 @@ import { health, type IntegrationHealth, systemHealth } from '../resources/healt
 import { ANYONE } from './access/requirement.ts';
 import { capsuleHealth } from './capsules/health.ts';
 import { defineTool, READS } from './define-tool.ts';
+import { flowHealth } from './flows/health.ts';
 
 export const checkHealth = defineTool({
   name: 'check_health',
   title: 'Check health',
-  description: 'Tell whether this server works: status, version, uptime and whether the store can be written.',
+  description:
+    'Tell whether this server works: status (`down` while the store takes no writes), version, uptime and whether the store can be written.',
   access: { scope: 'agents:read', grant: 'system:read' },
   annotations: READS,
   input: z.strictObject({}),
   output: health,
   errors: [],
+  tellsDown: ({ status }) => status === 'down',
 
   async handler(_, { server }) {
     const { writable } = server.storeStatus();
     return {
-      status: writable ? ('ok' as const) : ('degraded' as const),
+      status: writable ? ('ok' as const) : ('down' as const),
       version: server.version,
       uptimeSeconds: Math.floor((server.now().getTime() - server.startedAt.getTime()) / 1000),
       store: { kind: server.storeKind, writable },
@@ -44,16 +47,22 @@ export const getSystemHealth = defineTool({
     const kept: IntegrationHealth = {
       name: 'store',
       kind: server.storeKind,
-      status: writable ? 'ok' : 'degraded',
+      status: writable ? 'ok' : 'down',
       latencyMs,
       ...(lastError !== undefined && { lastError }),
     };
     const others = await Promise.all((server.dependencies ?? []).map((dependency) => dependency.health()));
-    const integrations = [kept, ...others.flat(), ...(await capsuleHealth(store, principal))];
-    const well = integrations.every((integration) => integration.status === 'ok');
-    return { overallStatus: well ? ('ok' as const) : ('degraded' as const), integrations };
+    const stopped = [await capsuleHealth(store, principal), await flowHealth(store, principal, server)];
+    const integrations = [kept, ...others.flat(), ...stopped.flat()];
+    return { overallStatus: overall(kept, integrations), integrations };
   },
 });
+
+/** Without its store the server is down; whatever else fails, it works in part. */
+function overall({ status }: IntegrationHealth, all: readonly IntegrationHealth[]): IntegrationHealth['status'] {
+  if (status === 'down') return 'down';
+  return all.every((each) => each.status === 'ok') ? 'ok' : 'degraded';
+}
 
 export const listToolCategories = defineTool({
   name: 'list_tool_categories',

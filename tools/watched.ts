@@ -28,12 +28,14 @@ export class Watched implements Dependency {
   }
 
   async health(): Promise<readonly IntegrationHealth[]> {
+    const asked = performance.now();
     if (performance.now() - this.#at > FRESH_MS) {
       const running = this.check();
       if (!this.#known) await Promise.race([running, waitFor(FIRST_ANSWER_MS)]);
     }
     const { name, kind } = this.#options;
-    return [{ name, kind, ...(this.#known ?? { status: 'degraded', lastError: 'It has not answered yet.' }) }];
+    const unknown = { status: 'degraded', latencyMs: msSince(asked), lastError: 'It has not answered yet.' } as const;
+    return [{ name, kind, ...(this.#known ?? unknown) }];
   }
 
   /** Probes now, once for all concurrent callers. Never rejects. */
@@ -50,11 +52,11 @@ export class Watched implements Dependency {
     const started = performance.now();
     try {
       const result = await work();
-      this.#note({ status: 'ok', latencyMs: Math.round((performance.now() - started) * 1000) / 1000 });
+      this.#note({ status: 'ok', latencyMs: msSince(started) });
       return result;
     } catch (error) {
       const first = this.#known?.status !== 'down';
-      this.#note({ status: 'down', lastError: reasonOf(error) });
+      this.#note({ status: 'down', latencyMs: msSince(started), lastError: reasonOf(error) });
       if (first) this.#options.onFailure(error);
       throw error;
     }
@@ -68,6 +70,11 @@ export class Watched implements Dependency {
   #done(): void {
     this.#running = undefined;
   }
+}
+
+/** With three decimals. */
+export function msSince(started: number): number {
+  return Math.round((performance.now() - started) * 1000) / 1000;
 }
 
 function reasonOf(error: unknown): string {

@@ -92,7 +92,7 @@ function createPrinter(): Mailer {
         `\n${line}\nNo SMTP_URL is set, so this mail is printed here.\nTo: ${to}\nSubject: ${subject}\n\n${text}\n${line}\n`,
       );
     },
-    health: async () => [{ name: 'mail', kind: 'console', status: 'ok' }],
+    health: async () => [{ name: 'mail', kind: 'console', status: 'ok', latencyMs: 0 }],
     close: async () => {},
   };
 }

@@ -7,6 +7,7 @@ import { pino } from 'pino';
 import { type Config, readConfig } from '../../facade/config.ts';
 import { prepareStore } from '../../facade/first-start.ts';
 import { type Fixtures, startServer } from '../../facade/server.ts';
+import type { Files } from '../../store/lowdb/files.ts';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
 import type { Store } from '../../store/port.ts';
 import { closedAtEnd } from './at-end.ts';
@@ -27,17 +28,18 @@ export interface TestServer {
   close(): Promise<void>;
 }
 
-/** `env`: fields of the environment as an operator sets them; `fill` writes into the store before the server starts on it. */
+/** `env`: fields of the environment as an operator sets them; `fill` writes into the store before the server starts on it; `files`: those of the store. */
 export async function startTestServer(
   env: Record<string, string> = {},
   fill?: (store: Store) => Promise<void>,
   fixtures?: Fixtures,
+  files?: Files,
 ): Promise<TestServer> {
   const folder = await mkdtemp(join(tmpdir(), 'agent-admin-'));
   const config: Config = readConfig({ PORT: '0', DATA_DIR: folder, LOG_LEVEL: 'debug', ...env });
   const log: Record<string, unknown>[] = [];
   const logger = pino({ level: config.logLevel }, { write: (line: string) => log.push(JSON.parse(line)) });
-  const store = await openLowdbStore({ folder });
+  const store = await openLowdbStore({ folder, ...(files && { files }) });
   let stop = async () => {};
   const close = closedAtEnd(async () => {
     await stop();

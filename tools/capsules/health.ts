@@ -3,6 +3,7 @@ import type { CapsuleRecord } from '../../resources/capsule.ts';
 import type { IntegrationHealth } from '../../resources/health.ts';
 import type { Page, Position, Readers } from '../../store/port.ts';
 import type { Principal } from '../access/principal.ts';
+import { msSince } from '../watched.ts';
 
 const MOST_NAMED = 10;
 
@@ -11,6 +12,7 @@ export async function capsuleHealth(
   store: Pick<Readers, 'adminUsers' | 'capsules'>,
   { rights }: Principal,
 ): Promise<IntegrationHealth[]> {
+  const started = performance.now();
   const stopped: CapsuleRecord[] = [];
   let after: Position | undefined;
   do {
@@ -25,5 +27,5 @@ export async function capsuleHealth(
   const named = rights.allows({ scope: 'admin', needs: [{ resource: 'capsule', op: 'read' }] });
   const which = named ? stopped.map(({ id, name, ownerId }) => `${id} "${name}" of ${ownerId}`).join(', ') : 'some';
   const lastError = `These live capsules refuse everybody because the admin users they act for are deactivated: ${which}.`;
-  return [{ name: 'capsules', kind: 'capsules', status: 'degraded', lastError }];
+  return [{ name: 'capsules', kind: 'capsules', status: 'degraded', latencyMs: msSince(started), lastError }];
 }

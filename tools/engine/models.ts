@@ -93,7 +93,7 @@ function healthOf({ provider, listing }: { provider: Provider; listing: ModelLis
     name: provider.name,
     kind: 'model-provider',
     status: last?.up === false ? 'down' : 'ok',
-    ...(last && { latencyMs: last.latencyMs }),
+    latencyMs: last?.latencyMs ?? 0, // it was not asked yet
     ...(last?.problem !== undefined && { lastError: last.problem }),
   };
 }

@@ -106,7 +106,7 @@ export class Upstreams implements Dependency {
         name: upstream.record.name,
         kind: 'mcp',
         status: HEALTH[state],
-        ...(latencyMs !== undefined && { latencyMs }),
+        latencyMs: latencyMs ?? 0, // nothing was asked of it yet
         ...(lastError !== undefined && { lastError }),
       };
     });

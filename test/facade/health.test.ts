@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { FailingFiles } from '../store/failing-files.ts';
+import { callsOf, rest } from '../support/calls.ts';
+import { serverForTests } from '../support/server.ts';
+import { until } from '../support/until.ts';
+
+const files = new FailingFiles();
+const server = serverForTests({}, undefined, undefined, files);
+const { must, refused } = callsOf(server);
+
+const health = () => rest(server, 'GET', '/api/v1/health', { key: server.adminKey });
+const system = async () => (await rest(server, 'GET', '/api/v1/agents/health', { key: server.adminKey })).body;
+const entryOf = async (name: string) =>
+  (await system()).integrations.find((entry: { name: string }) => entry.name === name);
+
+describe('health', () => {
+  it('is down with 503 while every write is refused, at every door, and ok again afterwards', async () => {
+    assert.deepEqual([(await health()).status, (await health()).body.status], [200, 'ok']);
+    files.failure = 'write';
+    const skill = { name: 'lost', instructions: 'x' };
+    assert.equal((await refused('create_skill', skill)).code, 'unavailable');
+    const down = await health();
+    assert.equal(down.status, 503);
+    assert.deepEqual([down.body.status, down.body.store], ['down', { kind: 'lowdb', writable: false }]);
+    assert.equal((await must('check_health')).status, 'down');
+    const { overallStatus, integrations } = await system();
+    assert.equal(overallStatus, 'down');
+    assert.equal(integrations[0].status, 'down');
+    assert.match(integrations[0].lastError, /injected write failure/);
+    files.failure = undefined;
+    await until(async () => (await health()).status === 200);
+    await must('create_skill', skill);
+    assert.equal((await system()).overallStatus, 'ok');
+  });
+
+  it('names enabled flows that act for somebody who is deactivated, to those who may read flows', async () => {
+    const { id: userId } = await must('create_admin_user', { email: 'gone@example.com', role: 'owner' });
+    const { secret } = await must('create_api_key', { name: 'hers', scopes: ['admin'] });
+    const [key] = (await server.store.apiKeys.find({ where: { name: 'hers' }, limit: 1 })).records;
+    assert.ok(key);
+    await server.store.transaction((tx) => tx.apiKeys.update(key.id, { ownerId: userId }));
+    const steps = [{ id: 'a', tool: 'list_agents' }];
+    const { id } = await must('create_flow', { name: 'orphan', steps }, secret);
+    const off = await must('create_flow', { name: 'off', steps, enabled: false }, secret);
+    assert.equal(await entryOf('flows'), undefined);
+    await must('deactivate_admin_user', { id: userId });
+    const { status, lastError } = await entryOf('flows');
+    assert.equal(status, 'degraded');
+    assert.match(lastError, new RegExp(`deactivated or gone: ${id} "orphan" of hers`));
+    assert.ok(!lastError.includes(off.id));
+    const grants = await must('create_api_key', { name: 'probe', scopes: [], grants: ['system:read'] });
+    const seen = await must('get_system_health', {}, grants.secret);
+    const entry = seen.integrations.find(({ name }: { name: string }) => name === 'flows');
+    assert.match(entry.lastError, /deactivated or gone: some\.$/);
+    await must('reactivate_admin_user', { id: userId });
+    assert.equal(await entryOf('flows'), undefined);
+  });
+
+  it('says of each entry how long it took to find out', async () => {
+    for (const { name, latencyMs } of (await system()).integrations) assert.equal(typeof latencyMs, 'number', name);
+  });
+});

@@ -1,0 +1,38 @@
+import type { Flow } from '../../resources/flow.ts';
+import type { IntegrationHealth } from '../../resources/health.ts';
+import type { Page, Position, Readers } from '../../store/port.ts';
+import type { Principal } from '../access/principal.ts';
+import type { ServerFacts } from '../context.ts';
+import { msSince } from '../watched.ts';
+import { findRunAs } from './run-as.ts';
+
+const MOST_NAMED = 10;
+
+/** Enabled flows whose runs fail because whom they act for is deactivated or gone; named to those who may read flows. */
+export async function flowHealth(
+  store: Readers,
+  { rights }: Principal,
+  { catalog, now }: Pick<ServerFacts, 'catalog' | 'now'>,
+): Promise<IntegrationHealth[]> {
+  const started = performance.now();
+  const parts = { catalog, now: now() };
+  const known = new Map<string, boolean>();
+  const isStopped = async ({ runAs }: Flow) => {
+    const key = JSON.stringify(runAs);
+    const stopped = known.get(key) ?? typeof (await findRunAs(runAs, store, parts)) === 'string';
+    known.set(key, stopped);
+    return stopped;
+  };
+  const stopped: Flow[] = [];
+  let after: Position | undefined;
+  do {
+    const page: Page<Flow> = await store.flows.find({ where: { enabled: true }, limit: 100, after });
+    for (const flow of page.records) if (await isStopped(flow)) stopped.push(flow);
+    after = page.next ?? undefined;
+  } while (after && stopped.length < MOST_NAMED);
+  if (stopped.length === 0) return [];
+  const named = rights.allows({ scope: 'flows:read', needs: [{ resource: 'flow', op: 'read' }] });
+  const which = stopped.slice(0, MOST_NAMED).map(({ id, name, runAs }) => `${id} "${name}" of ${runAs.name}`);
+  const lastError = `Runs of these enabled flows fail because whom they act for is deactivated or gone: ${named ? which.join(', ') : 'some'}.`;
+  return [{ name: 'flows', kind: 'flows', status: 'degraded', latencyMs: msSince(started), lastError }];
+}
