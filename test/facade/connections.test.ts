@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { Connections } from '../../facade/connections.ts';
+import { stoppedAtEnd } from '../support/at-end.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
 /** A connection, with all that came on it so far. */
@@ -135,7 +136,7 @@ describe('MAX_CONNECTIONS', () => {
 
 describe('Connections', () => {
   it('leaves a request alone that came whole and is being answered, and connections of trusted proxies', async () => {
-    const http = createServer();
+    const http = stoppedAtEnd(createServer());
     let connected = 0;
     const connections = new Connections(http, {
       maxConnections: 10,
