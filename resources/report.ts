@@ -1,28 +1,36 @@
 import { z } from 'zod';
-import { bookkeeping, recordId, timestamp } from './fields.ts';
+import { bookkeeping, nameText, recordId, timestamp } from './fields.ts';
 import { keptCallOf } from './markers.ts';
 
 export const reportFields = {
-  title: z.string().trim().min(1).max(200),
+  title: nameText(200),
   description: z.string().max(2000),
   visualization: z.enum(['table', 'line', 'bar', 'number']),
 };
 
 const queryTool = z.string().min(1).max(200).describe('Name of a read-only tool.');
 const queryArguments = z.record(z.string(), z.unknown());
+const MOST_CHARACTERS = 20_000;
 
 export const reportQueryInput = keptCallOf(
   'tool',
   z.strictObject({
     tool: queryTool,
-    arguments: queryArguments.default({}).describe('Checked by the input schema of the tool.'),
+    arguments: queryArguments
+      .refine(
+        (given) => JSON.stringify(given).length <= MOST_CHARACTERS,
+        `Holds more than ${MOST_CHARACTERS} characters of JSON; ask for less at a time.`,
+      )
+      .default({})
+      .describe('Checked by the input schema of the tool.'),
   }),
 );
 
 /** A question to the workspace that is kept: a tool that reads, with its arguments, and how to show what it gives. */
 export const report = z.object({
   id: recordId,
-  title: reportFields.title,
+  /** Those of older reports may hold characters that nobody sees. */
+  title: z.string(),
   description: reportFields.description.optional(),
   query: z.object({ tool: queryTool, arguments: queryArguments }),
   visualization: reportFields.visualization,

@@ -79,14 +79,19 @@ export function pageBody<Record, Shown>(page: Page<Record>, filters: unknown, sh
   return { data: page.records.map(show), nextCursor: page.next && sealCursor(page.next, filters) };
 }
 
-function shortened<Record extends Position>(page: Page<Record>, mostCharacters: number): Page<Record> {
-  if (mostCharacters === Number.POSITIVE_INFINITY) return page;
+/** How many of the records, of the first at least one, hold no more characters of JSON together. */
+export function fitting(records: readonly object[], mostCharacters = LARGEST_PAGE): number {
   let characters = 0;
-  const end = page.records.findIndex((record) => {
+  const end = records.findIndex((record) => {
     characters += JSON.stringify(record).length;
     return characters > mostCharacters;
   });
-  const records = end < 0 ? page.records : page.records.slice(0, Math.max(1, end));
+  return end < 0 ? records.length : Math.max(1, end);
+}
+
+function shortened<Record extends Position>(page: Page<Record>, mostCharacters: number): Page<Record> {
+  if (mostCharacters === Number.POSITIVE_INFINITY) return page;
+  const records = page.records.slice(0, fitting(page.records, mostCharacters));
   const last = records.at(-1);
   if (records.length === page.records.length || !last) return page;
   return { records, next: { createdAt: last.createdAt, id: last.id } };

@@ -57,6 +57,9 @@ describe('every tool', () => {
       const gives = Object.keys(tool.output.shape);
       if (tool.name.startsWith('update_')) assert.ok(takes.includes('expectedRevision'));
       if (tool.name.startsWith('list_')) assert.deepEqual(gives.slice(0, 2), ['data', 'nextCursor']);
+      if (gives.includes('data') && takes.includes('limit') && tool.name !== 'search_tools') {
+        assert.ok(takes.includes('cursor') && gives.includes('nextCursor'), 'whoever limits a list can read on');
+      }
       if (!takes.includes('cursor') || tool.name === 'search') return;
       assert.ok(takes.includes('limit') && takes.includes('includeTotal') && gives.includes('total'));
     });

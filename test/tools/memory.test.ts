@@ -81,6 +81,15 @@ describe('create_memory', () => {
   });
 });
 
+describe('tags of memories', () => {
+  it('are the same however their accents are written', async () => {
+    const [composed, apart] = ['café'.normalize('NFC'), 'café'.normalize('NFD')];
+    const memory = await call('create_memory', { content: 'espresso', tags: [apart, composed] });
+    assert.deepEqual(memory.tags, [composed]);
+    for (const tag of [composed, apart]) assert.deepEqual(ids(await call('list_memories', { tag })), [memory.id]);
+  });
+});
+
 describe('search_memories', () => {
   it('pages through all that match, best first, with the total, and takes no cursor of another search', async () => {
     const made: string[] = [];

@@ -46,6 +46,24 @@ describe('reports', () => {
     assert.deepEqual((await ask('GET', `/${report.id}`)).body.query.arguments, args);
   });
 
+  it('hold no more arguments than a list can show, and titles that can be seen', async () => {
+    const database = await mustCall(server, server.adminKey, 'create_database', {
+      name: 'd',
+      columns: [{ name: 'T', type: 'string' }],
+    });
+    const query = (length: number) => ({
+      tool: 'list_records',
+      arguments: { databaseId: database.id, filter: { T: 'x'.repeat(length) } },
+    });
+    const refused = await ask('POST', '', { title: 'large', query: query(30_000) });
+    assert.deepEqual([refused.status, refused.body.issues[0].path], [400, 'query.arguments']);
+    await reportOf(query(19_000));
+    for (const title of ['bell\u0007', 'back\u202eward', '\u200b']) {
+      const { status, body } = await ask('POST', '', { title, query: { tool: 'list_skills' } });
+      assert.deepEqual([status, body.issues[0].path], [400, 'title']);
+    }
+  });
+
   it('are listed by tool and by text, page by page', async () => {
     const query = { tool: 'list_goals' };
     const titles = ['Goals of MAY', 'Goals', 'Other'];

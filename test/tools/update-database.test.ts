@@ -96,6 +96,21 @@ describe('update_database', () => {
     assert.match(filtered.error, /is called "Person" now/);
   });
 
+  it('takes names whose accents are written in another way, and none of them twice', async () => {
+    const [composed, apart] = ['Größe'.normalize('NFC'), 'Größe'.normalize('NFD')];
+    const { id } = await must('create_database', { name: 'x', columns: [{ name: apart, type: 'number' }] });
+    const record = await must('create_record', { databaseId: id, values: { [apart]: 1 } });
+    assert.deepEqual(record.values, { [composed]: 1 });
+    const list = (input: object) => must('list_records', { databaseId: id, ...input });
+    assert.equal((await list({ filter: { [apart]: { gte: 1 } }, sort: { column: apart } })).data.length, 1);
+    const twice = { [apart]: 1, [composed]: 2 };
+    assert.equal((await refused('create_record', { databaseId: id, values: twice })).issues?.[0]?.path, 'values');
+    assert.equal((await refused('list_records', { databaseId: id, filter: twice })).issues?.[0]?.path, 'filter');
+    assert.deepEqual(names(await must('update_database', { id, renameColumns: [{ from: apart, to: 'Size' }] })), [
+      'Size',
+    ]);
+  });
+
   it('refuses names that are unknown, taken or given twice, each by its place', async () => {
     const { id } = await leads();
     const problems = async (change: object) => {

@@ -253,6 +253,29 @@ describe('one user', () => {
     assert.equal(await method(), null);
   });
 
+  it('has a timeline whose pages end early where events are large', async () => {
+    await put('users', [{ uid: 'large', email: 'l@example.com', status: 'FREE', createdAt: '2026-01-01' }]);
+    const properties = Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`p${at}`, 'x'.repeat(2000)]));
+    const events = Array.from({ length: 25 }, (_, at) => ({
+      id: `l${at}`,
+      uid: 'large',
+      name: 'n',
+      at: '2026-01-02',
+      properties,
+    }));
+    await put('events', events);
+    const seen: string[] = [];
+    let cursor: string | null = null;
+    do {
+      const asked = { userId: 'large', limit: 100, ...(cursor && { cursor }) };
+      const page: { data: { id: string }[]; nextCursor: string | null } = await ask('get_user_timeline', asked);
+      assert.ok(JSON.stringify(page).length < 1_100_000);
+      seen.push(...page.data.map(({ id }) => id));
+      cursor = page.nextCursor;
+    } while (cursor);
+    assert.deepEqual([seen.length, new Set(seen).size], [26, 26]);
+  });
+
   it('has a timeline of everything, newest first, page by page without gap or repetition', async () => {
     const all: { id: string; at: string; type: string; properties?: { at?: number } }[] = [];
     let cursor: string | null = null;

@@ -5,7 +5,7 @@ import { fold } from '../../store/search-text.ts';
 import { ToolError } from '../errors.ts';
 import { parseInput } from '../validate.ts';
 import { keyOf, type Values } from './columns.ts';
-import { keptValue, requireCurrentNames, valueSchemas } from './values.ts';
+import { byComposedNames, keptValue, requireCurrentNames, valueSchemas } from './values.ts';
 
 /** Texts are put in order by their first characters. */
 const ORDERED_BY = 200;
@@ -30,9 +30,10 @@ export type SortKey = string | number | boolean | null;
 /** @throws ToolError naming every column, operator and value that does not fit. */
 export function recordQuery(
   columns: readonly Column[],
-  filter: Values,
+  given: Values,
   sort: { readonly column: string; readonly direction: 'asc' | 'desc' } | undefined,
 ): RecordQuery {
+  const filter = byComposedNames(given, 'filter');
   requireCurrentNames(columns, 'filter', Object.keys(filter));
   const operators = Object.fromEntries(Object.entries(filter).map(([name, given]) => [name, asOperators(given)]));
   const parsed = parseInput(inputOf(columns), { filter: operators }).filter as Readonly<Record<string, Values>>; // as the schema says
@@ -104,8 +105,9 @@ function isWithin(operator: (typeof ORDER)[number], order: number): boolean {
 
 function orderOf(
   columns: readonly Column[],
-  { column: name, direction }: { readonly column: string; readonly direction: 'asc' | 'desc' },
+  { column: given, direction }: { readonly column: string; readonly direction: 'asc' | 'desc' },
 ): RecordOrder {
+  const name = given.normalize('NFC');
   requireCurrentNames(columns, 'sort', [name]);
   const column = columns.find((each) => each.name === name);
   if (!column || column.type === 'json') {

@@ -73,7 +73,7 @@ const updateDatabase = defineTool({
       .optional()
       .describe('Go behind the others; a required one only while there are no records.'),
     renameColumns: z
-      .array(z.strictObject({ from: z.string().max(100), to: databaseFields.columnName }))
+      .array(z.strictObject({ from: z.string().normalize('NFC').max(100), to: databaseFields.columnName }))
       .max(100)
       .optional()
       .describe('Done all at once and before columns are added, so names can be swapped.'),

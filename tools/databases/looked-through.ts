@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { DatabaseRecord } from '../../resources/database.ts';
 import type { Position, Reader, Where } from '../../store/port.ts';
 import type { Fail } from '../define-tool.ts';
-import { foreignCursor, LARGEST_PAGE, seal, unseal } from '../paging.ts';
+import { fitting, foreignCursor, seal, unseal } from '../paging.ts';
 import type { RecordQuery, SortKey } from './conditions.ts';
 
 /** Records that one look through them takes in; one counts once more for each 500 characters in which a text is looked for. */
@@ -129,13 +129,8 @@ class PageOf {
   /** The page, and where the next one starts: behind its last record, or where looking ended. */
   end(stoppedAt: DatabaseRecord | undefined): { found: readonly Found[]; last: Place | undefined } {
     this.#settle();
-    let characters = 0;
-    const fitting = this.#found.findIndex(({ record }) => {
-      characters += JSON.stringify(record).length;
-      return characters > LARGEST_PAGE;
-    });
-    const most = fitting < 0 ? this.#limit : Math.min(this.#limit, Math.max(1, fitting));
-    const found = this.#found.slice(0, most);
+    const most = fitting(this.#found.map(({ record }) => record));
+    const found = this.#found.slice(0, Math.min(this.#limit, most));
     if (found.length < this.#found.length) return { found, last: found.at(-1)?.place };
     return { found, last: stoppedAt && placeOf(stoppedAt, this.#query) };
   }
@@ -160,7 +155,13 @@ function placeOf({ createdAt, id, values }: DatabaseRecord, { order }: RecordQue
 function openPlace({ cursor, bound }: Asked): Place | undefined {
   if (cursor === undefined) return undefined;
   const [key, createdAt, id] = unseal(cursor, bound);
-  if (typeof createdAt !== 'string' || typeof id !== 'string' || key === undefined) throw foreignCursor();
+  if (
+    typeof createdAt !== 'string' ||
+    Number.isNaN(Date.parse(createdAt)) ||
+    typeof id !== 'string' ||
+    key === undefined
+  )
+    throw foreignCursor();
   return { key: key as SortKey, createdAt, id }; // sealed here, for the same query
 }
 

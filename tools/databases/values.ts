@@ -26,6 +26,15 @@ export function changedValues(columns: readonly Column[], current: Values, given
   return kept(columns, { ...byName(columns, current), ...parse(columns, 'changed', given) });
 }
 
+/** The members by names as columns have them, however their accents were written. @throws ToolError for one that is there twice */
+export function byComposedNames(given: Values, member = 'values'): Values {
+  const entries = Object.entries(given).map(([name, value]) => [name.normalize('NFC'), value] as const);
+  const composed = Object.fromEntries(entries);
+  if (Object.keys(composed).length === entries.length) return composed;
+  const message = 'A column is named twice, with its accents written in two ways; name it once.';
+  throw new ToolError('invalid_input', message, { issues: [{ path: member, message }] });
+}
+
 /** The value as records keep it. */
 export function keptValue(type: ColumnType, value: unknown): unknown {
   return type === 'date-time' && typeof value === 'string' ? instant(value) : value;
@@ -45,7 +54,8 @@ export function requireCurrentNames(columns: readonly Column[], member: string, 
 type Form = 'new' | 'changed';
 const made = new WeakMap<readonly Column[], Record<Form, z.ZodObject>>();
 
-function parse(columns: readonly Column[], form: Form, values: Values): Values {
+function parse(columns: readonly Column[], form: Form, given: Values): Values {
+  const values = byComposedNames(given);
   requireCurrentNames(columns, 'values', Object.keys(values));
   let known = made.get(columns);
   if (!known) {

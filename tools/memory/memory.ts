@@ -31,7 +31,7 @@ const filters = {
   userId: recordId.optional(),
   scope: memoryScope.optional(),
   kind: memoryKind.optional(),
-  tag: z.string().trim().min(1).max(100).optional(),
+  tag: memoryFields.tag.optional(),
   pinned: z.boolean().optional(),
   superseded: z.boolean().default(false).describe('True shows those that others have replaced.'),
 };

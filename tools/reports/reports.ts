@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { expectedRevision, pageOf, paging, recordId } from '../../resources/fields.ts';
 import { type Report, renderedReport, report, reportFields, reportQueryInput } from '../../resources/report.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from '../define-tool.ts';
-import { listPage, lookedAt, onlyThese } from '../paging.ts';
+import { LARGEST_PAGE, listPage, lookedAt, onlyThese } from '../paging.ts';
 import { requireQuery, runQuery } from './query.ts';
 
 const reportId = recordId.describe('Report id (`rep_…`), see list_reports.');
@@ -25,7 +25,7 @@ const listReports = defineTool({
     const any = onlyThese<Report>(principal.rights.limitedTo('report', 'read'), 'id');
     const filter = { tool, q: q?.toLowerCase() };
     const reports = tool === undefined && q === undefined ? store.reports : lookedAt(store.reports, isMeant(filter));
-    return listPage(reports, page, { any, filter }, (record) => record);
+    return listPage(reports, page, { any, filter }, (record) => record, LARGEST_PAGE);
   },
 });
 

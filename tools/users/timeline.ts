@@ -6,7 +6,7 @@ import type { Model } from '../analytics/model/model.ts';
 import { websiteHistory } from '../analytics/model/website-history.ts';
 import { endOf } from '../analytics/revenue/timeline.ts';
 import { defineTool, READS } from '../define-tool.ts';
-import { openCursor, pageBody } from '../paging.ts';
+import { fitting, openCursor, pageBody } from '../paging.ts';
 import { findUser, userId } from './find-user.ts';
 
 export const getUserTimeline = defineTool({
@@ -28,14 +28,15 @@ export const getUserTimeline = defineTool({
     const entries: Pending[] = [...ofRecords, ...eventEntries(model, uid, count + 1, after)]
       .filter((entry) => !after || comparePlaces(placeOf(entry), after) < 0)
       .sort((a, b) => comparePlaces(placeOf(b), placeOf(a)));
-    const shown = entries.slice(0, count);
-    const last = shown.at(-1);
-    const positions = shown.flatMap(({ position }) => position ?? []);
+    const wanted = entries.slice(0, count);
+    const positions = wanted.flatMap(({ position }) => position ?? []);
     const rows = new Map((await server.imported.rowsAt(positions)).map((row) => [row.position, row.row]));
-    const records = shown.map(({ position, ...entry }) =>
+    const completed = wanted.map(({ position, ...entry }) =>
       position === undefined ? entry : eventEntry(entry, rows.get(position)),
     );
-    const next = entries.length > count && last ? placeOf(last) : null;
+    const records = completed.slice(0, fitting(completed));
+    const last = records.at(-1);
+    const next = entries.length > records.length && last ? placeOf(last) : null;
     const total = includeTotal && { total: ofRecords.length + model.events.countOf(uid) };
     return { ...pageBody({ records, next }, { uid }, (entry) => entry), ...total };
   },
