@@ -82,6 +82,8 @@ interface Meaning<Input extends z.ZodObject, Output extends z.ZodObject, Code ex
   readonly actsAs?: { readonly tools: readonly Tool[]; of(input: object): Tool | undefined };
   /** Goes on with threads that its caller made, also where that one may do nothing else with threads; see `ownThreads`. */
   readonly continuesThreads?: true;
+  /** Finds records of many kinds by the rights of other tools. */
+  readonly looksAcross?: true;
   /** Reports events while it runs; REST sends them as they come where the client wants that. */
   readonly streams?: true;
 }

@@ -252,10 +252,24 @@ describe('what is fixed for a tool of a capsule', () => {
     assert.ok(whole);
     const recalled = await recall(world.store, { agent: whole, caller: held, threadId: undefined, text: 'common' });
     assert.ok(recalled.length > 0 && recalled.every(({ scope }) => scope === 'agent'));
+    const other = capsule(['list_memories'], { list_memories: { agentId: idOf('agent') } });
+    const none = await recall(world.store, { agent: whole, caller: other, threadId: undefined, text: 'common' });
+    assert.deepEqual(none, [], 'memories of another agent');
+    const unpinned = capsule(['list_memories'], { list_memories: { pinned: false } });
+    const found = await recall(world.store, { agent: whole, caller: unpinned, threadId: undefined, text: 'common' });
+    assert.ok(found.length > 0 && found.every(({ pinned }) => !pinned));
+    const one = capsule(['get_memory'], { get_memory: { id: idOf('memory', 2) } });
+    const [only, ...rest] = await recall(world.store, {
+      agent: whole,
+      caller: one,
+      threadId: undefined,
+      text: 'common',
+    });
+    assert.deepEqual([only?.id, rest], [idOf('memory', 2), []]);
   });
 
   it('is told where it narrows other tools, and leaves lists, creations and its own calls as they are', async () => {
-    const tools = ['list_users', 'get_user', 'create_document', 'get_document', 'list_documents'];
+    const tools = ['list_users', 'get_user', 'create_document', 'get_document', 'list_documents', 'search'];
     const fixed = { list_users: { search: '@example.com' }, list_documents: { projectId: idOf('project') } };
     const draft = { allowedTools: tools, constraints: fixed };
     const { output } = await outcome(admin, 'preview_capsule', { draft });
@@ -265,6 +279,10 @@ describe('what is fixed for a tool of a capsule', () => {
     assert.match(
       judged.get_document.narrowed,
       /held to the records that what is fixed for list_documents \(projectId\)/,
+    );
+    assert.match(
+      judged.search.narrowed,
+      /^search is held to .* for list_users \(search\) and list_documents \(projectId\)/,
     );
     for (const whole of ['list_users', 'create_document', 'list_documents']) {
       assert.deepEqual(judged[whole], { name: whole, served: true, rule: 'allowed by name' });

@@ -37,7 +37,8 @@ export function mayCall(reach: Reach, tool: Tool, input: object, subjects: Subje
   if (tool.discovery) return true;
   const { rights, tools } = reach;
   const other = tool.actsAs?.of(input);
-  if (!(tools?.allows(tool) ?? true) || (other && !standsIn(reach, tool, other))) return false;
+  if (!(tools?.allows(tool) ?? true) || !(tools?.admits?.(tool, input) ?? true)) return false;
+  if (other && !standsIn(reach, tool, other)) return false;
   return allows(rights.inCallOf(tool), accessFor(tool.access, input), input, subjects);
 }
 

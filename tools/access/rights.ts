@@ -46,7 +46,7 @@ export function scopeRights(scopes: readonly Scope[]): Rights {
 
 /** What narrows grants besides the ids in them. */
 export interface Narrowing {
-  readonly fingerprint: string;
+  fingerprint(): string;
   readonly limits: Limits;
   readonly held: Limits;
   readonly inCallOf: Rights['inCallOf'];
@@ -65,12 +65,13 @@ export function grantRights(grants: readonly Grant[], narrowing?: Narrowing): Ri
     const limit = limitOf(need);
     return (!limit || fits(limit, need)) && grants.some((grant) => grantAllows(grant, need));
   };
+  let fingerprint: string | undefined;
   return {
     isAdmin: everything,
-    fingerprint: `grants ${grants
-      .map(({ resource, op, id }) => `${resource}:${op}:${id}`)
-      .sort()
-      .join(' ')} ${narrowing?.fingerprint ?? ''}`,
+    get fingerprint() {
+      fingerprint ??= `${fingerprintOf(grants)} ${narrowing?.fingerprint() ?? ''}`;
+      return fingerprint;
+    },
     mayTry: ({ needs, narrows }) =>
       needs.every((need) => (need.open || (narrows && !need.ids) ? some(need) : whole(need))),
     allows: ({ needs, narrows }) => needs.every((need) => (narrows && !need.ids ? some(need) : whole(need))),
@@ -85,6 +86,11 @@ export function grantRights(grants: readonly Grant[], narrowing?: Narrowing): Ri
       return narrowing?.inCallOf(tool) ?? this;
     },
   };
+}
+
+function fingerprintOf(grants: readonly Grant[]): string {
+  const texts = grants.map(({ resource, op, id }) => `${resource}:${op}:${id}`);
+  return `grants ${texts.sort().join(' ')}`;
 }
 
 /**

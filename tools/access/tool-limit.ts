@@ -9,6 +9,8 @@ export interface ToolLimit {
   allows(tool: Tool): boolean;
   /** Arguments fixed in every call of the tool, which the caller neither sees nor gives. */
   fixed?(tool: Tool): FixedArguments | undefined;
+  /** Whether the call is let through where the tool is another way to a record (see `actsAs`). */
+  admits?(tool: Tool, input: object): boolean;
   /** Why calls of the tool reach fewer records than the rights of the tool would, in a sentence; undefined where they do not. */
   narrowed?(tool: Tool): string | undefined;
 }
@@ -26,6 +28,7 @@ export function bothLimits(outer: ToolLimit | undefined, inner: ToolLimit): Tool
       const [first, second] = [outer.fixed?.(tool), inner.fixed?.(tool)];
       return first || second ? { ...second, ...first } : undefined;
     },
+    admits: (tool, input) => (outer.admits?.(tool, input) ?? true) && (inner.admits?.(tool, input) ?? true),
     narrowed: (tool) => outer.narrowed?.(tool) ?? inner.narrowed?.(tool),
   };
 }

@@ -9,6 +9,8 @@ import type { Tool } from '../define-tool.ts';
 const SHAPING: readonly string[] = ['limit', 'includeTotal', 'order', 'sort', 'expectedRevision'];
 /** Fixed, it leaves one page of a list: nobody can say of a single record whether it is on that. */
 const CURSOR = 'cursor';
+/** Inputs by which tools that are another way to a record name it. */
+const WAY = ['entityType', 'entityId', 'versionId', 'cursor'];
 /** Operations that neither show nor change the record they are about. */
 const ACTS: readonly string[] = ['invoke', 'trigger', 'call'];
 
@@ -35,22 +37,41 @@ export class HeldRights {
   readonly #holds: readonly Hold[];
   readonly #tools: ReadonlySet<Tool>;
   readonly #fixed: FixedFor;
+  readonly #ways: readonly Tool[];
   readonly #inCallOf = new Map<Tool, Rights>();
 
   constructor(tools: readonly Tool[], fixed: FixedFor) {
     this.#tools = new Set(tools);
+    this.#ways = tools.filter((tool) => tool.actsAs && fixed(tool));
     this.#fixed = fixed;
     this.#holds = tools.flatMap((tool) => holdsOf(tool, fixed(tool)));
     this.grants = tools.flatMap((tool) => this.#handedOn(tool));
     this.rights = this.#rights(this.grants, []);
   }
 
+  /**
+   * Whether what is fixed for other ways to the same records (see `actsAs`) lets the call through: for those that read it holds for all of
+   * them, for those that change records for such.
+   */
+  admits(tool: Tool, input: object): boolean {
+    if (!tool.actsAs || this.#fixed(tool)) return true;
+    const given = new Map<string, unknown>(Object.entries(input));
+    return this.#ways
+      .filter((way) => way.annotations.readOnlyHint || !tool.annotations.readOnlyHint)
+      .every((way) =>
+        WAY.every(
+          (name) => !Object.hasOwn(this.#fixed(way) ?? {}, name) || this.#fixed(way)?.[name] === given.get(name),
+        ),
+      );
+  }
+
   /** Why calls of the tool reach fewer records than it says. */
   narrowed(tool: Tool): string | undefined {
     const bound = this.#bound(tool);
     const deciding = this.#heldBy(tool).filter(({ resource, op }) => !bound.includes(`${resource}:${op}`));
-    if (deciding.length === 0) return undefined;
-    const holds = deciding.flatMap(({ holds }) => holds);
+    const isByOthers = tool.looksAcross || (tool.actsAs && !this.#fixed(tool));
+    const holds = isByOthers ? this.#holds : deciding.flatMap(({ holds }) => holds);
+    if (holds.length === 0) return undefined;
     const names = [...new Set(holds.map(({ tool: other, by }) => `${other.name} (${by.join(', ')})`))].join(' and ');
     const empty = deciding.some(({ limit }) => isNothing(limit));
     return empty
@@ -61,7 +82,7 @@ export class HeldRights {
   #rights(grants: readonly Grant[], bound: readonly string[]): Rights {
     const held = (resource: string, op: string) => this.#limitOf(resource, op);
     return grantRights(grants, {
-      fingerprint: JSON.stringify([this.#holds.map(({ resource, op, limit }) => [resource, op, limit]), bound]),
+      fingerprint: () => JSON.stringify([this.#holds.map(({ resource, op, limit }) => [resource, op, limit]), bound]),
       held,
       limits: (resource, op) => (bound.includes(`${resource}:${op}`) ? undefined : held(resource, op)),
       inCallOf: (tool) => this.#rightsInCallOf(tool),

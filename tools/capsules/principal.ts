@@ -41,7 +41,11 @@ export function reachOfCapsule(
   const limit = limitOf(definition);
   const tools = entries.map(({ tool }) => tool).filter((tool) => limit.allows(tool));
   const held = new HeldRights(tools, limit.fixed);
-  return { tools: { ...limit, narrowed: (tool) => held.narrowed(tool) }, grants: held.grants, rights: held.rights };
+  return {
+    tools: { ...limit, narrowed: (tool) => held.narrowed(tool), admits: (tool, input) => held.admits(tool, input) },
+    grants: held.grants,
+    rights: held.rights,
+  };
 }
 
 const principals = new WeakMap<CapsuleRecord, { readonly entries: unknown; readonly principal: Principal }>();

@@ -20,7 +20,7 @@ export async function findAgentToRun(store: Pick<Readers, 'agents'>, id: string,
 
 /** Where the call did not name the agent its access rule could not judge it. @throws forbidden */
 export function requireInvoke({ rights }: Principal, agent: Agent | undefined, fail: Fail<never>): void {
-  const need = { resource: 'agent', op: 'invoke', ...(agent && { ids: [agent.id, agent.name] }) };
+  const need = { resource: 'agent', op: 'invoke', ...(agent && { ids: [agent.id, agent.name], record: agent }) };
   if (rights.allows({ scope: 'chat:write', needs: [need] })) return;
   const grant = agent ? `agent:invoke:${agent.id}` : 'agent:invoke';
   throw fail('forbidden', 'Insufficient permissions', { required: { scope: 'chat:write', grant } });

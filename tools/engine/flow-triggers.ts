@@ -223,7 +223,7 @@ export class FlowTriggers {
 /** Who may see the record now and could when it happened. Of one that is deleted since only the latter counts. */
 async function maySee({ need, record }: RecordEvent, principal: Principal, store: Store): Promise<boolean> {
   const { scope, resource, ids } = need;
-  if (!principal.rights.allows({ scope, needs: [{ resource, op: 'read', ids }] })) return false;
+  if (!principal.rights.allows({ scope, needs: [{ resource, op: 'read', ids, record }] })) return false;
   if (isGuarded(record) && !isSeen(record, principal)) return false;
   const guarded = await guardedAmong(store, [record.id]);
   if (!guarded.every((found) => isSeen(found, principal))) return false;

@@ -15,19 +15,21 @@ interface Asked {
 }
 
 const LONGEST_QUERY = 2000;
-const WORKSPACE = 'workspace';
 
 /**
  * The memories for a prompt: pinned ones, then those about what is talked of, then the newest, as many as the agent takes. What is
- * remembered for the agent or the thread is part of them; of the workspace's memories it gets those that its caller may read.
+ * remembered for the agent or the thread is part of them; of the workspace's memories it gets those that its caller may read. Where fixed
+ * arguments hold the caller to some memories, it gets no others at all.
  */
 export async function recall(store: Readers & TextSearch, asked: Asked): Promise<Memory[]> {
   const most = asked.agent.memoryPolicy.maxInjected;
   if (most === 0) return [];
-  const holding = holdingFor(asked);
+  const held = onlyThese<MemoryRecord>(asked.caller.rights.held('memory', 'read'), 'id');
+  const holding = holdingFor(asked).flatMap((where) => (held ? held.flatMap((other) => both(where, other)) : [where]));
   const common = { superseded: false, ...visibleTo(asked.caller) };
   const newest = async (more: Where<MemoryRecord>) => {
-    const pages = holding.map((where) => store.memories.find({ where: { ...common, ...where, ...more }, limit: most }));
+    const wanted = holding.flatMap((where) => both({ ...common, ...more }, where));
+    const pages = wanted.map((where) => store.memories.find({ where, limit: most }));
     const records = (await Promise.all(pages)).flatMap((page) => page.records);
     return records.sort((a, b) => (a.createdAt < b.createdAt ? 1 : -1));
   };
@@ -38,13 +40,19 @@ export async function recall(store: Readers & TextSearch, asked: Asked): Promise
   return [...new Map(found.map((memory) => [memory.id, memory])).values()].slice(0, most);
 }
 
+/** Filters that hold where both do; none where no record can meet them. */
+function both(one: Where<MemoryRecord>, other: Where<MemoryRecord>): Where<MemoryRecord>[] {
+  const members = Object.keys(one) as (keyof MemoryRecord)[]; // of the filter
+  const isOther = (member: keyof MemoryRecord) => JSON.stringify(other[member]) !== JSON.stringify(one[member]);
+  const clashes = members.some((member) => other[member] !== undefined && isOther(member));
+  return clashes ? [] : [{ ...one, ...other }];
+}
+
 function holdingFor({ agent, caller: { rights }, threadId }: Asked): Where<MemoryRecord>[] {
   const own: Where<MemoryRecord>[] = [{ scope: 'agent', agentId: agent.id }];
   if (threadId !== undefined) own.push({ scope: 'thread', threadId });
   const reads = rights.mayTry({ scope: 'memory:read', needs: [{ resource: 'memory', op: 'read' }], narrows: true });
   if (!reads) return own;
   const only = onlyThese<MemoryRecord>(rights.limitedTo('memory', 'read'), 'id') ?? [{}];
-  // One who is held to memories of another scope has none of the workspace's.
-  const shared = only.filter(({ scope = WORKSPACE }) => scope === WORKSPACE);
-  return [...own, ...shared.map((where) => ({ ...where, scope: WORKSPACE }))];
+  return [...own, ...only.flatMap((where) => both(where, { scope: 'workspace' }))];
 }

@@ -68,7 +68,7 @@ export async function requireRights(
   requireWithin(principal, { tools: { entries: (steps ?? []).map(({ tool }) => tool), catalog } });
   const agent = agentId === undefined ? undefined : await store.agents.get(agentId);
   if (!agent) return;
-  const invoke = { resource: 'agent', op: 'invoke', ids: [agent.id, agent.name] };
+  const invoke = { resource: 'agent', op: 'invoke', ids: [agent.id, agent.name], record: agent };
   if (principal.rights.allows({ scope: 'chat:write', needs: [invoke] })) return;
   throw new ToolError('forbidden', 'Insufficient permissions', {
     required: { scope: 'chat:write', grant: `agent:invoke:${agent.id}` },

@@ -14,6 +14,7 @@ export const search = defineTool({
   description:
     'Find records of every type you may read, best match first; exact ids, names and e-mails lead. Returns type, id, title, snippet and score of each, and counts by type.',
   access: { scope: 'agents:read', grant: 'search:read' },
+  looksAcross: true,
   annotations: READS,
   input: z.strictObject({
     q: searchText,
