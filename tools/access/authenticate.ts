@@ -92,7 +92,7 @@ function keyRights(id: string, grants: readonly Grant[]): Rights {
 function withOwnThreads(id: string, grants: readonly Grant[]): Rights {
   const rightsTo = (...ops: readonly string[]): Rights =>
     grantRights([...grants, ...ops.map((op) => ({ resource: 'thread', op, id: '*' }))], {
-      fingerprint: `threads of ${id}: ${ops}`,
+      fingerprint: () => `threads of ${id}: ${ops}`,
       limits: (resource) => (resource === 'thread' ? { members: { createdBy: id } } : undefined),
       held: () => undefined,
       inCallOf: (tool) => (tool.continuesThreads ? talking : usual),
