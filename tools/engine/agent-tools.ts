@@ -68,7 +68,10 @@ export class AgentTools {
 
   constructor(surroundings: Surroundings) {
     const { principal, catalog, own } = surroundings;
-    const shown = offered(principal, catalog, MOST_TOOLS - own.length);
+    // Providers refuse a list with the same name twice, and an integration may give its tools any name.
+    const shown = offered(principal, catalog, MOST_TOOLS - own.length).filter(
+      ({ name }) => !own.some((mine) => mine.name === offeredName(name)),
+    );
     this.#surroundings = surroundings;
     this.#names = new Map(shown.map(({ name }) => [offeredName(name), name]));
     this.offered = [

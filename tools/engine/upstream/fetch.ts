@@ -80,13 +80,15 @@ function endCancelled(body: string, pending: ReadonlySet<Pending>): void {
   const { method, params } = JSON.parse(body) as { method?: string; params?: { requestId?: unknown } }; // a message of the SDK
   if (method !== CANCELLED) return;
   for (const { body: asked, cancel } of pending) {
-    const { id } = asked === '' ? {} : (JSON.parse(asked) as { id?: unknown }); // a message of the SDK
-    if (id !== undefined && id === params?.requestId) cancel.abort();
+    // The SDK writes the id last; bodies can be too large to be parsed again.
+    const [, id] = /"id":(\d+|"[^"]*")\}$/.exec(asked.slice(-LONGEST_ID)) ?? [];
+    if (id !== undefined && id === JSON.stringify(params?.requestId)) cancel.abort();
   }
 }
 
 const CANCELLED = 'notifications/cancelled';
 const LONGEST_CANCELLATION = 10_000;
+const LONGEST_ID = 200;
 
 function exchange(url: URL, options: RequestOptions, body: string): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {

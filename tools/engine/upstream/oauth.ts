@@ -2,6 +2,7 @@ import type { Fetch } from './fetch.ts';
 import { isSchemaObject } from './references.ts';
 
 const ASK_MS = 5000;
+const LONGEST_ORIGIN = 200;
 const LARGEST_DOCUMENT = 64 * 1024;
 
 /** A server that answers 401 and says that tokens for it come from an authorization server. Trying again changes nothing. */
@@ -73,8 +74,14 @@ function metadataIn({
   issuer,
   token_endpoint: tokens,
 }: Record<string, unknown>) {
-  if (typeof issuer === 'string' && typeof tokens === 'string') return { issuer };
+  if (typeof issuer === 'string' && typeof tokens === 'string') return shownIssuer(issuer);
   if (typeof resource !== 'string') return undefined;
-  const [first] = Array.isArray(servers) ? servers : [];
-  return typeof first === 'string' ? { issuer: first } : {};
+  return shownIssuer(Array.isArray(servers) ? servers[0] : undefined);
+}
+
+/** Nothing of it that could be anything but an address. */
+function shownIssuer(issuer: unknown): Metadata {
+  if (typeof issuer !== 'string' || !URL.canParse(issuer)) return {};
+  const { protocol, origin } = new URL(issuer);
+  return /^https?:$/.test(protocol) && origin.length <= LONGEST_ORIGIN ? { issuer: origin } : {};
 }

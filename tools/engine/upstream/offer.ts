@@ -28,9 +28,10 @@ export class Offer {
     this.#call = call;
   }
 
-  /** The tool as it is offered now. */
-  get(name: string): Tool | undefined {
-    return this.#made.get(name)?.entry.tool;
+  /** The tool of that definition, where it is offered now. */
+  get({ name, hash }: Pick<ToolDefinition, 'name' | 'hash'>): Tool | undefined {
+    const made = this.#made.get(name);
+    return made?.definition.hash === hash ? made.entry.tool : undefined;
   }
 
   /** Entries of the catalog; those of tools that stay as they are stay the same objects. */

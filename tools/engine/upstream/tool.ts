@@ -7,7 +7,7 @@ import { defineTool, type Tool } from '../../define-tool.ts';
 import { declareJsonSchema, type JsonSchema } from '../../json-schema.ts';
 import { problemsOf } from './check.ts';
 import { grantOf, labelOf, shownName } from './definition.ts';
-import { isSchemaObject, resolve } from './references.ts';
+import { isSchemaObject } from './references.ts';
 
 /** A tool result of MCP. */
 export interface ToolContent {
@@ -25,7 +25,8 @@ export interface Origin {
   readonly integration: Pick<IntegrationRecord, 'id' | 'name' | 'toolPrefix'>;
   /** As the operator marked it, whatever the upstream says. */
   readonly readOnly: boolean;
-  call(name: string, input: object, options: CallOptions): Promise<ToolContent>;
+  /** `definition`: by which the input was checked. */
+  call(definition: ToolDefinition, input: object, options: CallOptions): Promise<ToolContent>;
 }
 
 const output = z.object({
@@ -38,7 +39,8 @@ const ACTS = { readOnlyHint: false, destructiveHint: true, idempotentHint: false
 const LOOKS = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true } as const;
 
 /** A tool of an upstream as a tool of this server. */
-export function guestTool({ name, title, description, inputSchema }: ToolDefinition, origin: Origin): Tool {
+export function guestTool(definition: ToolDefinition, origin: Origin): Tool {
+  const { name, title, description, inputSchema } = definition;
   const { integration, readOnly } = origin;
   const meaning = {
     name: shownName(integration.toolPrefix, name),
@@ -51,7 +53,8 @@ export function guestTool({ name, title, description, inputSchema }: ToolDefinit
     output,
     errors: ['conflict', 'too_large'],
   } as const;
-  const handler = (input: object, { signal, report }: CallOptions) => origin.call(name, input, { signal, report });
+  const handler = (input: object, { signal, report }: CallOptions) =>
+    origin.call(definition, input, { signal, report });
   return readOnly
     ? defineTool({ ...meaning, annotations: LOOKS, handler })
     : defineTool({ ...meaning, annotations: ACTS, inSteps: true, handler });
@@ -61,12 +64,15 @@ export function guestTool({ name, title, description, inputSchema }: ToolDefinit
 function inputOf(schema: JsonSchema): z.ZodObject {
   const { properties, $defs: _, definitions: __, ...others } = schema;
   const members = Object.entries(isSchemaObject(properties) ? properties : {});
-  const shape = members.map(([name, member]) => [name, memberOf(member, schema)]);
-  // Of members that other keywords name nothing here tells which is which.
-  const other = holdsSecret(others, schema) ? secret(z.unknown()) : z.unknown();
+  const isSecret = secretTest(schema);
+  const shape = members.map(([name, member]) => {
+    const read = z.unknown().optional();
+    return [name, isSecret(member) ? secret(read) : read];
+  });
   const input = z
     .object(Object.fromEntries(shape))
-    .catchall(other)
+    // Of members that other keywords name nothing tells which is which.
+    .catchall(isSecret(others) ? secret(z.unknown()) : z.unknown())
     .check(({ value, issues }) => {
       for (const { path, message } of problemsOf(schema, value)) {
         issues.push({ code: 'custom', path: [...path], message, input: value });
@@ -75,18 +81,20 @@ function inputOf(schema: JsonSchema): z.ZodObject {
   return declareJsonSchema(input, schema);
 }
 
-function memberOf(schema: unknown, root: JsonSchema): z.ZodType {
-  const member = z.unknown().optional();
-  return holdsSecret(schema, root) ? secret(member) : member;
+/**
+ * Whether a part of the schema says that something in it is secret. Where that is said anywhere, a part that refers to others may be so too;
+ * to follow each reference could take time without end.
+ */
+function secretTest(root: JsonSchema): (part: unknown) => boolean {
+  if (!holds(root, saysSecret)) return () => false;
+  return (part) => holds(part, (node) => saysSecret(node) || node.$ref !== undefined || node.$dynamicRef !== undefined);
 }
 
-/** Whether anything in it, or in what it refers to, is declared to be secret. */
-function holdsSecret(node: unknown, root: JsonSchema, seen = new Set<unknown>()): boolean {
-  if (typeof node !== 'object' || node === null || seen.has(node)) return false;
-  seen.add(node);
-  if (isSchemaObject(node)) {
-    if (node.writeOnly === true || node.format === 'password') return true;
-    if (typeof node.$ref === 'string' && holdsSecret(resolve(root, node.$ref), root, seen)) return true;
-  }
-  return Object.values(node).some((inner) => holdsSecret(inner, root, seen));
+function saysSecret({ writeOnly, format }: JsonSchema): boolean {
+  return writeOnly === true || format === 'password';
+}
+
+function holds(node: unknown, test: (node: JsonSchema) => boolean): boolean {
+  if (typeof node !== 'object' || node === null) return false;
+  return (isSchemaObject(node) && test(node)) || Object.values(node).some((inner) => holds(inner, test));
 }

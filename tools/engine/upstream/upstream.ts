@@ -45,7 +45,7 @@ export interface View {
 /** One integration while the server runs: its connection, the tools it offers and how it is. */
 export class Upstream {
   readonly #surroundings: Surroundings;
-  readonly #offer = new Offer((name, input, options) => this.call(name, input, options));
+  readonly #offer = new Offer((definition, input, options) => this.call(definition, input, options));
   #record: IntegrationRecord;
   #status: IntegrationStatus = { state: 'disabled', since: new Date().toISOString() };
   #scrubber = new Scrubber([]);
@@ -124,18 +124,18 @@ export class Upstream {
     if (!this.#link.connection) throw this.#away();
   }
 
-  async call(name: string, input: object, { signal: given, report }: CallOptions): Promise<ToolContent> {
+  async call(definition: ToolDefinition, input: object, { signal: given, report }: CallOptions): Promise<ToolContent> {
     const { timeoutMs } = this.#record;
     if (this.#calls.count >= MOST_CALLS) {
       const message = `The integration ${this.#label} has ${MOST_CALLS} calls under way; try again in a moment.`;
       throw new ToolError('unavailable', message);
     }
-    const offered = this.#offer.get(name);
+    const offered = this.#offer.get(definition);
     if (!offered) throw this.#notOffered();
     return this.#calls.run(offered, given, async (signal) => {
       const connection = await this.#ready();
-      const tool = this.#raw.get(name);
-      if (!tool || this.#offer.get(name) !== offered) throw this.#notOffered();
+      const tool = this.#raw.get(definition.name);
+      if (!tool || this.#offer.get(definition) !== offered) throw this.#notOffered();
       const onProgress = sparing((progress) => report(this.#scrubber.progress(progress)));
       const result = await connection
         .call({ tool, input, timeoutMs, signal, report: onProgress })
