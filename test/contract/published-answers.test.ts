@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import { z } from 'zod';
 import type { ErrorBody } from '../../resources/error.ts';
 import { documentOf, operationsOf } from '../facade/openapi-document.ts';
 import { callTool, makeKey, rest, type ToolAnswer } from '../support/calls.ts';
@@ -112,6 +113,19 @@ describe('every answer of the story', () => {
       wrongBy('outputSchema', ({ output }) => output),
       [],
     );
+  });
+
+  it('fits what zod makes of the listed schemas', () => {
+    for (const [kind, shown] of Object.entries({ inputSchema: 'input', outputSchema: 'output' } as const)) {
+      for (const tool of tools.values()) {
+        const listed = tool[kind as 'inputSchema' | 'outputSchema']; // a key of the object above
+        if (!listed) continue;
+        const schema = z.fromJSONSchema(listed as z.core.JSONSchema.BaseSchema); // as it was sent
+        for (const call of told.filter((each) => each.tool === tool.name)) {
+          assert.deepEqual(schema.safeParse(call[shown]).error?.issues, undefined, `${tool.name} ${shown}`);
+        }
+      }
+    }
   });
 
   it('fits what OpenAPI says of the same operation', () => {
