@@ -103,7 +103,7 @@ export function userRows(users: readonly DemoUser[], subscriptions: readonly Sub
   const rows = new Map(users.map((user) => [user.uid, [statement('users', user.createdAt, account(user, 'FREE'))]]));
   for (const { user, paidFrom, endedAt } of subscriptions) {
     const own = rows.get(user.uid);
-    own?.push(statement('users', paidFrom, account(user, 'PRO')));
+    own?.push(statement('users', paidFrom, { ...account(user, 'PRO'), ...paymentOf(user) }));
     if (endedAt) own?.push(statement('users', endedAt, account(user, 'FREE')));
   }
   for (const user of users) {
@@ -118,6 +118,16 @@ export function userRows(users: readonly DemoUser[], subscriptions: readonly Sub
 
 function account({ uid, email, name, country, createdAt }: DemoUser, status: 'FREE' | 'PRO') {
   return { uid, email, status, name, country, createdAt: iso(createdAt) };
+}
+
+const BRANDS = ['Visa', 'Mastercard', 'American Express'];
+
+function paymentOf({ uid }: DemoUser) {
+  const number = Number(uid.slice(5));
+  return {
+    paymentBrand: BRANDS[number % BRANDS.length] ?? 'Visa',
+    paymentLast4: String((number * 7919) % 10_000).padStart(4, '0'),
+  };
 }
 
 const SUBJECTS =

@@ -166,6 +166,21 @@ describe('import_records', () => {
   });
 });
 
+describe('a name whose accents are written in two ways', () => {
+  it('is found by either', async () => {
+    const [composed, apart] = ['Zoë Brontë'.normalize('NFC'), 'Zoë Brontë'.normalize('NFD')];
+    const row = { status: 'FREE', email: 'z@example.com', createdAt: '2026-01-01' };
+    await put(
+      'users',
+      [composed, apart].map((name, at) => ({ ...row, uid: `zoe${at}`, name })),
+    );
+    for (const search of [composed, apart]) {
+      const { data } = await ask('list_users', { search });
+      assert.deepEqual(data.map(({ uid }: { uid: string }) => uid).sort(), ['zoe0', 'zoe1']);
+    }
+  });
+});
+
 describe('one user', () => {
   before(async () => {
     await put('users', [{ uid: 'p', email: 'p@example.com', status: 'PRO', createdAt: '2026-01-31T12:00:00Z' }]);

@@ -45,7 +45,7 @@ export class UserDirectory {
   put(row: UserRow, position: number): number | undefined {
     const before = this.#users.get(row.uid);
     if (before) this.#unlist(before.row);
-    const text = [row.uid, row.email, row.name ?? ''].join('\n').toLowerCase();
+    const text = searched([row.uid, row.email, row.name ?? ''].join('\n'));
     const number = before?.text === text ? before.number : this.#index(row.uid, text);
     this.#users.set(row.uid, { row, position, number, text });
     for (const name of setsOf(row)) {
@@ -108,14 +108,14 @@ export class UserDirectory {
     if (!deleted && row.deletedAt !== undefined) return false;
     if (status !== undefined && row.status !== status) return false;
     if (uids && !uids.includes(row.uid)) return false;
-    return search === undefined || (this.#users.get(row.uid)?.text.includes(search.toLowerCase()) ?? false);
+    return search === undefined || (this.#users.get(row.uid)?.text.includes(searched(search)) ?? false);
   }
 
   /** Uids among which all matches are, or undefined where walking through the list finds a page sooner. */
   #candidates({ search, uids }: UserQuery): ReadonlySet<string> | undefined {
     if (uids) return new Set(uids);
     if (search === undefined) return undefined;
-    const lists = this.#lists(search.toLowerCase());
+    const lists = this.#lists(searched(search));
     const total = lists.reduce((sum, list) => sum + list.length, 0);
     if (total > Math.max(1000, this.size / 10)) return undefined;
     return new Set(lists.flatMap((list) => list.flatMap((number) => this.#current(number))));
@@ -154,6 +154,11 @@ function setOf({ status, deleted = false }: Pick<UserQuery, 'status' | 'deleted'
 function setsOf({ status, deletedAt }: UserRow): string[] {
   const kinds = deletedAt === undefined ? [false, true] : [true];
   return kinds.flatMap((deleted) => [setOf({ deleted }), setOf({ status, deleted })]);
+}
+
+/** In the one form in which texts are compared. */
+function searched(text: string): string {
+  return text.normalize('NFC').toLowerCase();
 }
 
 function placeAt(time: number): Position {
