@@ -116,17 +116,17 @@ function providerHandlers(
   provider: Provider,
   sessions: BrowserSessions,
 ): Handlers {
-  async function askProvider({ response, browser }: Visit): Promise<void> {
-    const { url, flow } = await provider.begin();
-    browsers.keep(response, browser, flow);
+  async function askProvider({ request, response, browser }: Visit): Promise<void> {
+    const { url, flows } = await provider.begin(browsers.kept(request));
+    browsers.keep(response, browser, flows);
     sendOn(response, url);
   }
 
   async function hearProvider(visit: Visit): Promise<void> {
     const { request, response, url, browser, visitor } = visit;
-    const flow = browsers.kept(request);
-    browsers.keep(response, browser, undefined);
-    const prove = () => provider.finish(url.search.slice(1), flow);
+    const [query, kept] = [url.search.slice(1), browsers.kept(request)];
+    browsers.keep(response, browser, provider.left(query, kept));
+    const prove = () => provider.finish(query, kept);
     await sessions.begin(visit, await signIn.redeemIdentity(prove, visitor));
   }
 

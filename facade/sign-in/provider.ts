@@ -9,14 +9,19 @@ import { away, type ConnectionOptions, findKey, ProviderConnection } from './pro
 export interface Provider extends Dependency {
   /** As people know it. */
   readonly name: string;
-  /** Where to send the browser, and what to keep in it until it comes back. @throws ToolError (unavailable) */
-  begin(): Promise<{ readonly url: string; readonly flow: string }>;
+  /**
+   * Where to send the browser, and what to keep in it until it comes back, given what it keeps already: people sign in in several windows.
+   * @throws ToolError (unavailable)
+   */
+  begin(kept: string | undefined): Promise<{ readonly url: string; readonly flows: string }>;
   /**
    * Whom the provider vouches for, from the query with which it sent the browser back. What must not be used again is the flow: its
    * nonce is the `jti`, good for as long as the flow is.
    * @throws ToolError (unauthenticated, unavailable)
    */
-  finish(query: string, flow: string | undefined): Promise<VerifiedIdentity>;
+  finish(query: string, kept: string | undefined): Promise<VerifiedIdentity>;
+  /** What the browser keeps on once it came back with the query; undefined for nothing. */
+  left(query: string, kept: string | undefined): string | undefined;
 }
 
 export interface ProviderOptions extends ConnectionOptions {
@@ -31,13 +36,16 @@ const ALGORITHMS: readonly Algorithm[] = [
 ];
 
 const flowSchema = z.object({ state: z.string(), nonce: z.string(), verifier: z.string(), at: z.number() });
+type Flow = z.infer<typeof flowSchema>;
+/** Kept in one cookie. */
+const MOST_FLOWS = 3;
 
 export function createProvider(options: ProviderOptions): Provider {
   const connection = new ProviderConnection(options);
   return {
     name: new URL(options.issuer).host,
     health: () => connection.health(),
-    async begin() {
+    async begin(kept) {
       const { config } = await connection.open();
       const [state, nonce, verifier] = [oidc.randomState(), oidc.randomNonce(), oidc.randomPKCECodeVerifier()];
       const url = oidc.buildAuthorizationUrl(config, {
@@ -48,10 +56,11 @@ export function createProvider(options: ProviderOptions): Provider {
         code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
         code_challenge_method: 'S256',
       });
-      return { url: url.href, flow: JSON.stringify({ state, nonce, verifier, at: Date.now() }) };
+      const flows = [{ state, nonce, verifier, at: Date.now() }, ...(readFlows(kept) ?? [])];
+      return { url: url.href, flows: JSON.stringify(flows.slice(0, MOST_FLOWS)) };
     },
     async finish(query, kept) {
-      const flow = readFlow(kept);
+      const flow = flowOf(query, kept);
       const { config, issuer, keys } = await connection.open();
       const tokens = await redeem(config, new URL(`${options.redirectUri}?${query}`), flow);
       const identity = await verifyIdToken(tokens.id_token ?? '', {
@@ -65,15 +74,34 @@ export function createProvider(options: ProviderOptions): Provider {
       });
       return { ...identity, jti: flow.nonce, expiresAt: new Date(flow.at + FLOW_MS) };
     },
+    left(query, kept) {
+      const flows = readFlows(kept) ?? [];
+      const others = flows.filter((flow) => flow !== meant(query, flows));
+      return others.length > 0 ? JSON.stringify(others) : undefined;
+    },
   };
 }
 
-function readFlow(kept: string | undefined): z.infer<typeof flowSchema> {
+/** The flow with which the browser came back. */
+function flowOf(query: string, kept: string | undefined): Flow {
   if (kept === undefined) throw refuseSignIn('the flow was not begun in this browser');
-  const flow = flowSchema.safeParse(parse(kept));
-  if (!flow.success) throw refuseSignIn('the flow was begun by another version of this server');
-  if (Date.now() - flow.data.at > FLOW_MS) throw refuseSignIn('the flow was begun too long ago');
-  return flow.data;
+  const flows = readFlows(kept);
+  if (!flows) throw refuseSignIn('the flow was begun by another version of this server');
+  const flow = meant(query, flows);
+  if (!flow) throw refuseSignIn('the flow was not begun in this browser, or before others');
+  if (Date.now() - flow.at > FLOW_MS) throw refuseSignIn('the flow was begun too long ago');
+  return flow;
+}
+
+/** A provider that says no may leave the state out. */
+function meant(query: string, flows: readonly Flow[]): Flow | undefined {
+  const state = new URLSearchParams(query).get('state');
+  return state === null ? flows[0] : flows.find((flow) => flow.state === state);
+}
+
+/** Newest first. */
+function readFlows(kept = '[]'): readonly Flow[] | undefined {
+  return z.array(flowSchema).safeParse(parse(kept)).data;
 }
 
 function parse(text: string): unknown {
@@ -84,7 +112,7 @@ function parse(text: string): unknown {
   }
 }
 
-function redeem(config: oidc.Configuration, callback: URL, flow: z.infer<typeof flowSchema>) {
+function redeem(config: oidc.Configuration, callback: URL, flow: Flow) {
   return oidc
     .authorizationCodeGrant(config, callback, {
       expectedState: flow.state,

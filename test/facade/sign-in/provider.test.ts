@@ -291,6 +291,24 @@ describe('the way back from a provider', () => {
     await refused(client, workspace, 'the flow is gone');
   });
 
+  it('leads in from each of two windows of a browser, in any order, each once', async () => {
+    const { workspace } = realm;
+    for (const order of [
+      [0, 1],
+      [1, 0],
+    ]) {
+      const client = new WebClient();
+      const callbacks = [await begin(client), await begin(client)];
+      const jar = client.cookies.get(workspace.baseUrl);
+      for (const window of order) {
+        assert.equal((await client.open(callbacks[window] ?? '')).url.pathname, '/', `window ${window}`);
+        jar?.delete('admin-session');
+      }
+      await client.open(callbacks[order[0] ?? 0] ?? '');
+      await refused(client, workspace, 'again');
+    }
+  });
+
   it('is for the browser that set out', async () => {
     const { workspace } = realm;
     const other = new WebClient();
