@@ -27,9 +27,16 @@ export interface AuthenticatorOptions {
   readonly catalog: Catalog;
   readonly cookies: SessionCookies;
   onFailure(cause: unknown): void;
+  now(): Date;
 }
 
-export function createAuthenticator({ store, catalog, cookies, onFailure }: AuthenticatorOptions): Authenticator {
+export function createAuthenticator({
+  store,
+  catalog,
+  cookies,
+  onFailure,
+  now: time,
+}: AuthenticatorOptions): Authenticator {
   const noteUse = createUseNotes(store, onFailure);
   const keys = new KeysOfConnections(store);
 
@@ -39,23 +46,23 @@ export function createAuthenticator({ store, catalog, cookies, onFailure }: Auth
     if (/^bearer\b/i.test(authorization)) {
       const secret = BEARER.exec(authorization)?.[1];
       if (secret === undefined) return undefined;
-      const now = new Date();
+      const now = time();
       const key = await keys.find(request, secret);
       return key ? keyHolder(store, key, now) : authenticateCapsule(store, catalog, secret, now);
     }
     const session = cookies.read(request);
-    return session === undefined ? undefined : authenticateSession(store, session, new Date());
+    return session === undefined ? undefined : authenticateSession(store, session, time());
   }
 
   return {
     async authenticate(request) {
       const principal = await find(request);
       if (!principal) throw new ToolError('unauthenticated', 'Authentication required', challengeOf(request));
-      if (principal.type !== 'capsule') noteUse(principal, new Date());
+      if (principal.type !== 'capsule') noteUse(principal, time());
       return principal;
     },
     renew: find,
-    problem: (principal) => endedCredential(principal, store, { catalog, now: new Date() }),
+    problem: (principal) => endedCredential(principal, store, { catalog, now: time() }),
   };
 }
 

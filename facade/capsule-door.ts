@@ -13,6 +13,7 @@ export interface CapsuleDoorOptions {
   readonly store: Store;
   readonly refused: RefusedRequests;
   onFailure(cause: unknown): void;
+  now(): Date;
 }
 
 /** Keeps the endpoints of capsules to the tokens of each, those tokens to their endpoint, and count of what is called there. */
@@ -20,10 +21,12 @@ export class CapsuleDoor {
   readonly use: CapsuleUse;
   readonly #store: Store;
   readonly #refused: RefusedRequests;
+  readonly #now: () => Date;
 
-  constructor({ store, refused, onFailure }: CapsuleDoorOptions) {
+  constructor({ store, refused, onFailure, now }: CapsuleDoorOptions) {
     this.#store = store;
     this.#refused = refused;
+    this.#now = now;
     this.use = new CapsuleUse(store, onFailure);
   }
 
@@ -47,7 +50,7 @@ export class CapsuleDoor {
     const capsuleId = capsuleAt(url);
     // Nearly all requests: nothing is to be looked up.
     if (principal.type !== 'capsule' && capsuleId === undefined) return undefined;
-    return doorProblem(this.#store, principal, { capsuleId, now: new Date() });
+    return doorProblem(this.#store, principal, { capsuleId, now: this.#now() });
   }
 }
 

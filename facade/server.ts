@@ -58,9 +58,10 @@ const { name, version } = JSON.parse(readFileSync(new URL('../package.json', imp
   readonly version: string;
 };
 
-/** Tools and answers that the doors offer in addition; for tests of the protocol. */
+/** Tools and answers that the doors offer in addition, for tests of the protocol, and the time as it is there. */
 export interface Fixtures extends Pick<McpDoorOptions, 'answerFirst'> {
-  readonly tools: readonly CatalogEntry[];
+  readonly tools?: readonly CatalogEntry[];
+  now?(): Date;
 }
 
 /** Starts all doors on an open store. */
@@ -73,7 +74,8 @@ export async function startServer(
   const models = createModels(config.models);
   await prepareSettings(store, models.initial);
   await settleRuns(store);
-  const secrets = readSecrets(config);
+  const { now = () => new Date() } = fixtures ?? {};
+  const secrets = readSecrets(config, now());
   const { server, mount } = createNativeServer();
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.on('clientError', refuseUnreadable);
@@ -85,15 +87,15 @@ export async function startServer(
   const onFailure = (cause: unknown) => logger.error({ err: cause }, 'background work failed');
   const onCallFailure = (cause: unknown, call: Failed) => logFailure(logger, cause, call);
   const refused = new RefusedRequests((entry) => store.audit.append(entry));
-  const base: Base = { config, store, logger, baseUrl, secrets, refused, onFailure };
+  const base: Base = { config, store, logger, baseUrl, secrets, refused, onFailure, now };
   const people = createPeople(base, onCallFailure);
   const live = new LiveCatalog(catalog);
-  if (fixtures) live.put('fixtures', fixtures.tools);
+  if (fixtures?.tools) live.put('fixtures', fixtures.tools);
   const upstreams = createUpstreams(config, live, { name, version }, logger);
   const dependencies = [models, upstreams, people.mailer, ...(people.provider ? [people.provider] : [])];
   const flows = new FlowEngine({ store, onFailure });
   await upstreams.start(store);
-  const facts = factsOf(store, live, { upstreams, models, signIn: people.signIn, flows }, dependencies);
+  const facts = factsOf(store, live, { upstreams, models, signIn: people.signIn, flows, now }, dependencies);
   void models.list();
   const registry = createRegistry({ store, server: facts, onFailure: onCallFailure });
   const mcp = createMcpDoor({ registry, store, onError: onFailure, answerFirst: fixtures?.answerFirst });
@@ -126,22 +128,22 @@ interface Base {
   readonly secrets: ReturnType<typeof readSecrets>;
   readonly refused: RefusedRequests;
   onFailure(cause: unknown): void;
+  now(): Date;
 }
 
 /** From the environment, else from the data folder, where they are made at the first start. */
-function readSecrets({ sessionSecrets, dataDir }: Config) {
+function readSecrets({ sessionSecrets, dataDir }: Config, now: Date) {
   return {
     cookies: sessionSecrets ?? readSessionSecrets(dataDir),
-    signingKeys: readSigningKeys(dataDir, new Date()),
+    signingKeys: readSigningKeys(dataDir, now),
   };
 }
 
 /** How people sign in: links and ID tokens, the mail that carries links, the provider that vouches for others. */
 function createPeople(
-  { config, store, logger, baseUrl, secrets, refused }: Base,
+  { config, store, logger, baseUrl, secrets, refused, now }: Base,
   onFailure: (cause: unknown, call: Failed) => void,
 ) {
-  const now = () => new Date();
   const issuer = new Issuer(baseUrl, secrets.signingKeys, now);
   const onLimited = (address: string) => refused.count(address, 'rate_limited');
   const redirectUri = `${baseUrl}/sign-in/oidc/callback`;
@@ -158,10 +160,10 @@ function createDoors(
   people: ReturnType<typeof createPeople>,
   { registry, mcp, connections }: Pick<AppOptions, 'registry' | 'mcp' | 'connections'>,
 ): AppOptions {
-  const { config, store, logger, baseUrl, secrets, refused, onFailure } = base;
+  const { config, store, logger, baseUrl, secrets, refused, onFailure, now } = base;
   const cookies = createSessionCookies({ secrets: secrets.cookies, secure: baseUrl.startsWith('https:') });
-  const authenticator = createAuthenticator({ store, catalog: registry.server.catalog, cookies, onFailure });
-  const capsules = new CapsuleDoor({ store, refused, onFailure });
+  const authenticator = createAuthenticator({ store, catalog: registry.server.catalog, cookies, onFailure, now });
+  const capsules = new CapsuleDoor({ store, refused, onFailure, now });
   const guards = createGuards({ ...config, baseUrl });
   const pages = createPages({ ...people, store, registry, cookies, guards, refused, baseUrl, logger });
   const { signIn } = people;
@@ -219,6 +221,7 @@ function factsOf(
     readonly models: Models;
     readonly signIn: SignIn;
     readonly flows: FlowEngine;
+    now(): Date;
   },
   dependencies: readonly Dependency[],
 ): ServerFacts {
@@ -226,7 +229,7 @@ function factsOf(
     name,
     version,
     protocolVersions: PROTOCOL_VERSIONS,
-    startedAt: new Date(),
+    startedAt: parts.now(),
     catalog: live,
     audit: store.audit,
     imported: new ImportedData(store.rows),
@@ -234,7 +237,6 @@ function factsOf(
     storeStatus: () => store.status(),
     dependencies,
     ...parts,
-    now: () => new Date(),
   };
 }
 

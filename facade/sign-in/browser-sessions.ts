@@ -18,9 +18,9 @@ export class BrowserSessions {
   }
 
   async of({ request }: Visit): Promise<Principal | undefined> {
-    const { cookies, store } = this.#options;
+    const { cookies, store, registry } = this.#options;
     const session = cookies.read(request);
-    return session === undefined ? undefined : authenticateSession(store, session, new Date());
+    return session === undefined ? undefined : authenticateSession(store, session, registry.server.now());
   }
 
   async show(visit: Visit, principal: Principal): Promise<Signed> {

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { describe, it } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { makeKey, mustCall, rest } from '../support/calls.ts';
 import { type Capsule, capsuleClients, type Way, ways } from '../support/capsules.ts';
 import { serverForTests } from '../support/server.ts';
@@ -139,11 +138,11 @@ describe('the token of a capsule', () => {
 
   it('works for the grace that a rotation gives, and not a moment longer', async () => {
     const first = await make();
-    const second = await admin('rotate_capsule_token', { id: first.id, graceSeconds: 2 });
+    const second = await admin('rotate_capsule_token', { id: first.id, graceSeconds: 60 });
     const third = await admin('rotate_capsule_token', { id: first.id, graceSeconds: 600 });
     for (const { token } of [first, second, third])
       assert.deepEqual(await listed({ id: first.id, token }), ['list_agents']);
-    await delay(2100);
+    server.clock.pass(60_000);
     assert.equal((await ask(first, 'tools/list')).status, 401);
     assert.equal((await ask(second, 'tools/list')).status, 200);
     await admin('rotate_capsule_token', { id: first.id });
@@ -151,9 +150,9 @@ describe('the token of a capsule', () => {
   });
 
   it('expires with the capsule', async () => {
-    const capsule = await make({ expiresAt: new Date(Date.now() + 1000).toISOString() });
+    const capsule = await make({ expiresAt: server.clock.in(60_000) });
     assert.equal((await ask(capsule, 'tools/list')).status, 200);
-    await delay(1100);
+    server.clock.pass(60_000);
     assert.equal((await ask(capsule, 'tools/list')).status, 401);
     await admin('update_capsule', { id: capsule.id, expiresAt: null });
     assert.equal((await ask(capsule, 'tools/list')).status, 200);

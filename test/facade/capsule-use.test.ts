@@ -151,9 +151,10 @@ describe('subscribers of a capsule', () => {
   });
 
   it('are cut off by rotation, deletion, expiry and the end of the person it acts for', async () => {
-    const expiring = await make({ expiresAt: new Date(Date.now() + 1000).toISOString() });
+    const expiring = await make({ expiresAt: server.clock.in(60_000) });
     const [rotated, deleted] = [await make(), await make()];
     const streams = await Promise.all([expiring, rotated, deleted].map(listen));
+    server.clock.pass(60_000);
     await admin('rotate_capsule_token', { id: rotated.id });
     await admin('delete_capsule', { id: deleted.id });
     const late = delay(30_000, 'late', { ref: false });

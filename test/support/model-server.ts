@@ -33,6 +33,8 @@ export type Reply =
       readonly finish?: 'stop' | 'length' | 'tool_calls' | 'content_filter';
       /** Ends the connection after the text, without an end of the answer. */
       readonly cut?: 'connection' | 'stream';
+      /** Ends neither the answer nor the connection after the text. */
+      readonly goesOn?: true;
     }
   | { readonly status: number; readonly headers?: Record<string, string>; readonly error?: string }
   | 'hang'
@@ -141,6 +143,7 @@ async function perform(
     await send({ content: piece });
     onSaid();
   }
+  if (reply.goesOn) return;
   if (reply.cut === 'connection') return void response.destroy();
   if (reply.cut === 'stream') return void response.end();
   const calls = reply.calls ?? [];

@@ -12,6 +12,21 @@ import { openLowdbStore } from '../../store/lowdb/open.ts';
 import type { Store } from '../../store/port.ts';
 import { closedAtEnd } from './at-end.ts';
 
+/** Real time, which a test moves on. */
+export class TestClock {
+  #ahead = 0;
+  readonly now = () => new Date(Date.now() + this.#ahead);
+
+  pass(ms: number): void {
+    this.#ahead += ms;
+  }
+
+  /** So much later than now, as records hold times. */
+  in(ms: number): string {
+    return new Date(this.now().getTime() + ms).toISOString();
+  }
+}
+
 /** A real server on a free port of loopback with a store of its own. */
 export interface TestServer {
   readonly baseUrl: string;
@@ -20,6 +35,8 @@ export interface TestServer {
   readonly store: Store;
   /** Where the store keeps its files. */
   readonly folder: string;
+  /** The time as it is for the server. */
+  readonly clock: TestClock;
   /** What was logged, one parsed line each. */
   readonly log: readonly Record<string, unknown>[];
   /** Stops it; its store stays open. */
@@ -39,7 +56,8 @@ export async function startTestServer(
   const config: Config = readConfig({ PORT: '0', DATA_DIR: folder, LOG_LEVEL: 'debug', ...env });
   const log: Record<string, unknown>[] = [];
   const logger = pino({ level: config.logLevel }, { write: (line: string) => log.push(JSON.parse(line)) });
-  const store = await openLowdbStore({ folder, ...(files && { files }) });
+  const clock = new TestClock();
+  const store = await openLowdbStore({ folder, now: clock.now, ...(files && { files }) });
   let stop = async () => {};
   const close = closedAtEnd(async () => {
     await stop();
@@ -48,13 +66,14 @@ export async function startTestServer(
   });
   await fill?.(store);
   const { made } = await prepareStore(store, config);
-  const server = await startServer(config, store, logger, fixtures);
+  const server = await startServer(config, store, logger, { now: clock.now, ...fixtures });
   stop = closedAtEnd(() => server.close());
   return {
     baseUrl: server.baseUrl,
     adminKey: made?.admin ?? '',
     store,
     folder,
+    clock,
     log,
     stop,
     close,
@@ -81,6 +100,9 @@ export function serverForTests(...options: Parameters<typeof startTestServer>): 
     },
     get folder() {
       return running().folder;
+    },
+    get clock() {
+      return running().clock;
     },
     get log() {
       return running().log;

@@ -1,14 +1,17 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { setImmediate } from 'node:timers/promises';
 
 /**
  * A server of the 2024 revision on standard input and output. Arguments: `stubborn` ends by no signal but SIGKILL and not with its input,
  * `legacy-exit` ends at whatever comes before `initialize`, `parent` has a child of its own, `chatty` prints what is no message.
  */
 const traits = new Set(process.argv.slice(2));
-const names = ['pid', 'env', 'crash', 'huge', 'endless', 'never', 'flood', 'progress', 'echo', 'deep'];
+const names = ['pid', 'env', 'crash', 'huge', 'endless', 'never', 'flood', 'dam', 'progress', 'echo', 'deep'];
 let calls = 0;
 let initialized = false;
+let dammed = false;
 
 if (traits.has('stubborn')) {
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
@@ -63,9 +66,10 @@ function call(id: unknown, { name, arguments: input = {}, _meta: meta }: Params)
   else if (name === 'crash') process.exit(3);
   else if (name === 'huge') writeHuge(input.mebibytes ?? 100, id);
   else if (name === 'endless') setInterval(() => process.stdout.write('x'.repeat(1 << 20)), 1);
-  else if (name === 'flood') {
-    for (let count = 0; count < 30_000; count += 1) tell('notifications/message', { level: 'info', data: count });
-    say('flooded');
+  else if (name === 'flood') void flood(tell).then(() => say('flooded'));
+  else if (name === 'dam') {
+    dammed = true;
+    say('dammed');
   } else if (name === 'progress') {
     const progressToken = meta?.progressToken;
     for (const progress of [1, 2, 3])
@@ -77,6 +81,15 @@ function call(id: unknown, { name, arguments: input = {}, _meta: meta }: Params)
     process.stdout.write(
       `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"content":[],"structuredContent":{"a":${deep}}}}\n`,
     );
+  }
+}
+
+/** Notifications as fast as they are read, until `dam` is called. */
+async function flood(tell: (method: string, params: object) => void): Promise<void> {
+  for (let count = 0; !dammed; count += 1) {
+    tell('notifications/message', { level: 'info', data: count });
+    if (process.stdout.writableNeedDrain) await once(process.stdout, 'drain');
+    else if (count % 100 === 0) await setImmediate();
   }
 }
 

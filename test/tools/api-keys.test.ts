@@ -176,9 +176,9 @@ describe('a key', () => {
     assert.deepEqual(await admin('revoke_api_key', { id: made.id }), first);
     assert.equal(await status(made.secret), 401);
 
-    const expiring = await makeKey(server, { scopes: ['read'], expiresAt: new Date(Date.now() + 300).toISOString() });
+    const expiring = await makeKey(server, { scopes: ['read'], expiresAt: server.clock.in(60_000) });
     assert.equal(await status(expiring), 200);
-    await delay(310);
+    server.clock.pass(60_000);
     assert.equal(await status(expiring), 401);
 
     const { id: userId } = await server.store.transaction((tx) =>

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { callsOf, callTool, makeKey, mustCall, rest } from '../support/calls.ts';
 import { serverForTests } from '../support/server.ts';
 
@@ -13,7 +12,7 @@ const refused = async (tool: string, input: object) => {
 };
 const get = (query: string, key = server.adminKey) => rest(server, 'GET', `/api/v1/agents/memory${query}`, { key });
 const ids = (page: { data: { id: string }[] }) => page.data.map(({ id }) => id);
-const soon = (milliseconds: number) => new Date(Date.now() + milliseconds).toISOString();
+const soon = (milliseconds: number) => server.clock.in(milliseconds);
 
 describe('create_memory', () => {
   it('fills in what is not given', async () => {
@@ -196,7 +195,7 @@ describe('list_memories', () => {
 describe('a memory that expires', () => {
   it('is nowhere afterwards, and comes back by a restore', async () => {
     const agent = await call('create_agent', { name: 'forgetful', displayName: 'F' });
-    const memory = await call('create_memory', { content: 'mayfly', agentId: agent.id, expiresAt: soon(700) });
+    const memory = await call('create_memory', { content: 'mayfly', agentId: agent.id, expiresAt: soon(60_000) });
     const seen = async () => {
       const { body } = await get(`?agentId=${agent.id}&includeTotal=true`);
       const found = await call('search', { q: 'mayfly' });
@@ -204,7 +203,7 @@ describe('a memory that expires', () => {
       return [body.total, body.data.length, ranked.data.length, found.data.length, found.facets.memory ?? 0];
     };
     assert.deepEqual(await seen(), [1, 1, 1, 1, 1]);
-    await sleep(750);
+    server.clock.pass(60_000);
     assert.deepEqual(await seen(), [0, 0, 0, 0, 0]);
     for (const tool of ['get_memory', 'delete_memory', 'update_memory']) {
       assert.equal((await refused(tool, { id: memory.id })).code, 'not_found', tool);

@@ -128,10 +128,10 @@ describe('a session', () => {
     const current = (await listed(ended)).find(({ isCurrent }: { isCurrent: boolean }) => isCurrent);
     assert.equal((await admin('end_session', { id: current.id })).id, current.id);
     const { id } = (await listed(expired)).find(({ isCurrent }: { isCurrent: boolean }) => isCurrent);
-    const expiresAt = new Date(Date.now() + 150).toISOString();
+    const expiresAt = server.clock.in(60_000);
     await server.store.transaction((tx) => tx.sessions.touch(id, { expiresAt }));
     assert.equal(await statusWith(server, expired), 200);
-    await delay(160);
+    server.clock.pass(60_000);
     for (const cookie of [out, ended, expired]) assert.equal(await statusWith(server, cookie), 401);
     assert.equal(await statusWith(server, kept), 200);
     assert.equal((await rest(server, 'DELETE', '/api/v1/auth/session', { key: out })).status, 401);
@@ -198,7 +198,7 @@ describe('deactivating an admin user', () => {
   it('of more sessions than a page ends them all', async () => {
     const user = await person('many@example.com');
     await server.store.transaction(async (tx) => {
-      const expiresAt = new Date(Date.now() + 60_000).toISOString();
+      const expiresAt = server.clock.in(60_000);
       for (let index = 0; index < 250; index += 1) {
         await tx.sessions.insert({ userId: user.id, email: user.email, expiresAt });
       }
@@ -222,7 +222,7 @@ describe('get_session', () => {
   });
 
   it('tells a key of itself, and nothing secret', async () => {
-    const expiresAt = new Date(Date.now() + 60_000).toISOString();
+    const expiresAt = server.clock.in(60_000);
     const key = await makeKey(server, { scopes: ['read'], grants: ['agent:read'], expiresAt });
     const { body } = await rest(server, 'GET', '/api/v1/auth/session', { key });
     assert.deepEqual(
