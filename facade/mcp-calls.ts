@@ -5,6 +5,7 @@ import type { Principal } from '../tools/access/principal.ts';
 import type { Answer, Call, Registry } from '../tools/registry.ts';
 import type { Exchange } from './exchange.ts';
 import type { ToolLists } from './mcp-list.ts';
+import type { LogLevels } from './mcp-logging.ts';
 import { isObject, type RequestId, RpcError } from './mcp-message.ts';
 import { sendNothing } from './mcp-wire.ts';
 
@@ -13,6 +14,7 @@ export interface DoorParts {
   readonly registry: Registry;
   readonly lists: ToolLists;
   readonly flights: Flights;
+  readonly levels: LogLevels;
   onError(cause: unknown): void;
   /** See `McpDoorOptions`. */
   readonly answerFirst?: AnswerFirst | undefined;

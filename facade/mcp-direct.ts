@@ -6,6 +6,7 @@ import {
 } from '@modelcontextprotocol/server';
 import type { Exchange } from './exchange.ts';
 import { type CallParams, callTool, type DoorParts } from './mcp-calls.ts';
+import { mayLog } from './mcp-logging.ts';
 import { isObject, isRequestId, type RequestId, rpcErrorJson, toRpcError } from './mcp-message.ts';
 import { type Era, LEGACY_VERSIONS, MODERN_VERSION } from './mcp-versions.ts';
 import { acceptsEvents } from './mcp-web.ts';
@@ -38,7 +39,14 @@ export class DirectPath {
     const plain = recognise(message, exchange);
     if (!plain) return undefined;
     if (!plain.call) return this.#serveList(exchange, plain);
+    if (this.#mayLog(exchange, plain, plain.call)) return undefined;
     return this.#parts.registry.find(plain.call.name) ? this.#serveCall(exchange, plain, plain.call) : undefined;
+  }
+
+  /** Log messages travel in a stream, where the caller wants any. */
+  #mayLog(exchange: Exchange, { era }: PlainRequest, { name }: CallParams): boolean {
+    const { levels, registry } = this.#parts;
+    return era === 'legacy' && levels.of(exchange) !== undefined && acceptsEvents(exchange) && mayLog(registry, name);
   }
 
   async #serveCall(exchange: Exchange, { id, era }: PlainRequest, call: CallParams): Promise<void> {

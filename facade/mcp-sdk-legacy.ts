@@ -6,11 +6,12 @@ import {
 } from '@modelcontextprotocol/server';
 import type { Exchange } from './exchange.ts';
 import type { DoorParts, Flights } from './mcp-calls.ts';
+import { mayLog } from './mcp-logging.ts';
 import { answerableId, isObject, isRequestId, RpcError } from './mcp-message.ts';
 import { createSdkServer, type Visit } from './mcp-sdk-server.ts';
 import { acceptsEvents, errorResponse } from './mcp-web.ts';
 
-/** Answers a message of the 2025 and 2024 revisions: in JSON, but for a call whose progress the client wants to see in a stream. */
+/** Answers a message of the 2025 and 2024 revisions: in JSON, but for a call of which the client wants to be told in a stream how it goes on. */
 export async function answerLegacy(parts: DoorParts, visit: Visit): Promise<Response> {
   const { message, request, exchange } = visit;
   if (isMalformedInitialize(message)) {
@@ -20,7 +21,7 @@ export async function answerLegacy(parts: DoorParts, visit: Visit): Promise<Resp
     );
     return errorResponse(answerableId(message), error, 200);
   }
-  if (wantsProgress(message) && acceptsEvents(exchange)) {
+  if (acceptsEvents(exchange) && wantsStream(parts, visit)) {
     const serveStream = legacyStatelessFallback(() => createSdkServer(parts, visit, 'legacy'), parts.onError);
     return serveStream(request, { parsedBody: message });
   }
@@ -64,8 +65,10 @@ function isMalformedInitialize(message: unknown): boolean {
   return isObject(message) && message.method === 'initialize' && !isSpecType.InitializeRequest(message);
 }
 
-function wantsProgress(message: unknown): boolean {
+/** Whether the client wants to be told how the call goes on, by progress or by log messages. */
+function wantsStream({ levels, registry }: DoorParts, { message, exchange }: Visit): boolean {
   if (!isObject(message) || message.method !== 'tools/call' || !isObject(message.params)) return false;
-  const { _meta } = message.params;
-  return isObject(_meta) && _meta.progressToken !== undefined;
+  const { _meta, name } = message.params;
+  if (isObject(_meta) && _meta.progressToken !== undefined) return true;
+  return levels.of(exchange) !== undefined && mayLog(registry, name);
 }

@@ -1,10 +1,10 @@
-import { type Result, Server, type ServerContext } from '@modelcontextprotocol/server';
+import { type Notification, type Result, Server, type ServerContext } from '@modelcontextprotocol/server';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv';
 import type { Progress } from '../tools/context.ts';
-import type { Exchange } from './exchange.ts';
 import { callTool, type DoorParts, readCallParams, type UnderWay } from './mcp-calls.ts';
 import { complete } from './mcp-completion.ts';
 import { instructionsFor, introduces } from './mcp-instructions.ts';
+import { levelIn, logMessage } from './mcp-logging.ts';
 import { isObject, toRpcError } from './mcp-message.ts';
 import { getPrompt, listPrompts } from './mcp-prompts.ts';
 import { listResources, listTemplates, readResource } from './mcp-resources.ts';
@@ -38,6 +38,11 @@ const methods: ReadonlyMap<unknown, Method> = new Map<string, Method>([
   ['completion/complete', complete],
 ]);
 
+const legacyMethods: ReadonlyMap<unknown, Method> = new Map([
+  ...methods,
+  ['logging/setLevel', async ({ levels }, { exchange }, { level }) => levels.set(exchange, level)],
+]);
+
 function withGiven(params: Readonly<Record<string, unknown>>, { given }: Visit): Readonly<Record<string, unknown>> {
   return given ? { ...params, arguments: given } : params;
 }
@@ -56,18 +61,21 @@ export function createSdkServer(parts: DoorParts, visit: Visit, era: Era): Serve
         resources: { listChanged: false, subscribe: era === 'modern' },
         prompts: { listChanged: false },
         completions: {},
+        logging: {},
       },
       supportedProtocolVersions: [...PROTOCOL_VERSIONS],
       ...(introduces(visit.message) && { instructions: instructionsFor(visit.exchange, parts.registry) }),
       jsonSchemaValidator: validator,
     },
   );
+  server.removeRequestHandler('logging/setLevel'); // the SDK's own would forget the level with the message
   // Set for our methods only: the SDK refuses the others before it begins to answer, with the status of the revision. As fallback, since
   // what it checks before other handlers it refuses in the words of its schema library.
-  const method = isObject(visit.message) && methods.get(visit.message.method);
+  const known = era === 'legacy' ? legacyMethods : methods;
+  const method = isObject(visit.message) && known.get(visit.message.method);
   if (method) {
     server.fallbackRequestHandler = async ({ params }, context) => {
-      visit.flight.onProgress = progressReporter(visit.exchange, context);
+      visit.flight.onProgress = reporter(parts, visit, era, context);
       try {
         return parts.answerFirst?.(visit.message) ?? (await method(parts, visit, params ?? {}));
       } catch (thrown) {
@@ -78,12 +86,20 @@ export function createSdkServer(parts: DoorParts, visit: Visit, era: Era): Serve
   return server;
 }
 
-/** Undefined where the client did not ask for progress, or takes no stream in which it could be told. */
-function progressReporter(exchange: Exchange, { mcpReq }: ServerContext) {
+/** Undefined where the client wants neither progress nor log messages, or takes no stream in which they could be told. */
+function reporter({ levels }: DoorParts, { exchange, message }: Visit, era: Era, { mcpReq }: ServerContext) {
   const progressToken = mcpReq._meta?.progressToken;
-  if (progressToken === undefined || !acceptsEvents(exchange)) return undefined;
-  return ({ event: _, ...progress }: Progress) => {
-    const told = mcpReq.notify({ method: 'notifications/progress', params: { progressToken, ...progress } });
-    told.catch(() => {}); // the client went away, which ends the call by its signal
+  const level = era === 'legacy' ? levels.of(exchange) : levelIn(message);
+  if ((progressToken === undefined && level === undefined) || !acceptsEvents(exchange)) return undefined;
+  const tell = (notification: Notification) => {
+    mcpReq.notify(notification).catch(() => {}); // the client went away, which ends the call by its signal
+  };
+  return (told: Progress) => {
+    const { event: _, ...progress } = told;
+    if (progressToken !== undefined) {
+      tell({ method: 'notifications/progress', params: { progressToken, ...progress } });
+    }
+    const line = level && logMessage(told, level);
+    if (line) tell({ method: 'notifications/message', params: { logger: 'agent-admin', ...line } });
   };
 }

@@ -6,6 +6,7 @@ import type { Exchange } from './exchange.ts';
 import { type AnswerFirst, Flights } from './mcp-calls.ts';
 import { DirectPath } from './mcp-direct.ts';
 import { ToolLists } from './mcp-list.ts';
+import { LogLevels } from './mcp-logging.ts';
 import { answerableId, isObject, parseMessage, RpcError, requireLight, rpcErrorJson } from './mcp-message.ts';
 import { SdkPath } from './mcp-sdk.ts';
 import { ResponseWriter, sendJsonText } from './mcp-wire.ts';
@@ -37,7 +38,16 @@ export interface McpDoorOptions {
 export function createMcpDoor({ registry, store, onError, direct = true, answerFirst }: McpDoorOptions): McpDoor {
   const writer = new ResponseWriter(registry.server);
   const lists = new ToolLists(registry, writer);
-  const parts = { registry, store, writer, onError, flights: new Flights(), lists, answerFirst };
+  const parts = {
+    registry,
+    store,
+    writer,
+    onError,
+    flights: new Flights(),
+    levels: new LogLevels(),
+    lists,
+    answerFirst,
+  };
   const directPath = direct ? new DirectPath(parts) : undefined;
   const sdkPath = new SdkPath(parts);
 

@@ -112,6 +112,25 @@ const passOn = defineTool({
   },
 });
 
+const narrate = defineTool({
+  name: 'narrate',
+  title: 'Narrate',
+  description: 'Tell a step and a piece of an answer, then answer.',
+  access: ANYONE,
+  annotations: READS,
+  answersContent: true,
+  input: z.strictObject({}),
+  output: z.looseObject({ content: z.array(z.json()) }),
+  errors: [],
+
+  async handler(_, { report }) {
+    report({ progress: 1, message: 'Calling echo', event: { name: 'tool_call', data: {} } });
+    report({ progress: 2, message: 'Once upon', event: { name: 'delta', data: {} } });
+    report({ progress: 3 });
+    return { content: [{ type: 'text', text: 'Done.' }] };
+  },
+});
+
 let runs = 0;
 
 const countRuns = defineTool({
@@ -130,4 +149,4 @@ const countRuns = defineTool({
   },
 });
 
-export const fixtureTools = [wait, waitFirst, countUp, echo, breakDown, passOn, countRuns];
+export const fixtureTools = [wait, waitFirst, countUp, echo, breakDown, passOn, narrate, countRuns];

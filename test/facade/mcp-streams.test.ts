@@ -62,6 +62,66 @@ describe('a call with a progress token', () => {
   });
 });
 
+describe('log messages of a call', () => {
+  const line = (level: string, data: string) => [level, 'agent-admin', data];
+  const step = line('info', 'Calling echo');
+  const piece = line('debug', 'Once upon');
+
+  /** What the caller is told before the result; undefined where the answer is no stream. */
+  async function told(url: string, message: object, headers: Record<string, string>, token: string) {
+    const { type, text, body } = await post(url, message, { headers, token });
+    const answers = type === 'text/event-stream' ? eventsIn(text) : [body];
+    assert.equal(answers.at(-1).result.content[0].text, 'Done.');
+    if (type !== 'text/event-stream') return undefined;
+    return answers.slice(0, -1).map(({ method, params: { level, logger, data } }) => {
+      assert.equal(method, 'notifications/message');
+      return [level, logger, data];
+    });
+  }
+
+  for (const path of ['url', 'sdkUrl'] as const) {
+    it(`come in its stream once the caller of an older revision has set a level (${path})`, async () => {
+      const call = legacy('tools/call', { name: 'narrate' });
+      const ask = (headers: Record<string, string> = EVENTS, token: string = tokens.reader) =>
+        told(server[path], call, headers, token);
+      const set = async (level: unknown) => {
+        const { body } = await post(server[path], legacy('logging/setLevel', { level }), { token: tokens.reader });
+        return body.result ?? body.error.code;
+      };
+      assert.equal(await ask(), undefined);
+      for (const [level, lines] of [
+        ['info', [step]],
+        ['debug', [step, piece]],
+        ['error', []],
+      ] as const) {
+        assert.deepEqual(await set(level), {});
+        assert.deepEqual(await ask(), lines);
+      }
+      await set('debug');
+      assert.equal(await ask({}), undefined, 'takes no events');
+      assert.equal(await ask(EVENTS, tokens.limited), undefined, 'another caller');
+      for (const wrong of ['loud', 5, undefined]) assert.equal(await set(wrong), -32602);
+      const quick = await post(server[path], legacy('tools/call', { name: 'echo' }), {
+        headers: EVENTS,
+        token: tokens.reader,
+      });
+      assert.equal(quick.type, 'application/json', 'has nothing to tell');
+    });
+
+    it(`come in its stream where a request of 2026-07-28 asks for them (${path})`, async () => {
+      const headers = { ...EVENTS, ...modernHeaders('tools/call', 'narrate') };
+      const ask = (level?: string, more: Record<string, string> = headers) => {
+        const meta = level === undefined ? {} : { 'io.modelcontextprotocol/logLevel': level };
+        return told(server[path], modern('tools/call', { name: 'narrate' }, meta), more, tokens.reader);
+      };
+      assert.equal(await ask(), undefined);
+      assert.deepEqual(await ask('info'), [step]);
+      assert.deepEqual(await ask('debug'), [step, piece]);
+      assert.equal(await ask('debug', modernHeaders('tools/call', 'narrate')), undefined);
+    });
+  }
+});
+
 describe('a call whose client goes away', () => {
   const message = (label: string, name = 'wait') => ({ name, arguments: { label } });
 

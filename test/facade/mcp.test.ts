@@ -252,8 +252,7 @@ function rulesOfLegacy(path: 'url' | 'sdkUrl'): void {
       'no/such',
       'server/discover',
       'resources/subscribe',
-      'logging/setLevel',
-      'logging/setLevel',
+      'resources/unsubscribe',
       'constructor',
       '__proto__',
     ]) {
@@ -349,5 +348,6 @@ function announced(subscribe: boolean) {
     resources: { listChanged: false, subscribe },
     prompts: { listChanged: false },
     completions: {},
+    logging: {},
   };
 }

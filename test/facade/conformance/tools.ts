@@ -54,6 +54,13 @@ export const conformanceTools: readonly CatalogEntry[] = [
     }
     return { content: [text('Done.')] };
   }),
+  tool('test_tool_with_logging', async (context) => {
+    for (const [at, message] of ['started', 'processing data', 'completed'].entries()) {
+      context.report({ progress: at + 1, message: `Tool execution: ${message}` });
+      await delay(5);
+    }
+    return { content: [text('Done.')] };
+  }),
   tool('test_error_handling', async ({ fail }) => {
     throw fail('unavailable', 'This tool always fails.');
   }),
