@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isWebAddress, plainLine, WEB_ADDRESS } from './fields.ts';
 import { serverManaged } from './markers.ts';
 
 /** Stands in answers for a phone number or card reference that is set. */
@@ -6,16 +7,21 @@ export const MASK = '•••';
 
 const text = z.string().max(2000);
 const url = z.string().max(2000);
+const line = plainLine(text);
+const webAddress = url.refine(isWebAddress, WEB_ADDRESS).describe('An http or https URL.');
 
-const mailingAddressShape = {
-  line1: text.optional(),
-  line2: text.optional(),
-  city: text.optional(),
-  region: text.optional(),
-  postalCode: text.optional(),
-  country: text.optional(),
-};
-const socialShape = { platform: text, url };
+/** Of which each part is one of these. */
+function mailingAddressOf(part: z.ZodString) {
+  const optional = part.optional();
+  return {
+    line1: optional,
+    line2: optional,
+    city: optional,
+    region: optional,
+    postalCode: optional,
+    country: optional,
+  };
+}
 const phoneProvider = z.enum(['telephony-provider']);
 const railId = z.enum(['card-rail-a', 'card-rail-b', 'card-rail-c']);
 const voiceMode = z.enum(['browser', 'phone']);
@@ -30,8 +36,11 @@ export const agentIdentity = z.object({
   avatarUrl: url.optional(),
   bio: text.optional(),
   signature: text.optional(),
-  mailingAddress: z.object(mailingAddressShape).optional(),
-  socials: z.array(z.object(socialShape)).max(20).optional(),
+  mailingAddress: z.object(mailingAddressOf(text)).optional(),
+  socials: z
+    .array(z.object({ platform: text, url }))
+    .max(20)
+    .optional(),
   email: z.object({ alias: z.string().min(1).optional() }).optional(),
   phone: z
     .object({
@@ -66,17 +75,20 @@ serverManaged.add(cardInput, { members: { cardRef: provisioned } });
 
 /** The members of an identity that clients write on create. */
 export const agentIdentityInput = z.strictObject({
-  displayName: text.optional(),
-  avatarUrl: url.optional(),
+  displayName: line.optional(),
+  avatarUrl: webAddress.optional(),
   bio: text.optional(),
   signature: text.optional(),
-  mailingAddress: z.strictObject(mailingAddressShape).optional(),
-  socials: z.array(z.strictObject(socialShape)).max(20).optional(),
-  email: z.strictObject({ alias: z.string().min(1).max(320).optional() }).optional(),
+  mailingAddress: z.strictObject(mailingAddressOf(line)).optional(),
+  socials: z
+    .array(z.strictObject({ platform: line, url: webAddress }))
+    .max(20)
+    .optional(),
+  email: z.strictObject({ alias: plainLine(z.string().min(1).max(320)).optional() }).optional(),
   phone: phoneInput.optional(),
   card: cardInput.optional(),
-  voice: z.strictObject({ enabled: z.boolean(), mode: voiceMode.optional(), ttsProvider: text.optional() }).optional(),
-  walletPayHandle: text.optional(),
+  voice: z.strictObject({ enabled: z.boolean(), mode: voiceMode.optional(), ttsProvider: line.optional() }).optional(),
+  walletPayHandle: line.optional(),
 });
 
 /** The same on update: each member is replaced as a whole, `null` clears it. */

@@ -36,6 +36,25 @@ export function nameText(longest: number) {
   return z.string().trim().normalize('NFC').min(1).max(longest).regex(INVISIBLE, problem);
 }
 
+const NO_LINE = /[\p{Cc}\u2028-\u202e\u2066-\u2069]/u;
+
+/** Whether it is one line of text that looks as it is: no control characters, line breaks or marks that turn the writing round. */
+export function isPlainLine(text: string): boolean {
+  return !NO_LINE.test(text);
+}
+
+/** A label as callers write it; records, which may be older than a rule, are not held to it. */
+export function plainLine(schema: z.ZodString): z.ZodString {
+  return schema.refine(isPlainLine, 'May hold no control characters or line breaks; write it in one line.');
+}
+
+/** An address that people follow from a page: no other scheme can be a program. */
+export function isWebAddress(url: string): boolean {
+  return URL.canParse(url) && /^https?:$/.test(new URL(url).protocol) && !/[\s\p{Cc}]/u.test(url);
+}
+
+export const WEB_ADDRESS = 'Write an http or https URL, like https://example.com/page.';
+
 export const recordId = z.string().min(1).max(200);
 
 /** Of an input that takes the name of the agent too. */

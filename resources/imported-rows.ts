@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { hasPlainYear } from './fields.ts';
+import { hasPlainYear, isWebAddress, WEB_ADDRESS } from './fields.ts';
 import { currency } from './locale.ts';
 
 /** A time as source systems write it; kept as an instant in UTC. */
@@ -13,6 +13,10 @@ const text = z.string().min(1).max(500);
 const country = z.string().regex(/^[A-Z]{2}$/, 'Write an ISO 3166-1 code of two capitals, like DE.');
 const minorUnits = z.int().describe('Minor units of `currency`, e.g. cents.');
 const largest = 1_000_000_000_000;
+/** A path, a URL or what else tracks where people come from, such as `android-app://…`. */
+const address = z.string().max(2000);
+const runsNothing = (text: string) => !/^[\s\p{Cc}]*(javascript|data|vbscript)\s*:/iu.test(text);
+const NO_PROGRAM = 'May be no address that runs a program; write the path or an http or https URL.';
 
 export const userStatus = z.enum(['PRO', 'FREE', 'LEGACY']);
 export const websiteState = z.enum(['draft', 'published', 'suspended', 'deleted']);
@@ -104,8 +108,8 @@ const visitRow = z.strictObject({
   visitorId: key,
   uid: key.optional(),
   at: time,
-  page: z.string().min(1).max(2000),
-  referrer: z.string().max(2000).optional(),
+  page: address.min(1).refine(runsNothing, NO_PROGRAM),
+  referrer: address.refine(runsNothing, NO_PROGRAM).optional(),
   channel: z.string().min(1).max(100).optional().describe('Derived from the referrer when absent.'),
   country: country.optional(),
   device: z.string().min(1).max(100).optional(),
@@ -117,7 +121,7 @@ export type VisitRow = z.infer<typeof visitRow>;
 const websiteRow = z.strictObject({
   id: key,
   uid: key,
-  url: z.string().min(1).max(2000),
+  url: z.string().min(1).max(2000).refine(isWebAddress, WEB_ADDRESS),
   name: z.string().max(200),
   state: websiteState,
   createdAt: time,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { agentRef, bookkeeping, recordId, time } from './fields.ts';
+import { agentRef, bookkeeping, plainLine, recordId, time } from './fields.ts';
 import { accessKeys } from './thread.ts';
 
 export const memoryKind = z.enum(['fact', 'preference', 'instruction', 'episode', 'summary']);
@@ -21,6 +21,9 @@ export const memoryFields = {
   expiresAt: time.describe('From then on it is gone.'),
   supersedes: recordId.describe('Memory that this one replaces.'),
 };
+
+/** Tags as callers write them. */
+export const memoryTags = z.array(plainLine(z.string().trim().min(1).max(100))).max(50);
 
 /** Something agents remember across conversations. */
 export const memory = z.object({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type AdminUser, adminUser, adminUserFields, OWNER } from '../resources/admin-user.ts';
-import { expectedRevision, pageOf, paging, recordId } from '../resources/fields.ts';
+import { expectedRevision, pageOf, paging, plainLine, recordId } from '../resources/fields.ts';
 import type { Readers } from '../store/port.ts';
 import { requireOwner } from './access/owner.ts';
 import { requireWithin } from './access/within.ts';
@@ -48,8 +48,8 @@ const createAdminUser = defineTool({
   annotations: CREATES,
   input: z.strictObject({
     email: adminUserFields.email.describe('What the person signs in with. Unique, ignoring case.'),
-    name: adminUserFields.name.optional(),
-    role: adminUserFields.role.default('member').describe('A label such as owner, admin or member.'),
+    name: plainLine(adminUserFields.name).optional(),
+    role: plainLine(adminUserFields.role).default('member').describe('A label such as owner, admin or member.'),
   }),
   output: adminUser,
   errors: ['conflict'],
@@ -73,8 +73,8 @@ const updateAdminUser = defineTool({
   input: z.strictObject({
     id: adminUserId,
     email: adminUserFields.email.optional().describe('What the person signs in with. Unique, ignoring case.'),
-    name: adminUserFields.name.nullable().optional(),
-    role: adminUserFields.role.optional(),
+    name: plainLine(adminUserFields.name).nullable().optional(),
+    role: plainLine(adminUserFields.role).optional(),
     expectedRevision,
   }),
   output: adminUser,

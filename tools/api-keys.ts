@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type ApiKey, type ApiKeyRecord, apiKey, apiKeyFields } from '../resources/api-key.ts';
 import type { Issue } from '../resources/error.ts';
-import { instant, pageOf, paging, recordId, time } from '../resources/fields.ts';
+import { instant, pageOf, paging, plainLine, recordId, time } from '../resources/fields.ts';
 import { grantsOf } from './access/authenticate.ts';
 import { type Grant, parseGrant } from './access/grants.ts';
 import { hashSecret, newSecret, prefixOf } from './access/key-secret.ts';
@@ -56,7 +56,7 @@ const createApiKey = defineTool({
   annotations: CREATES,
   answersSecret: true,
   input: z.strictObject({
-    name: apiKeyFields.name,
+    name: plainLine(apiKeyFields.name),
     scopes: apiKeyFields.scopes.describe('read, write, admin, or finer ones such as agents:read.'),
     grants: apiKeyFields.grants
       .optional()

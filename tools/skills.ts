@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { expectedRevision, pageOf, paging, recordId } from '../resources/fields.ts';
+import { expectedRevision, pageOf, paging, plainLine, recordId } from '../resources/fields.ts';
 import { type Skill, skill, skillFields } from '../resources/skill.ts';
 import type { Readers } from '../store/port.ts';
 import { requireSteeringAll } from './access/steering.ts';
@@ -52,7 +52,7 @@ const createSkill = defineTool({
   annotations: CREATES,
   input: z.strictObject({
     name: name.describe('Unique.'),
-    displayName: skillFields.displayName.optional(),
+    displayName: plainLine(skillFields.displayName).optional(),
     description: skillFields.description.optional(),
     instructions: skillFields.instructions.optional(),
   }),
@@ -71,7 +71,7 @@ const updateSkill = defineTool({
   input: z.strictObject({
     id: skillId,
     name: name.optional(),
-    displayName: skillFields.displayName.nullable().optional(),
+    displayName: plainLine(skillFields.displayName).nullable().optional(),
     description: skillFields.description.nullable().optional(),
     instructions: skillFields.instructions.nullable().optional(),
     expectedRevision,

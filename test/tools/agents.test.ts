@@ -88,7 +88,7 @@ describe('create_agent', () => {
   });
 
   it('holds the limits of the specification', async () => {
-    const socials = Array.from({ length: 21 }, () => ({ platform: 'x', url: 'y' }));
+    const socials = Array.from({ length: 21 }, () => ({ platform: 'x', url: 'https://y.example' }));
     for (const identity of [{ socials }, { email: { alias: '' } }, { card: { enabled: true, spendLimitUsd: -1 } }]) {
       const { status } = await asAdmin('POST', '/api/v1/agents', { name: 'n', displayName: 'n', identity });
       assert.equal(status, 400, JSON.stringify(identity));

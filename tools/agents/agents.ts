@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Agent, agent, agentFields, agentStatus, memoryPolicy } from '../../resources/agent.ts';
 import { agentIdentityInput, agentIdentityPatch } from '../../resources/agent-identity.ts';
-import { agentRef, expectedRevision, pageOf, paging } from '../../resources/fields.ts';
+import { agentRef, expectedRevision, pageOf, paging, plainLine } from '../../resources/fields.ts';
 import type { Readers } from '../../store/port.ts';
 import type { Principal } from '../access/principal.ts';
 import { isKeptFrom } from '../access/reach.ts';
@@ -103,7 +103,7 @@ const createAgent = defineTool({
   annotations: CREATES,
   input: z.strictObject({
     name,
-    displayName: agentFields.displayName,
+    displayName: plainLine(agentFields.displayName),
     description: agentFields.description.optional(),
     modelPreference: agentFields.modelPreference.optional(),
     instructions: agentFields.instructions.optional(),
@@ -139,7 +139,7 @@ const updateAgent = defineTool({
   input: z.strictObject({
     id: agentId,
     name: name.optional(),
-    displayName: agentFields.displayName.optional(),
+    displayName: plainLine(agentFields.displayName).optional(),
     description: agentFields.description.nullable().optional(),
     modelPreference: agentFields.modelPreference.nullable().optional(),
     status: z.enum(['active', 'paused']).optional(),

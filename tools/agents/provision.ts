@@ -1,19 +1,21 @@
 import { z } from 'zod';
 import type { Agent } from '../../resources/agent.ts';
 import { type A2pStatus, a2pStatus } from '../../resources/agent-identity.ts';
-import { expectedRevision } from '../../resources/fields.ts';
+import { expectedRevision, plainLine } from '../../resources/fields.ts';
 import { secret } from '../../resources/markers.ts';
 import { defineTool, type Fail, UPDATES } from '../define-tool.ts';
 import { agentAnswer, agentId, findAgent, showAgent } from './agents.ts';
 
 const phone = z.strictObject({
-  number: secret(z.string().trim().min(1).max(40))
+  number: secret(plainLine(z.string().trim().min(1).max(40)))
     .optional()
     .describe('As the provider assigned it. Masked in answers.'),
   a2pStatus: a2pStatus.optional().describe('unregistered → pending → registered, and back to unregistered.'),
 });
 const card = z.strictObject({
-  cardRef: secret(z.string().trim().min(1).max(200)).optional().describe('Masked in answers.'),
+  cardRef: secret(plainLine(z.string().trim().min(1).max(200)))
+    .optional()
+    .describe('Masked in answers.'),
 });
 
 const NEXT_STATUS: Readonly<Record<A2pStatus, readonly A2pStatus[]>> = {

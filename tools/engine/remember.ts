@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Agent } from '../../resources/agent.ts';
 import type { AgentRun } from '../../resources/agent-run.ts';
-import { memoryFields } from '../../resources/memory.ts';
+import { memoryFields, memoryTags } from '../../resources/memory.ts';
 import type { Principal } from '../access/principal.ts';
 import { reaches } from '../access/reach.ts';
 import type { AskStanding } from '../access/standing.ts';
@@ -17,7 +17,7 @@ import type { LoopTool } from './agent-tools.ts';
 const input = z.strictObject({
   content: memoryFields.content.max(4000),
   kind: z.enum(['fact', 'episode', 'summary']).default('fact'),
-  tags: memoryFields.tags.max(10).default([]),
+  tags: memoryTags.max(10).default([]),
 });
 
 const STORES = 'create_memory';

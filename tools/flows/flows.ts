@@ -1,6 +1,6 @@
 import { canonicalize } from 'json-canonicalize';
 import { z } from 'zod';
-import { expectedRevision, pageOf, paging, recordId } from '../../resources/fields.ts';
+import { expectedRevision, pageOf, paging, plainLine, recordId } from '../../resources/fields.ts';
 import {
   type Flow,
   type FlowTriggerInput,
@@ -57,7 +57,7 @@ const getFlow = defineTool({
 });
 
 const createInput = z.strictObject({
-  name: flowFields.name,
+  name: plainLine(flowFields.name),
   description: flowFields.description.optional(),
   enabled: z.boolean().default(true).describe('Only enabled flows run.'),
   trigger: flowInputFields.trigger.default({ kind: 'manual' }),
@@ -89,7 +89,7 @@ const createFlow = defineTool({
 
 const updateInput = z.strictObject({
   id: flowId,
-  name: flowFields.name.optional(),
+  name: plainLine(flowFields.name).optional(),
   description: flowFields.description.nullable().optional(),
   enabled: z.boolean().optional(),
   trigger: flowInputFields.trigger.optional(),

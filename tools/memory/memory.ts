@@ -1,5 +1,14 @@
 import { z } from 'zod';
-import { agentRef, cursor, expectedRevision, includeTotal, limit, pageOf, recordId } from '../../resources/fields.ts';
+import {
+  agentRef,
+  cursor,
+  expectedRevision,
+  includeTotal,
+  limit,
+  pageOf,
+  plainLine,
+  recordId,
+} from '../../resources/fields.ts';
 import {
   type Memory,
   type MemoryRecord,
@@ -7,6 +16,7 @@ import {
   memoryFields,
   memoryKind,
   memoryScope,
+  memoryTags,
 } from '../../resources/memory.ts';
 import { searchText } from '../../resources/search.ts';
 import type { Readers, TextSearch } from '../../store/port.ts';
@@ -79,10 +89,10 @@ const createMemory = defineTool({
     agentId: memoryFields.agentId.optional(),
     threadId: memoryFields.threadId.optional(),
     userId: memoryFields.userId.optional(),
-    tags: memoryFields.tags.default([]),
+    tags: memoryTags.default([]),
     importance: memoryFields.importance.default(0.5),
     pinned: memoryFields.pinned.default(false),
-    source: memoryFields.source.optional(),
+    source: plainLine(memoryFields.source).optional(),
     expiresAt: memoryFields.expiresAt.optional(),
     supersedes: memoryFields.supersedes.optional(),
   }),
@@ -138,10 +148,10 @@ const updateMemory = defineTool({
     agentId: memoryFields.agentId.nullable().optional(),
     threadId: memoryFields.threadId.nullable().optional(),
     userId: memoryFields.userId.nullable().optional(),
-    tags: memoryFields.tags.optional(),
+    tags: memoryTags.optional(),
     importance: memoryFields.importance.optional(),
     pinned: memoryFields.pinned.optional(),
-    source: memoryFields.source.nullable().optional(),
+    source: plainLine(memoryFields.source).nullable().optional(),
     expiresAt: memoryFields.expiresAt.nullable().optional(),
     expectedRevision,
   }),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { expectedRevision, pageOf, paging, recordId } from '../../resources/fields.ts';
+import { expectedRevision, pageOf, paging, plainLine, recordId } from '../../resources/fields.ts';
 import { type Report, renderedReport, report, reportFields, reportQueryInput } from '../../resources/report.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from '../define-tool.ts';
 import { LARGEST_PAGE, listPage, lookedAt, onlyThese } from '../paging.ts';
@@ -58,7 +58,7 @@ const createReport = defineTool({
   access: { scope: 'reports:write', grant: 'report:write' },
   annotations: CREATES,
   input: z.strictObject({
-    title: reportFields.title,
+    title: plainLine(reportFields.title),
     description: reportFields.description.optional(),
     query: reportQueryInput,
     visualization: reportFields.visualization.default('table'),
@@ -80,7 +80,7 @@ const updateReport = defineTool({
   annotations: UPDATES,
   input: z.strictObject({
     id: reportId,
-    title: reportFields.title.optional(),
+    title: plainLine(reportFields.title).optional(),
     description: reportFields.description.nullable().optional(),
     query: reportQueryInput.optional(),
     visualization: reportFields.visualization.optional(),

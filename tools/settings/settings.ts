@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Issue } from '../../resources/error.ts';
-import { expectedRevision } from '../../resources/fields.ts';
+import { expectedRevision, plainLine } from '../../resources/fields.ts';
 import { SETTINGS_ID, type Settings, type SettingsRecord, settings, settingsFields } from '../../resources/settings.ts';
 import type { Readers } from '../../store/port.ts';
 import { defineTool, type Fail, READS, UPDATES } from '../define-tool.ts';
@@ -27,7 +27,7 @@ const updateSettings = defineTool({
   access: { scope: 'admin', grant: 'settings:write' },
   annotations: UPDATES,
   input: z.strictObject({
-    workspaceName: settingsFields.workspaceName.optional(),
+    workspaceName: plainLine(settingsFields.workspaceName).optional(),
     timezone: settingsFields.timezone.optional(),
     currency: settingsFields.currency.optional(),
     exchangeRates: settingsFields.exchangeRates.optional(),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { recordId } from '../../resources/fields.ts';
+import { plainLine, recordId } from '../../resources/fields.ts';
 import type { Message } from '../../resources/message.ts';
 import { thread, threadFields } from '../../resources/thread.ts';
 import { CREATES, defineTool, type Fail } from '../define-tool.ts';
@@ -25,7 +25,7 @@ export const forkThread = defineTool({
   input: z.strictObject({
     id: threadId,
     messageId: recordId.optional().describe('The last message to copy; all are copied without it.'),
-    title: threadFields.title.optional().describe('Default: the title of the thread, followed by "(fork)".'),
+    title: plainLine(threadFields.title).optional().describe('Default: the title of the thread, followed by "(fork)".'),
     latest: z.int().min(1).max(MOST_COPIED).optional().describe('Copy only this many, the latest before that message.'),
   }),
   output: thread,

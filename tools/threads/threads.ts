@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { agentRef, expectedRevision, pageOf, paging } from '../../resources/fields.ts';
+import { agentRef, expectedRevision, pageOf, paging, plainLine } from '../../resources/fields.ts';
 import {
   type Thread,
   type ThreadRecord,
@@ -59,8 +59,10 @@ const createThread = defineTool({
   access: { scope: 'threads:write', grant: 'thread:write' },
   annotations: CREATES,
   input: z.strictObject({
-    title: threadFields.title,
-    source: threadFields.source.optional().describe('Default: `api`, or `mcp`, `flow`, `agent` as made there.'),
+    title: plainLine(threadFields.title),
+    source: plainLine(threadFields.source)
+      .optional()
+      .describe('Default: `api`, or `mcp`, `flow`, `agent` as made there.'),
     agentIds: agentIds.optional(),
     visibility: threadVisibility.default('workspace'),
     messages: z.array(messageInput).max(MOST_FIRST_MESSAGES).optional().describe('Oldest first.'),
@@ -97,7 +99,7 @@ const updateThread = defineTool({
   annotations: UPDATES,
   input: z.strictObject({
     id: threadId,
-    title: threadFields.title.optional(),
+    title: plainLine(threadFields.title).optional(),
     status: threadStatus.optional(),
     agentIds: agentIds.nullable().optional(),
     expectedRevision,

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { z } from 'zod';
+import { importedRows } from '../../resources/imported-rows.ts';
+import { catalog } from '../../tools/catalog.ts';
+import { unwrap } from '../../tools/validate.ts';
+
+interface Text {
+  readonly place: string;
+  readonly schema: z.ZodType;
+}
+
+/** Every text in an input, by the path of its member. */
+function textsIn(schema: unknown, place: string): Text[] {
+  const inner = unwrap(schema);
+  if (inner instanceof z.ZodString || inner instanceof z.ZodStringFormat) return [{ place, schema: inner }];
+  if (inner instanceof z.ZodObject) {
+    return Object.entries(inner.shape).flatMap(([name, member]) => textsIn(member, `${place}.${name}`));
+  }
+  if (inner instanceof z.ZodArray) return textsIn(inner.element, `${place}[]`);
+  if (inner instanceof z.ZodRecord) return textsIn(inner.valueType, `${place}{}`);
+  if (inner instanceof z.ZodUnion) return inner.options.flatMap((option) => textsIn(option, place));
+  return [];
+}
+
+const writing = catalog.entries
+  .filter(({ tool }) => !tool.annotations.readOnlyHint)
+  .flatMap(({ tool }) => textsIn(tool.input, tool.name));
+const accepts = ({ schema }: Text, value: string) => schema.safeParse(value).success;
+/** As a label could begin; a schema that refuses it refuses the others for another reason. */
+const CONTROLS = ['a\u0007b', 'a\nb', 'a\u001b[31mb', 'a\u202eb', 'a\u2028b'];
+
+/** Texts of more than one line. */
+const PROSE =
+  /\.(description|bio|signature|content|instructions|prompt|input|message|messages\[\]\.content|promptSections\{\}|data)$/;
+/** What names something that there is already, or is looked up or compared as it is, and is kept nowhere else as a label. */
+const REFERENCES =
+  /([iI]ds?(\[\])?|agent|model|modelPreference|defaultModel|tools?(\[\])?|Tools\[\]|idToken|scopes\[\]|grants\[\]|call_tool\.name|renameColumns\[\]\.from|trigger\.(type|expression|timezone)|timezone|listingHash|supersedes|email|steps\[\]\.when|analytics\.(activityEvents\[\]|features\{\}\[\]|funnel\[\]))$/;
+/** Of programs that an operator runs. */
+const PROGRAMS = /_integration\.(command|args\[\]|env\{\}|headers\{\})$/;
+
+describe('texts that callers write', () => {
+  it('of one line hold no control characters, line breaks or marks that turn the writing round', () => {
+    const lines = writing.filter(({ place }) => ![PROSE, REFERENCES, PROGRAMS].some((others) => others.test(place)));
+    assert.ok(lines.length > 50);
+    for (const text of lines) {
+      const accepted = CONTROLS.filter((value) => accepts(text, value));
+      assert.deepEqual(accepted, [], text.place);
+    }
+    const names = lines.filter(({ place }) => /\.(name|title|displayName|workspaceName)$/.test(place));
+    assert.ok(names.length > 20);
+    for (const text of names)
+      assert.ok(accepts(text, text.place.includes('olumns') ? 'name' : 'Zoë 👩‍🚀 & Co. (नमस्ते)'), text.place);
+  });
+
+  it('that are addresses of pages are http or https alone', () => {
+    const rows = Object.entries(importedRows).flatMap(([type, { schema }]) =>
+      textsIn(schema, `import_records.${type}`),
+    );
+    const addresses = [...writing, ...rows].filter(({ place }) => /(url|uri|link|href)$/i.test(place));
+    assert.ok(addresses.length >= 7, String(addresses.length));
+    const bad = [
+      'javascript:alert(1)',
+      'JavaScript:alert(1)',
+      ' javascript:alert(1)',
+      'java\nscript:alert(1)',
+      'data:text/html,x',
+    ];
+    for (const text of addresses) {
+      const accepted = [...bad, 'ftp://example.com', 'vbscript:x', 'file:///etc/passwd', '//example.com', 'x'].filter(
+        (value) => accepts(text, value),
+      );
+      assert.deepEqual(accepted, [], text.place);
+      for (const url of ['https://example.com/a?b=c#d', 'http://example.com:8080'])
+        assert.ok(accepts(text, url), text.place);
+    }
+    for (const text of rows.filter(({ place }) => /\.(page|referrer)$/.test(place))) {
+      assert.deepEqual(
+        [...bad, 'data:x'].filter((value) => value !== 'java\nscript:alert(1)' && accepts(text, value)),
+        [],
+        text.place,
+      );
+      for (const value of ['/pricing', 'https://example.com', 'android-app://com.example'])
+        assert.ok(accepts(text, value));
+    }
+  });
+});
