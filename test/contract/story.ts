@@ -102,8 +102,9 @@ export async function story(ask: Ask, asReader: Ask): Promise<ToolAnswer[]> {
     name: 'ada',
     displayName: 'Ada',
     skillIds: [skill.id],
-    tools: ['get_agent', 'nothing'],
+    tools: ['get_agent'],
   });
+  await tell('create_agent', { name: 'vague', displayName: 'Vague', tools: ['get_agent', 'nothing'] });
   await tell('create_agent', { name: 'ada', displayName: 'Ada again' });
   await tell('create_agent', { name: '', displayname: 'x', identity: { phone: { enabled: true, number: '1' } } });
   await tell('create_agent', { name: 'bob', displayName: 'Bob' }, asReader);
