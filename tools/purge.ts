@@ -29,9 +29,9 @@ const purges = {
     await requireUnnamed(context, { agentIds: id }, 'threads');
     return context.store.purge('agents', id);
   },
-  skill: async (id, { store, fail }) => {
-    await requireUnused(store, id, fail);
-    return store.purge('skills', id);
+  skill: async (id, context) => {
+    await requireUnused(context, id);
+    return context.store.purge('skills', id);
   },
   flow: async (id, { store }) => {
     for (;;) {

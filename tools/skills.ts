@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { expectedRevision, pageOf, paging, plainLine, recordId } from '../resources/fields.ts';
 import { type Skill, skill, skillFields } from '../resources/skill.ts';
 import type { Readers } from '../store/port.ts';
-import { requireSteeringAll } from './access/steering.ts';
-import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from './define-tool.ts';
+import { mayReadAgent, requireSteeringAll } from './access/steering.ts';
+import type { Context } from './context.ts';
+import { CREATES, DELETES, defineTool, READS, UPDATES } from './define-tool.ts';
 import { listPage, onlyThese } from './paging.ts';
 import { type Entity, withoutBookkeeping } from './versioning.ts';
 
@@ -97,8 +98,8 @@ const deleteSkill = defineTool({
   output: z.object({}),
   errors: ['not_found', 'conflict'],
 
-  async handler({ id, expectedRevision }, { store, fail }) {
-    await requireUnused(store, id, fail);
+  async handler({ id, expectedRevision }, { store, principal, fail }) {
+    await requireUnused({ store, principal, fail }, id);
     await store.skills.delete(id, { expectedRevision });
     return {};
   },
@@ -119,13 +120,18 @@ async function requireSteeringUsers(
   if (changed) await requireSteeringAll(context, { skillIds: current.id });
 }
 
-/** @throws naming agents that use the skill. */
-export async function requireUnused(store: Readers, id: string, fail: Fail<'conflict'>): Promise<void> {
+/** @throws naming agents that use the skill, as far as the caller may read them. */
+export async function requireUnused(
+  { store, principal, fail }: Pick<Context<Readers, 'conflict'>, 'store' | 'principal' | 'fail'>,
+  id: string,
+): Promise<void> {
   const users = await store.agents.find({ where: { skillIds: id, status: ['active', 'paused'] }, limit: 10 });
   if (users.records.length === 0) return;
-  const names = users.records.map((agent) => `${agent.name} (${agent.id})`).join(', ');
-  const more = users.next ? ' and more' : '';
-  throw fail('conflict', `The skill is used by ${names}${more}; take it out of their skillIds first.`);
+  const known = users.records.filter((agent) => mayReadAgent(principal, agent));
+  const names = known.map((agent) => `${agent.name} (${agent.id})`);
+  if (known.length < users.records.length || users.next) names.push(known.length > 0 ? 'more' : 'agents');
+  const named = names.length > 1 ? `${names.slice(0, -1).join(', ')} and ${names.at(-1)}` : names.join();
+  throw fail('conflict', `The skill is used by ${named}; take it out of their skillIds first.`);
 }
 
 export const skillTools = [listSkills, getSkill, createSkill, updateSkill, deleteSkill];

@@ -235,6 +235,15 @@ describe('what is fixed for a tool of a capsule', () => {
     const give = (name: string, at: number) =>
       codeOf(held, 'create_agent', { name, displayName: name, skillIds: [idOf('skill', at)] });
     assert.deepEqual([await give('with its own', 0), await give('with another', 1)], ['ok', 'invalid_input']);
+    const talking = capsule(['get_agent', 'create_thread', 'delete_skill'], { get_agent: { id: idOf('agent') } });
+    const talk = (at: number) => codeOf(talking, 'create_thread', { title: 'x', agentIds: [idOf('agent', at)] });
+    assert.deepEqual([await talk(0), await talk(1)], ['ok', 'invalid_input']);
+    const { id: skillId } = (await outcome(admin, 'create_skill', { name: 'used' })).output;
+    const input = { name: 'user of it', displayName: 'U', skillIds: [skillId] };
+    assert.equal(await codeOf(admin, 'create_agent', input), 'ok');
+    const refused = await world.call(talking, 'delete_skill', { id: skillId });
+    assert.ok('error' in refused);
+    assert.match(refused.error.error, /^The skill is used by agents; take it out/);
   });
 
   it('holds for agents that it invokes, and for the memories in their prompts', async () => {

@@ -5,7 +5,6 @@ import type { Position, Readers, Where } from '../../store/port.ts';
 import type { Catalog } from '../catalog-index.ts';
 import { ToolError } from '../errors.ts';
 import type { Principal } from './principal.ts';
-import { isKeptFrom } from './reach.ts';
 import { beyondTools } from './within.ts';
 
 /**
@@ -71,6 +70,12 @@ export async function requireSteeringBy(
   }
 }
 
+/** Whether a message may name the agent. */
+export function mayReadAgent({ rights }: Pick<Principal, 'rights'>, agent: Pick<Agent, 'id' | 'name'>): boolean {
+  const need = { resource: 'agent', op: 'read', ids: [agent.id, agent.name], record: agent };
+  return rights.allows({ scope: 'agents:read', needs: [need] });
+}
+
 /** One of each allowlist. */
 function distinct(agents: readonly Allowing[]): readonly Allowing[] {
   return [...new Map(agents.map((agent) => [JSON.stringify(agent.tools ?? []), agent])).values()];
@@ -81,9 +86,7 @@ function refusal(
   principal: Principal,
   { what, required }: NonNullable<ReturnType<typeof beyondTools>>,
 ) {
-  const read = { scope: 'agents:read', needs: [{ resource: 'agent', op: 'read', ids: [agent.id, agent.name] }] };
-  const isKnown = principal.rights.allows(read) && !isKeptFrom(principal, 'agent', 'read', agent);
-  const which = isKnown ? `the agent ${agent.name}` : 'an agent';
+  const which = mayReadAgent(principal, agent) ? `the agent ${agent.name}` : 'an agent';
   const message = `This steers ${which}, which may use ${what}: that is beyond your own rights, and others run it with theirs.`;
   return new ToolError('forbidden', 'Insufficient permissions', {
     ...(Object.keys(required).length > 0 && { required }),

@@ -9,7 +9,9 @@ import {
   threadVisibility,
 } from '../../resources/thread.ts';
 import type { Readers } from '../../store/port.ts';
-import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../define-tool.ts';
+import { isKeptFrom } from '../access/reach.ts';
+import type { Context } from '../context.ts';
+import { CREATES, DELETES, defineTool, READS, UPDATES } from '../define-tool.ts';
 import { forgetAnswers } from '../idempotency.ts';
 import { listPage } from '../paging.ts';
 import type { HistoryWriters } from '../versioning.ts';
@@ -71,7 +73,7 @@ const createThread = defineTool({
   errors: [],
 
   async handler({ messages, source, ...input }, { store, principal, fail, server, door }) {
-    await requireAgents(store, input.agentIds, [], fail);
+    await requireAgents({ store, principal, fail }, input.agentIds, []);
     const given = { ...input, source: source ?? sourceOf(door, 'created') };
     const started = await startThread(store, principal, given, server.now());
     return showThread((await appendMessages(store, started, messages ?? [])).thread);
@@ -109,7 +111,7 @@ const updateThread = defineTool({
 
   async handler({ id, expectedRevision, agentIds, ...rest }, context) {
     const current = await openThread(context, id, 'editor');
-    await requireAgents(context.store, agentIds, current.agentIds ?? [], context.fail);
+    await requireAgents(context, agentIds, current.agentIds ?? []);
     const change = { ...rest, agentIds: agentIds && [...new Set(agentIds)] };
     return showThread(await context.store.threads.update(id, change, { expectedRevision }));
   },
@@ -149,15 +151,15 @@ export const threadTools = [listThreads, createThread, getThread, updateThread, 
 
 /** Agents that were deleted since may stay, but not come new. */
 async function requireAgents(
-  store: Pick<Readers, 'agents'>,
+  { store, principal, fail }: Pick<Context<Pick<Readers, 'agents'>, never>, 'store' | 'principal' | 'fail'>,
   agentIds: readonly string[] | null | undefined,
   known: readonly string[],
-  fail: Fail<never>,
 ): Promise<void> {
   const found = await Promise.all((agentIds ?? []).map((id) => store.agents.get(id)));
   const issues = found.flatMap((agent, index) => {
     const id = agentIds?.[index] ?? '';
-    if ((agent && agent.status !== 'deleted') || known.includes(id)) return [];
+    const isThere = agent && agent.status !== 'deleted' && !isKeptFrom(principal, 'agent', 'read', agent);
+    if (isThere || known.includes(id)) return [];
     return [{ path: `agentIds[${index}]`, message: `There is no agent ${id}; see list_agents.` }];
   });
   if (issues[0]) throw fail('invalid_input', issues[0].message, { issues });
