@@ -10,6 +10,7 @@ export const sessionRecord = z.object({
   userId: recordId,
   email,
   client: z.string().max(200).optional(),
+  makerId: recordId.optional().describe('Another admin user, who made the sign-in link it began with.'),
   keyId: recordId.optional().describe('API key that made the sign-in link it began with. It ends with that key.'),
   expiresAt: timestamp,
   lastUsedAt: timestamp.optional(),

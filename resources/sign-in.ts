@@ -7,6 +7,7 @@ export const signInLinkRecord = z.object({
   hash: z.string().length(64),
   email,
   userId: recordId.optional().describe('Absent where nobody may sign in with the e-mail; such a link opens nothing.'),
+  makerId: recordId.optional().describe('Another admin user who made it.'),
   keyId: recordId.optional().describe('API key with which it was made, and with which it ends.'),
   browserHash: z.string().length(64).optional().describe('Absent where any browser may follow the link.'),
   expiresAt: timestamp,

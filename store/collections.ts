@@ -182,14 +182,14 @@ export const collections = {
     schema: sessionRecord,
     idPrefix: 'ses',
     unique: [],
-    indexes: [['userId'], ['keyId']],
+    indexes: [['userId'], ['keyId'], ['makerId']],
     expires: 'expiresAt',
   }),
   signInLinks: define({
     schema: signInLinkRecord,
     idPrefix: 'lnk',
     unique: [{ fields: ['hash'] }],
-    indexes: [['hash'], ['userId'], ['keyId']],
+    indexes: [['hash'], ['userId'], ['keyId'], ['makerId']],
     expires: 'expiresAt',
   }),
   usedTokens: define({

@@ -3,7 +3,7 @@ import { adminUserFields, OWNER } from '../resources/admin-user.ts';
 import { pageOf, paging, recordId, timestamp } from '../resources/fields.ts';
 import { type Session, type SessionRecord, session } from '../resources/session.ts';
 import { requireOwner } from './access/owner.ts';
-import { isSession, keyBehind, type Principal } from './access/principal.ts';
+import { isSession, type Principal } from './access/principal.ts';
 import { requireWithin } from './access/within.ts';
 import { CREATES, DELETES, defineTool, READS } from './define-tool.ts';
 import { listPage, onlyThese } from './paging.ts';
@@ -72,7 +72,7 @@ const createSignInLink = defineTool({
       );
     }
     if (user.role === OWNER) await requireOwner(store, principal);
-    const { id, ...link } = await server.signIn.createLink(store, user, keyBehind(principal));
+    const { id, ...link } = await server.signIn.createLink(store, user, principal);
     return { ...link, idToken: server.signIn.issuer.issue(user, id).idToken };
   },
 });

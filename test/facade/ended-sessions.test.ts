@@ -112,6 +112,11 @@ const cases: Readonly<Record<string, () => Promise<Case>>> = {
     const end = () => server.store.transaction((tx) => tx.apiKeys.update(id, { expiresAt: over }));
     return { cookie: await sessionOf(email, secret), end };
   },
+  'the person who made its link is deactivated': async () => {
+    const [maker, { email }] = [await person(), await person()];
+    const cookie = await sessionOf(email, await sessionOf(maker.email));
+    return { cookie, end: () => must('deactivate_admin_user', { id: maker.id }) };
+  },
   'the owner of the key that made its link is deactivated': async () => {
     const [owner, { email }] = [await person(), await person()];
     const { secret } = await must('create_api_key', { name: 'links', scopes: ['admin'] }, await sessionOf(owner.email));

@@ -187,6 +187,16 @@ describe('deactivating an admin user', () => {
     assert.equal(await statusWith(server, secret), 200);
   });
 
+  it('ends the links that they made for others', async () => {
+    const [maker, other] = [await person('maker@example.com'), await person('other@example.com')];
+    const cookie = await signIn(server, maker.email);
+    const link = await mustCall(server, cookie, 'create_sign_in_link', { email: other.email });
+    await admin('deactivate_admin_user', { id: maker.id });
+    await admin('reactivate_admin_user', { id: maker.id });
+    assert.equal((await postIdToken(server, link.idToken)).status, 401);
+    assert.equal((await postIdToken(server, await idTokenFor(server, other.email))).status, 201);
+  });
+
   it('leaves no session to a sign-in at the same time', async () => {
     const user = await person('races@example.com');
     const idToken = await idTokenFor(server, user.email);

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { AdminUser } from '../../resources/admin-user.ts';
 import type { ApiKeyRecord } from '../../resources/api-key.ts';
 import type { SessionRecord } from '../../resources/session.ts';
+import type { SignInLinkRecord } from '../../resources/sign-in.ts';
 import type { Page, Readers, Where, Writer } from '../../store/port.ts';
 import { type KeyReaders, keyProblem } from '../access/authenticate.ts';
 import type { SessionPrincipal } from '../access/principal.ts';
@@ -46,11 +47,13 @@ export async function openSession(
   await useToken(store, identity);
   const user = await mayUserSignIn(store, identity.email);
   if (!user) throw refuseSignIn('no active admin user who may sign in has the e-mail of the ID token');
-  const key = await keyOfLink(store, identity, user, now);
+  const link = await linkOf(store, identity, user);
+  const key = link && (await keyOfLink(store, link, now));
   const session = await store.sessions.insert({
     userId: user.id,
     email: user.email,
     ...(client !== undefined && { client: client.slice(0, 200) }),
+    ...(link?.makerId !== undefined && { makerId: link.makerId }),
     ...(key && { keyId: key.id }),
     expiresAt: earlier(new Date(now.getTime() + SESSION_MS).toISOString(), key?.expiresAt),
   });
@@ -60,18 +63,22 @@ export async function openSession(
   };
 }
 
-/** The key that made the link behind the token. @throws ToolError (unauthenticated) where the link or that key has ended */
-async function keyOfLink(
-  store: KeyReaders & Pick<Readers, 'signInLinks'>,
+/** The link behind the token; none for whom a provider vouches. @throws ToolError (unauthenticated) where it has ended */
+async function linkOf(
+  { signInLinks }: Pick<Readers, 'signInLinks'>,
   { link: id }: VerifiedIdentity,
   user: AdminUser,
-  now: Date,
-): Promise<ApiKeyRecord | undefined> {
+): Promise<SignInLinkRecord | undefined> {
   if (id === undefined) return undefined;
-  const link = await store.signInLinks.get(id);
+  const link = await signInLinks.get(id);
   if (link?.userId !== user.id) throw refuseSignIn('the link behind the ID token has ended');
-  if (link.keyId === undefined) return undefined;
-  const key = await liveKey(store, link.keyId, now);
+  return link;
+}
+
+/** The key that made the link. @throws ToolError (unauthenticated) where it has ended */
+async function keyOfLink(store: KeyReaders, { keyId }: SignInLinkRecord, now: Date): Promise<ApiKeyRecord | undefined> {
+  if (keyId === undefined) return undefined;
+  const key = await liveKey(store, keyId, now);
   if (!key) throw refuseSignIn('the key that made the link behind the ID token has ended');
   return key;
 }
@@ -116,14 +123,16 @@ export async function authenticateSession(
   return key && principalOf(session, user, key);
 }
 
-/** Ends all sessions of the user. */
-export function endSessionsOf({ sessions }: Pick<HistoryWriters, 'sessions'>, userId: string): Promise<void> {
-  return deleteAll(sessions, { userId });
+/** Ends all sessions of the user, the links that the user made for others, and the sessions begun with those. */
+export async function endSessionsOf({ sessions, signInLinks }: SignInWriters, userId: string): Promise<void> {
+  await deleteAll(sessions, { userId });
+  await deleteAll(sessions, { makerId: userId });
+  await deleteAll(signInLinks, { makerId: userId });
 }
 
 /** Ends all sessions of the user, and all links and ID tokens with which one could begin. */
 export async function endSignInsOf(store: SignInWriters, userId: string): Promise<void> {
-  await endSessionsOf(store, userId);
+  await deleteAll(store.sessions, { userId });
   await deleteAll(store.signInLinks, { userId });
 }
 

@@ -7,7 +7,7 @@ import type { Store } from '../../store/port.ts';
 import { anonymous } from '../access/anonymous.ts';
 import { type KeyReaders, keyProblem } from '../access/authenticate.ts';
 import { hashSecret, secretMatches } from '../access/key-secret.ts';
-import type { KeyBehind } from '../access/principal.ts';
+import { keyBehind, type Principal } from '../access/principal.ts';
 import { auditEntryOf } from '../audit.ts';
 import { ToolError, toToolError } from '../errors.ts';
 import type { HistoryWriters } from '../versioning.ts';
@@ -107,11 +107,21 @@ export class SignIn {
     });
   }
 
-  /** A link that works in any browser, for an admin user for whom somebody vouches. It ends with the key that makes it. */
-  async createLink(store: Pick<HistoryWriters, 'signInLinks'>, user: AdminUser, key?: KeyBehind): Promise<CreatedLink> {
+  /** A link that works in any browser, for an admin user for whom somebody vouches. It ends with the key or person that makes it. */
+  async createLink(
+    store: Pick<HistoryWriters, 'signInLinks'>,
+    user: AdminUser,
+    maker?: Principal,
+  ): Promise<CreatedLink> {
     const { secret, link } = this.#newLink(user.email, user);
+    const key = maker && keyBehind(maker);
     const expiresAt = earlier(link.expiresAt, key?.expiresAt);
-    const { id } = await store.signInLinks.insert({ ...link, expiresAt, ...(key && { keyId: key.id }) });
+    const { id } = await store.signInLinks.insert({
+      ...link,
+      expiresAt,
+      ...(maker && maker.ownerId !== user.id && { makerId: maker.ownerId }),
+      ...(key && { keyId: key.id }),
+    });
     return { id, url: this.linkUrl(secret), expiresAt };
   }
 
