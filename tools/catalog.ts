@@ -19,6 +19,7 @@ import { discoveryTools } from './discovery.ts';
 import { documentTools } from './documents.ts';
 import { explainAccess } from './explain-access.ts';
 import { flowTools } from './flows/flows.ts';
+import { listEventTypes } from './flows/list-event-types.ts';
 import { flowRunTools } from './flows/runs.ts';
 import { goalTools } from './goals.ts';
 import { importRecords } from './import-records.ts';
@@ -52,7 +53,7 @@ export const catalog = indexCatalog([
   ...group('Agents', ...agentTools, invokeAgent, provisionAgentIdentity, getSystemHealth),
   ...group('Agents', ...pathMemoryTools, listModels, listToolCategories),
   ...group('Skills', ...skillTools),
-  ...group('Flows', ...flowTools, ...flowRunTools),
+  ...group('Flows', ...flowTools, ...flowRunTools, listEventTypes),
   ...group('Threads', sendChatMessage, ...threadTools, ...sharingTools, forkThread, listMessages, getThreadStats),
   ...group('Users', ...userTools),
   ...group('Admin Users', ...adminUserTools),

@@ -197,6 +197,7 @@ const kinds: Readonly<Record<string, Kind>> = {
 const whole: Readonly<Record<string, string>> = {
   list_audit_entries: 'the right to the audit log is one to all of it',
   list_models: 'models are no records',
+  list_event_types: 'types are no records',
   list_tool_categories: 'tools are no records',
   search_tools: 'tools are no records',
   list_messages: 'about one thread, which its grant names',

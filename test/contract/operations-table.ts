@@ -67,6 +67,7 @@ export const toolsWithoutPath: Readonly<Record<string, Right>> = {
   ...lifeOf('records', 'record'),
   create_record: { scope: 'records:write', grant: 'record:write:{databaseId}' },
   list_flow_runs: { scope: 'flows:read', grant: 'flow:read' },
+  list_event_types: { scope: 'flows:read', grant: 'flow:read' },
   get_flow_run: { scope: 'flows:read', grant: 'flow:read:{id}' },
   cancel_flow_run: { scope: 'flows:write', grant: 'flow:trigger:{id}' },
   explain_access: { scope: 'admin', grant: 'key:read' },

@@ -219,7 +219,8 @@ export async function story(ask: Ask, asReader: Ask): Promise<ToolAnswer[]> {
   await tell('revoke_api_key', { id: key.id });
   await tell('list_api_keys', { limit: 2 });
   await tell('list_audit_entries', { tool: 'get_skill', limit: 1 });
-  for (const tool of ['list_models', 'list_tool_categories', 'check_health', 'get_system_health']) await tell(tool);
+  for (const tool of ['list_event_types', 'list_models', 'list_tool_categories', 'check_health', 'get_system_health'])
+    await tell(tool);
   await tell('list_audit_entries', {}, asReader);
   return answers;
 }

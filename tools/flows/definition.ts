@@ -40,7 +40,7 @@ export async function definitionIssues(
   if (trigger.kind === 'event' && !eventTypes.includes(trigger.type)) {
     const close = nearest(trigger.type, eventTypes, 3);
     const hint = close.length > 0 ? `similar ones: ${close.join(', ')}` : 'they are like agent.updated';
-    issues.push({ path: 'trigger.type', message: `There is no event ${trigger.type}; ${hint}.` });
+    issues.push({ path: 'trigger.type', message: `There is no event ${trigger.type}; ${hint}, see list_event_types.` });
   }
   if (agentId !== undefined) issues.push(...(await agentIssues(agentId, store)));
   if (prompt !== undefined) issues.push(...referenceIssues(parseTemplate(prompt), 'prompt', []));

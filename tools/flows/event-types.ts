@@ -2,40 +2,67 @@ import type { CollectionName } from '../../store/collections.ts';
 import type { RecordChange } from '../../store/port.ts';
 
 interface EventSource {
-  /** As event types name it. */
+  /** As event types name it, and as people do. */
   readonly name: string;
+  readonly words: string;
+  readonly recordType: string;
   /** Of the grant to read such records, and the members that name one. */
   readonly resource: string;
   readonly scope: string;
   readonly ids: readonly string[];
 }
 
-function source(name: string, resource: string, scope: string, ...ids: readonly string[]): EventSource {
-  return { name, resource, scope: `${scope}:read`, ids: ids.length > 0 ? ids : ['id'] };
+type Told = Pick<EventSource, 'words'> & Partial<Pick<EventSource, 'recordType' | 'ids'>>;
+
+/** `recordType` is the name, and `ids` the id, unless they are given. */
+function source(name: string, resource: string, scope: string, { words, recordType = name, ids = ['id'] }: Told) {
+  return { name, words, recordType, resource, scope: `${scope}:read`, ids };
 }
 
 /** Records whose changes are events. */
 const sources: { readonly [Name in CollectionName]?: EventSource } = {
-  agents: source('agent', 'agent', 'agents', 'id', 'name'),
-  skills: source('skill', 'skill', 'skills'),
-  flows: source('flow', 'flow', 'flows'),
-  threads: source('thread', 'thread', 'threads'),
-  messages: source('thread.message', 'thread', 'threads', 'threadId'),
-  memories: source('memory', 'memory', 'memory'),
-  projects: source('project', 'project', 'projects'),
-  goals: source('goal', 'goal', 'goals'),
-  tasks: source('task', 'task', 'tasks'),
-  taskDocuments: source('task.document', 'task', 'tasks'),
-  documents: source('document', 'document', 'documents'),
-  artifacts: source('artifact', 'artifact', 'artifacts'),
-  databases: source('database', 'record', 'records'),
-  databaseRecords: source('record', 'record', 'records', 'id', 'databaseId'),
-  reports: source('report', 'report', 'reports'),
+  agents: source('agent', 'agent', 'agents', { words: 'An agent', ids: ['id', 'name'] }),
+  skills: source('skill', 'skill', 'skills', { words: 'A skill' }),
+  flows: source('flow', 'flow', 'flows', { words: 'A flow' }),
+  threads: source('thread', 'thread', 'threads', { words: 'A thread' }),
+  messages: source('thread.message', 'thread', 'threads', {
+    words: 'A message of a thread',
+    recordType: 'message',
+    ids: ['threadId'],
+  }),
+  memories: source('memory', 'memory', 'memory', { words: 'A memory' }),
+  projects: source('project', 'project', 'projects', { words: 'A project' }),
+  goals: source('goal', 'goal', 'goals', { words: 'A goal' }),
+  tasks: source('task', 'task', 'tasks', { words: 'A task' }),
+  taskDocuments: source('task.document', 'task', 'tasks', {
+    words: 'The document of a task',
+    recordType: 'task-document',
+  }),
+  documents: source('document', 'document', 'documents', { words: 'A document' }),
+  artifacts: source('artifact', 'artifact', 'artifacts', { words: 'An artifact' }),
+  databases: source('database', 'record', 'records', { words: 'A database' }),
+  databaseRecords: source('record', 'record', 'records', {
+    words: 'A record of a database',
+    recordType: 'database-record',
+    ids: ['id', 'databaseId'],
+  }),
+  reports: source('report', 'report', 'reports', { words: 'A report' }),
 };
 
-export const eventTypes: readonly string[] = Object.values(sources).flatMap(({ name }) =>
-  ['created', 'updated', 'deleted'].map((kind) => `${name}.${kind}`),
+const HAPPENS = { created: 'was created', updated: 'was changed', deleted: 'was deleted' } as const;
+
+/** Every type of event, with what happened and to which type of record. */
+export const events: readonly { type: string; description: string; recordType: string }[] = Object.values(
+  sources,
+).flatMap(({ name, words, recordType }) =>
+  Object.entries(HAPPENS).map(([kind, happened]) => ({
+    type: `${name}.${kind}`,
+    description: `${words} ${happened}.`,
+    recordType,
+  })),
 );
+
+export const eventTypes: readonly string[] = events.map(({ type }) => type);
 
 /** Something that happened to a record. */
 export interface RecordEvent {
