@@ -50,6 +50,7 @@ export type FlowRun = z.infer<typeof flowRun>;
 /** As kept: with what is left to do, so that a run goes on after a crash. */
 export const flowRunRecord = flowRun.extend({
   plan: z.array(flowStep),
+  begunBy: z.string().optional().describe('The try of a step of another run that triggered it.'),
   ownerId: z.string().optional().describe('Admin user on whose behalf it runs: runs take turns by owner.'),
   causes: z.array(recordId).describe('Flows whose runs led to this one, the first at the front.'),
   underWay: z

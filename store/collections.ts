@@ -217,7 +217,7 @@ export const collections = {
     schema: flowRunRecord,
     idPrefix: 'run',
     unique: [],
-    indexes: [['flowId'], ['status'], ['flowId', 'status'], ['ownerId', 'status'], ['recordIds']],
+    indexes: [['flowId'], ['status'], ['flowId', 'status'], ['ownerId', 'status'], ['begunBy'], ['recordIds']],
   }),
   botConfigs: define({ schema: botConfigRecord, idPrefix: 'bot', unique: [], indexes: [] }),
   settings: define({ schema: settingsRecord, idPrefix: 'set', unique: [], indexes: [] }),

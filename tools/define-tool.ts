@@ -112,6 +112,8 @@ export interface SteppedTool<Input extends z.ZodObject, Output extends z.ZodObje
   extends Meaning<Input, Output, Code> {
   readonly annotations: Annotations & { readonly readOnlyHint: false };
   readonly inSteps: true;
+  /** A try of a step of a flow that is made again goes on with what it began before, by the `attempt` of its principal. */
+  readonly resumes?: true;
   /** Whether the answer tells of work that goes on. */
   goesOn?(output: z.output<Output>): boolean;
   handler(input: z.output<Input>, context: SteppingContext<Readers & TextSearch, Code>): Promise<z.input<Output>>;
@@ -142,6 +144,7 @@ export function defineTool(tool: object): Tool {
 export interface Tool extends Meaning<z.ZodObject, z.ZodObject, ErrorCode> {
   readonly annotations: Annotations;
   readonly inSteps?: true;
+  readonly resumes?: true;
   goesOn?(output: object): boolean;
   tellsDown?(output: object): boolean;
   standsFor?(input: object): { readonly tool: string; readonly input: unknown };

@@ -119,6 +119,80 @@ describe('runs that wait', () => {
   });
 });
 
+describe('a run that waits for another', () => {
+  it('waits for the same one again after a restart, which is made once', async () => {
+    const clock = await open();
+    const inner = await world.flow({ name: 'inner', steps: [{ ...waiting, retry: { attempts: 2, delayMs: HOUR } }] });
+    const call = { tool: 'trigger_flow', arguments: { id: inner.id, wait: true } };
+    const outer = await world.flow({
+      name: 'outer',
+      steps: [
+        { id: 'waits', ...call },
+        { ...quick, id: 'then' },
+      ],
+    });
+    const { id } = await world.must('trigger_flow', { id: outer.id, input: { name: 'after it' } });
+    await until(async () => (await world.runs(inner.id))[0]?.steps[0]?.retryAt !== undefined);
+    await world.restart();
+    assert.equal((await world.must('get_flow_run', { id })).status, 'running');
+    await clock.pass(2 * HOUR);
+    await until(async () => (await world.must('get_flow_run', { id })).status === 'succeeded');
+    const runs = await world.runs(inner.id);
+    assert.deepEqual(
+      runs.map(({ status }) => status),
+      ['failed'],
+    );
+    const { steps } = await world.must('get_flow_run', { id });
+    assert.deepEqual([steps[0].output.id, steps[0].output.status, steps[0].attempts], [runs[0]?.id, 'failed', 1]);
+    assert.equal(tries, 2);
+  });
+
+  it('goes on after kill -9, as the process that it left finds it', async () => {
+    await open();
+    const inner = await world.flow({ name: 'inner', steps: [quick] });
+    const steps = [
+      { id: 'waits', tool: 'trigger_flow', arguments: { id: inner.id, input: { name: 'inner' }, wait: true } },
+    ];
+    const outer = await world.flow({ name: 'outer', steps });
+    const { runAs } = outer;
+    const step = { id: 'waits', tool: 'trigger_flow', status: 'running', attempts: 1 } as const;
+    const left = await world.store.transaction(async (tx) => {
+      const startedAt = new Date().toISOString();
+      const outerRun = {
+        ...runOf(outer, 'usr_x'),
+        status: 'running',
+        plan: outer.steps ?? [],
+        steps: [{ ...step, startedAt }],
+      } as const;
+      const run = await tx.flowRuns.insert({
+        ...outerRun,
+        underWay: { step: 'waits', arguments: steps[0]?.arguments ?? {} },
+        plan: [...outerRun.plan],
+        steps: [...outerRun.steps],
+        runAs,
+        causes: [],
+      });
+      await tx.flowRuns.insert({ ...runOf(inner, 'usr_x'), input: { name: 'inner' }, begunBy: `${run.id} waits 1` });
+      return run;
+    });
+    await world.restart();
+    await until(async () => (await world.must('get_flow_run', { id: left.id })).status === 'succeeded');
+    assert.equal((await world.runs(inner.id)).length, 1);
+  });
+
+  it('leaves none waiting when it is cancelled', async () => {
+    await open();
+    const inner = await world.flow({ name: 'inner', steps: [waiting] });
+    const steps = [{ id: 'waits', tool: 'trigger_flow', arguments: { id: inner.id, wait: true } }];
+    const outer = await world.flow({ name: 'outer', steps });
+    const { id } = await world.must('trigger_flow', { id: outer.id });
+    await until(async () => (await world.runs(inner.id))[0]?.steps[0]?.retryAt !== undefined);
+    await world.must('cancel_flow_run', { id });
+    await until(async () => (await world.must('get_flow_run', { id })).status === 'cancelled');
+    assert.equal((await world.runs(inner.id))[0]?.status, 'running', 'it is a run of its own');
+  });
+});
+
 describe('runs of one owner', () => {
   it(`of which ${MANY} are queued and none ends, hold up no other owner's one`, async () => {
     await open();

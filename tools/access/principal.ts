@@ -24,6 +24,8 @@ export interface Principal {
   readonly causes?: readonly string[];
   /** Of a flow: the run in which it acts. */
   readonly runId?: string;
+  /** Of a flow: the try of a step of the run, the same when an interrupted one is made again. */
+  readonly attempt?: string;
 }
 
 /** A key with which something else was made. */

@@ -173,19 +173,20 @@ export class FlowExecution {
   }
 
   /** The flow as it acts for whom it runs as now. */
-  async #renewed(): Promise<Standing> {
+  async #renewed(attempt?: string): Promise<Standing> {
     const { store, registry, clock } = this.#parts;
     const { id: runId, causes } = this.#run;
     const { catalog } = registry.server;
     const runAs = await findRunAs(this.#run.runAs, store, { catalog, now: clock.now() });
     if (typeof runAs === 'string') return new ToolError('forbidden', runAs);
-    return actingFlow(this.#flow, runAs, { causes, runId });
+    return actingFlow(this.#flow, runAs, { causes, runId, attempt });
   }
 
   /** One call, with the rights that `runAs` has now. */
   async #attempt(step: FlowStep, input: Arguments, attempt: number): Promise<Outcome | 'left'> {
     if (this.#tried?.step === step.id && this.#tried.attempt === attempt) return this.#tried.outcome;
-    const principal = await this.#renewed();
+    const key = `${this.#run.id} ${step.id} ${attempt}`;
+    const principal = await this.#renewed(key);
     if (principal instanceof ToolError) return { failure: goneFailure(principal) };
     const { catalog } = this.#parts.registry.server;
     const tool = catalog.get(step.tool)?.tool;
@@ -195,8 +196,9 @@ export class FlowExecution {
     const isKept = !tool || secretsIn(tool, input, catalog).length === 0;
     await this.#keep(step.id, begun, isKept ? { step: step.id, arguments: input } : undefined);
     if (this.#run.cancelAsked) return { failure: { code: 'conflict', message: 'The run was cancelled.' } };
-    const answer = await this.#call(principal, step, input, attempt);
+    const answer = await this.#call(principal, step, input, key);
     if (answer === 'left') return answer;
+    if (tool?.resumes && this.#leave.signal.aborted && answer !== 'late' && !answer.ok) return 'left';
     const standing = await this.#renewed();
     const outcome =
       standing instanceof ToolError && (answer === 'late' || !answer.ok)
@@ -208,21 +210,21 @@ export class FlowExecution {
 
   async #call(
     principal: Principal,
-    { id, tool }: FlowStep,
+    { tool }: FlowStep,
     input: Arguments,
-    attempt: number,
+    key: string,
   ): Promise<Answer | 'late' | 'left'> {
     const late = new AbortController();
     const signal = AbortSignal.any([this.#cancel.signal, this.#abandon.signal, late.signal]);
     const { clock, registry } = this.#parts;
     const call = registry.call({
       principal,
-      renewed: () => this.#renewed(),
+      renewed: () => this.#renewed(key),
       tool,
       input,
       door: 'flow',
       requestId: this.#run.id,
-      idempotency: { key: `${this.#run.id} ${id} ${attempt}`, operation: `flow step ${tool}` },
+      idempotency: { key, operation: `flow step ${tool}` },
       signal,
     });
     const ended = new AbortController();

@@ -66,7 +66,7 @@ const REPEATABLE_MS = 23 * 60 * 60 * 1000;
 
 /** Why a step that an earlier process was in the middle of cannot be made again, or undefined where it can. */
 export function repeatProblem(name: string, tool: Tool | undefined, ageMs: number): Failure | undefined {
-  if (tool?.annotations.readOnlyHint) return undefined;
+  if (tool?.annotations.readOnlyHint || tool?.resumes) return undefined;
   // What runs in one transaction is kept with its answer: a repeat finds it, or finds that it was not made.
   if (tool && !tool.inSteps && !tool.standsFor && ageMs < REPEATABLE_MS) return undefined;
   const message = `The server ended while ${name} was called; whether it took effect is not known, so it was not called again.`;

@@ -27,7 +27,7 @@ interface Running {
 /** A run whose end somebody waits for. */
 export interface Awaited {
   readonly id: string;
-  readonly flow: Pick<Flow, 'id' | 'overlap'>;
+  readonly flow: Pick<Flow, 'id'> & Partial<Pick<Flow, 'overlap'>>;
   /** The run that waits; undefined: none. */
   readonly by: string | undefined;
 }

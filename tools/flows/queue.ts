@@ -19,6 +19,7 @@ export interface Wish {
   readonly input: FlowRunRecord['input'];
   /** Flows whose runs led to this one. */
   readonly causes: readonly string[];
+  readonly begunBy?: string | undefined;
 }
 
 type Runs = Pick<Writers, 'flowRuns'>;
@@ -80,7 +81,7 @@ async function insertRun(
   store: Runs,
   { id: flowId, runAs }: Flow,
   state: Pick<FlowRunRecord, 'status' | 'error' | 'finishedAt' | 'ownerId'>,
-  { trigger, input, causes }: Wish,
+  { trigger, input, causes, begunBy }: Wish,
   now: Date,
 ): Promise<FlowRunRecord> {
   await forgetOld(store, flowId, now);
@@ -92,6 +93,7 @@ async function insertRun(
     steps: [],
     plan: [],
     causes: [...causes],
+    ...(begunBy !== undefined && { begunBy }),
     ...state,
   });
 }

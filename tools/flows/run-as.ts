@@ -29,13 +29,14 @@ interface Within {
   readonly causes: readonly string[];
   /** Undefined: no run yet. */
   readonly runId?: string;
+  readonly attempt?: string | undefined;
 }
 
 /** The flow as it acts for the principal. Tools whose answers hold a secret are out of its reach, for outputs are kept. */
 export function actingFlow(
   { id, name }: Pick<Flow, 'id' | 'name'>,
   runAs: Principal,
-  { causes, runId }: Within,
+  { causes, runId, attempt }: Within,
 ): Principal {
   const limit: ToolLimit = {
     holder: `the flow ${name}`,
@@ -44,7 +45,7 @@ export function actingFlow(
   };
   const tools = bothLimits(runAs.tools, limit);
   const acting = { ...runAs, type: 'flow', id, name, tools, actsFor: runAs, causes: [...causes, id] } as const;
-  return runId === undefined ? acting : { ...acting, runId };
+  return runId === undefined ? acting : { ...acting, runId, ...(attempt !== undefined && { attempt }) };
 }
 
 /** Whether the caller is the one that runs of the flow act as. */

@@ -29,6 +29,7 @@ const triggerFlow = defineTool({
   access: { scope: 'flows:write', grant: 'flow:trigger:{id}' },
   annotations: { ...CREATES, openWorldHint: true },
   inSteps: true,
+  resumes: true,
   input: z.strictObject({
     id: recordId.describe('Flow id (`flw_…`), see list_flows.'),
     input: z
@@ -45,13 +46,17 @@ const triggerFlow = defineTool({
 
   async handler({ id, input, wait }, { store, principal, server, signal, write, fail }) {
     requireShallow(principal);
+    const begunBy = principal.type === 'flow' ? principal.attempt : undefined;
     const { flow, run } = await write(async (tx) => {
+      const before = begunBy === undefined ? undefined : await runBegunBy(tx, begunBy);
+      if (before) return { flow: (await tx.flows.get(id)) ?? { id: before.flowId }, run: before };
       const flow = await findFlow(tx, id, fail);
       const kind = flow.trigger.kind === 'webhook' ? 'webhook' : 'manual';
       const trigger = { kind, by: authorOf(principal) } as const;
-      return { flow, run: await queueRun(tx, flow, { trigger, input, causes: causesOf(principal) }, server.now()) };
+      const wish = { trigger, input, causes: causesOf(principal), begunBy };
+      return { flow, run: await queueRun(tx, flow, wish, server.now()) };
     });
-    server.flows?.wake(id);
+    server.flows?.wake(flow.id);
     const waited = wait && (await server.flows?.ended({ id: run.id, flow, by: runOf(principal) }, signal));
     if (waited === 'stuck') {
       await write(async (tx) => {
@@ -60,9 +65,19 @@ const triggerFlow = defineTool({
       });
       throw fail('conflict', STUCK);
     }
-    return (await store.flowRuns.get(run.id)) ?? run;
+    const now = (await store.flowRuns.get(run.id)) ?? run;
+    // The answer is kept for the step that waits, and its run goes on only with the end of this one.
+    if (wait && begunBy !== undefined && !hasEnded(now)) throw fail('unavailable', STOPS);
+    return now;
   },
 });
+
+const STOPS = 'The server stops; the run goes on, and who waits for it waits again, when it is back.';
+
+/** The run that an earlier process began by the same try of the same step. */
+async function runBegunBy({ flowRuns }: Pick<Readers, 'flowRuns'>, begunBy: string) {
+  return (await flowRuns.find({ where: { begunBy }, limit: 1 })).records[0];
+}
 
 const listFlowRuns = defineTool({
   name: 'list_flow_runs',
