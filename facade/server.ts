@@ -1,6 +1,4 @@
 import { readFileSync } from 'node:fs';
-import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import type { Store } from '../store/port.ts';
 import type { Principal } from '../tools/access/principal.ts';
@@ -22,15 +20,12 @@ import { SignInRefused } from '../tools/sign-in/refusal.ts';
 import { SignIn } from '../tools/sign-in/sign-in.ts';
 import { type AppOptions, createApp } from './app.ts';
 import { createAuthenticator } from './authenticate.ts';
-import { proxyTest } from './caller-address.ts';
 import { CapsuleDoor } from './capsule-door.ts';
-import { type Config, httpUrl, localUrl } from './config.ts';
-import { Connections } from './connections.ts';
+import type { Config } from './config.ts';
 import { createGuards } from './guards.ts';
+import { listen } from './http-server.ts';
 import { createUpstreams } from './integrations.ts';
 import { createMcpDoor, type McpDoorOptions, PROTOCOL_VERSIONS } from './mcp.ts';
-import { createNativeServer } from './native-prototypes.ts';
-import { refusals, refuseSocket, refuseUnreadable } from './refuse-socket.ts';
 import { RefusedRequests } from './refused-requests.ts';
 import { readSessionSecrets, readSigningKeys } from './secret-files.ts';
 import { createSessionCookies } from './session-cookie.ts';
@@ -38,10 +33,6 @@ import { createMailer } from './sign-in/mail.ts';
 import { createPages } from './sign-in/pages.ts';
 import { createProvider } from './sign-in/provider.ts';
 
-/** How long running calls may take to finish once the server stops. */
-const SHUTDOWN_MS = 10_000;
-/** Longer than proxies usually keep idle connections, and than clients are busy with something else: who closes first must be them. */
-const KEEP_ALIVE_MS = 75_000;
 const UPKEEP_MS = 60 * 60 * 1000;
 
 export interface RunningServer {
@@ -76,13 +67,8 @@ export async function startServer(
   await settleRuns(store);
   const { now = () => new Date() } = fixtures ?? {};
   const secrets = readSecrets(config, now());
-  const { server, mount } = createNativeServer();
-  server.keepAliveTimeout = KEEP_ALIVE_MS;
-  server.on('clientError', refuseUnreadable);
-  const connections = boundConnections(server, config, logger);
-  await listen(server, config);
-  const { address, port } = server.address() as AddressInfo; // listening on TCP
-  const baseUrl = config.baseUrl ?? localUrl(config.host, port);
+  const http = await listen(config, logger);
+  const { baseUrl, connections } = http;
 
   const onFailure = (cause: unknown) => logger.error({ err: cause }, 'background work failed');
   const onCallFailure = (cause: unknown, call: Failed) => logFailure(logger, cause, call);
@@ -101,15 +87,15 @@ export async function startServer(
   const mcp = createMcpDoor({ registry, store, onError: onFailure, answerFirst: fixtures?.answerFirst });
   live.onChange(() => mcp.toolsChanged());
   const doors = createDoors(base, people, { registry, mcp, connections });
-  mount(createApp(doors));
+  http.mount(createApp(doors));
   const stopUpkeep = startUpkeep(store, facts, onFailure);
   await flows.start(registry);
   return {
-    address: httpUrl(address, port),
+    address: http.address,
     baseUrl,
     signIn: people.signIn,
     async close() {
-      await Promise.all([drain(server), mcp.close(), flows.close()]);
+      await Promise.all([http.close(), mcp.close(), flows.close()]);
       await upstreams.close();
       await people.mailer.close();
       await doors.capsules.use.close();
@@ -238,34 +224,4 @@ function factsOf(
     dependencies,
     ...parts,
   };
-}
-
-function boundConnections(server: Server, config: Config, logger: Logger): Connections {
-  const { maxConnections } = config;
-  return new Connections(server, {
-    ...config,
-    isTrusted: proxyTest(config.trustedProxies),
-    refuse: (socket, why) => refuseSocket(socket, refusals[why]),
-    onFull: () => logger.warn({ maxConnections }, 'as many connections are open as MAX_CONNECTIONS allows'),
-  });
-}
-
-function listen(server: Server, { host, port }: Config): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
-}
-
-/** `server.close` alone would wait for keep-alive connections that fall idle after it. */
-async function drain(server: Server): Promise<void> {
-  const closed = new Promise((resolve) => server.close(resolve));
-  const idle = setInterval(() => server.closeIdleConnections(), 50);
-  const deadline = setTimeout(() => server.closeAllConnections(), SHUTDOWN_MS);
-  await closed;
-  clearInterval(idle);
-  clearTimeout(deadline);
 }

@@ -34,6 +34,16 @@ describe('the README', () => {
     }
   });
 
+  it('says why packages are not those that one would expect', () => {
+    const { dependencies, devDependencies } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
+    const decisions = text.slice(text.indexOf('### Packages'), text.indexOf('### Capsules\n\n- Besides'));
+    for (const name of ['@modelcontextprotocol/sdk', 'zod-to-json-schema']) {
+      assert.equal(name in dependencies, false, name);
+      assert.ok(decisions.includes(`\`${name}\``), name);
+    }
+    assert.ok('@modelcontextprotocol/sdk' in devDependencies && '@modelcontextprotocol/server' in dependencies);
+  });
+
   it('shows commands that work as pasted, one after the other', async () => {
     await withFolder(async (folder) => {
       const blocks = [...text.matchAll(/^```sh\n(.+?)^```$/gms)].map(([, block = '']) => block);
