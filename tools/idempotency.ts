@@ -24,6 +24,8 @@ export interface Repeat {
   readonly key: string;
   readonly inputHash: string;
   readonly principal: Principal;
+  /** Of the tools and fixed arguments that it is held to. */
+  readonly limit: string | undefined;
   /** Ids that the input holds. */
   readonly inputIds: readonly string[];
 }
@@ -36,6 +38,7 @@ export function repeatOf(principal: Principal, { key, operation }: IdempotencyWi
     key: sha256([principal.type, principal.id, operation, key]),
     inputHash: sha256(input),
     principal,
+    limit: principal.tools && sha256(principal.tools.fingerprint),
     inputIds: idsIn(input),
   };
 }
@@ -56,6 +59,11 @@ export async function findKept(store: Readers, repeat: Repeat, now: Date): Promi
       'This call was made before and was not made again; its answer is not kept: it held a secret, or told of a record that was purged or of a restricted thread that was deleted.';
     throw new ToolError('conflict', message);
   }
+  if (kept.limit !== undefined && kept.limit !== repeat.limit) {
+    const message =
+      'This call was made before and was not made again; since then the tools or fixed arguments that you are held to have changed, so its answer is not shown. Take a new key for a new call.';
+    throw new ToolError('conflict', message);
+  }
   const guarded = await guardedAmong(store, kept.guardedIds ?? []);
   const hidden = guarded.find((record) => !isSeen(record, repeat.principal));
   if (hidden) {
@@ -70,7 +78,7 @@ export async function findKept(store: Readers, repeat: Repeat, now: Date): Promi
 /** Keeps the answer (undefined: it holds a secret), and forgets a few that are older than a day. */
 export async function keep(
   tx: Writers & Readers,
-  { key, inputHash, principal, inputIds }: Repeat,
+  { key, inputHash, principal, limit, inputIds }: Repeat,
   answer: KeptAnswer | undefined,
   now: Date,
 ): Promise<void> {
@@ -88,6 +96,7 @@ export async function keep(
     key,
     inputHash,
     ...(answer && { answer }),
+    ...(limit !== undefined && { limit }),
     ...(recordIds.length > 0 && { recordIds }),
     ...(guardedIds.length > 0 && { guardedIds }),
   });

@@ -116,17 +116,22 @@ describe('the holder of the token of a capsule that is held to one project', () 
   });
 
   it('gets nothing by an idempotency key or a cursor from before it was held', async () => {
-    const capsule = await held({ constraints: undefined });
+    const capsule = await held({ allowedTools: [...READS, ...CHANGES, 'create_document'], constraints: undefined });
     const repeat = (name: string, input: Params) =>
       ask(capsule, 'tools/call', { name, arguments: input, _meta: { idempotencyKey: name } });
     const update = { id: secret, tags: ['seen'] };
     assert.ok(JSON.stringify((await repeat('update_document', update)).body).includes('secret plans'));
+    const creation = { title: 'plans of before', content: 'x', projectId: theirs };
+    const made = (await repeat('create_document', creation)).body.result.structuredContent;
+    assert.equal((await repeat('create_document', creation)).body.result.structuredContent.id, made.id);
     const first = await call(capsule, 'list_documents', { limit: 1 });
     const found = await call(capsule, 'search', { q: 'plans', limit: 1 });
     await admin('update_capsule', { id: capsule.id, constraints: { list_documents: { projectId: mine } } });
 
     const { body } = await repeat('update_document', update);
     assert.equal(JSON.parse(body.result.content[0].text).code, 'forbidden');
+    const { body: again } = await repeat('create_document', creation);
+    assert.match(JSON.parse(again.result.content[0].text).error, /fixed arguments that you are held to have changed/);
     const next = await call(capsule, 'list_documents', { limit: 1, cursor: first.nextCursor });
     assert.deepEqual([next.code, next.issues[0].path], ['invalid_input', 'cursor']);
     const more = await call(capsule, 'search', { q: 'plans', limit: 100, cursor: found.nextCursor });

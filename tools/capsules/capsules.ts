@@ -205,8 +205,8 @@ function changesWhatItDoes({
 }
 
 /** Those that are new: what stays may be of a tool that is away. */
-function changedConstraints(
-  { constraints: current = {} }: CapsuleRecord,
+export function changedConstraints(
+  { constraints: current = {} }: { readonly constraints?: CapsuleRecord['constraints'] | undefined },
   constraints: CapsuleRecord['constraints'] | null,
 ): CapsuleRecord['constraints'] {
   const changed = Object.entries(constraints ?? {}).filter(

@@ -4,7 +4,7 @@ import { reaches } from '../access/reach.ts';
 import { type Catalog, isListed } from '../catalog-index.ts';
 import { defineTool, READS } from '../define-tool.ts';
 import { listedTool } from '../listed-tool.ts';
-import { capsuleId, findCapsule, futureInstant } from './capsules.ts';
+import { capsuleId, changedConstraints, findCapsule, futureInstant } from './capsules.ts';
 import { requireDefinition, requireReach } from './definition.ts';
 import { type Definition, reachOfCapsule } from './principal.ts';
 import { entryVerdict, verdictsOf, warningsOf } from './verdicts.ts';
@@ -57,7 +57,7 @@ export const previewCapsule = defineTool({
     const definition = { name, allowedTools, deniedTools, constraints: constraints ?? undefined };
     if (draft) {
       requireDefinition(
-        { allowedTools: draft.allowedTools ?? [], constraints: draft.constraints ?? undefined },
+        { allowedTools: draft.allowedTools ?? [], constraints: changedConstraints(stored, draft.constraints) },
         catalog,
       );
       if (draft.expiresAt) futureInstant(draft.expiresAt, server.now(), fail, 'draft.expiresAt');
