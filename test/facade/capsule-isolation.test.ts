@@ -87,7 +87,7 @@ describe('who comes to the endpoint of a capsule', () => {
 });
 
 describe('the token of a capsule', () => {
-  it('opens nothing but its own endpoint: no other capsule, no REST, not the unified endpoint, no stdio', async () => {
+  it('opens nothing but its own endpoint: no other capsule, no REST, not the unified endpoint, also over stdio', async () => {
     const [mine, other] = [await make({ allowedTools: ['*'] }), await make({ allowedTools: ['*'] })];
     const refused = await post(endpoint(other.id), legacy('tools/list'), { token: mine.token });
     const nowhere = await post(endpoint('cap_none'), legacy('tools/list'), { token: mine.token });
@@ -112,7 +112,8 @@ describe('the token of a capsule', () => {
       const { status } = await rest(server, method, path, { key: mine.token, body });
       assert.equal(status, 403, `${method} ${path}`);
     }
-    const stdio = openStdio(server.baseUrl, mine.token);
+    await assert.rejects(openStdio(server.baseUrl, mine.token).ask('tools/list'), /is the token of a capsule/);
+    const stdio = openStdio(endpoint(other.id), mine.token);
     const answer = await stdio.ask('tools/list');
     assert.match(answer.error.message, /Insufficient permissions/);
     await stdio.end();
