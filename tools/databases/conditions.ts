@@ -35,8 +35,8 @@ export function recordQuery(
 ): RecordQuery {
   const filter = byComposedNames(given, 'filter');
   requireCurrentNames(columns, 'filter', Object.keys(filter));
-  const operators = Object.fromEntries(Object.entries(filter).map(([name, given]) => [name, asOperators(given)]));
-  const parsed = parseInput(inputOf(columns), { filter: operators }).filter as Readonly<Record<string, Values>>; // as the schema says
+  const asked = Object.fromEntries(Object.entries(filter).map(([name, given]) => [name, asOperators(given)]));
+  const parsed = parseInput(inputOf(columns), { filter: asked }).filter as Readonly<Record<string, Values>>; // as the schema says
   const conditions = columns.flatMap((column) => {
     const wanted = Object.entries(parsed[column.name] ?? {});
     return wanted.map(([operator, operand]) => conditionOf(column, operator as Operator, operand)); // the schema's own members
@@ -111,9 +111,9 @@ function orderOf(
   requireCurrentNames(columns, 'sort', [name]);
   const column = columns.find((each) => each.name === name);
   if (!column || column.type === 'json') {
-    const sortable = columns.filter(({ type }) => type !== 'json').map((each) => `"${each.name}"`);
+    const others = columns.filter(({ type }) => type !== 'json').map((each) => `"${each.name}"`);
     const problem = column ? `The column "${name}" holds JSON, which has no order` : `There is no column "${name}"`;
-    const message = `${problem}; sort by ${sortable.join(', ') || 'nothing'}.`;
+    const message = `${problem}; sort by ${others.join(', ') || 'nothing'}.`;
     throw new ToolError('invalid_input', message, { issues: [{ path: 'sort.column', message }] });
   }
   const key = keyOf(column);
