@@ -51,6 +51,20 @@ describe('a caller cannot reach beyond its rights', () => {
     assert.equal(await code(key, 'get_agent', { id: odd.id }), 'forbidden');
   });
 
+  it('by a grant whose encoded id is *', async () => {
+    const { id } = await agentNamed('behind a star');
+    const named = await agentNamed('*');
+    for (const star of ['%2A', '%2a']) {
+      const key = await makeKey(server, { grants: ['key:write', `agent:read:${star}`] });
+      assert.equal(await code(key, 'get_agent', { id }), 'forbidden');
+      assert.equal(await code(key, 'get_agent', { id: named.id }), 'ok');
+      assert.equal((await mustCall(server, key, 'list_agents')).data.length, 1);
+      for (const grant of ['agent:read', 'agent:read:*', `agent:*:${star}`, `agent:read:${id}`]) {
+        assert.equal(await code(key, 'create_api_key', { name: 'k', scopes: [], grants: [grant] }), 'forbidden', grant);
+      }
+    }
+  });
+
   it('by revoking a stronger key, though its own it may', async () => {
     const [strong, weak] = [
       await admin('create_api_key', { name: 's', scopes: ['admin'] }),

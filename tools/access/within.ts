@@ -98,15 +98,19 @@ function requireLifetimeWithin(giver: Principal, lifetime: NonNullable<HandedRig
   const end = endOf(giver);
   if (end === undefined) return;
   if (lifetime === 'never') {
-    throw refusal(`access that stays: your own credential ends at ${end}; use one without an end`, {});
+    throw refused(`What you make here would stay, but your own credential ends at ${end}; use one without an end.`, {});
   }
   if (lifetime.expiresAt !== undefined && lifetime.expiresAt <= end) return;
-  throw refusal(`a life beyond your own credential, which ends at ${end}; give an earlier expiresAt`, {});
+  throw refused(`What you make may not outlive your own credential; give an expiresAt no later than ${end}.`, {});
 }
 
 function refusal(what: string, required: { scope?: string; grant?: string }): ToolError {
+  return refused(`You cannot hand out ${what}: it is beyond your own rights.`, required);
+}
+
+function refused(message: string, required: { scope?: string; grant?: string }): ToolError {
   return new ToolError('forbidden', 'Insufficient permissions', {
     ...(Object.keys(required).length > 0 && { required }),
-    issues: [{ path: '', message: `You cannot hand out ${what}: it is beyond your own rights.` }],
+    issues: [{ path: '', message }],
   });
 }

@@ -218,7 +218,10 @@ describe('whatever is made with a credential that ends', () => {
       ] as const) {
         const answer = await world.call(maker, tool, input);
         assert.ok(!answer.ok && answer.error.code === 'forbidden', `${maker.type} ${tool}`);
-        assert.match(answer.error.issues?.[0]?.message ?? '', /your own credential ends? at|which ends at/);
+        assert.match(
+          answer.error.issues?.[0]?.message ?? '',
+          /your own credential ends at|outlive your own credential; give an expiresAt no later than/,
+        );
       }
       assert.ok((await world.call(maker, 'create_capsule', { name: 'c', expiresAt: inHours(1) })).ok);
     }
