@@ -46,6 +46,7 @@ export const capsuleRecord = z.object({
   tokenPrefixes: z.array(z.string()),
   tokenRotatedAt: timestamp,
   ownerId: recordId,
+  endsWith: recordId.optional().describe('Expiring API key with which it was made: it ends when that one does.'),
   createdBy: recordId,
   callCount: z.int().min(0),
   lastUsedAt: timestamp.optional(),

@@ -5,7 +5,7 @@ import { instant, pageOf, paging, plainLine, recordId, time } from '../resources
 import { grantsOf } from './access/authenticate.ts';
 import { type Grant, parseGrant } from './access/grants.ts';
 import { hashSecret, newSecret, prefixOf } from './access/key-secret.ts';
-import { keyBehind } from './access/principal.ts';
+import { bondOf } from './access/principal.ts';
 import { COARSE_SCOPES, GUEST_SCOPES } from './access/scopes.ts';
 import { requireWithin } from './access/within.ts';
 import { type Catalog, nearest } from './catalog-index.ts';
@@ -74,7 +74,6 @@ const createApiKey = defineTool({
       throw fail('invalid_input', message, { issues: [{ path: 'expiresAt', message }] });
     }
     requireWithin(principal, { scopes, grants, lifetime: { expiresAt } });
-    const maker = keyBehind(principal);
     const secret = newSecret('key');
     const record = await store.apiKeys.insert({
       name,
@@ -85,7 +84,7 @@ const createApiKey = defineTool({
       ...(expiresAt && { expiresAt }),
       ownerId: principal.ownerId,
       createdBy: principal.id,
-      ...(maker?.expiresAt !== undefined && { endsWith: maker.id }),
+      ...bondOf(principal),
     });
     return { ...showKey(record), secret };
   },

@@ -51,6 +51,12 @@ export function endOf(principal: Principal): string | undefined {
   return type === 'session' ? madeWith?.expiresAt : expiresAt;
 }
 
+/** What ends for good when the credential behind the call does, be it by revocation: of what it makes, the key to end with. */
+export function bondOf(principal: Principal): { readonly endsWith?: string } {
+  const key = keyBehind(principal);
+  return key?.expiresAt === undefined ? {} : { endsWith: key.id };
+}
+
 function rootOf(principal: Principal): Principal {
   return chainOf(principal).at(-1) ?? principal;
 }

@@ -3,6 +3,7 @@ import { type Capsule, type CapsuleRecord, capsule, capsuleFields, capsuleStatus
 import { expectedRevision, instant, pageOf, paging, recordId } from '../../resources/fields.ts';
 import type { Readers } from '../../store/port.ts';
 import { hashSecret, newSecret, prefixOf } from '../access/key-secret.ts';
+import { bondOf } from '../access/principal.ts';
 import { requireWithin } from '../access/within.ts';
 import type { Catalog } from '../catalog-index.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../define-tool.ts';
@@ -93,6 +94,7 @@ const createCapsule = defineTool({
       ...(expiresAt !== undefined && { expiresAt }),
       ownerId: principal.ownerId,
       createdBy: principal.id,
+      ...bondOf(principal),
       callCount: 0,
     });
     return { ...showWithWarnings(record, server.catalog), token: secret };
@@ -176,7 +178,8 @@ const rotateCapsuleToken = defineTool({
     requireWithin(principal, { lifetime: { expiresAt: current.expiresAt } });
     const now = server.now();
     const { secret, members } = newToken(now, tokensInGrace(current, now, graceSeconds));
-    const rotated = await store.capsules.update(id, members, { expectedRevision });
+    const { endsWith = null } = bondOf(principal);
+    const rotated = await store.capsules.update(id, { ...members, endsWith }, { expectedRevision });
     return { ...showWithWarnings(rotated, server.catalog), token: secret };
   },
 });

@@ -1,5 +1,6 @@
 import type { CapsuleRecord } from '../../resources/capsule.ts';
 import type { Readers } from '../../store/port.ts';
+import { type KeyReaders, keyProblem } from '../access/authenticate.ts';
 import { prefixOf, secretMatches } from '../access/key-secret.ts';
 import type { Principal } from '../access/principal.ts';
 import type { ToolLimit } from '../access/tool-limit.ts';
@@ -94,12 +95,16 @@ function hasPassed(time: string | undefined, now: Date): boolean {
 
 /** Why a capsule is not served now, or undefined where it is. */
 export async function capsuleProblem(
-  store: Pick<Readers, 'adminUsers'>,
-  { status, ownerId, expiresAt }: CapsuleRecord,
+  store: KeyReaders,
+  { status, ownerId, expiresAt, endsWith }: CapsuleRecord,
   now: Date,
 ): Promise<string | undefined> {
   if (status !== 'live') return `This capsule is ${status}; update_capsule with {"status": "live"} has it served.`;
   if (hasPassed(expiresAt, now)) return `This capsule expired at ${expiresAt}.`;
+  const key = endsWith === undefined ? undefined : await store.apiKeys.get(endsWith);
+  if (endsWith !== undefined && (!key || (await keyProblem(store, key, now)) !== undefined)) {
+    return 'This capsule ended with the API key that made it; rotate_capsule_token, called with a credential that does not expire, gives it a token that lasts.';
+  }
   const owner = await store.adminUsers.get(ownerId);
   return owner?.isActive ? undefined : `This capsule acts for the admin user ${ownerId}, who is deactivated.`;
 }
@@ -109,7 +114,7 @@ export async function capsuleProblem(
  * and they open no other. `capsuleId`: of the door; undefined for those of all others.
  */
 export async function doorProblem(
-  store: Pick<Readers, 'adminUsers' | 'capsules'>,
+  store: KeyReaders & Pick<Readers, 'capsules'>,
   { type, id }: Principal,
   { capsuleId, now }: { readonly capsuleId: string | undefined; readonly now: Date },
 ): Promise<string | undefined> {

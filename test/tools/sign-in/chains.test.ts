@@ -5,7 +5,8 @@ import { openLowdbStore } from '../../../store/lowdb/open.ts';
 import type { Store } from '../../../store/port.ts';
 import { authenticateKey } from '../../../tools/access/authenticate.ts';
 import { hashSecret, newSecret, prefixOf } from '../../../tools/access/key-secret.ts';
-import type { Principal } from '../../../tools/access/principal.ts';
+import { endOf, type Principal } from '../../../tools/access/principal.ts';
+import { capsuleProblem } from '../../../tools/capsules/principal.ts';
 import { catalog } from '../../../tools/catalog.ts';
 import { findRunAs } from '../../../tools/flows/run-as.ts';
 import { createRegistry } from '../../../tools/registry.ts';
@@ -136,6 +137,15 @@ async function makeFlow(world: World, maker: Principal): Promise<() => Promise<b
   };
 }
 
+/** A capsule that one makes, as what its token opens. */
+async function makeCapsule(world: World, maker: Principal, expiresAt: string): Promise<() => Promise<boolean>> {
+  const { id } = await must(world, maker, 'create_capsule', { name: 'chain', status: 'live', expiresAt });
+  return async () => {
+    const capsule = await store.capsules.get(id);
+    return capsule !== undefined && (await capsuleProblem(store, capsule, now())) === undefined;
+  };
+}
+
 const links = fc.array(
   fc.record({
     kind: fc.constantFrom('key', 'session'),
@@ -159,11 +169,14 @@ describe('whatever is made with a credential that ends', () => {
       const world = newWorld();
       const end = inHours(minutes / 60);
       const chain = [await rootKey(end)];
-      const flows: (() => Promise<boolean>)[] = [];
+      const leaves: (() => Promise<boolean>)[] = [];
+      const bounded = (maker: Principal) => endOf(maker) ?? end;
       for (const { kind, person, byToken, sooner } of links) {
         const maker = await chain.at(-1)?.principal();
         assert.ok(maker);
-        flows.push(await makeFlow(world, maker));
+        const capsule = await makeCapsule(world, maker, bounded(maker));
+        const flow = await makeFlow(world, maker);
+        leaves.push(async () => (await flow()) || (await capsule()));
         const until = new Date(Date.parse(end) - sooner * 1000).toISOString();
         const last = chain.findLast(({ keyId }) => keyId !== undefined);
         const bound = (last && (await store.apiKeys.get(last.keyId ?? ''))?.expiresAt) ?? end;
@@ -178,7 +191,7 @@ describe('whatever is made with a credential that ends', () => {
         if (index < at) continue;
         assert.equal(await credential.principal(), undefined, `${index} ${credential.what}`);
         assert.notEqual(await credential.opens?.(), true, `the unused link of ${index}`);
-        assert.equal((await flows[index]?.()) ?? false, false, `the flow of ${index}`);
+        assert.equal((await leaves[index]?.()) ?? false, false, `the flow or capsule of ${index}`);
       }
       await revive();
     });
@@ -200,6 +213,21 @@ describe('whatever is made with a credential that ends', () => {
     const { records } = await store.adminUsers.find({ where: { isActive: false }, limit: 10 });
     for (const { id } of records) await store.transaction((tx) => tx.adminUsers.update(id, { isActive: true }));
   }
+
+  it('is a capsule too, until a credential that does not end gives it another token', async () => {
+    const world = newWorld();
+    const [ending, lasting] = [await rootKey(inHours(2)), await rootKey(undefined)];
+    const [maker, other] = [await ending.principal(), await lasting.principal()];
+    assert.ok(maker && other);
+    const capsule = { name: 'c', status: 'live', expiresAt: inHours(1) };
+    const { id } = await must(world, maker, 'create_capsule', capsule);
+    const problem = async () => capsuleProblem(store, (await store.capsules.get(id)) ?? assert.fail(), now());
+    assert.equal(await problem(), undefined);
+    await must(world, other, 'revoke_api_key', { id: ending.keyId });
+    assert.match((await problem()) ?? '', /ended with the API key that made it; rotate_capsule_token/);
+    await must(world, other, 'rotate_capsule_token', { id });
+    assert.equal(await problem(), undefined);
+  });
 
   it('is refused where it could not end: a key without expiry, a later one, a capsule, an admin user', async () => {
     const world = newWorld();
