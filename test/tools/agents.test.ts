@@ -315,6 +315,64 @@ describe('provision_agent_identity', () => {
     assert.equal(await to('unregistered'), 'ok');
   });
 
+  it('releases what it recorded, for good: no version brings it back', async () => {
+    const identity = {
+      phone: { enabled: true, provider: 'telephony-provider' },
+      card: { enabled: true, spendLimitUsd: 5 },
+    };
+    const { id } = await create('released', { identity });
+    const number = '+15550777';
+    await provision({ id, phone: { number, a2pStatus: 'pending' }, card: { cardRef: 'card_777' } });
+    await provision({ id, phone: { a2pStatus: 'registered' } });
+    const { revision } = await mustCall(server, server.adminKey, 'get_agent', { id });
+    const half = await mustCall(server, server.adminKey, 'provision_agent_identity', {
+      id,
+      release: ['phone'],
+      expectedRevision: revision,
+    });
+    assert.deepEqual(half.identity.phone, {
+      enabled: false,
+      provider: 'telephony-provider',
+      a2pStatus: 'unregistered',
+    });
+    assert.deepEqual(half.identity.card, { enabled: true, spendLimitUsd: 5, cardRef: '•••' });
+    const whole = await mustCall(server, server.adminKey, 'provision_agent_identity', {
+      id,
+      release: ['phone', 'card'],
+    });
+    assert.deepEqual(whole.identity.card, { enabled: false, spendLimitUsd: 5 });
+    const again = await mustCall(server, server.adminKey, 'provision_agent_identity', {
+      id,
+      release: ['phone', 'card'],
+    });
+    assert.equal(again.revision, whole.revision, 'a release of nothing changes nothing');
+    const { body: versions } = await asAdmin('GET', `/api/v1/versions/agent/${id}`);
+    for (const { id: versionId } of versions.data) {
+      const restore = { entityType: 'agent', entityId: id, versionId };
+      await mustCall(server, server.adminKey, 'restore_version', restore);
+      const { phone, card } = (await server.store.agents.get(id))?.identity ?? {};
+      assert.deepEqual([phone?.number, phone?.a2pStatus, card?.cardRef], [undefined, 'unregistered', undefined]);
+    }
+    const audit = await mustCall(server, server.adminKey, 'list_audit_entries', {
+      tool: 'provision_agent_identity',
+      limit: 100,
+    });
+    assert.ok(JSON.stringify(audit.data).includes('"release":["phone","card"]'));
+    assert.ok(!JSON.stringify([audit, versions]).includes(number));
+    const swapped = { id, release: ['phone'], phone: { number: '+15550778', a2pStatus: 'pending' } };
+    const next = await mustCall(server, server.adminKey, 'provision_agent_identity', swapped);
+    assert.equal(next.identity.phone.a2pStatus, 'pending');
+  });
+
+  it('releases nothing where there is nothing', async () => {
+    const made = await create('bare');
+    const released = await mustCall(server, server.adminKey, 'provision_agent_identity', {
+      id: made.id,
+      release: ['phone', 'card'],
+    });
+    assert.deepEqual([released.identity, released.revision], [undefined, made.revision]);
+  });
+
   it('needs phone or card, and an agent that is not deleted', async () => {
     const { id } = await create('unprovisioned');
     assert.ok('error' in (await provision({ id })));
