@@ -36,7 +36,7 @@ describe('tools/list', () => {
   it('shows each tool with title, description, schemas of objects and all four hints', async () => {
     const { body } = await post(server.url, modern('tools/list'), { headers: modernHeaders('tools/list') });
     for (const tool of body.result.tools) {
-      if (tool.name === 'pass_on') continue;
+      if (['pass_on', 'narrate'].includes(tool.name)) continue;
       const members = ['annotations', 'description', 'inputSchema', 'name', 'outputSchema', 'title'];
       assert.deepEqual(Object.keys(tool).sort(), members);
       assert.equal(tool.inputSchema.type, 'object');
