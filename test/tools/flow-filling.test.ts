@@ -100,6 +100,37 @@ describe('a flow whose templates take too long in all', () => {
   });
 });
 
+describe('a flow with more templates than can be looked through', () => {
+  it('is refused before they are, and one with as many as are of use is not', async () => {
+    const world = await FlowWorld.open();
+    try {
+      const step = (text: string, at = 0) => ({
+        id: `s${at}`,
+        tool: 'create_skill',
+        arguments: { name: `n${at}`, instructions: text },
+      });
+      const short = Array.from({ length: 100 }, (_, at) => step('{{ input.a }}'.repeat(100), at));
+      for (const steps of [
+        [step('{{ input.a }}'.repeat(10_000))],
+        Array.from({ length: 100 }, (_, at) => step('{{ input.a }}'.repeat(200), at)),
+      ]) {
+        const answer = await world.call('create_flow', { name: 'heavy', steps });
+        assert.ok('error' in answer && answer.error.code === 'invalid_input');
+        assert.match(answer.error.error, /^steps: The templates have too many outputs and tags for their length/);
+      }
+      for (const steps of [
+        [step(`${'x'.repeat(99_000)}{{ input.a }}`)],
+        [step('{{ input.a }}'.repeat(800))],
+        short.slice(0, 50),
+      ]) {
+        await world.flow({ steps });
+      }
+    } finally {
+      await world.close();
+    }
+  });
+});
+
 /** Long, within the bound on memory of one template. */
 const LONG_LOOP =
   '{% for a in (1..900) %}{% for b in (1..900) %}{% if a == b %}{% endif %}{% endfor %}{% endfor %}'.repeat(20);

@@ -13,7 +13,7 @@ import { formatPath, isAtOrIn, parseInput } from '../validate.ts';
 import { parseCondition } from './conditions.ts';
 import { eventTypes } from './event-types.ts';
 import { scheduleProblem } from './schedule.ts';
-import { isTemplate, type Parsed, parseTemplate } from './templates.ts';
+import { areTooMuch, isTemplate, type Parsed, parseTemplate } from './templates.ts';
 
 /** What a flow does and when: the members whose writer its runs act as. */
 export type Definition = Pick<Flow, 'trigger' | 'steps' | 'agentId' | 'prompt'>;
@@ -43,6 +43,8 @@ export async function definitionIssues(
     issues.push({ path: 'trigger.type', message: `There is no event ${trigger.type}; ${hint}, see list_event_types.` });
   }
   if (agentId !== undefined) issues.push(...(await agentIssues(agentId, store)));
+  const texts = [prompt ?? '', ...(steps ?? []).flatMap((step) => textsIn(step.arguments, []).map(({ text }) => text))];
+  if (areTooMuch(texts)) return [...issues, { path: steps?.length ? 'steps' : 'prompt', message: TOO_MUCH }];
   if (prompt !== undefined) issues.push(...referenceIssues(parseTemplate(prompt), 'prompt', []));
   const before: string[] = [];
   for (const [index, step] of (steps ?? []).entries()) {
@@ -104,6 +106,8 @@ function stepIssues(step: FlowStep, place: string, before: readonly string[], ca
   return [...issues, ...argumentIssues(tool, step, place, [...templated, ...secrets])];
 }
 
+const TOO_MUCH =
+  'The templates have too many outputs and tags for their length; make the texts shorter, or write a whole output of a step instead of its parts.';
 const SECRET =
   'A secret cannot be written into a flow, nor taken from its input, which is kept; take it from the answer of an earlier step: {{ steps.<id>.output.<member> }}.';
 

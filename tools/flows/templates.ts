@@ -35,6 +35,22 @@ export function parseTemplate(text: string): Parsed {
   }
 }
 
+/** Finding the place of each output and tag takes time by the length of the text. */
+const MOST_WORK = 10_000_000;
+
+/** Whether the templates in these texts together take too long to be looked through. */
+export function areTooMuch(texts: readonly string[]): boolean {
+  return texts.reduce((work, text) => work + text.length * countOf(text), 0) > MOST_WORK;
+}
+
+function countOf(text: string): number {
+  let count = 0;
+  for (let at = text.indexOf('{'); at >= 0; at = text.indexOf('{', at + 1)) {
+    if (text[at + 1] === '{' || text[at + 1] === '%') count += 1;
+  }
+  return count;
+}
+
 export function isTemplate(text: string): boolean {
   return text.includes('{{') || text.includes('{%');
 }
