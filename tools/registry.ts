@@ -129,14 +129,12 @@ class ToolRegistry implements Registry {
 
   /** Whether the caller, as it stands now, could make the call again. */
   #standing(tool: Tool, { renewed }: Call, input: object): AskStanding | undefined {
-    return (
-      renewed &&
-      (async () => {
-        const now = await renewed();
-        if (now instanceof ToolError || (await mayCall(now, tool, input, this.#subjects))) return now;
-        return refusal(now, tool, input);
-      })
-    );
+    if (!renewed) return undefined;
+    return async () => {
+      const now = await renewed();
+      if (now instanceof ToolError || (await mayCall(now, tool, input, this.#subjects))) return now;
+      return refusal(now, tool, input);
+    };
   }
 
   async #change(tool: Tool, asked: Call, input: object, entry: MakeEntry): Promise<Answer> {

@@ -14,6 +14,7 @@ let provider: ModelServer;
 let upstream: FakeUpstream;
 let server: TestServer;
 let agentId = '';
+let integration = '';
 /** Calls that the upstream server has and does not answer. */
 let held = 0;
 
@@ -24,7 +25,7 @@ before(async () => {
     startUpstream(toolCalled('looks', readOnly), toolCalled('does')),
   ]);
   server = await startTestServer({ MODEL_BASE_URL: provider.baseUrl, MODEL_NAME: 'tiny' });
-  await connectHttp(server, upstream.url, { toolPrefix: 'up' });
+  integration = (await connectHttp(server, upstream.url, { toolPrefix: 'up' })).id;
   agentId = (await admin('create_agent', { name: 'ada', displayName: 'Ada', tools: ['create_skill', 'up__*'] })).id;
 });
 after(async () => {
@@ -118,11 +119,14 @@ describe('a call under way', () => {
     for (const [door, call] of Object.entries(doors)) {
       it(`of ${who} ends, and says why: ${door}`, async () => {
         provider.play(() => 'hang');
+        await admin('refresh_integration', { id: integration }); // it may look whether the other side is still there
         holdCalls();
         const { secret, reason, end } = await make();
         const before = askedModel();
         const ended = call(secret, agentId);
-        await until(() => held > 0 || askedModel() > before);
+        const early = ended.then((answer) => assert.fail(`It ended by itself: ${JSON.stringify(answer)}`));
+        await Promise.race([until(() => held > 0 || askedModel() > before), early]);
+        early.catch(() => {}); // it ends now, as it is to
         await end();
         const { code, error } = await ended;
         assert.equal(code, 'unauthenticated');

@@ -23,13 +23,11 @@ import {
   outcomeOf,
   repeatProblem,
   STEP_MS,
+  sizeProblem,
 } from './flow-outcome.ts';
 import type { FlowPlace } from './flow-places.ts';
 
 const LONGEST_DELAY_MS = 3_600_000;
-/** Largest answer that is kept of a step, and largest sum of a run, in characters of JSON. */
-const LARGEST_OUTPUT = 256 * 1024;
-const LARGEST_RUN = 2 * 1024 * 1024;
 const LONGEST_INPUT_SHOWN = 16 * 1024;
 
 export interface ExecutionParts {
@@ -243,14 +241,9 @@ export class FlowExecution {
   }
 
   async #succeed(step: FlowStep, output: object): Promise<Failure | undefined> {
-    const length = JSON.stringify(output).length;
-    const others = this.#run.steps.reduce((sum, { output: kept }) => sum + (kept ? JSON.stringify(kept).length : 0), 0);
-    if (length > LARGEST_OUTPUT || length + others > LARGEST_RUN) {
-      const message = `${step.tool} was called; its answer of ${length} characters is more than a run keeps. Ask for less, for example with limit.`;
-      return this.#fail(step, { code: 'too_large', message });
-    }
-    const done = { status: 'succeeded' as const, output: output as Record<string, unknown>, finishedAt: this.#now() };
-    await this.#keep(step.id, done);
+    const problem = sizeProblem(step.tool, output, this.#run.steps);
+    if (problem) return this.#fail(step, problem);
+    await this.#keep(step.id, { status: 'succeeded', output: output as Arguments, finishedAt: this.#now() });
     return undefined;
   }
 

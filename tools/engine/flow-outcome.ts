@@ -72,3 +72,16 @@ export function repeatProblem(name: string, tool: Tool | undefined, ageMs: numbe
   const message = `The server ended while ${name} was called; whether it took effect is not known, so it was not called again.`;
   return { code: 'unavailable', message };
 }
+
+/** Largest answer that is kept of a step, and largest sum of a run, in characters of JSON. */
+const LARGEST_OUTPUT = 256 * 1024;
+const LARGEST_RUN = 2 * 1024 * 1024;
+
+/** Why the answer is not kept beside those of the other steps, or undefined where it is. */
+export function sizeProblem(tool: string, output: object, steps: readonly FlowRunStep[]): Failure | undefined {
+  const length = JSON.stringify(output).length;
+  const others = steps.reduce((sum, { output: kept }) => sum + (kept ? JSON.stringify(kept).length : 0), 0);
+  if (length <= LARGEST_OUTPUT && length + others <= LARGEST_RUN) return undefined;
+  const message = `${tool} was called; its answer of ${length} characters is more than a run keeps. Ask for less, for example with limit.`;
+  return { code: 'too_large', message };
+}

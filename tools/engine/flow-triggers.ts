@@ -1,6 +1,6 @@
 import { Cron } from 'croner';
 import type { Flow } from '../../resources/flow.ts';
-import type { Commit, Store } from '../../store/port.ts';
+import type { Commit, Readers, Store } from '../../store/port.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Catalog } from '../catalog-index.ts';
 import { ToolError } from '../errors.ts';
@@ -182,6 +182,7 @@ export class FlowTriggers {
     const queued = await store.transaction(async (tx) => {
       const flow = await tx.flows.get(flowId);
       if (!flow?.enabled || flow.trigger.kind !== 'cron') return false;
+      if (await hasRunAt(tx, flowId, at)) return false; // the clock was set back
       const goesOn = await tx.flowRuns.count({ where: { flowId, status: ['queued', 'running'] } });
       if (goesOn > 0 && flow.overlap !== 'allow') {
         await refuseRun(tx, flow, 'An earlier run had not ended when this one was due.', wish, clock.now());
@@ -218,6 +219,12 @@ export class FlowTriggers {
       this.#leaveOut(`${flowId}: ${thrown.message}`);
     }
   }
+}
+
+/** Whether one of the last runs was for this time of the schedule. */
+async function hasRunAt({ flowRuns }: Pick<Readers, 'flowRuns'>, flowId: string, at: Date): Promise<boolean> {
+  const { records } = await flowRuns.find({ where: { flowId }, limit: 100 });
+  return records.some(({ trigger }) => trigger.kind === 'cron' && trigger.at === at.toISOString());
 }
 
 /** Who may see the record now and could when it happened. Of one that is deleted since only the latter counts. */
