@@ -57,8 +57,9 @@ function checkedRows(type: RowType, records: readonly Row[], fail: Fail<never>):
   const rows = records.flatMap((record, index) => {
     const checked = checkRow(type, record);
     if ('row' in checked) return [checked.row];
-    const told = checked.issues.slice(0, MOST_OF_A_ROW);
-    issues.push(...told.map(({ path, message }) => ({ path: `records[${index}]${path && `.${path}`}`, message })));
+    issues.push(
+      ...checked.issues.map(({ path, message }) => ({ path: `records[${index}]${path && `.${path}`}`, message })),
+    );
     return [];
   });
   if (issues[0]) {
@@ -72,7 +73,7 @@ function checkedRows(type: RowType, records: readonly Row[], fail: Fail<never>):
 /** The row as it is kept, or what is wrong with it. */
 export function checkRow(type: RowType, record: Row): { readonly row: Row } | { readonly issues: readonly Issue[] } {
   try {
-    return { row: withInstants(parseInput(importedRows[type].schema, record)) };
+    return { row: withInstants(parseInput(importedRows[type].schema, record, MOST_OF_A_ROW)) };
   } catch (error) {
     if (!(error instanceof ToolError)) throw error;
     return { issues: error.detail.issues ?? [] };

@@ -6,15 +6,23 @@ import { ToolError } from './errors.ts';
 import { INPUT_BOUNDS } from './json-gauge.ts';
 import { inPlainWords } from './plain-words.ts';
 
-/** The parsed input. @throws ToolError that names every problem at once. */
-export function parseInput<Schema extends z.ZodObject>(schema: Schema, input: unknown): z.output<Schema> {
+/** The parsed input. @throws ToolError that names every problem at once, up to as many as are of use. */
+export function parseInput<Schema extends z.ZodObject>(
+  schema: Schema,
+  input: unknown,
+  mostIssues = MOST_ISSUES,
+): z.output<Schema> {
   const unstorable = new Inspection().of(input);
   const parsed = schema.safeParse(unstorable?.fatal ? undefined : input, { error: inPlainWords });
   if (parsed.success && !unstorable) return parsed.data;
   const problems = parsed.success || unstorable?.fatal ? [] : parsed.error.issues;
-  const issues = problems.slice(0, MOST_ISSUES).flatMap((issue) => toIssues(schema, issue));
+  const issues: Issue[] = [];
+  // Each takes a look for names that are alike.
+  for (const problem of problems) {
+    if (issues.length < mostIssues) issues.push(...toIssues(schema, problem, mostIssues));
+  }
   if (unstorable) issues.push({ path: formatPath(unstorable.path), message: unstorable.message });
-  throw new ToolError('invalid_input', summary(issues), { issues: issues.slice(0, MOST_ISSUES) });
+  throw new ToolError('invalid_input', summary(issues), { issues: issues.slice(0, mostIssues) });
 }
 
 const MOST_ISSUES = 100;
@@ -26,21 +34,21 @@ function summary(issues: readonly Issue[]): string {
   return `Invalid input: ${place}${first?.message}${more}`;
 }
 
-function toIssues(schema: z.ZodType, issue: z.core.$ZodIssue): Issue[] {
+function toIssues(schema: z.ZodType, issue: z.core.$ZodIssue, most: number): Issue[] {
   const path = formatPath(issue.path);
   if (issue.code === 'invalid_key') return [{ path, message: `The name does not fit. ${issue.issues[0]?.message}` }];
-  if (issue.code === 'invalid_union') return ofUnion(schema, issue) ?? [{ path, message: issue.message }];
+  if (issue.code === 'invalid_union') return ofUnion(schema, issue, most) ?? [{ path, message: issue.message }];
   if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }];
   const owner = objectAt(schema, issue.path);
   return issue.keys
-    .slice(0, MOST_ISSUES)
+    .slice(0, most)
     .map((key) => ({ path: formatPath([...issue.path, key]), message: unknownMember(owner, key) }));
 }
 
 /** The problems inside of the choice that was meant, where one of them is of the type that was given. */
-function ofUnion(schema: z.ZodType, { path, errors }: z.core.$ZodIssueInvalidUnion): Issue[] | undefined {
+function ofUnion(schema: z.ZodType, { path, errors }: z.core.$ZodIssueInvalidUnion, most: number): Issue[] | undefined {
   const meant = errors.find((problems) => problems.every((problem) => problem.path.length > 0));
-  return meant?.flatMap((problem) => toIssues(schema, { ...problem, path: [...path, ...problem.path] }));
+  return meant?.flatMap((problem) => toIssues(schema, { ...problem, path: [...path, ...problem.path] }, most));
 }
 
 function unknownMember(owner: z.ZodObject | undefined, name: string): string {

@@ -78,3 +78,18 @@ describe('audited arguments', () => {
     }
   });
 });
+
+describe('rows to import', () => {
+  it('with many unknown members are told by ten problems each', async () => {
+    const world = await openTestRegistry();
+    try {
+      const bad = Object.fromEntries(Array.from({ length: 140 }, (_, at) => [`unknown field ${at}`, at]));
+      const caller = principalOf({ type: 'api-key', id: 'key_1', scopes: ['admin'] });
+      const answer = await world.call(caller, 'import_records', { type: 'users', records: Array(1000).fill(bad) });
+      assert.ok('error' in answer);
+      assert.equal(answer.error.issues?.length, 10_000);
+    } finally {
+      await world.close();
+    }
+  });
+});
