@@ -1,9 +1,9 @@
 import { openLowdbStore } from '../store/lowdb/open.ts';
+import { explainExit } from './commands/explain-exit.ts';
 import { readConfig } from './config.ts';
-import { explainExit } from './explain-exit.ts';
-import { prepareStore } from './first-start.ts';
-import { createLogger } from './logger.ts';
-import { serve } from './serve.ts';
+import { prepareStore } from './launch/first-start.ts';
+import { createLogger } from './launch/logger.ts';
+import { serve } from './launch/serve.ts';
 
 async function main(): Promise<void> {
   const config = readConfig(process.env);

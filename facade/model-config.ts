@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { ModelSettings } from '../tools/engine/models.ts';
-import type { ProviderSettings } from '../tools/engine/providers.ts';
+import type { ModelSettings } from '../tools/models/models.ts';
+import type { ProviderSettings } from '../tools/models/providers.ts';
 
 /** The variables that say which language models there are. */
 export const modelEnvironment = {

@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { type ArtifactRecord, artifact, artifactFields, artifactSummary } from '../resources/artifact.ts';
 import { expectedRevision, pageOf, paging, recordId } from '../resources/fields.ts';
 import type { Readers } from '../store/port.ts';
-import type { Context } from './context.ts';
-import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from './define-tool.ts';
-import { listPage, onlyThese } from './paging.ts';
-import { requireReferences, restoreWithReferences } from './references.ts';
-import { accessKeysWith, isSeen, seenBy } from './threads/visibility.ts';
-import { type Entity, withoutBookkeeping } from './versioning.ts';
+import { accessKeysWith, isSeen, seenBy } from './access/visibility.ts';
+import type { Context } from './registry/context.ts';
+import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from './registry/define-tool.ts';
+import { listPage, onlyThese } from './registry/paging.ts';
+import { requireReferences, restoreWithReferences } from './registry/references.ts';
+import { type Entity, withoutBookkeeping } from './versions/history.ts';
 
 const artifactId = recordId.describe('Artifact id (`art_…`), see list_artifacts.');
 const { name, mimeType, content, data } = artifactFields;

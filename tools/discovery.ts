@@ -4,9 +4,9 @@ import { callOf } from '../resources/markers.ts';
 import { fold } from '../store/search-text.ts';
 import { refusal } from './access/reach.ts';
 import { ANYONE } from './access/requirement.ts';
-import { type Catalog, type CatalogEntry, isListed, unknownTool } from './catalog-index.ts';
-import { defineTool, READS } from './define-tool.ts';
-import { jsonSchema, withoutMembers } from './json-schema.ts';
+import { type Catalog, type CatalogEntry, isListed, unknownTool } from './registry/catalog-index.ts';
+import { defineTool, READS } from './registry/define-tool.ts';
+import { jsonSchema, withoutMembers } from './registry/json-schema.ts';
 
 /**
  * For clients that cannot hold all tools in a model's context: find a tool, read its schema, call it. They lead to what the caller

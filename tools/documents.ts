@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { type Document, document, documentFields, documentSummary } from '../resources/document.ts';
 import { expectedRevision, pageOf, paging, recordId } from '../resources/fields.ts';
-import { CREATES, DELETES, defineTool, READS, UPDATES } from './define-tool.ts';
-import { listPage, onlyThese } from './paging.ts';
-import { requireReferences, restoreWithReferences } from './references.ts';
-import { type Entity, withoutBookkeeping } from './versioning.ts';
+import { CREATES, DELETES, defineTool, READS, UPDATES } from './registry/define-tool.ts';
+import { listPage, onlyThese } from './registry/paging.ts';
+import { requireReferences, restoreWithReferences } from './registry/references.ts';
+import { type Entity, withoutBookkeeping } from './versions/history.ts';
 
 const documentId = recordId.describe('Document id (`doc_…`), see list_documents.');
 const { title, content, tags } = documentFields;

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { expectedRevision, pageOf, paging, recordId } from '../resources/fields.ts';
 import { type Goal, goal, goalFields, goalStatus } from '../resources/goal.ts';
-import { CREATES, DELETES, defineTool, READS, UPDATES } from './define-tool.ts';
-import { listPage, onlyThese } from './paging.ts';
-import { requireReferences, requireUnnamed } from './references.ts';
+import { CREATES, DELETES, defineTool, READS, UPDATES } from './registry/define-tool.ts';
+import { listPage, onlyThese } from './registry/paging.ts';
+import { requireReferences, requireUnnamed } from './registry/references.ts';
 
 const goalId = recordId.describe('Goal id (`gol_…`), see list_goals.');
 const { title, description, targetDate, progress } = goalFields;

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { expectedRevision, pageOf, paging, recordId } from '../resources/fields.ts';
 import { type Project, project, projectFields, projectStatus } from '../resources/project.ts';
-import { CREATES, DELETES, defineTool, READS, UPDATES } from './define-tool.ts';
-import { listPage, onlyThese } from './paging.ts';
-import { requireUnnamed } from './references.ts';
-import { type Entity, withoutBookkeeping } from './versioning.ts';
+import { CREATES, DELETES, defineTool, READS, UPDATES } from './registry/define-tool.ts';
+import { listPage, onlyThese } from './registry/paging.ts';
+import { requireUnnamed } from './registry/references.ts';
+import { type Entity, withoutBookkeeping } from './versions/history.ts';
 
 const projectId = recordId.describe('Project id (`prj_…`), see list_projects.');
 const { name, description } = projectFields;

@@ -3,10 +3,10 @@ import { expectedRevision, pageOf, paging, plainLine, recordId } from '../resour
 import { type Skill, skill, skillFields } from '../resources/skill.ts';
 import type { Readers } from '../store/port.ts';
 import { mayReadAgent, requireSteeringAll } from './access/steering.ts';
-import type { Context } from './context.ts';
-import { CREATES, DELETES, defineTool, READS, UPDATES } from './define-tool.ts';
-import { listPage, onlyThese } from './paging.ts';
-import { type Entity, withoutBookkeeping } from './versioning.ts';
+import type { Context } from './registry/context.ts';
+import { CREATES, DELETES, defineTool, READS, UPDATES } from './registry/define-tool.ts';
+import { listPage, onlyThese } from './registry/paging.ts';
+import { type Entity, withoutBookkeeping } from './versions/history.ts';
 
 const skillId = recordId.describe('Skill id (`skl_…`), see list_skills.');
 const { name } = skillFields;

@@ -3,8 +3,8 @@ import { noNextPage } from '../resources/fields.ts';
 import { health, type IntegrationHealth, systemHealth } from '../resources/health.ts';
 import { ANYONE } from './access/requirement.ts';
 import { capsuleHealth } from './capsules/health.ts';
-import { defineTool, READS } from './define-tool.ts';
 import { flowHealth } from './flows/health.ts';
+import { defineTool, READS } from './registry/define-tool.ts';
 
 export const checkHealth = defineTool({
   name: 'check_health',

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { agentRef, expectedRevision, instant, pageOf, paging, recordId } from '../resources/fields.ts';
 import { type Task, task, taskDocument, taskFields, taskPriority, taskStatus } from '../resources/task.ts';
-import { CREATES, DELETES, defineTool, READS, UPDATES } from './define-tool.ts';
-import { listPage, onlyThese } from './paging.ts';
-import { requireReferences } from './references.ts';
-import { type Entity, withoutBookkeeping } from './versioning.ts';
+import { CREATES, DELETES, defineTool, READS, UPDATES } from './registry/define-tool.ts';
+import { listPage, onlyThese } from './registry/paging.ts';
+import { requireReferences } from './registry/references.ts';
+import { type Entity, withoutBookkeeping } from './versions/history.ts';
 
 const taskId = recordId.describe('Task id (`tsk_…`), see list_tasks.');
 const { title, dueAt, content } = taskFields;

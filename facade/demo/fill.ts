@@ -4,7 +4,7 @@ import { addDays } from '../../tools/analytics/calendar.ts';
 import { queueRun } from '../../tools/flows/queue.ts';
 import { prepareSettings } from '../../tools/settings/defaults.ts';
 import type { Config } from '../config.ts';
-import { type FirstStart, prepareStore } from '../first-start.ts';
+import { type FirstStart, prepareStore } from '../launch/first-start.ts';
 import type { DemoClock } from './clock.ts';
 import { invoiceRows, makeSubscriptions, subscriptionRows } from './customers.ts';
 import { eventRows, userRows, websiteRows } from './product.ts';

@@ -47,8 +47,9 @@ export async function bundle(
   }
 }
 
-/** The programs of `facade/`, each the file of that name. */
-const PROGRAMS = ['main', 'demo', 'stdio', 'tool-command', 'import-command', 'backup', 'recover-key'];
+/** The programs of `facade/`, each the file at that path. */
+const COMMANDS = ['demo', 'stdio', 'tool', 'import', 'backup', 'recover-key'];
+const PROGRAMS = ['main', ...COMMANDS.map((name) => `commands/${name}`)];
 
 /** Bundles all programs, packages included; false where the folder cannot be written. */
 export async function bundlePrograms(cache: string, folder: string): Promise<boolean> {

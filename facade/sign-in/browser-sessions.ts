@@ -1,8 +1,8 @@
 import { anonymous } from '../../tools/access/anonymous.ts';
 import type { Principal } from '../../tools/access/principal.ts';
-import type { Call } from '../../tools/call.ts';
-import { ToolError } from '../../tools/errors.ts';
-import { authenticateSession } from '../../tools/sign-in/sessions.ts';
+import type { Call } from '../../tools/registry/call.ts';
+import { ToolError } from '../../tools/registry/errors.ts';
+import { authenticateSession } from '../../tools/sign-in/open-sessions.ts';
 import type { HandlerOptions, Visit } from './handlers.ts';
 import { sendOn } from './layout.ts';
 import type { Signed } from './views.ts';

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ToolError } from '../../tools/errors.ts';
-import { cookiesNamed } from '../session-cookie.ts';
+import { ToolError } from '../../tools/registry/errors.ts';
+import { cookiesNamed } from '../http/session-cookie.ts';
 
 /** Tells one browser from others, before anybody is signed in, by a secret in a cookie. */
 export interface Browsers {

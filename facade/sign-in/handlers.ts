@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Store } from '../../store/port.ts';
-import { ToolError } from '../../tools/errors.ts';
-import type { Registry } from '../../tools/registry.ts';
+import { ToolError } from '../../tools/registry/errors.ts';
+import type { Registry } from '../../tools/registry/registry.ts';
 import type { SignIn, Visitor } from '../../tools/sign-in/sign-in.ts';
-import type { SessionCookies } from '../session-cookie.ts';
+import type { SessionCookies } from '../http/session-cookie.ts';
 import type { Browsers } from './browser.ts';
 import { BrowserSessions } from './browser-sessions.ts';
 import { sendOn, sendPage } from './layout.ts';

@@ -1,7 +1,7 @@
 import { createTransport } from 'nodemailer';
 import type { Logger } from 'pino';
-import type { Dependency } from '../../tools/context.ts';
-import { Watched } from '../../tools/watched.ts';
+import type { Dependency } from '../../tools/registry/context.ts';
+import { Watched } from '../../tools/registry/dependency-health.ts';
 
 export interface Mail {
   readonly to: string;

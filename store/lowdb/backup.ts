@@ -2,10 +2,19 @@ import { constants, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { chmod, copyFile, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { OperatorError, StoreDamaged } from '../errors.ts';
-import { realFiles } from './files.ts';
-import { AUDIT, isJournal, journalPath, journalsIn, LOCK, SECRETS_KEY, SNAPSHOT, SNAPSHOT_DRAFT } from './folder.ts';
+import { realFiles } from './files/files.ts';
+import {
+  AUDIT,
+  isJournal,
+  journalPath,
+  journalsIn,
+  LOCK,
+  SECRETS_KEY,
+  SNAPSHOT,
+  SNAPSHOT_DRAFT,
+} from './files/folder.ts';
+import { readSnapshotHeader } from './journal/snapshot.ts';
 import { openLowdbStore } from './open.ts';
-import { readSnapshotHeader } from './snapshot.ts';
 
 const ATTEMPTS = 5;
 

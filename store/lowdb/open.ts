@@ -2,20 +2,20 @@ import { existsSync, rmSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { Low } from 'lowdb';
 import type { Readers, Store } from '../port.ts';
-import { SegmentedAudit } from './audit-log.ts';
-import { Collection } from './collection.ts';
-import { Compaction } from './compaction.ts';
-import { type Files, realFiles } from './files.ts';
-import { damaged, journalPath, journalsIn, rowFilesIn, rowsPath, SNAPSHOT, SNAPSHOT_DRAFT } from './folder.ts';
-import { currentFormat, type Format } from './format.ts';
-import { Journal } from './journal.ts';
-import { keptCollections, ROW_FILE_ID, ROW_FILES } from './kept-collections.ts';
-import { FolderLock } from './lock.ts';
-import { type Recovered, Recovery } from './recovery.ts';
-import { RowFile } from './row-file.ts';
-import { emptySnapshot, type Snapshot, SnapshotAdapter } from './snapshot.ts';
+import { SegmentedAudit } from './audit/log.ts';
+import { type Files, realFiles } from './files/files.ts';
+import { damaged, journalPath, journalsIn, rowFilesIn, rowsPath, SNAPSHOT, SNAPSHOT_DRAFT } from './files/folder.ts';
+import { FolderLock } from './files/lock.ts';
+import { Compaction } from './journal/compaction.ts';
+import { currentFormat, type Format } from './journal/format.ts';
+import { Journal } from './journal/journal.ts';
+import { type Recovered, Recovery } from './journal/recovery.ts';
+import { emptySnapshot, type Snapshot, SnapshotAdapter } from './journal/snapshot.ts';
+import { Unwritten } from './journal/unwritten.ts';
+import { Collection } from './records/collection.ts';
+import { keptCollections, ROW_FILE_ID, ROW_FILES } from './records/kept-collections.ts';
+import { RowFile } from './rows/row-file.ts';
 import { LowdbStore } from './store.ts';
-import { Unwritten } from './unwritten.ts';
 
 export interface LowdbOptions {
   /** Made where it is absent. One process at a time uses it. */

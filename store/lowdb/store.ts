@@ -13,20 +13,20 @@ import type {
   TextQuery,
   Transaction,
 } from '../port.ts';
-import type { SegmentedAudit } from './audit-log.ts';
-import type { Collection } from './collection.ts';
-import type { Compaction } from './compaction.ts';
-import type { Journal } from './journal.ts';
-import type { FolderLock } from './lock.ts';
-import { count, find } from './query.ts';
-import type { Row } from './row.ts';
-import { RowDropping } from './row-dropping.ts';
-import type { RowFile } from './row-file.ts';
-import type { RowExtent } from './row-lines.ts';
-import { search } from './text-search.ts';
-import { StagedTransaction } from './transaction.ts';
-import { Turns } from './turns.ts';
-import type { Change, Unwritten } from './unwritten.ts';
+import type { SegmentedAudit } from './audit/log.ts';
+import type { FolderLock } from './files/lock.ts';
+import type { Compaction } from './journal/compaction.ts';
+import type { Journal } from './journal/journal.ts';
+import { Turns } from './journal/turns.ts';
+import type { Change, Unwritten } from './journal/unwritten.ts';
+import type { Collection } from './records/collection.ts';
+import { count, find } from './records/query.ts';
+import { StagedTransaction } from './records/transaction.ts';
+import type { Row } from './rows/row.ts';
+import { RowDropping } from './rows/row-dropping.ts';
+import type { RowFile } from './rows/row-file.ts';
+import type { RowExtent } from './rows/row-lines.ts';
+import { search } from './text/text-search.ts';
 
 export interface StoreParts {
   readonly collections: ReadonlyMap<string, Collection>;

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { routes } from '../../facade/routes.ts';
 import { anonymous } from '../../tools/access/anonymous.ts';
 import { catalog } from '../../tools/catalog.ts';
-import { isListed } from '../../tools/catalog-index.ts';
+import { isListed } from '../../tools/registry/catalog-index.ts';
 import { callTool, makeKey, rest } from '../support/calls.ts';
 import { type Capsule, capsuleClients } from '../support/capsules.ts';
 import { openTestRegistry } from '../support/registry.ts';

@@ -5,7 +5,7 @@ import { reaches } from '../../tools/access/reach.ts';
 import { scopeRights } from '../../tools/access/rights.ts';
 import { reachOfCapsule } from '../../tools/capsules/principal.ts';
 import { catalog } from '../../tools/catalog.ts';
-import { isListed } from '../../tools/catalog-index.ts';
+import { isListed } from '../../tools/registry/catalog-index.ts';
 
 /** What keys with a coarse scope, and capsules with a glob, gain by a tool without anybody giving it to them. */
 const table = readFileSync(new URL('broad-reach.tsv', import.meta.url), 'utf8');

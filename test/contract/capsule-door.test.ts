@@ -4,7 +4,7 @@ import { formatGrant } from '../../tools/access/grants.ts';
 import { grantsFor } from '../../tools/access/requirement.ts';
 import { canBeInCapsule } from '../../tools/capsules/principal.ts';
 import { catalog } from '../../tools/catalog.ts';
-import { isListed } from '../../tools/catalog-index.ts';
+import { isListed } from '../../tools/registry/catalog-index.ts';
 import { callTool, makeKey, type ToolAnswer } from '../support/calls.ts';
 import { capsuleClients } from '../support/capsules.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';

@@ -4,9 +4,9 @@ import { routes } from '../../facade/routes.ts';
 import { grantOps } from '../../tools/access/grants.ts';
 import { ANYONE } from '../../tools/access/requirement.ts';
 import { catalog } from '../../tools/catalog.ts';
-import type { Tool } from '../../tools/define-tool.ts';
-import { COMMON_ERRORS } from '../../tools/errors.ts';
-import { jsonSchema } from '../../tools/json-schema.ts';
+import type { Tool } from '../../tools/registry/define-tool.ts';
+import { COMMON_ERRORS } from '../../tools/registry/errors.ts';
+import { jsonSchema } from '../../tools/registry/json-schema.ts';
 import { operations, toolsWithoutPath } from './operations-table.ts';
 
 const tools = catalog.entries.map(({ tool }) => tool);

@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../../tools/json-schema.ts';
+import type { JsonSchema } from '../../tools/registry/json-schema.ts';
 import { fc } from '../support/property.ts';
 import { isObject, type Value } from './fuzz-mutations.ts';
 import { ROWS } from './fuzz-workspace.ts';

@@ -4,8 +4,8 @@ import { routes } from '../../facade/routes.ts';
 import { importedRows } from '../../resources/imported-rows.ts';
 import { ANYONE } from '../../tools/access/requirement.ts';
 import { catalog } from '../../tools/catalog.ts';
-import type { Tool } from '../../tools/define-tool.ts';
-import { listedTool } from '../../tools/listed-tool.ts';
+import type { Tool } from '../../tools/registry/define-tool.ts';
+import { listedTool } from '../../tools/registry/listed-tool.ts';
 
 export interface GeneratedFile {
   /** From the top of the project. */
@@ -17,23 +17,24 @@ export interface GeneratedFile {
 export function generated(): GeneratedFile[] {
   const wire = catalog.entries.filter(({ tool }) => !tool.doorOnly).map(({ tool }) => listedTool(tool));
   return [
-    { path: 'README.md', text: readme() },
+    { path: 'tools/README.md', text: withSections('tools/README.md', { rows: rowsTable(), tools: toolTable() }) },
+    { path: 'facade/README.md', text: withSections('facade/README.md', { configuration: configurationTable() }) },
     { path: 'test/contract/snapshots/tools-list.json', text: `${JSON.stringify(wire, null, 2)}\n` },
   ];
 }
 
-function readme(): string {
-  const text = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
-  const tables = { rows: rowsTable(), configuration: configurationTable(), tools: toolTable() };
-  return Object.entries(tables).reduce((made, [name, table]) => withSection(made, name, table), text);
+/** The file with its generated sections as they should be now. */
+function withSections(path: string, sections: Readonly<Record<string, string>>): string {
+  const text = readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+  return Object.entries(sections).reduce((made, [name, content]) => withSection(path, made, name, content), text);
 }
 
-function withSection(text: string, name: string, content: string): string {
+function withSection(path: string, text: string, name: string, content: string): string {
   const [start, end] = [`<!-- ${name}: generated -->`, `<!-- end of ${name} -->`];
   const [before, rest] = text.split(start);
   const after = rest?.split(end)[1];
   if (before === undefined || after === undefined)
-    throw new Error(`README.md has no section between ${start} and ${end}.`);
+    throw new Error(`${path} has no section between ${start} and ${end}.`);
   return `${before}${start}\n${content}\n${end}${after}`;
 }
 

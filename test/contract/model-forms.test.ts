@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { catalog } from '../../tools/catalog.ts';
-import { listedTool } from '../../tools/listed-tool.ts';
+import { listedTool } from '../../tools/registry/listed-tool.ts';
 import { geminiObstacles, type Obstacle, strictObstacles } from './model-forms.ts';
 
 /** Tools that take an object whose members have names of the caller's choosing: no other form says the same. */
@@ -55,7 +55,7 @@ describe('listed input schemas', () => {
   });
 
   it('that do not convert are named in the README', () => {
-    const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+    const readme = readFileSync(new URL('../../facade/README.md', import.meta.url), 'utf8');
     const [, section = ''] = /\*\*Model hosts\*\*([\s\S]*?)\n- \*\*/.exec(readme) ?? [];
     const named = Array.from(section.matchAll(/`([a-z]+(?:_[a-z]+)+)`/g), ([, name = '']) => name);
     assert.deepEqual([...new Set(named)].sort(), [...new Set([...Object.keys(OPEN), ...CHOICES])].sort());

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, relative, resolve } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -9,21 +9,31 @@ import { withFolder } from '../support/child.ts';
 import { serverForTests } from '../support/server.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const text = readFileSync(`${root}README.md`, 'utf8');
+const FILES = ['README.md', 'tools/README.md', 'facade/README.md', 'store/README.md', 'test/README.md'];
+const texts = new Map(FILES.map((path) => [path, readFileSync(`${root}${path}`, 'utf8')]));
+const textOf = (path: string) => texts.get(path) ?? assert.fail(`there is no ${path}`);
 
-describe('the README', () => {
+describe('the READMEs', () => {
   const server = serverForTests();
 
-  it('has a heading for every link of its contents, and a link for every heading', () => {
-    const links = [...text.matchAll(/\]\(#([\w-]+)\)/g)].map(([, anchor]) => anchor);
-    const headings = [...text.matchAll(/^## (.+)$/gm)].map(([, title = '']) =>
-      title.toLowerCase().replaceAll(' ', '-'),
-    );
-    assert.deepEqual([...new Set(links)], headings);
+  it('link to headings and files that are there', () => {
+    for (const [path, text] of texts) {
+      for (const [link, to = '', anchor] of text.matchAll(/\]\(([^)#\s]*)(?:#([\w-]+))?\)/g)) {
+        if (/^https?:/.test(to)) continue;
+        const target = to === '' ? path : relative(root, resolve(root, dirname(path), to));
+        assert.ok(existsSync(root + target), `${path}: ${link}`);
+        if (anchor) assert.ok(anchorsOf(textOf(target)).includes(anchor), `${path}: ${link}`);
+      }
+    }
+  });
+
+  it('begin with one that is read in a few minutes', () => {
+    assert.ok(Buffer.byteLength(textOf('README.md')) < 12_000);
   });
 
   it('names tests that there are for every group of guarantees', () => {
-    const guarantees = text.slice(text.indexOf('## Guarantees'), text.indexOf('## Limits'));
+    const text = textOf('test/README.md');
+    const guarantees = text.slice(text.indexOf('## Guarantees'));
     const groups = guarantees.split(/^### /m).slice(1);
     assert.ok(groups.length > 4);
     for (const group of groups) {
@@ -36,7 +46,8 @@ describe('the README', () => {
 
   it('says why packages are not those that one would expect', () => {
     const { dependencies, devDependencies } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
-    const decisions = text.slice(text.indexOf('### Packages'), text.indexOf('### Capsules\n\n- Besides'));
+    const text = textOf('README.md');
+    const decisions = text.slice(text.indexOf('## Departures'));
     for (const name of ['@modelcontextprotocol/sdk', 'zod-to-json-schema']) {
       assert.equal(name in dependencies, false, name);
       assert.ok(decisions.includes(`\`${name}\``), name);
@@ -46,6 +57,7 @@ describe('the README', () => {
 
   it('shows commands that work as pasted, one after the other', async () => {
     await withFolder(async (folder) => {
+      const text = [...texts.values()].join('\n');
       const blocks = [...text.matchAll(/^```sh\n(.+?)^```$/gms)].map(([, block = '']) => block);
       const pasted = blocks.filter((block) => !/npm ci|int_\.\.\./.test(block)).join('');
       const script = pasted
@@ -62,6 +74,15 @@ describe('the README', () => {
     });
   });
 });
+
+function anchorsOf(text: string): string[] {
+  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replace(/[^\w -]/g, '')
+      .replaceAll(' ', '-'),
+  );
+}
 
 /** The first name begins with its folder, in which the next ones are until one begins with `test/` again. */
 function pathsOf(names: readonly string[]): string[] {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { readClientConfig } from '../../facade/client-config.ts';
+import { readClientConfig } from '../../facade/commands/client-config.ts';
 
 const TOKEN = `cpt_12345678_${'x'.repeat(43)}`;
 const urlOf = (env: NodeJS.ProcessEnv) => String(readClientConfig(env).mcpUrl);

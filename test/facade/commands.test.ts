@@ -124,12 +124,12 @@ describe('a stopped server', () => {
     await withFolder(async (folder) => {
       const first = await startProcess(folder);
       await first.stop('SIGTERM');
-      const { code, stdout } = await runFile('facade/recover-key.ts', { env: { DATA_DIR: folder } });
+      const { code, stdout } = await runFile('facade/commands/recover-key.ts', { env: { DATA_DIR: folder } });
       assert.equal(code, 0);
       const again = await startProcess(folder);
       assert.ok(await mustCall(again, stdout.trim(), 'list_api_keys'));
       await again.stop('SIGTERM');
-      const empty = await runFile('facade/recover-key.ts', { env: { DATA_DIR: join(folder, 'none') } });
+      const empty = await runFile('facade/commands/recover-key.ts', { env: { DATA_DIR: join(folder, 'none') } });
       assert.deepEqual([empty.code, /no active owner/.test(empty.stderr)], [1, true]);
     });
   });
@@ -142,7 +142,7 @@ describe('a running server', () => {
     const { folder, baseUrl } = server;
     for (const [file, env, message] of [
       ['facade/main.ts', { DATA_DIR: folder, PORT: '0' }, /open in process/],
-      ['facade/recover-key.ts', { DATA_DIR: folder }, /open in process/],
+      ['facade/commands/recover-key.ts', { DATA_DIR: folder }, /open in process/],
       ['facade/main.ts', { DATA_DIR: join(folder, 'other'), PORT: new URL(baseUrl).port }, /EADDRINUSE/],
     ] as const) {
       const { code, stderr } = await runFile(file, { env });
@@ -153,7 +153,7 @@ describe('a running server', () => {
 
   it('is called by npm run tool, which prints output, or the error and exit code 1', async () => {
     const env = { BASE_URL: server.baseUrl, API_KEY: server.adminKey };
-    const tool = (...args: string[]) => runFile('facade/tool-command.ts', { args, env });
+    const tool = (...args: string[]) => runFile('facade/commands/tool.ts', { args, env });
     const made = await tool('create_skill', '{"name": "by command"}');
     assert.deepEqual([made.code, JSON.parse(made.stdout).name], [0, 'by command']);
     for (const [args, message] of [
@@ -166,13 +166,16 @@ describe('a running server', () => {
       assert.equal(code, 1);
       assert.match(stderr, message);
     }
-    const noKey = await runFile('facade/tool-command.ts', { args: ['list_agents'], env: { BASE_URL: server.baseUrl } });
+    const noKey = await runFile('facade/commands/tool.ts', {
+      args: ['list_agents'],
+      env: { BASE_URL: server.baseUrl },
+    });
     assert.match(noKey.stderr, /API_KEY: must hold an API key/);
     const away = { ...env, BASE_URL: 'http://127.0.0.1:1' };
-    const gone = await runFile('facade/tool-command.ts', { args: ['list_agents'], env: away });
+    const gone = await runFile('facade/commands/tool.ts', { args: ['list_agents'], env: away });
     assert.match(gone.stderr, /No server answers at/);
     const { token } = await mustCall(server, server.adminKey, 'create_capsule', { name: 'c', status: 'live' });
-    const elsewhere = await runFile('facade/tool-command.ts', {
+    const elsewhere = await runFile('facade/commands/tool.ts', {
       args: ['list_agents'],
       env: { ...env, API_KEY: token },
     });
@@ -188,7 +191,7 @@ describe('a running server', () => {
     await once(proxy, 'listening');
     const BASE_URL = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
     const env = { BASE_URL, API_KEY: server.adminKey };
-    const { code, stderr } = await runFile('facade/tool-command.ts', { args: ['list_agents'], env });
+    const { code, stderr } = await runFile('facade/commands/tool.ts', { args: ['list_agents'], env });
     proxy.close();
     assert.deepEqual(
       [code, stderr],
@@ -200,14 +203,14 @@ describe('a running server', () => {
     await withProgram(server, [], async () => {
       const env = { BASE_URL: server.baseUrl, API_KEY: server.adminKey };
       const args = ['program__echo', '{"text": "said back"}'];
-      const { code, stdout } = await runFile('facade/tool-command.ts', { args, env });
+      const { code, stdout } = await runFile('facade/commands/tool.ts', { args, env });
       assert.deepEqual([code, stdout], [0, 'said back\n']);
     });
   });
 
   it('is spoken to through the stdio door, which answers every request even when the server does not', async () => {
     const ask = (API_KEY: string, input: string, BASE_URL = server.baseUrl) =>
-      runFile('facade/stdio.ts', { env: { BASE_URL, API_KEY }, input });
+      runFile('facade/commands/stdio.ts', { env: { BASE_URL, API_KEY }, input });
     const list = `${JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'tools/list' })}\n`;
     const refused = JSON.parse((await ask('ak_wrong', list)).stdout);
     assert.deepEqual([refused.id, refused.error.code], [7, -32000]);
@@ -229,12 +232,12 @@ describe('a running server', () => {
       const copy = join(folder, 'copy');
       const { id } = await mustCall(server, server.adminKey, 'create_agent', { name: 'kept', displayName: 'Kept' });
       const env = { DATA_DIR: server.folder };
-      const backup = await runFile('facade/backup.ts', { args: [copy], env });
+      const backup = await runFile('facade/commands/backup.ts', { args: [copy], env });
       assert.equal(backup.code, 0, backup.stderr);
       const restored = await startProcess(copy);
       assert.equal((await mustCall(restored, server.adminKey, 'get_agent', { id })).name, 'kept');
       await restored.stop('SIGTERM');
-      const again = await runFile('facade/backup.ts', { args: [copy], env });
+      const again = await runFile('facade/commands/backup.ts', { args: [copy], env });
       assert.deepEqual([again.code, again.stderr.includes('\n    at ')], [1, false]);
     });
   });

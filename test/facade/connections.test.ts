@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { Connections } from '../../facade/connections.ts';
+import { Connections } from '../../facade/http/connections.ts';
 import { stoppedAtEnd } from '../support/at-end.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 

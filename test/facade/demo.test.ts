@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { demoStatements } from '../../facade/demo/fill.ts';
 import { type RowType, rowType } from '../../resources/imported-rows.ts';
 import { addDays, addIntervals, floorTo } from '../../tools/analytics/calendar.ts';
-import { checkRow } from '../../tools/import-records.ts';
+import { checkRow } from '../../tools/analytics/import-records.ts';
 import { mustCall } from '../support/calls.ts';
 import { type ServerProcess, startProcess } from '../support/child.ts';
 import { until } from '../support/until.ts';
@@ -26,7 +26,7 @@ const average = (values: number[]) => values.reduce((sum, value) => sum + value,
 let seconds = 0;
 before(async () => {
   const started = performance.now();
-  server = await startProcess('', {}, 'facade/demo.ts');
+  server = await startProcess('', {}, 'facade/commands/demo.ts');
   printed = server.stdout;
   server.process.stdout?.on('data', (chunk) => {
     printed += chunk;

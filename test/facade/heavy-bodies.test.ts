@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { INPUT_BOUNDS } from '../../tools/json-gauge.ts';
+import { INPUT_BOUNDS } from '../../tools/registry/json-gauge.ts';
 import { mustCall, rest } from '../support/calls.ts';
 import { capsuleClients } from '../support/capsules.ts';
 import { serverForTests } from '../support/server.ts';

@@ -19,7 +19,7 @@ describe('an import that a crash of the server cut short', () => {
       const dataDir = join(folder, 'data');
       const first = await startProcess(dataDir, { BOOTSTRAP_API_KEY: key });
       const run = (baseUrl: string) =>
-        runFile('facade/import-command.ts', { args: ['events', file], env: { BASE_URL: baseUrl, API_KEY: key } });
+        runFile('facade/commands/import.ts', { args: ['events', file], env: { BASE_URL: baseUrl, API_KEY: key } });
       const cut = run(first.baseUrl);
       const range = { from: '2026-01-01', to: '2026-01-02' };
       const count = async (baseUrl: string): Promise<number> =>

@@ -12,7 +12,7 @@ async function importText(type: string, name: string, text: string, key = server
     const file = join(folder, name);
     writeFileSync(file, text);
     const env = { BASE_URL: server.baseUrl, API_KEY: key };
-    return runFile('facade/import-command.ts', { args: [type, file], env });
+    return runFile('facade/commands/import.ts', { args: [type, file], env });
   });
 }
 
@@ -74,7 +74,7 @@ describe('npm run import', () => {
 
   it('says what is wrong with the call, the key or the address', async () => {
     const env = { BASE_URL: server.baseUrl, API_KEY: server.adminKey };
-    const none = await runFile('facade/import-command.ts', { env });
+    const none = await runFile('facade/commands/import.ts', { env });
     assert.deepEqual([none.code, /Usage: npm run import/.test(none.stderr)], [2, true]);
     const type = await importText('user', 'users.csv', '');
     assert.match(type.stderr, /There is no type "user"/);
@@ -83,13 +83,13 @@ describe('npm run import', () => {
     const line = JSON.stringify({ uid: 'x', email: 'x@example.com', status: 'PRO', createdAt: '2026-01-01' });
     const reader = await importText('users', 'users.ndjson', line, await makeKey(server, { scopes: ['read'] }));
     assert.deepEqual([reader.code, /Insufficient permissions/.test(reader.stderr)], [1, true]);
-    const absent = await runFile('facade/import-command.ts', { args: ['users', 'absent.csv'], env });
+    const absent = await runFile('facade/commands/import.ts', { args: ['users', 'absent.csv'], env });
     assert.match(absent.stderr, /There is no file absent\.csv/);
     const away = { BASE_URL: 'http://127.0.0.1:1', API_KEY: 'ak' };
     await withFolder(async (folder) => {
       const file = join(folder, 'users.ndjson');
       writeFileSync(file, line);
-      const { stderr } = await runFile('facade/import-command.ts', { args: ['users', file], env: away });
+      const { stderr } = await runFile('facade/commands/import.ts', { args: ['users', file], env: away });
       assert.match(stderr, /No server answers at/);
     });
   });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { after, before, describe, it } from 'node:test';
-import { DirectPath } from '../../facade/mcp-direct.ts';
+import { DirectPath } from '../../facade/mcp/fast-path.ts';
 import { rounds } from '../support/full.ts';
 import { type RandomRequest, RandomRequests, randomFrom } from './mcp-random-requests.ts';
 import { eventsIn, legacy, post } from './mcp-requests.ts';

@@ -4,7 +4,7 @@ import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { encode as encodeOld } from 'gpt-tokenizer/encoding/cl100k_base';
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
-import { instructionsFor } from '../../facade/mcp-instructions.ts';
+import { instructionsFor } from '../../facade/mcp/instructions.ts';
 import { scopeRights } from '../../tools/access/rights.ts';
 import { makeCapsule, makeKey } from '../support/calls.ts';
 import { programArgs } from '../support/node-args.ts';
@@ -86,7 +86,7 @@ describe('instructions', () => {
   it('come through the stdio door', async () => {
     const env = { PATH: process.env.PATH ?? '', BASE_URL: server.baseUrl, API_KEY: server.adminKey };
     const client = new Client({ name: 'test', version: '1' });
-    const args = programArgs('stdio');
+    const args = programArgs('commands/stdio');
     await client.connect(new StdioClientTransport({ command: process.execPath, args, env, stderr: 'ignore' }));
     const said = client.getInstructions();
     await client.close();

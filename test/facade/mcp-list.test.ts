@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { z } from 'zod';
-import { ToolLists } from '../../facade/mcp-list.ts';
-import { ResponseWriter } from '../../facade/mcp-wire.ts';
+import { ToolLists } from '../../facade/mcp/tool-list.ts';
+import { ResponseWriter } from '../../facade/mcp/wire.ts';
 import { ANYONE } from '../../tools/access/requirement.ts';
 import { scopeRights } from '../../tools/access/rights.ts';
 import { catalog } from '../../tools/catalog.ts';
-import { indexCatalog, isListed } from '../../tools/catalog-index.ts';
-import { defineTool, READS } from '../../tools/define-tool.ts';
+import { indexCatalog, isListed } from '../../tools/registry/catalog-index.ts';
+import { defineTool, READS } from '../../tools/registry/define-tool.ts';
 import { fixtureTools } from './mcp-fixture-tools.ts';
 import { legacy, modern, modernHeaders, post } from './mcp-requests.ts';
 import { type McpTestServer, principalOf, startMcpServer, tokens } from './mcp-server.ts';

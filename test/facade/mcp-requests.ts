@@ -1,4 +1,4 @@
-import { MODERN_VERSION } from '../../facade/mcp-versions.ts';
+import { MODERN_VERSION } from '../../facade/mcp/protocol-versions.ts';
 
 /** An answer as it came over the wire. */
 export interface RawAnswer {

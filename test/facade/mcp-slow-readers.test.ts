@@ -4,8 +4,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { Flight } from '../../facade/mcp-calls.ts';
-import { ResourceUpdates } from '../../facade/mcp-resource-updates.ts';
+import { Flight } from '../../facade/mcp/calls.ts';
+import { ResourceUpdates } from '../../facade/mcp/resource-updates.ts';
 import { stoppedAtEnd } from '../support/at-end.ts';
 import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';
 import { until } from '../support/until.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { PROTOCOL_VERSIONS } from '../../facade/mcp.ts';
-import { LEGACY_VERSIONS } from '../../facade/mcp-versions.ts';
+import { PROTOCOL_VERSIONS } from '../../facade/mcp/mcp.ts';
+import { LEGACY_VERSIONS } from '../../facade/mcp/protocol-versions.ts';
 import { inEra, legacy, modern, modernHeaders, modernMeta, post } from './mcp-requests.ts';
 import { brokenToken, type McpTestServer, startMcpServer, tokens } from './mcp-server.ts';
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
 import express from 'express';
-import { createNativeServer } from '../../facade/native-prototypes.ts';
+import { createNativeServer } from '../../facade/http/native-prototypes.ts';
 import { stoppedAtEnd } from '../support/at-end.ts';
 
 describe('createNativeServer', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { examples } from '../../facade/openapi-examples/index.ts';
+import { examples } from '../../facade/openapi/examples/index.ts';
 import { routes } from '../../facade/routes.ts';
 import { errorBody } from '../../resources/error.ts';
 import { catalog } from '../../tools/catalog.ts';

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { z } from 'zod';
-import { namedSchemas } from '../../facade/openapi-schemas.ts';
+import { namedSchemas } from '../../facade/openapi/schemas.ts';
 import { routes } from '../../facade/routes.ts';
 import { errorStatus } from '../../resources/error.ts';
 import { catalog } from '../../tools/catalog.ts';
-import { DELETES, defineTool, READS } from '../../tools/define-tool.ts';
+import { DELETES, defineTool, READS } from '../../tools/registry/define-tool.ts';
 import { operations as table } from '../contract/operations-table.ts';
 import { documentOf, operationsOf, refsIn } from './openapi-document.ts';
 

@@ -15,13 +15,20 @@ function loadedBy(entry: string): { files: Set<string>; packages: Set<string> } 
       else packages.add(name);
     }
   };
-  follow(new URL(`../../facade/${entry}`, import.meta.url));
+  follow(new URL(`../../facade/${entry}.ts`, import.meta.url));
   return { files, packages };
 }
 
 describe('what a process loads at its start', () => {
   it('is no library of models, which the first question to one loads', () => {
-    for (const entry of ['main.ts', 'demo.ts', 'stdio.ts', 'import-command.ts', 'tool-command.ts', 'backup.ts']) {
+    for (const entry of [
+      'main',
+      'commands/demo',
+      'commands/stdio',
+      'commands/import',
+      'commands/tool',
+      'commands/backup',
+    ]) {
       const { packages } = loadedBy(entry);
       assert.ok(packages.size > 0, entry);
       assert.deepEqual(
@@ -33,7 +40,7 @@ describe('what a process loads at its start', () => {
   });
 
   it('is nothing of MCP for the commands that speak none', () => {
-    for (const entry of ['tool-command.ts', 'import-command.ts', 'backup.ts', 'recover-key.ts']) {
+    for (const entry of ['tool', 'import', 'backup', 'recover-key'].map((name) => `commands/${name}`)) {
       const { files, packages } = loadedBy(entry);
       assert.deepEqual(
         [...packages].filter((name) => name.startsWith('@modelcontextprotocol/')),

@@ -23,7 +23,7 @@ async function connect(options: ClientOptions, key = server.adminKey, more = {})
   opened.push(client);
   const env = { PATH: process.env.PATH ?? '', BASE_URL: server.baseUrl, API_KEY: key, ...more };
   await client.connect(
-    new StdioClientTransport({ command: process.execPath, args: programArgs('stdio'), env, stderr: 'ignore' }),
+    new StdioClientTransport({ command: process.execPath, args: programArgs('commands/stdio'), env, stderr: 'ignore' }),
   );
   return client;
 }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { collections } from '../../store/collections.ts';
-import { Collection } from '../../store/lowdb/collection.ts';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
-import { count, find } from '../../store/lowdb/query.ts';
-import type { Row } from '../../store/lowdb/row.ts';
+import { Collection } from '../../store/lowdb/records/collection.ts';
+import { count, find } from '../../store/lowdb/records/query.ts';
+import type { Row } from '../../store/lowdb/rows/row.ts';
 import { OrderedSet } from '../../store/ordered-set.ts';
 import { rounds } from '../support/full.ts';
 import { FailingFiles } from './failing-files.ts';

@@ -3,7 +3,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { SegmentedAudit } from '../../store/lowdb/audit-log.ts';
+import { SegmentedAudit } from '../../store/lowdb/audit/log.ts';
 import { type LowdbOptions, openLowdbStore } from '../../store/lowdb/open.ts';
 import type { Store } from '../../store/port.ts';
 import { until } from '../support/until.ts';

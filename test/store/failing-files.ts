@@ -1,4 +1,4 @@
-import { type Files, realFiles, type WritableFile } from '../../store/lowdb/files.ts';
+import { type Files, realFiles, type WritableFile } from '../../store/lowdb/files/files.ts';
 
 export type Failure = 'write' | 'short write' | 'sync' | 'sync and truncate' | 'rename' | undefined;
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { sealLine } from '../../store/lowdb/line.ts';
-import { LineBuffer } from '../../store/lowdb/line-buffer.ts';
+import { LineBuffer } from '../../store/lowdb/files/line-buffer.ts';
+import { sealLine } from '../../store/lowdb/journal/line.ts';
 import { fc } from '../support/property.ts';
 
 const line = fc.record({ label: fc.stringMatching(/^[0-9.-]{1,20}$/), json: fc.string({ unit: 'grapheme' }) });

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { StoreDamaged } from '../../store/errors.ts';
 import { copySnapshot } from '../../store/lowdb/backup.ts';
-import { type Files, realFiles, type WritableFile } from '../../store/lowdb/files.ts';
+import { type Files, realFiles, type WritableFile } from '../../store/lowdb/files/files.ts';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
 import type { Store } from '../../store/port.ts';
 import { rounds } from '../support/full.ts';

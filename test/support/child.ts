@@ -91,7 +91,7 @@ const OWN = /^(BASE_URL|API_KEY|DATA_DIR|MODEL_\w+|\w+_API_KEY)$/;
 
 function spawnFile(file: string, args: readonly string[], env: Record<string, string>): ChildProcess {
   const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !OWN.test(name)));
-  const program = /^facade\/([a-z-]+)\.ts$/.exec(file)?.[1];
+  const program = /^facade\/([a-z/-]+)\.ts$/.exec(file)?.[1];
   const start = program ? programArgs(program) : nodeArgs(join(root, file));
   return killedAtEnd(
     spawn(process.execPath, [...start, ...args], {

@@ -1,4 +1,4 @@
-import type { Clock } from '../../tools/engine/flow-clock.ts';
+import type { Clock } from '../../tools/flows/run/clock.ts';
 
 /** A clock that stands until a test moves it on. */
 export class FakeClock implements Clock {

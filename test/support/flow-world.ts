@@ -9,11 +9,11 @@ import { principalOf as keyPrincipal } from '../../tools/access/authenticate.ts'
 import { hashSecret, newSecret, prefixOf } from '../../tools/access/key-secret.ts';
 import type { Principal } from '../../tools/access/principal.ts';
 import { catalog as ownCatalog } from '../../tools/catalog.ts';
-import { indexCatalog } from '../../tools/catalog-index.ts';
-import type { Tool } from '../../tools/define-tool.ts';
-import { type Clock, systemClock } from '../../tools/engine/flow-clock.ts';
-import { FlowEngine } from '../../tools/engine/flow-engine.ts';
-import { createRegistry, type Registry } from '../../tools/registry.ts';
+import { type Clock, systemClock } from '../../tools/flows/run/clock.ts';
+import { FlowEngine } from '../../tools/flows/run/engine.ts';
+import { indexCatalog } from '../../tools/registry/catalog-index.ts';
+import type { Tool } from '../../tools/registry/define-tool.ts';
+import { createRegistry, type Registry } from '../../tools/registry/registry.ts';
 import { prepareSettings } from '../../tools/settings/defaults.ts';
 import { closedAtEnd } from './at-end.ts';
 import type { ToolAnswer } from './calls.ts';

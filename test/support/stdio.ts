@@ -19,7 +19,7 @@ export interface StdioClient {
 
 export function openStdio(baseUrl: string, key: string): StdioClient {
   const child: ChildProcess = killedAtEnd(
-    spawn(process.execPath, programArgs('stdio'), {
+    spawn(process.execPath, programArgs('commands/stdio'), {
       env: { ...process.env, BASE_URL: baseUrl, API_KEY: key },
       stdio: ['pipe', 'pipe', 'pipe'],
     }),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
-import { allowlistLimit } from '../../tools/allowlist.ts';
+import { allowlistLimit } from '../../tools/access/allowlist.ts';
 import { reachOfCapsule } from '../../tools/capsules/principal.ts';
 import { callTool, makeKey, mustCall } from '../support/calls.ts';
 import { type ModelRequest, type ModelServer, startModelServer } from '../support/model-server.ts';

@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { AuditEntry } from '../../resources/audit-entry.ts';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
 import type { Store } from '../../store/port.ts';
-import { startAuditRetention } from '../../tools/audit-retention.ts';
+import { startAuditRetention } from '../../tools/audit/retention.ts';
 import { prepareSettings } from '../../tools/settings/defaults.ts';
 import { rest } from '../support/calls.ts';
 import { startTestServer } from '../support/server.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
-import { createModels } from '../../tools/engine/models.ts';
+import { createModels } from '../../tools/models/models.ts';
 import { callTool, makeKey, mustCall, type RestOptions, rest } from '../support/calls.ts';
 import { openEvents } from '../support/events.ts';
 import { type ModelServer, type Reply, startModelServer } from '../support/model-server.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { lastDays } from '../../tools/days.ts';
+import { lastDays } from '../../tools/analytics/days.ts';
 import { fc } from '../support/property.ts';
 
 describe('the last days', () => {

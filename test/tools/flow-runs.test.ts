@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { z } from 'zod';
+import { actingFor } from '../../tools/access/agent-principal.ts';
 import { ANYONE } from '../../tools/access/requirement.ts';
-import { CREATES, defineTool, READS } from '../../tools/define-tool.ts';
-import { actingFor } from '../../tools/engine/acting.ts';
+import { CREATES, defineTool, READS } from '../../tools/registry/define-tool.ts';
 import { FlowWorld } from '../support/flow-world.ts';
 import { until } from '../support/until.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { createModels } from '../../tools/engine/models.ts';
+import { createModels } from '../../tools/models/models.ts';
 import { stoppedAtEnd } from '../support/at-end.ts';
 import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { generateText } from 'ai';
 import { readConfig } from '../../facade/config.ts';
-import { createModels } from '../../tools/engine/models.ts';
+import { createModels } from '../../tools/models/models.ts';
 import { stoppedAtEnd } from '../support/at-end.ts';
 import { mustCall, rest } from '../support/calls.ts';
 import { type ModelServer, startModelServer } from '../support/model-server.ts';

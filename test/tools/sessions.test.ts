@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { actingFor } from '../../tools/access/agent-principal.ts';
 import { isSession } from '../../tools/access/principal.ts';
 import { catalog } from '../../tools/catalog.ts';
-import { actingFor } from '../../tools/engine/acting.ts';
-import { authenticateSession } from '../../tools/sign-in/sessions.ts';
+import { authenticateSession } from '../../tools/sign-in/open-sessions.ts';
 import { callTool, makeKey, mustCall, rest } from '../support/calls.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { cookieOf, idTokenFor, postIdToken, signIn, statusWith } from '../support/sign-in.ts';

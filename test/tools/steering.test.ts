@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { systemPrompt } from '../../tools/engine/prompt.ts';
+import { systemPrompt } from '../../tools/agents/run/prompt.ts';
 import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into outputs freely

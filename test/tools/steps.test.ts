@@ -4,8 +4,8 @@ import { z } from 'zod';
 import type { Principal } from '../../tools/access/principal.ts';
 import { ANYONE } from '../../tools/access/requirement.ts';
 import { catalog } from '../../tools/catalog.ts';
-import { indexCatalog } from '../../tools/catalog-index.ts';
-import { CREATES, defineTool, READS } from '../../tools/define-tool.ts';
+import { indexCatalog } from '../../tools/registry/catalog-index.ts';
+import { CREATES, defineTool, READS } from '../../tools/registry/define-tool.ts';
 import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';
 
 const gates = new Map<string, Promise<void>>();

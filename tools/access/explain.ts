@@ -1,5 +1,5 @@
 import type { RequiredRight } from '../../resources/error.ts';
-import type { Tool } from '../define-tool.ts';
+import type { Tool } from '../registry/define-tool.ts';
 import { concerns, formatGrant, type Grant, grantAllows, type Need } from './grants.ts';
 import type { Principal } from './principal.ts';
 import { reaches, reachesWholly, refusal } from './reach.ts';

@@ -1,8 +1,8 @@
-import type { Tool } from '../define-tool.ts';
-import { isGuarded, isSeen } from '../threads/visibility.ts';
+import type { Tool } from '../registry/define-tool.ts';
 import type { Principal } from './principal.ts';
 import { mayCall } from './reach.ts';
 import { subjectOf } from './subjects.ts';
+import { isGuarded, isSeen } from './visibility.ts';
 
 type Kept = { readonly id: string; readonly [member: string]: unknown };
 

@@ -1,6 +1,6 @@
 import { OWNER } from '../../resources/admin-user.ts';
 import type { Readers } from '../../store/port.ts';
-import { ToolError } from '../errors.ts';
+import { ToolError } from '../registry/errors.ts';
 import type { Principal } from './principal.ts';
 import { FORBIDDEN } from './reach.ts';
 

@@ -1,5 +1,5 @@
-import type { Tool } from '../define-tool.ts';
-import { ToolError } from '../errors.ts';
+import type { Tool } from '../registry/define-tool.ts';
+import { ToolError } from '../registry/errors.ts';
 import { fits } from './limit.ts';
 import type { Principal } from './principal.ts';
 import { accessFor, allows, hasWithoutLimit, mayTry, narrowestGrant, type Subjects, selectsBy } from './requirement.ts';

@@ -1,4 +1,4 @@
-import type { Tool } from '../define-tool.ts';
+import type { Tool } from '../registry/define-tool.ts';
 import { concerns, decodedId, type Grant, grantAllows, type Need } from './grants.ts';
 import { bothLimited, fits, isNothing, type Limit, type Limits } from './limit.ts';
 import { type Scope, scopesSatisfy } from './scopes.ts';

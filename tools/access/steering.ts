@@ -2,10 +2,10 @@ import { setImmediate } from 'node:timers/promises';
 import type { Agent } from '../../resources/agent.ts';
 import type { Memory } from '../../resources/memory.ts';
 import type { Position, Readers, Where } from '../../store/port.ts';
-import type { Catalog } from '../catalog-index.ts';
-import { ToolError } from '../errors.ts';
+import type { Catalog } from '../registry/catalog-index.ts';
+import { ToolError } from '../registry/errors.ts';
+import { beyondTools } from './delegation.ts';
 import type { Principal } from './principal.ts';
-import { beyondTools } from './within.ts';
 
 /**
  * What steers an agent is what it is told and what it may use: whoever changes that acts, through the agent, with the rights of those who run

@@ -1,4 +1,4 @@
-import type { Tool } from '../define-tool.ts';
+import type { Tool } from '../registry/define-tool.ts';
 
 /** The tools a principal is held to besides its rights: of the two the narrower wins. */
 export interface ToolLimit {

@@ -3,19 +3,19 @@ import { type Agent, agent, agentFields, agentStatus, memoryPolicy } from '../..
 import { agentIdentityInput, agentIdentityPatch } from '../../resources/agent-identity.ts';
 import { agentRef, expectedRevision, pageOf, paging, plainLine } from '../../resources/fields.ts';
 import type { Readers } from '../../store/port.ts';
+import { allowlistWarnings } from '../access/allowlist.ts';
+import { requireWithin } from '../access/delegation.ts';
 import type { Principal } from '../access/principal.ts';
 import { isKeptFrom } from '../access/reach.ts';
 import { requireSteering, steers } from '../access/steering.ts';
-import { requireWithin } from '../access/within.ts';
-import { looksLikeId } from '../agent-names.ts';
-import { allowlistWarnings } from '../allowlist.ts';
-import { nearest } from '../catalog-index.ts';
-import type { ServerFacts } from '../context.ts';
-import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../define-tool.ts';
-import type { Models } from '../engine/models.ts';
-import { listPage, onlyThese } from '../paging.ts';
+import type { Models } from '../models/models.ts';
+import { looksLikeId } from '../registry/agent-names.ts';
+import { nearest } from '../registry/catalog-index.ts';
+import type { ServerFacts } from '../registry/context.ts';
+import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../registry/define-tool.ts';
+import { listPage, onlyThese } from '../registry/paging.ts';
 import { requireNoDefault } from '../settings/settings.ts';
-import { type Entity, withoutBookkeeping } from '../versioning.ts';
+import { type Entity, withoutBookkeeping } from '../versions/history.ts';
 import { maskAgent, mergeIdentity, withServerManaged } from './identity.ts';
 
 export const agentId = agentRef.describe('Agent id (`agt_…`) or name, see list_agents.');

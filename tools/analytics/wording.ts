@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { Readers } from '../../store/port.ts';
-import { askModel } from '../engine/ask-model.ts';
-import { fence } from '../engine/fences.ts';
-import type { Models } from '../engine/models.ts';
-import { REHEARSAL } from '../engine/rehearsal.ts';
+import { fence } from '../agents/run/prompt-sections.ts';
+import { askModel } from '../models/ask-model.ts';
+import type { Models } from '../models/models.ts';
+import { REHEARSAL } from '../models/rehearsal.ts';
 import { readBotConfig } from '../settings/bot-config.ts';
 
 /** Something that a rule has found, in the words of the rule. */

@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { type Capsule, type CapsuleRecord, capsule, capsuleFields, capsuleStatus } from '../../resources/capsule.ts';
 import { expectedRevision, instant, pageOf, paging, recordId } from '../../resources/fields.ts';
 import type { Readers } from '../../store/port.ts';
+import { requireWithin } from '../access/delegation.ts';
 import { hashSecret, newSecret, prefixOf } from '../access/key-secret.ts';
 import { bondOf } from '../access/principal.ts';
-import { requireWithin } from '../access/within.ts';
-import type { Catalog } from '../catalog-index.ts';
-import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../define-tool.ts';
-import { listPage, onlyThese } from '../paging.ts';
-import { requireEntriesWithin } from '../threads/visibility.ts';
+import { requireEntriesWithin } from '../access/visibility.ts';
+import type { Catalog } from '../registry/catalog-index.ts';
+import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../registry/define-tool.ts';
+import { listPage, onlyThese } from '../registry/paging.ts';
 import { requireDefinition, requireReach } from './definition.ts';
 import { warningsOf } from './verdicts.ts';
 

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import type { CapsuleRecord } from '../../resources/capsule.ts';
 import type { Issue } from '../../resources/error.ts';
+import { requireWithin } from '../access/delegation.ts';
 import type { Principal } from '../access/principal.ts';
-import { requireWithin } from '../access/within.ts';
-import { type Catalog, isListed, nearest } from '../catalog-index.ts';
-import type { Tool } from '../define-tool.ts';
-import { ToolError } from '../errors.ts';
-import { secretsIn } from '../redact.ts';
-import { formatPath, isAtOrIn, parseInput } from '../validate.ts';
+import { secretsIn } from '../audit/redact.ts';
+import { type Catalog, isListed, nearest } from '../registry/catalog-index.ts';
+import type { Tool } from '../registry/define-tool.ts';
+import { ToolError } from '../registry/errors.ts';
+import { formatPath, isAtOrIn, parseInput } from '../registry/validate.ts';
 import { canBeInCapsule, type Definition } from './principal.ts';
 
 /** Members of a capsule that a call writes. */

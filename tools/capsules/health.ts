@@ -3,7 +3,7 @@ import type { CapsuleRecord } from '../../resources/capsule.ts';
 import type { IntegrationHealth } from '../../resources/health.ts';
 import type { Page, Position, Readers } from '../../store/port.ts';
 import type { Principal } from '../access/principal.ts';
-import { msSince } from '../watched.ts';
+import { msSince } from '../registry/dependency-health.ts';
 
 const MOST_NAMED = 10;
 

@@ -3,7 +3,7 @@ import { bothLimited, isNothing, type Limit, NO_RECORD } from '../access/limit.t
 import { grantsFor, NAME, type NeededRight, neededRights } from '../access/requirement.ts';
 import { grantRights, type Rights } from '../access/rights.ts';
 import type { FixedArguments } from '../access/tool-limit.ts';
-import type { Tool } from '../define-tool.ts';
+import type { Tool } from '../registry/define-tool.ts';
 
 /** Arguments that shape an answer and leave no record out for good. */
 const SHAPING: readonly string[] = ['limit', 'includeTotal', 'order', 'sort', 'expectedRevision'];

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { capsuleFields } from '../../resources/capsule.ts';
 import { reaches } from '../access/reach.ts';
-import { type Catalog, isListed } from '../catalog-index.ts';
-import { defineTool, READS } from '../define-tool.ts';
-import { listedTool } from '../listed-tool.ts';
+import { type Catalog, isListed } from '../registry/catalog-index.ts';
+import { defineTool, READS } from '../registry/define-tool.ts';
+import { listedTool } from '../registry/listed-tool.ts';
 import { capsuleId, changedConstraints, findCapsule, futureInstant } from './capsules.ts';
 import { requireDefinition, requireReach } from './definition.ts';
 import { type Definition, reachOfCapsule } from './principal.ts';

@@ -1,12 +1,12 @@
 import type { CapsuleRecord } from '../../resources/capsule.ts';
 import type { Readers } from '../../store/port.ts';
+import { allowlistLimit, judgedOnce } from '../access/allowlist.ts';
 import { type KeyReaders, keyProblem } from '../access/authenticate.ts';
 import { prefixOf, secretMatches } from '../access/key-secret.ts';
 import type { Principal } from '../access/principal.ts';
 import type { ToolLimit } from '../access/tool-limit.ts';
-import { allowlistLimit, judgedOnce } from '../allowlist.ts';
-import type { Catalog } from '../catalog-index.ts';
-import type { Tool } from '../define-tool.ts';
+import type { Catalog } from '../registry/catalog-index.ts';
+import type { Tool } from '../registry/define-tool.ts';
 import { HeldRights } from './held.ts';
 
 /** Whose tools manage what acts with rights of its own. */

@@ -1,5 +1,5 @@
 import type { Store } from '../../store/port.ts';
-import { createRateLimit, type RateLimit } from '../rate-limit.ts';
+import { createRateLimit, type RateLimit } from '../access/rate-limit.ts';
 
 const WRITTEN_EVERY_MS = 1000;
 

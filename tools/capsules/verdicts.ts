@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { barrier, globMatcher, isGlob } from '../access/allowlist.ts';
 import { reaches } from '../access/reach.ts';
-import { barrier, globMatcher, isGlob } from '../allowlist.ts';
-import { type Catalog, isListed } from '../catalog-index.ts';
-import type { Tool } from '../define-tool.ts';
+import { type Catalog, isListed } from '../registry/catalog-index.ts';
+import type { Tool } from '../registry/define-tool.ts';
 import { constraintIssues, similar } from './definition.ts';
 import { canBeInCapsule, type Definition, reachOfCapsule } from './principal.ts';
 

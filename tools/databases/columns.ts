@@ -1,8 +1,8 @@
 import type { Column, Database, DatabaseRecord, StoredDatabase } from '../../resources/database.ts';
 import type { Issue } from '../../resources/error.ts';
 import type { Readers } from '../../store/port.ts';
-import type { Fail } from '../define-tool.ts';
-import { ToolError } from '../errors.ts';
+import type { Fail } from '../registry/define-tool.ts';
+import { ToolError } from '../registry/errors.ts';
 
 export type Values = Readonly<Record<string, unknown>>;
 type NewColumn = Database['columns'][number];

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { database, databaseFields, type StoredDatabase } from '../../resources/database.ts';
 import { expectedRevision, pageOf, paging, recordId } from '../../resources/fields.ts';
 import { StaleRevision } from '../../store/errors.ts';
-import { CREATES, DELETES, defineTool, READS, UPDATES } from '../define-tool.ts';
-import { listPage, onlyThese } from '../paging.ts';
-import { requireUnnamed } from '../references.ts';
+import { CREATES, DELETES, defineTool, READS, UPDATES } from '../registry/define-tool.ts';
+import { listPage, onlyThese } from '../registry/paging.ts';
+import { requireUnnamed } from '../registry/references.ts';
 import { changedColumns, findDatabase, requireDistinct, showDatabase } from './columns.ts';
 
 const databaseId = recordId.describe('Database id (`dbs_…`), see list_databases.');

@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import type { DatabaseRecord } from '../../resources/database.ts';
 import type { Position, Reader, Where } from '../../store/port.ts';
-import type { Fail } from '../define-tool.ts';
-import { fitting, foreignCursor, seal, unseal } from '../paging.ts';
+import type { Fail } from '../registry/define-tool.ts';
+import { fitting, foreignCursor, seal, unseal } from '../registry/paging.ts';
 import type { RecordQuery, SortKey } from './conditions.ts';
 
 /** Records that one look through them takes in; one counts once more for each 500 characters in which a text is looked for. */

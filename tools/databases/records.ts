@@ -3,10 +3,10 @@ import { type DatabaseRecord, databaseFields, databaseRecord } from '../../resou
 import { expectedRevision, pageOf, paging, recordId } from '../../resources/fields.ts';
 import type { Readers } from '../../store/port.ts';
 import { NAME } from '../access/requirement.ts';
-import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../define-tool.ts';
-import { LARGEST_PAGE, listPage, onlyThese } from '../paging.ts';
-import { restoreWithReferences } from '../references.ts';
-import { type Entity, withoutBookkeeping } from '../versioning.ts';
+import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../registry/define-tool.ts';
+import { LARGEST_PAGE, listPage, onlyThese } from '../registry/paging.ts';
+import { restoreWithReferences } from '../registry/references.ts';
+import { type Entity, withoutBookkeeping } from '../versions/history.ts';
 import { byName, findDatabase, keyOf, showRecord, type Values } from './columns.ts';
 import { recordQuery } from './conditions.ts';
 import { lookedThrough } from './looked-through.ts';

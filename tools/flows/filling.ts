@@ -1,4 +1,4 @@
-import { plain, Room } from '../room.ts';
+import { plain, Room } from '../audit/room.ts';
 import { type Job, SideProcess } from '../side-process/side-process.ts';
 import { holds, render, type Scope } from './render.ts';
 import { isTemplate } from './templates.ts';

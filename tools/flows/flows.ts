@@ -11,11 +11,11 @@ import {
 } from '../../resources/flow.ts';
 import { serverManaged } from '../../resources/markers.ts';
 import type { Readers } from '../../store/port.ts';
-import type { Context } from '../context.ts';
-import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../define-tool.ts';
-import { listPage, onlyThese } from '../paging.ts';
+import type { Context } from '../registry/context.ts';
+import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../registry/define-tool.ts';
+import { listPage, onlyThese } from '../registry/paging.ts';
 import { readSettings } from '../settings/settings.ts';
-import { type Entity, withoutBookkeeping } from '../versioning.ts';
+import { type Entity, withoutBookkeeping } from '../versions/history.ts';
 import { type Definition, definitionIssues, requireRights } from './definition.ts';
 import { runAsOf } from './run-as.ts';
 

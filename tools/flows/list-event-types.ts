@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { noNextPage } from '../../resources/fields.ts';
-import { defineTool, READS } from '../define-tool.ts';
+import { defineTool, READS } from '../registry/define-tool.ts';
 import { events } from './event-types.ts';
 
 export const listEventTypes = defineTool({

@@ -1,7 +1,7 @@
 import type { Flow } from '../../resources/flow.ts';
 import type { FlowRunRecord, FlowRunTrigger } from '../../resources/flow-run.ts';
 import type { Readers, Writers } from '../../store/port.ts';
-import { ToolError } from '../errors.ts';
+import { ToolError } from '../registry/errors.ts';
 
 /** Runs of one flow that wait for their turn. */
 const MOST_QUEUED = 100;

@@ -3,7 +3,7 @@ import type { Readers } from '../../store/port.ts';
 import type { Principal } from '../access/principal.ts';
 import { findStanding } from '../access/standing.ts';
 import { bothLimits, type ToolLimit } from '../access/tool-limit.ts';
-import type { Catalog } from '../catalog-index.ts';
+import type { Catalog } from '../registry/catalog-index.ts';
 
 /**
  * Whom runs act as when this caller defines the flow. A session ends within hours and its user goes on. Agents and flows

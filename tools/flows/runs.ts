@@ -2,14 +2,14 @@ import { z } from 'zod';
 import { pageOf, paging, recordId } from '../../resources/fields.ts';
 import { type FlowRun, type FlowRunRecord, flowRun, flowRunStatus } from '../../resources/flow-run.ts';
 import type { Readers, Writers } from '../../store/port.ts';
+import { requireShallow } from '../access/agent-principal.ts';
 import { authorOf, type Principal } from '../access/principal.ts';
 import { NAME } from '../access/requirement.ts';
-import { CREATES, DELETES, defineTool, type Fail, READS } from '../define-tool.ts';
-import { requireShallow } from '../engine/acting.ts';
-import { causesOf, runOf } from '../engine/flow-triggers.ts';
-import { LARGEST_PAGE, listPage, onlyThese } from '../paging.ts';
+import { CREATES, DELETES, defineTool, type Fail, READS } from '../registry/define-tool.ts';
+import { LARGEST_PAGE, listPage, onlyThese } from '../registry/paging.ts';
 import { findFlow } from './flows.ts';
 import { hasEnded, queueRun } from './queue.ts';
+import { causesOf, runOf } from './run/triggers.ts';
 import { isRunAs } from './run-as.ts';
 
 const runId = recordId.describe('Run id (`run_…`), see list_flow_runs.');

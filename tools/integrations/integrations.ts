@@ -10,12 +10,10 @@ import {
 } from '../../resources/integration.ts';
 import { newId } from '../../store/ids.ts';
 import type { Readers } from '../../store/port.ts';
-import type { ServerFacts, SteppingContext } from '../context.ts';
-import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../define-tool.ts';
-import { shownName } from '../engine/upstream/definition.ts';
-import type { Upstreams } from '../engine/upstream/upstreams.ts';
-import { ToolError } from '../errors.ts';
-import { listPage, onlyThese } from '../paging.ts';
+import type { ServerFacts, SteppingContext } from '../registry/context.ts';
+import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../registry/define-tool.ts';
+import { ToolError } from '../registry/errors.ts';
+import { listPage, onlyThese } from '../registry/paging.ts';
 import { showIntegration, summarise } from './shown.ts';
 import {
   MOST_INTEGRATIONS,
@@ -29,6 +27,8 @@ import {
   sealFor,
   takenNames,
 } from './target.ts';
+import { shownName } from './upstream/definition.ts';
+import type { Upstreams } from './upstream/upstreams.ts';
 
 const integrationId = recordId.describe('Integration id (`int_…`), see list_integrations.');
 const OUTSIDE = { openWorldHint: true } as const;

@@ -4,7 +4,7 @@ import {
   type IntegrationSummary,
   MASK,
 } from '../../resources/integration.ts';
-import type { Upstreams } from '../engine/upstream/upstreams.ts';
+import type { Upstreams } from './upstream/upstreams.ts';
 
 /** The integration without its secrets, with how it is. */
 export function showIntegration(record: IntegrationRecord, upstreams: Upstreams): Integration {

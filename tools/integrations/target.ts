@@ -1,13 +1,13 @@
 import type { Issue } from '../../resources/error.ts';
 import { type IntegrationRecord, MASK, type ToolDefinition } from '../../resources/integration.ts';
 import type { Readers } from '../../store/port.ts';
+import { requireWithin } from '../access/delegation.ts';
 import type { Principal } from '../access/principal.ts';
-import { requireWithin } from '../access/within.ts';
-import type { Fail } from '../define-tool.ts';
-import type { SecretBox } from '../engine/secrets.ts';
-import { shownName } from '../engine/upstream/definition.ts';
-import { secretPlace, type Upstreams } from '../engine/upstream/upstreams.ts';
-import { ToolError } from '../errors.ts';
+import type { Fail } from '../registry/define-tool.ts';
+import { ToolError } from '../registry/errors.ts';
+import type { SecretBox } from './secrets.ts';
+import { shownName } from './upstream/definition.ts';
+import { secretPlace, type Upstreams } from './upstream/upstreams.ts';
 
 /** Members of an input that say where the server is and how to reach it. */
 export interface TargetInput {

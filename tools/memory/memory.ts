@@ -22,10 +22,10 @@ import { searchText } from '../../resources/search.ts';
 import type { Readers, TextSearch } from '../../store/port.ts';
 import type { Principal } from '../access/principal.ts';
 import { requireSteeringBy } from '../access/steering.ts';
-import { CREATES, DELETES, defineTool, READS, UPDATES } from '../define-tool.ts';
-import { listPage, onlyThese, openRank, sealRank } from '../paging.ts';
-import { accessKeysWith, seenBy, visibleTo } from '../threads/visibility.ts';
-import { type Entity, type HistoryWriters, withoutBookkeeping } from '../versioning.ts';
+import { accessKeysWith, seenBy, visibleTo } from '../access/visibility.ts';
+import { CREATES, DELETES, defineTool, READS, UPDATES } from '../registry/define-tool.ts';
+import { listPage, onlyThese, openRank, sealRank } from '../registry/paging.ts';
+import { type Entity, type HistoryWriters, withoutBookkeeping } from '../versions/history.ts';
 import { findMemory, findReplaced, future, given, requireNamed, requireOwnerOfScope } from './rules.ts';
 
 const memoryId = recordId.describe('Memory id (`mem_…`), see list_memories.');

@@ -3,8 +3,8 @@ import type { Memory, MemoryRecord } from '../../resources/memory.ts';
 import type { Readers } from '../../store/port.ts';
 import type { Principal } from '../access/principal.ts';
 import { isKeptFrom } from '../access/reach.ts';
-import type { Fail } from '../define-tool.ts';
-import { isSeen } from '../threads/visibility.ts';
+import { isSeen } from '../access/visibility.ts';
+import type { Fail } from '../registry/define-tool.ts';
 
 interface Caller<Code extends 'not_found'> {
   readonly store: Pick<Readers, 'memories'>;

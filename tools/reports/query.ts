@@ -3,12 +3,12 @@ import type { Report } from '../../resources/report.ts';
 import type { Readers } from '../../store/port.ts';
 import { mayCall, refusal } from '../access/reach.ts';
 import { subjectsIn } from '../access/subjects.ts';
-import { errorOf } from '../call.ts';
-import { isListed, nearest } from '../catalog-index.ts';
-import type { CallingContext, Context } from '../context.ts';
-import type { Tool } from '../define-tool.ts';
-import { secretsIn } from '../redact.ts';
-import { formatPath, parseInput } from '../validate.ts';
+import { secretsIn } from '../audit/redact.ts';
+import { errorOf } from '../registry/call.ts';
+import { isListed, nearest } from '../registry/catalog-index.ts';
+import type { CallingContext, Context } from '../registry/context.ts';
+import type { Tool } from '../registry/define-tool.ts';
+import { formatPath, parseInput } from '../registry/validate.ts';
 
 type Query = Report['query'];
 

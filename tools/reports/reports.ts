@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { expectedRevision, pageOf, paging, plainLine, recordId } from '../../resources/fields.ts';
 import { type Report, renderedReport, report, reportFields, reportQueryInput } from '../../resources/report.ts';
-import { CREATES, DELETES, defineTool, READS, UPDATES } from '../define-tool.ts';
-import { LARGEST_PAGE, listPage, lookedAt, onlyThese } from '../paging.ts';
+import { CREATES, DELETES, defineTool, READS, UPDATES } from '../registry/define-tool.ts';
+import { LARGEST_PAGE, listPage, lookedAt, onlyThese } from '../registry/paging.ts';
 import { requireQuery, runQuery } from './query.ts';
 
 const reportId = recordId.describe('Report id (`rep_…`), see list_reports.');

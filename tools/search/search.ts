@@ -3,9 +3,9 @@ import { cursor, limit } from '../../resources/fields.ts';
 import { type SearchHit, searchResult, searchText } from '../../resources/search.ts';
 import type { Rank } from '../../store/port.ts';
 import { mayTry } from '../access/requirement.ts';
-import type { Context } from '../context.ts';
-import { defineTool, type Fail, READS } from '../define-tool.ts';
-import { openRank, sealRank } from '../paging.ts';
+import type { Context } from '../registry/context.ts';
+import { defineTool, type Fail, READS } from '../registry/define-tool.ts';
+import { openRank, sealRank } from '../registry/paging.ts';
 import { type SearchType, searchTypes } from './types.ts';
 
 export const search = defineTool({

@@ -5,9 +5,9 @@ import type { Filter, Rank, TextSearch } from '../../store/port.ts';
 import { textOf } from '../../store/search-text.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Access } from '../access/requirement.ts';
-import type { ServerFacts } from '../context.ts';
-import { onlyThese } from '../paging.ts';
-import { visibleTo } from '../threads/visibility.ts';
+import { visibleTo } from '../access/visibility.ts';
+import type { ServerFacts } from '../registry/context.ts';
+import { onlyThese } from '../registry/paging.ts';
 import { shortened, snippetOf } from './snippet.ts';
 import { productUsers } from './users.ts';
 

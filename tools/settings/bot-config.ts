@@ -11,9 +11,9 @@ import { expectedRevision } from '../../resources/fields.ts';
 import { serverManaged } from '../../resources/markers.ts';
 import type { Readers } from '../../store/port.ts';
 import { requireSteeringAll } from '../access/steering.ts';
-import { defineTool, type Fail, READS, UPDATES } from '../define-tool.ts';
-import type { Models } from '../engine/models.ts';
-import { type Entity, withoutBookkeeping } from '../versioning.ts';
+import type { Models } from '../models/models.ts';
+import { defineTool, type Fail, READS, UPDATES } from '../registry/define-tool.ts';
+import { type Entity, withoutBookkeeping } from '../versions/history.ts';
 
 type Sections = BotConfigRecord['promptSections'];
 

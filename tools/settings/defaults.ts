@@ -1,9 +1,9 @@
 import { BOT_CONFIG_ID } from '../../resources/bot-config.ts';
 import { SETTINGS_ID } from '../../resources/settings.ts';
 import type { Store } from '../../store/port.ts';
-import { REHEARSAL } from '../engine/rehearsal.ts';
-import { entities } from '../entities.ts';
-import { withHistory } from '../versioning.ts';
+import { entities } from '../kinds.ts';
+import { REHEARSAL } from '../models/rehearsal.ts';
+import { withHistory } from '../versions/history.ts';
 
 const SERVER = { type: 'server', id: 'agent-admin', name: 'agent-admin' };
 

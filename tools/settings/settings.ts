@@ -3,7 +3,7 @@ import type { Issue } from '../../resources/error.ts';
 import { expectedRevision, plainLine } from '../../resources/fields.ts';
 import { SETTINGS_ID, type Settings, type SettingsRecord, settings, settingsFields } from '../../resources/settings.ts';
 import type { Readers } from '../../store/port.ts';
-import { defineTool, type Fail, READS, UPDATES } from '../define-tool.ts';
+import { defineTool, type Fail, READS, UPDATES } from '../registry/define-tool.ts';
 
 const getSettings = defineTool({
   name: 'get_settings',

@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net';
-import { createRateLimit } from '../rate-limit.ts';
+import { createRateLimit } from '../access/rate-limit.ts';
 
 /** Steps of signing in, each counted by itself: who signs in by link takes all three once. */
 export type SignInStep = 'link' | 'redeem' | 'session' | 'provider';

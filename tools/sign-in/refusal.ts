@@ -1,4 +1,4 @@
-import { ToolError } from '../errors.ts';
+import { ToolError } from '../registry/errors.ts';
 
 /** Why somebody was not let in: for the log alone, callers learn no more than that they were not. */
 export class SignInRefused extends Error {}

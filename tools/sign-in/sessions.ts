@@ -1,181 +1,84 @@
-import { createHash } from 'node:crypto';
-import type { AdminUser } from '../../resources/admin-user.ts';
-import type { ApiKeyRecord } from '../../resources/api-key.ts';
-import type { SessionRecord } from '../../resources/session.ts';
-import type { SignInLinkRecord } from '../../resources/sign-in.ts';
-import type { Page, Readers, Where, Writer } from '../../store/port.ts';
-import { type KeyReaders, keyProblem } from '../access/authenticate.ts';
-import type { SessionPrincipal } from '../access/principal.ts';
-import { scopeRights } from '../access/rights.ts';
-import { readSettings } from '../settings/settings.ts';
-import type { HistoryWriters } from '../versioning.ts';
-import { CLOCK_SKEW_SECONDS, type VerifiedIdentity } from './id-token.ts';
-import { refuseSignIn } from './refusal.ts';
+import { z } from 'zod';
+import { adminUserFields, OWNER } from '../../resources/admin-user.ts';
+import { pageOf, paging, recordId, timestamp } from '../../resources/fields.ts';
+import { type Session, type SessionRecord, session } from '../../resources/session.ts';
+import { requireWithin } from '../access/delegation.ts';
+import { requireOwner } from '../access/owner.ts';
+import { isSession, type Principal } from '../access/principal.ts';
+import { CREATES, DELETES, defineTool, READS } from '../registry/define-tool.ts';
+import { listPage, onlyThese } from '../registry/paging.ts';
+import { mayUserSignIn } from './open-sessions.ts';
 
-/** However a session is used, it ends this long after it began. */
-const SESSION_MS = 12 * 60 * 60 * 1000;
+const listSessions = defineTool({
+  name: 'list_sessions',
+  title: 'List sessions',
+  description:
+    'List who is signed in to the dashboard: the sessions that have not ended, newest first. Returns a page.',
+  access: { scope: 'admin', grant: 'session:read', narrows: true },
+  annotations: READS,
+  input: z.strictObject({ userId: recordId.optional().describe('Only those of this admin user.'), ...paging }),
+  output: pageOf(session),
+  errors: [],
 
-const SCOPES = ['*'];
-const RIGHTS = scopeRights(SCOPES);
+  handler(input, { store, principal }) {
+    const any = onlyThese<SessionRecord>(principal.rights.limitedTo('session', 'read'), 'id');
+    const query = { where: { userId: input.userId }, any };
+    return listPage(store.sessions, input, query, (record) => showSession(record, principal));
+  },
+});
 
-/** The active admin user of the e-mail, where it is one that may sign in. */
-export async function mayUserSignIn(
-  store: Pick<Readers, 'adminUsers' | 'settings'>,
-  email: string,
-): Promise<AdminUser | undefined> {
-  const { signInDomains } = await readSettings(store);
-  const { records } = await store.adminUsers.find({ where: { email: email.toLowerCase() }, limit: 1 });
-  const domain = email.slice(email.lastIndexOf('@') + 1).toLowerCase();
-  if (signInDomains.length > 0 && !signInDomains.includes(domain)) return undefined;
-  return records[0]?.isActive ? records[0] : undefined;
-}
+const endSession = defineTool({
+  name: 'end_session',
+  title: 'End session',
+  description: 'Sign a person out of one session, from the next request on. Returns the session as it was.',
+  access: { scope: 'admin', grant: 'session:write:{id}' },
+  annotations: DELETES,
+  input: z.strictObject({ id: recordId.describe('Session id (`ses_…`), see list_sessions.') }),
+  output: session,
+  errors: ['not_found'],
 
-export interface OpenedSession {
-  readonly user: AdminUser;
-  readonly principal: SessionPrincipal;
-}
+  async handler({ id }, { store, principal, fail }) {
+    const found = await store.sessions.get(id);
+    if (!found)
+      throw fail('not_found', `There is no session ${id}, or it has ended; list_sessions shows the current ones.`);
+    return showSession(await store.sessions.delete(id), principal);
+  },
+});
 
-/**
- * Begins a session for whom the token tells of and uses up the token, in the transaction of the writers.
- * @throws ToolError (unauthenticated) where the token was used before, its link has ended or nobody may sign in with its e-mail
- */
-export async function openSession(
-  store: HistoryWriters,
-  identity: VerifiedIdentity,
-  { now, client }: { readonly now: Date; readonly client: string | undefined },
-): Promise<OpenedSession> {
-  await useToken(store, identity);
-  const user = await mayUserSignIn(store, identity.email);
-  if (!user) throw refuseSignIn('no active admin user who may sign in has the e-mail of the ID token');
-  const link = await linkOf(store, identity, user);
-  const key = link && (await keyOfLink(store, link, now));
-  const session = await store.sessions.insert({
-    userId: user.id,
-    email: user.email,
-    ...(client !== undefined && { client: client.slice(0, 200) }),
-    ...(link?.makerId !== undefined && { makerId: link.makerId }),
-    ...(key && { keyId: key.id }),
-    expiresAt: earlier(new Date(now.getTime() + SESSION_MS).toISOString(), key?.expiresAt),
-  });
-  return {
-    user: await store.adminUsers.touch(user.id, { lastSignInAt: now.toISOString() }),
-    principal: principalOf(session, user, key),
-  };
-}
+const createSignInLink = defineTool({
+  name: 'create_sign_in_link',
+  title: 'Create sign-in link',
+  description:
+    'Let an active admin user sign in without mail, for 10 minutes. Needs full access. Returns a link for a browser and an ID token for scripts, each good once. A session begun so ends with the key that made it.',
+  access: { scope: 'admin', grant: 'admin-user:write' },
+  annotations: CREATES,
+  answersSecret: true,
+  input: z.strictObject({ email: adminUserFields.email.describe('Of the admin user, see list_admin_users.') }),
+  output: z.object({
+    url: z.string().describe('Signs in whoever opens it.'),
+    idToken: z.string().describe('For POST /api/v1/auth/session.'),
+    expiresAt: timestamp,
+  }),
+  errors: ['not_found'],
 
-/** The link behind the token; none for whom a provider vouches. @throws ToolError (unauthenticated) where it has ended */
-async function linkOf(
-  { signInLinks }: Pick<Readers, 'signInLinks'>,
-  { link: id }: VerifiedIdentity,
-  user: AdminUser,
-): Promise<SignInLinkRecord | undefined> {
-  if (id === undefined) return undefined;
-  const link = await signInLinks.get(id);
-  if (link?.userId !== user.id) throw refuseSignIn('the link behind the ID token has ended');
-  return link;
-}
+  async handler({ email }, { store, principal, server, fail }) {
+    requireWithin(principal, { fullAccess: true });
+    if (!server.signIn) throw fail('unavailable', 'Nobody can sign in to this server.');
+    const user = await mayUserSignIn(store, email);
+    if (!user) {
+      throw fail(
+        'not_found',
+        'No active admin user of a domain that may sign in has this e-mail; see list_admin_users.',
+      );
+    }
+    if (user.role === OWNER) await requireOwner(store, principal);
+    const { id, ...link } = await server.signIn.createLink(store, user, principal);
+    return { ...link, idToken: server.signIn.issuer.issue(user, id).idToken };
+  },
+});
 
-/** The key that made the link. @throws ToolError (unauthenticated) where it has ended */
-async function keyOfLink(store: KeyReaders, { keyId }: SignInLinkRecord, now: Date): Promise<ApiKeyRecord | undefined> {
-  if (keyId === undefined) return undefined;
-  const key = await liveKey(store, keyId, now);
-  if (!key) throw refuseSignIn('the key that made the link behind the ID token has ended');
-  return key;
-}
+export const sessionTools = [createSignInLink, listSessions, endSession];
 
-async function liveKey(store: KeyReaders, id: string, now: Date): Promise<ApiKeyRecord | undefined> {
-  const key = await store.apiKeys.get(id);
-  return key && (await keyProblem(store, key, now)) === undefined ? key : undefined;
-}
-
-/** Of two times the one that comes first. */
-export function earlier(time: string, other: string | undefined): string {
-  return other !== undefined && other < time ? other : time;
-}
-
-/** @throws ToolError (unauthenticated) where the token was used before */
-export async function useToken(
-  { usedTokens }: Pick<HistoryWriters, 'usedTokens'>,
-  { issuer, jti, expiresAt }: VerifiedIdentity,
-): Promise<void> {
-  if (jti === undefined) throw refuseSignIn('the ID token has no jti');
-  const key = createHash('sha256')
-    .update(JSON.stringify([issuer, jti]))
-    .digest('base64url');
-  const { records } = await usedTokens.find({ where: { key }, limit: 1 });
-  if (records.length > 0) throw refuseSignIn('the ID token was used before');
-  const forgetAt = expiresAt.getTime() + 2 * CLOCK_SKEW_SECONDS * 1000;
-  await usedTokens.insert({ key, expiresAt: new Date(forgetAt).toISOString() });
-}
-
-/** The principal of a session, or undefined where it is over: ended, expired, or its user or the key behind it is not good any more. */
-export async function authenticateSession(
-  store: KeyReaders & Pick<Readers, 'sessions'>,
-  id: string,
-  now: Date,
-): Promise<SessionPrincipal | undefined> {
-  const session = await store.sessions.get(id);
-  if (!session || Date.parse(session.expiresAt) <= now.getTime()) return undefined;
-  const user = await store.adminUsers.get(session.userId);
-  if (!user?.isActive) return undefined;
-  if (session.keyId === undefined) return principalOf(session, user);
-  const key = await liveKey(store, session.keyId, now);
-  return key && principalOf(session, user, key);
-}
-
-/** Ends all sessions of the user, the links that the user made for others, and the sessions begun with those. */
-export async function endSessionsOf({ sessions, signInLinks }: SignInWriters, userId: string): Promise<void> {
-  await deleteAll(sessions, { userId });
-  await deleteAll(sessions, { makerId: userId });
-  await deleteAll(signInLinks, { makerId: userId });
-}
-
-/** Ends all sessions of the user, and all links and ID tokens with which one could begin. */
-export async function endSignInsOf(store: SignInWriters, userId: string): Promise<void> {
-  await deleteAll(store.sessions, { userId });
-  await deleteAll(store.signInLinks, { userId });
-}
-
-type SignInWriters = Pick<HistoryWriters, 'sessions' | 'signInLinks'>;
-
-/** Ends what ends with the key: the sessions of its links, these links, and, where it was to end anyway, the keys made with it. */
-export async function endMadeWith(
-  store: SignInWriters & Pick<HistoryWriters, 'apiKeys'>,
-  key: ApiKeyRecord,
-  revokedAt: string,
-): Promise<void> {
-  const ending = [key.id];
-  for (const id of ending) {
-    await deleteAll(store.sessions, { keyId: id });
-    await deleteAll(store.signInLinks, { keyId: id });
-    let page: Page<ApiKeyRecord> | undefined;
-    do {
-      page = await store.apiKeys.find({ where: { endsWith: id }, limit: 100, after: page?.next ?? undefined });
-      for (const made of page.records) {
-        ending.push(made.id);
-        if (made.revokedAt === undefined) await store.apiKeys.update(made.id, { revokedAt });
-      }
-    } while (page.next);
-  }
-}
-
-async function deleteAll<Record extends { readonly id: string }>(
-  records: Pick<Writer<Record>, 'find' | 'delete'>,
-  where: Where<Record>,
-): Promise<void> {
-  for (;;) {
-    const page = await records.find({ where, limit: 100 });
-    for (const { id } of page.records) await records.delete(id);
-    if (page.records.length === 0) return;
-  }
-}
-
-function principalOf(
-  { id: sessionId, expiresAt }: SessionRecord,
-  { id, email }: AdminUser,
-  key?: ApiKeyRecord,
-): SessionPrincipal {
-  const principal = { type: 'session', id, name: email, scopes: SCOPES, ownerId: id, rights: RIGHTS } as const;
-  const madeWith = key && { id: key.id, expiresAt: key.expiresAt };
-  return { ...principal, sessionId, expiresAt, ...(madeWith && { madeWith }) };
+function showSession(record: SessionRecord, principal: Principal): Session {
+  return { ...record, isCurrent: isSession(principal) && record.id === principal.sessionId };
 }

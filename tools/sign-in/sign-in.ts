@@ -8,14 +8,14 @@ import { anonymous } from '../access/anonymous.ts';
 import { type KeyReaders, keyProblem } from '../access/authenticate.ts';
 import { hashSecret, secretMatches } from '../access/key-secret.ts';
 import { keyBehind, type Principal } from '../access/principal.ts';
-import { auditEntryOf } from '../audit.ts';
-import { ToolError, toToolError } from '../errors.ts';
-import type { HistoryWriters } from '../versioning.ts';
+import { auditEntryOf } from '../audit/entry.ts';
+import { ToolError, toToolError } from '../registry/errors.ts';
+import type { HistoryWriters } from '../versions/history.ts';
 import { Attempts, type SignInStep } from './attempts.ts';
 import type { VerifiedIdentity } from './id-token.ts';
 import { type Issuer, SIGN_IN_MS } from './issuer.ts';
+import { earlier, mayUserSignIn, useToken } from './open-sessions.ts';
 import { refuseSignIn, SignInRefused } from './refusal.ts';
-import { earlier, mayUserSignIn, useToken } from './sessions.ts';
 
 /** Somebody who is not signed in yet. */
 export interface Visitor {

@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { plainLine, recordId } from '../../resources/fields.ts';
 import type { Message } from '../../resources/message.ts';
 import { thread, threadFields } from '../../resources/thread.ts';
-import { CREATES, defineTool, type Fail } from '../define-tool.ts';
-import type { HistoryWriters } from '../versioning.ts';
+import { makerOf, openThread } from '../access/visibility.ts';
+import { CREATES, defineTool, type Fail } from '../registry/define-tool.ts';
+import type { HistoryWriters } from '../versions/history.ts';
 import { inBatches, messagesBack, threadId } from './messages.ts';
 import { startThread } from './start.ts';
 import { showThread } from './threads.ts';
-import { makerOf, openThread } from './visibility.ts';
 
 const FORKED = ' (fork)';
 const LONGEST_TITLE = 200;

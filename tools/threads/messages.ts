@@ -4,10 +4,10 @@ import { pageOf, paging, recordId } from '../../resources/fields.ts';
 import { type Message, message, messageFields, messageRole } from '../../resources/message.ts';
 import type { ThreadRecord } from '../../resources/thread.ts';
 import type { NewRecord, Position, Readers } from '../../store/port.ts';
-import { defineTool, READS } from '../define-tool.ts';
-import { listPage } from '../paging.ts';
-import type { HistoryWriters } from '../versioning.ts';
-import { openThread } from './visibility.ts';
+import { openThread } from '../access/visibility.ts';
+import { defineTool, READS } from '../registry/define-tool.ts';
+import { listPage } from '../registry/paging.ts';
+import type { HistoryWriters } from '../versions/history.ts';
 
 export const threadId = recordId.describe('Thread id (`thr_…`), see list_threads.');
 

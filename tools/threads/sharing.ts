@@ -12,10 +12,10 @@ import {
   threadVisibility,
 } from '../../resources/thread.ts';
 import type { Readers } from '../../store/port.ts';
-import { DELETES, defineTool, type Fail, READS, UPDATES } from '../define-tool.ts';
-import type { HistoryWriters } from '../versioning.ts';
+import { accessKeysOf, hasOwner, isSame, makerOf, openThread, showAlike } from '../access/visibility.ts';
+import { DELETES, defineTool, type Fail, READS, UPDATES } from '../registry/define-tool.ts';
+import type { HistoryWriters } from '../versions/history.ts';
 import { threadId } from './messages.ts';
-import { accessKeysOf, hasOwner, isSame, makerOf, openThread, showAlike } from './visibility.ts';
 
 const principalInput = z.strictObject(accessPrincipal.shape);
 

@@ -1,6 +1,6 @@
 import type { Door } from '../../resources/audit-entry.ts';
-import type { HistoryWriters } from '../versioning.ts';
-import { whoeverSees } from './visibility.ts';
+import { whoeverSees } from '../access/visibility.ts';
+import type { HistoryWriters } from '../versions/history.ts';
 
 /** What a thread that is made at the door is said to come from, where its maker does not say. */
 export function sourceOf(door: Door, how: 'created' | 'chat'): string {

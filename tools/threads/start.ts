@@ -1,8 +1,8 @@
 import type { Thread, ThreadRecord } from '../../resources/thread.ts';
 import type { Principal } from '../access/principal.ts';
-import type { HistoryWriters } from '../versioning.ts';
+import { accessKeysOf, makerOf } from '../access/visibility.ts';
+import type { HistoryWriters } from '../versions/history.ts';
 import { enterSource } from './sources.ts';
-import { accessKeysOf, makerOf } from './visibility.ts';
 
 type Given = Pick<Thread, 'title' | 'source' | 'agentIds' | 'visibility' | 'forkedFrom'>;
 

@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { type ThreadRecord, type ThreadStats, threadStats, threadStatus } from '../../resources/thread.ts';
 import type { Filter, Position, Readers, Where } from '../../store/port.ts';
 import type { Principal } from '../access/principal.ts';
-import { type Day, lastDays } from '../days.ts';
-import { defineTool, READS } from '../define-tool.ts';
-import { onlyThese } from '../paging.ts';
+import { roleIn, threadsSeenBy } from '../access/visibility.ts';
+import { type Day, lastDays } from '../analytics/days.ts';
+import { defineTool, READS } from '../registry/define-tool.ts';
+import { onlyThese } from '../registry/paging.ts';
 import { readSettings } from '../settings/settings.ts';
-import { roleIn, threadsSeenBy } from './visibility.ts';
 
 const DAYS = 30;
 const MOST_SOURCES = 100;

@@ -10,15 +10,15 @@ import {
 } from '../../resources/thread.ts';
 import type { Readers } from '../../store/port.ts';
 import { isKeptFrom } from '../access/reach.ts';
-import type { Context } from '../context.ts';
-import { CREATES, DELETES, defineTool, READS, UPDATES } from '../define-tool.ts';
-import { forgetAnswers } from '../idempotency.ts';
-import { listPage } from '../paging.ts';
-import type { HistoryWriters } from '../versioning.ts';
+import { openThread, threadsSeenBy } from '../access/visibility.ts';
+import type { Context } from '../registry/context.ts';
+import { CREATES, DELETES, defineTool, READS, UPDATES } from '../registry/define-tool.ts';
+import { forgetAnswers } from '../registry/idempotency.ts';
+import { listPage } from '../registry/paging.ts';
+import type { HistoryWriters } from '../versions/history.ts';
 import { appendMessages, inBatches, messageInput, messagesBack, threadId } from './messages.ts';
 import { leaveSource, sourceOf } from './sources.ts';
 import { startThread } from './start.ts';
-import { openThread, threadsSeenBy } from './visibility.ts';
 
 const MOST_FIRST_MESSAGES = 100;
 const agentIds = threadFields.agentIds.describe('Agents that take part.');

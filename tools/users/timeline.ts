@@ -5,8 +5,8 @@ import type { Position } from '../../store/port.ts';
 import type { Model } from '../analytics/model/model.ts';
 import { websiteHistory } from '../analytics/model/website-history.ts';
 import { endOf } from '../analytics/revenue/timeline.ts';
-import { defineTool, READS } from '../define-tool.ts';
-import { fitting, openCursor, pageBody } from '../paging.ts';
+import { defineTool, READS } from '../registry/define-tool.ts';
+import { fitting, openCursor, pageBody } from '../registry/paging.ts';
 import { findUser, userId } from './find-user.ts';
 
 export const getUserTimeline = defineTool({

@@ -1,9 +1,9 @@
 import type { VersionDiff } from '../../resources/version.ts';
-import type { Fail } from '../define-tool.ts';
-import { plain, Room } from '../room.ts';
+import { plain, Room } from '../audit/room.ts';
+import type { Fail } from '../registry/define-tool.ts';
 import { Busy, type Outcome, SideProcess } from '../side-process/side-process.ts';
-import { contentOf, type Entity, type Payload } from '../versioning.ts';
 import { diffStates, type State } from './diff.ts';
+import { contentOf, type Entity, type Payload } from './history.ts';
 
 /** Of both states together, in characters of JSON: comparing them takes no longer than answering. */
 const SMALL = 4 * 1024;

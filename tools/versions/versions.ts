@@ -6,13 +6,13 @@ import { collections } from '../../store/collections.ts';
 import { StaleRevision } from '../../store/errors.ts';
 import type { Readers } from '../../store/port.ts';
 import { type Access, type AccessByInput, accessFor } from '../access/requirement.ts';
-import type { Context } from '../context.ts';
-import { CREATES, defineTool, READS, type Tool } from '../define-tool.ts';
-import { entities } from '../entities.ts';
-import { LARGEST_PAGE, listPage } from '../paging.ts';
-import { mayKnowOf } from '../threads/visibility.ts';
-import { type Entity, type Payload, shownPayload, showVersion } from '../versioning.ts';
+import { mayKnowOf } from '../access/visibility.ts';
+import { entities } from '../kinds.ts';
+import type { Context } from '../registry/context.ts';
+import { CREATES, defineTool, READS, type Tool } from '../registry/define-tool.ts';
+import { LARGEST_PAGE, listPage } from '../registry/paging.ts';
 import { diffPayloads } from './diffing.ts';
+import { type Entity, type Payload, shownPayload, showVersion } from './history.ts';
 
 const byType = new Map<EntityType, Entity>(entities.map((entity) => [entity.type, entity]));
 

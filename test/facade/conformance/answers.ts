@@ -1,5 +1,5 @@
 import { CLIENT_CAPABILITIES_META_KEY, INVALID_PARAMS, type Result } from '@modelcontextprotocol/server';
-import { isObject, RpcError } from '../../../facade/mcp-message.ts';
+import { isObject, RpcError } from '../../../facade/mcp/message.ts';
 import { embedded, PICTURE } from './tools.ts';
 
 type Members = Record<string, unknown>;

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { ANYONE } from '../../../tools/access/requirement.ts';
-import type { CatalogEntry } from '../../../tools/catalog-index.ts';
-import type { CallingContext } from '../../../tools/context.ts';
-import { defineTool, READS, type Tool } from '../../../tools/define-tool.ts';
-import { declareJsonSchema } from '../../../tools/json-schema.ts';
-import { LiveCatalog } from '../../../tools/live-catalog.ts';
+import type { CatalogEntry } from '../../../tools/registry/catalog-index.ts';
+import type { CallingContext } from '../../../tools/registry/context.ts';
+import { defineTool, READS, type Tool } from '../../../tools/registry/define-tool.ts';
+import { declareJsonSchema } from '../../../tools/registry/json-schema.ts';
+import { LiveCatalog } from '../../../tools/registry/live-catalog.ts';
 
 export const PICTURE =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';

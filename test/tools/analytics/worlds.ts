@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import type { ErrorBody } from '../../../resources/error.ts';
 import type { RowType } from '../../../resources/imported-rows.ts';
 import type { LoggedRow } from '../../../store/port.ts';
+import { checkRow } from '../../../tools/analytics/import-records.ts';
 import { ImportedData } from '../../../tools/analytics/model/imported-data.ts';
 import { PURGE } from '../../../tools/analytics/model/model.ts';
 import { catalog } from '../../../tools/catalog.ts';
-import { createModels } from '../../../tools/engine/models.ts';
-import { checkRow } from '../../../tools/import-records.ts';
-import { createRegistry } from '../../../tools/registry.ts';
+import { createModels } from '../../../tools/models/models.ts';
+import { createRegistry } from '../../../tools/registry/registry.ts';
 import { fc } from '../../support/property.ts';
 import { openTestRegistry, principalOf } from '../../support/registry.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { createSecretBox } from '../../../tools/engine/secrets.ts';
+import { createSecretBox } from '../../../tools/integrations/secrets.ts';
 import { withFolder } from '../../support/child.ts';
 import { fc } from '../../support/property.ts';
 

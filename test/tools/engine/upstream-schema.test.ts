@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import Ajv from 'ajv';
 import Ajv2020 from 'ajv/dist/2020.js';
-import { problemsOf } from '../../../tools/engine/upstream/check.ts';
-import { boundSchema } from '../../../tools/engine/upstream/schema.ts';
+import { problemsOf } from '../../../tools/integrations/upstream/check.ts';
+import { boundSchema } from '../../../tools/integrations/upstream/schema.ts';
 import { fc } from '../../support/property.ts';
 
 const name = fc.constantFrom('a', 'b', 'c', '__proto__', 'constructor', 'x/y~z');

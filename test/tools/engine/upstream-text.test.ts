@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { limitBody, limitEvents } from '../../../tools/engine/upstream/limits.ts';
-import { LineReader } from '../../../tools/engine/upstream/lines.ts';
-import { cleanText, Scrubber } from '../../../tools/engine/upstream/text.ts';
+import { limitBody, limitEvents } from '../../../tools/integrations/upstream/limits.ts';
+import { LineReader } from '../../../tools/integrations/upstream/lines.ts';
+import { cleanText, Scrubber } from '../../../tools/integrations/upstream/text.ts';
 import { fc } from '../../support/property.ts';
 
 const secret = fc.string({ minLength: 8, maxLength: 40, unit: 'grapheme-ascii' }).filter((text) => !/\s/.test(text));

@@ -1,0 +1,19 @@
+import { copySnapshot } from '../../store/lowdb/backup.ts';
+import { readConfig } from '../config.ts';
+import { explainExit } from './explain-exit.ts';
+
+/** Copies a consistent snapshot of the data folder, also while the server runs. */
+async function main([target, ...rest]: readonly string[]): Promise<void> {
+  if (target === undefined || rest.length > 0) {
+    console.error(
+      'Usage: npm run backup -- <folder>\n\nThe folder must be empty or absent. Start a server on it with DATA_DIR=<folder>.',
+    );
+    process.exitCode = 1;
+    return;
+  }
+  const { dataDir } = readConfig(process.env);
+  await copySnapshot(dataDir, target);
+  console.log(`The data of ${dataDir} was copied to ${target} and checked.`);
+}
+
+main(process.argv.slice(2)).catch(explainExit);

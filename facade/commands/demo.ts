@@ -1,0 +1,34 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openLowdbStore } from '../../store/lowdb/open.ts';
+import { readConfig } from '../config.ts';
+import { DemoClock } from '../demo/clock.ts';
+import { fillDemo } from '../demo/fill.ts';
+import { createLogger } from '../launch/logger.ts';
+import { serve } from '../launch/serve.ts';
+import { explainExit } from './explain-exit.ts';
+
+/** A server on a folder of its own, filled with a demo workspace; the folder goes when the server does. */
+async function main(): Promise<void> {
+  const started = performance.now();
+  const folder = mkdtempSync(join(tmpdir(), 'agent-admin-demo-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  // Until the server stops on signals: without this one the process would end without its exit handlers.
+  const leave = () => process.exit(1);
+  process.once('SIGINT', leave).once('SIGTERM', leave);
+  const config = { ...readConfig(process.env), dataDir: folder };
+  console.log('Making a demo workspace; this takes a few seconds.');
+  const clock = new DemoClock();
+  const store = await openLowdbStore({ folder, now: clock.now });
+  const first = await fillDemo(store, clock, config);
+  await serve(config, store, createLogger(config), async () => first);
+  process.off('SIGINT', leave).off('SIGTERM', leave);
+  const seconds = ((performance.now() - started) / 1000).toFixed(1);
+  console.log(`A demo workspace, ready after ${seconds} s; Ctrl-C ends the server and removes ${folder}.`);
+}
+
+main().catch((error) => {
+  explainExit(error);
+  process.exit();
+});

@@ -1,0 +1,17 @@
+import { openLowdbStore } from '../../store/lowdb/open.ts';
+import { readConfig } from '../config.ts';
+import { recoverKey } from '../launch/first-start.ts';
+import { explainExit } from './explain-exit.ts';
+
+/** Makes a further admin key when all are lost; the server must be stopped. */
+async function main(): Promise<void> {
+  const { dataDir } = readConfig(process.env);
+  const store = await openLowdbStore({ folder: dataDir });
+  try {
+    console.log(await recoverKey(store));
+  } finally {
+    await store.close();
+  }
+}
+
+main().catch(explainExit);

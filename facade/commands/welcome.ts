@@ -1,0 +1,46 @@
+import { fileURLToPath } from 'node:url';
+import type { FirstKeys } from '../launch/first-start.ts';
+
+export interface Welcome {
+  readonly baseUrl: string;
+  readonly keys: FirstKeys;
+  /** Signs the owner in. */
+  readonly signInUrl: string;
+}
+
+/** What the first start prints: everything works as pasted. A key that the operator gave is not repeated. */
+export function welcome({ baseUrl, keys, signInUrl }: Welcome): string {
+  const key = keys.adminIsGiven ? '$BOOTSTRAP_API_KEY' : keys.admin;
+  return `
+This is the first start on an empty store. ${keys.adminIsGiven ? GIVEN : `An admin key was made; it is shown this once:\n\n  ${key}`}
+
+Try it:
+
+  curl -H "Authorization: Bearer ${key}" ${baseUrl}/api/v1/agents
+
+Sign in as the owner, once and within 10 minutes (npm run tool -- create_sign_in_link makes more links):
+
+  ${signInUrl}
+
+Claude Desktop (claude_desktop_config.json). The key in it was made for this client and is shown this once: it reads and writes, and
+administers nothing. Many hosts show a model no more than 128 tools, so MODE has three listed that lead to all others; leave it out
+where yours takes more.
+
+${JSON.stringify(clientBlock(baseUrl, keys.client), null, 2)}
+`;
+}
+
+const GIVEN = 'The admin key is the one in BOOTSTRAP_API_KEY.';
+
+function clientBlock(baseUrl: string, key: string) {
+  const folder = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '');
+  return {
+    mcpServers: {
+      'agent-admin': {
+        command: process.execPath,
+        args: [`${folder}/facade/launch/launch.mjs`, 'commands/stdio'],
+        env: { BASE_URL: baseUrl, API_KEY: key, MODE: 'search' },
+      },
+    },
+  };
+}

@@ -1,0 +1,19 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Door } from '../../resources/audit-entry.ts';
+import type { Principal } from '../../tools/access/principal.ts';
+import type { Standing } from '../../tools/access/standing.ts';
+
+/** An authenticated request on its way through a door. */
+export interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly requestId: string;
+  readonly principal: Principal;
+  readonly door: Door;
+  /** Path and query as the client sent them. */
+  readonly url: URL;
+  /** The principal the credential stands for now, or why it is no longer accepted; asked while a call or stream goes on. */
+  renewed(): Promise<Standing>;
+  /** Counts a message that calls a tool, of callers whose calls are counted. @throws ToolError where there were too many */
+  beforeCall?(): Promise<void> | undefined;
+}

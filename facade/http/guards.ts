@@ -1,0 +1,56 @@
+import type { IncomingMessage } from 'node:http';
+import { localhostAllowedHostnames, validateHostHeader } from '@modelcontextprotocol/server';
+import { ToolError } from '../../tools/registry/errors.ts';
+
+/** Refuses requests for a host that is not ours (DNS rebinding) and from pages of foreign origins. */
+export interface Guards {
+  /** `byCookie`: whether a browser may have sent the request without its user's doing. */
+  check(request: IncomingMessage, byCookie: boolean): void;
+}
+
+export interface GuardOptions {
+  readonly host: string;
+  readonly baseUrl: string;
+  readonly allowedOrigins: readonly string[];
+}
+
+/** A server on all interfaces is reached by names it cannot know, so its Host check needs the BASE_URL to be set to be of use. */
+export function createGuards({ host, baseUrl, allowedOrigins }: GuardOptions): Guards {
+  const base = new URL(baseUrl);
+  const hostnames = [...new Set([...localhostAllowedHostnames(), bracketed(host), base.hostname])];
+  const origins = new Set([base.origin, ...allowedOrigins]);
+  const known = new Set<string>();
+
+  function checkHost(given: string | undefined): void {
+    if (given !== undefined && known.has(given)) return;
+    if (!validateHostHeader(given, hostnames).ok) {
+      throw foreign('Host', 'This server does not answer for it; set BASE_URL to the address you use.');
+    }
+    if (given !== undefined && known.size < 100) known.add(given);
+  }
+
+  return {
+    check({ headers, method = '' }, byCookie) {
+      checkHost(headers.host);
+      const { origin } = headers;
+      // A page that was reached under another name of ours, such as localhost for 127.0.0.1, calls under that name.
+      const own = origins.has(origin ?? '') || origin === `${base.protocol}//${headers.host}`;
+      if (origin !== undefined && !own) {
+        throw foreign('Origin', 'Its pages may not call; add it to ALLOWED_ORIGINS.');
+      }
+      if (byCookie && !SAFE.includes(method) && headers['sec-fetch-site'] === 'cross-site') {
+        throw foreign('Sec-Fetch-Site', 'Pages of other sites may change nothing with the cookie of this one.');
+      }
+    },
+  };
+}
+
+const SAFE = ['GET', 'HEAD', 'OPTIONS'];
+
+function foreign(header: string, message: string): ToolError {
+  return new ToolError('forbidden', 'Insufficient permissions', { issues: [{ path: header, message }] });
+}
+
+function bracketed(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
+}

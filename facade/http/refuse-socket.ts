@@ -1,0 +1,54 @@
+import { randomUUID } from 'node:crypto';
+import { STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { ErrorCode } from '../../resources/error.ts';
+import { errorBody, ToolError } from '../../tools/registry/errors.ts';
+
+/** How long a client has to take the answer before its connection ends in any case. */
+const LINGER_MS = 1000;
+
+interface Refusal {
+  readonly status: number;
+  readonly code: ErrorCode;
+  readonly message: string;
+}
+
+const UNREADABLE = 'The request is not HTTP that this server reads; check its first line and the size of its headers.';
+
+export const refusals = {
+  unreadable: { status: 400, code: 'invalid_input', message: UNREADABLE },
+  tooLong: { status: 431, code: 'invalid_input', message: UNREADABLE },
+  late: { status: 408, code: 'invalid_input', message: 'The request did not come whole in time; send it again.' },
+  full: {
+    status: 503,
+    code: 'unavailable',
+    message: 'Too many connections are open; try again, and close those you do not need.',
+  },
+} as const satisfies Record<string, Refusal>;
+
+/** Answers on a connection that has no request which could reach the app, and ends it. */
+export function refuseSocket(socket: Duplex, { status, code, message }: Refusal): void {
+  if (!socket.writable) return void socket.destroy();
+  const requestId = randomUUID();
+  const body = JSON.stringify(errorBody(new ToolError(code, message), requestId));
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    `X-Request-Id: ${requestId}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    ...(code === 'unavailable' ? ['Retry-After: 5'] : []),
+    'Connection: close',
+  ];
+  socket.on('error', () => {}); // the client went first
+  // What comes now was refused and is not to be done. A new connection begins to be read in the next tick, whatever was said before.
+  process.nextTick(() => socket.pause());
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
+}
+
+/** Answers input that is not HTTP, which never reaches the app. */
+export function refuseUnreadable({ code }: NodeJS.ErrnoException, socket: Duplex): void {
+  if (code === 'ECONNRESET') return void socket.destroy();
+  const known = { HPE_HEADER_OVERFLOW: refusals.tooLong, ERR_HTTP_REQUEST_TIMEOUT: refusals.late };
+  refuseSocket(socket, known[code as keyof typeof known] ?? refusals.unreadable); // any other code is none of them
+}

@@ -1,0 +1,83 @@
+import type { AuditEntry } from '../../resources/audit-entry.ts';
+import type { ErrorCode } from '../../resources/error.ts';
+import { newId } from '../../store/ids.ts';
+import { anonymous } from '../../tools/access/anonymous.ts';
+import { auditEntryOf } from '../../tools/audit/entry.ts';
+import type { Exchange } from './exchange.ts';
+
+const MOST_COUNTED = 10_000;
+const LONGEST_ID = 100;
+const AUTHENTICATE = 'authenticate';
+const OTHERS = 'other addresses';
+
+interface Refused {
+  readonly address: string;
+  readonly code: ErrorCode;
+  attempts: number;
+}
+
+/**
+ * Counts requests that were refused before it was known whose they were, per address, code and minute: one audit entry each, however
+ * many there were. The entry names `authenticate` as its tool.
+ */
+export class RefusedRequests {
+  readonly #append: (entry: AuditEntry) => void;
+  readonly #counts = new Map<string, Refused>();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(append: (entry: AuditEntry) => void) {
+    this.#append = append;
+    this.#timer = setInterval(() => this.flush(), 60_000).unref();
+  }
+
+  count(address: string, code: ErrorCode): void {
+    const known = this.#counts.has(`${code} ${address}`) || this.#counts.size < MOST_COUNTED;
+    const from = known ? address : OTHERS;
+    const found = this.#counts.get(`${code} ${from}`) ?? { address: from, code, attempts: 0 };
+    found.attempts += 1;
+    this.#counts.set(`${code} ${from}`, found);
+  }
+
+  /** An entry for a caller who is known and came to a door that is not for it; `capsuleId`: whose door it is. */
+  note({ principal, door, requestId }: Pick<Exchange, 'principal' | 'door' | 'requestId'>, capsuleId?: string): void {
+    this.#append(
+      auditEntryOf({
+        id: newId('aud'),
+        at: new Date(),
+        requestId,
+        door: capsuleId === undefined ? door : 'capsule',
+        principal,
+        tool: AUTHENTICATE,
+        arguments: capsuleId === undefined ? {} : { capsuleId: capsuleId.slice(0, LONGEST_ID) },
+        recordIds: [],
+        code: 'forbidden',
+        durationMs: 0,
+      }),
+    );
+  }
+
+  flush(): void {
+    for (const { address, code, attempts } of this.#counts.values()) {
+      this.#append(
+        auditEntryOf({
+          id: newId('aud'),
+          at: new Date(),
+          requestId: '',
+          door: 'rest',
+          principal: anonymous(address),
+          tool: AUTHENTICATE,
+          arguments: { attempts },
+          recordIds: [],
+          code,
+          durationMs: 0,
+        }),
+      );
+    }
+    this.#counts.clear();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.flush();
+  }
+}

@@ -1,0 +1,43 @@
+import type { ServerResponse } from 'node:http';
+import { type ErrorBody, errorStatus } from '../../resources/error.ts';
+import type { ErrorDetail, ToolError } from '../../tools/registry/errors.ts';
+import { errorBody } from '../../tools/registry/errors.ts';
+import { endSoon } from './end-soon.ts';
+
+/** Ends the exchange with a JSON body. Answers are never cached: they depend on who asks. */
+export function sendJson(response: ServerResponse, status: number, body: unknown): void {
+  sendJsonBytes(response, status, JSON.stringify(body));
+}
+
+/** The same for a body that is JSON already. */
+export function sendJsonBytes(response: ServerResponse, status: number, json: string | Buffer): void {
+  response.writeHead(status, [
+    'Content-Type',
+    'application/json; charset=utf-8',
+    'Content-Length',
+    String(Buffer.byteLength(json)),
+    'Cache-Control',
+    'no-store',
+    'X-Content-Type-Options',
+    'nosniff',
+  ]);
+  endSoon(response, json);
+}
+
+export function sendErrorBody(
+  response: ServerResponse,
+  body: ErrorBody,
+  { retryAfterSeconds, invalidToken }: Pick<ErrorDetail, 'retryAfterSeconds' | 'invalidToken'> = {},
+): void {
+  if (body.code === 'unauthenticated') {
+    response.setHeader('WWW-Authenticate', invalidToken ? 'Bearer error="invalid_token"' : 'Bearer');
+  }
+  if (body.code === 'too_large') response.setHeader('Connection', 'close');
+  if (body.code === 'unavailable') response.setHeader('Retry-After', '5');
+  if (retryAfterSeconds !== undefined) response.setHeader('Retry-After', retryAfterSeconds);
+  sendJson(response, errorStatus[body.code], body);
+}
+
+export function sendError(response: ServerResponse, error: ToolError, requestId: string): void {
+  sendErrorBody(response, errorBody(error, requestId), error.detail);
+}

@@ -1,0 +1,78 @@
+import { createSecretKey, type KeyObject } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import jwt from 'jsonwebtoken';
+import { SESSION_COOKIE } from '../../resources/session.ts';
+import type { SessionPrincipal } from '../../tools/access/principal.ts';
+
+/** The cookie that carries a session: its id, signed. Whether the session still stands is told by its record alone. */
+export interface SessionCookies {
+  /** The id of the session in the request's cookie; undefined without a cookie of ours. */
+  read(request: IncomingMessage): string | undefined;
+  /** Hands the session to the browser. */
+  set(response: ServerResponse, session: Pick<SessionPrincipal, 'sessionId' | 'expiresAt'>): void;
+  /** Takes the cookie away from the browser. */
+  clear(response: ServerResponse): void;
+}
+
+export interface SessionCookieOptions {
+  /** The first signs, all verify. */
+  readonly secrets: readonly string[];
+  /** Whether browsers reach the server by https. */
+  readonly secure: boolean;
+}
+
+/** Keeps anything else signed with the same secret from passing as a session. */
+const AUDIENCE = 'admin-session';
+const ALGORITHM = 'HS256';
+/** Somebody else's cookies of the same name, set for a parent domain, must not keep ours from being found, nor cost much. */
+const MOST_TRIED = 4;
+
+export function createSessionCookies({ secrets, secure }: SessionCookieOptions): SessionCookies {
+  const keys = secrets.map((secret) => createSecretKey(Buffer.from(secret)));
+  const [signer] = keys;
+  if (!signer) throw new Error('There is no secret to sign sessions with.');
+  const attributes = `Path=/; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`;
+
+  return {
+    read(request) {
+      for (const token of cookiesNamed(SESSION_COOKIE, request.headers.cookie ?? '').slice(0, MOST_TRIED)) {
+        for (const key of keys) {
+          const id = sessionIn(token, key);
+          if (id !== undefined) return id;
+        }
+      }
+      return undefined;
+    },
+    set(response, { sessionId, expiresAt }) {
+      const exp = Math.floor(Date.parse(expiresAt) / 1000);
+      const token = jwt.sign({ sid: sessionId, exp }, signer, { algorithm: ALGORITHM, audience: AUDIENCE });
+      const seconds = Math.max(0, exp - Math.floor(Date.now() / 1000));
+      response.appendHeader('Set-Cookie', `${SESSION_COOKIE}=${token}; Max-Age=${seconds}; ${attributes}`);
+    },
+    clear(response) {
+      response.appendHeader('Set-Cookie', `${SESSION_COOKIE}=; Max-Age=0; ${attributes}`);
+    },
+  };
+}
+
+function sessionIn(token: string, key: KeyObject): string | undefined {
+  try {
+    const payload = jwt.verify(token, key, { algorithms: [ALGORITHM], audience: AUDIENCE });
+    return typeof payload === 'object' && typeof payload.sid === 'string' ? payload.sid : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Values of the cookies of this name, as the browser orders them. */
+export function cookiesNamed(name: string, header: string): string[] {
+  return header.split(';').flatMap((pair) => {
+    const [key, value] = splitOnce(pair.trim());
+    return key === name && value !== '' ? [value] : [];
+  });
+}
+
+function splitOnce(pair: string): [string, string] {
+  const at = pair.indexOf('=');
+  return at < 0 ? ['', ''] : [pair.slice(0, at), pair.slice(at + 1)];
+}

@@ -1,0 +1,66 @@
+import { OperatorError } from '../../store/errors.ts';
+import type { Store } from '../../store/port.ts';
+import { hashSecret, newSecret, prefixOf } from '../../tools/access/key-secret.ts';
+import type { Config } from '../config.ts';
+
+/** What the operator is told once, or has to be warned of. */
+export interface FirstStart {
+  /** Keys that were made now. */
+  readonly made?: FirstKeys;
+  readonly warning?: string;
+}
+
+/** Secrets, which are shown once. */
+export interface FirstKeys {
+  readonly admin: string;
+  /** The operator gave it, and has it elsewhere. */
+  readonly adminIsGiven: boolean;
+  /** For the client whose configuration is printed: it reads and writes, and administers nothing. */
+  readonly client: string;
+}
+
+/** On an empty store: makes the owner, one admin key and one for a client. On any other: changes nothing. */
+export async function prepareStore(
+  store: Store,
+  config: Pick<Config, 'adminEmail' | 'bootstrapKey'>,
+): Promise<FirstStart> {
+  if ((await store.adminUsers.count({})) > 0) return checkBootstrapKey(store, config.bootstrapKey);
+  const admin = config.bootstrapKey ?? newSecret('key');
+  const client = newSecret('key');
+  await store.transaction(async (tx) => {
+    const owner = await tx.adminUsers.insert({ email: config.adminEmail.toLowerCase(), role: 'owner', isActive: true });
+    await tx.apiKeys.insert(keyOf(owner.id, { secret: client, name: 'Claude Desktop', scopes: ['read', 'write'] }));
+    await tx.apiKeys.insert(keyOf(owner.id, { secret: admin, name: 'bootstrap', scopes: ['admin'] }));
+  });
+  return { made: { admin, adminIsGiven: config.bootstrapKey !== undefined, client } };
+}
+
+/** A further admin key for the first active owner, for when all others are lost. Returns its secret. */
+export async function recoverKey(store: Store): Promise<string> {
+  const owners = await store.adminUsers.find({ where: { role: 'owner', isActive: true }, order: 'oldest', limit: 1 });
+  const [owner] = owners.records;
+  if (!owner) throw new OperatorError('The store has no active owner; start the server once on it first.');
+  const secret = newSecret('key');
+  await store.transaction((tx) => tx.apiKeys.insert(keyOf(owner.id, { secret, name: 'recovered', scopes: ['admin'] })));
+  return secret;
+}
+
+async function checkBootstrapKey(store: Store, bootstrapKey: string | undefined): Promise<FirstStart> {
+  if (bootstrapKey === undefined) return {};
+  const { records } = await store.apiKeys.find({ where: { prefix: prefixOf('key', bootstrapKey) ?? '' }, limit: 1 });
+  if (records[0]?.hash === hashSecret(bootstrapKey)) return {};
+  const warning =
+    'BOOTSTRAP_API_KEY is not a key of this store and is ignored: it counts at the first start only. `npm run recover-key` makes a new admin key.';
+  return { warning };
+}
+
+interface NewKey {
+  readonly secret: string;
+  readonly name: string;
+  readonly scopes: string[];
+}
+
+function keyOf(ownerId: string, { secret, name, scopes }: NewKey) {
+  const hash = hashSecret(secret);
+  return { name, prefix: prefixOf('key', secret) ?? '', hash, scopes, ownerId, createdBy: ownerId };
+}

@@ -1,0 +1,82 @@
+import { randomBytes } from 'node:crypto';
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { OperatorError } from '../../store/errors.ts';
+import {
+  currentKeys,
+  type KeptSigningKeys,
+  keptSigningKeys,
+  openKeys,
+  type SigningKeys,
+} from '../../tools/sign-in/signing-keys.ts';
+
+/** Names of the files in the data folder, which only its owner can read. */
+const SESSION_SECRETS = 'session-secrets';
+const SIGNING_KEYS = 'signing-keys.json';
+
+/** Of a secret that signs cookies, in characters. */
+export const SHORTEST_SECRET = 32;
+
+/** The secrets that sign session cookies, one a line, made where there are none: the first signs, all verify. @throws OperatorError */
+export function readSessionSecrets(folder: string): readonly string[] {
+  const path = join(folder, SESSION_SECRETS);
+  if (!existsSync(path)) writePrivately(path, `${randomBytes(32).toString('base64url')}\n`);
+  const lines = readPrivately(path)
+    .split('\n')
+    .map((line) => line.trim())
+    .filter(Boolean);
+  if (lines.length > 0 && lines.every((line) => line.length >= SHORTEST_SECRET)) return lines;
+  throw new OperatorError(
+    `${path}: write one secret of at least ${SHORTEST_SECRET} characters a line, or remove the file to have one made, which signs everybody out.`,
+  );
+}
+
+/** The keys of the built-in issuer, made or followed by a new one where it is time. @throws OperatorError */
+export function readSigningKeys(folder: string, now: Date): SigningKeys {
+  const path = join(folder, SIGNING_KEYS);
+  const text = existsSync(path) ? readPrivately(path) : undefined;
+  const [current, keys] = parseKeys(path, text, now);
+  const next = `${JSON.stringify(current, null, 2)}\n`;
+  if (next !== text) writePrivately(path, next);
+  return keys;
+}
+
+function parseKeys(path: string, text: string | undefined, now: Date): [KeptSigningKeys, SigningKeys] {
+  try {
+    const current = currentKeys(text === undefined ? undefined : keptSigningKeys.parse(JSON.parse(text)), now);
+    return [current, openKeys(current)];
+  } catch (cause) {
+    const problem = `${path} does not hold the keys that sign ID tokens; restore it, or remove it to have new ones made.`;
+    throw new OperatorError(problem, { cause });
+  }
+}
+
+function readPrivately(path: string): string {
+  if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600);
+  return readFileSync(path, 'utf8');
+}
+
+/** A crash leaves the old file or the new one. */
+function writePrivately(path: string, text: string): void {
+  const draft = `${path}.tmp`;
+  mkdirSync(join(path, '..'), { recursive: true, mode: 0o700 });
+  const file = openSync(draft, 'w', 0o600);
+  try {
+    writeFileSync(file, text);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  renameSync(draft, path);
+}

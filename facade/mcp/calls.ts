@@ -1,0 +1,171 @@
+import type { ServerResponse } from 'node:http';
+import { INVALID_PARAMS, type Result } from '@modelcontextprotocol/server';
+import type { Door } from '../../resources/audit-entry.ts';
+import type { Principal } from '../../tools/access/principal.ts';
+import type { Answer, Call, Registry } from '../../tools/registry/registry.ts';
+import type { Exchange } from '../http/exchange.ts';
+import type { LogLevels } from './logging.ts';
+import { isObject, type RequestId, RpcError } from './message.ts';
+import type { ToolLists } from './tool-list.ts';
+import { sendNothing } from './wire.ts';
+
+/** What answering a message takes, at either path. */
+export interface DoorParts {
+  readonly registry: Registry;
+  readonly lists: ToolLists;
+  readonly flights: Flights;
+  readonly levels: LogLevels;
+  onError(cause: unknown): void;
+  /** See `McpDoorOptions`. */
+  readonly answerFirst?: AnswerFirst | undefined;
+}
+
+export type AnswerFirst = (message: unknown) => Result | undefined;
+
+/** The params of `tools/call`, found to be well-formed. */
+export interface CallParams {
+  readonly name: string;
+  readonly arguments: object;
+  readonly idempotencyKey?: string | undefined;
+}
+
+/** @throws RpcError */
+export function readCallParams(params: unknown): CallParams {
+  const { name, arguments: given = {}, _meta } = isObject(params) ? params : {};
+  if (typeof name !== 'string') throw new RpcError(INVALID_PARAMS, 'Invalid params: name is the name of a tool.');
+  if (!isObject(given)) throw new RpcError(INVALID_PARAMS, 'Invalid params: arguments is an object or absent.');
+  const key = isObject(_meta) ? _meta.idempotencyKey : undefined;
+  if (key !== undefined && typeof key !== 'string') {
+    throw new RpcError(INVALID_PARAMS, 'Invalid params: _meta.idempotencyKey is a string or absent.');
+  }
+  return { name, arguments: given, idempotencyKey: key };
+}
+
+/** A message and what is known of it while it is under way. */
+export interface UnderWay {
+  readonly exchange: Exchange;
+  readonly flight: Flight;
+}
+
+/** Calls the tool for the principal of the exchange. @throws RpcError for an unknown tool */
+export async function callTool(
+  registry: Registry,
+  { exchange, flight }: UnderWay,
+  params: CallParams,
+): Promise<Answer> {
+  const isKnown = registry.find(params.name) !== undefined;
+  const answer = await registry.call(new McpCall(exchange, params, flight));
+  // The call of an unknown tool is made all the same, for its audit entry and its hint.
+  if (!answer.ok && !isKnown) throw new RpcError(INVALID_PARAMS, answer.error.error);
+  if (answer.replayed && !exchange.response.headersSent) exchange.response.setHeader('Idempotency-Replayed', 'true');
+  return answer;
+}
+
+class McpCall implements Call {
+  readonly principal: Principal;
+  readonly tool: string;
+  readonly input: object;
+  readonly door: Door;
+  readonly requestId: string;
+  readonly idempotency: Call['idempotency'];
+  readonly onProgress: Call['onProgress'];
+  readonly #exchange: Exchange;
+  readonly #flight: Flight;
+
+  constructor(exchange: Exchange, params: CallParams, flight: Flight) {
+    const { name, idempotencyKey: key } = params;
+    this.principal = exchange.principal;
+    this.tool = name;
+    this.input = params.arguments;
+    this.door = exchange.door;
+    this.requestId = exchange.requestId;
+    this.idempotency = key === undefined ? undefined : { key, operation: `tools/call ${name}` };
+    this.onProgress = flight.onProgress;
+    this.#exchange = exchange;
+    this.#flight = flight;
+  }
+
+  get signal(): AbortSignal {
+    return this.#flight.signal;
+  }
+
+  readonly renewed = () => this.#exchange.renewed();
+}
+
+/** One message under way. Its signal aborts when the client goes away or cancels it. */
+export class Flight {
+  /** Undefined for a notification, which nothing can cancel. */
+  readonly key: string | undefined;
+  /** Set where the client wants to know how far the call has come. */
+  onProgress: Call['onProgress'];
+  /** Told who calls whenever that is looked at again while a stream goes on. */
+  onRenewed: ((principal: Principal) => void) | undefined;
+  readonly #response: ServerResponse;
+  /** Made when asked for: it costs more than the rest of a short call at this door. */
+  #controller: AbortController | undefined;
+  #aborted = false;
+
+  constructor(key: string | undefined, response: ServerResponse) {
+    this.key = key;
+    this.#response = response;
+  }
+
+  get aborted(): boolean {
+    return this.#aborted;
+  }
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.#aborted) this.#controller.abort();
+    return this.#controller.signal;
+  }
+
+  abort(): void {
+    this.#aborted = true;
+    this.#controller?.abort();
+  }
+
+  /** A cancelled request gets no answer, only an end. */
+  cancel(): void {
+    this.abort();
+    if (!this.#response.headersSent) sendNothing(this.#response, 202);
+  }
+}
+
+/** Requests under way, so that a `notifications/cancelled`, which comes in a request of its own, finds the one it means. */
+export class Flights {
+  readonly #byKey = new Map<string, Flight | Flight[]>();
+
+  enter({ principal, response }: Exchange, id: RequestId | null): Flight {
+    const flight = new Flight(id === null ? undefined : keyOf(principal, id), response);
+    if (flight.key !== undefined) {
+      const others = this.#byKey.get(flight.key);
+      this.#byKey.set(flight.key, others === undefined ? flight : [others, flight].flat());
+    }
+    response.on('close', () => {
+      if (!response.writableFinished) flight.abort();
+    });
+    return flight;
+  }
+
+  leave(flight: Flight): void {
+    if (flight.key === undefined) return;
+    const found = this.#byKey.get(flight.key);
+    if (Array.isArray(found)) {
+      const left = found.filter((other) => other !== flight);
+      if (left.length > 0) this.#byKey.set(flight.key, left);
+      else this.#byKey.delete(flight.key);
+    } else this.#byKey.delete(flight.key);
+  }
+
+  /** Several clients can share one key and count their ids alike; where more than one is meant, none is cancelled. */
+  cancel(principal: Principal, id: RequestId): void {
+    const found = this.#byKey.get(keyOf(principal, id));
+    const flight = Array.isArray(found) && found.length === 1 ? found[0] : found;
+    if (flight instanceof Flight) flight.cancel();
+  }
+}
+
+function keyOf({ type, id: who }: Principal, id: RequestId): string {
+  return `${type} ${who} ${typeof id} ${id}`;
+}

@@ -1,0 +1,155 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
+  PROTOCOL_VERSION_META_KEY,
+} from '@modelcontextprotocol/server';
+import type { Exchange } from '../http/exchange.ts';
+import { type CallParams, callTool, type DoorParts } from './calls.ts';
+import { mayLog } from './logging.ts';
+import { isObject, isRequestId, type RequestId, rpcErrorJson, toRpcError } from './message.ts';
+import { type Era, LEGACY_VERSIONS, MODERN_VERSION } from './protocol-versions.ts';
+import { acceptsEvents } from './web.ts';
+import { closing, type ResponseWriter, sendJsonText } from './wire.ts';
+
+export interface DirectPathParts extends DoorParts {
+  readonly writer: ResponseWriter;
+}
+
+interface PlainRequest {
+  readonly id: RequestId;
+  readonly era: Era;
+  /** Undefined for `tools/list`. */
+  readonly call: CallParams | undefined;
+}
+
+/**
+ * Answers the hot plain cases of `tools/call` and `tools/list` without the SDK, with what the SDK would answer. It takes only what it
+ * recognises in every part; whatever is unusual, from an unknown member to a version it does not know, is left to the SDK.
+ */
+export class DirectPath {
+  readonly #parts: DirectPathParts;
+
+  constructor(parts: DirectPathParts) {
+    this.#parts = parts;
+  }
+
+  /** Undefined where the message is not one for this path. */
+  serve(exchange: Exchange, message: unknown): Promise<void> | undefined {
+    const plain = recognise(message, exchange);
+    if (!plain) return undefined;
+    if (!plain.call) return this.#serveList(exchange, plain);
+    if (this.#mayLog(exchange, plain, plain.call)) return undefined;
+    return this.#parts.registry.find(plain.call.name) ? this.#serveCall(exchange, plain, plain.call) : undefined;
+  }
+
+  /** Log messages travel in a stream, where the caller wants any. */
+  #mayLog(exchange: Exchange, { era }: PlainRequest, { name }: CallParams): boolean {
+    const { levels, registry } = this.#parts;
+    return era === 'legacy' && levels.of(exchange) !== undefined && acceptsEvents(exchange) && mayLog(registry, name);
+  }
+
+  async #serveCall(exchange: Exchange, { id, era }: PlainRequest, call: CallParams): Promise<void> {
+    const { registry, flights, writer, onError } = this.#parts;
+    const flight = flights.enter(exchange, era === 'legacy' ? id : null);
+    let text: string;
+    try {
+      text = writer.toolResult(await callTool(registry, { exchange, flight }, call), id, era);
+    } catch (thrown) {
+      text = rpcErrorJson(id, toRpcError(thrown, onError));
+    } finally {
+      flights.leave(flight);
+    }
+    if (!flight.aborted) sendJsonText(exchange.response, 200, text);
+  }
+
+  #serveList(exchange: Exchange, { id, era }: PlainRequest): Promise<void> | undefined {
+    const { lists, onError } = this.#parts;
+    try {
+      const list = lists.prepared(exchange, era);
+      if (!list) return undefined;
+      sendJsonText(exchange.response, 200, closing(id), list);
+    } catch (thrown) {
+      sendJsonText(exchange.response, 200, rpcErrorJson(id, toRpcError(thrown, onError)));
+    }
+    return DONE;
+  }
+}
+
+const DONE = Promise.resolve();
+
+function recognise(message: unknown, exchange: Exchange): PlainRequest | undefined {
+  if (!isObject(message) || !hasOnly(message, MESSAGE_MEMBERS) || message.jsonrpc !== '2.0') return undefined;
+  const { id, method, params } = message;
+  if (!isRequestId(id)) return undefined;
+  const isCall = method === 'tools/call';
+  if (!isCall && method !== 'tools/list') return undefined;
+  if (params === undefined ? isCall || 'params' in message : !isObject(params)) return undefined;
+  const given = (params ?? NOTHING) as Record<string, unknown>; // an object, as the line above found
+  const call = isCall ? recogniseCall(given) : undefined;
+  if (isCall ? !call : !hasOnly(given, LIST_MEMBERS)) return undefined;
+  const { headers } = exchange.request;
+  const era = eraOf(headers, isCall ? 'tools/call' : 'tools/list', call?.name, given._meta);
+  if (!era || (isCall && mayStream(given._meta, exchange))) return undefined;
+  return { id, era, call };
+}
+
+const NOTHING = {};
+
+function recogniseCall(params: Record<string, unknown>): CallParams | undefined {
+  if (!hasOnly(params, CALL_MEMBERS)) return undefined;
+  const { name, arguments: given, _meta: meta } = params;
+  if (typeof name !== 'string' || (given === undefined ? 'arguments' in params : !isObject(given))) return undefined;
+  const key = isObject(meta) ? meta.idempotencyKey : undefined;
+  if (key !== undefined && typeof key !== 'string') return undefined;
+  return { name, arguments: (given ?? {}) as object, idempotencyKey: key }; // an object, as found above
+}
+
+/** The era of a request whose version, headers and `_meta` leave no doubt. */
+function eraOf(headers: IncomingHttpHeaders, method: string, name: string | undefined, meta: unknown): Era | undefined {
+  const version = headers['mcp-protocol-version'];
+  if (version === undefined || LEGACY_VERSIONS.includes(String(version)))
+    return isPlainMeta(meta, LEGACY_META) ? 'legacy' : undefined;
+  if (version !== MODERN_VERSION || headers['mcp-method'] !== method || headers['mcp-name'] !== name) return undefined;
+  if (!isObject(meta) || !isPlainMeta(meta, MODERN_META)) return undefined;
+  return meta[PROTOCOL_VERSION_META_KEY] === MODERN_VERSION && meta[CLIENT_CAPABILITIES_META_KEY] !== undefined
+    ? 'modern'
+    : undefined;
+}
+
+type MetaChecks = Readonly<Record<string, (value: unknown) => boolean>>;
+
+const isString = (value: unknown) => typeof value === 'string';
+
+const LEGACY_META: MetaChecks = { progressToken: isRequestId, idempotencyKey: isString };
+const MODERN_META: MetaChecks = {
+  ...LEGACY_META,
+  [PROTOCOL_VERSION_META_KEY]: isString,
+  [CLIENT_INFO_META_KEY]: (info) =>
+    isObject(info) && hasOnly(info, INFO_MEMBERS) && isString(info.name) && isString(info.version),
+  [CLIENT_CAPABILITIES_META_KEY]: (capabilities) => isObject(capabilities) && Object.keys(capabilities).length === 0,
+};
+
+function isPlainMeta(meta: unknown, checks: MetaChecks): boolean {
+  if (meta === undefined) return true;
+  if (!isObject(meta)) return false;
+  for (const member of Object.keys(meta)) {
+    if (!Object.hasOwn(checks, member) || !checks[member]?.(meta[member])) return false;
+  }
+  return true;
+}
+
+/** A call that reports its progress is answered by a stream where the client takes one. */
+function mayStream(meta: unknown, exchange: Exchange): boolean {
+  return isObject(meta) && meta.progressToken !== undefined && acceptsEvents(exchange);
+}
+
+function hasOnly(value: Record<string, unknown>, members: ReadonlySet<string>): boolean {
+  for (const member of Object.keys(value)) if (!members.has(member)) return false;
+  return true;
+}
+
+const MESSAGE_MEMBERS = new Set(['jsonrpc', 'id', 'method', 'params']);
+const CALL_MEMBERS = new Set(['name', 'arguments', '_meta']);
+const LIST_MEMBERS = new Set(['_meta']);
+const INFO_MEMBERS = new Set(['name', 'version']);

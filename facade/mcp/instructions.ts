@@ -1,0 +1,71 @@
+import type { Principal } from '../../tools/access/principal.ts';
+import type { Registry } from '../../tools/registry/registry.ts';
+import { shortened } from '../../tools/search/snippet.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { isObject } from './message.ts';
+
+/** Methods whose answers carry instructions. */
+const INTRODUCING: ReadonlySet<unknown> = new Set(['initialize', 'server/discover']);
+
+export function introduces(message: unknown): boolean {
+  return isObject(message) && INTRODUCING.has(message.method);
+}
+
+/** What a model is told of this server before it sees a tool: what it is, how tools are named, where to begin. At most 200 tokens. */
+export function instructionsFor({ principal, url }: Pick<Exchange, 'principal' | 'url'>, registry: Registry): string {
+  const entries = registry.list(principal);
+  if (entries.length === 0) return `${introduction(principal)} You have no right to any tool; ask who gave you access.`;
+  const names = entries.map(({ tool }) => tool.name);
+  if (url.searchParams.get('mode') === 'search') return [introduction(principal), SEARCH_MODE].join(' ');
+  const own = entries.filter(({ tool }) => !tool.name.includes('__'));
+  const groups = [...new Set(own.map(({ group }) => group.toLowerCase()))];
+  const parts = [
+    introduction(principal),
+    groups.length > 0 && `Yours are tools for ${enumerated(groups)}.`,
+    NAMING,
+    own.length < entries.length && 'prefix__name is a tool of another server.',
+    whereToBegin(names),
+    url.search === '' &&
+      names.length > FEW &&
+      `If you see fewer than ${names.length} tools, your client cut the list: ${CUT}`,
+  ];
+  return parts.filter((part) => part !== false).join(' ');
+}
+
+const MOST_GROUPS = 10;
+
+function enumerated(groups: readonly string[]): string {
+  const named = groups.slice(0, MOST_GROUPS);
+  const more = groups.length - named.length;
+  return more > 0 ? `${named.join(', ')} and ${more} areas more` : named.join(', ');
+}
+
+/** Hosts show a model 40 tools at least. */
+const FEW = 40;
+
+function whereToBegin(names: readonly string[]): string | false {
+  if (names.includes('search')) return BEGIN_WITH_SEARCH;
+  return names.some((name) => name.startsWith('list_')) && 'Begin with a list_* tool.';
+}
+
+const ABOUT = 'the administration server for AI agents and the data around them';
+
+function introduction({ type, name }: Principal): string {
+  if (type !== 'capsule') return `This is agent-admin, ${ABOUT}.`;
+  return `This is the capsule ${JSON.stringify(shortName(name))} of agent-admin, ${ABOUT}.`;
+}
+
+/** Up to 32 bytes, since a byte can be a token. */
+function shortName(name: string): string {
+  let text = shortened(name, 32);
+  while (Buffer.byteLength(text) > 32) text = `${[...text].slice(0, -2).join('')}…`;
+  return text;
+}
+
+const NAMING =
+  'Names are verb_noun: list_*, get_*, create_*, update_*, delete_*, then verbs of their own. Lists are paged: pass nextCursor as cursor.';
+const BEGIN_WITH_SEARCH =
+  'Begin with search, which finds records of any kind by words, name or id, or with a list_* tool.';
+const CUT = 'have its user add ?mode=search to the URL of this server, for three tools that lead to all.';
+const SEARCH_MODE =
+  'You see three tools that lead to all others: search_tools finds tools by what they do, describe_tool shows the arguments of one, call_tool calls it. Begin with search_tools; names are verb_noun, such as list_agents or get_agent.';

@@ -1,0 +1,75 @@
+import { INVALID_PARAMS, LOG_LEVEL_META_KEY, type LoggingLevel, type Result } from '@modelcontextprotocol/server';
+import type { Principal } from '../../tools/access/principal.ts';
+import type { Progress } from '../../tools/registry/context.ts';
+import type { Registry } from '../../tools/registry/registry.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { isObject, RpcError } from './message.ts';
+
+/** From the least to the gravest. */
+const LEVELS: readonly LoggingLevel[] = [
+  'debug',
+  'info',
+  'notice',
+  'warning',
+  'error',
+  'critical',
+  'alert',
+  'emergency',
+];
+const MOST_CALLERS = 10_000;
+
+/**
+ * What callers want to be told in the stream of a call besides its result. There are no sessions, so `logging/setLevel` holds for the
+ * caller, in this process; revision 2026-07-28 says it in each request instead.
+ */
+export class LogLevels {
+  /** Those who set one last come last. */
+  readonly #byCaller = new Map<string, LoggingLevel>();
+
+  set({ principal }: Exchange, level: unknown): Result {
+    const known = LEVELS.find((each) => each === level);
+    if (known === undefined) {
+      throw new RpcError(INVALID_PARAMS, `Invalid params: level is one of ${LEVELS.join(', ')}.`);
+    }
+    this.#byCaller.delete(callerOf(principal));
+    this.#byCaller.set(callerOf(principal), known);
+    const [first] = this.#byCaller.keys();
+    if (first !== undefined && this.#byCaller.size > MOST_CALLERS) this.#byCaller.delete(first);
+    return {};
+  }
+
+  /** Undefined: nothing is to be told. */
+  of({ principal }: Exchange): LoggingLevel | undefined {
+    return this.#byCaller.size === 0 ? undefined : this.#byCaller.get(callerOf(principal));
+  }
+}
+
+function callerOf({ type, id }: Principal): string {
+  return `${type} ${id}`;
+}
+
+/** The least level a request of revision 2026-07-28 asks for. */
+export function levelIn(message: unknown): LoggingLevel | undefined {
+  const { params } = isObject(message) ? message : {};
+  const { _meta } = isObject(params) ? params : {};
+  const level: unknown = isObject(_meta) ? _meta[LOG_LEVEL_META_KEY] : undefined;
+  return LEVELS.find((each) => each === level);
+}
+
+/** Whether a call of the tool may have something to tell before its result. */
+export function mayLog(registry: Registry, name: unknown): boolean {
+  const tool = typeof name === 'string' ? registry.find(name) : undefined;
+  return tool !== undefined && (tool.inSteps === true || tool.answersContent === true);
+}
+
+export interface LogMessage {
+  readonly level: LoggingLevel;
+  readonly data: string;
+}
+
+/** What happened on the way, in words; pieces of an answer are for who wants everything. Undefined below the level that is wanted. */
+export function logMessage({ message, event }: Progress, least: LoggingLevel): LogMessage | undefined {
+  const level = event?.name === 'delta' ? 'debug' : 'info';
+  if (message === undefined || LEVELS.indexOf(level) < LEVELS.indexOf(least)) return undefined;
+  return { level, data: message };
+}

@@ -1,0 +1,86 @@
+import { INVALID_REQUEST } from '@modelcontextprotocol/server';
+import type { Store } from '../../store/port.ts';
+import type { Registry } from '../../tools/registry/registry.ts';
+import { TooDeep } from '../http/body.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { type AnswerFirst, Flights } from './calls.ts';
+import { DirectPath } from './fast-path.ts';
+import { LogLevels } from './logging.ts';
+import { answerableId, isObject, parseMessage, RpcError, requireLight, rpcErrorJson } from './message.ts';
+import { SdkPath } from './sdk.ts';
+import { ToolLists } from './tool-list.ts';
+import { ResponseWriter, sendJsonText } from './wire.ts';
+
+export { PROTOCOL_VERSIONS } from './protocol-versions.ts';
+
+/** The MCP endpoint: all revisions, without sessions, from one registry. */
+export interface McpDoor {
+  /** Answers the body of an authenticated POST. */
+  serve(exchange: Exchange, body: Promise<Buffer>): Promise<void>;
+  /** The tools there are changed: tells those subscribers for whom the list is another one now. */
+  toolsChanged(): void;
+  /** Ends the open subscriptions; calls under way are left to finish. */
+  close(): Promise<void>;
+}
+
+export interface McpDoorOptions {
+  readonly registry: Registry;
+  /** Of whose changes subscribers hear. */
+  readonly store: Store;
+  /** Told the cause of every answer that says no more than that the server failed. */
+  onError(cause: unknown): void;
+  /** False answers everything through the SDK, to compare with. */
+  readonly direct?: boolean;
+  /** Asked before what the SDK's path answers itself: a conformance suite wants prompts and results that no record and no tool here has. */
+  readonly answerFirst?: AnswerFirst | undefined;
+}
+
+export function createMcpDoor({ registry, store, onError, direct = true, answerFirst }: McpDoorOptions): McpDoor {
+  const writer = new ResponseWriter(registry.server);
+  const lists = new ToolLists(registry, writer);
+  const parts = {
+    registry,
+    store,
+    writer,
+    onError,
+    flights: new Flights(),
+    levels: new LogLevels(),
+    lists,
+    answerFirst,
+  };
+  const directPath = direct ? new DirectPath(parts) : undefined;
+  const sdkPath = new SdkPath(parts);
+
+  return {
+    async serve(exchange, body) {
+      let message: unknown;
+      try {
+        message = parseMessage(await body);
+        requireLight(message);
+      } catch (thrown) {
+        const error = thrown instanceof TooDeep ? new RpcError(INVALID_REQUEST, thrown.message) : thrown;
+        if (!(error instanceof RpcError)) throw thrown;
+        return sendJsonText(exchange.response, 400, rpcErrorJson(answerableId(message), error));
+      }
+      const counting = callsTool(message) ? exchange.beforeCall?.() : undefined;
+      if (counting) await counting;
+      await (directPath?.serve(exchange, message) ?? sdkPath.serve(exchange, message));
+    },
+    toolsChanged: () => sdkPath.toolsChanged(),
+    close: () => sdkPath.close(),
+  };
+}
+
+/** Whether answering the message takes a tool call. */
+function callsTool(message: unknown): boolean {
+  return isObject(message) && CALLING.has(message.method);
+}
+
+const CALLING: ReadonlySet<unknown> = new Set([
+  'tools/call',
+  'resources/list',
+  'resources/read',
+  'prompts/list',
+  'prompts/get',
+  'completion/complete',
+]);

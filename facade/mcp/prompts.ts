@@ -1,0 +1,89 @@
+import { INVALID_PARAMS, type Result } from '@modelcontextprotocol/server';
+import type { Skill } from '../../resources/skill.ts';
+import { callTool, type DoorParts, type UnderWay } from './calls.ts';
+import { isObject, RpcError } from './message.ts';
+import { callOwn, toolFailure, visibleTools } from './resources.ts';
+
+type Members = Readonly<Record<string, unknown>>;
+type Parts = Pick<DoorParts, 'registry'>;
+
+const PAGE = 100;
+
+/** What every skill takes when it is used as a prompt. */
+const promptArguments = [{ name: 'input', description: 'What to apply the skill to.', required: false }];
+
+/** `prompts/list`: the skills that have instructions. */
+export async function listPrompts({ registry }: Parts, visit: UnderWay, { cursor }: Members): Promise<Result> {
+  if (!visibleTools(registry, visit.exchange.principal).has('list_skills')) return { prompts: [] };
+  const page = await skillPage(registry, visit, { limit: PAGE, ...(cursor !== undefined && { cursor }) });
+  const { data, nextCursor } = page;
+  return { prompts: data.filter(hasInstructions).map(promptOf), ...(nextCursor !== null && { nextCursor }) };
+}
+
+/** `prompts/get`: a skill by name or id. */
+export async function getPrompt({ registry }: Parts, visit: UnderWay, params: Members): Promise<Result> {
+  const { name, input } = readParams(params);
+  const skill = await findSkill(registry, visit, name);
+  const texts = [skill.instructions, ...(input === undefined ? [] : [input])];
+  return {
+    ...(skill.description !== undefined && { description: skill.description }),
+    messages: texts.map((text) => ({ role: 'user', content: { type: 'text', text } })),
+  };
+}
+
+/** A prompt as the list shows it, by the name or the id of its skill. */
+export async function findPrompt(registry: DoorParts['registry'], visit: UnderWay, name: unknown) {
+  return promptOf(await findSkill(registry, visit, readParams({ name }).name));
+}
+
+async function findSkill(registry: DoorParts['registry'], visit: UnderWay, name: string) {
+  const id = (await idOfSkill(registry, visit, name)) ?? name;
+  const answer = await callTool(registry, visit, { name: 'get_skill', arguments: { id } });
+  if (!answer.ok) throw toolFailure(answer.error);
+  const skill = answer.output as Skill; // as get_skill declares it
+  if (hasInstructions(skill)) return skill;
+  throw new RpcError(INVALID_PARAMS, 'This skill has no instructions, so there is no prompt to make of it.');
+}
+
+function readParams({ name, arguments: given = {} }: Members): { name: string; input: string | undefined } {
+  if (typeof name !== 'string') {
+    throw new RpcError(INVALID_PARAMS, 'Invalid params: name is the name or the id of a skill.');
+  }
+  const { input, ...others } = isObject(given) ? given : { others: given };
+  if ((input !== undefined && typeof input !== 'string') || Object.keys(others).length > 0) {
+    throw new RpcError(INVALID_PARAMS, 'Invalid params: arguments has no member but input, a text.');
+  }
+  return { name, input };
+}
+
+/** Undefined where the caller sees no skill of that name; then it may be an id. */
+async function idOfSkill(registry: DoorParts['registry'], visit: UnderWay, name: string): Promise<string | undefined> {
+  const answer = await callOwn(registry, visit, 'list_skills', { name, limit: 1 });
+  if (!answer.ok) return undefined;
+  // Where the name is fixed for the caller it is not the one that was asked for.
+  return (answer.output as SkillPage).data.find((skill) => skill.name === name)?.id;
+}
+
+async function skillPage(registry: DoorParts['registry'], visit: UnderWay, input: Members): Promise<SkillPage> {
+  const answer = await callOwn(registry, visit, 'list_skills', input);
+  if (!answer.ok) throw toolFailure(answer.error);
+  return answer.output as SkillPage; // as list_skills declares it
+}
+
+interface SkillPage {
+  readonly data: readonly Skill[];
+  readonly nextCursor: string | null;
+}
+
+function hasInstructions(skill: Skill): skill is Skill & { readonly instructions: string } {
+  return skill.instructions !== undefined && skill.instructions !== '';
+}
+
+function promptOf({ name, displayName, description }: Skill) {
+  return {
+    name,
+    ...(displayName !== undefined && { title: displayName }),
+    ...(description !== undefined && { description }),
+    arguments: promptArguments,
+  };
+}

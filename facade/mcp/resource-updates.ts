@@ -1,0 +1,151 @@
+import type { ServerResponse } from 'node:http';
+import { setImmediate } from 'node:timers/promises';
+import { type Address, addresses } from '../../resources/addresses.ts';
+import type { CollectionName } from '../../store/collections.ts';
+import type { Commit, RecordChange, Store } from '../../store/port.ts';
+import { mayRead } from '../../tools/access/may-read.ts';
+import { askSafely } from '../../tools/access/standing.ts';
+import { ToolError } from '../../tools/registry/errors.ts';
+import type { Registry } from '../../tools/registry/registry.ts';
+import type { UnderWay } from './calls.ts';
+import { parseUri, uriOf } from './resource-uri.ts';
+
+type Kept = RecordChange['record'];
+
+/** A record that changed, by the address it is read at. */
+interface Changed {
+  readonly address: Address;
+  /** As the change left it; a deleted one as it was. */
+  readonly record: Kept;
+  readonly deleted: boolean;
+}
+
+export interface UpdateParts {
+  readonly store: Store;
+  readonly registry: Registry;
+  onError(cause: unknown): void;
+}
+
+/** Tells of changes of records to those who follow their URIs and may read them when they are told. */
+export class ResourceUpdates {
+  readonly #parts: UpdateParts;
+  readonly #followers = new Map<string, Set<Follower>>();
+  /** Tells nothing any more. */
+  readonly close: () => void;
+
+  constructor(parts: UpdateParts) {
+    this.#parts = parts;
+    this.close = parts.store.onCommit((commit) => this.#committed(commit));
+  }
+
+  /** Calls `tell` with the URI that stands behind the canonical one, for each change from now on, until the function returned is called. */
+  follow(visit: UnderWay, uris: ReadonlyMap<string, string>, tell: (uri: string) => void): () => void {
+    const follower = new Follower(this.#parts, visit, (uri) => tell(uris.get(uri) ?? uri));
+    for (const uri of uris.keys()) {
+      this.#followers.set(uri, (this.#followers.get(uri) ?? new Set()).add(follower));
+    }
+    return () => {
+      follower.stop();
+      for (const uri of uris.keys()) {
+        const others = this.#followers.get(uri);
+        others?.delete(follower);
+        if (others?.size === 0) this.#followers.delete(uri);
+      }
+    };
+  }
+
+  #committed({ changes }: Commit): void {
+    if (this.#followers.size === 0) return;
+    for (const { kind, collection, record } of changes) {
+      const address = addressOf.get(collection);
+      if (address) this.#changed(uriOf(address, record), { address, record, deleted: kind === 'deleted' });
+      // What a thread says of its messages is kept without being a change of it.
+      if (collection === 'messages' && kind === 'created' && thread) {
+        const named = { id: String(record.threadId) };
+        this.#changed(uriOf(thread, named), { address: thread, record: named, deleted: false });
+      }
+    }
+  }
+
+  #changed(uri: string, changed: Changed): void {
+    for (const follower of this.#followers.get(uri) ?? []) follower.note(uri, changed);
+  }
+}
+
+/** The URI as it is made for a record, or undefined where none has such a one. */
+export function canonicalUri(uri: string): string | undefined {
+  const named = parseUri(uri);
+  return named && uriOf(named.address, named.input);
+}
+
+const addressOf = new Map(addresses.map((address) => [address.collection, address]));
+const thread = addressOf.get('threads');
+
+/** One stream. What changes again before it was told is told once, so that a slow reader holds up no more than its own URIs. */
+class Follower {
+  readonly #parts: UpdateParts;
+  readonly #visit: UnderWay;
+  readonly #tell: (uri: string) => void;
+  readonly #waiting = new Map<string, Changed>();
+  #telling = false;
+  #stopped = false;
+
+  constructor(parts: UpdateParts, visit: UnderWay, tell: (uri: string) => void) {
+    this.#parts = parts;
+    this.#visit = visit;
+    this.#tell = tell;
+  }
+
+  note(uri: string, changed: Changed): void {
+    this.#waiting.set(uri, changed);
+    if (!this.#telling) void this.#tellAll();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#waiting.clear();
+  }
+
+  async #tellAll(): Promise<void> {
+    this.#telling = true;
+    const { response } = this.#visit.exchange;
+    // What is noted meanwhile comes behind.
+    for (const uri of this.#waiting.keys()) {
+      while (response.writableNeedDrain) await drained(response);
+      const changed = this.#waiting.get(uri);
+      if (!changed) break; // it was stopped
+      this.#waiting.delete(uri);
+      const told = await this.#mayRead(uri, changed).catch(this.#parts.onError);
+      if (told && !this.#stopped) this.#tell(uri);
+      // Others have their turn, and what was told gets to the response, which only then says that it is full.
+      await setImmediate();
+    }
+    this.#telling = false;
+  }
+
+  /** By the rights of this moment and what is there now; of what is gone, as it was. */
+  async #mayRead(uri: string, { address, record, deleted }: Changed): Promise<boolean> {
+    const { store, registry, onError } = this.#parts;
+    const { exchange, flight } = this.#visit;
+    const standing = await askSafely(() => exchange.renewed());
+    if (standing instanceof ToolError) {
+      if (standing.cause !== undefined) onError(standing.cause);
+      flight.abort();
+      return false;
+    }
+    const tool = registry.find(address.readTool);
+    const now: Kept | undefined = await store[address.collection as CollectionName].get(record.id); // a test holds them to those there are
+    const shown = now ?? (deleted ? record : undefined);
+    return tool && shown ? mayRead(standing, tool, parseUri(uri)?.input ?? {}, shown) : false;
+  }
+}
+
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      response.off('drain', end).off('close', end);
+      resolve();
+    };
+    response.on('drain', end).on('close', end);
+  });
+}

@@ -1,0 +1,169 @@
+import { INTERNAL_ERROR, INVALID_PARAMS, type Result } from '@modelcontextprotocol/server';
+import { type Address, addresses } from '../../resources/addresses.ts';
+import { type ErrorBody, errorStatus } from '../../resources/error.ts';
+import type { Registry } from '../../tools/registry/registry.ts';
+import { callTool, type DoorParts, type UnderWay } from './calls.ts';
+import { RpcError } from './message.ts';
+import { isTemplate, parseUri, uriOf } from './resource-uri.ts';
+
+type Members = Readonly<Record<string, unknown>>;
+type Parts = Pick<DoorParts, 'registry'>;
+
+/** Clients that read a list to its end stop after some number of pages, so these are long. */
+const PAGE = 1000;
+/** Of one call of a list tool. */
+const MOST_AT_ONCE = 100;
+/** For one page: far more than it takes, but for a caller whose `limit` is fixed. */
+const MOST_CALLS = 60;
+const LONGEST_URI = 2000;
+const LONGEST_NAME = 100;
+
+/** `resources/templates/list` */
+export async function listTemplates({ registry }: Parts, { exchange }: UnderWay, { cursor }: Members): Promise<Result> {
+  if (cursor !== undefined) throw foreignCursor();
+  const seen = visibleTools(registry, exchange.principal);
+  const shown = addresses.filter((address) => isTemplate(address) && seen.has(address.readTool));
+  return {
+    resourceTemplates: shown.map(({ uriTemplate, title, description, mimeType }) => ({
+      uriTemplate,
+      name: title,
+      title,
+      description,
+      ...(mimeType && { mimeType }),
+    })),
+  };
+}
+
+/** How far a list has come: at which address, and where in the list of its records. */
+interface Place {
+  readonly at: number;
+  readonly cursor?: string | undefined;
+}
+
+/** `resources/list`: what the list tools answer to the caller. */
+export async function listResources({ registry }: Parts, visit: UnderWay, { cursor }: Members): Promise<Result> {
+  const seen = visibleTools(registry, visit.exchange.principal);
+  const resources: object[] = [];
+  let place: Place = cursor === undefined ? { at: 0 } : readCursor(cursor);
+  let calls = 0;
+  for (let address = addresses[place.at]; address && !visit.flight.aborted; address = addresses[place.at]) {
+    if (resources.length >= PAGE || calls >= MOST_CALLS) return { resources, nextCursor: cursorAt(place) };
+    const limit = Math.min(MOST_AT_ONCE, PAGE - resources.length);
+    const isSeen = seen.has(address.listTool ?? address.readTool);
+    calls += 1;
+    const found = isSeen ? await resourcesAt(registry, visit, address, { limit, cursor: place.cursor }) : NONE;
+    resources.push(...found.resources);
+    place = found.cursor === null ? { at: place.at + 1 } : { at: place.at, cursor: found.cursor };
+  }
+  return { resources };
+}
+
+const NONE = { resources: [], cursor: null };
+
+async function resourcesAt(registry: Registry, visit: UnderWay, address: Address, { limit, cursor }: Members) {
+  if (!isTemplate(address)) return { ...NONE, resources: [describeResource(address, { name: address.title })] };
+  if (!address.listTool) return NONE;
+  const input = { limit, ...(cursor !== undefined && { cursor }) };
+  const answer = await callOwn(registry, visit, address.listTool, input);
+  if (answer.ok) {
+    const { data, nextCursor } = answer.output as { data: Members[]; nextCursor: string | null }; // a page
+    const resources = data.map((record) => describeResource(address, record));
+    // Who is held to a page never comes to the next.
+    const isHeld = Object.hasOwn(fixedFor(registry, visit, address.listTool), 'cursor');
+    return { resources, cursor: isHeld ? null : nextCursor };
+  }
+  if (answer.error.code === 'forbidden') return NONE;
+  throw toolFailure(answer.error);
+}
+
+/** A call of the door's own making: arguments that are fixed for the caller stand in the place of those it would give. */
+export function callOwn(registry: Registry, visit: UnderWay, name: string, input: Members) {
+  const fixed = fixedFor(registry, visit, name);
+  const open = Object.entries(input).filter(([argument]) => !Object.hasOwn(fixed, argument));
+  return callTool(registry, visit, { name, arguments: Object.fromEntries(open) });
+}
+
+function fixedFor(registry: Registry, { exchange }: UnderWay, name: string): object {
+  const tool = registry.find(name);
+  return (tool && exchange.principal.tools?.fixed?.(tool)) ?? {};
+}
+
+function describeResource(address: Address, record: Members) {
+  const { mimeType = record.mimeType, title } = address;
+  const { updatedAt } = record;
+  return {
+    uri: uriOf(address, record),
+    name: String(record[address.label] ?? record.id)
+      .slice(0, LONGEST_NAME)
+      .toWellFormed(),
+    description: title,
+    mimeType,
+    ...(updatedAt !== undefined && { annotations: { lastModified: updatedAt } }),
+  };
+}
+
+/** `resources/read`: the call of the record's read tool, shown as a resource. */
+export async function readResource({ registry }: Parts, visit: UnderWay, { uri }: Members): Promise<Result> {
+  if (typeof uri !== 'string' || uri.length > LONGEST_URI) {
+    throw new RpcError(INVALID_PARAMS, `Invalid params: uri is a text of at most ${LONGEST_URI} characters.`);
+  }
+  const named = parseUri(uri);
+  if (!named) {
+    const message = 'No resource has a URI of this form; resources/templates/list shows the forms there are.';
+    throw new RpcError(INVALID_PARAMS, message, { uri });
+  }
+  const { address, input } = named;
+  const answer = await callTool(registry, visit, { name: address.readTool, arguments: input });
+  if (!answer.ok) throw toolFailure(answer.error, { uri });
+  return { contents: [{ uri, ...contentOf(address, answer.output as Members) }] }; // a tool's output is an object by its schema
+}
+
+function contentOf({ mimeType, text, blob }: Address, record: Members) {
+  const type = mimeType ?? record.mimeType;
+  if (text !== undefined && typeof record[text] === 'string') return { mimeType: type, text: record[text] };
+  if (blob !== undefined && typeof record[blob] === 'string') return { mimeType: type, blob: record[blob] };
+  return { mimeType: 'application/json', text: JSON.stringify(record) };
+}
+
+/** The error of a tool as one of the protocol. Data of nothing but the URI tells SDKs that there is no such resource. */
+export function toolFailure({ code, error, issues, required }: ErrorBody, data: object = {}): RpcError {
+  if (errorStatus[code] >= 500) return new RpcError(INTERNAL_ERROR, error);
+  if (code === 'not_found') return new RpcError(INVALID_PARAMS, error, data);
+  return new RpcError(INVALID_PARAMS, error, {
+    ...data,
+    code,
+    ...(issues && { issues }),
+    ...(required && { required }),
+  });
+}
+
+/** Names of the tools that the principal's own tool list shows. Calling them is still checked like any call. */
+export function visibleTools(registry: Registry, principal: UnderWay['exchange']['principal']): ReadonlySet<string> {
+  return new Set(registry.list(principal).map(({ tool }) => tool.name));
+}
+
+function cursorAt({ at, cursor }: Place): string {
+  return Buffer.from(JSON.stringify([addresses[at]?.uriTemplate, cursor])).toString('base64url');
+}
+
+/** What is there of the list tool's own cursor is for that to judge. */
+function readCursor(cursor: unknown): Place {
+  const [uriTemplate, inner] = decoded(cursor);
+  const at = addresses.findIndex((address) => address.uriTemplate === uriTemplate);
+  if (at < 0 || (inner !== null && typeof inner !== 'string')) throw foreignCursor();
+  return { at, ...(inner !== null && { cursor: inner }) };
+}
+
+function decoded(cursor: unknown): readonly unknown[] {
+  if (typeof cursor !== 'string' || cursor.length > LONGEST_URI) return [];
+  try {
+    const parsed: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
+    return Array.isArray(parsed) ? parsed : [];
+  } catch {
+    return [];
+  }
+}
+
+function foreignCursor(): RpcError {
+  return new RpcError(INVALID_PARAMS, 'The cursor is not one that this list gave; start again without it.');
+}

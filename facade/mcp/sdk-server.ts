@@ -1,0 +1,105 @@
+import { type Notification, type Result, Server, type ServerContext } from '@modelcontextprotocol/server';
+import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv';
+import type { Progress } from '../../tools/registry/context.ts';
+import { callTool, type DoorParts, readCallParams, type UnderWay } from './calls.ts';
+import { complete } from './completion.ts';
+import { instructionsFor, introduces } from './instructions.ts';
+import { levelIn, logMessage } from './logging.ts';
+import { isObject, toRpcError } from './message.ts';
+import { getPrompt, listPrompts } from './prompts.ts';
+import { type Era, PROTOCOL_VERSIONS } from './protocol-versions.ts';
+import { listResources, listTemplates, readResource } from './resources.ts';
+import { acceptsEvents } from './web.ts';
+import { toolResult } from './wire.ts';
+
+/** One message on its way through the SDK. */
+export interface Visit extends UnderWay {
+  readonly request: Request;
+  /** Without what it gives a tool to work on. */
+  readonly message: unknown;
+  readonly given: object | undefined;
+}
+
+type Method = (parts: DoorParts, visit: Visit, params: Readonly<Record<string, unknown>>) => Promise<Result>;
+
+/** The methods answered here; all others are the SDK's own, or unknown. */
+const methods: ReadonlyMap<unknown, Method> = new Map<string, Method>([
+  ['tools/list', async ({ lists }, { exchange }, { cursor }) => ({ ...lists.page(exchange, cursor) })],
+  [
+    'tools/call',
+    async ({ registry }, visit, params) =>
+      toolResult(await callTool(registry, visit, readCallParams(withGiven(params, visit)))),
+  ],
+  ['resources/list', listResources],
+  ['resources/templates/list', listTemplates],
+  ['resources/read', readResource],
+  ['prompts/list', listPrompts],
+  ['prompts/get', getPrompt],
+  ['completion/complete', complete],
+]);
+
+const legacyMethods: ReadonlyMap<unknown, Method> = new Map([
+  ...methods,
+  ['logging/setLevel', async ({ levels }, { exchange }, { level }) => levels.set(exchange, level)],
+]);
+
+function withGiven(params: Readonly<Record<string, unknown>>, { given }: Visit): Readonly<Record<string, unknown>> {
+  return given ? { ...params, arguments: given } : params;
+}
+
+/** Costly to make, and never asked anything: the registry checks inputs and outputs. */
+const validator = new AjvJsonSchemaValidator();
+
+/** The SDK's server for one message. */
+export function createSdkServer(parts: DoorParts, visit: Visit, era: Era): Server {
+  const { name, version } = parts.registry.server;
+  const server = new Server(
+    { name, version },
+    {
+      capabilities: {
+        tools: { listChanged: era === 'modern' },
+        resources: { listChanged: false, subscribe: era === 'modern' },
+        prompts: { listChanged: false },
+        completions: {},
+        logging: {},
+      },
+      supportedProtocolVersions: [...PROTOCOL_VERSIONS],
+      ...(introduces(visit.message) && { instructions: instructionsFor(visit.exchange, parts.registry) }),
+      jsonSchemaValidator: validator,
+    },
+  );
+  server.removeRequestHandler('logging/setLevel'); // the SDK's own would forget the level with the message
+  // Set for our methods only: the SDK refuses the others before it begins to answer, with the status of the revision. As fallback, since
+  // what it checks before other handlers it refuses in the words of its schema library.
+  const known = era === 'legacy' ? legacyMethods : methods;
+  const method = isObject(visit.message) && known.get(visit.message.method);
+  if (method) {
+    server.fallbackRequestHandler = async ({ params }, context) => {
+      visit.flight.onProgress = reporter(parts, visit, era, context);
+      try {
+        return parts.answerFirst?.(visit.message) ?? (await method(parts, visit, params ?? {}));
+      } catch (thrown) {
+        throw toRpcError(thrown, parts.onError);
+      }
+    };
+  }
+  return server;
+}
+
+/** Undefined where the client wants neither progress nor log messages, or takes no stream in which they could be told. */
+function reporter({ levels }: DoorParts, { exchange, message }: Visit, era: Era, { mcpReq }: ServerContext) {
+  const progressToken = mcpReq._meta?.progressToken;
+  const level = era === 'legacy' ? levels.of(exchange) : levelIn(message);
+  if ((progressToken === undefined && level === undefined) || !acceptsEvents(exchange)) return undefined;
+  const tell = (notification: Notification) => {
+    mcpReq.notify(notification).catch(() => {}); // the client went away, which ends the call by its signal
+  };
+  return (told: Progress) => {
+    const { event: _, ...progress } = told;
+    if (progressToken !== undefined) {
+      tell({ method: 'notifications/progress', params: { progressToken, ...progress } });
+    }
+    const line = level && logMessage(told, level);
+    if (line) tell({ method: 'notifications/message', params: { logger: 'agent-admin', ...line } });
+  };
+}

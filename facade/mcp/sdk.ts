@@ -1,0 +1,111 @@
+import {
+  classifyInboundRequest,
+  createMcpHandler,
+  INVALID_PARAMS,
+  INVALID_REQUEST,
+  type McpHttpHandler,
+  ProtocolError,
+  preloadSchemas,
+  type ServerEventBus,
+} from '@modelcontextprotocol/server';
+import type { Exchange } from '../http/exchange.ts';
+import type { DoorParts } from './calls.ts';
+import { answerableId, argumentsIn, malformed, toRpcError } from './message.ts';
+import { MODERN_VERSION } from './protocol-versions.ts';
+import type { UpdateParts } from './resource-updates.ts';
+import { answerLegacy } from './sdk-legacy.ts';
+import { createSdkServer, type Visit } from './sdk-server.ts';
+import { Subscriptions } from './subscriptions.ts';
+import { errorResponse, sendWebResponse, standardHeaders, webRequest } from './web.ts';
+
+/** Serves every message of every revision through the official SDK, one low-level server per message. */
+export class SdkPath {
+  readonly #parts: DoorParts;
+  /** The SDK asks for a server with no more than the request in hand. */
+  readonly #visits = new WeakMap<Request, Visit>();
+  readonly #modern: McpHttpHandler;
+  /** Apart from the calls, so that closing ends the subscriptions and lets the calls finish. */
+  readonly #subscriptions: Subscriptions;
+
+  constructor(parts: DoorParts & UpdateParts) {
+    preloadSchemas();
+    this.#parts = parts;
+    this.#modern = this.#createHandler();
+    this.#subscriptions = new Subscriptions(parts, (bus) => this.#createHandler(bus));
+  }
+
+  async serve(exchange: Exchange, message: unknown): Promise<void> {
+    const { flights, onError } = this.#parts;
+    const id = answerableId(message);
+    const flight = flights.enter(exchange, isModern(exchange) ? null : id);
+    const given = argumentsIn(message);
+    const visit = {
+      exchange,
+      flight,
+      message: given ? withoutArguments(message) : message,
+      given,
+      request: webRequest(exchange, flight),
+    };
+    this.#visits.set(visit.request, visit);
+    try {
+      const answer = await this.#answer(visit).catch((thrown) => errorResponse(id, toRpcError(thrown, onError), 500));
+      await sendWebResponse(exchange, flight, answer, onError);
+    } finally {
+      flights.leave(flight);
+    }
+  }
+
+  toolsChanged(): void {
+    this.#subscriptions.lookAgain();
+  }
+
+  close(): Promise<void> {
+    return this.#subscriptions.close();
+  }
+
+  async #answer(visit: Visit): Promise<Response> {
+    const { message, request, exchange } = visit;
+    if (Array.isArray(message)) return errorResponse(null, malformed(message), 400);
+    const route = classifyInboundRequest({ httpMethod: 'POST', ...standardHeaders(request), body: message });
+    if (route.kind === 'legacy') return answerLegacy(this.#parts, visit);
+    if (route.kind === 'reject' && route.code === INVALID_REQUEST) {
+      const error = malformed(message);
+      const inBand = error.code === INVALID_PARAMS && !isModern(exchange);
+      return errorResponse(answerableId(message), error, inBand ? 200 : 400);
+    }
+    if (route.kind === 'modern' && route.messageKind === 'request' && route.message.method === 'subscriptions/listen') {
+      return this.#subscriptions.serve(visit, route.message.id);
+    }
+    return this.#modern.fetch(request, { parsedBody: message });
+  }
+
+  #createHandler(bus?: ServerEventBus): McpHttpHandler {
+    const serverFor = (request: Request | undefined) => {
+      const visit = request && this.#visits.get(request);
+      if (!visit) throw new Error('The SDK served a request that it was not given.');
+      return createSdkServer(this.#parts, visit, 'modern');
+    };
+    return createMcpHandler(({ requestInfo }) => serverFor(requestInfo), {
+      legacy: 'reject',
+      ...(bus && { bus }),
+      onerror: (error) => {
+        if (!isRefusal(error)) this.#parts.onError(error);
+      },
+    });
+  }
+}
+
+/** The SDK copies every value of a message several times, and needs none of what is for the tool. */
+function withoutArguments(message: unknown): unknown {
+  const { params, ...others } = message as { readonly params: object }; // has arguments
+  return { ...others, params: { ...params, arguments: {} } };
+}
+
+function isModern({ request }: Exchange): boolean {
+  return request.headers['mcp-protocol-version'] === MODERN_VERSION;
+}
+
+/** Whether the error tells of a fault of the client's, which was answered, and not of one of ours. */
+function isRefusal(error: Error): boolean {
+  return error instanceof ProtocolError || error.message.startsWith('Rejected ');
+}

@@ -1,0 +1,117 @@
+import {
+  INTERNAL_ERROR,
+  INVALID_PARAMS,
+  INVALID_REQUEST,
+  InMemoryServerEventBus,
+  type McpHttpHandler,
+  type ServerEventBus,
+} from '@modelcontextprotocol/server';
+import type { Principal } from '../../tools/access/principal.ts';
+import { reachOf } from '../../tools/access/reach.ts';
+import { lookAgain } from '../../tools/access/standing.ts';
+import type { Registry } from '../../tools/registry/registry.ts';
+import { isObject, type RequestId, RpcError } from './message.ts';
+import { canonicalUri, ResourceUpdates, type UpdateParts } from './resource-updates.ts';
+import type { Visit } from './sdk-server.ts';
+import { acceptsEvents, errorResponse } from './web.ts';
+
+/** Subscriptions that one caller may hold open, and the resources that one of them may follow. */
+const MOST_OPEN = 20;
+const MOST_URIS = 1000;
+
+interface Subscription {
+  readonly caller: string;
+  readonly handler: McpHttpHandler;
+  /** Tells the subscriber if the list it would get is another one than when it last was told. */
+  compare(principal: Principal): void;
+  readonly visit: Visit;
+}
+
+/** The open `subscriptions/listen` streams. Each has a bus of its own: its subscriber hears of changes of its own list alone. */
+export class Subscriptions {
+  readonly #registry: Registry;
+  readonly #createHandler: (bus: ServerEventBus) => McpHttpHandler;
+  readonly #onError: (cause: unknown) => void;
+  readonly #open = new Set<Subscription>();
+  readonly #updates: ResourceUpdates;
+
+  constructor(parts: UpdateParts, createHandler: (bus: ServerEventBus) => McpHttpHandler) {
+    this.#registry = parts.registry;
+    this.#onError = parts.onError;
+    this.#createHandler = createHandler;
+    this.#updates = new ResourceUpdates(parts);
+  }
+
+  serve(visit: Visit, id: RequestId): Response | Promise<Response> {
+    const { exchange, flight, request } = visit;
+    if (!acceptsEvents(exchange)) {
+      const error = new RpcError(INVALID_REQUEST, 'A subscription is a stream; send Accept: text/event-stream.');
+      return errorResponse(id, error, 400);
+    }
+    const caller = `${exchange.principal.type} ${exchange.principal.id}`;
+    if ([...this.#open].filter((other) => other.caller === caller).length >= MOST_OPEN) {
+      const message = `You have ${MOST_OPEN} subscriptions open; close one first.`;
+      return errorResponse(id, new RpcError(INTERNAL_ERROR, message), 200);
+    }
+    const { message, uris } = withKnownUris(visit.message);
+    if (uris.size > MOST_URIS) {
+      const error = new RpcError(
+        INVALID_PARAMS,
+        `Invalid params: a subscription follows at most ${MOST_URIS} resources.`,
+      );
+      return errorResponse(id, error, 200);
+    }
+    const bus = new InMemoryServerEventBus(this.#onError);
+    const compare = this.#comparer(exchange.principal, bus);
+    const subscription = { caller, handler: this.#createHandler(bus), compare, visit };
+    this.#open.add(subscription);
+    const unfollow = this.#updates.follow(visit, uris, (uri) => bus.publish({ kind: 'resource_updated', uri }));
+    exchange.response.once('close', () => {
+      this.#open.delete(subscription);
+      unfollow();
+    });
+    flight.onRenewed = compare;
+    return subscription.handler.fetch(request, { parsedBody: message });
+  }
+
+  /** Looks at once for whom the list changed; without it that is seen when the credential is looked at again. */
+  lookAgain(): void {
+    for (const { visit, compare } of this.#open) {
+      void lookAgain(() => visit.exchange.renewed(), { onGone: () => visit.flight.abort(), onRenewed: compare });
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#updates.close();
+    await Promise.all([...this.#open].map(({ handler }) => handler.close()));
+  }
+
+  #comparer(principal: Principal, bus: ServerEventBus): Subscription['compare'] {
+    let [list, reach] = [this.#registry.list(principal), reachOf(principal)];
+    return (renewed) => {
+      const [before, reachBefore] = [list, reach];
+      [list, reach] = [this.#registry.list(renewed), reachOf(renewed)];
+      const same = list.length === before.length && list.every((entry, index) => entry === before[index]);
+      // The same tools under another reach can have other fixed arguments.
+      if (!same || reach !== reachBefore) bus.publish({ kind: 'tools_list_changed' });
+    };
+  }
+}
+
+/**
+ * The message without URIs that no resource can have and with one of each, however many spellings were given: the acknowledgement names
+ * those that are followed. `uris`: these, by the canonical ones.
+ */
+function withKnownUris(message: unknown): { readonly message: unknown; readonly uris: ReadonlyMap<string, string> } {
+  const { params } = isObject(message) ? message : {};
+  const { notifications } = isObject(params) ? params : {};
+  const given: unknown = isObject(notifications) ? notifications.resourceSubscriptions : undefined;
+  if (!Array.isArray(given) || !given.every((uri) => typeof uri === 'string')) return { message, uris: new Map() };
+  const uris = new Map<string, string>();
+  for (const uri of given) {
+    const canonical = canonicalUri(uri);
+    if (canonical !== undefined && !uris.has(canonical)) uris.set(canonical, uri);
+  }
+  const narrowed = { ...(notifications as object), resourceSubscriptions: [...uris.values()] };
+  return { message: { ...(message as object), params: { ...(params as object), notifications: narrowed } }, uris };
+}

@@ -1,0 +1,163 @@
+import { INVALID_PARAMS } from '@modelcontextprotocol/server';
+import { globMatcher } from '../../tools/access/allowlist.ts';
+import type { Principal } from '../../tools/access/principal.ts';
+import { reachOf } from '../../tools/access/reach.ts';
+import { type CatalogEntry, isListed, nearest } from '../../tools/registry/catalog-index.ts';
+import type { ServerFacts } from '../../tools/registry/context.ts';
+import { type ListedTool, listedTool } from '../../tools/registry/listed-tool.ts';
+import type { Registry } from '../../tools/registry/registry.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { RpcError } from './message.ts';
+import type { Era } from './protocol-versions.ts';
+import type { ResponseWriter } from './wire.ts';
+
+/** Tools on one page of `tools/list`. */
+const PAGE = 500;
+/** Lists kept, one per set of rights and narrowing. */
+const MOST_LISTS = 64;
+
+export interface ListPage {
+  readonly tools: readonly ListedTool[];
+  readonly nextCursor?: string;
+}
+
+interface KeptList {
+  readonly entries: readonly CatalogEntry[];
+  readonly tools: readonly ListedTool[];
+  readonly prepared: { legacy?: Buffer; modern?: Buffer };
+}
+
+type Asked = Pick<Exchange, 'principal' | 'url'>;
+
+/** The part of the registry from which lists are made. */
+interface ListSource extends Pick<Registry, 'list'> {
+  readonly server: Pick<ServerFacts, 'catalog'>;
+}
+
+/** What `tools/list` shows to whom. `?tools=` and `?groups=` on the URL narrow it, and `?mode=search` shows the
+ * tools that lead to all others in their place; none of them gives or takes rights. */
+export class ToolLists {
+  readonly #registry: ListSource;
+  readonly #writer: ResponseWriter;
+  readonly #kept = new Map<string, KeptList>();
+
+  constructor(registry: ListSource, writer: ResponseWriter) {
+    this.#registry = registry;
+    this.#writer = writer;
+  }
+
+  /** @throws RpcError for a foreign cursor and a narrowing that names nothing there is */
+  page(asked: Asked, cursor: unknown): ListPage {
+    const { tools } = this.#list(asked);
+    const start = cursor === undefined ? 0 : readCursor(cursor, tools.length);
+    const end = start + PAGE;
+    return { tools: tools.slice(start, end), ...(end < tools.length && { nextCursor: cursorAt(end) }) };
+  }
+
+  /** The first page as a response that lacks its id; undefined where it is not the only page. @throws RpcError */
+  prepared(asked: Asked, era: Era): Buffer | undefined {
+    const { tools, prepared } = this.#list(asked);
+    if (tools.length > PAGE) return undefined;
+    prepared[era] ??= this.#writer.listWithoutId(tools, era);
+    return prepared[era];
+  }
+
+  #list({ principal, url }: Asked): KeptList {
+    const entries = this.#registry.list(principal);
+    const key = `${reachOf(principal)}${url.search === '' ? '' : `\n${narrowingOf(url)}`}`;
+    const known = this.#kept.get(key);
+    if (known && sameEntries(known.entries, entries)) return known;
+    const shown = url.search === '' ? entries : this.#narrowed(entries, principal, url.searchParams);
+    const made = {
+      entries,
+      tools: shown.map(({ tool }) => listedTool(tool, principal.tools?.fixed?.(tool))),
+      prepared: {},
+    };
+    if (this.#kept.size >= MOST_LISTS) this.#kept.clear();
+    this.#kept.set(key, made);
+    return made;
+  }
+
+  #narrowed(entries: readonly CatalogEntry[], principal: Principal, search: URLSearchParams) {
+    if (!searches(search)) return narrow(entries, this.#known(principal), search);
+    return this.#registry.server.catalog.entries.filter(({ tool }) => tool.discovery);
+  }
+
+  /** What words in the URL may name: all tools there are, but for those beyond a limit that the principal is held to. */
+  #known({ tools }: Principal): readonly CatalogEntry[] {
+    const { entries } = this.#registry.server.catalog;
+    return entries.filter(({ tool }) => isListed(tool) && (tools?.allows(tool) ?? true));
+  }
+}
+
+function sameEntries(one: readonly CatalogEntry[], other: readonly CatalogEntry[]): boolean {
+  return one === other || (one.length === other.length && one.every((entry, index) => entry === other[index]));
+}
+
+function narrowingOf({ searchParams }: URL): string {
+  return JSON.stringify(['mode', 'tools', 'groups'].map((name) => wordsOf(searchParams, name)));
+}
+
+function wordsOf(search: URLSearchParams, name: string): string[] {
+  const words = search.getAll(name).flatMap((value) => value.split(','));
+  return words.map((word) => word.trim()).filter((word) => word !== '');
+}
+
+function searches(search: URLSearchParams): boolean {
+  const modes = wordsOf(search, 'mode');
+  const narrowed = wordsOf(search, 'tools').length > 0 || wordsOf(search, 'groups').length > 0;
+  if (modes.some((mode) => mode !== 'search')) {
+    throw new RpcError(INVALID_PARAMS, 'mode= in the URL is search, or absent for the list of all tools.');
+  }
+  if (modes.length > 0 && narrowed) {
+    throw new RpcError(
+      INVALID_PARAMS,
+      'mode=search in the URL shows tools that lead to all others; leave out tools= and groups=.',
+    );
+  }
+  return modes.length > 0;
+}
+
+function narrow(
+  entries: readonly CatalogEntry[],
+  known: readonly CatalogEntry[],
+  search: URLSearchParams,
+): readonly CatalogEntry[] {
+  const inGroups = groupTest(known, wordsOf(search, 'groups'));
+  const named = nameTest(known, wordsOf(search, 'tools'));
+  return entries.filter((entry) => inGroups(entry) && named(entry));
+}
+
+type Test = (entry: CatalogEntry) => boolean;
+
+function groupTest(all: readonly CatalogEntry[], wanted: readonly string[]): Test {
+  if (wanted.length === 0) return () => true;
+  const known = [...new Set(all.map(({ group }) => group))];
+  const names = new Set(wanted.map((name) => name.toLowerCase()));
+  const unknown = [...names].some((name) => !known.some((group) => group.toLowerCase() === name));
+  if (unknown) {
+    throw new RpcError(INVALID_PARAMS, `groups= in the URL names an unknown group; there are: ${known.join(', ')}.`);
+  }
+  return ({ group }) => names.has(group.toLowerCase());
+}
+
+/** One entry that matches nothing may name a tool that is away; none that matches is a mistake. */
+function nameTest(all: readonly CatalogEntry[], globs: readonly string[]): Test {
+  if (globs.length === 0) return () => true;
+  const matchers = globs.map(globMatcher);
+  const test: Test = ({ tool }) => matchers.some((matches) => matches(tool.name));
+  if (all.some(test)) return test;
+  const names = all.map(({ tool }) => tool.name);
+  const close = globs.slice(0, 10).flatMap((glob) => nearest(glob, names, 2));
+  const hint = close.length > 0 ? `; similar names: ${close.join(', ')}` : '';
+  throw new RpcError(INVALID_PARAMS, `tools= in the URL matches no tool${hint}.`);
+}
+
+function cursorAt(start: number): string {
+  return Buffer.from(`tools ${start}`).toString('base64url');
+}
+
+function readCursor(cursor: unknown, length: number): number {
+  for (let start = PAGE; start < length; start += PAGE) if (cursorAt(start) === cursor) return start;
+  throw new RpcError(INVALID_PARAMS, 'The cursor is not one that this list gave; start again without it.');
+}

@@ -1,0 +1,78 @@
+import type { ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { watchStanding } from '../../tools/access/standing.ts';
+import type { ToolError } from '../../tools/registry/errors.ts';
+import { namesEvents } from '../http/accept.ts';
+import type { Exchange } from '../http/exchange.ts';
+import type { Flight } from './calls.ts';
+import { type RequestId, type RpcError, rpcErrorJson } from './message.ts';
+import { sendJsonText, sendNothing } from './wire.ts';
+
+/**
+ * The request as the SDK takes it. It has no body: the parsed message goes beside it. It accepts everything the SDK could answer;
+ * whether the client does is for the door to judge.
+ */
+export function webRequest({ request, url }: Exchange, { signal }: Flight): Request {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(request.headers)) {
+    if (typeof value === 'string') headers.set(name, value);
+  }
+  headers.set('accept', 'application/json, text/event-stream');
+  return new Request(url, { method: 'POST', headers, signal });
+}
+
+/** The headers by which the SDK tells the revision of a message. */
+export function standardHeaders({ headers }: Request) {
+  const [version, method, name] = ['mcp-protocol-version', 'mcp-method', 'mcp-name'].map((each) => headers.get(each));
+  return {
+    ...(version != null && { protocolVersionHeader: version }),
+    ...(method != null && { mcpMethodHeader: method }),
+    ...(name != null && { mcpNameHeader: name }),
+  };
+}
+
+export function acceptsEvents({ request }: Exchange): boolean {
+  return namesEvents(request.headers.accept);
+}
+
+export function errorResponse(id: RequestId | null, error: RpcError, status: number): Response {
+  return new Response(rpcErrorJson(id, error), { status, headers: { 'Content-Type': 'application/json' } });
+}
+
+/**
+ * Sends what the SDK answered. A stream ends when the client goes or the request is cancelled, and one that is no call's when its credential
+ * stops being valid: a call says so as its answer.
+ */
+export async function sendWebResponse(
+  exchange: Exchange,
+  flight: Flight,
+  answer: Response,
+  onError: (cause: unknown) => void,
+): Promise<void> {
+  const { response } = exchange;
+  if (response.destroyed || response.writableEnded) {
+    await answer.body?.cancel();
+    return;
+  }
+  if (answer.headers.get('content-type')?.startsWith('text/event-stream') && answer.body) {
+    const { onRenewed } = flight;
+    const onGone = (problem: ToolError) => {
+      if (problem.cause !== undefined) onError(problem.cause);
+      flight.abort();
+    };
+    const stopWatching = onRenewed && watchStanding(() => exchange.renewed(), { onGone, onRenewed });
+    await pipeEvents(response, answer, answer.body).finally(stopWatching);
+  } else if (answer.body) sendJsonText(response, answer.status, await answer.text());
+  else sendNothing(response, answer.status);
+}
+
+async function pipeEvents(response: ServerResponse, answer: Response, body: NonNullable<Response['body']>) {
+  response.writeHead(answer.status, Object.fromEntries(answer.headers));
+  response.flushHeaders();
+  try {
+    await pipeline(Readable.fromWeb(body), response);
+  } catch {
+    response.destroy(); // the client went away, or the stream broke: there is nobody to tell
+  }
+}

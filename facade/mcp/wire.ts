@@ -1,0 +1,68 @@
+import type { ServerResponse } from 'node:http';
+import { type Result, SERVER_INFO_META_KEY } from '@modelcontextprotocol/server';
+import type { ListedTool } from '../../tools/registry/listed-tool.ts';
+import type { Answer } from '../../tools/registry/registry.ts';
+import { endSoon } from '../http/end-soon.ts';
+import type { RequestId } from './message.ts';
+import type { Era } from './protocol-versions.ts';
+
+/** The result of `tools/call`. A failed call has no structured content: clients check that against the output schema. */
+export function toolResult(answer: Answer): Result {
+  if (answer.ok && answer.isContent) return { ...answer.output };
+  if (!answer.ok) return { content: [{ type: 'text', text: JSON.stringify(answer.error) }], isError: true };
+  return { content: [{ type: 'text', text: JSON.stringify(answer.output) }], structuredContent: answer.output };
+}
+
+/** Whole responses as JSON text, equal to what the SDK makes of `toolResult` and of a list. */
+export class ResponseWriter {
+  /** Members of every modern result. */
+  readonly #modern: string;
+
+  constructor(server: { readonly name: string; readonly version: string }) {
+    const { name, version } = server;
+    const meta = JSON.stringify({ [SERVER_INFO_META_KEY]: { name, version } });
+    this.#modern = `,"resultType":"complete","_meta":${meta}`;
+  }
+
+  toolResult(answer: Answer, id: RequestId, era: Era): string {
+    const text = JSON.stringify(answer.ok ? answer.output : answer.error);
+    const members = answer.ok && answer.isContent ? text.slice(1, -1) : resultMembers(text, answer.ok);
+    return `{"result":{${members}${era === 'modern' ? this.#modern : ''}}${closing(id)}`;
+  }
+
+  /** All of the response up to the id, which `closing` adds. */
+  listWithoutId(tools: readonly ListedTool[], era: Era): Buffer {
+    const rest = era === 'modern' ? `,"ttlMs":0,"cacheScope":"private"${this.#modern}` : '';
+    return Buffer.from(`{"result":{"tools":${JSON.stringify(tools)}${rest}}`);
+  }
+}
+
+function resultMembers(text: string, ok: boolean): string {
+  const rest = ok ? `"structuredContent":${text}` : '"isError":true';
+  return `"content":[{"type":"text","text":${JSON.stringify(text)}}],${rest}`;
+}
+
+export function closing(id: RequestId): string {
+  return `,"jsonrpc":"2.0","id":${typeof id === 'string' ? JSON.stringify(id) : id}}`;
+}
+
+/** Ends the exchange with JSON made of these parts. */
+export function sendJsonText(response: ServerResponse, status: number, text: string, before?: Buffer): void {
+  const length = Buffer.byteLength(text) + (before?.length ?? 0);
+  response.writeHead(status, [
+    'Content-Type',
+    'application/json',
+    'Content-Length',
+    String(length),
+    'Cache-Control',
+    'no-store',
+    'X-Content-Type-Options',
+    'nosniff',
+  ]);
+  if (before) response.write(before);
+  endSoon(response, text);
+}
+
+export function sendNothing(response: ServerResponse, status: number): void {
+  response.writeHead(status, { 'Content-Length': 0, 'Cache-Control': 'no-store' }).end();
+}

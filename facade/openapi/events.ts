@@ -1,0 +1,20 @@
+import { chatEvents } from './examples/chat.ts';
+import type { Part } from './schemas.ts';
+
+const DESCRIPTION = `Server-sent events, where the client asks for them by \`Accept: text/event-stream\` or \`stream: true\`. The data of each is JSON:
+
+- \`run\`: \`{runId, threadId, model}\`, first
+- \`delta\`: \`{text}\`, the next piece of what the model says
+- \`tool_call\`: \`{id, tool, arguments}\`
+- \`tool_result\`: \`{id, tool, ok, content}\`
+- \`final\`: what the JSON answer would be, last; or \`error\`: the body of an error
+
+Lines that begin with a colon keep the connection open. What is refused before the run begins is an error with its own status.`;
+
+/** The other form of the answer of an operation that streams. */
+export const eventStream: Part = {
+  'text/event-stream': {
+    schema: { type: 'string', description: DESCRIPTION },
+    example: chatEvents.map(([name, data]) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`).join(''),
+  },
+};

@@ -1,0 +1,203 @@
+import { z } from 'zod';
+import { type ErrorCode, errorBody } from '../../resources/error.ts';
+import { SESSION_COOKIE } from '../../resources/session.ts';
+import { type Access, ANYONE } from '../../tools/access/requirement.ts';
+import type { CatalogEntry } from '../../tools/registry/catalog-index.ts';
+import type { Tool } from '../../tools/registry/define-tool.ts';
+import { COMMON_ERRORS } from '../../tools/registry/errors.ts';
+import type { JsonSchema } from '../../tools/registry/json-schema.ts';
+import { unwrap } from '../../tools/registry/validate.ts';
+import type { Route } from '../routes.ts';
+import type { ErrorResponses } from './errors.ts';
+import { eventStream } from './events.ts';
+import { examples } from './examples/index.ts';
+import type { Part, SchemaComponents } from './schemas.ts';
+
+export interface Components {
+  readonly schemas: SchemaComponents;
+  readonly errors: ErrorResponses;
+}
+
+/** Errors of a request with a body, before it reaches the tool. */
+export const BODY_ERRORS = ['too_large', 'unsupported_media_type'] as const satisfies readonly ErrorCode[];
+
+const SET_COOKIE: Readonly<Record<NonNullable<Tool['session']>, Part>> = {
+  begins: cookieHeader('Hands the session to the browser, for 12 hours.', 'eyJhbGciOi…; Max-Age=43200'),
+  ends: cookieHeader('Takes the cookie away.', '; Max-Age=0'),
+};
+
+function cookieHeader(description: string, value: string): Part {
+  const example = `${SESSION_COOKIE}=${value}; Path=/; HttpOnly; SameSite=Lax`;
+  return { description, required: true, schema: { type: 'string' }, example };
+}
+
+const SUCCESS: Readonly<Record<number, string>> = {
+  200: 'Done.',
+  201: 'Created.',
+  202: 'Accepted; the work goes on.',
+  204: 'Done; there is nothing to return.',
+};
+
+/** The OpenAPI operation of a route: what it takes and gives is what its tool takes and gives. */
+export function toolOperation(route: Route, { group, tool }: CatalogEntry, components: Components): Part {
+  const { path, query, body } = placeInput(route, tool.input);
+  const input = components.schemas.inline(tool.input, 'input');
+  const requestBody = body.length > 0 ? requestBodyOf(tool, body, input, components) : undefined;
+  const posts = route.method === 'POST';
+  const codes: ErrorCode[] = [
+    ...COMMON_ERRORS,
+    'rate_limited',
+    ...tool.errors,
+    ...(requestBody ? BODY_ERRORS : []),
+    ...(posts ? (['conflict', 'not_found'] as const) : []), // of idempotency keys
+  ];
+  return {
+    operationId: tool.name,
+    tags: [group],
+    summary: route.summary ?? tool.title,
+    description: `${tool.description}\n\n${accessLine(tool)}`,
+    ...(tool.session === 'begins' ? { security: [] } : accessMembers(tool)),
+    ...parametersOf(tool, { path, query }, input, posts),
+    ...(requestBody && { requestBody }),
+    responses: {
+      ...(tool.goesOn && route.status === 202 && { 200: successOf({ ...route, status: 200 }, tool, components) }),
+      [route.status]: successOf(route, tool, components),
+      ...components.errors.of(codes),
+      ...(tool.tellsDown && { 503: downOf(tool, components) }),
+    },
+  };
+}
+
+/** Reference to a header of the components. */
+export function headerRefs(...names: readonly string[]): Part {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+interface Places {
+  readonly path: readonly string[];
+  readonly query: readonly string[];
+  readonly body: readonly string[];
+}
+
+/** GET and DELETE take what the path does not hold in the query, but for lists and objects, which only a body can hold. */
+function placeInput({ method, path }: Route, input: z.ZodObject): Places {
+  const inPath = Array.from(path.matchAll(/\{(\w+)\}/g), ([, name = '']) => name);
+  const rest = Object.keys(input.shape).filter((name) => !inPath.includes(name));
+  if (method === 'GET') return { path: inPath, query: rest, body: [] };
+  if (method !== 'DELETE') return { path: inPath, query: [], body: rest };
+  const nested = (name: string) => isNested(input.shape[name]);
+  return { path: inPath, query: rest.filter((name) => !nested(name)), body: rest.filter(nested) };
+}
+
+function isNested(schema: unknown): boolean {
+  const inner = unwrap(schema);
+  return inner instanceof z.ZodObject || inner instanceof z.ZodArray || inner instanceof z.ZodRecord;
+}
+
+function parametersOf(
+  { name: tool }: Tool,
+  { path, query }: Omit<Places, 'body'>,
+  input: JsonSchema,
+  posts: boolean,
+): object {
+  const given = examples[tool]?.input ?? {};
+  const parameters = [
+    ...path.map((name) => parameter(name, 'path', input, given[name])),
+    ...query.map((name) => parameter(name, 'query', input, given[name])),
+    ...(posts ? [{ $ref: '#/components/parameters/Idempotency-Key' }] : []),
+  ];
+  return parameters.length > 0 ? { parameters } : {};
+}
+
+function parameter(name: string, place: 'path' | 'query', input: JsonSchema, example: unknown): Part {
+  const { description, ...schema } = propertiesOf(input)[name] ?? {};
+  return {
+    name,
+    in: place,
+    ...((place === 'path' || requiredOf(input).includes(name)) && { required: true }),
+    ...(description !== undefined && { description }),
+    schema,
+    ...(example !== undefined && { example }),
+  };
+}
+
+function requestBodyOf(tool: Tool, members: readonly string[], input: JsonSchema, { schemas }: Components): Part {
+  const { properties: _, required: __, ...rest } = input;
+  const required = requiredOf(input).filter((name) => members.includes(name));
+  const properties = Object.fromEntries(members.map((name) => [name, propertiesOf(input)[name]]));
+  const isWhole = members.length === Object.keys(tool.input.shape).length;
+  const given = Object.entries(examples[tool.name]?.input ?? {}).filter(([name]) => members.includes(name));
+  return {
+    required: required.length > 0,
+    content: {
+      'application/json': {
+        schema: isWhole
+          ? schemas.schema(tool.input, 'input')
+          : { ...rest, properties, ...(required.length > 0 && { required }) },
+        ...(given.length > 0 && { example: Object.fromEntries(given) }),
+      },
+    },
+  };
+}
+
+function successOf({ method, status }: Route, tool: Tool, { schemas }: Components): Part {
+  const example = examples[tool.name]?.answer;
+  return {
+    description: SUCCESS[status] ?? 'Done.',
+    headers: {
+      ...headerRefs(
+        'X-Request-Id',
+        ...(method === 'POST' && tool.session !== 'begins' ? ['Idempotency-Replayed'] : []),
+      ),
+      ...(tool.session && { 'Set-Cookie': SET_COOKIE[tool.session] }),
+    },
+    ...(status !== 204 && {
+      content: {
+        'application/json': { schema: schemas.schema(tool.output, 'output'), ...(example && { example }) },
+        ...(tool.streams && eventStream),
+      },
+    }),
+  };
+}
+
+/** The output tells what is down; where not even that can be told, it is an error like all others. */
+function downOf(tool: Tool, { schemas }: Components): Part {
+  const anyOf = [schemas.schema(tool.output, 'output'), schemas.schema(errorBody, 'output')];
+  return {
+    description: 'The server does not work, as `status` tells.',
+    headers: headerRefs('X-Request-Id'),
+    content: { 'application/json': { schema: { anyOf } } },
+  };
+}
+
+function accessMembers({ access }: Tool): object {
+  if (access === ANYONE) return {};
+  if (!('among' in access)) return { 'x-required-scope': access.scope, 'x-required-grant': grantText(access) };
+  return {
+    'x-required-scope': access.among.map(({ scope }) => scope),
+    'x-required-grant': access.among.map(grantText),
+  };
+}
+
+function accessLine({ access, session }: Tool): string {
+  if (session === 'begins') return 'Authenticated by the ID token in the body.';
+  if (access === ANYONE) return 'Every authenticated caller may call this.';
+  if (!('among' in access)) return `Needs ${rightText(access)}.`;
+  return `Needs, depending on the input, ${access.among.map(rightText).join('; or ')}.`;
+}
+
+function rightText(access: Access): string {
+  return `the scope \`${access.scope}\`, or of keys with grants \`${grantText(access)}\``;
+}
+
+function grantText({ grant }: Access): string {
+  return [grant].flat().join(', ');
+}
+
+function propertiesOf(schema: JsonSchema): Readonly<Record<string, JsonSchema>> {
+  return (schema.properties ?? {}) as Readonly<Record<string, JsonSchema>>; // made from an object schema
+}
+
+function requiredOf(schema: JsonSchema): readonly string[] {
+  return (schema.required ?? []) as readonly string[]; // made from an object schema
+}

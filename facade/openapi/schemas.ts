@@ -1,0 +1,132 @@
+import { z } from 'zod';
+import { adminUser } from '../../resources/admin-user.ts';
+import { agent } from '../../resources/agent.ts';
+import { agentIdentity, agentIdentityInput } from '../../resources/agent-identity.ts';
+import { botConfig } from '../../resources/bot-config.ts';
+import { capsule } from '../../resources/capsule.ts';
+import { errorBody } from '../../resources/error.ts';
+import { flow } from '../../resources/flow.ts';
+import { flowRun } from '../../resources/flow-run.ts';
+import { health, systemHealth } from '../../resources/health.ts';
+import { memory } from '../../resources/memory.ts';
+import { message } from '../../resources/message.ts';
+import { model } from '../../resources/model.ts';
+import { productUser } from '../../resources/product-user.ts';
+import { renderedReport, report } from '../../resources/report.ts';
+import { searchHit } from '../../resources/search.ts';
+import { settings } from '../../resources/settings.ts';
+import { skill } from '../../resources/skill.ts';
+import { thread, threadAccess, threadStats } from '../../resources/thread.ts';
+import { version, versionDiff } from '../../resources/version.ts';
+import { agentAnswer } from '../../tools/agents/agents.ts';
+import { getOverview } from '../../tools/analytics/overview.ts';
+import { capsuleAnswer, capsuleWithToken } from '../../tools/capsules/capsules.ts';
+import { sendChatMessage } from '../../tools/chat/send-chat-message.ts';
+import { foundMemory } from '../../tools/memory/memory.ts';
+import { type JsonSchema, makePlain } from '../../tools/registry/json-schema.ts';
+import { updateBotConfig } from '../../tools/settings/bot-config.ts';
+import { jsonRpcRequest, jsonRpcResponse } from './json-rpc.ts';
+
+/** A part of the document that is not a schema. */
+export type Part = Readonly<Record<string, unknown>>;
+
+/** Schemas that the document names once and refers to wherever they appear, in what it takes and in what it gives. */
+export const namedSchemas: Readonly<Record<'input' | 'output', Readonly<Record<string, z.ZodType>>>> = {
+  input: {
+    AgentIdentityInput: agentIdentityInput,
+    BotConfigUpdate: updateBotConfig.input,
+    JsonRpcRequest: jsonRpcRequest,
+  },
+  output: {
+    Agent: agent,
+    AgentWithWarnings: agentAnswer,
+    AgentIdentity: agentIdentity,
+    Skill: skill,
+    Flow: flow,
+    FlowRun: flowRun,
+    Thread: thread,
+    ThreadAccess: threadAccess,
+    ThreadStats: threadStats,
+    Message: message,
+    ChatAnswer: sendChatMessage.output,
+    Memory: memory,
+    FoundMemory: foundMemory,
+    SearchHit: searchHit,
+    Model: model,
+    AdminUser: adminUser,
+    Report: report,
+    RenderedReport: renderedReport,
+    UserWithBilling: productUser,
+    OverviewMetrics: getOverview.output,
+    BotConfig: botConfig,
+    Settings: settings,
+    Capsule: capsule,
+    CapsuleWithWarnings: capsuleAnswer,
+    CapsuleWithToken: capsuleWithToken,
+    Version: version,
+    VersionDiff: versionDiff,
+    Health: health,
+    SystemHealth: systemHealth,
+    Error: errorBody,
+    JsonRpcResponse: jsonRpcResponse,
+  },
+};
+
+/** A schema with another description has the same definition, which is what makes it the same schema here. */
+const nameOf = {
+  input: byDefinition(namedSchemas.input),
+  output: byDefinition(namedSchemas.output),
+};
+
+export interface SchemaComponents {
+  /** JSON Schema of what the schema takes (`input`) or gives (`output`): a reference where it is one of the named. */
+  schema(schema: z.ZodType, io: 'input' | 'output'): JsonSchema;
+  /** The same, spelled out at the top. */
+  inline(schema: z.ZodType, io: 'input' | 'output'): JsonSchema;
+  /** The named schemas that were referred to. */
+  collect(): Record<string, JsonSchema>;
+}
+
+export function createSchemaComponents(): SchemaComponents {
+  const made = new Map<string, JsonSchema>();
+
+  function refer(name: string, io: 'input' | 'output'): JsonSchema {
+    const schema = namedSchemas[io][name];
+    if (schema && !made.has(name)) {
+      made.set(name, {});
+      made.set(name, inline(schema, io));
+    }
+    return { $ref: `#/components/schemas/${name}` };
+  }
+
+  function inline(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
+    const { $schema: _, ...rest } = z.toJSONSchema(schema, {
+      io,
+      override({ zodSchema, jsonSchema }) {
+        const name = zodSchema._zod.def === schema._zod.def ? undefined : nameOf[io].get(zodSchema._zod.def);
+        if (name === undefined) makePlain(jsonSchema);
+        else replace(jsonSchema, refer(name, io));
+      },
+    });
+    return rest;
+  }
+
+  return {
+    inline,
+    schema(schema, io) {
+      const name = nameOf[io].get(schema._zod.def);
+      return name === undefined ? inline(schema, io) : refer(name, io);
+    },
+    collect: () => Object.fromEntries([...made].sort(([a], [b]) => a.localeCompare(b))),
+  };
+}
+
+function byDefinition(named: Readonly<Record<string, z.ZodType>>): ReadonlyMap<unknown, string> {
+  return new Map(Object.entries(named).map(([name, schema]) => [schema._zod.def, name]));
+}
+
+function replace(node: z.core.JSONSchema.BaseSchema, reference: JsonSchema): void {
+  const { description } = node;
+  for (const member of Object.keys(node)) delete node[member];
+  Object.assign(node, reference, description !== undefined && { description });
+}

@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import type { Issue } from '../../resources/error.ts';
+import { ToolError } from '../../tools/registry/errors.ts';
+import { unwrap } from '../../tools/registry/validate.ts';
+
+/**
+ * Turns a query string into tool input: text, numbers and booleans by the type of the member. What fits none stays text.
+ * A list is given as values between commas, as a repeated parameter, or as both.
+ */
+export type QueryReader = (query: URLSearchParams) => Record<string, unknown>;
+
+const NUMBER = /^-?\d+(\.\d+)?$/;
+
+/** Made once per route. */
+export function queryReader(input: z.ZodObject): QueryReader {
+  const readers = new Map(Object.entries(input.shape).map(([name, schema]) => [name, memberReader(schema)]));
+  return (query) => {
+    const values: Record<string, unknown> = {};
+    const issues: Issue[] = [];
+    for (const name of new Set(query.keys())) {
+      const given = query.getAll(name);
+      const reader = readers.get(name);
+      if (given.length > 1 && !reader?.takesMany) {
+        issues.push({ path: name, message: 'Is given more than once in the query; give it once.' });
+      }
+      Object.defineProperty(values, name, {
+        value: reader ? reader.read(given) : given[0],
+        enumerable: true,
+        configurable: true,
+      });
+    }
+    if (issues[0]) throw new ToolError('invalid_input', `${issues[0].path}: ${issues[0].message}`, { issues });
+    return values;
+  };
+}
+
+interface MemberReader {
+  readonly takesMany: boolean;
+  /** `given` holds at least one text. */
+  read(given: readonly string[]): unknown;
+}
+
+function memberReader(schema: z.ZodType): MemberReader {
+  const inner = unwrap(schema);
+  if (!(inner instanceof z.ZodArray)) {
+    const read = valueReader(schema);
+    return { takesMany: false, read: ([text = '']) => read(text) };
+  }
+  // An array schema is typed to hold schemas of the core; this project makes them all with the classic package.
+  const read = valueReader(inner.element as z.ZodType);
+  return {
+    takesMany: true,
+    read: (given) => given.flatMap((text) => text.split(',')).map((text) => read(text.trim())),
+  };
+}
+
+function valueReader(schema: z.ZodType): (text: string) => unknown {
+  const inner = unwrap(schema);
+  if (inner instanceof z.ZodNumber) return (text) => (NUMBER.test(text) ? Number(text) : text);
+  if (inner instanceof z.ZodBoolean) return (text) => (text === 'true' ? true : text === 'false' ? false : text);
+  return (text) => text;
+}

@@ -1,0 +1,85 @@
+import type { CallEvent, Progress } from '../../tools/registry/context.ts';
+import type { Answer } from '../../tools/registry/registry.ts';
+import { acceptedTypes } from '../http/accept.ts';
+import type { Exchange } from '../http/exchange.ts';
+
+const HEARTBEAT_MS = 15_000;
+
+export interface RestCallOptions {
+  /** The tool tells events. */
+  readonly streams: boolean;
+  /** The call goes on without its client, who will come back for the answer. */
+  readonly lasts: boolean;
+}
+
+/**
+ * A call at the REST door that takes its time: its signal tells when the client is gone, and where the client wants events it gets them as
+ * they come. The stream begins with the first event, so that a call that is refused before is answered with its own status.
+ */
+export class RestCall {
+  readonly #exchange: Exchange;
+  readonly #controller = new AbortController();
+  #heartbeat: NodeJS.Timeout | undefined;
+  readonly #streams: boolean;
+  #wanted: boolean;
+
+  constructor(exchange: Exchange, { streams, lasts }: RestCallOptions) {
+    const { request, response } = exchange;
+    this.#exchange = exchange;
+    this.#streams = streams;
+    this.#wanted = streams && prefersEvents(request.headers.accept);
+    response.once('close', () => {
+      clearInterval(this.#heartbeat);
+      if (!response.writableFinished && !lasts) this.#controller.abort();
+    });
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** What the input says of it counts more than the header. */
+  choose({ stream }: { readonly stream?: unknown }): void {
+    if (typeof stream === 'boolean') this.#wanted = this.#streams && stream;
+  }
+
+  readonly onProgress = ({ event }: Progress): void => {
+    if (event && this.#wanted) this.#send(event);
+  };
+
+  /** Ends the exchange where it is a stream. False: the answer is the caller's to send. */
+  finish(answer: Answer): boolean {
+    clearInterval(this.#heartbeat);
+    const { response } = this.#exchange;
+    if (response.destroyed) return true;
+    if (!response.headersSent && !(answer.ok && this.#wanted)) return false;
+    this.#send(answer.ok ? { name: 'final', data: answer.output } : { name: 'error', data: answer.error });
+    clearInterval(this.#heartbeat);
+    response.end();
+    return true;
+  }
+
+  #send({ name, data }: CallEvent): void {
+    const { response } = this.#exchange;
+    if (response.destroyed) return;
+    if (!response.headersSent) this.#open();
+    response.write(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`);
+  }
+
+  #open(): void {
+    const { response } = this.#exchange;
+    response.writeHead(200, {
+      'Content-Type': 'text/event-stream; charset=utf-8',
+      'Cache-Control': 'no-store',
+      'X-Accel-Buffering': 'no', // proxies that gather an answer before they pass it on
+      'X-Content-Type-Options': 'nosniff',
+    });
+    this.#heartbeat = setInterval(() => response.write(': waiting\n\n'), HEARTBEAT_MS);
+  }
+}
+
+/** A client that takes JSON too gets JSON, unless it says otherwise in the input. */
+function prefersEvents(accept: string | undefined): boolean {
+  const types = acceptedTypes(accept);
+  return types.includes('text/event-stream') && !types.includes('application/json');
+}

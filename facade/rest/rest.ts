@@ -1,0 +1,175 @@
+import { errorStatus } from '../../resources/error.ts';
+import type { Tool } from '../../tools/registry/define-tool.ts';
+import { ToolError } from '../../tools/registry/errors.ts';
+import type { Registry } from '../../tools/registry/registry.ts';
+import { challengeOf } from '../http/authenticate.ts';
+import { type BodyKind, CREDENTIAL, decodeText, readBody } from '../http/body.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { sendErrorBody, sendJson } from '../http/respond.ts';
+import { createMatcher } from '../http/router.ts';
+import type { SessionCookies } from '../http/session-cookie.ts';
+import { type Route, routes } from '../routes.ts';
+import { type QueryReader, queryReader } from './query.ts';
+import { RestCall } from './rest-call.ts';
+
+interface RestOperation extends Route {
+  readonly readQuery: QueryReader;
+  readonly takesBody: boolean;
+  /** Undefined: the usual one. */
+  readonly bodyKind: BodyKind | undefined;
+  readonly endsSession: boolean;
+  /** Takes its time, and may tell events meanwhile. */
+  readonly inSteps: boolean;
+  readonly goesOn: Tool['goesOn'];
+  readonly tellsDown: Tool['tellsDown'];
+  readonly streams: boolean;
+}
+
+/** A path that is served, but by no tool call of this door. */
+export interface OtherRoute extends Pick<Route, 'method' | 'path'> {
+  /** Of its query. */
+  readonly parameters: readonly string[];
+  serve(exchange: Exchange): Promise<void>;
+}
+
+export interface RestDoorOptions {
+  readonly registry: Registry;
+  readonly cookies: SessionCookies;
+  readonly others: readonly OtherRoute[];
+}
+
+/** The REST door: finds the route, gathers the input of its tool, calls it, answers with the status of the route. */
+export function createRestDoor({ registry, cookies, others }: RestDoorOptions) {
+  const operations = routes.map((route) => prepare(route, registry));
+  const match = createMatcher<RestOperation | OtherRoute>([...operations, ...others]);
+
+  return async function serve(exchange: Exchange): Promise<void> {
+    const { request, response, url, requestId, principal } = exchange;
+    const result = match(request.method ?? '', url.pathname);
+    if (!result)
+      throw new ToolError('not_found', 'There is nothing at this path; GET /api/v1/openapi lists every path.');
+    if ('allow' in result) {
+      response.setHeader('Allow', result.allow.join(', '));
+      throw new ToolError('method_not_allowed', `This path takes ${result.allow.join(', ')}.`);
+    }
+    const { target, parameters } = result.found;
+    if ('serve' in target) {
+      if (url.search !== '') requireKnown(url.searchParams, target.parameters);
+      return target.serve(exchange);
+    }
+    const idempotency = idempotencyOf(exchange);
+    const live = target.inSteps ? new RestCall(exchange, { ...target, lasts: idempotency !== undefined }) : undefined;
+    const answer = await registry.call({
+      principal,
+      tool: target.tool,
+      input: parameters,
+      readInput: async () => {
+        const input = await readInput(exchange, target, parameters);
+        live?.choose(input);
+        return input;
+      },
+      door: 'rest',
+      requestId,
+      idempotency,
+      client: request.headers['user-agent'],
+      signal: live?.signal,
+      renewed: () => exchange.renewed(),
+      onProgress: live?.onProgress,
+    });
+    if (answer.replayed && !response.headersSent) response.setHeader('Idempotency-Replayed', 'true');
+    if (live?.finish(answer)) return;
+    if (!answer.ok) {
+      // A caller who is known and yet not authenticated is one whose credential ended meanwhile.
+      const challenge = principal.type === 'anonymous' ? {} : challengeOf(request);
+      return sendErrorBody(response, answer.error, { ...answer, ...challenge });
+    }
+    if (answer.began) cookies.set(response, answer.began);
+    if (target.endsSession) cookies.clear(response);
+    if (target.status === 204) response.writeHead(204, { 'Cache-Control': 'no-store' }).end();
+    else sendJson(response, statusOf(target, answer.output), answer.output);
+  };
+}
+
+function prepare(route: Route, { server }: Registry): RestOperation {
+  const tool: Tool | undefined = server.catalog.get(route.tool)?.tool;
+  if (!tool) throw new Error(`The route ${route.method} ${route.path} names no tool of the catalog.`);
+  return {
+    ...route,
+    readQuery: queryReader(tool.input),
+    takesBody: route.method !== 'GET',
+    bodyKind: tool.session === 'begins' ? CREDENTIAL : undefined,
+    endsSession: tool.session === 'ends',
+    inSteps: tool.inSteps === true,
+    goesOn: tool.goesOn,
+    tellsDown: tool.tellsDown,
+    streams: tool.streams === true,
+  };
+}
+
+/** What was to go on after the answer may have ended before it. */
+function statusOf({ status, goesOn, tellsDown }: RestOperation, output: object): number {
+  if (tellsDown?.(output)) return errorStatus.unavailable;
+  return status === 202 && goesOn && !goesOn(output) ? 200 : status;
+}
+
+async function readInput(
+  { request, url }: Exchange,
+  { readQuery, takesBody, bodyKind, method }: RestOperation,
+  parameters: Readonly<Record<string, string>>,
+): Promise<object> {
+  const body = takesBody ? parseBody(await readBody(request, bodyKind)) : undefined;
+  const hasQuery = url.search !== '' && url.searchParams.size > 0;
+  if (body && method !== 'DELETE' && hasQuery) {
+    throw new ToolError('invalid_input', 'This operation takes no query parameters; put the fields into the body.');
+  }
+  const query = hasQuery ? readQuery(url.searchParams) : {};
+  const twice = Object.keys(query).find((name) => body && Object.hasOwn(body, name));
+  if (twice !== undefined)
+    throw new ToolError('invalid_input', `${twice} is given in the query and in the body; give it once.`);
+  const repeated = Object.keys(parameters).filter(
+    (name) => Object.hasOwn(query, name) || Object.hasOwn(body ?? {}, name),
+  );
+  if (repeated.length > 0) {
+    const issues = repeated.map((path) => ({ path, message: 'Is given by the path; leave it out here.' }));
+    throw new ToolError('invalid_input', `${repeated[0]}: is given by the path; leave it out elsewhere.`, { issues });
+  }
+  return withMembers(body ?? {}, { ...query, ...parameters });
+}
+
+/** The body itself, which can be large, with a few members more. */
+function withMembers(body: object, others: Readonly<Record<string, unknown>>): object {
+  for (const [name, value] of Object.entries(others)) {
+    // A query can name `__proto__`, which an assignment would not take for a name.
+    Object.defineProperty(body, name, { value, enumerable: true, configurable: true, writable: true });
+  }
+  return body;
+}
+
+function requireKnown(query: URLSearchParams, known: readonly string[]): void {
+  const unknown = [...new Set(query.keys())].filter((name) => !known.includes(name)).slice(0, MOST_NAMED);
+  if (unknown.length === 0) return;
+  const allowed = known.length > 0 ? `allowed: ${known.join(', ')}` : 'none is allowed';
+  const issues = unknown.map((path) => ({ path, message: `There is no such query parameter here; ${allowed}.` }));
+  throw new ToolError('invalid_input', `${issues[0]?.path}: ${issues[0]?.message}`, { issues });
+}
+
+const MOST_NAMED = 100;
+
+function parseBody(body: Buffer): object {
+  if (body.length === 0) return {};
+  const text = decodeText(body);
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    throw new ToolError('invalid_input', 'The body is not valid JSON.');
+  }
+  if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return parsed;
+  throw new ToolError('invalid_input', 'The body must be a JSON object.');
+}
+
+function idempotencyOf({ request, url }: Exchange) {
+  const key = request.headers['idempotency-key'];
+  if (request.method !== 'POST' || typeof key !== 'string') return undefined;
+  return { key, operation: `POST ${url.pathname}` };
+}

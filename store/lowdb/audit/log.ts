@@ -1,0 +1,289 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { type AuditEntry, recordsOf, withoutContent } from '../../../resources/audit-entry.ts';
+import { StoreUnavailable } from '../../errors.ts';
+import type { AuditFilter, AuditQuery, Page } from '../../port.ts';
+import type { Files } from '../files/files.ts';
+import { AUDIT } from '../files/folder.ts';
+import type { Erasure, Recovered } from '../journal/recovery.ts';
+import { AuditIndex, type IndexFilter, type Place } from './index.ts';
+import { AuditSegment, READ, segmentDays } from './segment.ts';
+import { markOf } from './stretch.ts';
+
+export interface AuditOptions {
+  readonly folder: string;
+  readonly files: Files;
+  /** Entries of reads kept while the disk takes none. */
+  readonly bufferLimit: number;
+}
+
+type JournaledAudit = Pick<Recovered, 'auditEntries' | 'firstSequence' | 'prunedBefore' | 'erasures'>;
+
+const FLUSH_MS = 250;
+/** Entries read at a time to be counted. */
+const LOOK = 500;
+
+/** Audit entries in one file per UTC day; in memory an index of them, and those not written yet. */
+export class SegmentedAudit {
+  readonly #folder: string;
+  readonly #options: AuditOptions;
+  readonly #index = new AuditIndex();
+  /** By number, as the index names them; removed ones leave a hole. */
+  readonly #segments: (AuditSegment | undefined)[] = [];
+  readonly #numbers = new Map<string, number>();
+  readonly #dirty = new Set<AuditSegment>();
+  #lost = 0;
+  #timer: NodeJS.Timeout | undefined;
+  /** Erasures that the segments may lack. */
+  #erasures: readonly Erasure[] = [];
+  /** Every record erased since the start, with the transactions that did it: calls under way may still tell of it. */
+  readonly #erased = new Map<string, number[]>();
+  #last: Promise<unknown> = Promise.resolve();
+  #error: Error | undefined;
+
+  constructor(options: AuditOptions) {
+    this.#options = options;
+    this.#folder = join(options.folder, AUDIT);
+  }
+
+  get error(): Error | undefined {
+    if (this.#lost === 0) return this.#error;
+    return new Error(
+      `${this.#lost} audit entries of reads were lost: ${this.#error?.message ?? 'the disk took no writes'}`,
+    );
+  }
+
+  /** Reads the segments, and adds the entries of surviving journals that did not get into them. */
+  async load({ auditEntries, firstSequence, prunedBefore, erasures }: JournaledAudit): Promise<void> {
+    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    await this.#options.files.syncFolder(this.#options.folder);
+    for (const erasure of erasures) this.erase(erasure);
+    const present = new Set<string>();
+    for (const day of segmentDays(this.#folder)) {
+      const number = this.#segmentNumber(day);
+      const segment = this.#segments[number];
+      const whole = segment?.load({
+        firstSequence,
+        onStretch: (stretch, start) => this.#index.addStretch(stretch, number, start),
+        onEntry: (line) => this.#index.add(line, number),
+        onJournaled: (origin, id) => present.add(`${origin} ${id}`),
+      });
+      if (segment && !whole) this.#dirty.add(segment);
+      await segment?.close();
+    }
+    for (const { origin, entry } of auditEntries) {
+      const pruned = dayOf(entry) < prunedBefore.slice(0, 10);
+      if (!pruned && !present.has(`${origin} ${entry.id}`)) this.append(entry, origin);
+    }
+    // On a full disk they stay in memory and in the journals.
+    await this.flush().catch(() => {});
+  }
+
+  /** `origin` is given for an entry that a transaction carried and the journal holds. */
+  append(entry: AuditEntry, origin = READ): void {
+    if (this.#pending() >= this.#options.bufferLimit && origin === READ) {
+      this.#lost += 1;
+      return;
+    }
+    const latest = this.#segments.at(-1);
+    const number = this.#segmentNumber(dayOf(entry));
+    const segment = this.#segments[number];
+    if (!segment) return;
+    const line = segment.add(this.#withoutErased(entry, origin), origin);
+    this.#index.add(line, number);
+    this.#dirty.add(segment);
+    // A day has begun: the flush closes the one before.
+    if (latest && latest !== this.#segments.at(-1)) this.#dirty.add(latest);
+    this.#timer ??= setTimeout(() => this.#flushLater(), FLUSH_MS).unref();
+  }
+
+  /** @throws StoreUnavailable when the disk does not take them; they are kept and tried again. */
+  flush(): Promise<void> {
+    return this.#inTurn(() => this.#flush());
+  }
+
+  /** Entries lose what they tell of the records: those that come from now on at once, those before by `settle`. */
+  erase(erasure: Erasure): void {
+    this.#erasures = [...this.#erasures, erasure];
+    for (const id of erasure.ids) this.#erased.set(id, [...(this.#erased.get(id) ?? []), erasure.sequence]);
+  }
+
+  /** Makes entries and erasures durable that only the journals hold. */
+  async settle(): Promise<void> {
+    // Taken before the flush: of one that comes later, entries may still be unwritten when the segments are looked through.
+    const erasures = this.#erasures;
+    await this.flush();
+    if (erasures.length === 0) return;
+    const ids = erasures.flatMap((erasure) => erasure.ids);
+    for (const segment of [...this.#segments]) {
+      if (!segment || !this.#segments.includes(segment)) continue;
+      const lines = await segment.replacements(ids, (entry, origin) => this.#withoutErased(entry, origin));
+      if (lines.length > 0) await this.#inTurn(async () => this.#segments.includes(segment) && segment.replace(lines));
+    }
+    this.#erasures = this.#erasures.filter((erasure) => !erasures.includes(erasure));
+  }
+
+  async find(query: AuditQuery): Promise<Page<AuditEntry>> {
+    const from = query.from === undefined ? Number.NEGATIVE_INFINITY : Date.parse(query.from);
+    const to = query.to === undefined ? Number.POSITIVE_INFINITY : Date.parse(query.to) - 1;
+    const { after, limit } = query;
+    const tiesAt = after && Date.parse(after.createdAt);
+    const filter = indexFilter(query);
+    let entries: AuditEntry[] = [];
+    for (let wanted = limit + 1; ; wanted *= 2) {
+      const places = this.#index.newest(filter, from, Math.min(to, tiesAt ?? to), wanted, tiesAt);
+      entries = (await this.#read(places))
+        .filter(
+          (entry) => isMeant(entry, query) && (!after || compare(entry, { at: after.createdAt, id: after.id }) < 0),
+        )
+        .sort((a, b) => compare(b, a));
+      if (entries.length > limit || places.length < wanted || !needsLook(query)) break;
+    }
+    const records = entries.slice(0, limit);
+    const last = records.at(-1);
+    return { records, next: entries.length > limit && last ? { createdAt: last.at, id: last.id } : null };
+  }
+
+  async count(query: AuditFilter): Promise<number> {
+    const filter = indexFilter(query);
+    const from = query.from === undefined ? Number.NEGATIVE_INFINITY : Date.parse(query.from);
+    const to = query.to === undefined ? Number.POSITIVE_INFINITY : Date.parse(query.to);
+    if (!needsLook(query)) return this.#index.count(filter, from, to);
+    const places = this.#index.newest(filter, from, to - 1, Number.POSITIVE_INFINITY);
+    let count = 0;
+    for (let at = 0; at < places.length; at += LOOK) {
+      const entries = await this.#read(places.slice(at, at + LOOK));
+      count += entries.filter((entry) => isMeant(entry, query)).length;
+    }
+    return count;
+  }
+
+  /** Removes the segments of the days before this one. */
+  prune(before: string): Promise<number> {
+    return this.#inTurn(() => this.#prune(before));
+  }
+
+  async #prune(before: string): Promise<number> {
+    await this.#flush();
+    const day = new Date(before).toISOString().slice(0, 10);
+    const removed = this.#segments.filter((segment) => segment !== undefined && segment.day < day);
+    if (removed.length === 0) return 0;
+    const count = this.#index.dropBefore(Date.parse(day));
+    for (const segment of removed) {
+      if (!segment) continue;
+      this.#segments[this.#segmentNumber(segment.day)] = undefined;
+      this.#numbers.delete(segment.day);
+      await segment.remove();
+    }
+    await this.#options.files.syncFolder(this.#folder);
+    return count;
+  }
+
+  async close(): Promise<void> {
+    try {
+      await this.flush();
+    } finally {
+      clearTimeout(this.#timer);
+      for (const segment of this.#segments) await segment?.close();
+    }
+  }
+
+  /** One at a time, in the order they came: they write to the same files. */
+  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const done = this.#last.then(work);
+    this.#last = done.catch(() => {});
+    return done;
+  }
+
+  #flushLater(): void {
+    const started = performance.now();
+    this.#timer = undefined;
+    this.flush()
+      .catch(() => {})
+      .finally(() => {
+        const again = this.#error ? 1000 : FLUSH_MS - (performance.now() - started);
+        if (this.#dirty.size > 0) this.#timer ??= setTimeout(() => this.#flushLater(), Math.max(0, again)).unref();
+      });
+  }
+
+  async #flush(): Promise<void> {
+    try {
+      for (const segment of [...this.#dirty]) await this.#flushSegment(segment);
+      this.#error = undefined;
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      this.#error = new StoreUnavailable(`audit entries could not be written to the disk: ${reason}`, { cause });
+      throw this.#error;
+    }
+  }
+
+  async #flushSegment(segment: AuditSegment): Promise<void> {
+    await segment.flush();
+    if (segment.pending > 0) return;
+    this.#dirty.delete(segment);
+    // Entries come for a few days at most; files of other days are opened again when needed.
+    if (this.#segments.at(-1) !== segment) await segment.close();
+  }
+
+  #pending(): number {
+    let pending = 0;
+    for (const segment of this.#dirty) pending += segment.pending;
+    return pending;
+  }
+
+  async #read(places: readonly Place[]): Promise<AuditEntry[]> {
+    const bySegment = new Map<number, Place[]>();
+    for (const place of places) {
+      const own = bySegment.get(place.segment);
+      if (own) own.push(place);
+      else bySegment.set(place.segment, [place]);
+    }
+    const reads = [...bySegment].map(([number, own]) => this.#segments[number]?.read(own) ?? []);
+    return (await Promise.all(reads)).flat();
+  }
+
+  /** The entry without what it tells of erased records; the entry of the erasing call itself tells nothing. */
+  #withoutErased(entry: AuditEntry, origin: string): AuditEntry {
+    if (this.#erased.size === 0) return entry;
+    const concerned = recordsOf(entry).some((id) =>
+      this.#erased.get(id)?.some((sequence) => !origin.startsWith(`${sequence}.`)),
+    );
+    return concerned ? withoutContent(entry) : entry;
+  }
+
+  #segmentNumber(day: string): number {
+    const known = this.#numbers.get(day);
+    if (known !== undefined) return known;
+    this.#numbers.set(day, this.#segments.length);
+    return this.#segments.push(new AuditSegment(this.#folder, day, this.#options.files)) - 1;
+  }
+}
+
+function indexFilter({ principal, tool, outcome, door, sessionId, requestId, recordId }: AuditFilter): IndexFilter {
+  return {
+    ...{ principal, tool, outcome, door, sessionId },
+    request: requestId === undefined ? undefined : markOf(requestId),
+    record: recordId === undefined ? undefined : markOf(recordId),
+  };
+}
+
+/** Whether the index finds others besides. */
+function needsLook({ requestId, recordId }: AuditFilter): boolean {
+  return requestId !== undefined || recordId !== undefined;
+}
+
+function isMeant(entry: AuditEntry, { requestId, recordId }: AuditFilter): boolean {
+  if (requestId !== undefined && entry.requestId !== requestId) return false;
+  return recordId === undefined || recordsOf(entry).includes(recordId);
+}
+
+function dayOf(entry: AuditEntry): string {
+  return entry.at.slice(0, 10);
+}
+
+function compare(a: { at: string; id: string }, b: { at: string; id: string }): number {
+  if (a.at !== b.at) return a.at < b.at ? -1 : 1;
+  if (a.id === b.id) return 0;
+  return a.id < b.id ? -1 : 1;
+}

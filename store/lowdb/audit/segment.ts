@@ -1,0 +1,253 @@
+import { readdirSync, rmSync } from 'node:fs';
+import { copyFile, open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import type { AuditEntry } from '../../../resources/audit-entry.ts';
+import { type Files, type WritableFile, writeAll } from '../files/files.ts';
+import { damaged } from '../files/folder.ts';
+import { LineBuffer } from '../files/line-buffer.ts';
+import { readLines, type SealedLine, sealLine, unsealLine } from '../journal/line.ts';
+import { AuditOutline, outlinePath } from './outline.ts';
+import { indexed, type Outlined, type Stretch } from './stretch.ts';
+
+/** The label of an entry that no transaction carried. */
+export const READ = '-';
+
+const SEGMENT = /^(\d{4}-\d\d-\d\d)\.ndjson$/;
+const OUTLINE = /\.outline$/;
+const DRAFT = '.tmp';
+const BATCH = 4000;
+/** Lines looked at before others have their turn. */
+const LOOK = 1000;
+
+/** A line to stand where another one of the same length does. */
+export interface Replacement {
+  readonly offset: number;
+  readonly text: string;
+}
+
+/** An entry and where its line is, or will be. */
+export interface Placed extends Outlined {
+  readonly offset: number;
+}
+
+/** What a start takes from a segment. */
+export interface SegmentVisitor {
+  /** Of the first transaction that only the journals hold. */
+  readonly firstSequence: number;
+  onStretch(stretch: Stretch, start: number): void;
+  onEntry(placed: Placed): void;
+  /** An entry of a transaction from `firstSequence` on. */
+  onJournaled(origin: string, id: string): void;
+}
+
+/** The audit entries of one UTC day: a file, and what still has to be added to it. */
+export class AuditSegment {
+  readonly day: string;
+  readonly path: string;
+  readonly #files: Files;
+  #file: WritableFile | undefined;
+  #written = 0;
+  #end = 0;
+  #tailIsGood = false;
+  /** Lines to come. */
+  #pending: Placed[] = [];
+  /** Their bytes, which begin where the file ends. */
+  readonly #bytes = new LineBuffer();
+  readonly #outline: AuditOutline;
+
+  constructor(folder: string, day: string, files: Files) {
+    this.day = day;
+    this.path = join(folder, `${day}.ndjson`);
+    this.#files = files;
+    this.#outline = new AuditOutline(this.path, files);
+  }
+
+  get pending(): number {
+    return this.#pending.length;
+  }
+
+  /** Reads what is on the disk. False when there is a torn tail, which the next flush cuts. */
+  load(visitor: SegmentVisitor): boolean {
+    const known = this.#outline.load((stretch, start, bytes) => {
+      visitor.onStretch(stretch, start);
+      this.#journaled(stretch, start, bytes, visitor);
+    });
+    this.#written = known.offset;
+    this.#end = known.offset;
+    for (const line of readLines(this.path, known)) {
+      if (!line.complete) return false;
+      const { json, label: origin } = this.#unseal(line.bytes, line.number);
+      // Written by `add`, which takes audit entries only; the checksum says that nothing changed since.
+      const audited = JSON.parse(json) as AuditEntry;
+      const added = { entry: indexed(audited), origin, offset: line.offset, length: line.bytes.length };
+      visitor.onEntry(added);
+      this.#outline.add(line.bytes, [added]);
+      if (Number.parseInt(origin, 10) >= visitor.firstSequence) visitor.onJournaled(origin, audited.id);
+      this.#end += line.bytes.length;
+      this.#written = this.#end;
+    }
+    return true;
+  }
+
+  /** Memory only. */
+  add(entry: AuditEntry, origin: string): Placed {
+    const length = this.#bytes.add(origin, JSON.stringify(entry));
+    const line = { entry: indexed(entry), origin, offset: this.#end, length };
+    this.#pending.push(line);
+    this.#end += length;
+    return line;
+  }
+
+  /** Writes and syncs what was added before. What fails stays pending. */
+  async flush(): Promise<void> {
+    if (this.#pending.length === 0 && this.#tailIsGood) return;
+    const isNew = this.#file === undefined;
+    this.#file ??= await this.#files.open(this.path);
+    if (!this.#tailIsGood) await this.#file.truncate(this.#written);
+    this.#tailIsGood = false;
+    for (let left = this.#pending.length; left > 0; left -= BATCH) {
+      const lines = this.#pending.slice(0, Math.min(left, BATCH));
+      const last = lines.at(-1);
+      const bytes = this.#bytes.slice(0, last ? last.offset + last.length - this.#written : 0);
+      await writeAll(this.#file, bytes, this.#written);
+      await this.#file.sync();
+      this.#outline.add(bytes, lines);
+      this.#written += bytes.length;
+      this.#pending = this.#pending.slice(lines.length);
+      this.#bytes.drop(bytes.length);
+    }
+    if (isNew) await this.#files.syncFolder(join(this.path, '..'));
+    this.#tailIsGood = true;
+    await this.#outline.save();
+  }
+
+  /** Reads entries by place; those of a segment that was pruned meanwhile are left out. */
+  async read(places: readonly { offset: number; length: number }[]): Promise<AuditEntry[]> {
+    const waiting = places.map(({ offset }) => this.#pendingAt(offset));
+    const found = waiting.every((json) => json !== undefined) ? waiting : await this.#readFile(places, waiting);
+    // See `load`.
+    return found.map((json) => JSON.parse(json) as AuditEntry);
+  }
+
+  /** New lines for the written entries whose text holds one of the words and that `change` changes, which must not make them longer. */
+  async replacements(
+    words: readonly string[],
+    change: (entry: AuditEntry, origin: string) => AuditEntry,
+  ): Promise<Replacement[]> {
+    const found: Replacement[] = [];
+    const end = this.#written;
+    if (end === 0) return found;
+    for (const line of readLines(this.path)) {
+      if (line.offset >= end) break;
+      if (line.number % LOOK === 0) await setImmediate();
+      const sealed = words.some((word) => line.bytes.includes(word)) && unsealLine(line.bytes, 0);
+      if (!sealed) continue;
+      const entry = JSON.parse(sealed.json) as AuditEntry; // see `load`
+      const json = JSON.stringify(change(entry, sealed.label));
+      if (json === sealed.json.trimEnd()) continue;
+      const gap = Buffer.byteLength(sealed.json) - Buffer.byteLength(json);
+      found.push({ offset: line.offset, text: sealLine(sealed.label, json + ' '.repeat(gap), 0).text });
+    }
+    return found;
+  }
+
+  /** Puts the lines into a copy of the file that takes its place. No flush may run meanwhile. */
+  async replace(lines: readonly Replacement[]): Promise<void> {
+    const draft = `${this.path}${DRAFT}`;
+    await copyFile(this.path, draft);
+    const file = await this.#files.open(draft);
+    try {
+      for (const { offset, text } of lines) await writeAll(file, Buffer.from(text), offset);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await this.#closeFile();
+    await this.#files.rename(draft, this.path);
+    await this.#files.syncFolder(join(this.path, '..'));
+    await this.#outline.refresh(lines.map(({ offset }) => offset));
+  }
+
+  async close(): Promise<void> {
+    await this.#closeFile();
+    await this.#outline.finish();
+  }
+
+  async remove(): Promise<void> {
+    await this.#closeFile();
+    await this.#files.remove(this.path);
+    await this.#files.remove(this.#outline.path);
+  }
+
+  async #closeFile(): Promise<void> {
+    await this.#file?.close();
+    this.#file = undefined;
+  }
+
+  #unseal(line: Buffer, number: number): SealedLine {
+    const sealed = unsealLine(line, 0);
+    if (sealed) return sealed;
+    throw damaged(
+      `${this.path}, line ${number}`,
+      'the checksum does not fit the content',
+      `Or take the line out: \`sed -i ${number}d '${this.path}'\` loses this one audit entry.`,
+    );
+  }
+
+  /** The entries of a stretch that the journals may hold too. */
+  #journaled({ journaled, lengths }: Stretch, start: number, bytes: Buffer, visitor: SegmentVisitor): void {
+    let offset = 0;
+    let before = 0;
+    for (const [number, sequence] of journaled) {
+      if (sequence < visitor.firstSequence) continue;
+      for (; before < number; before += 1) offset += lengths[before] ?? 0;
+      const sealed = unsealLine(bytes.subarray(offset, offset + (lengths[number] ?? 0)), 0);
+      if (!sealed) throw damaged(`${this.path}, offset ${start + offset}`, 'the checksum does not fit the content');
+      visitor.onJournaled(sealed.label, (JSON.parse(sealed.json) as AuditEntry).id); // see `load`
+    }
+  }
+
+  async #readFile(places: readonly { offset: number; length: number }[], waiting: readonly (string | undefined)[]) {
+    const file = await open(this.path, 'r').catch(() => undefined);
+    if (!file) return [];
+    try {
+      const reads = places.map(async ({ offset, length }, at) => {
+        const json = waiting[at];
+        if (json !== undefined) return json;
+        const { buffer } = await file.read(Buffer.alloc(length), 0, length, offset);
+        const sealed = unsealLine(buffer, 0);
+        if (!sealed) throw damaged(`${this.path}, offset ${offset}`, 'the checksum does not fit the content');
+        return sealed.json;
+      });
+      return await Promise.all(reads);
+    } finally {
+      await file.close();
+    }
+  }
+
+  #pendingAt(offset: number): string | undefined {
+    if (offset < this.#written) return undefined;
+    let low = 0;
+    let high = this.#pending.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#pending[middle]?.offset ?? 0) < offset) low = middle + 1;
+      else high = middle;
+    }
+    const line = this.#pending[low];
+    if (line?.offset !== offset) return undefined;
+    const from = offset - this.#written;
+    return unsealLine(this.#bytes.slice(from, from + line.length), 0)?.json;
+  }
+}
+
+/** The days of which a folder holds a segment, oldest first. Removes what a crash left of copies. */
+export function segmentDays(folder: string): string[] {
+  const names = readdirSync(folder);
+  const outlines = new Set(names.filter((name) => SEGMENT.test(name)).map(outlinePath));
+  for (const name of names) {
+    if (name.endsWith(DRAFT) || (OUTLINE.test(name) && !outlines.has(name))) rmSync(join(folder, name));
+  }
+  return names.flatMap((name) => SEGMENT.exec(name)?.[1] ?? []).sort();
+}

@@ -1,0 +1,136 @@
+import { crc32 } from 'node:zlib';
+import { type AuditEntry, recordsOf } from '../../../resources/audit-entry.ts';
+import { hex, sealLine, unsealLine } from '../journal/line.ts';
+
+/** The members of an entry that the audit log can be asked by. */
+export const LABELS = ['principal', 'tool', 'outcome', 'door', 'sessionId'] as const;
+export type Label = (typeof LABELS)[number];
+
+/**
+ * Members whose texts hardly repeat, as marks: equal for equal texts, and now and then for others. `record` is the first that the entry is
+ * about, `other` the second, 0 where there is none, or `MORE` where there are others still.
+ */
+export const MARKS = ['request', 'record', 'other'] as const;
+export type Mark = (typeof MARKS)[number];
+export const MORE = 1;
+
+/** What the index keeps of an entry. */
+export interface Indexed extends Readonly<Record<Label, string>>, Readonly<Record<Mark, number>> {
+  readonly time: number;
+}
+
+export function indexed(entry: AuditEntry): Indexed {
+  const { at, principal, tool, outcome, door, requestId, sessionId = '' } = entry;
+  const [first, second, third] = new Set(recordsOf(entry));
+  return {
+    time: Date.parse(at),
+    principal: principal.id,
+    tool,
+    outcome,
+    door,
+    sessionId,
+    request: markOf(requestId),
+    record: first === undefined ? 0 : markOf(first),
+    other: third === undefined ? (second === undefined ? 0 : markOf(second)) : MORE,
+  };
+}
+
+/** Never 0 or `MORE`. */
+export function markOf(text: string): number {
+  return Math.max(MORE + 1, crc32(text));
+}
+
+/** An entry in its segment. */
+export interface Outlined {
+  readonly entry: Indexed;
+  /** Of its line, in bytes. */
+  readonly length: number;
+  /** `<sequence>.<index>` where a transaction carried it. */
+  readonly origin: string;
+}
+
+/** Consecutive entries of a segment as columns. */
+export interface Stretch extends Readonly<Record<Label, Column>>, Readonly<Record<Mark, readonly number[]>> {
+  readonly format: number;
+  /** Milliseconds after the entry before; of the first one, its time. */
+  readonly gaps: readonly number[];
+  readonly lengths: readonly number[];
+  /** Of the entries that a transaction carried: how many come before each, and the number of the transaction. */
+  readonly journaled: readonly (readonly [before: number, sequence: number])[];
+}
+
+/** Texts that repeat, as numbers of `names`. */
+export interface Column {
+  readonly names: readonly string[];
+  readonly numbers: readonly number[];
+}
+
+const FORMAT = 2;
+
+/** Where a stretch is in its segment, and the checksum of the bytes there. */
+export interface Extent {
+  readonly start: number;
+  readonly end: number;
+  readonly crc: number;
+}
+
+const EXTENT = /^(\d+)-(\d+)-([0-9a-f]{8})$/;
+
+/** The length does not depend on the checksum, so that a line with another one can take its place. */
+export function sealStretch({ start, end, crc }: Extent, json: string): string {
+  return sealLine(`${start}-${end}-${hex(crc)}`, json, 0).text;
+}
+
+/** Undefined when the line is not what was written. */
+export function unsealStretch(line: Buffer): { readonly extent: Extent; readonly json: string } | undefined {
+  const sealed = unsealLine(line, 0);
+  const [, start, end, crc] = EXTENT.exec(sealed?.label ?? '') ?? [];
+  if (!sealed || crc === undefined) return undefined;
+  return { extent: { start: Number(start), end: Number(end), crc: Number.parseInt(crc, 16) }, json: sealed.json };
+}
+
+/** Undefined for a stretch of another format. `json` was sealed by `sealStretch`. */
+export function parseStretch(json: string): Stretch | undefined {
+  const stretch = JSON.parse(json) as Stretch; // the checksum says that it is what was written
+  return stretch.format === FORMAT ? stretch : undefined;
+}
+
+/** A stretch that grows. */
+export class StretchBuilder {
+  readonly #gaps: number[] = [];
+  readonly #lengths: number[] = [];
+  readonly #journaled: [number, number][] = [];
+  readonly #columns = LABELS.map((label) => ({ label, names: new Map<string, number>(), numbers: [] as number[] }));
+  readonly #marks: Record<Mark, number[]> = { request: [], record: [], other: [] };
+  #last = 0;
+
+  get size(): number {
+    return this.#lengths.length;
+  }
+
+  add({ entry, length, origin }: Outlined): void {
+    const sequence = Number.parseInt(origin, 10);
+    if (!Number.isNaN(sequence)) this.#journaled.push([this.size, sequence]);
+    this.#gaps.push(entry.time - this.#last);
+    this.#last = entry.time;
+    this.#lengths.push(length);
+    for (const { label, names, numbers } of this.#columns) {
+      const known = names.get(entry[label]);
+      if (known === undefined) names.set(entry[label], names.size);
+      numbers.push(known ?? names.size - 1);
+    }
+    for (const mark of MARKS) this.#marks[mark].push(entry[mark]);
+  }
+
+  get stretch(): Stretch {
+    const columns = this.#columns.map(({ label, names, numbers }) => [label, { names: [...names.keys()], numbers }]);
+    return {
+      format: FORMAT,
+      gaps: this.#gaps,
+      lengths: this.#lengths,
+      journaled: this.#journaled,
+      ...this.#marks,
+      ...(Object.fromEntries(columns) as Record<Label, Column>), // one per label
+    };
+  }
+}

@@ -1,0 +1,49 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { StoreDamaged } from '../../errors.ts';
+
+/** The names inside a data folder. */
+export const SNAPSHOT = 'db.json';
+export const SNAPSHOT_DRAFT = 'db.json.tmp';
+export const LOCK = 'lock.json';
+export const AUDIT = 'audit';
+/** What the secrets in the records are encrypted with; in no backup, which would then hold both. */
+export const SECRETS_KEY = 'secrets.key';
+
+const JOURNAL = /^journal-(\d{8,})\.ndjson$/;
+const ROWS = /^rows(?:-(\d+))?\.ndjson$/;
+
+export function journalPath(folder: string, generation: number): string {
+  return join(folder, `journal-${String(generation).padStart(8, '0')}.ndjson`);
+}
+
+export function isJournal(name: string): boolean {
+  return JOURNAL.test(name);
+}
+
+/** The generations of the journals in a folder, oldest first. */
+export function journalsIn(folder: string): number[] {
+  return readdirSync(folder)
+    .flatMap((name) => JOURNAL.exec(name)?.[1] ?? [])
+    .map(Number)
+    .sort((a, b) => a - b);
+}
+
+/** The file of imported rows of this number, from 1 on. */
+export function rowsPath(folder: string, file: number): string {
+  return join(folder, file === 1 ? 'rows.ndjson' : `rows-${file}.ndjson`);
+}
+
+export function rowFilesIn(folder: string): number[] {
+  return readdirSync(folder).flatMap((name) => {
+    const match = ROWS.exec(name);
+    return match ? Number(match[1] ?? 1) : [];
+  });
+}
+
+export const RESTORE = 'Stop the server and restore a backup made with `npm run backup`.';
+
+/** `place` names file and line; `rescue` says what else can be done and what it loses. */
+export function damaged(place: string, what: string, rescue = ''): StoreDamaged {
+  return new StoreDamaged(`${place}: ${what}. ${RESTORE}${rescue && ` ${rescue}`}`);
+}

@@ -1,0 +1,156 @@
+import type { Low } from 'lowdb';
+import type { Files } from '../files/files.ts';
+import { journalPath, journalsIn } from '../files/folder.ts';
+import type { Collection } from '../records/collection.ts';
+import type { Row } from '../rows/row.ts';
+import type { Journal } from './journal.ts';
+import { hex } from './line.ts';
+import type { ChainEnd } from './recovery.ts';
+import { emptySnapshot, type Snapshot, type SnapshotAdapter } from './snapshot.ts';
+import type { Change } from './unwritten.ts';
+
+export interface CompactionOptions {
+  readonly folder: string;
+  readonly files: Files;
+  readonly format: number;
+  readonly snapshots: SnapshotAdapter;
+  readonly low: Low<Snapshot>;
+  readonly collections: ReadonlyMap<string, Collection>;
+  readonly journal: Journal;
+  /** Journals shorter than this are left alone. */
+  readonly minimumBytes: number;
+  readonly retryMs: number;
+  /** What was changed in memory but is not durable yet, latest first. */
+  readonly unwritten: () => Iterable<Change>;
+  /** Makes durable what only the journals hold of the audit log: entries, and erasures to be made. */
+  readonly settleAudit: () => Promise<void>;
+}
+
+export class CompactionStopped extends Error {}
+
+/** Merges the journals into a new snapshot in the background when they outgrow it. */
+export class Compaction {
+  readonly #options: CompactionOptions;
+  #running: Promise<void> | undefined;
+  #retry: NodeJS.Timeout | undefined;
+  #closed = false;
+  #snapshotBytes: number;
+  error: Error | undefined;
+
+  constructor(options: CompactionOptions) {
+    this.#options = options;
+    this.#snapshotBytes = options.snapshots.size;
+  }
+
+  /** Looks whether the journal has grown enough. Costs nothing when it has not. */
+  check(): void {
+    const { journal, minimumBytes } = this.#options;
+    if (journal.size > Math.max(minimumBytes, this.#snapshotBytes) && !this.#retry) this.request().catch(() => {});
+  }
+
+  /** Starts a compaction unless one runs. Resolves when new transactions go to a new journal. */
+  request(): Promise<void> {
+    if (this.#running || this.#closed) return Promise.resolve();
+    clearTimeout(this.#retry);
+    this.#retry = undefined;
+    const copied = this.#copyAtBoundary();
+    this.#running = this.#write(copied).finally(() => {
+      this.#running = undefined;
+    });
+    return copied.then(() => {});
+  }
+
+  /** Runs a compaction that begins after this call: one that runs already may have copied what is gone by now. */
+  async renew(): Promise<void> {
+    await this.#running;
+    await this.request();
+    await this.#running;
+  }
+
+  /** The snapshot of a new folder. */
+  async first(generation: number, end: ChainEnd): Promise<void> {
+    await this.#save(this.#copy(generation, end));
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#retry);
+    await this.#running;
+  }
+
+  /** Called while a snapshot is being written. */
+  assertOpen(): void {
+    if (this.#closed) throw new CompactionStopped('the store is closing');
+  }
+
+  async #write(copied: Promise<Snapshot>): Promise<void> {
+    try {
+      const snapshot = await copied;
+      await this.#options.settleAudit();
+      await this.#save(snapshot);
+      await this.#removeOld(snapshot.generation);
+      this.error = undefined;
+    } catch (error) {
+      if (!(error instanceof CompactionStopped)) this.#failed(error);
+    }
+  }
+
+  async #save(snapshot: Snapshot): Promise<void> {
+    const { low, snapshots } = this.#options;
+    low.data = snapshot;
+    try {
+      await low.write();
+      this.#snapshotBytes = snapshots.size;
+    } finally {
+      low.data = emptySnapshot;
+    }
+  }
+
+  #failed(cause: unknown): void {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    this.error = new Error(`the journals could not be merged into a snapshot: ${reason}`, { cause });
+    if (this.#closed) return;
+    this.#retry = setTimeout(() => {
+      this.request().catch(() => {});
+    }, this.#options.retryMs).unref();
+  }
+
+  /** Switches to a new journal and copies what the journals before it amount to. */
+  #copyAtBoundary(): Promise<Snapshot> {
+    const { journal } = this.#options;
+    return new Promise((resolve, reject) => {
+      journal.atBoundary(async () => {
+        try {
+          const { generation, end } = await journal.nextGeneration();
+          resolve(this.#copy(generation, end));
+        } catch (error) {
+          reject(error);
+        }
+      });
+    });
+  }
+
+  /** Records are immutable, so copying the references is enough; what is not durable yet is put back as it was. */
+  #copy(generation: number, end: ChainEnd): Snapshot {
+    const { collections, format, unwritten } = this.#options;
+    const before = new Map<string, Map<string, Row | undefined>>();
+    for (const { collection, id, row } of unwritten()) {
+      const rows = before.get(collection) ?? new Map<string, Row | undefined>();
+      before.set(collection, rows.set(id, row));
+    }
+    const copies: Record<string, Iterable<Row>> = {};
+    for (const [name, collection] of collections) copies[name] = durableRows(collection.rows(), before.get(name));
+    return { format, generation, sequence: end.sequence, chain: hex(end.crc), collections: copies };
+  }
+
+  async #removeOld(generation: number): Promise<void> {
+    const { folder, files } = this.#options;
+    for (const old of journalsIn(folder)) if (old < generation) await files.remove(journalPath(folder, old));
+    await files.syncFolder(folder);
+  }
+}
+
+function* durableRows(rows: readonly Row[], before: ReadonlyMap<string, Row | undefined> | undefined) {
+  for (const row of rows) if (!before?.has(row.id)) yield row;
+  for (const row of before?.values() ?? []) if (row) yield row;
+}

@@ -1,0 +1,45 @@
+import { StoreDamaged } from '../../errors.ts';
+import { keptCollections } from '../records/kept-collections.ts';
+import { deepFreeze, type Row } from '../rows/row.ts';
+
+export type RawRecord = Record<string, unknown>;
+/** Brings a raw record of a collection from one format number to the next. */
+export type Migration = (collection: string, record: RawRecord) => RawRecord;
+
+export interface Format {
+  readonly number: number;
+  /** Under n: the step from format n to n + 1. */
+  readonly migrations: Readonly<Record<number, Migration>>;
+}
+
+/** Raise the number, with a migration, when records on disk no longer fit their schemas. */
+export const currentFormat: Format = { number: 1, migrations: {} };
+
+/**
+ * A record as read from a file of an older or the current format, checked by its schema.
+ * @throws Error saying what does not fit
+ */
+export function parseRecord(format: Format, from: number, collection: string, raw: RawRecord): Row {
+  const definition = keptCollections.get(collection);
+  if (!definition) throw new Error(`there is no collection ${collection}`);
+  let record = raw;
+  for (let step = from; step < format.number; step += 1) {
+    const migration = format.migrations[step];
+    if (!migration) throw new Error(`no migration leads from format ${step} to ${step + 1}`);
+    record = migration(collection, record);
+  }
+  const parsed = definition.schema.safeParse(record);
+  if (!parsed.success) {
+    const problems = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ');
+    throw new Error(`the record ${String(record.id)} does not fit the schema of ${collection} (${problems})`);
+  }
+  // Every collection's schema has `id` and `createdAt`.
+  return deepFreeze(parsed.data as unknown as Row);
+}
+
+export function assertKnown(format: Format, number: number, path: string): void {
+  if (number <= format.number) return;
+  throw new StoreDamaged(
+    `${path} has format ${number}, written by a newer version; this version knows formats up to ${format.number}. Start the newer version, or restore a backup made with this one.`,
+  );
+}

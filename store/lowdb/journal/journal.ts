@@ -1,0 +1,244 @@
+import { performance } from 'node:perf_hooks';
+import { StoreUnavailable } from '../../errors.ts';
+import { type Files, type WritableFile, writeAll } from '../files/files.ts';
+import { journalPath } from '../files/folder.ts';
+import { sealLine } from './line.ts';
+import { type ChainEnd, journalHeaderLine } from './recovery.ts';
+
+/** One transaction on its way to the disk. Its changes are in memory already. */
+export interface Queued {
+  readonly json: string;
+  /** Called in order once it is durable. */
+  readonly written: (sequence: number) => void;
+  /** Takes its changes out of memory again. */
+  readonly undo: () => void;
+}
+
+interface Waiting extends Queued {
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+}
+
+export interface JournalOptions {
+  readonly folder: string;
+  readonly files: Files;
+  readonly format: number;
+  readonly end: ChainEnd;
+  readonly generation: number;
+  /** Length of the good part of the journal of this generation. */
+  readonly size: number;
+  readonly probeMs: number;
+  /** Called between batches, while everything that was taken is durable. */
+  readonly afterBatch: () => void;
+}
+
+const BATCH_LIMIT = 4 * 1024 * 1024;
+
+/** The append-only file of transactions: one write and one sync for all that wait (group commit). */
+export class Journal {
+  readonly #options: JournalOptions;
+  readonly #queue: Waiting[] = [];
+  readonly #chores: (() => Promise<void>)[] = [];
+  #file: WritableFile | undefined;
+  #end: ChainEnd;
+  #generation: number;
+  #size: number;
+  #tailIsGood = false;
+  #running: Promise<void> | undefined;
+  #latest: Promise<void> = Promise.resolve();
+  /** A next generation that could not be begun; it must be gone before this one goes on. */
+  #abandoned: string | undefined;
+  #probe: NodeJS.Timeout | undefined;
+  /** Grows each time changes are taken out of memory. */
+  refusals = 0;
+  error: Error | undefined;
+  flushMs: number | undefined;
+
+  constructor(options: JournalOptions) {
+    this.#options = options;
+    this.#end = options.end;
+    this.#generation = options.generation;
+    this.#size = options.size;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** What is in memory but not on the disk, oldest first. */
+  get queued(): readonly Queued[] {
+    return this.#queue;
+  }
+
+  /** @throws StoreUnavailable when it was not made durable; `undo` has run by then. */
+  append(queued: Queued): Promise<void> {
+    this.#latest = new Promise((resolve, reject) => {
+      this.#queue.push({ ...queued, resolve, reject });
+      this.#start();
+    });
+    return this.#latest;
+  }
+
+  /** Runs `chore` while no batch is being written. It must not throw. */
+  atBoundary(chore: () => Promise<void>): void {
+    this.#chores.push(chore);
+    this.#start();
+  }
+
+  async drained(): Promise<void> {
+    while (this.#running) await this.#running;
+  }
+
+  /** Resolves when all that is in memory now is durable. */
+  settled(): Promise<void> {
+    return this.#running ? this.#latest : Promise.resolve();
+  }
+
+  /** Makes the journal of the first generation, or finishes one that a crash left without its header. */
+  async begin(): Promise<void> {
+    if (this.#size === 0) await this.#open(this.#generation);
+  }
+
+  /** Only at a boundary: goes on in a new file and tells what the files before it hold. */
+  async nextGeneration(): Promise<{ generation: number; end: ChainEnd }> {
+    await this.#repair();
+    const end = this.#end;
+    await this.#open(this.#generation + 1);
+    return { generation: this.#generation, end };
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#probe);
+    await this.drained();
+    clearTimeout(this.#probe);
+    await this.#file?.close();
+  }
+
+  #start(): void {
+    this.#running ??= this.#run();
+  }
+
+  async #run(): Promise<void> {
+    // Callers of the same turn of the event loop share the first batch.
+    await null;
+    while (this.#queue.length > 0 || this.#chores.length > 0) {
+      for (const chore of this.#chores.splice(0)) await chore();
+      const batch = this.#takeBatch();
+      if (batch.length === 0) continue;
+      try {
+        await this.#write(batch);
+      } catch (error) {
+        await this.#refuse(batch, error);
+      }
+      this.#options.afterBatch();
+    }
+    this.#running = undefined;
+  }
+
+  async #open(generation: number): Promise<void> {
+    const { folder, files, format } = this.#options;
+    const path = journalPath(folder, generation);
+    const header = journalHeaderLine(format, generation, this.#end);
+    const bytes = Buffer.from(header.text);
+    if (generation !== this.#generation) this.#abandoned = path;
+    const file = await files.open(path);
+    try {
+      await file.truncate(0);
+      await writeAll(file, bytes, 0);
+      await file.sync();
+      await files.syncFolder(folder);
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+    this.#abandoned = undefined;
+    await this.#file?.close();
+    this.#file = file;
+    this.#generation = generation;
+    this.#end = { sequence: this.#end.sequence, crc: header.crc };
+    this.#size = bytes.length;
+    this.#tailIsGood = true;
+  }
+
+  #takeBatch(): Waiting[] {
+    let length = 0;
+    const end = this.#queue.findIndex((waiting) => {
+      length += waiting.json.length;
+      return length > BATCH_LIMIT;
+    });
+    return this.#queue.splice(0, end < 0 ? this.#queue.length : Math.max(1, end));
+  }
+
+  async #write(batch: readonly Waiting[]): Promise<void> {
+    const started = performance.now();
+    const file = await this.#repair();
+    let { sequence, crc } = this.#end;
+    const first = sequence + 1;
+    let text = '';
+    for (const { json } of batch) {
+      sequence += 1;
+      const line = sealLine(String(sequence), json, crc);
+      crc = line.crc;
+      text += line.text;
+    }
+    const bytes = Buffer.from(text);
+    this.#tailIsGood = false;
+    await writeAll(file, bytes, this.#size);
+    await file.sync();
+    this.#tailIsGood = true;
+    this.#size += bytes.length;
+    this.#end = { sequence, crc };
+    this.#flushed(performance.now() - started);
+    for (const [at, waiting] of batch.entries()) {
+      waiting.written(first + at);
+      waiting.resolve();
+    }
+  }
+
+  #flushed(ms: number): void {
+    this.flushMs = ms;
+    this.error = undefined;
+  }
+
+  /** Cuts what a failed batch left behind the last good line. */
+  async #repair(): Promise<WritableFile> {
+    const { folder, files } = this.#options;
+    if (this.#abandoned) {
+      await files.remove(this.#abandoned);
+      await files.syncFolder(folder);
+      this.#abandoned = undefined;
+    }
+    this.#file ??= await files.open(journalPath(folder, this.#generation));
+    if (!this.#tailIsGood) {
+      await this.#file.truncate(this.#size);
+      await this.#file.sync();
+      this.#tailIsGood = true;
+    }
+    return this.#file;
+  }
+
+  /** The batch and all behind it, because what is behind was decided on what the batch had changed. */
+  async #refuse(batch: readonly Waiting[], cause: unknown): Promise<void> {
+    const refused = [...batch, ...this.#queue.splice(0)];
+    for (const { undo } of refused.toReversed()) undo();
+    this.refusals += 1;
+    this.#latest = Promise.resolve();
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    this.error = new StoreUnavailable(`the change could not be written to the disk: ${reason}`, { cause });
+    try {
+      await this.#repair();
+    } catch {
+      // Tried again before the next write.
+    }
+    for (const { reject } of refused) reject(this.error);
+    this.#probeLater();
+  }
+
+  /** Finds out when the disk takes writes again, so that the store is reported writable before somebody tries. */
+  #probeLater(): void {
+    clearTimeout(this.#probe);
+    this.#probe = setTimeout(() => {
+      if (this.error) this.append({ json: '{}', written: () => {}, undo: () => {} }).catch(() => {});
+    }, this.#options.probeMs).unref();
+  }
+}

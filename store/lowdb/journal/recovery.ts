@@ -1,0 +1,216 @@
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { AuditEntry } from '../../../resources/audit-entry.ts';
+import { damaged, journalPath, journalsIn, SNAPSHOT } from '../files/folder.ts';
+import type { Collection } from '../records/collection.ts';
+import { assertKnown, type Format, parseRecord } from './format.ts';
+import { type FileLine, readLines, type SealedLine, sealLine, unsealLine } from './line.ts';
+
+/** The first line of a journal. Its label is the last sequence number before it. */
+const journalHeader = z.object({ format: z.int().min(1), generation: z.int().min(1) });
+
+/** One transaction: whole records, so that it can be applied twice. */
+const transactionBody = z.object({
+  put: z.record(z.string(), z.array(z.record(z.string(), z.unknown()))).optional(),
+  delete: z.record(z.string(), z.array(z.string())).optional(),
+  /** Checked when they were written. */
+  audit: z.array(z.custom<AuditEntry>((entry) => typeof entry === 'object' && entry !== null)).optional(),
+  /** Audit entries before this were forgotten. */
+  pruned: z.string().optional(),
+  /** Ids of records whose content goes from audit entries before this. */
+  erased: z.array(z.string()).optional(),
+});
+export type TransactionBody = z.input<typeof transactionBody>;
+
+export interface ChainEnd {
+  readonly sequence: number;
+  readonly crc: number;
+}
+
+/** An audit entry of a transaction, and where it came from: `<sequence>.<index>`. */
+export interface JournaledEntry {
+  readonly origin: string;
+  readonly entry: AuditEntry;
+}
+
+/** Records to be erased by the transaction of this number. */
+export interface Erasure {
+  readonly sequence: number;
+  readonly ids: readonly string[];
+}
+
+export interface Recovered {
+  /** There was a snapshot. */
+  readonly found: boolean;
+  readonly end: ChainEnd;
+  /** Of the journal to go on with, and its length without a torn tail. */
+  readonly generation: number;
+  readonly size: number;
+  readonly auditEntries: readonly JournaledEntry[];
+  readonly prunedBefore: string;
+  /** Perhaps not carried out yet. */
+  readonly erasures: readonly Erasure[];
+  /** Of the first transaction that the snapshot does not hold. */
+  readonly firstSequence: number;
+  /** Several journals were left to be merged into a new snapshot. */
+  readonly several: boolean;
+  /** Some file has an older format. */
+  readonly outdated: boolean;
+}
+
+export function journalHeaderLine(format: number, generation: number, { sequence, crc }: ChainEnd) {
+  return sealLine(String(sequence), JSON.stringify({ format, generation }), crc);
+}
+
+/** Applies the journals that follow a snapshot, strictly in order. */
+export class Recovery {
+  readonly #folder: string;
+  readonly #collections: ReadonlyMap<string, Collection>;
+  readonly #format: Format;
+  #end: ChainEnd;
+  #entries: JournaledEntry[] = [];
+  #prunedBefore = '';
+  readonly #erasures: Erasure[] = [];
+  #outdated = false;
+
+  constructor(folder: string, collections: ReadonlyMap<string, Collection>, format: Format, start: ChainEnd) {
+    this.#folder = folder;
+    this.#collections = collections;
+    this.#format = format;
+    this.#end = start;
+  }
+
+  /** `first` is the generation to start with; `found` says that a snapshot promises its journal. */
+  run(first: number, found: boolean): Recovered {
+    const firstSequence = this.#end.sequence + 1;
+    const generations = journalsIn(this.#folder).filter((generation) => !found || generation >= first);
+    if (!found && generations.length > 0 && !generations.includes(first)) {
+      throw damaged(join(this.#folder, SNAPSHOT), 'the snapshot is missing, but there are journals');
+    }
+    let size = 0;
+    const last = generations.at(-1) ?? first;
+    for (let generation = first; generation <= last; generation += 1) {
+      const path = journalPath(this.#folder, generation);
+      if (!found && generations.length === 0) break;
+      if (!generations.includes(generation))
+        throw damaged(path, 'the journal is missing', this.#headerRescue(generation));
+      const lastOne = generation === last;
+      size = this.#replay(path, generation, lastOne, lastOne && (generation > first || !found));
+    }
+    return {
+      found,
+      end: this.#end,
+      generation: last,
+      size,
+      auditEntries: this.#entries,
+      prunedBefore: this.#prunedBefore,
+      erasures: this.#erasures,
+      firstSequence,
+      several: generations.length > 1,
+      outdated: this.#outdated,
+    };
+  }
+
+  /** Returns the length of the good part. */
+  #replay(path: string, generation: number, isLast: boolean, mayLackHeader: boolean): number {
+    let size = 0;
+    let format = this.#format.number;
+    for (const line of readLines(path)) {
+      if (!line.complete) {
+        if (isLast && (size > 0 || mayLackHeader)) return size;
+        throw this.#damagedLine(path, line, 'the line is cut short', line.number === 1 ? generation : undefined);
+      }
+      if (line.number === 1) format = this.#header(path, line, generation);
+      else this.#transaction(path, line, format);
+      size = line.offset + line.bytes.length;
+    }
+    if (size === 0 && !mayLackHeader) throw damaged(path, 'the journal is empty', this.#headerRescue(generation));
+    return size;
+  }
+
+  #header(path: string, line: FileLine, generation: number): number {
+    const sealed = unsealLine(line.bytes, this.#end.crc);
+    const header = sealed && journalHeader.safeParse(tryJson(sealed.json)).data;
+    if (header) assertKnown(this.#format, header.format, path);
+    if (!sealed || !header || header.generation !== generation || sealed.label !== String(this.#end.sequence)) {
+      throw this.#damagedLine(path, line, 'the header does not follow what comes before it', generation);
+    }
+    if (header.format < this.#format.number) this.#outdated = true;
+    this.#end = { sequence: this.#end.sequence, crc: sealed.crc };
+    return header.format;
+  }
+
+  #transaction(path: string, line: FileLine, format: number): void {
+    const expected = this.#end.sequence + 1;
+    const sealed = unsealLine(line.bytes, this.#end.crc);
+    if (!sealed || sealed.label !== String(expected)) throw this.#damagedLine(path, line, gapOrDamage(line, expected));
+    try {
+      this.#apply(sealed, expected, format);
+    } catch (error) {
+      throw this.#damagedLine(path, line, error instanceof Error ? error.message : String(error));
+    }
+    this.#end = { sequence: expected, crc: sealed.crc };
+  }
+
+  #apply(sealed: SealedLine, sequence: number, format: number): void {
+    const body = transactionBody.parse(JSON.parse(sealed.json));
+    for (const [name, ids] of Object.entries(body.delete ?? {})) {
+      for (const id of ids) this.#collection(name).set(id, undefined);
+    }
+    for (const [name, records] of Object.entries(body.put ?? {})) {
+      for (const record of records) {
+        const row = parseRecord(this.#format, format, name, record);
+        this.#collection(name).set(row.id, row);
+      }
+    }
+    for (const [index, entry] of (body.audit ?? []).entries()) {
+      this.#entries.push({ origin: `${sequence}.${index}`, entry });
+    }
+    if (body.erased) this.#erasures.push({ sequence, ids: body.erased });
+    if (body.pruned !== undefined && body.pruned > this.#prunedBefore) this.#prunedBefore = body.pruned;
+  }
+
+  #collection(name: string): Collection {
+    const collection = this.#collections.get(name);
+    if (!collection) throw new Error(`there is no collection ${name}`);
+    return collection;
+  }
+
+  #damagedLine(path: string, line: FileLine, what: string, headerOf?: number): Error {
+    const rescue =
+      headerOf === undefined
+        ? `Or keep what comes before: \`truncate -s ${line.offset} '${path}'\`${this.#removeLater(path)} loses this transaction and all later ones.`
+        : this.#headerRescue(headerOf);
+    return damaged(`${path}, line ${line.number}`, what, rescue);
+  }
+
+  /** An empty journal that continues what was read so far. */
+  #headerRescue(generation: number): string {
+    const path = journalPath(this.#folder, generation);
+    const header = journalHeaderLine(this.#format.number, generation, this.#end).text.trimEnd();
+    return `Or keep what comes before: \`printf '%s\\n' '${header}' > '${path}'\`${this.#removeLater(path)} loses every transaction from this journal on (number ${this.#end.sequence + 1} and later).`;
+  }
+
+  #removeLater(path: string): string {
+    const later = journalsIn(this.#folder)
+      .map((generation) => journalPath(this.#folder, generation))
+      .filter((other) => other > path);
+    return later.length > 0 ? ` and \`rm ${later.map((other) => `'${other}'`).join(' ')}\`` : '';
+  }
+}
+
+function gapOrDamage(line: FileLine, expected: number): string {
+  const label = /^[0-9a-f]{8} (\d+) /.exec(line.bytes.toString('latin1', 0, 40))?.[1];
+  if (label !== undefined && Number(label) > expected) {
+    return `the sequence has a gap: transaction ${expected} is expected here, ${label} is found`;
+  }
+  return `the checksum does not fit the content (transaction ${expected} is expected here)`;
+}
+
+function tryJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,179 @@
+import { existsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { crc32 } from 'node:zlib';
+import type { Adapter } from 'lowdb';
+import { z } from 'zod';
+import { type Files, type WritableFile, writeAll } from '../files/files.ts';
+import { damaged, SNAPSHOT_DRAFT } from '../files/folder.ts';
+import type { Row } from '../rows/row.ts';
+import { assertKnown, type Format, parseRecord } from './format.ts';
+import { type FileLine, hex, readLines } from './line.ts';
+
+/** What `db.json` says of itself: it holds everything before the journal of `generation`. */
+const snapshotHeader = z.object({
+  format: z.int().min(1),
+  generation: z.int().min(1),
+  /** Of the last transaction in it, with the checksum of that line. */
+  sequence: z.int().min(0),
+  chain: z.string().regex(/^[0-9a-f]{8}$/),
+});
+export type SnapshotHeader = z.infer<typeof snapshotHeader>;
+
+export interface Snapshot extends SnapshotHeader {
+  readonly collections: Readonly<Record<string, Iterable<Row>>>;
+}
+
+/** What lowdb holds while nothing is read or written. */
+export const emptySnapshot: Snapshot = { format: 0, generation: 0, sequence: 0, chain: '', collections: {} };
+
+const CHUNK = 256 * 1024;
+
+/** `db.json` as lowdb reads and writes it: ordinary JSON, one record per line, so that its size is bound by the disk alone. */
+export class SnapshotAdapter implements Adapter<Snapshot> {
+  readonly #path: string;
+  readonly #files: Files;
+  readonly #format: Format;
+  /** Called before each chunk; a throw ends the writing. */
+  readonly #onChunk: () => void;
+
+  constructor(path: string, files: Files, format: Format, onChunk: () => void) {
+    this.#path = path;
+    this.#files = files;
+    this.#format = format;
+    this.#onChunk = onChunk;
+  }
+
+  get size(): number {
+    return existsSync(this.#path) ? statSync(this.#path).size : 0;
+  }
+
+  async read(): Promise<Snapshot | null> {
+    if (!existsSync(this.#path)) return null;
+    const lines = new CheckedLines(this.#path);
+    const header = lines.header();
+    assertKnown(this.#format, header.format, this.#path);
+    const rows: Record<string, Row[]> = {};
+    for (let text = lines.next(); text !== '},'; text = lines.next()) {
+      const name = /^"(\w+)":\[$/.exec(text)?.[1];
+      if (name === undefined) throw lines.damaged('a collection should start here');
+      rows[name] = [];
+      for (let line = lines.next(); line !== ']' && line !== '],'; line = lines.next()) {
+        rows[name].push(
+          lines.try(() => parseRecord(this.#format, header.format, name, JSON.parse(line.replace(/,$/, '')))),
+        );
+      }
+    }
+    lines.end();
+    return { ...header, collections: rows };
+  }
+
+  /** Durable under the final name when it resolves; on failure the old file is still there. */
+  async write(snapshot: Snapshot): Promise<void> {
+    const draft = `${dirname(this.#path)}/${SNAPSHOT_DRAFT}`;
+    await this.#files.remove(draft);
+    const file = await this.#files.open(draft);
+    try {
+      try {
+        await this.#stream(file, snapshot);
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      await this.#files.rename(draft, this.#path);
+    } catch (error) {
+      await this.#files.remove(draft);
+      throw error;
+    }
+    await this.#files.syncFolder(dirname(this.#path));
+  }
+
+  async #stream(file: WritableFile, snapshot: Snapshot): Promise<void> {
+    let crc = 0;
+    let position = 0;
+    const put = async (text: string) => {
+      this.#onChunk();
+      const bytes = Buffer.from(text);
+      crc = crc32(bytes, crc);
+      await writeAll(file, bytes, position);
+      position += bytes.length;
+    };
+    let text = '';
+    for (const line of snapshotLines(snapshot)) {
+      text += line;
+      if (text.length < CHUNK) continue;
+      await put(text);
+      text = '';
+    }
+    await put(text);
+    await put(`"checksum":"${hex(crc)}"}\n`);
+  }
+}
+
+function* snapshotLines({ collections, ...header }: Snapshot): Generator<string, void> {
+  yield `${JSON.stringify(header).slice(0, -1)},"collections":{\n`;
+  let between = '';
+  for (const [name, rows] of Object.entries(collections)) {
+    yield `${between}"${name}":[\n`;
+    let line = '';
+    for (const row of rows) {
+      if (line) yield `${line},\n`;
+      line = JSON.stringify(row);
+    }
+    if (line) yield `${line}\n`;
+    yield ']';
+    between = ',\n';
+  }
+  yield '\n},\n';
+}
+
+/** The lines of a snapshot with the checksum kept along. */
+class CheckedLines {
+  readonly #path: string;
+  readonly #lines: Generator<FileLine, void>;
+  #number = 0;
+  #crc = 0;
+
+  constructor(path: string) {
+    this.#path = path;
+    this.#lines = readLines(path);
+  }
+
+  header(): SnapshotHeader {
+    return this.try(() => snapshotHeader.parse(JSON.parse(`${this.next()}}}`)));
+  }
+
+  next(): string {
+    const bytes = this.#take();
+    this.#crc = crc32(bytes, this.#crc);
+    return bytes.toString('utf8', 0, bytes.length - 1);
+  }
+
+  end(): void {
+    const text = this.#take().toString();
+    if (text !== `"checksum":"${hex(this.#crc)}"}\n`) throw this.damaged('the checksum does not fit the content');
+    if (!this.#lines.next().done) throw this.damaged('the file should end here');
+  }
+
+  try<Result>(read: () => Result): Result {
+    try {
+      return read();
+    } catch (error) {
+      throw this.damaged(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  damaged(what: string): Error {
+    return damaged(`${this.#path}, line ${this.#number}`, what);
+  }
+
+  #take(): Buffer {
+    const line = this.#lines.next();
+    this.#number += 1;
+    if (line.done || !line.value.complete) throw this.damaged('the file ends too early');
+    return line.value.bytes;
+  }
+}
+
+export function readSnapshotHeader(path: string): SnapshotHeader {
+  return new CheckedLines(path).header();
+}

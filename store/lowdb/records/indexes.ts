@@ -1,0 +1,99 @@
+import type { UniqueRule } from '../../collections.ts';
+import { OrderedSet } from '../../ordered-set.ts';
+import type { Scalar } from '../../port.ts';
+import type { Entry, Row } from '../rows/row.ts';
+
+export function isScalar(value: unknown): value is Scalar {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+}
+
+/** The key of one value for each field. */
+export function indexKey(values: readonly Scalar[]): string {
+  return JSON.stringify(values);
+}
+
+/** Every way to take one value from each list, as index keys. */
+export function indexKeys(lists: readonly (readonly Scalar[])[]): string[] {
+  let tuples: Scalar[][] = [[]];
+  for (const list of lists) tuples = tuples.flatMap((tuple) => list.map((value) => [...tuple, value]));
+  return [...new Set(tuples.map(indexKey))];
+}
+
+/** The ordered entries for each combination of values of some fields. */
+export class FieldIndex {
+  readonly fields: readonly string[];
+  /** No entry was ever under several keys, so that sizes of different keys can be added. */
+  disjoint = true;
+  readonly #sets = new Map<string, OrderedSet<Entry>>();
+
+  constructor(fields: readonly string[]) {
+    this.fields = fields;
+  }
+
+  get(key: string): OrderedSet<Entry> | undefined {
+    return this.#sets.get(key);
+  }
+
+  replace(entry: Entry, before: Row | undefined, after: Row | undefined): void {
+    if (before && after && this.fields.every((field) => before[field] === after[field])) return;
+    const left = before ? this.#keys(before) : [];
+    const entered = after ? this.#keys(after) : [];
+    if (entered.length > 1) this.disjoint = false;
+    for (const key of left) if (!entered.includes(key)) this.#leave(key, entry);
+    for (const key of entered) if (!left.includes(key)) this.#enter(key, entry);
+  }
+
+  #keys(row: Row): string[] {
+    const values = this.fields.map((field) => row[field]);
+    if (values.every(isScalar)) return [indexKey(values)];
+    return indexKeys(values.map((value) => (Array.isArray(value) ? value : [value]).filter(isScalar)));
+  }
+
+  #enter(key: string, entry: Entry): void {
+    const set = this.#sets.get(key);
+    if (set) set.add(entry);
+    else this.#sets.set(key, OrderedSet.of([entry]));
+  }
+
+  #leave(key: string, entry: Entry): void {
+    const set = this.#sets.get(key);
+    set?.delete(entry);
+    if (set?.size === 0) this.#sets.delete(key);
+  }
+}
+
+/** Who holds each value that must be unique. */
+export class UniqueIndex {
+  readonly rule: UniqueRule<Row>;
+  readonly #holders = new Map<string, string>();
+
+  constructor(rule: UniqueRule<Row>) {
+    this.rule = rule;
+  }
+
+  holder(key: string): string | undefined {
+    return this.#holders.get(key);
+  }
+
+  /** Undefined where the record does not take part in the rule. */
+  key(row: Row): string | undefined {
+    const { fields, ignoreCase, except } = this.rule;
+    if (except && row[except.field] === except.value) return undefined;
+    const values: unknown[] = [];
+    for (const field of fields) {
+      const value = row[field];
+      if (value === undefined) return undefined;
+      values.push(ignoreCase && typeof value === 'string' ? value.toLowerCase() : value);
+    }
+    return JSON.stringify(values);
+  }
+
+  replace(before: Row | undefined, after: Row | undefined): void {
+    const left = before && this.key(before);
+    const entered = after && this.key(after);
+    if (left === entered) return;
+    // In one transaction another record may have taken the value already.
+    if (left !== undefined && this.#holders.get(left) === before?.id) this.#holders.delete(left);
+    if (entered !== undefined && after) this.#holders.set(entered, after.id);
+  }
+}

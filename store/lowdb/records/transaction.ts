@@ -1,0 +1,134 @@
+import { type AuditEntry, auditEntry } from '../../../resources/audit-entry.ts';
+import { ByCollection } from '../../by-collection.ts';
+import type { NewLoggedRow, RowReader, Transaction } from '../../port.ts';
+import type { TransactionBody } from '../journal/recovery.ts';
+import type { Change } from '../journal/unwritten.ts';
+import { frozenCopy, type Row } from '../rows/row.ts';
+import type { RowExtent } from '../rows/row-lines.ts';
+import type { Collection } from './collection.ts';
+import { ROW_FILE_ID, ROW_FILES } from './kept-collections.ts';
+import { Staging } from './staging.ts';
+
+export interface TransactionParts {
+  readonly collections: ReadonlyMap<string, Collection>;
+  readonly rowLog: RowReader;
+  readonly now: () => string;
+}
+
+/** The changes of one transaction until it commits. */
+export class StagedTransaction {
+  readonly rows: NewLoggedRow[] = [];
+  readonly audit: AuditEntry[] = [];
+  readonly erased: string[] = [];
+  readonly #parts: TransactionParts;
+  readonly #changes = new Map<string, Staging['changes']>();
+  #ended = false;
+
+  constructor(parts: TransactionParts) {
+    this.#parts = parts;
+  }
+
+  async run<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> {
+    try {
+      // A staging checks each record by its collection's schema, so it is a writer of that collection's records.
+      return await work(new TransactionView(this, this.#parts.rowLog) as unknown as Transaction);
+    } finally {
+      this.#ended = true;
+    }
+  }
+
+  /** Begins to take changes to the collection. */
+  stage(name: string): Staging {
+    const { collections, now } = this.#parts;
+    const collection = collections.get(name);
+    if (!collection) throw new Error(`there is no collection ${name}`);
+    collection.expire(now);
+    const staging = new Staging(collection, now, () => this.assertLive());
+    this.#changes.set(name, staging.changes);
+    return staging;
+  }
+
+  /** Takes the rows in as far as the extent says. */
+  placeRows(extent: RowExtent): void {
+    const now = this.#parts.now();
+    const row: Row = Object.freeze({ id: ROW_FILE_ID, ...extent, createdAt: now, updatedAt: now, revision: 1 });
+    this.#changes.set(ROW_FILES, new Map([[ROW_FILE_ID, row]]));
+  }
+
+  changes(): Change[] {
+    const all: Change[] = [];
+    for (const [collection, changes] of this.#changes) {
+      for (const [id, row] of changes) all.push({ collection, id, row });
+    }
+    return all;
+  }
+
+  /** What the journal keeps of it; undefined when nothing changed. */
+  body(): TransactionBody | undefined {
+    const put: Record<string, Row[]> = {};
+    const deleted: Record<string, string[]> = {};
+    for (const [name, changes] of this.#changes) {
+      const rows: Row[] = [];
+      const gone: string[] = [];
+      for (const [id, row] of changes) {
+        if (row) rows.push(row);
+        else gone.push(id);
+      }
+      if (rows.length > 0) put[name] = rows;
+      if (gone.length > 0) deleted[name] = gone;
+    }
+    const body = {
+      ...(Object.keys(put).length > 0 && { put }),
+      ...(Object.keys(deleted).length > 0 && { delete: deleted }),
+      ...(this.audit.length > 0 && { audit: this.audit }),
+      ...(this.erased.length > 0 && { erased: this.erased }),
+    };
+    return Object.keys(body).length > 0 ? body : undefined;
+  }
+
+  assertLive(): void {
+    if (this.#ended) throw new Error('the transaction has ended');
+  }
+}
+
+/** What the work of a transaction is given. */
+class TransactionView extends ByCollection<Staging> {
+  readonly #staged: StagedTransaction;
+  readonly #rowLog: RowReader;
+
+  constructor(staged: StagedTransaction, rowLog: RowReader) {
+    super();
+    this.#staged = staged;
+    this.#rowLog = rowLog;
+  }
+
+  get audit(): Transaction['audit'] {
+    return {
+      append: (entry) => {
+        this.#staged.assertLive();
+        // A copy of an audit entry is one.
+        this.#staged.audit.push(frozenCopy(auditEntry.parse(entry)) as AuditEntry);
+      },
+    };
+  }
+
+  get rows(): Transaction['rows'] {
+    return {
+      read: (from, limit) => this.#rowLog.read(from, limit),
+      get: (positions) => this.#rowLog.get(positions),
+      append: (added) => {
+        this.#staged.assertLive();
+        for (const row of added) this.#staged.rows.push(row);
+      },
+    };
+  }
+
+  erase(ids: readonly string[]): void {
+    this.#staged.assertLive();
+    this.#staged.erased.push(...ids);
+  }
+
+  protected make(collection: string): Staging {
+    return this.#staged.stage(collection);
+  }
+}

@@ -1,0 +1,111 @@
+import type { FileHandle } from 'node:fs/promises';
+import type { LoggedRow, NewLoggedRow } from '../../port.ts';
+import { damaged } from '../files/folder.ts';
+import { sealLine, unsealLine } from '../journal/line.ts';
+
+/** What a committed record says of the file of rows. */
+export interface RowExtent {
+  /** Number of the file: a new one takes its place when rows are dropped. */
+  readonly file: number;
+  /** Bytes that count. */
+  readonly end: number;
+  /** Bytes at the start whose lines name their positions; behind them a position is the offset and `shift`. */
+  readonly head: number;
+  readonly shift: number;
+}
+
+/** Where a row of the head is. */
+export interface Mark {
+  readonly position: number;
+  readonly offset: number;
+}
+
+/** A file of rows as far as it counts, and some places of its head, in order. */
+export interface RowState {
+  readonly extent: RowExtent;
+  readonly marks: Mark[];
+}
+
+/** Bytes of the head between its marks at least. */
+export const MARK = 64 * 1024;
+
+/** A line with its line break. */
+export interface RowLine {
+  readonly bytes: Buffer;
+  readonly offset: number;
+}
+
+/** The first position that no row of the head has. */
+export function headEnd({ head, shift }: RowExtent): number {
+  return head + shift;
+}
+
+export function remember(marks: Mark[], mark: Mark): void {
+  const last = marks.at(-1);
+  if (!last || mark.offset >= last.offset + MARK) marks.push(mark);
+}
+
+export function sealRow({ type, at, row }: NewLoggedRow): string {
+  return sealLine(type, JSON.stringify([at, row]), 0).text;
+}
+
+/** The same line for a head: what it says does not change. @throws StoreDamaged */
+export function resealRow(line: RowLine, { shift }: RowExtent, path: string): string {
+  const { type, position, json } = unsealed(line, shift, path);
+  return sealLine(`${type}@${position}`, json, 0).text;
+}
+
+/** @throws StoreDamaged */
+export function readRow(line: RowLine, extent: RowExtent, path: string): LoggedRow {
+  const { type, position, json } = unsealed(line, extent.shift, path);
+  // Written by `sealRow`; the checksum says that nothing changed since.
+  const [at, row] = JSON.parse(json) as [string, LoggedRow['row']];
+  return { position, next: position + (line.offset < extent.head ? 1 : line.bytes.length), type, at, row };
+}
+
+/** The position of a line, unchecked. */
+export function positionOf({ bytes, offset }: RowLine, shift: number): number {
+  const named = bytes.toString('latin1', 9, bytes.indexOf(0x20, 9)).split('@')[1];
+  return named === undefined ? offset + shift : Number(named);
+}
+
+function unsealed({ bytes, offset }: RowLine, shift: number, path: string) {
+  const sealed = unsealLine(bytes, 0);
+  if (!sealed) throw damaged(`${path}, offset ${offset}`, 'the checksum does not fit the content');
+  const [type = '', position] = sealed.label.split('@');
+  return { type, position: position === undefined ? offset + shift : Number(position), json: sealed.json };
+}
+
+/** The lines from an offset on, as many at a time as `size` bytes hold, but one at least. @throws StoreDamaged */
+export async function* rowLines(
+  file: FileHandle,
+  { from, end, size, path }: { from: number; end: number; size: number; path: string },
+): AsyncGenerator<RowLine[], void> {
+  let offset = from;
+  for (let wanted = size; offset < end; ) {
+    const length = Math.min(wanted, end - offset);
+    const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(length), 0, length, offset);
+    const lines = linesIn(buffer.subarray(0, bytesRead), offset);
+    const last = lines.at(-1);
+    if (last) {
+      offset = last.offset + last.bytes.length;
+      wanted = size;
+      yield lines;
+      continue;
+    }
+    if (bytesRead < wanted)
+      throw damaged(`${path}, offset ${offset}`, 'the file ends before the rows that were committed');
+    // A line longer than the chunk needs a longer one.
+    wanted *= 2;
+  }
+}
+
+function linesIn(chunk: Buffer, offset: number): RowLine[] {
+  const lines: RowLine[] = [];
+  let from = 0;
+  for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, from)) {
+    lines.push({ bytes: chunk.subarray(from, at + 1), offset: offset + from });
+    from = at + 1;
+  }
+  return lines;
+}

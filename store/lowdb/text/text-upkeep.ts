@@ -1,0 +1,85 @@
+import { setImmediate } from 'node:timers/promises';
+import type { Row } from '../rows/row.ts';
+import type { TextIndex } from './text-index.ts';
+
+/** Time that keeping the index takes from others at a stretch. */
+const STRETCH_MS = 5;
+
+/**
+ * Keeps the index of words up to date. Taking in the words of thousands of records at once would hold up all callers, so that what a
+ * stretch has no room for follows bit by bit; only searches wait for it.
+ */
+export class TextUpkeep {
+  readonly #index: TextIndex;
+  /** Changes to take in, oldest first, from `#taken` on. */
+  #waiting: { readonly before: Row | undefined; readonly after: Row | undefined }[] = [];
+  #taken = 0;
+  /** Changes that have waited, since the start. */
+  #everTaken = 0;
+  #isBehind = false;
+  #isClosed = false;
+  #spentMs = 0;
+
+  constructor(index: TextIndex) {
+    this.#index = index;
+  }
+
+  replace(before: Row | undefined, after: Row | undefined): void {
+    if (!this.#isBehind && this.#spentMs < STRETCH_MS) {
+      if (this.#spentMs === 0) void setImmediate().then(() => this.#beginStretch());
+      this.#takeIn(before, after);
+      return;
+    }
+    this.#waiting.push({ before, after });
+    if (!this.#isBehind) void this.#follow();
+    this.#isBehind = true;
+  }
+
+  /** The index with every change taken in. */
+  current(): TextIndex {
+    while (this.#takeNext());
+    return this.#index;
+  }
+
+  /** Resolves when what waits now is taken in, so that `current` has little left to do. */
+  async caughtUp(): Promise<void> {
+    const end = this.#everTaken + this.#waiting.length - this.#taken;
+    while (this.#everTaken < end && !this.#isClosed) await setImmediate();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  async #follow(): Promise<void> {
+    do {
+      await setImmediate();
+      this.#beginStretch();
+      while (this.#spentMs < STRETCH_MS && this.#takeNext());
+    } while (this.#taken < this.#waiting.length && !this.#isClosed);
+    this.#waiting = [];
+    this.#taken = 0;
+    this.#isBehind = false;
+    this.#beginStretch();
+  }
+
+  /** False where nothing waits. */
+  #takeNext(): boolean {
+    const change = this.#waiting[this.#taken];
+    if (!change) return false;
+    this.#taken += 1;
+    this.#everTaken += 1;
+    this.#takeIn(change.before, change.after);
+    return true;
+  }
+
+  #takeIn(before: Row | undefined, after: Row | undefined): void {
+    const started = performance.now();
+    this.#index.replace(before, after);
+    this.#spentMs += performance.now() - started;
+  }
+
+  #beginStretch(): void {
+    this.#spentMs = 0;
+  }
+}

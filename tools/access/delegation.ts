@@ -1,0 +1,116 @@
+import type { Catalog } from '../registry/catalog-index.ts';
+import { ToolError } from '../registry/errors.ts';
+import { firstBeyond, isGlob, isGuest } from './allowlist.ts';
+import { formatGrant, type Grant, grantCovers } from './grants.ts';
+import { endOf, type Principal } from './principal.ts';
+import { accessFor, hasWithoutLimit, narrowestGrant } from './requirement.ts';
+import { GUEST_SCOPES, scopesSatisfy } from './scopes.ts';
+
+/** Rights that a call would hand to something that acts: a key, a capsule, a flow, an agent's allowlist. */
+export interface HandedRights {
+  readonly scopes?: readonly string[];
+  readonly grants?: readonly Grant[];
+  readonly tools?: { readonly entries: readonly string[]; readonly catalog: Catalog };
+  /** What is made acts with full access, as a person who signs in does. */
+  readonly fullAccess?: true;
+  /** When what is made ends, for things that could outlive their maker; `never`: for a person who can sign in from then on. */
+  readonly lifetime?: { readonly expiresAt: string | undefined } | 'never';
+}
+
+/**
+ * Nobody hands out more than they have. Used by every tool that makes, changes or restores something acting with rights.
+ * @throws ToolError (forbidden) naming the first right beyond the giver's own.
+ */
+export function requireWithin(giver: Principal, handed: HandedRights): void {
+  if (giver.tools && (handed.fullAccess || handed.scopes || handed.grants)) {
+    throw refusal(`rights that know no limit on tools, as ${giver.tools.holder} has one`, {});
+  }
+  if (handed.fullAccess && !giver.rights.isAdmin) throw refusal('full access', { scope: 'admin', grant: '*' });
+  requireScopesWithin(giver, handed.scopes ?? []);
+  requireGrantsWithin(giver, handed);
+  const beyond = handed.tools && beyondTools(giver, handed.tools);
+  if (beyond) throw refusal(beyond.what, beyond.required);
+  if (handed.lifetime) requireLifetimeWithin(giver, handed.lifetime);
+}
+
+function requireScopesWithin(giver: Principal, scopes: readonly string[]): void {
+  if (giver.rights.isAdmin) return;
+  const beyond = scopes.find((scope) => !scopesSatisfy(giver.scopes, scope));
+  if (beyond !== undefined) throw refusal(`the scope ${beyond}`, { scope: beyond });
+}
+
+function requireGrantsWithin(giver: Principal, { grants, scopes }: HandedRights): void {
+  if (giver.rights.isAdmin) return;
+  const beyond = grants?.find((grant) => !covered(giver, grant));
+  if (beyond) throw refusal(`the grant ${formatGrant(beyond)}`, { grant: formatGrant(beyond) });
+  if (giver.grants && scopes && !grants?.length) {
+    throw refusal('a key without grants: your rights are grants, so give grants that yours cover', {});
+  }
+}
+
+function covered(giver: Principal, grant: Grant): boolean {
+  return giver.grants?.some((own) => grantCovers(own, grant)) ?? false;
+}
+
+interface Beyond {
+  readonly what: string;
+  readonly required: { scope?: string; grant?: string };
+}
+
+/** The first of what the entries reach that the principal may not do itself. */
+export function beyondTools(
+  giver: Principal,
+  { entries, catalog }: NonNullable<HandedRights['tools']>,
+): Beyond | undefined {
+  for (const entry of entries) {
+    const guests = mayMeanGuests(entry) && !catalog.get(entry) && beyondGuests(giver, entry);
+    if (guests) return guests;
+  }
+  const beyond = firstBeyond(entries, catalog, giver);
+  if (!beyond) return undefined;
+  const what = `the tool ${beyond.name}`;
+  if (giver.tools && !giver.tools.allows(beyond)) return { what, required: {} };
+  const access = accessFor(beyond.access, {});
+  return { what, required: { scope: access.scope, grant: narrowestGrant(access, {}) } };
+}
+
+/** A name that no tool has now may come to be that of an integration without a prefix. */
+function mayMeanGuests(entry: string): boolean {
+  return isGuest(entry) || !isGlob(entry);
+}
+
+/** Tools of integrations come and change while what names them stays, so the giver needs the right to whatever the entry may come to mean. */
+function beyondGuests(giver: Principal, entry: string): Beyond | undefined {
+  const grant = guestGrant(entry);
+  if (hasWithoutLimit(giver.rights, { scope: GUEST_SCOPES.writes, grant })) return undefined;
+  return { what: `what "${entry}" may come to mean`, required: { scope: GUEST_SCOPES.writes, grant } };
+}
+
+/** The grant for whatever the entry may come to mean. */
+function guestGrant(entry: string): string {
+  if (!isGuest(entry)) return 'tool:call';
+  if (!isGlob(entry)) return `tool:call:${entry.replace('__', '/')}`;
+  const [prefix = ''] = entry.split('__', 1);
+  return isGlob(prefix) ? 'tool:call' : `tool:call:${prefix}/*`;
+}
+
+function requireLifetimeWithin(giver: Principal, lifetime: NonNullable<HandedRights['lifetime']>): void {
+  const end = endOf(giver);
+  if (end === undefined) return;
+  if (lifetime === 'never') {
+    throw refused(`What you make here would stay, but your own credential ends at ${end}; use one without an end.`, {});
+  }
+  if (lifetime.expiresAt !== undefined && lifetime.expiresAt <= end) return;
+  throw refused(`What you make may not outlive your own credential; give an expiresAt no later than ${end}.`, {});
+}
+
+function refusal(what: string, required: { scope?: string; grant?: string }): ToolError {
+  return refused(`You cannot hand out ${what}: it is beyond your own rights.`, required);
+}
+
+function refused(message: string, required: { scope?: string; grant?: string }): ToolError {
+  return new ToolError('forbidden', 'Insufficient permissions', {
+    ...(Object.keys(required).length > 0 && { required }),
+    issues: [{ path: '', message }],
+  });
+}

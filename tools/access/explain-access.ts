@@ -1,0 +1,140 @@
+import { z } from 'zod';
+import { requiredRight } from '../../resources/error.ts';
+import { recordId } from '../../resources/fields.ts';
+import { callOf } from '../../resources/markers.ts';
+import type { Readers } from '../../store/port.ts';
+import { capsulePrincipal, capsuleProblem } from '../capsules/principal.ts';
+import { verdictsOf } from '../capsules/verdicts.ts';
+import { isListed, unknownTool } from '../registry/catalog-index.ts';
+import type { Context } from '../registry/context.ts';
+import { defineTool, READS, type Tool } from '../registry/define-tool.ts';
+import { ToolError } from '../registry/errors.ts';
+import { keyProblem, principalOf } from './authenticate.ts';
+import { explainRight, type Finding } from './explain.ts';
+import type { Principal } from './principal.ts';
+import { mayCall, withFixed } from './reach.ts';
+import { subjectsIn } from './subjects.ts';
+
+const verdict = z.enum(['allowed', 'denied', 'depends']);
+
+type Check = Finding & { readonly check: 'credential' | 'tools' | 'right' };
+
+export const explainAccess = defineTool({
+  name: 'explain_access',
+  title: 'Explain access',
+  description:
+    'Tell whether a key or capsule may make a call and which rule decides, before or after it was refused. Makes no call. Leaves restricted threads out: see get_thread_access.',
+  access: { scope: 'admin', grant: 'key:read' },
+  annotations: READS,
+  input: callOf(
+    'tool',
+    z.strictObject({
+      keyId: recordId.optional().describe('Key id (`key_…`), see list_api_keys; or give capsuleId.'),
+      capsuleId: recordId.optional().describe('Capsule id (`cap_…`), see list_capsules.'),
+      tool: z.string().min(1).max(200).describe('Name of the tool.'),
+      arguments: z.looseObject({}).optional().describe('Of the call; without them the tool as a whole is judged.'),
+    }),
+  ),
+  output: z.object({
+    verdict: verdict.describe('depends: on the arguments, which were not given or do not fit.'),
+    principal: z.object({ type: z.string(), id: z.string(), name: z.string() }),
+    tool: z.string(),
+    checks: z
+      .array(z.object({ check: z.enum(['credential', 'tools', 'right']), verdict, rule: z.string() }))
+      .describe('In the order in which they are made.'),
+    required: requiredRight
+      .optional()
+      .describe('What would allow the call: the scope, or for a key with grants the grant.'),
+  }),
+  errors: ['not_found'],
+
+  async handler({ keyId, capsuleId, tool: name, arguments: given }, context) {
+    if ((keyId === undefined) === (capsuleId === undefined)) {
+      throw context.fail('invalid_input', 'Give either keyId or capsuleId: whose access is to be explained.');
+    }
+    const { catalog } = context.server;
+    const tool = catalog.get(name)?.tool;
+    if (!tool || !isListed(tool)) {
+      throw unknownTool(
+        name,
+        catalog.entries.filter((entry) => isListed(entry.tool)),
+      );
+    }
+    const { principal, checks } = await (keyId === undefined
+      ? explainCapsule(capsuleId ?? '', tool, given, context)
+      : explainKey(keyId, tool, given, context));
+    const missing = checks.find(({ required }) => required)?.required;
+    return {
+      verdict: worst(checks),
+      principal: { type: principal.type, id: principal.id, name: principal.name },
+      tool: name,
+      checks: checks.map(({ check, verdict, rule }) => ({ check, verdict, rule })),
+      ...(missing && { required: missing }),
+    };
+  },
+});
+
+type Explaining = Context<Readers, 'not_found'>;
+type Explanation = Promise<{ readonly principal: Principal; readonly checks: readonly Check[] }>;
+
+async function explainKey(id: string, tool: Tool, given: object | undefined, context: Explaining): Explanation {
+  const { store, server, fail } = context;
+  const key = await store.apiKeys.get(id);
+  if (!key) throw fail('not_found', `There is no API key ${id}; see list_api_keys.`);
+  const principal = principalOf(key);
+  const parsed = tool.input.safeParse(given ?? {});
+  const input = parsed.success ? parsed.data : (given ?? {});
+  const right = await explainRight(principal, tool, input, parsed.success, subjectsIn(store));
+  return {
+    principal,
+    checks: [credential(await keyProblem(store, key, server.now())), { check: 'right', ...right }],
+  };
+}
+
+/** A capsule has the rights of its tools, so its lists and its fixed arguments decide alone; those of other tools may narrow it. */
+async function explainCapsule(id: string, tool: Tool, given: object | undefined, context: Explaining): Explanation {
+  const { store, server, fail } = context;
+  const capsule = await store.capsules.get(id);
+  if (!capsule) throw fail('not_found', `There is no capsule ${id}; see list_capsules.`);
+  const principal = capsulePrincipal(capsule, server.catalog);
+  const problem = await capsuleProblem(store, capsule, server.now());
+  const found = verdictsOf(capsule, server.catalog).flatMap(({ entry, tools }) =>
+    tools.flatMap(({ name, ...judged }) => (name === tool.name ? { entry, ...judged } : [])),
+  );
+  const deciding = found.find(({ served }) => served) ?? found[0];
+  const rule = deciding
+    ? `${tool.name}, by the entry ${deciding.entry}: ${deciding.rule}.`
+    : `No entry matches ${tool.name}.`;
+  const lists: Check = { check: 'tools', verdict: deciding?.served ? 'allowed' : 'denied', rule };
+  const checks = [credential(problem), lists];
+  if (!deciding?.served) return { principal, checks };
+  try {
+    const input = tool.input.safeParse(withFixed(principal, tool, given ?? {}));
+    const narrowed = await narrowing(principal, tool, input.data, context.store);
+    return { principal, checks: [...checks, ...narrowed] };
+  } catch (thrown) {
+    if (!(thrown instanceof ToolError)) throw thrown;
+    return { principal, checks: [...checks, { check: 'tools', verdict: 'denied', rule: thrown.message }] };
+  }
+}
+
+/** What is fixed for other tools of the capsule. `input`: parsed; undefined where it does not fit. */
+async function narrowing(principal: Principal, tool: Tool, input: object | undefined, store: Readers) {
+  const rule = principal.tools?.narrowed?.(tool);
+  if (rule === undefined) return [];
+  const isAllowed = input && (await mayCall(principal, tool, input, subjectsIn(store)));
+  // A list is always allowed: it leaves the other records out.
+  const verdict = input === undefined ? 'depends' : isAllowed ? 'allowed' : 'denied';
+  return [{ check: 'right', verdict, rule } satisfies Check];
+}
+
+function credential(problem: string | undefined): Check {
+  const rule = problem ?? 'The credential is good.';
+  return { check: 'credential', verdict: problem === undefined ? 'allowed' : 'denied', rule };
+}
+
+function worst(findings: readonly Finding[]): Finding['verdict'] {
+  const found = new Set(findings.map(({ verdict }) => verdict));
+  if (found.has('denied')) return 'denied';
+  return found.has('depends') ? 'depends' : 'allowed';
+}

@@ -1,0 +1,244 @@
+import { setImmediate } from 'node:timers/promises';
+import type { AccessEntry, AccessPrincipal, ThreadRecord, ThreadRole } from '../../resources/thread.ts';
+import { type CollectionName, collections } from '../../store/collections.ts';
+import type { Position, Reader, Readers, Where } from '../../store/port.ts';
+import type { Fail } from '../registry/define-tool.ts';
+import { ToolError } from '../registry/errors.ts';
+import { onlyThese } from '../registry/paging.ts';
+import type { Entity, HistoryWriters } from '../versions/history.ts';
+import type { Principal } from './principal.ts';
+import { FORBIDDEN } from './reach.ts';
+
+/**
+ * Who may see a thread and what names it, in one place: `accessKeys` is what lists, counts and search filter by, `roleIn` judges a single
+ * thread and `isSeen` a single record. All start from nothing and add, so what is not provided for is not seen.
+ */
+const ADMINS = 'admin';
+const WORKSPACE = 'workspace';
+const RANK: Readonly<Record<ThreadRole, number>> = { viewer: 1, editor: 2, owner: 3 };
+
+type Shared = Pick<ThreadRecord, 'visibility' | 'entries'>;
+/** A thread, or a record that is seen by those who see the thread it names. */
+type Guarded = Pick<ThreadRecord, 'accessKeys'>;
+type Naming = { readonly threadId?: string | null | undefined };
+
+/** The keys to store with a thread of this access. An agent's entry opens nothing: it never widens the caller it runs for. */
+export function accessKeysOf({ visibility, entries }: Shared): string[] {
+  if (visibility === 'workspace') return [ADMINS, WORKSPACE];
+  const people = entries.filter(({ principal }) => principal.type !== 'agent');
+  return [ADMINS, ...people.map(({ principal }) => keyOf(principal))];
+}
+
+/** The keys a caller holds; no thread has two of them. */
+function keysHeldBy(principal: Principal): readonly string[] {
+  if (principal.rights.isAdmin) return [ADMINS];
+  const own = entryPrincipalOf(principal);
+  return own ? [WORKSPACE, keyOf(own)] : [WORKSPACE];
+}
+
+/** The filter for all records, whoever may see them. */
+export const whoeverSees = { accessKeys: ADMINS } as const;
+
+/** The filter for what a caller may see. */
+export function visibleTo(principal: Principal): { readonly accessKeys: readonly string[] } {
+  return { accessKeys: keysHeldBy(principal) };
+}
+
+/** Whether not everybody sees the record. */
+export function isGuarded(record: object): record is Guarded {
+  return 'accessKeys' in record;
+}
+
+export function isSeen({ accessKeys }: Guarded, principal: Principal): boolean {
+  return keysHeldBy(principal).some((key) => accessKeys.includes(key));
+}
+
+/** The records a caller may see, as lists and counts read them. */
+export function seenBy<Kept extends Guarded>(
+  records: Reader<Kept>,
+  principal: Principal,
+): Pick<Reader<Kept>, 'find' | 'count'> {
+  // TypeScript does not see that what is guarded can be asked for by its keys.
+  const keyed = (where: Where<Kept> | undefined, keys: object) => ({ ...where, ...keys }) as Where<Kept>;
+  return {
+    find: (query) => records.find({ ...query, where: keyed(query.where, visibleTo(principal)) }),
+    /** By one key at a time, which an index counts; the sum is right because no record has two keys of one caller. */
+    async count(query) {
+      const counts = keysHeldBy(principal).map((accessKeys) =>
+        records.count({ ...query, where: keyed(query.where, { accessKeys }) }),
+      );
+      return (await Promise.all(counts)).reduce((total, count) => total + count, 0);
+    },
+  };
+}
+
+/** The threads a caller may see, narrowed by its grants too. */
+export function threadsSeenBy({ threads }: Pick<Readers, 'threads'>, principal: Principal) {
+  const any = onlyThese<ThreadRecord>(principal.rights.limitedTo('thread', 'read'), 'id');
+  const seen = seenBy(threads, principal);
+  return {
+    find: (query) => seen.find({ ...query, any }),
+    count: (query) => seen.count({ ...query, any }),
+  } satisfies Pick<Reader<ThreadRecord>, 'find' | 'count'>;
+}
+
+/**
+ * The keys to store with a record that names the thread, or none. They stay where the thread does, also when it is deleted since: then nobody
+ * comes to see the record who did not see the thread.
+ */
+export async function accessKeysWith(
+  { threads }: Pick<Readers, 'threads'>,
+  { threadId }: Naming,
+  before?: Guarded & Naming,
+): Promise<string[]> {
+  if (before && (before.threadId ?? null) === (threadId ?? null)) return before.accessKeys;
+  if (typeof threadId !== 'string') return [ADMINS, WORKSPACE];
+  return (await threads.get(threadId))?.accessKeys ?? [ADMINS];
+}
+
+const FOLLOWING = ['memories', 'artifacts'] as const;
+const BATCH = 500;
+
+/** After a change of who sees the thread: what names it is seen by the same. */
+export async function showAlike(
+  store: Pick<HistoryWriters, (typeof FOLLOWING)[number]>,
+  { id, accessKeys }: Pick<ThreadRecord, 'id' | 'accessKeys'>,
+): Promise<void> {
+  for (const collection of FOLLOWING) {
+    let after: Position | undefined;
+    do {
+      const page = await store[collection].find({ where: { threadId: id, ...whoeverSees }, limit: BATCH, after });
+      for (const record of page.records) await store[collection].touch(record.id, { accessKeys });
+      after = page.next ?? undefined;
+      await setImmediate(); // other calls have their turn
+    } while (after);
+  }
+}
+
+/** Collections of records that not everybody sees, by the prefix of their ids. */
+const guarded = new Map(
+  Object.entries(collections).flatMap(
+    ([name, { schema, idPrefix }]) =>
+      'accessKeys' in schema.shape ? [[idPrefix as string, name as CollectionName] as const] : [], // its own key
+  ),
+);
+
+/** Those of the ids' records that are there and that not everybody sees. */
+export async function guardedAmong(
+  store: Readers,
+  ids: readonly string[],
+): Promise<(Guarded & { readonly id: string })[]> {
+  const found = await Promise.all(
+    [...new Set(ids)].map((id) => {
+      const collection = guarded.get(id.slice(0, id.indexOf('_')));
+      return collection && store[collection].get(id);
+    }),
+  );
+  return found.flatMap((record) => (record && 'accessKeys' in record ? record : []));
+}
+
+/** Whether the caller may know of the record and its history: by what is there, or by the thread that its last state named. */
+export async function mayKnowOf(
+  { store, principal }: { readonly store: Readers; readonly principal: Principal },
+  { type, collection }: Pick<Entity, 'type' | 'collection'>,
+  id: string,
+): Promise<boolean> {
+  const record = await store[collection].get(id);
+  if (record) return !('accessKeys' in record) || isSeen(record, principal);
+  const { records } = await store.versions.find({ where: { entityType: type, entityId: id }, limit: 1 });
+  const threadId = records[0]?.payload.threadId;
+  return typeof threadId !== 'string' || isThreadSeen(store, threadId, principal);
+}
+
+/** Of a thread that is gone nobody knows any more who saw it. */
+export async function isThreadSeen(
+  { threads }: Pick<Readers, 'threads'>,
+  id: string,
+  principal: Principal,
+): Promise<boolean> {
+  return isSeen((await threads.get(id)) ?? { accessKeys: [ADMINS] }, principal);
+}
+
+/** What the caller is in the thread; undefined where it may not know of it. */
+export function roleIn({ visibility, entries }: Shared, principal: Principal): ThreadRole | undefined {
+  if (principal.rights.isAdmin) return 'owner';
+  const own = entryPrincipalOf(principal);
+  const entry = own && entries.find((candidate) => isSame(candidate.principal, own));
+  return entry?.role ?? (visibility === 'workspace' ? 'editor' : undefined);
+}
+
+/**
+ * Who gets a credential of another principal, or says what it does, gets its entries in restricted threads.
+ * @throws ToolError (forbidden) where the caller is less in one of them.
+ */
+export async function requireEntriesWithin(
+  { store, principal }: { readonly store: Pick<Readers, 'threads'>; readonly principal: Principal },
+  other: AccessPrincipal,
+): Promise<void> {
+  if (principal.rights.isAdmin) return;
+  let after: Position | undefined;
+  do {
+    const page = await store.threads.find({ where: { accessKeys: keyOf(other) }, limit: BATCH, after });
+    if (page.records.some((thread) => entriesBeyond(thread, principal, other))) throw beyondEntries(other);
+    after = page.next ?? undefined;
+    await setImmediate();
+  } while (after);
+}
+
+function entriesBeyond(thread: Shared, principal: Principal, other: AccessPrincipal): boolean {
+  const role = roleIn(thread, principal);
+  const entry = thread.entries.find((candidate) => isSame(candidate.principal, other));
+  return entry !== undefined && (!role || RANK[role] < RANK[entry.role]);
+}
+
+/** Says nothing of which threads. */
+function beyondEntries({ type, id }: AccessPrincipal): ToolError {
+  const message = `The ${type} ${id} has access to restricted threads in which you have less or none; somebody with full access can do this, or owners of these threads take it out of their access entries.`;
+  return new ToolError('forbidden', FORBIDDEN, { issues: [{ path: '', message }] });
+}
+
+/** The name of a caller in access entries. Agents and flows go by that of whom they act for. */
+function entryPrincipalOf(principal: Principal): AccessPrincipal | undefined {
+  if (principal.actsFor) return entryPrincipalOf(principal.actsFor);
+  if (principal.type === 'session') return { type: 'user', id: principal.ownerId };
+  if (principal.type === 'api-key' || principal.type === 'capsule') return { type: principal.type, id: principal.id };
+  return undefined;
+}
+
+/** Who owns what the caller makes. */
+export function makerOf(principal: Principal): AccessPrincipal {
+  return entryPrincipalOf(principal) ?? { type: 'user', id: principal.ownerId };
+}
+
+/**
+ * The thread, for a caller in at least the role.
+ * @throws not_found where the caller may not see it, as if it did not exist; forbidden where it may see but not do more.
+ */
+export async function openThread(
+  { store, principal, fail }: { store: Pick<Readers, 'threads'>; principal: Principal; fail: Fail<'not_found'> },
+  id: string,
+  needed: ThreadRole = 'viewer',
+): Promise<ThreadRecord> {
+  const found = await store.threads.get(id);
+  const role = found && roleIn(found, principal);
+  if (!found || !role) throw fail('not_found', `There is no thread ${id}; list_threads shows the ones you can see.`);
+  if (RANK[role] >= RANK[needed]) return found;
+  throw fail('forbidden', 'Insufficient permissions', {
+    required: { role: needed },
+    issues: [
+      { path: 'id', message: `You are ${role} of this thread and this takes ${needed}; its owners can share it.` },
+    ],
+  });
+}
+
+export function isSame(a: AccessPrincipal, b: AccessPrincipal): boolean {
+  return a.type === b.type && a.id === b.id;
+}
+
+export function hasOwner(entries: readonly AccessEntry[]): boolean {
+  return entries.some(({ role }) => role === 'owner');
+}
+
+function keyOf({ type, id }: AccessPrincipal): string {
+  return `${type}:${id}`;
+}

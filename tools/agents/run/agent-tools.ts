@@ -1,0 +1,121 @@
+import { offered } from '../../access/agent-principal.ts';
+import type { Principal } from '../../access/principal.ts';
+import type { AskStanding } from '../../access/standing.ts';
+import { shownArguments } from '../../audit/entry.ts';
+import { storable, storableText } from '../../models/sanitize-text.ts';
+import type { Answer } from '../../registry/call.ts';
+import type { Catalog } from '../../registry/catalog-index.ts';
+import type { CallingContext } from '../../registry/context.ts';
+import type { Tool } from '../../registry/define-tool.ts';
+import { jsonSchema, withoutMembers } from '../../registry/json-schema.ts';
+import { offeredName } from './tool-names.ts';
+
+/** A call that the model makes. */
+export interface ToolCall {
+  /** As it may be kept, and as the model knows it. */
+  readonly id: string;
+  readonly modelId: string;
+  readonly tool: string;
+  /** As the model wrote them, to be run. */
+  readonly input: unknown;
+  /** As they may be shown and kept. */
+  readonly arguments: Record<string, unknown>;
+}
+
+export interface ToolResult {
+  readonly ok: boolean;
+  /** JSON, cut where it is long. */
+  readonly text: string;
+}
+
+/** A tool as the model sees it. */
+export interface OfferedTool {
+  readonly name: string;
+  readonly description: string;
+  readonly inputSchema: Readonly<Record<string, unknown>>;
+}
+
+/** A tool that there is only in the loop, not in the catalog. */
+export interface LoopTool extends OfferedTool {
+  run(input: unknown): Promise<Answer>;
+}
+
+/** What providers take. */
+const MOST_TOOLS = 128;
+/** Characters of a result that the model is shown. */
+const LONGEST_RESULT = 16_000;
+/** Characters of the name of a tool, or the id of a call, that are kept. */
+const LONGEST_NAME = 200;
+const UNNAMED = '(unnamed)';
+/** Characters of JSON of arguments that are kept. */
+const LONGEST_ARGUMENTS = 20_000;
+
+interface Surroundings {
+  readonly principal: Principal;
+  /** The same as it stands when a call is made. */
+  readonly renewed: AskStanding | undefined;
+  readonly catalog: Catalog;
+  readonly call: CallingContext<unknown, never>['call'];
+  readonly signal: AbortSignal;
+  readonly own: readonly LoopTool[];
+}
+
+/** What an agent can do in a run. Every call goes through the registry, in the agent's name. */
+export class AgentTools {
+  readonly offered: readonly OfferedTool[];
+  readonly #surroundings: Surroundings;
+  readonly #names: ReadonlyMap<string, string>;
+
+  constructor(surroundings: Surroundings) {
+    const { principal, catalog, own } = surroundings;
+    // Providers refuse a list with the same name twice, and an integration may give its tools any name.
+    const shown = offered(principal, catalog, MOST_TOOLS - own.length).filter(
+      ({ name }) => !own.some((mine) => mine.name === offeredName(name)),
+    );
+    this.#surroundings = surroundings;
+    this.#names = new Map(shown.map(({ name }) => [offeredName(name), name]));
+    this.offered = [
+      ...own,
+      ...shown.map((tool) => ({
+        name: offeredName(tool.name),
+        description: tool.description,
+        inputSchema: inputOf(tool, principal),
+      })),
+    ];
+  }
+
+  /** A call of the model, under the name of the tool and with nothing in it that may not be shown. */
+  describe(modelId: string, offered: string, input: unknown): ToolCall {
+    const tool = this.#names.get(offered) ?? (storableText(offered).slice(0, LONGEST_NAME) || UNNAMED);
+    const id = storableText(modelId).slice(0, LONGEST_NAME) || UNNAMED;
+    const tools = this.#surroundings.catalog;
+    const known = tools.get(tool)?.tool;
+    const given = typeof input === 'object' && input !== null && !Array.isArray(input) ? { ...input } : {};
+    const shown = known ? shownArguments(known, given, { tools, longest: LONGEST_ARGUMENTS }) : {};
+    return { id, modelId, tool, input, arguments: storable(shown) as Record<string, unknown> }; // an object stays one
+  }
+
+  async run({ tool, input }: ToolCall): Promise<ToolResult> {
+    const { own, call, principal, renewed, signal } = this.#surroundings;
+    const mine = own.find(({ name }) => name === tool);
+    // Also of tools that the model was not offered: they are refused there, and the audit log tells of it.
+    const answer = mine
+      ? await mine.run(input)
+      : await call(tool, input, { principal, renewed, door: 'agent', signal });
+    if (answer.ok) return { ok: true, text: cut(JSON.stringify(answer.output)) };
+    const { requestId: _, ...error } = answer.error;
+    return { ok: false, text: cut(JSON.stringify(error)) };
+  }
+}
+
+function inputOf(tool: Tool, { tools }: Principal): Readonly<Record<string, unknown>> {
+  const schema = jsonSchema(tool.input, 'input');
+  const fixed = tools?.fixed?.(tool);
+  return fixed ? withoutMembers(schema, Object.keys(fixed)) : schema;
+}
+
+function cut(text: string): string {
+  if (text.length <= LONGEST_RESULT) return text;
+  const left = text.length - LONGEST_RESULT;
+  return `${text.slice(0, LONGEST_RESULT).toWellFormed()} … (cut: ${left} more characters; ask for less, for example by \`limit\`)`;
+}

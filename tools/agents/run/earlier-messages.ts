@@ -1,0 +1,86 @@
+import type { AssistantModelMessage, ModelMessage, ToolModelMessage } from 'ai';
+import type { Message } from '../../../resources/message.ts';
+import { tokensOf } from '../../models/tokens.ts';
+import { fence } from './prompt-sections.ts';
+import { offeredName } from './tool-names.ts';
+
+/** What earlier turns may take of a prompt, in tokens, and how far back is looked. */
+const HISTORY = 24_000;
+export const MOST_REMEMBERED = 200;
+
+/** What results of tools may take while a run goes on; older ones are dropped first. */
+const RESULTS = 48_000;
+
+const LEFT_OUT = 'This result was left out to save space; call the tool again if you need it.';
+
+/**
+ * A conversation as a model takes it: the latest whole turns that fit, and of each call its result, for providers refuse one without
+ * the other. The messages are given oldest first; the last turn is always there.
+ */
+export function historyOf(messages: readonly Message[]): ModelMessage[] {
+  const turns = turnsOf(messages).map((turn) => turn.flatMap((message, at) => converted(message, turn.slice(at + 1))));
+  let left = HISTORY;
+  const start = turns.findLastIndex((turn, at) => {
+    left -= tokensOf(JSON.stringify(turn));
+    return left < 0 && at < turns.length - 1;
+  });
+  return turns.slice(start + 1).flat();
+}
+
+/** Each begins with what somebody said to the model. */
+function turnsOf(messages: readonly Message[]): Message[][] {
+  const turns: Message[][] = [];
+  for (const message of messages) {
+    const current = turns.at(-1);
+    if (current && message.role !== 'user') current.push(message);
+    else turns.push([message]);
+  }
+  return turns;
+}
+
+function converted(message: Message, later: readonly Message[]): ModelMessage[] {
+  const { id, role, content, toolCalls = [] } = message;
+  if (role === 'user') return [{ role: 'user', content }];
+  if (role === 'system') return [{ role: 'user', content: fence({ kind: 'note', id, text: content }) }];
+  if (role === 'tool') return [];
+  const answered = toolCalls.flatMap((call) => {
+    const result = later.find((other) => other.role === 'tool' && other.toolCallId === call.id);
+    return result ? [{ call, result }] : [];
+  });
+  if (answered.length === 0) return content === '' ? [] : [{ role: 'assistant', content }];
+  const calls: AssistantModelMessage = {
+    role: 'assistant',
+    content: [
+      ...(content === '' ? [] : [{ type: 'text' as const, text: content }]),
+      ...answered.map(({ call }) => ({
+        type: 'tool-call' as const,
+        toolCallId: call.id,
+        toolName: offeredName(call.tool),
+        input: call.arguments,
+      })),
+    ],
+  };
+  return [calls, { role: 'tool', content: answered.map(({ call, result }) => toolResult(call, result.content)) }];
+}
+
+type ToolResult = Extract<ToolModelMessage['content'][number], { type: 'tool-result' }>;
+
+export function toolResult({ id, tool }: { readonly id: string; readonly tool: string }, text: string): ToolResult {
+  const value = fence({ kind: 'result', id: tool, text });
+  return { type: 'tool-result', toolCallId: id, toolName: offeredName(tool), output: { type: 'text', value } };
+}
+
+/** The conversation with the texts of older results left out where all together are too long. */
+export function withinBudget(messages: readonly ModelMessage[]): ModelMessage[] {
+  let left = RESULTS;
+  const kept = messages.toReversed().map((message): ModelMessage => {
+    if (message.role !== 'tool') return message;
+    left -= tokensOf(JSON.stringify(message.content));
+    if (left >= 0) return message;
+    const content = message.content.map((part) =>
+      part.type === 'tool-result' ? toolResult({ id: part.toolCallId, tool: part.toolName }, LEFT_OUT) : part,
+    );
+    return { role: 'tool', content };
+  });
+  return kept.reverse();
+}

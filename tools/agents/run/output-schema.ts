@@ -1,0 +1,157 @@
+import type { ModelMessage } from 'ai';
+import { z } from 'zod';
+import type { Issue } from '../../../resources/error.ts';
+import { ToolError } from '../../registry/errors.ts';
+import type { JsonSchema } from '../../registry/json-schema.ts';
+import { inPlainWords } from '../../registry/plain-words.ts';
+import { formatPath, parseInput } from '../../registry/validate.ts';
+import type { LoopOutcome } from './loop.ts';
+
+/** The form in which an answer is wanted. */
+export interface OutputSchema {
+  readonly json: JsonSchema;
+  parse(value: unknown): z.ZodSafeParseResult<unknown>;
+}
+
+const MOST_CHARACTERS = 20_000;
+const MOST_NODES = 200;
+const DEEPEST = 8;
+const TRIES = 3;
+
+const typeName = z.enum(['object', 'array', 'string', 'number', 'integer', 'boolean', 'null']);
+const plainValue = z.union([z.string(), z.number(), z.boolean(), z.null()]);
+const size = z.int().min(0).optional();
+
+/** What a part of a schema may hold. Patterns are left out: those that take for ever to match cannot be told from others. */
+const part = z.strictObject({
+  type: z.union([typeName, z.array(typeName).min(1)]).optional(),
+  title: z.string().optional(),
+  description: z.string().optional(),
+  properties: z.record(z.string(), z.unknown()).optional(),
+  required: z.array(z.string()).optional(),
+  additionalProperties: z.unknown().optional(),
+  items: z.unknown().optional(),
+  anyOf: z.array(z.unknown()).min(1).optional(),
+  enum: z.array(plainValue).min(1).optional(),
+  const: plainValue.optional(),
+  minItems: size,
+  maxItems: size,
+  minLength: size,
+  maxLength: size,
+  minimum: z.number().optional(),
+  maximum: z.number().optional(),
+});
+
+/** @throws ToolError (invalid_input) where it is no schema, or one that is not taken */
+export function readOutputSchema(json: JsonSchema): OutputSchema {
+  const issues = JSON.stringify(json).length > MOST_CHARACTERS ? [tooLarge()] : problemsIn(json);
+  if (json.type !== 'object')
+    issues.push({ path: 'outputSchema.type', message: 'An answer is an object; write "object".' });
+  if (issues[0]) refuse(issues);
+  const schema = z.fromJSONSchema(json as z.core.JSONSchema.BaseSchema); // its parts were looked at above
+  return { json, parse: (value) => schema.safeParse(value, { error: inPlainWords }) };
+}
+
+function refuse(issues: readonly Issue[]): never {
+  throw new ToolError('invalid_input', `${issues[0]?.path}: ${issues[0]?.message}`, { issues: issues.slice(0, 20) });
+}
+
+function tooLarge(): Issue {
+  return {
+    path: 'outputSchema',
+    message: `Is too large; give at most ${MOST_CHARACTERS} characters, ${MOST_NODES} parts and ${DEEPEST} levels.`,
+  };
+}
+
+function problemsIn(root: JsonSchema): Issue[] {
+  const issues: Issue[] = [];
+  let nodes = 0;
+  const visit = (node: unknown, path: readonly string[]): void => {
+    nodes += 1;
+    if (nodes > MOST_NODES || path.length > DEEPEST * 2) {
+      if (issues.at(-1)?.message !== tooLarge().message) issues.push(tooLarge());
+      return;
+    }
+    const problems = problemsOfPart(node, formatPath(path));
+    issues.push(...problems);
+    if (problems.length === 0)
+      for (const [name, below] of partsOf(node as z.output<typeof part>)) visit(below, [...path, ...name]); // it is one
+  };
+  visit(root, ['outputSchema']);
+  return issues;
+}
+
+function problemsOfPart(node: unknown, place: string): Issue[] {
+  try {
+    parseInput(part, node);
+    return [];
+  } catch (error) {
+    if (!(error instanceof ToolError)) throw error;
+    const issues = error.detail.issues ?? [];
+    return issues.map(({ path, message }) => ({
+      path: `${place}${/^(?:\[|$)/.test(path) ? '' : '.'}${path}`,
+      message,
+    }));
+  }
+}
+
+/** The schemas in a schema, each with its place. */
+function partsOf({ properties = {}, items, anyOf = [], additionalProperties }: z.output<typeof part>) {
+  const parts = Object.entries(properties).map(([name, member]) => [['properties', name], member] as const);
+  const others = anyOf.map((choice) => [['anyOf'], choice] as const);
+  const open = typeof additionalProperties === 'boolean' ? undefined : additionalProperties;
+  const single = Object.entries({ items, additionalProperties: open }).map(([name, value]) => [[name], value] as const);
+  return [...parts, ...others, ...single.filter(([, value]) => value !== undefined)];
+}
+
+/**
+ * Runs until the answer has the form, telling the model what was wrong with the one before.
+ * @throws ToolError (unavailable) where it does not come to one
+ */
+export async function answerIn(
+  schema: OutputSchema | undefined,
+  asked: readonly ModelMessage[],
+  run: (messages: readonly ModelMessage[]) => Promise<LoopOutcome>,
+): Promise<LoopOutcome & { readonly output: unknown }> {
+  let messages = asked;
+  const before = { steps: 0, inputTokens: 0, outputTokens: 0 };
+  for (let attempt = 1; ; attempt++) {
+    const outcome = await run(messages);
+    if (!schema) return { ...outcome, output: undefined };
+    before.steps += outcome.steps;
+    before.inputTokens += outcome.usage.inputTokens;
+    before.outputTokens += outcome.usage.outputTokens;
+    const { steps, ...usage } = before;
+    const parsed = schema.parse(valueIn(outcome.text));
+    if (parsed.success) return { ...outcome, steps, usage, output: parsed.data };
+    const problem = problemOf(parsed.error);
+    if (attempt === TRIES || outcome.stopReason === 'max_steps') {
+      throw new ToolError(
+        'unavailable',
+        `The model gave no answer that fits outputSchema (${problem}); try again or make it simpler.`,
+      );
+    }
+    const content = `This does not fit the JSON Schema: ${problem}. Answer again with the JSON value alone.`;
+    messages = [...outcome.messages, { role: 'user', content }];
+  }
+}
+
+function problemOf({ issues }: z.ZodError): string {
+  const [first] = issues;
+  const place = formatPath(first?.path ?? []);
+  return `${place ? `${place}: ` : ''}${first?.message ?? 'no JSON'}`;
+}
+
+/** The JSON value in the text; models like to put marks or a sentence around it. */
+function valueIn(text: string): unknown {
+  const start = text.indexOf('{');
+  const end = text.lastIndexOf('}');
+  for (const candidate of [text, text.slice(start, end + 1)]) {
+    try {
+      return JSON.parse(candidate);
+    } catch {
+      // the next one
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,66 @@
+import { z } from 'zod';
+import type { Agent } from '../../../resources/agent.ts';
+import type { AgentRun } from '../../../resources/agent-run.ts';
+import { memoryFields, memoryTags } from '../../../resources/memory.ts';
+import { actingFor } from '../../access/agent-principal.ts';
+import type { Principal } from '../../access/principal.ts';
+import { reaches } from '../../access/reach.ts';
+import type { AskStanding } from '../../access/standing.ts';
+import type { Catalog } from '../../registry/catalog-index.ts';
+import type { CallingContext } from '../../registry/context.ts';
+import { errorBody, ToolError, toToolError } from '../../registry/errors.ts';
+import { jsonSchema } from '../../registry/json-schema.ts';
+import { parseInput } from '../../registry/validate.ts';
+import type { LoopTool } from './agent-tools.ts';
+
+/** Instructions and preferences are for people to store: made from what an agent reads, they could carry somebody else's orders. */
+const input = z.strictObject({
+  content: memoryFields.content.max(4000),
+  kind: z.enum(['fact', 'episode', 'summary']).default('fact'),
+  tags: memoryTags.max(10).default([]),
+});
+
+const STORES = 'create_memory';
+const MOST_IN_A_RUN = 10;
+
+interface Remembering {
+  readonly agent: Agent;
+  readonly caller: Principal;
+  /** The agent as the other makes of it whom it acts for now. */
+  readonly renewedAs: (acting: (caller: Principal, agent: Agent | undefined) => Principal) => AskStanding | undefined;
+  readonly run: AgentRun;
+  readonly catalog: Catalog;
+  readonly call: CallingContext<unknown, never>['call'];
+  readonly signal: AbortSignal;
+}
+
+/** Stores a memory of the agent. Exists only if its memory policy allows it and its caller may store memories. */
+export function rememberTool(remembering: Remembering): LoopTool | undefined {
+  const { agent, caller, run, catalog, call, signal } = remembering;
+  // The policy of the agent allows this one tool besides its allowlist.
+  const acting = (whom: Principal, as = agent) =>
+    actingFor(whom, { ...as, tools: as.memoryPolicy.remember ? [STORES] : [] }, catalog);
+  const principal = acting(caller);
+  const renewed = remembering.renewedAs(acting);
+  const stores = catalog.get(STORES)?.tool;
+  if (!stores || !reaches(principal, stores)) return undefined;
+  let count = 0;
+  return {
+    name: 'remember',
+    description: `Remember something for later conversations, one thing in plain words, that is worth knowing then. At most ${MOST_IN_A_RUN} times in a run.`,
+    inputSchema: jsonSchema(input, 'input'),
+    async run(given) {
+      try {
+        const memory = parseInput(input, given);
+        count += 1;
+        if (count > MOST_IN_A_RUN)
+          throw new ToolError('conflict', 'This run may not store any more memories; the limit is reached.');
+        const thread = run.threadId === undefined ? {} : { threadId: run.threadId };
+        const owner = { scope: 'agent', agentId: agent.id, ...thread, source: `agent run ${run.id}` };
+        return await call(STORES, { ...memory, ...owner }, { principal, renewed, door: 'agent', signal });
+      } catch (thrown) {
+        return { ok: false, error: errorBody(toToolError(thrown), '') };
+      }
+    },
+  };
+}

@@ -1,0 +1,187 @@
+import type { ModelMessage } from 'ai';
+import type { Agent } from '../../../resources/agent.ts';
+import type { AgentRun } from '../../../resources/agent-run.ts';
+import type { Message } from '../../../resources/message.ts';
+import type { Readers, TextSearch } from '../../../store/port.ts';
+import { ASSISTANT, actingFor } from '../../access/agent-principal.ts';
+import type { Principal } from '../../access/principal.ts';
+import { type AskStanding, askSafely } from '../../access/standing.ts';
+import type { LanguageModel } from '../../models/language-model.ts';
+import { ProviderFailure } from '../../models/provider-failure.ts';
+import type { SteppingContext } from '../../registry/context.ts';
+import { ToolError } from '../../registry/errors.ts';
+import { readBotConfig } from '../../settings/bot-config.ts';
+import { AgentTools } from './agent-tools.ts';
+import { historyOf } from './earlier-messages.ts';
+import { type LoopOutcome, runLoop, type Step } from './loop.ts';
+import { answerIn, type OutputSchema } from './output-schema.ts';
+import { systemPrompt } from './prompt.ts';
+import { recall } from './recall.ts';
+import { rememberTool } from './remember.ts';
+import { RunReporter } from './run-reporter.ts';
+
+/** What is to be done, for whom the context says. */
+export interface Task {
+  readonly run: AgentRun;
+  /** Undefined: the assistant of the workspace, which has no tools. */
+  readonly agent: Agent | undefined;
+  readonly model: LanguageModel;
+  /** What the agent is told, and what was said before. */
+  readonly text: string;
+  readonly earlier: readonly Message[];
+  readonly outputSchema?: OutputSchema | undefined;
+  /** Keeps a turn that called tools; the run goes on when it is done. */
+  stepped(step: Step): Promise<void>;
+}
+
+export type RunContext = Pick<
+  SteppingContext<Readers & TextSearch, never>,
+  'store' | 'principal' | 'server' | 'signal' | 'report' | 'call' | 'standing'
+>;
+
+export interface RunOutcome extends LoopOutcome {
+  /** Where a form was asked for: the answer in that form. */
+  readonly output: unknown;
+  readonly calls: RunReporter['calls'];
+}
+
+/** A run that did not come to its end. The message of the error tells why and is safe to show. */
+export class RunEnded extends Error {
+  readonly status: 'failed' | 'cancelled';
+  readonly error: ToolError;
+  /** What was said of an answer that was cut short by the caller or the clock. */
+  readonly unfinished: string;
+
+  constructor(status: RunEnded['status'], error: ToolError, unfinished = '') {
+    super(error.message);
+    this.status = status;
+    this.error = error;
+    this.unfinished = unfinished;
+  }
+}
+
+/** Runs an agent to the end of its answer. @throws RunEnded, or what `stepped` throws */
+export async function runAgent(task: Task, context: RunContext): Promise<RunOutcome> {
+  const { run, agent } = task;
+  const clock = new RunClock(context.signal, context.server.models.runMs);
+  const reporter = new RunReporter(context.report, (step) => task.stepped(step));
+  reporter.began({ runId: run.id, threadId: run.threadId, model: run.model });
+  try {
+    const system = await systemOf(task, context);
+    const renewedAs = asker(task, context, clock);
+    const tools = toolsOf(task, context, { renewedAs, signal: clock.signal });
+    const caller = renewedAs((principal) => principal);
+    const asked: ModelMessage[] = [...historyOf(task.earlier), { role: 'user', content: task.text }];
+    const outcome = await answerIn(task.outputSchema, asked, (messages) =>
+      runLoop({
+        model: task.model,
+        system: system.text,
+        messages,
+        tools,
+        maxSteps: agent?.maxSteps ?? 1,
+        maxOutputTokens: system.maxTokens,
+        signal: clock.signal,
+        askAgain: async () => void (await (caller && askSafely(caller))),
+        listener: reporter,
+      }),
+    );
+    return { ...outcome, calls: reporter.calls };
+  } catch (thrown) {
+    if (clock.signal.aborted) throw clock.ended(reporter.unfinished);
+    if (!(thrown instanceof ProviderFailure)) throw thrown;
+    throw new RunEnded('failed', new ToolError('unavailable', thrown.message, {}, thrown.cause));
+  } finally {
+    reporter.end();
+    clock.stop();
+  }
+}
+
+async function systemOf({ run, agent, text, outputSchema }: Task, { store, principal, server }: RunContext) {
+  const config = await readBotConfig(store);
+  const skills = await Promise.all((agent?.skillIds ?? []).map((id) => store.skills.get(id)));
+  const memories = agent ? await recall(store, { agent, caller: principal, threadId: run.threadId, text }) : [];
+  const parts = { config, agent, skills: skills.filter((skill) => skill !== undefined), memories };
+  const prompt = systemPrompt({ ...parts, outputSchema: outputSchema?.json, now: server.now() });
+  return { text: prompt, maxTokens: config.maxTokens };
+}
+
+/** The agent, or the assistant, as it acts for the caller. */
+type ActingAs = (caller: Principal, agent: Agent | undefined) => Principal;
+type RenewedAs = (acting: ActingAs) => AskStanding | undefined;
+
+/** Asks again for whom the run works, and ends it where that one may not go on or the agent is gone. */
+function asker({ agent }: Task, { store, standing }: RunContext, clock: RunClock): RenewedAs {
+  if (!standing) return () => undefined;
+  return (acting) => async () => {
+    const caller = await askSafely(standing);
+    const now = agent && (await store.agents.get(agent.id));
+    const deleted = agent && (!now || now.status === 'deleted');
+    const problem = deleted ? new ToolError('conflict', `The agent ${agent.name} was deleted.`) : caller;
+    if (!(problem instanceof ToolError)) return acting(problem, now);
+    clock.end(problem);
+    return problem;
+  };
+}
+
+interface Asking {
+  readonly renewedAs: RenewedAs;
+  readonly signal: AbortSignal;
+}
+
+function toolsOf(task: Task, { principal, server, call }: RunContext, { renewedAs, signal }: Asking): AgentTools {
+  const { run, agent } = task;
+  const { catalog } = server;
+  const acting: ActingAs = (caller, as) => actingFor(caller, as ?? ASSISTANT, catalog);
+  const remember = agent && rememberTool({ agent, caller: principal, renewedAs, run, catalog, call, signal });
+  const own = remember ? [remember] : [];
+  return new AgentTools({
+    principal: acting(principal, agent),
+    renewed: renewedAs(acting),
+    catalog,
+    call,
+    signal,
+    own,
+  });
+}
+
+/** Ends a run when its caller goes away or its time is over. */
+class RunClock {
+  readonly #controller = new AbortController();
+  readonly #outer: AbortSignal | undefined;
+  readonly #runMs: number;
+  readonly #timer: NodeJS.Timeout;
+  readonly #cancel = () => this.#controller.abort(this.#outer?.reason);
+
+  constructor(outer: AbortSignal | undefined, runMs: number) {
+    this.#outer = outer;
+    this.#runMs = runMs;
+    this.#timer = setTimeout(() => this.#controller.abort('time'), runMs);
+    if (outer?.aborted) this.#cancel();
+    else outer?.addEventListener('abort', this.#cancel, { once: true });
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Ends it, for its caller may not go on. */
+  end(problem: ToolError): void {
+    this.#controller.abort(problem);
+  }
+
+  ended(unfinished: string): RunEnded {
+    const { reason } = this.signal;
+    if (reason instanceof ToolError) return new RunEnded('cancelled', reason, unfinished);
+    if (reason !== 'time') {
+      return new RunEnded('cancelled', new ToolError('unavailable', 'The run was cancelled.'), unfinished);
+    }
+    const seconds = Math.round(this.#runMs / 1000);
+    const message = `The run took longer than ${seconds} seconds and was ended; ask for less at a time.`;
+    return new RunEnded('failed', new ToolError('unavailable', message), unfinished);
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#outer?.removeEventListener('abort', this.#cancel);
+  }
+}

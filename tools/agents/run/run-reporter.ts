@@ -1,0 +1,83 @@
+import { storableText } from '../../models/sanitize-text.ts';
+import type { Progress } from '../../registry/context.ts';
+import type { ToolCall, ToolResult } from './agent-tools.ts';
+import type { Listener, Step } from './loop.ts';
+
+/** Pieces of text that come faster are told together. */
+const TOGETHER_MS = 40;
+const LONGEST_LINE = 200;
+
+/** Tells the caller how a run goes, and keeps what the model has said since its last turn that called tools. */
+export class RunReporter implements Listener {
+  readonly #report: (progress: Progress) => void;
+  readonly #stepped: (step: Step) => Promise<void>;
+  readonly #calls: { readonly call: ToolCall; readonly ok: boolean }[] = [];
+  #progress = 0;
+  #unfinished = '';
+  #pending = '';
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(report: (progress: Progress) => void, stepped: (step: Step) => Promise<void>) {
+    this.#report = report;
+    this.#stepped = stepped;
+  }
+
+  /** What was said of a turn that has not ended. */
+  get unfinished(): string {
+    return storableText(this.#unfinished);
+  }
+
+  /** Every call so far, as answers show it. */
+  get calls() {
+    return this.#calls.map(({ call: { id, tool, arguments: args }, ok }) => ({ id, tool, arguments: args, ok }));
+  }
+
+  began(data: { readonly runId: string; readonly threadId?: string | undefined; readonly model: string }): void {
+    this.#tell(`Running on ${data.model}`, 'run', data);
+  }
+
+  said(text: string): void {
+    this.#unfinished += text;
+    this.#pending += text;
+    if (this.#timer) return;
+    this.#flush();
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#flush();
+    }, TOGETHER_MS);
+  }
+
+  calling({ id, tool, arguments: args }: ToolCall): void {
+    this.#flush();
+    this.#tell(`Calling ${tool}`, 'tool_call', { id, tool, arguments: args });
+  }
+
+  called(call: ToolCall, { ok, text }: ToolResult): void {
+    const { id, tool } = call;
+    this.#calls.push({ call, ok });
+    const line = ok ? `${tool} answered` : `${tool} failed: ${text}`;
+    this.#tell(line.slice(0, LONGEST_LINE), 'tool_result', { id, tool, ok, content: text });
+  }
+
+  async stepped(step: Step): Promise<void> {
+    await this.#stepped(step);
+    this.#unfinished = '';
+  }
+
+  /** Nothing is told after this. */
+  end(): void {
+    this.#flush();
+    clearTimeout(this.#timer);
+  }
+
+  #flush(): void {
+    const text = this.#pending;
+    this.#pending = '';
+    if (text !== '') this.#tell(text, 'delta', { text });
+  }
+
+  #tell(message: string, name: string, data: object): void {
+    this.#progress += 1;
+    this.#report({ progress: this.#progress, message, event: { name, data } });
+  }
+}

@@ -1,0 +1,118 @@
+import { z } from 'zod';
+import type { Issue } from '../../resources/error.ts';
+import { importedRows, type RowType, rowType, TIME_MEMBERS } from '../../resources/imported-rows.ts';
+import { secret } from '../../resources/markers.ts';
+import { defineTool, type Fail, UPDATES } from '../registry/define-tool.ts';
+import { ToolError } from '../registry/errors.ts';
+import { parseInput } from '../registry/validate.ts';
+import type { Known, Model, TypedRow } from './model/model.ts';
+
+export const importRecords = defineTool({
+  name: 'import_records',
+  title: 'Import records',
+  description:
+    'Load rows of product data (users, subscriptions, invoices, events, visits, websites) for user lookup and analytics. A row with a known key replaces it; repeats change nothing. All rows of a call or none. Returns how many were new, changed, unchanged.',
+  access: { scope: 'admin', grant: 'user:import' },
+  annotations: UPDATES,
+  input: z.strictObject({
+    type: rowType,
+    // What an audit entry said of people could not be purged with them.
+    records: secret(
+      z
+        .array(z.record(z.string(), z.unknown()))
+        .min(1)
+        .max(1000)
+        .describe(
+          `Rows of the type. Members (? optional): ${describeRows()}. Amounts are integers in minor units, times ISO 8601.`,
+        ),
+    ),
+  }),
+  output: z.object({
+    type: rowType,
+    received: z.int(),
+    created: z.int().describe('Rows with a key that was not known.'),
+    updated: z.int().describe('Rows that changed what was known under their key.'),
+    unchanged: z.int(),
+  }),
+  errors: [],
+
+  async handler({ type, records }, { store, server, fail }) {
+    const rows = checkedRows(type, records, fail);
+    const fresh = freshRows(await server.imported.current(), type, rows);
+    const at = server.now().toISOString();
+    store.rows.append(fresh.rows.map((row) => ({ type, at, row })));
+    const { created, updated } = fresh;
+    return { type, received: rows.length, created, updated, unchanged: rows.length - created - updated };
+  },
+});
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** Problems of one row that are told. */
+const MOST_OF_A_ROW = 10;
+
+/** The rows as they are kept. @throws ToolError that names the problems of every row */
+function checkedRows(type: RowType, records: readonly Row[], fail: Fail<never>): Row[] {
+  const issues: Issue[] = [];
+  const rows = records.flatMap((record, index) => {
+    const checked = checkRow(type, record);
+    if ('row' in checked) return [checked.row];
+    issues.push(
+      ...checked.issues.map(({ path, message }) => ({ path: `records[${index}]${path && `.${path}`}`, message })),
+    );
+    return [];
+  });
+  if (issues[0]) {
+    const bad = records.length - rows.length;
+    const message = `${bad} of ${records.length} rows do not fit, so none was imported: ${issues[0].path}: ${issues[0].message}`;
+    throw fail('invalid_input', message, { issues });
+  }
+  return rows;
+}
+
+/** The row as it is kept, or what is wrong with it. */
+export function checkRow(type: RowType, record: Row): { readonly row: Row } | { readonly issues: readonly Issue[] } {
+  try {
+    return { row: withInstants(parseInput(importedRows[type].schema, record, MOST_OF_A_ROW)) };
+  } catch (error) {
+    if (!(error instanceof ToolError)) throw error;
+    return { issues: error.detail.issues ?? [] };
+  }
+}
+
+/** Times as instants in UTC, so that equal times are equal texts. */
+function withInstants(row: Row): Row {
+  const entries = Object.entries(row).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(
+    entries.map(([name, value]) => [name, TIME_MEMBERS.has(name) ? new Date(String(value)).toISOString() : value]),
+  );
+}
+
+/** The rows that say something new. A key with a new row in the call is judged by that one. */
+function freshRows(model: Model, type: RowType, rows: readonly Row[]) {
+  const last = new Map<unknown, string>();
+  const fresh: Row[] = [];
+  const counts: Record<Known, number> = { new: 0, changed: 0, same: 0 };
+  for (const row of rows) {
+    const key = row[importedRows[type].key];
+    const text = JSON.stringify(row);
+    const before = last.get(key);
+    // A row that passed the schema of its type is a row of that type.
+    const known =
+      before === undefined ? model.knows({ type, row } as unknown as TypedRow) : before === text ? 'same' : 'changed';
+    counts[known] += 1;
+    if (known === 'same') continue;
+    last.set(key, text);
+    fresh.push(row);
+  }
+  return { rows: fresh, created: counts.new, updated: counts.changed };
+}
+
+function describeRows(): string {
+  return Object.entries(importedRows)
+    .map(([type, { schema }]) => {
+      const members = Object.entries(schema.shape).map(([name, member]) => (member.isOptional() ? `${name}?` : name));
+      return `${type} {${members.join(', ')}}`;
+    })
+    .join('; ');
+}

@@ -1,0 +1,107 @@
+import type { AuditEntry, Door, Outcome } from '../../resources/audit-entry.ts';
+import type { ErrorCode } from '../../resources/error.ts';
+import { chainOf, isSession, type Principal } from '../access/principal.ts';
+import type { Tool } from '../registry/define-tool.ts';
+import { redacted, type ToolsByName } from './redact.ts';
+
+const LONGEST_ARGUMENTS = 4096;
+
+/** What one call leaves behind, whatever came of it. */
+export interface CallRecord {
+  /** Made when the call began, so that entries of one millisecond sort by beginning: a call before those made in it. */
+  readonly id: string;
+  readonly requestId: string;
+  readonly door: Door;
+  readonly principal: Principal;
+  readonly tool: string;
+  readonly arguments: Record<string, unknown>;
+  readonly recordIds: readonly string[];
+  readonly at: Date;
+  readonly durationMs: number;
+  readonly code?: ErrorCode | undefined;
+}
+
+/** The only maker of audit entries. */
+export function auditEntryOf(call: CallRecord): AuditEntry {
+  const { principal, code, recordIds } = call;
+  const session = [principal, ...chainOf(principal)].find(isSession);
+  return {
+    at: call.at.toISOString(),
+    id: call.id,
+    requestId: call.requestId,
+    door: call.door,
+    tool: call.tool,
+    arguments: call.arguments,
+    principal: refOf(principal),
+    ...(session && { sessionId: session.sessionId }),
+    ...(principal.actsFor && { onBehalfOf: chainOf(principal).map(refOf) }),
+    ...(recordIds.length > 0 && { recordIds: [...recordIds] }),
+    outcome: outcomeOf(code),
+    ...(code && { code }),
+    durationMs: Math.round(call.durationMs * 1000) / 1000,
+  };
+}
+
+function refOf({ type, id, name }: Principal) {
+  return { type, id, name };
+}
+
+function outcomeOf(code: ErrorCode | undefined): Outcome {
+  if (!code) return 'ok';
+  if (code === 'forbidden' || code === 'unauthenticated' || code === 'rate_limited') return 'denied';
+  return code === 'invalid_input' ? 'invalid' : 'failed';
+}
+
+/** The arguments as the audit log keeps them: sensitive values and unknown members replaced, cut at 4 KiB. */
+export function auditedArguments(
+  tool: Pick<Tool, 'input'>,
+  input: unknown,
+  tools: ToolsByName,
+): Record<string, unknown> {
+  return shownArguments(tool, input, { tools, longest: LONGEST_ARGUMENTS });
+}
+
+interface Showing {
+  /** Those whose arguments others may hold. */
+  readonly tools: ToolsByName;
+  /** In bytes of JSON. */
+  readonly longest: number;
+}
+
+/** The same, cut after so many bytes. */
+export function shownArguments(
+  tool: Pick<Tool, 'input'>,
+  input: unknown,
+  { tools, longest }: Showing,
+): Record<string, unknown> {
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) return {};
+  try {
+    const shown = redacted(tool, input, tools, longest + 1);
+    if (isShort(shown, longest)) return shown;
+    const text = JSON.stringify(shown);
+    return Buffer.byteLength(text) <= longest ? shown : { truncated: beginningOf(text, longest) };
+  } catch {
+    return { truncated: '[nested too deep]' };
+  }
+}
+
+/** Without the character that the end would cut in two. */
+function beginningOf(text: string, bytes: number): string {
+  return new TextDecoder().decode(Buffer.from(text).subarray(0, bytes), { stream: true });
+}
+
+/** Whether a few plain values are short however their characters are escaped, so that they need not be written out to be measured. */
+function isShort(shown: Readonly<Record<string, unknown>>, longest: number): boolean {
+  let length = 2;
+  for (const [name, value] of Object.entries(shown)) {
+    if (typeof value === 'string') length += value.length * LONGEST_ESCAPE;
+    else if (typeof value !== 'number' && typeof value !== 'boolean' && value !== null) return false;
+    length += name.length * LONGEST_ESCAPE + LONGEST_NUMBER;
+  }
+  return length <= longest;
+}
+
+/** `\u0000`. */
+const LONGEST_ESCAPE = 6;
+/** With what stands around it. */
+const LONGEST_NUMBER = 30;

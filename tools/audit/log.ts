@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { auditEntry, door, outcome } from '../../resources/audit-entry.ts';
+import { instant, pageOf, paging, recordId, time } from '../../resources/fields.ts';
+import { orAgentName } from '../../resources/markers.ts';
+import { defineTool, READS } from '../registry/define-tool.ts';
+import { openCursor, pageBody } from '../registry/paging.ts';
+
+export const listAuditEntries = defineTool({
+  name: 'list_audit_entries',
+  title: 'List audit entries',
+  description: 'List who called which tool at which door with what outcome, refused calls included, newest first.',
+  access: { scope: 'admin', grant: 'audit:read' },
+  annotations: READS,
+  input: z.strictObject({
+    principal: orAgentName(z.string().max(200)).optional().describe('Principal id, or name of an agent.'),
+    tool: z.string().max(200).optional(),
+    outcome: outcome.optional(),
+    door: door.optional(),
+    requestId: z.string().min(1).max(200).optional().describe('All calls of one request (`X-Request-Id`).'),
+    recordId: recordId.optional().describe('Calls that made this record or were about it.'),
+    sessionId: recordId.optional().describe('Calls of one session, see list_sessions.'),
+    from: time.optional().describe('Inclusive.'),
+    to: time.optional().describe('Exclusive.'),
+    ...paging,
+  }),
+  output: pageOf(auditEntry),
+  errors: [],
+
+  async handler({ limit, cursor, includeTotal, from, to, ...named }, { server }) {
+    const filters = { ...named, ...(from && { from: instant(from) }), ...(to && { to: instant(to) }) };
+    const page = await server.audit.find({ ...filters, limit, after: openCursor(cursor, filters) });
+    const total = includeTotal && { total: await server.audit.count(filters) };
+    return { ...pageBody(page, filters, (entry) => entry), ...total };
+  },
+});

@@ -1,0 +1,300 @@
+import type { Flow, FlowStep } from '../../../resources/flow.ts';
+import type { FlowRunRecord, FlowRunStep } from '../../../resources/flow-run.ts';
+import type { Store } from '../../../store/port.ts';
+import type { Principal } from '../../access/principal.ts';
+import { type Standing, StandingSignal } from '../../access/standing.ts';
+import { shownArguments } from '../../audit/entry.ts';
+import { secretsIn } from '../../audit/redact.ts';
+import type { Answer } from '../../registry/call.ts';
+import { ToolError } from '../../registry/errors.ts';
+import { idsIn } from '../../registry/idempotency.ts';
+import type { Registry } from '../../registry/registry.ts';
+import { Exhausted, Filling } from '../filling.ts';
+import type { Scope } from '../render.ts';
+import { actingFlow, findRunAs } from '../run-as.ts';
+import { type Clock, pause } from './clock.ts';
+import {
+  changed,
+  type Failure,
+  goneFailure,
+  inStep,
+  isWorthRetrying,
+  type Outcome,
+  outcomeOf,
+  repeatProblem,
+  STEP_MS,
+  sizeProblem,
+} from './outcome.ts';
+import type { FlowPlace } from './places.ts';
+
+const LONGEST_DELAY_MS = 3_600_000;
+const LONGEST_INPUT_SHOWN = 16 * 1024;
+
+export interface ExecutionParts {
+  readonly store: Store;
+  readonly registry: Registry;
+  readonly clock: Clock;
+}
+
+export interface Beginning {
+  readonly flow: Pick<Flow, 'id' | 'name'>;
+  /** As it is kept, with its plan; also one that an earlier process was in the middle of. */
+  readonly run: FlowRunRecord;
+  /** Taken before each try, and left while the run waits. */
+  readonly place: FlowPlace;
+}
+
+/** What came of a try of a step. */
+interface Tried {
+  readonly step: string;
+  readonly attempt: number;
+  readonly outcome: Outcome;
+}
+type Arguments = Record<string, unknown>;
+type End = Pick<FlowRunRecord, 'status' | 'error'>;
+
+/** One run of a flow under way: its steps one after the other, each kept before and after it is made. */
+export class FlowExecution {
+  readonly #parts: ExecutionParts;
+  readonly #flow: Pick<Flow, 'id' | 'name'>;
+  readonly #cancel = new AbortController();
+  readonly #leave = new AbortController();
+  readonly #abandon = new AbortController();
+  readonly #either = AbortSignal.any([this.#cancel.signal, this.#leave.signal]);
+  readonly #place: FlowPlace;
+  readonly #filling = new Filling();
+  #run: FlowRunRecord;
+  /** It may not be kept yet. */
+  #tried: Tried | undefined;
+
+  constructor(parts: ExecutionParts, { flow, run, place }: Beginning) {
+    this.#parts = parts;
+    this.#flow = flow;
+    this.#run = run;
+    this.#place = place;
+  }
+
+  /** Ends the run at the next step, and the call that is under way where that can be. */
+  cancel(): void {
+    this.#cancel.abort();
+  }
+
+  /** Stops after the call under way and leaves the rest to the next process. */
+  leave(): void {
+    this.#leave.abort();
+  }
+
+  /** After `leave`: no longer waits for the call under way. */
+  abandon(): void {
+    this.#abandon.abort();
+  }
+
+  /** Resolves when the run has ended, or its rest is left to the next process. Where the store fails it goes on when called again. */
+  async finish(): Promise<void> {
+    for (const step of this.#run.plan) {
+      if (this.#isCancelled) return this.#end(CANCELLED);
+      if (this.#leave.signal.aborted) return;
+      const failure = await this.#step(step);
+      if (failure === 'left') return;
+      if (failure) return this.#end(this.#isCancelled ? CANCELLED : { status: 'failed', error: inStep(step, failure) });
+    }
+    await this.#end({ status: 'succeeded' });
+  }
+
+  get #isCancelled(): boolean {
+    return this.#cancel.signal.aborted || this.#run.cancelAsked === true;
+  }
+
+  /** Undefined where the run goes on. */
+  async #step(step: FlowStep): Promise<Failure | 'left' | undefined> {
+    const kept = this.#kept(step.id);
+    if (kept.status !== 'pending' && kept.status !== 'running') return this.#stops(step, kept);
+    const stopped = await this.#rest(kept.retryAt);
+    if (stopped) return stopped;
+    const interrupted = kept.status === 'running' ? kept : undefined;
+    const problem = interrupted && this.#tried?.step !== step.id && this.#repeatProblem(step, interrupted);
+    if (problem) return this.#fail(step, problem);
+    const { underWay } = this.#run;
+    if (interrupted && underWay?.step === step.id) return this.#try(step, underWay.arguments, kept.attempts);
+    let input: Arguments;
+    try {
+      const scope = this.#scope();
+      if (step.when !== undefined && !(await this.#filling.holds(step.when, scope))) {
+        await this.#keep(step.id, { status: 'skipped', finishedAt: this.#now() });
+        return undefined;
+      }
+      input = (await this.#filling.render(step.arguments, scope)) as Arguments; // a record gives a record
+    } catch (thrown) {
+      const message = thrown instanceof Error ? thrown.message : 'The arguments cannot be made.';
+      const failure = await this.#fail(step, { code: 'invalid_input', message });
+      return thrown instanceof Exhausted ? failure : this.#continues(step, failure);
+    }
+    return this.#try(step, input, interrupted ? kept.attempts : kept.attempts + 1);
+  }
+
+  async #try(step: FlowStep, input: Arguments, first: number): Promise<Failure | 'left' | undefined> {
+    const { attempts, delayMs } = step.retry;
+    for (let attempt = first; ; attempt += 1) {
+      const outcome = await this.#attempt(step, input, attempt);
+      if (outcome === 'left') return outcome;
+      if ('output' in outcome) {
+        const failure = await this.#succeed(step, outcome.output);
+        return failure && this.#continues(step, failure);
+      }
+      const last = attempt >= attempts || !isWorthRetrying(outcome.failure) || this.#isCancelled;
+      if (last) return this.#continues(step, await this.#fail(step, outcome.failure));
+      const { code, message } = outcome.failure;
+      const delay = Math.min(delayMs * 2 ** (attempt - 1), LONGEST_DELAY_MS);
+      const retryAt = new Date(this.#parts.clock.now().getTime() + delay).toISOString();
+      await this.#keep(step.id, { status: 'pending', error: { code, message }, retryAt });
+      const stopped = await this.#rest(retryAt);
+      if (stopped) return stopped;
+    }
+  }
+
+  /**
+   * Waits without a place until it is time, or until whom the run acts for may not go on, which the try finds out; then for a place. Gives
+   * why the run stops meanwhile.
+   */
+  async #rest(until: string | undefined): Promise<Failure | 'left' | undefined> {
+    const { clock } = this.#parts;
+    const ms = until === undefined ? 0 : Date.parse(until) - clock.now().getTime();
+    if (ms > 0) {
+      this.#place.leave();
+      const watch = new StandingSignal(() => this.#renewed(), this.#either);
+      await pause(clock, ms, watch.signal);
+      watch.stop();
+    }
+    await this.#place.take(this.#either);
+    if (this.#isCancelled) return { code: 'conflict', message: 'The run was cancelled.' };
+    return this.#leave.signal.aborted ? 'left' : undefined;
+  }
+
+  /** The flow as it acts for whom it runs as now. */
+  async #renewed(attempt?: string): Promise<Standing> {
+    const { store, registry, clock } = this.#parts;
+    const { id: runId, causes } = this.#run;
+    const { catalog } = registry.server;
+    const runAs = await findRunAs(this.#run.runAs, store, { catalog, now: clock.now() });
+    if (typeof runAs === 'string') return new ToolError('forbidden', runAs);
+    return actingFlow(this.#flow, runAs, { causes, runId, attempt });
+  }
+
+  /** One call, with the rights that `runAs` has now. */
+  async #attempt(step: FlowStep, input: Arguments, attempt: number): Promise<Outcome | 'left'> {
+    if (this.#tried?.step === step.id && this.#tried.attempt === attempt) return this.#tried.outcome;
+    const key = `${this.#run.id} ${step.id} ${attempt}`;
+    const principal = await this.#renewed(key);
+    if (principal instanceof ToolError) return { failure: goneFailure(principal) };
+    const { catalog } = this.#parts.registry.server;
+    const tool = catalog.get(step.tool)?.tool;
+    const shown = tool ? shownArguments(tool, input, { tools: catalog, longest: LONGEST_INPUT_SHOWN }) : {};
+    const begun = { status: 'running', attempts: attempt, input: shown, startedAt: this.#now() } as const;
+    // With a secret in them they are made again from what earlier steps gave.
+    const isKept = !tool || secretsIn(tool, input, catalog).length === 0;
+    await this.#keep(step.id, begun, isKept ? { step: step.id, arguments: input } : undefined);
+    if (this.#run.cancelAsked) return { failure: { code: 'conflict', message: 'The run was cancelled.' } };
+    const answer = await this.#call(principal, step, input, key);
+    if (answer === 'left') return answer;
+    if (tool?.resumes && this.#leave.signal.aborted && answer !== 'late' && !answer.ok) return 'left';
+    const standing = await this.#renewed();
+    const outcome =
+      standing instanceof ToolError && (answer === 'late' || !answer.ok)
+        ? { failure: goneFailure(standing) }
+        : outcomeOf(answer, step.tool, tool?.annotations.readOnlyHint === true);
+    this.#tried = { step: step.id, attempt, outcome };
+    return outcome;
+  }
+
+  async #call(
+    principal: Principal,
+    { tool }: FlowStep,
+    input: Arguments,
+    key: string,
+  ): Promise<Answer | 'late' | 'left'> {
+    const late = new AbortController();
+    const signal = AbortSignal.any([this.#cancel.signal, this.#abandon.signal, late.signal]);
+    const { clock, registry } = this.#parts;
+    const call = registry.call({
+      principal,
+      renewed: () => this.#renewed(key),
+      tool,
+      input,
+      door: 'flow',
+      requestId: this.#run.id,
+      idempotency: { key, operation: `flow step ${tool}` },
+      signal,
+    });
+    const ended = new AbortController();
+    const either = AbortSignal.any([ended.signal, this.#abandon.signal]);
+    const waited = pause(clock, STEP_MS, either).then(() => (this.#abandon.signal.aborted ? 'left' : 'late'));
+    const answer = await Promise.race([call, waited]);
+    ended.abort();
+    if (answer === 'late') late.abort();
+    return answer;
+  }
+
+  #repeatProblem({ tool: name }: FlowStep, { startedAt }: FlowRunStep): Failure | undefined {
+    const { registry, clock } = this.#parts;
+    const age = clock.now().getTime() - Date.parse(startedAt ?? '');
+    return repeatProblem(name, registry.server.catalog.get(name)?.tool, age);
+  }
+
+  async #succeed(step: FlowStep, output: object): Promise<Failure | undefined> {
+    const problem = sizeProblem(step.tool, output, this.#run.steps);
+    if (problem) return this.#fail(step, problem);
+    await this.#keep(step.id, { status: 'succeeded', output: output as Arguments, finishedAt: this.#now() });
+    return undefined;
+  }
+
+  async #fail(step: FlowStep, failure: Failure): Promise<Failure> {
+    const { code, message } = failure;
+    await this.#keep(step.id, { status: 'failed', error: { code, message }, finishedAt: this.#now() });
+    return failure;
+  }
+
+  #continues({ onError }: FlowStep, failure: Failure): Failure | undefined {
+    return onError === 'continue' && !failure.ends && !this.#isCancelled ? undefined : failure;
+  }
+
+  /** Of a step that ended in an earlier process. */
+  #stops({ onError }: FlowStep, { status, error }: FlowRunStep): Failure | undefined {
+    if (status !== 'failed' || onError === 'continue') return undefined;
+    return { code: error?.code ?? 'internal', message: error?.message ?? 'The step failed.' };
+  }
+
+  #scope(): Scope {
+    const ended = this.#run.steps.filter(({ status }) => status !== 'pending' && status !== 'running');
+    const steps = Object.fromEntries(ended.map(({ id, output }) => [id, { output: output ?? null }]));
+    return { input: this.#run.input ?? {}, steps };
+  }
+
+  #kept(id: string): FlowRunStep {
+    const found = this.#run.steps.find((step) => step.id === id);
+    if (!found) throw new Error(`The run ${this.#run.id} has no step ${id}.`);
+    return found;
+  }
+
+  async #keep(id: string, change: Partial<FlowRunStep>, underWay?: FlowRunRecord['underWay']): Promise<void> {
+    this.#run = await this.#parts.store.transaction(async (tx) => {
+      // A purge may have taken outputs away since.
+      const current = (await tx.flowRuns.get(this.#run.id)) ?? this.#run;
+      const steps = current.steps.map((step) => (step.id === id ? changed(step, change) : step));
+      const recordIds = change.output
+        ? [...new Set([...(current.recordIds ?? []), ...idsIn(change.output)])]
+        : undefined;
+      return tx.flowRuns.update(current.id, { steps, underWay: underWay ?? null, recordIds });
+    });
+  }
+
+  async #end(end: End): Promise<void> {
+    const change = { ...end, finishedAt: this.#now(), underWay: null };
+    this.#run = await this.#parts.store.transaction((tx) => tx.flowRuns.update(this.#run.id, change));
+  }
+
+  #now(): string {
+    return this.#parts.clock.now().toISOString();
+  }
+}
+
+const CANCELLED: End = { status: 'cancelled', error: { code: 'conflict', message: 'The run was cancelled.' } };

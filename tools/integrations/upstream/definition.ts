@@ -1,0 +1,119 @@
+import { createHash } from 'node:crypto';
+import { canonicalize } from 'json-canonicalize';
+import type { IntegrationRecord, ToolDefinition } from '../../../resources/integration.ts';
+import type { JsonSchema } from '../../registry/json-schema.ts';
+import { isSchemaObject } from './references.ts';
+import { boundSchema, SchemaProblem } from './schema.ts';
+import { cleanText, type Scrubber } from './text.ts';
+
+/** Of the name that a tool has here: model providers take no longer ones. */
+const LONGEST_NAME = 64;
+const LONGEST_TITLE = 120;
+const LONGEST_DESCRIPTION = 2000;
+const MOST_TOOLS = 250;
+const MOST_BYTES = 1024 * 1024;
+
+/** A tool of an upstream that cannot be offered, with the reason. */
+export interface LeftOut {
+  readonly name: string;
+  readonly reason: string;
+}
+
+/** What an upstream offers, as far as it can be offered here. */
+export interface Listing {
+  readonly definitions: readonly ToolDefinition[];
+  readonly leftOut: readonly LeftOut[];
+}
+
+/** The name under which the tool of an upstream is called here. */
+export function shownName(prefix: string, name: string): string {
+  return prefix === '' ? localName(name) : `${prefix}__${localName(name)}`;
+}
+
+function localName(name: string): string {
+  return name.replaceAll('.', '_');
+}
+
+/** The grant for one tool of an integration. Without a prefix the integration goes by its id. */
+export function grantOf({ id, toolPrefix }: Pick<IntegrationRecord, 'id' | 'toolPrefix'>, name: string): string {
+  return `tool:call:${toolPrefix || id}/${localName(name)}`;
+}
+
+/** What an integration is called in messages. */
+export function labelOf({ name, toolPrefix }: Pick<IntegrationRecord, 'name' | 'toolPrefix'>): string {
+  return toolPrefix || name;
+}
+
+/** Reads tools as an upstream lists them. An invalid or oversized one is left out without affecting the others. */
+export function readListing(raw: readonly unknown[], prefix: string, scrubber: Scrubber): Listing {
+  const definitions: ToolDefinition[] = [];
+  const leftOut: LeftOut[] = [];
+  const taken = new Set<string>();
+  let bytes = 0;
+  for (const item of raw) {
+    const read = readDefinition(item, prefix, scrubber);
+    const reason = 'reason' in read ? read.reason : refusalOf(read, taken, bytes, prefix);
+    if (reason !== undefined || 'reason' in read) {
+      if (leftOut.length < MOST_TOOLS) leftOut.push({ name: read.name, reason: reason ?? '' });
+      continue;
+    }
+    bytes += JSON.stringify(read).length;
+    taken.add(shownName(prefix, read.name));
+    definitions.push(read);
+  }
+  return { definitions, leftOut };
+}
+
+function refusalOf({ name }: ToolDefinition, taken: ReadonlySet<string>, bytes: number, prefix: string) {
+  if (taken.has(shownName(prefix, name))) return 'another of its tools has the same name here';
+  if (taken.size >= MOST_TOOLS) return `an integration has at most ${MOST_TOOLS} tools`;
+  return bytes > MOST_BYTES ? `the definitions together are larger than ${MOST_BYTES} bytes` : undefined;
+}
+
+function readDefinition(raw: unknown, prefix: string, scrubber: Scrubber): ToolDefinition | LeftOut {
+  const { name } = isSchemaObject(raw) ? raw : {};
+  if (typeof name !== 'string') return { name: '', reason: 'it has no name' };
+  const shown = scrubber.shown(name, LONGEST_NAME);
+  if (!/^[A-Za-z0-9_.-]+$/.test(name))
+    return { name: shown, reason: 'its name has characters that names may not have' };
+  if (shownName(prefix, name).length > LONGEST_NAME) {
+    return { name: shown, reason: `its name and the prefix have more than ${LONGEST_NAME} characters` };
+  }
+  if (prefix === '' && shownName(prefix, name).includes('__')) {
+    return {
+      name: shown,
+      reason: 'names with two underscores are those of integrations with a prefix; give this one a toolPrefix',
+    };
+  }
+  if (isSchemaObject(raw) && isSchemaObject(raw.execution) && raw.execution.taskSupport === 'required') {
+    return {
+      name: shown,
+      reason: 'it runs only as a task (execution.taskSupport: required), which is not supported here',
+    };
+  }
+  try {
+    const { title, description, inputSchema, outputSchema, annotations } = scrubber.json(raw) as JsonSchema; // of the same shape
+    return {
+      name,
+      hash: hashOf({ name, title, description, inputSchema, outputSchema, annotations }),
+      ...(typeof title === 'string' && { title: cleanText(title, LONGEST_TITLE) }),
+      ...(typeof description === 'string' && { description: cleanText(description, LONGEST_DESCRIPTION) }),
+      inputSchema: rootSchema(inputSchema),
+    };
+  } catch (error) {
+    if (error instanceof SchemaProblem) return { name: shown, reason: `its input cannot be checked: ${error.message}` };
+    if (error instanceof RangeError) return { name: shown, reason: 'its definition nests too deep' };
+    throw error;
+  }
+}
+
+function rootSchema(raw: unknown): Record<string, unknown> {
+  const { type, ...rest } = boundSchema(raw ?? {});
+  if (type !== undefined && type !== 'object') throw new SchemaProblem('it is no object');
+  return { type: 'object', ...rest };
+}
+
+/** Of all that a model or a person is told about a tool; whatever of it changes, it is another one. */
+function hashOf(definition: object): string {
+  return createHash('sha256').update(canonicalize(definition)).digest('base64url');
+}

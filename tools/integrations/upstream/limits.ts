@@ -1,0 +1,142 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { excessIn, INPUT_BOUNDS } from '../../registry/json-gauge.ts';
+
+/** Levels of a message, far fewer than exhaust the stack of what walks over it. */
+const DEEPEST = 100;
+
+/** Why what an upstream sent does not come through. */
+export type Fault = 'too_large' | 'broken';
+
+/** What is passed on in the place of an answer with that fault; undefined where it answers nothing. */
+export type Instead = (fault: Fault) => string | undefined;
+
+/** Whether the message has more in it than any of them may. */
+export function isExcessive(message: Buffer): boolean {
+  return excessIn(message, { members: INPUT_BOUNDS.members, levels: DEEPEST }) !== undefined;
+}
+
+class TooLarge extends Error {
+  constructor(mostBytes: number) {
+    super(
+      `It is larger than ${mostBytes} bytes, has more than ${INPUT_BOUNDS.members} members, or nests deeper than ${DEEPEST} levels.`,
+    );
+  }
+}
+
+type Source = AsyncIterable<Buffer>;
+
+/** The bytes of a body, once they are all there and no more than may be. */
+export async function* limitBody(source: Source, mostBytes: number, instead: Instead): AsyncGenerator<Buffer> {
+  const held = new Held(mostBytes);
+  for await (const chunk of source) {
+    held.add(chunk);
+    if (held.isTooLarge) return yield Buffer.from(insteadOf(instead, mostBytes));
+  }
+  const body = held.take();
+  yield isExcessive(body) ? Buffer.from(insteadOf(instead, mostBytes)) : body;
+}
+
+/** Server-sent events, each once it is whole and no larger than may be, and not too many at a time. */
+export async function* limitEvents(source: Source, mostBytes: number, instead: Instead): AsyncGenerator<Buffer> {
+  const held = new Held(mostBytes);
+  const pace = new Pace();
+  try {
+    for await (const chunk of source) {
+      let from = 0;
+      for (const end of held.eventEnds(chunk)) {
+        held.add(chunk.subarray(from, end));
+        from = end;
+        const isTooLarge = held.isTooLarge;
+        const event = held.take();
+        if (isTooLarge || isExcessive(event)) return yield asEvent(insteadOf(instead, mostBytes));
+        yield event;
+        await pace.step();
+      }
+      held.add(chunk.subarray(from));
+      if (held.isTooLarge) return yield asEvent(insteadOf(instead, mostBytes));
+    }
+    yield held.take();
+  } catch (error) {
+    const answer = error instanceof TooLarge ? undefined : instead('broken');
+    if (answer === undefined) throw error;
+    yield asEvent(answer);
+  }
+}
+
+function insteadOf(instead: Instead, mostBytes: number): string {
+  const answer = instead('too_large');
+  if (answer === undefined) throw new TooLarge(mostBytes);
+  return answer;
+}
+
+function asEvent(data: string): Buffer {
+  return Buffer.from(`event: message\ndata: ${data}\n\n`);
+}
+
+/** What has come and is not passed on yet; nothing of it once it is too large. */
+class Held {
+  readonly #mostBytes: number;
+  #parts: Buffer[] = [];
+  #size = 0;
+  /** The last bytes that came, in which the end of an event may have begun. */
+  #last: Buffer = Buffer.alloc(0);
+
+  constructor(mostBytes: number) {
+    this.#mostBytes = mostBytes;
+  }
+
+  get isTooLarge(): boolean {
+    return this.#size > this.#mostBytes;
+  }
+
+  add(part: Buffer): void {
+    this.#size += part.length;
+    if (this.isTooLarge) this.#parts = [];
+    else this.#parts = withPart(this.#parts, part);
+  }
+
+  take(): Buffer {
+    const taken = Buffer.concat(this.#parts);
+    [this.#parts, this.#size] = [[], 0];
+    return taken;
+  }
+
+  /** Where in the chunk events end: behind each empty line. */
+  eventEnds(chunk: Buffer): number[] {
+    const known = this.#last.length;
+    const seen = Buffer.concat([this.#last, chunk]);
+    this.#last = seen.subarray(-2);
+    const ends: number[] = [];
+    for (let at = seen.indexOf('\n'); at >= 0; at = seen.indexOf('\n', at + 1)) {
+      const next = seen[at + 1] === CARRIAGE_RETURN ? at + 2 : at + 1;
+      if (seen[next] === LINE_FEED && next >= known) ends.push(next + 1 - known);
+    }
+    return ends;
+  }
+}
+
+const MOST_PARTS = 1000;
+
+/** The parts with one more; many small ones, of which each takes more room than its bytes, become one. */
+export function withPart(parts: Buffer[], part: Buffer): Buffer[] {
+  parts.push(part);
+  return parts.length > MOST_PARTS ? [Buffer.concat(parts)] : parts;
+}
+
+const CARRIAGE_RETURN = 13;
+const LINE_FEED = 10;
+
+/** Messages that are taken in one go. */
+const MOST_AT_ONCE = 100;
+const PAUSE_MS = 10;
+
+/** Leaves the event loop to others between many messages, and by that holds up who sends them faster than they can be of use. */
+export class Pace {
+  #taken = 0;
+
+  /** Resolves when the next message may be taken. */
+  step(): Promise<void> | undefined {
+    this.#taken += 1;
+    return this.#taken % MOST_AT_ONCE === 0 ? delay(PAUSE_MS) : undefined;
+  }
+}

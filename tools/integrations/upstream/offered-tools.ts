@@ -1,0 +1,121 @@
+import { createHash } from 'node:crypto';
+import type { IntegrationRecord, IntegrationTool, ToolDefinition } from '../../../resources/integration.ts';
+import { globMatcher } from '../../access/allowlist.ts';
+import type { CatalogEntry } from '../../registry/catalog-index.ts';
+import type { Tool } from '../../registry/define-tool.ts';
+import { grantOf, type LeftOut, type Listing, labelOf, shownName } from './definition.ts';
+import { guestTool, type Origin } from './tool.ts';
+
+/** Who else has a name here, as messages say it; undefined where it is free. */
+export type TakenBy = (tool: string) => string | undefined;
+
+/** What the settings of a tool's entry come from. */
+interface Made {
+  readonly definition: ToolDefinition;
+  readonly readOnly: boolean;
+  readonly entry: CatalogEntry;
+}
+
+/**
+ * The tools an integration offers: those that were approved and, as far as is known, are still what they were then. Before the first
+ * listing, and while the server is away, that is what was approved or offered last.
+ */
+export class Offer {
+  readonly #call: Origin['call'];
+  #made: ReadonlyMap<string, Made> = new Map();
+
+  constructor(call: Origin['call']) {
+    this.#call = call;
+  }
+
+  /** The tool of that definition, where it is offered now. */
+  get({ name, hash }: Pick<ToolDefinition, 'name' | 'hash'>): Tool | undefined {
+    const made = this.#made.get(name);
+    return made?.definition.hash === hash ? made.entry.tool : undefined;
+  }
+
+  /** Entries of the catalog; those of tools that stay as they are stay the same objects. */
+  entries(record: IntegrationRecord, listing: Listing | undefined, takenBy: TakenBy): CatalogEntry[] {
+    const { toolPrefix, readOnlyTools, approved } = record;
+    const listed = listing && hashesOf(listing);
+    const isReader = readerTest(readOnlyTools);
+    const offered = approved.filter(
+      ({ name, hash }) => (!listed || listed.get(name) === hash) && takenBy(shownName(toolPrefix, name)) === undefined,
+    );
+    const group = `Integrations/${labelOf(record)}`;
+    const made = offered.map((definition): Made => {
+      const readOnly = isReader(definition.name);
+      const known = this.#made.get(definition.name);
+      if (!known || known.readOnly !== readOnly || known.definition.hash !== definition.hash) {
+        const tool = guestTool(definition, { integration: record, readOnly, call: this.#call });
+        return { definition, readOnly, entry: { group, tool } };
+      }
+      return known.entry.group === group ? known : { ...known, entry: { group, tool: known.entry.tool } };
+    });
+    this.#made = new Map(made.map((each) => [each.definition.name, each]));
+    return made.map(({ entry }) => entry);
+  }
+
+  /** Forgets all entries, as where they would have other names. */
+  clear(): void {
+    this.#made = new Map();
+  }
+}
+
+/** Each tool that is approved, listed or both, and what became of it. */
+export function toolStates(
+  record: IntegrationRecord,
+  listing: Listing | undefined,
+  takenBy: TakenBy,
+): IntegrationTool[] {
+  const { toolPrefix, readOnlyTools, approved } = record;
+  const isReader = readerTest(readOnlyTools);
+  const known = new Map(approved.map((definition) => [definition.name, definition]));
+  const listed = listing && hashesOf(listing);
+  const here = (name: string) => {
+    const tool = shownName(toolPrefix, name);
+    return { name, tool, grant: grantOf(record, name), readOnly: isReader(name) };
+  };
+  const taken = takenAmong([...approved, ...(listing?.definitions ?? [])], toolPrefix, takenBy);
+  const left = [...(listing?.leftOut ?? []), ...taken];
+  const isTaken = new Set(taken.map(({ name }) => name));
+  const isLeft = new Set(left.map(({ name }) => name).filter((name) => isTaken.has(name) || !listed?.has(name)));
+  const held = (listing?.definitions ?? [])
+    .filter(({ name, hash }) => known.get(name)?.hash !== hash && !isTaken.has(name))
+    .map(({ name, title, description, inputSchema }) => {
+      const state = known.has(name) ? ('changed' as const) : ('new' as const);
+      return { ...here(name), state, ...(title && { title }), ...(description && { description }), inputSchema };
+    });
+  const approvedOnes = approved
+    .filter(({ name, hash }) => (!listed?.has(name) || listed.get(name) === hash) && !isLeft.has(name))
+    .map(({ name }) => {
+      const gone = listed && !listed.has(name);
+      return { ...here(name), state: gone ? ('gone' as const) : ('approved' as const) };
+    });
+  return [...approvedOnes, ...held, ...left.map((each) => ({ ...each, state: 'left_out' as const }))];
+}
+
+/** Those whose names are the tools of others here, each once. */
+function takenAmong(definitions: readonly ToolDefinition[], toolPrefix: string, takenBy: TakenBy): LeftOut[] {
+  return [...new Set(definitions.map(({ name }) => name))].flatMap((name) => {
+    const holder = takenBy(shownName(toolPrefix, name));
+    return holder === undefined
+      ? []
+      : [{ name, reason: `its name is taken by ${holder}; give this integration a toolPrefix` }];
+  });
+}
+
+/** Of what is listed, so that what is accepted is what was looked at. */
+export function hashOfListing({ definitions }: Listing): string {
+  const hashes = definitions.map(({ name, hash }) => `${name} ${hash}`).sort();
+  return createHash('sha256').update(hashes.join('\n')).digest('base64url');
+}
+
+function hashesOf({ definitions }: Listing): ReadonlyMap<string, string> {
+  return new Map(definitions.map(({ name, hash }) => [name, hash]));
+}
+
+function readerTest(readOnlyTools: readonly string[]): (name: string) => boolean {
+  const matchers = readOnlyTools.map(globMatcher);
+  return (name) => matchers.some((matches) => matches(name));
+}

@@ -1,0 +1,88 @@
+import type { Progress } from '../../registry/context.ts';
+
+/** Control characters but tab and line feed, and what is invisible or turns the direction of text. */
+const INVISIBLE = /[\p{Cc}\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/gu;
+
+/** Text of another server as it may be shown: nothing hidden in it, and no longer than that. */
+export function cleanText(text: string, longest: number): string {
+  const shown = text
+    .slice(0, longest * 2)
+    .toWellFormed()
+    .replace(INVISIBLE, (character) => (character === '\n' || character === '\t' ? character : ''))
+    .trim();
+  return shown.length > longest ? `${shown.slice(0, longest - 1).toWellFormed()}…` : shown;
+}
+
+/** Secrets shorter than this are not looked for: replacing every `1` or `true` would garble other text. */
+const SHORTEST_SECRET = 8;
+const REDACTED = '[redacted]';
+
+/** Takes the secrets an upstream was given out of what it says, in the forms in which they come back. */
+export class Scrubber {
+  /** Undefined where there is nothing to look for. */
+  readonly #needles: RegExp | undefined;
+
+  constructor(secrets: readonly string[]) {
+    const forms = secrets
+      .flatMap((secret) => [secret, ...secret.split(/\s+/)])
+      .filter((part) => part.length >= SHORTEST_SECRET);
+    const encoded = forms.flatMap((form) => [
+      form,
+      encodeURIComponent(form),
+      JSON.stringify(form).slice(1, -1),
+      ...base64Forms(form),
+    ]);
+    // Longest first, so that what holds another one goes as a whole.
+    const needles = [...new Set(encoded)].sort((one, other) => other.length - one.length);
+    this.#needles = needles.length > 0 ? new RegExp(needles.map(literally).join('|'), 'g') : undefined;
+  }
+
+  text(text: string): string {
+    if (!this.#needles || text.length < SHORTEST_SECRET) return text;
+    return text.replace(this.#needles, REDACTED);
+  }
+
+  /** Text of an upstream as it may be shown. */
+  shown(text: string, longest = 200): string {
+    return cleanText(this.text(text), longest);
+  }
+
+  progress({ message, ...numbers }: Progress): Progress {
+    return message === undefined ? numbers : { ...numbers, message: this.shown(message) };
+  }
+
+  /**
+   * The JSON value with every text and member name scrubbed, and fit to be stored.
+   * @throws RangeError where it nests too deep
+   */
+  json(value: unknown, depth = 0): unknown {
+    if (typeof value === 'string') return this.text(storable(value));
+    if (typeof value !== 'object' || value === null) return value;
+    if (depth > DEEPEST) throw new RangeError('nested too deep');
+    if (Array.isArray(value)) return value.map((item) => this.json(item, depth + 1));
+    return Object.fromEntries(
+      Object.entries(value).map(([name, item]) => [this.text(storable(name)), this.json(item, depth + 1)]),
+    );
+  }
+}
+
+function literally(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
+}
+
+const DEEPEST = 64;
+
+function storable(text: string): string {
+  return text.includes('\0') || !text.isWellFormed() ? text.toWellFormed().replaceAll('\0', '\ufffd') : text;
+}
+
+/** A text in the middle of others encodes in one of three ways; the characters at either end depend on its neighbours. */
+function base64Forms(text: string): string[] {
+  return [0, 1, 2].flatMap((shift) => {
+    const encoded = Buffer.concat([Buffer.alloc(shift), Buffer.from(text)])
+      .toString('base64')
+      .replace(/=+$/, '');
+    const own = encoded.slice(shift === 0 ? 0 : shift + 1, -1);
+    return own.length >= SHORTEST_SECRET ? [own] : [];
+  });
+}

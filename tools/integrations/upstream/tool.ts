@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import type { IntegrationRecord, ToolDefinition } from '../../../resources/integration.ts';
+import { secret } from '../../../resources/markers.ts';
+import { GUEST_SCOPES } from '../../access/scopes.ts';
+import type { Progress } from '../../registry/context.ts';
+import { defineTool, type Tool } from '../../registry/define-tool.ts';
+import { declareJsonSchema, type JsonSchema } from '../../registry/json-schema.ts';
+import { problemsOf } from './check.ts';
+import { grantOf, labelOf, shownName } from './definition.ts';
+import { isSchemaObject } from './references.ts';
+
+/** A tool result of MCP. */
+export interface ToolContent {
+  readonly content: unknown[];
+  readonly structuredContent?: Record<string, unknown>;
+}
+
+export interface CallOptions {
+  readonly signal: AbortSignal | undefined;
+  readonly report: (progress: Progress) => void;
+}
+
+/** Where a tool comes from and what calls it. */
+export interface Origin {
+  readonly integration: Pick<IntegrationRecord, 'id' | 'name' | 'toolPrefix'>;
+  /** As the operator marked it, whatever the upstream says. */
+  readonly readOnly: boolean;
+  /** `definition`: by which the input was checked. */
+  call(definition: ToolDefinition, input: object, options: CallOptions): Promise<ToolContent>;
+}
+
+const output = z.object({
+  content: z.array(z.unknown()),
+  structuredContent: z.record(z.string(), z.unknown()).optional(),
+});
+
+/** What may happen in the world beyond is unknown, so it is taken for the worst. */
+const ACTS = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true } as const;
+const LOOKS = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true } as const;
+
+/** A tool of an upstream as a tool of this server. */
+export function guestTool(definition: ToolDefinition, origin: Origin): Tool {
+  const { name, title, description, inputSchema } = definition;
+  const { integration, readOnly } = origin;
+  const meaning = {
+    name: shownName(integration.toolPrefix, name),
+    title: title || name,
+    description: description || `A tool of the integration ${labelOf(integration)}, which says nothing about it.`,
+    access: { scope: readOnly ? GUEST_SCOPES.reads : GUEST_SCOPES.writes, grant: grantOf(integration, name) },
+    guest: true,
+    answersContent: true,
+    input: inputOf(inputSchema),
+    output,
+    errors: ['conflict', 'too_large'],
+  } as const;
+  const handler = (input: object, { signal, report }: CallOptions) =>
+    origin.call(definition, input, { signal, report });
+  return readOnly
+    ? defineTool({ ...meaning, annotations: LOOKS, handler })
+    : defineTool({ ...meaning, annotations: ACTS, inSteps: true, handler });
+}
+
+/** Knows the members by name, for the audit log, and checks them by the schema of the upstream. */
+function inputOf(schema: JsonSchema): z.ZodObject {
+  const { properties, $defs: _, definitions: __, ...others } = schema;
+  const members = Object.entries(isSchemaObject(properties) ? properties : {});
+  const isSecret = secretTest(schema);
+  const shape = members.map(([name, member]) => {
+    const read = z.unknown().optional();
+    return [name, isSecret(member) ? secret(read) : read];
+  });
+  const input = z
+    .object(Object.fromEntries(shape))
+    // Of members that other keywords name nothing tells which is which.
+    .catchall(isSecret(others) ? secret(z.unknown()) : z.unknown())
+    .check(({ value, issues }) => {
+      for (const { path, message } of problemsOf(schema, value)) {
+        issues.push({ code: 'custom', path: [...path], message, input: value });
+      }
+    });
+  return declareJsonSchema(input, schema);
+}
+
+/**
+ * Whether a part of the schema says that something in it is secret. Where that is said anywhere, a part that refers to others may be so too;
+ * to follow each reference could take time without end.
+ */
+function secretTest(root: JsonSchema): (part: unknown) => boolean {
+  if (!holds(root, saysSecret)) return () => false;
+  return (part) => holds(part, (node) => saysSecret(node) || node.$ref !== undefined || node.$dynamicRef !== undefined);
+}
+
+function saysSecret({ writeOnly, format }: JsonSchema): boolean {
+  return writeOnly === true || format === 'password';
+}
+
+function holds(node: unknown, test: (node: JsonSchema) => boolean): boolean {
+  if (typeof node !== 'object' || node === null) return false;
+  return (isSchemaObject(node) && test(node)) || Object.values(node).some((inner) => holds(inner, test));
+}

@@ -1,0 +1,32 @@
+import type { Tool } from '../../registry/define-tool.ts';
+import type { ToolError } from '../../registry/errors.ts';
+
+/** The calls of an integration that are under way. Each ends when its tool is not offered any more as it was when the call began. */
+export class CallsUnderWay {
+  readonly #calls = new Map<AbortController, Tool>();
+
+  get count(): number {
+    return this.#calls.size;
+  }
+
+  /** Does the work with a signal that aborts with the other one, or with the error of `endUnless`, which it then throws. */
+  async run<Result>(
+    tool: Tool,
+    other: AbortSignal | undefined,
+    work: (signal: AbortSignal) => Promise<Result>,
+  ): Promise<Result> {
+    const ending = new AbortController();
+    this.#calls.set(ending, tool);
+    try {
+      return await work(other ? AbortSignal.any([other, ending.signal]) : ending.signal);
+    } catch (thrown) {
+      throw ending.signal.aborted ? ending.signal.reason : thrown;
+    } finally {
+      this.#calls.delete(ending);
+    }
+  }
+
+  endUnless(isOffered: (tool: Tool) => boolean, why: () => ToolError): void {
+    for (const [ending, tool] of this.#calls) if (!isOffered(tool)) ending.abort(why());
+  }
+}

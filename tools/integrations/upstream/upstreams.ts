@@ -1,0 +1,206 @@
+import type { IntegrationHealth } from '../../../resources/health.ts';
+import type { IntegrationRecord, IntegrationStatus, ToolDefinition } from '../../../resources/integration.ts';
+import type { Readers } from '../../../store/port.ts';
+import type { Dependency } from '../../registry/context.ts';
+import type { LiveCatalog } from '../../registry/live-catalog.ts';
+import type { SecretBox } from '../secrets.ts';
+import { AddressRefused, requirePublic } from './addresses.ts';
+import type { Target } from './connection.ts';
+import { shownName } from './definition.ts';
+import type { TakenBy } from './offered-tools.ts';
+import { Upstream, type View } from './upstream.ts';
+import { createWatchdog } from './watchdog.ts';
+
+export interface UpstreamsOptions {
+  readonly catalog: LiveCatalog;
+  readonly secrets: SecretBox;
+  /** Programs may be run. */
+  readonly stdio: boolean;
+  /** Private and local addresses may be connected to. */
+  readonly privateAddresses: boolean;
+  readonly client: { readonly name: string; readonly version: string };
+  onState(record: IntegrationRecord, status: IntegrationStatus): void;
+}
+
+/** The running integrations, by the ids of their records. */
+export class Upstreams implements Dependency {
+  readonly secrets: SecretBox;
+  readonly #options: UpstreamsOptions;
+  readonly #watchdog = createWatchdog();
+  readonly #running = new Map<string, Upstream>();
+  /** Changes happen one after the other, so that a tool prefix is given up before another integration takes it. */
+  #turn: Promise<void> = Promise.resolve();
+  readonly #removed = new Set<string>();
+  #closed = false;
+
+  constructor(options: UpstreamsOptions) {
+    this.#options = options;
+    this.secrets = options.secrets;
+  }
+
+  /** Starts what the store holds; connections are made in the background. */
+  async start(store: Readers): Promise<void> {
+    let after: { readonly createdAt: string; readonly id: string } | undefined;
+    do {
+      const page = await store.integrations.find({ limit: 100, after });
+      for (const record of page.records) await this.apply(record);
+      after = page.next ?? undefined;
+    } while (after);
+  }
+
+  /** Brings the integration to the state of its record. An older state than is known changes nothing. */
+  apply(record: IntegrationRecord): Promise<void> {
+    return this.#inTurn(async () => {
+      if (this.#closed || this.#removed.has(record.id)) return;
+      const known = this.#running.get(record.id);
+      if (known) {
+        if (known.record.revision < record.revision) await known.change(record);
+        return;
+      }
+      const upstream = new Upstream(record, this.#surroundings());
+      this.#running.set(record.id, upstream);
+      upstream.start();
+    });
+  }
+
+  /** Resolves when nothing of it runs any more. */
+  remove(id: string): Promise<void> {
+    this.#removed.add(id);
+    return this.#inTurn(async () => {
+      await this.#running.get(id)?.stop();
+      this.#running.delete(id);
+    });
+  }
+
+  /** Lists its tools now. @throws ToolError where it cannot be reached */
+  async refresh(id: string): Promise<void> {
+    await this.#running.get(id)?.refresh();
+  }
+
+  view(id: string): View {
+    return this.#running.get(id)?.view() ?? NOT_RUNNING;
+  }
+
+  definitions(id: string): readonly ToolDefinition[] {
+    return this.#running.get(id)?.definitions ?? [];
+  }
+
+  /** Why an integration may not be there; undefined where it may. */
+  async refusal({ transport, url }: Pick<IntegrationRecord, 'transport' | 'url'>): Promise<string | undefined> {
+    if (transport === 'stdio') return this.#options.stdio ? undefined : NO_STDIO;
+    if (this.#options.privateAddresses || url === undefined) return undefined;
+    return requirePublic(new URL(url)).then(
+      () => undefined,
+      (error: unknown) => {
+        if (error instanceof AddressRefused) return error.message;
+        throw error;
+      },
+    );
+  }
+
+  async health(): Promise<readonly IntegrationHealth[]> {
+    const enabled = [...this.#running.values()].filter(({ record }) => record.enabled);
+    return enabled.map((upstream) => {
+      const { state, latencyMs, lastError } = upstream.view().status;
+      return {
+        name: upstream.record.name,
+        kind: 'mcp',
+        status: HEALTH[state],
+        latencyMs: latencyMs ?? 0, // nothing was asked of it yet
+        ...(lastError !== undefined && { lastError }),
+      };
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all([...this.#running.values()].map((upstream) => upstream.stop()));
+    this.#watchdog.close();
+  }
+
+  #surroundings() {
+    const { catalog, privateAddresses, client, onState } = this.#options;
+    const targetOf = (record: IntegrationRecord) => this.#targetOf(record);
+    const takenBy = (record: IntegrationRecord, approved: boolean) => this.#takenBy(record, approved);
+    return { catalog, privateAddresses, client, onState, watchdog: this.#watchdog, targetOf, takenBy };
+  }
+
+  /** Names with a prefix are nobody else's. */
+  #takenBy({ id, toolPrefix }: IntegrationRecord, approved: boolean): TakenBy {
+    if (toolPrefix !== '') return () => undefined;
+    const others = [...this.#running.values()].map(({ record }) => record).filter((record) => record.id !== id);
+    const names = approved ? approvedNames(others) : new Map<string, string>();
+    return (tool) => {
+      const holder = this.#options.catalog.holderOf(tool);
+      if (holder && 'own' in holder) return OWN;
+      const other = holder && others.find((record) => record.id === holder.source)?.name;
+      return other === undefined ? names.get(tool) : `the integration ${other}`;
+    };
+  }
+
+  /** Those of the tools whose names are taken by this server itself, or by what the other integrations have had approved. */
+  taken(tools: readonly string[], others: readonly IntegrationRecord[]): { tool: string; holder: string }[] {
+    const names = approvedNames(others);
+    return tools.flatMap((tool) => {
+      const found = this.#options.catalog.holderOf(tool);
+      const holder = found && 'own' in found ? OWN : names.get(tool);
+      return holder === undefined ? [] : [{ tool, holder }];
+    });
+  }
+
+  #targetOf({ id, transport, command = '', args = [], env = {}, url = '', headers = {} }: IntegrationRecord): Target {
+    if (transport === 'http') return { http: { url, headers: this.#opened(id, 'headers', headers) } };
+    if (!this.#options.stdio) throw new Error(NO_STDIO);
+    return { stdio: { command, args, env: this.#opened(id, 'env', env) } };
+  }
+
+  #opened(id: string, member: 'env' | 'headers', sealed: Readonly<Record<string, string>>) {
+    const open = ([name, text]: [string, string]) => {
+      try {
+        return [name, this.secrets.open(text, secretPlace(id, member, name))];
+      } catch (error) {
+        throw new Error(`${member}.${name} cannot be read. ${error instanceof Error ? error.message : ''}`, {
+          cause: error,
+        });
+      }
+    };
+    return Object.fromEntries(Object.entries(sealed).map(open));
+  }
+
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const turn = this.#turn.then(work);
+    this.#turn = turn.catch(() => {});
+    return turn;
+  }
+}
+
+const OWN = 'this server';
+
+/** Of the tools of integrations without a prefix, whose they are. */
+function approvedNames(records: readonly IntegrationRecord[]): ReadonlyMap<string, string> {
+  const open = records.filter(({ toolPrefix }) => toolPrefix === '');
+  return new Map(
+    open.flatMap(({ name, approved }) =>
+      approved.map((tool) => [shownName('', tool.name), `the integration ${name}`] as const),
+    ),
+  );
+}
+
+/** What a secret of an integration is sealed for. */
+export function secretPlace(id: string, member: 'env' | 'headers', name: string): string {
+  return `${id} ${member} ${name}`;
+}
+
+const NO_STDIO = 'This server runs no programs for integrations; set STDIO_INTEGRATIONS=on to allow it.';
+const NOT_RUNNING: View = {
+  status: { state: 'disabled', since: new Date(0).toISOString() },
+  tools: [],
+  listingHash: undefined,
+};
+const HEALTH = {
+  connected: 'ok',
+  connecting: 'degraded',
+  disabled: 'down',
+  unavailable: 'down',
+  wants_oauth: 'down',
+} as const;

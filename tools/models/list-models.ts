@@ -1,0 +1,17 @@
+import { z } from 'zod';
+import { noNextPage } from '../../resources/fields.ts';
+import { model } from '../../resources/model.ts';
+import { defineTool, READS } from '../registry/define-tool.ts';
+
+export const listModels = defineTool({
+  name: 'list_models',
+  title: 'List models',
+  description: 'List the models agents can run on, with availability. Use an id as `modelPreference`.',
+  access: { scope: 'agents:read', grant: 'model:read' },
+  annotations: READS,
+  input: z.strictObject({}),
+  output: z.object({ data: z.array(model), nextCursor: noNextPage }),
+  errors: [],
+
+  handler: async (_, { server }) => ({ data: [...(await server.models.list())], nextCursor: null }),
+});

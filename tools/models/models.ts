@@ -1,0 +1,99 @@
+import type { IntegrationHealth } from '../../resources/health.ts';
+import type { Model } from '../../resources/model.ts';
+import type { Dependency } from '../registry/context.ts';
+import type { LanguageModel } from './language-model.ts';
+import { MOST_MODELS, ModelListing } from './listing.ts';
+import { createProvider, type Provider, type ProviderSettings } from './providers.ts';
+import { REHEARSAL, rehearsal } from './rehearsal.ts';
+
+// The library prints warnings on standard output, which is not ours to fill, unless this is set.
+globalThis.AI_SDK_LOG_WARNINGS = false;
+
+const RUN_MS = 5 * 60_000;
+
+export interface ModelSettings {
+  readonly providers?: readonly ProviderSettings[];
+  /** Id of the model that a new workspace starts with. Default: the built-in one. */
+  readonly initial?: string | undefined;
+  /** How long one run may take in all. */
+  readonly runMs?: number;
+}
+
+/** The language models of this server. */
+export interface Models extends Dependency {
+  readonly initial: string;
+  readonly runMs: number;
+  /** All there are, as far as their providers tell. */
+  list(): Promise<readonly Model[]>;
+  /** Ids that are known without asking anybody. */
+  known(): readonly string[];
+  /** Whether the model is there, as far as is known without asking: what a provider did not list (yet) may be. */
+  has(id: string): boolean;
+  /** Undefined where no provider goes by the first part of the id. Whether it has the model shows when it is used. */
+  find(id: string): LanguageModel | undefined;
+}
+
+export function createModels({ providers = [], initial = REHEARSAL.id, runMs = RUN_MS }: ModelSettings = {}): Models {
+  const sources = providers.map((settings) => {
+    const provider = createProvider(settings);
+    return { provider, listing: new ModelListing(provider) };
+  });
+
+  const sourceOf = (id: string) => {
+    const slash = id.indexOf('/');
+    const source = sources.find(({ provider }) => provider.name === id.slice(0, slash));
+    return { source, name: id.slice(slash + 1) };
+  };
+
+  return {
+    initial,
+    runMs,
+    async list() {
+      const all = await Promise.all(sources.map(async ({ provider, listing }) => show(provider, await listing.read())));
+      return [REHEARSAL, ...all.flat()];
+    },
+    known() {
+      const all = sources.flatMap(({ provider, listing }) => show(provider, listing.last));
+      return [REHEARSAL, ...all].map(({ id }) => id);
+    },
+    has(id) {
+      const { source, name } = sourceOf(id);
+      if (id === REHEARSAL.id || !source) return id === REHEARSAL.id;
+      const { names = [] } = source.listing.last ?? {};
+      return (
+        names.length === 0 || names.length === MOST_MODELS || [...names, ...source.provider.configured].includes(name)
+      );
+    },
+    find(id) {
+      if (id === REHEARSAL.id) return rehearsal;
+      const { source, name } = sourceOf(id);
+      return name === '' ? undefined : source?.provider.model(name);
+    },
+    health: async () => sources.map(healthOf),
+  };
+}
+
+function show({ name: provider, title, configured }: Provider, listed: ModelListing['last']): Model[] {
+  const names = [...new Set([...configured, ...(listed?.names ?? [])])];
+  return names.map((name) => ({
+    id: `${provider}/${name}`,
+    provider,
+    name,
+    description: `A model of ${title}.`,
+    available: listed?.up ?? false,
+    capabilities: { tools: true, streaming: true, structuredOutput: true },
+  }));
+}
+
+/** The result of the last probe; probes again in the background if that is long ago. */
+function healthOf({ provider, listing }: { provider: Provider; listing: ModelListing }): IntegrationHealth {
+  const { last } = listing;
+  void listing.read();
+  return {
+    name: provider.name,
+    kind: 'model-provider',
+    status: last?.up === false ? 'down' : 'ok',
+    latencyMs: last?.latencyMs ?? 0, // it was not asked yet
+    ...(last?.problem !== undefined && { lastError: last.problem }),
+  };
+}

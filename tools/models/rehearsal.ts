@@ -1,0 +1,193 @@
+import type { Model } from '../../resources/model.ts';
+import { type Fenced, readFences } from '../agents/run/prompt-sections.ts';
+import type { LanguageModel, ModelAnswer, ModelCall, ModelMessage, StreamPart } from './language-model.ts';
+import { bestPassages, type Source } from './passages.ts';
+import { placeholderFor } from './placeholder.ts';
+import { tokensOf } from './tokens.ts';
+
+export const REHEARSAL: Model = {
+  id: 'offline/rehearsal',
+  provider: 'offline',
+  name: 'rehearsal',
+  description:
+    'Built in, deterministic, without network and no language model: quotes memories, skills and documents, and runs a tool told as `/tool_name {json}`.',
+  available: true,
+  capabilities: { tools: true, streaming: true, structuredOutput: true },
+};
+
+/** Stands under every answer, so that nobody takes it for that of a language model. */
+export const LABEL = '(offline/rehearsal: put together from stored text, without a language model)';
+
+const MOST_QUOTES = 4;
+const MOST_DOCUMENTS = 2;
+const LONGEST_QUERY = 400;
+
+/** The built-in model: agents, allowlists and flows can be tried on it without a provider. The same prompt gives the same answer. */
+export const rehearsal: LanguageModel = {
+  specificationVersion: 'v3',
+  provider: REHEARSAL.provider,
+  modelId: REHEARSAL.name,
+  supportedUrls: {},
+  doGenerate: async (call) => answer(call),
+  async doStream(call) {
+    const { content, finishReason, usage } = answer(call);
+    return { stream: streamOf([...partsOf(content), { type: 'finish', finishReason, usage }], call.abortSignal) };
+  },
+};
+
+type Content = ModelAnswer['content'];
+
+/** A turn of the conversation as far as it has come: what was said, and what the tools called since have answered. */
+interface Turn {
+  readonly message: string;
+  readonly given: readonly Fenced[];
+  readonly tools: ReadonlySet<string>;
+  readonly results: readonly { readonly tool: string; readonly text: string }[];
+  /** Calls in the whole conversation, by which new ones are numbered. */
+  readonly calls: number;
+}
+
+function answer(call: ModelCall): ModelAnswer {
+  const turn = turnOf(call);
+  const content = reply(turn);
+  const calls = content.some(({ type }) => type === 'tool-call');
+  const [inputTokens, outputTokens] = [tokensOf(JSON.stringify(call.prompt)), tokensOf(JSON.stringify(content))];
+  return {
+    content,
+    finishReason: { unified: calls ? 'tool-calls' : 'stop', raw: undefined },
+    usage: {
+      inputTokens: { total: inputTokens, noCache: inputTokens, cacheRead: undefined, cacheWrite: undefined },
+      outputTokens: { total: outputTokens, text: outputTokens, reasoning: undefined },
+    },
+    warnings: [],
+  };
+}
+
+function turnOf({ prompt, tools = [] }: ModelCall): Turn {
+  const start = prompt.findLastIndex(({ role }) => role === 'user');
+  const said = prompt[start];
+  return {
+    message: said ? textIn(said).trim() : '',
+    given: prompt.filter(({ role }) => role === 'system').flatMap((message) => readFences(textIn(message))),
+    tools: new Set(tools.map(({ name }) => name)),
+    results: prompt.slice(start + 1).flatMap(resultsIn),
+    calls: prompt.flatMap((message) => (message.role === 'tool' ? message.content : [])).length,
+  };
+}
+
+function textIn({ content }: ModelMessage): string {
+  if (typeof content === 'string') return content;
+  return content.map((part) => (part.type === 'text' ? part.text : '')).join('\n');
+}
+
+function resultsIn(message: ModelMessage): Turn['results'] {
+  if (message.role !== 'tool') return [];
+  return message.content.flatMap((part) => {
+    if (part.type !== 'tool-result') return [];
+    const text = 'value' in part.output ? part.output.value : '';
+    const told = typeof text === 'string' ? text : JSON.stringify(text);
+    return [{ tool: part.toolName, text: readFences(told)[0]?.text ?? told }];
+  });
+}
+
+function reply(turn: Turn): Content {
+  const command = /^\/([A-Za-z][\w-]*)(?:\s+([\s\S]*))?$/.exec(turn.message);
+  if (command) return run(turn, command[1] ?? '', command[2] ?? '{}');
+  const search = turn.results.find(({ tool }) => tool === 'search');
+  if (!search && turn.tools.has('search') && turn.message !== '') {
+    const types = ['document'];
+    return [toolCall(turn, 0, 'search', { q: turn.message.slice(0, LONGEST_QUERY).trim(), types, limit: 5 })];
+  }
+  const found = hitsIn(search?.text);
+  const read = turn.results.filter(({ tool }) => tool === 'get_document');
+  if (found.length > 0 && read.length === 0 && turn.tools.has('get_document')) {
+    return found.slice(0, MOST_DOCUMENTS).map(({ id }, index) => toolCall(turn, index, 'get_document', { id }));
+  }
+  return finish(turn, quote(turn, [...found, ...read.flatMap(({ text }) => documentIn(text))]));
+}
+
+function run(turn: Turn, name: string, json: string): Content {
+  const done = turn.results.find(({ tool }) => tool === name);
+  if (done) return finish(turn, `\`${name}\` answered:\n\n${done.text}`);
+  if (!turn.tools.has(name)) {
+    const names = [...turn.tools];
+    const mine = names.length > 0 ? `I have: ${names.slice(0, 50).join(', ')}.` : 'I have none.';
+    return finish(turn, `\`${name}\` is no tool that I may use here. ${mine}`);
+  }
+  const input = parse(json);
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) {
+    return finish(turn, `What follows /${name} is no JSON object. Write for example: /${name} {}`);
+  }
+  return [toolCall(turn, 0, name, input)];
+}
+
+function quote({ message, given }: Turn, documents: readonly Source[]): string {
+  const sources = [...given.filter(({ kind }) => kind === 'memory' || kind === 'skill'), ...documents];
+  const passages = bestPassages(message, distinct(sources), MOST_QUOTES);
+  if (passages.length === 0) {
+    return 'I found nothing about this in the memories, skills and documents that I was given. `/tool_name {json}` runs one of my tools.';
+  }
+  const lines = passages.map(({ source: { id, title }, text }) => `- ${text} [${title ? `${title}, ` : ''}${id}]`);
+  return `This is what I found:\n\n${lines.join('\n')}`;
+}
+
+/** A document that was read takes the place of the part that the search showed. */
+function distinct(sources: readonly Source[]): Source[] {
+  return [...new Map(sources.map((source) => [source.id, source])).values()];
+}
+
+function hitsIn(text: string | undefined): Source[] {
+  const found = text === undefined ? undefined : (parse(text) as { data?: unknown } | undefined); // looked into member by member
+  const hits = Array.isArray(found?.data) ? found.data : [];
+  return hits.flatMap(({ id, title, snippet }) =>
+    typeof id === 'string' ? [{ id, title, text: String(snippet) }] : [],
+  );
+}
+
+function documentIn(text: string): Source[] {
+  const found = parse(text) as { id?: unknown; title?: unknown; content?: unknown } | undefined; // as above
+  if (typeof found?.id !== 'string' || typeof found.content !== 'string') return [];
+  return [{ id: found.id, title: String(found.title), text: found.content }];
+}
+
+/** In words, or where an answer of a given form is wanted, as placeholders of that form. */
+function finish({ given }: Turn, text: string): Content {
+  const schema = given.find(({ kind }) => kind === 'schema');
+  if (!schema) return [{ type: 'text', text: `${text}\n\n${LABEL}` }];
+  return [{ type: 'text', text: JSON.stringify(placeholderFor(parse(schema.text), text)) }];
+}
+
+function toolCall({ calls }: Turn, index: number, toolName: string, input: object): Content[number] {
+  return { type: 'tool-call', toolCallId: `call_${calls + index + 1}`, toolName, input: JSON.stringify(input) };
+}
+
+function parse(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}
+
+function partsOf(content: Content): StreamPart[] {
+  const parts = content.flatMap((part, index): StreamPart[] => {
+    if (part.type !== 'text') return part.type === 'tool-call' ? [part] : [];
+    const id = String(index);
+    const words = part.text.match(/\s*\S+\s*/g) ?? [];
+    const deltas = words.map((delta): StreamPart => ({ type: 'text-delta', id, delta }));
+    return [{ type: 'text-start', id }, ...deltas, { type: 'text-end', id }];
+  });
+  return [{ type: 'stream-start', warnings: [] }, ...parts];
+}
+
+function streamOf(parts: readonly StreamPart[], signal: AbortSignal | undefined): ReadableStream<StreamPart> {
+  const left = [...parts];
+  return new ReadableStream({
+    pull(controller) {
+      signal?.throwIfAborted();
+      const next = left.shift();
+      if (next) controller.enqueue(next);
+      else controller.close();
+    },
+  });
+}

@@ -1,0 +1,58 @@
+import type { Door } from '../../resources/audit-entry.ts';
+import type { ErrorBody } from '../../resources/error.ts';
+import type { Principal, SessionPrincipal } from '../access/principal.ts';
+import type { AskStanding } from '../access/standing.ts';
+import type { Progress } from './context.ts';
+import type { Tool } from './define-tool.ts';
+import { ToolError } from './errors.ts';
+import type { IdempotencyWish } from './idempotency.ts';
+
+/** One tool call, as a door hands it over. */
+export interface Call {
+  readonly principal: Principal;
+  readonly tool: string;
+  readonly input: unknown;
+  /** Gathers the whole input where the door has only a part of it yet; may throw a ToolError. */
+  readonly readInput?: (() => Promise<unknown>) | undefined;
+  readonly door: Door;
+  readonly requestId: string;
+  readonly idempotency?: IdempotencyWish | undefined;
+  /** What the software of the caller calls itself. */
+  readonly client?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
+  /** Who makes the call as it stands now; asked again while the call goes on and before each call that it makes. */
+  readonly renewed?: AskStanding | undefined;
+  /** Of a call inside of another one: why its caller may not go on, found when that was asked. */
+  readonly gone?: ToolError | undefined;
+  /** Where the handler of a tool makes the call: that tool, and how many calls this one is inside of. */
+  readonly from?: { readonly tool: Tool; readonly depth: number } | undefined;
+}
+
+/** What came of a call. */
+export type Answer =
+  | {
+      readonly ok: true;
+      readonly output: object;
+      readonly replayed?: true;
+      /** The output is a tool result of MCP itself: `content`, and `structuredContent` where there is any. */
+      readonly isContent?: true;
+      /** The session that the call began. Its door hands it to the caller in the way of its own. */
+      readonly began?: SessionPrincipal;
+    }
+  | {
+      readonly ok: false;
+      readonly error: ErrorBody;
+      readonly replayed?: true;
+      /** Of a `rate_limited` error. */
+      readonly retryAfterSeconds?: number;
+    };
+
+/** The error of a call, to be thrown by the handler that made the call. Its cause was logged with the call. */
+export function errorOf({ code, error, issues, required, currentRevision }: ErrorBody): ToolError {
+  return new ToolError(code, error, {
+    ...(issues && { issues }),
+    ...(required && { required }),
+    ...(currentRevision !== undefined && { currentRevision }),
+  });
+}

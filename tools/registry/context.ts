@@ -1,0 +1,108 @@
+import type { Door } from '../../resources/audit-entry.ts';
+import type { ErrorCode } from '../../resources/error.ts';
+import type { IntegrationHealth } from '../../resources/health.ts';
+import type { AuditLog, StoreStatus } from '../../store/port.ts';
+import type { Principal, SessionPrincipal } from '../access/principal.ts';
+import type { AskStanding } from '../access/standing.ts';
+import type { ImportedData } from '../analytics/model/imported-data.ts';
+import type { Flows } from '../flows/run/engine.ts';
+import type { Upstreams } from '../integrations/upstream/upstreams.ts';
+import type { Models } from '../models/models.ts';
+import type { SignIn } from '../sign-in/sign-in.ts';
+import type { HistoryWriters } from '../versions/history.ts';
+import type { Answer } from './call.ts';
+import type { Catalog, CatalogEntry } from './catalog-index.ts';
+import type { Fail } from './define-tool.ts';
+
+/** What a handler works with besides its input. */
+export interface Context<Store, Code extends ErrorCode> {
+  readonly store: Store;
+  readonly principal: Principal;
+  readonly door: Door;
+  /** Makes the error to throw; takes only codes that the tool declares. */
+  readonly fail: Fail<Code>;
+  readonly server: ServerFacts;
+  /** What the software of the caller calls itself. */
+  readonly client: string | undefined;
+  /** The tools that `tools/list` shows the caller, in catalog order. */
+  readonly tools: readonly CatalogEntry[];
+  /** Aborted when the caller goes away, and with a ToolError when it may not go on with the call. */
+  readonly signal: AbortSignal | undefined;
+  /** Tells the caller how far the call has come, where it wants to know. */
+  readonly report: (progress: Progress) => void;
+}
+
+/** How far a call has come; `progress` grows with each report. */
+export interface Progress {
+  readonly progress: number;
+  readonly total?: number;
+  readonly message?: string;
+  /** The same for doors that stream events. */
+  readonly event?: CallEvent;
+}
+
+/** Something that happened during a call, as a client that listens is told. */
+export interface CallEvent {
+  readonly name: string;
+  readonly data: object;
+}
+
+/** The same for a handler outside a transaction: it may call other tools. */
+export interface CallingContext<Store, Code extends ErrorCode> extends Context<Store, Code> {
+  /**
+   * Calls a tool in the same request, as the same principal or as one that acts for it: access, validation and audit entry are
+   * those of a direct call. A tool that only reads can call only such. Never rejects.
+   */
+  readonly call: (tool: string, input: unknown, as?: Acting) => Promise<Answer>;
+  /** Who calls as it stands now, or why it may not go on; absent where that cannot be asked. */
+  readonly standing: AskStanding | undefined;
+}
+
+/** Who makes an inner call, where it is not the caller of the outer one. */
+export interface Acting {
+  readonly principal: Principal;
+  readonly door: Door;
+  /** Default: that of the outer call. */
+  readonly signal?: AbortSignal | undefined;
+  /** The principal as it stands when the call is made. */
+  readonly renewed?: AskStanding | undefined;
+}
+
+/** The same for a handler that changes data in steps. */
+export interface SteppingContext<Store, Code extends ErrorCode> extends CallingContext<Store, Code> {
+  /** Runs one step in a transaction, with the versions of what it changes. Nothing slow belongs inside: it holds up all other writes. */
+  readonly write: <Result>(step: (store: HistoryWriters) => Promise<Result>) => Promise<Result>;
+  /** Makes the call that of the session it began, for its audit entry and its door. Only for a tool whose session `begins`. */
+  readonly began: (session: SessionPrincipal) => void;
+}
+
+/** What tools know of the server they run in. */
+export interface ServerFacts {
+  readonly name: string;
+  readonly version: string;
+  /** MCP revisions, newest first. */
+  readonly protocolVersions: readonly string[];
+  readonly startedAt: Date;
+  readonly catalog: Catalog;
+  readonly audit: Pick<AuditLog, 'find' | 'count'>;
+  /** What was imported, as it can be asked for. */
+  readonly imported: Pick<ImportedData, 'current' | 'ask' | 'rowsAt' | 'upkeep' | 'expectPurge'>;
+  readonly models: Models;
+  readonly storeKind: string;
+  storeStatus(): StoreStatus;
+  /** Absent where nobody signs in, as in a registry without doors. */
+  readonly signIn?: SignIn;
+  /** The connections to other MCP servers; absent where there can be none. */
+  readonly upstreams?: Upstreams;
+  /** What runs flows; absent where none run, as in a registry of tests. */
+  readonly flows?: Flows;
+  /** What the server depends on besides its store. */
+  readonly dependencies?: readonly Dependency[];
+  now(): Date;
+}
+
+/** Things outside this server that it depends on, such as a mail server or model providers. */
+export interface Dependency {
+  /** What is known of them; answers at once and never rejects. */
+  health(): Promise<readonly IntegrationHealth[]>;
+}

@@ -1,0 +1,76 @@
+import type { ErrorBody, ErrorCode, Issue, RequiredRight } from '../../resources/error.ts';
+import { NotFound, StaleRevision, StoreUnavailable, UniqueTaken } from '../../store/errors.ts';
+
+export interface ErrorDetail {
+  readonly issues?: readonly Issue[];
+  readonly required?: RequiredRight;
+  readonly currentRevision?: number;
+  /** Of a `rate_limited` error; a door says it in its own way. */
+  readonly retryAfterSeconds?: number;
+  /** Of an `unauthenticated` error: a token was given, and it is not valid. */
+  readonly invalidToken?: true;
+}
+
+/** An error whose message is safe to show to the caller and names the next step. */
+export class ToolError extends Error {
+  readonly code: ErrorCode;
+  readonly detail: ErrorDetail;
+
+  constructor(code: ErrorCode, message: string, detail: ErrorDetail = {}, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.code = code;
+    this.detail = detail;
+  }
+}
+
+/** Codes every tool can answer with; the `errors` of a tool add to them. */
+export const COMMON_ERRORS = ['invalid_input', 'unauthenticated', 'forbidden', 'internal', 'unavailable'] as const;
+
+/** The body for a caller. Anything but a ToolError or a refusal of the store becomes `internal` with a fixed sentence. */
+export function errorBody(error: ToolError, requestId: string): ErrorBody {
+  const { issues, required, currentRevision } = error.detail;
+  return {
+    error: error.message,
+    code: error.code,
+    requestId,
+    ...(issues && { issues: [...issues] }),
+    ...(required && { required }),
+    ...(currentRevision !== undefined && { currentRevision }),
+  };
+}
+
+export function toToolError(error: unknown): ToolError {
+  if (error instanceof ToolError) return error;
+  if (error instanceof NotFound) {
+    const { one, many } = named(error.collection);
+    return new ToolError('not_found', `There is no ${one} ${error.id}; list_${many} shows the ones you can see.`);
+  }
+  if (error instanceof StaleRevision) {
+    const { currentRevision } = error;
+    const message = `The record is now at revision ${currentRevision}; read it again and repeat the change on that.`;
+    return new ToolError('conflict', message, { currentRevision });
+  }
+  if (error instanceof UniqueTaken) {
+    const fields = error.fields.join(' and ');
+    return new ToolError('conflict', `Another ${named(error.collection).one} has this ${fields}; choose another.`);
+  }
+  if (error instanceof StoreUnavailable) {
+    return new ToolError('unavailable', 'The change could not be stored and was not made; try again.', {}, error);
+  }
+  return new ToolError(
+    'internal',
+    'The server failed; the operator finds the cause in the log under the requestId.',
+    {},
+    error,
+  );
+}
+
+/** How people call a record of the collection, and how tools call them all: `admin user`, `admin_users`. */
+function named(collection: string): { readonly one: string; readonly many: string } {
+  const many = FOUND_AS[collection] ?? collection.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const one = many.replace(/ies$/, 'y').replace(/s$/, '').replaceAll('_', ' ');
+  return { one, many };
+}
+
+/** Records that tools call by another name, or that are found by another kind. */
+const FOUND_AS: Readonly<Record<string, string>> = { databaseRecords: 'records', taskDocuments: 'tasks' };

@@ -1,0 +1,126 @@
+import { createHash } from 'node:crypto';
+import { canonicalize } from 'json-canonicalize';
+import type { ErrorBody } from '../../resources/error.ts';
+import type { Readers, Writers } from '../../store/port.ts';
+import type { Principal } from '../access/principal.ts';
+import { guardedAmong, isSeen } from '../access/visibility.ts';
+import type { HistoryWriters } from '../versions/history.ts';
+import { ToolError } from './errors.ts';
+
+const KEPT_MS = 24 * 60 * 60 * 1000;
+const IDS = /\b[a-z]{3}_[0-9a-z]{26}\b/g;
+
+/** A caller's wish that a repeat of this call answers what the first one answered. */
+export interface IdempotencyWish {
+  readonly key: string;
+  /** What the key is bound to besides the principal: method and path, or the tool's name. */
+  readonly operation: string;
+}
+
+/** The kept answer: the output of the call or the error it ended with. */
+export type KeptAnswer = { readonly output: object } | { readonly error: ErrorBody };
+
+export interface Repeat {
+  readonly key: string;
+  readonly inputHash: string;
+  readonly principal: Principal;
+  /** Of the tools and fixed arguments that it is held to. */
+  readonly limit: string | undefined;
+  /** Ids that the input holds. */
+  readonly inputIds: readonly string[];
+}
+
+export function repeatOf(principal: Principal, { key, operation }: IdempotencyWish, input: unknown): Repeat {
+  if (key.length === 0 || key.length > 255) {
+    throw new ToolError('invalid_input', 'An idempotency key has 1 to 255 characters.');
+  }
+  return {
+    key: sha256([principal.type, principal.id, operation, key]),
+    inputHash: sha256(input),
+    principal,
+    limit: principal.tools && sha256(principal.tools.fingerprint),
+    inputIds: idsIn(input),
+  };
+}
+
+/**
+ * The answer kept for an earlier call, or undefined for the first one.
+ * @throws ToolError (conflict) for another input; (not_found) where the call was about what the caller may not see any more.
+ */
+export async function findKept(store: Readers, repeat: Repeat, now: Date): Promise<KeptAnswer | undefined> {
+  const { records } = await store.idempotency.find({ where: { key: repeat.key }, from: oldest(now), limit: 1 });
+  const kept = records[0];
+  if (!kept) return undefined;
+  if (kept.inputHash !== repeat.inputHash) {
+    throw new ToolError('conflict', 'This idempotency key was used with another input; take a new key for a new call.');
+  }
+  if (kept.answer === undefined) {
+    const message =
+      'This call was made before and was not made again; its answer is not kept: it held a secret, or told of a record that was purged or of a restricted thread that was deleted.';
+    throw new ToolError('conflict', message);
+  }
+  if (kept.limit !== undefined && kept.limit !== repeat.limit) {
+    const message =
+      'This call was made before and was not made again; since then the tools or fixed arguments that you are held to have changed, so its answer is not shown. Take a new key for a new call.';
+    throw new ToolError('conflict', message);
+  }
+  const guarded = await guardedAmong(store, kept.guardedIds ?? []);
+  const hidden = guarded.find((record) => !isSeen(record, repeat.principal));
+  if (hidden) {
+    throw new ToolError(
+      'not_found',
+      `This call was made before, and ${hidden.id}, which it was about, is not there for you now.`,
+    );
+  }
+  return kept.answer as KeptAnswer; // written by `keep` below
+}
+
+/** Keeps the answer (undefined: it holds a secret), and forgets a few that are older than a day. */
+export async function keep(
+  tx: Writers & Readers,
+  { key, inputHash, principal, limit, inputIds }: Repeat,
+  answer: KeptAnswer | undefined,
+  now: Date,
+): Promise<void> {
+  const same = await tx.idempotency.find({ where: { key }, to: oldest(now), limit: 1 });
+  const expired = await tx.idempotency.find({ to: oldest(now), order: 'oldest', limit: 3 });
+  for (const id of new Set([...same.records, ...expired.records].map((record) => record.id))) {
+    await tx.idempotency.delete(id);
+  }
+  const answerIds = idsIn(answer ?? '');
+  // Of what the caller could not see anyway a repeat must not tell whether it is there.
+  const guarded = await guardedAmong(tx, [...inputIds, ...answerIds]);
+  const guardedIds = guarded.filter((record) => isSeen(record, principal)).map(({ id }) => id);
+  const recordIds = [...new Set([...answerIds, ...guardedIds])];
+  await tx.idempotency.insert({
+    key,
+    inputHash,
+    ...(answer && { answer }),
+    ...(limit !== undefined && { limit }),
+    ...(recordIds.length > 0 && { recordIds }),
+    ...(guardedIds.length > 0 && { guardedIds }),
+  });
+}
+
+/** Takes away the answers that tell of the record. A repeat of such a call is refused: made again it would bring the record back. */
+export async function forgetAnswers(tx: Pick<HistoryWriters, 'idempotency'>, id: string): Promise<void> {
+  for (;;) {
+    const { records } = await tx.idempotency.find({ where: { recordIds: id }, limit: 100 });
+    if (records.length === 0) return;
+    for (const kept of records)
+      await tx.idempotency.touch(kept.id, { answer: null, recordIds: null, guardedIds: null });
+  }
+}
+
+function oldest(now: Date): string {
+  return new Date(now.getTime() - KEPT_MS).toISOString();
+}
+
+/** The ids of records that occur anywhere in it. */
+export function idsIn(value: unknown): string[] {
+  return [...new Set(JSON.stringify(value).match(IDS))];
+}
+
+function sha256(value: unknown): string {
+  return createHash('sha256').update(canonicalize(value)).digest('base64url');
+}

@@ -1,0 +1,33 @@
+import type { FixedArguments } from '../access/tool-limit.ts';
+import type { Annotations, Tool } from './define-tool.ts';
+import { briefSchema, type JsonSchema, jsonSchema, withoutMembers } from './json-schema.ts';
+
+/** A tool as `tools/list` shows it. */
+export interface ListedTool {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly inputSchema: JsonSchema;
+  readonly outputSchema?: JsonSchema;
+  readonly annotations: Annotations;
+}
+
+const listed = new WeakMap<Tool, ListedTool>();
+
+/** Arguments that are fixed for the caller are not in the schema that it sees. */
+export function listedTool(tool: Tool, fixed?: FixedArguments): ListedTool {
+  if (fixed)
+    return { ...listedTool(tool), inputSchema: withoutMembers(listedTool(tool).inputSchema, Object.keys(fixed)) };
+  const known = listed.get(tool);
+  if (known) return known;
+  const { name, title, description, annotations } = tool;
+  const inputSchema = briefSchema(tool.input);
+  const made = { name, title, description, inputSchema, ...outputSchemaOf(tool), annotations };
+  listed.set(tool, made);
+  return made;
+}
+
+/** Content that was made elsewhere has no schema here: clients would check it, and refuse what its maker got wrong. */
+function outputSchemaOf(tool: Tool): Pick<ListedTool, 'outputSchema'> {
+  return tool.answersContent ? {} : { outputSchema: jsonSchema(tool.output, 'output') };
+}

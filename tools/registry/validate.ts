@@ -1,0 +1,173 @@
+import { z } from 'zod';
+import type { Issue } from '../../resources/error.ts';
+import { serverManaged } from '../../resources/markers.ts';
+import { nearest } from './catalog-index.ts';
+import { ToolError } from './errors.ts';
+import { INPUT_BOUNDS } from './json-gauge.ts';
+import { inPlainWords } from './plain-words.ts';
+
+/** The parsed input. @throws ToolError that names every problem at once, up to as many as are of use. */
+export function parseInput<Schema extends z.ZodObject>(
+  schema: Schema,
+  input: unknown,
+  mostIssues = MOST_ISSUES,
+): z.output<Schema> {
+  const unstorable = new Inspection().of(input);
+  const parsed = schema.safeParse(unstorable?.fatal ? undefined : input, { error: inPlainWords });
+  if (parsed.success && !unstorable) return parsed.data;
+  const problems = parsed.success || unstorable?.fatal ? [] : parsed.error.issues;
+  const issues: Issue[] = [];
+  // Each takes a look for names that are alike.
+  for (const problem of problems) {
+    if (issues.length < mostIssues) issues.push(...toIssues(schema, problem, mostIssues));
+  }
+  if (unstorable) issues.push({ path: formatPath(unstorable.path), message: unstorable.message });
+  throw new ToolError('invalid_input', summary(issues), { issues: issues.slice(0, mostIssues) });
+}
+
+const MOST_ISSUES = 100;
+
+function summary(issues: readonly Issue[]): string {
+  const [first] = issues;
+  const place = first?.path ? `${first.path}: ` : '';
+  const more = issues.length > 1 ? ` (and ${issues.length - 1} more, see issues)` : '';
+  return `Invalid input: ${place}${first?.message}${more}`;
+}
+
+function toIssues(schema: z.ZodType, issue: z.core.$ZodIssue, most: number): Issue[] {
+  const path = formatPath(issue.path);
+  if (issue.code === 'invalid_key') return [{ path, message: `The name does not fit. ${issue.issues[0]?.message}` }];
+  if (issue.code === 'invalid_union') return ofUnion(schema, issue, most) ?? [{ path, message: issue.message }];
+  if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }];
+  const owner = objectAt(schema, issue.path);
+  return issue.keys
+    .slice(0, most)
+    .map((key) => ({ path: formatPath([...issue.path, key]), message: unknownMember(owner, key) }));
+}
+
+/** The problems inside of the choice that was meant, where one of them is of the type that was given. */
+function ofUnion(schema: z.ZodType, { path, errors }: z.core.$ZodIssueInvalidUnion, most: number): Issue[] | undefined {
+  const meant = errors.find((problems) => problems.every((problem) => problem.path.length > 0));
+  return meant?.flatMap((problem) => toIssues(schema, { ...problem, path: [...path, ...problem.path] }, most));
+}
+
+function unknownMember(owner: z.ZodObject | undefined, name: string): string {
+  const key = shown(name);
+  const managed = owner && serverManaged.get(owner)?.members;
+  if (managed && Object.hasOwn(managed, key)) return `"${key}" ${managed[key]}; leave it out here.`;
+  const allowed = owner ? Object.keys(owner.shape) : [];
+  const [match] = nearest(key, allowed, 1);
+  if (match) return `There is no field "${key}" here; did you mean "${match}"?`;
+  return allowed.length > 0
+    ? `There is no field "${key}" here; allowed: ${allowed.join(', ')}.`
+    : `There is no field "${key}" here; leave it out.`;
+}
+
+/** The object schema at the path, seen through optional, nullable, default and array wrappers. */
+function objectAt(schema: z.ZodType, path: readonly PropertyKey[]): z.ZodObject | undefined {
+  let current: unknown = unwrap(schema);
+  for (const segment of path) {
+    if (current instanceof z.ZodObject) current = current.shape[String(segment)];
+    else if (current instanceof z.ZodArray) current = current.element;
+    else return undefined;
+    current = unwrap(current);
+  }
+  return current instanceof z.ZodObject ? current : undefined;
+}
+
+export function unwrap(schema: unknown): unknown {
+  let current = schema;
+  while (current instanceof z.ZodOptional || current instanceof z.ZodNullable || current instanceof z.ZodDefault) {
+    current = current.unwrap();
+  }
+  return current;
+}
+
+/** `steps[2].tool`; members that are no plain names in quotes. */
+export function formatPath(path: readonly PropertyKey[]): string {
+  return path.reduce<string>((text, segment) => {
+    if (typeof segment === 'number') return `${text}[${segment}]`;
+    const name = shown(String(segment));
+    if (!/^[\w$-]+$/.test(name)) return `${text}[${JSON.stringify(name)}]`;
+    return text ? `${text}.${name}` : name;
+  }, '');
+}
+
+/** Whether a formatted path is that of the place or of something below it. */
+export function isAtOrIn(path: string, place: string): boolean {
+  return path === place || path.startsWith(`${place}.`) || path.startsWith(`${place}[`);
+}
+
+interface Unstorable {
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
+  /** No schema should walk over the input then. */
+  readonly fatal?: true;
+}
+
+const TOO_MANY: Unstorable = {
+  path: [],
+  message: `More than ${INPUT_BOUNDS.members} members; send less at a time.`,
+  fatal: true,
+};
+const TOO_DEEP: Unstorable = {
+  path: [],
+  message: `Nested deeper than ${INPUT_BOUNDS.levels} levels; send less deep values.`,
+  fatal: true,
+};
+
+/**
+ * Looks once at everything in an input: for the first text (or member name) that no store can keep as it is, a name that schemas pass over,
+ * nesting that no recursion should follow, and more members than may be. What schemas and stores must not walk over is told first.
+ */
+class Inspection {
+  #members = 0;
+  #found: Unstorable | undefined;
+  readonly #path: PropertyKey[] = [];
+
+  of(input: unknown): Unstorable | undefined {
+    return this.#walk(input) ?? this.#found;
+  }
+
+  /** What is fatal, beyond which nothing is looked at. */
+  #walk(value: unknown): Unstorable | undefined {
+    if (typeof value === 'string') this.#check(value);
+    if (typeof value !== 'object' || value === null) return undefined;
+    if (this.#path.length >= INPUT_BOUNDS.levels) return TOO_DEEP;
+    const names = Array.isArray(value) ? undefined : Object.keys(value);
+    const items = value as Readonly<Record<PropertyKey, unknown>>; // by the names or indexes that it has
+    const length = names ? names.length : (value as unknown[]).length; // an array where it has no names
+    this.#members += length;
+    if (this.#members > INPUT_BOUNDS.members) return TOO_MANY;
+    for (let at = 0; at < length; at += 1) {
+      const name = names?.[at];
+      if (name !== undefined) this.#checkName(name);
+      this.#path.push(name ?? at);
+      const fatal = this.#walk(items[name ?? at]);
+      this.#path.pop();
+      if (fatal) return fatal;
+    }
+    return undefined;
+  }
+
+  #check(text: string): void {
+    if (!storable(text)) this.#found ??= { path: [...this.#path], message: UNSTORABLE };
+  }
+
+  #checkName(name: string): void {
+    this.#check(name);
+    if (name === '__proto__')
+      this.#found ??= { path: [...this.#path, name], message: 'No member may have this name; choose another.' };
+  }
+}
+
+/** Names come from the caller and may be of any length. */
+function shown(name: string): string {
+  return name.length > 100 ? `${name.slice(0, 100)}…` : name;
+}
+
+const UNSTORABLE = 'Text may hold neither NUL nor half of a surrogate pair; leave them out.';
+
+function storable(text: string): boolean {
+  return !text.includes('\0') && text.isWellFormed();
+}

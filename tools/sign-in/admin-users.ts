@@ -1,0 +1,169 @@
+import { z } from 'zod';
+import { type AdminUser, adminUser, adminUserFields, OWNER } from '../../resources/admin-user.ts';
+import { expectedRevision, pageOf, paging, plainLine, recordId } from '../../resources/fields.ts';
+import type { Readers } from '../../store/port.ts';
+import { requireWithin } from '../access/delegation.ts';
+import { requireOwner } from '../access/owner.ts';
+import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../registry/define-tool.ts';
+import { listPage, onlyThese } from '../registry/paging.ts';
+import { endSessionsOf, endSignInsOf } from './open-sessions.ts';
+
+const adminUserId = recordId.describe('Admin user id (`usr_…`), see list_admin_users.');
+
+const listAdminUsers = defineTool({
+  name: 'list_admin_users',
+  title: 'List admin users',
+  description: 'List the people who administer the workspace, deactivated ones too, newest first. Returns a page.',
+  access: { scope: 'admin', grant: 'admin-user:read', narrows: true },
+  annotations: READS,
+  input: z.strictObject({ isActive: z.boolean().optional(), ...paging }),
+  output: pageOf(adminUser),
+  errors: [],
+
+  handler(input, { store, principal }) {
+    const any = onlyThese<AdminUser>(principal.rights.limitedTo('admin-user', 'read'), 'id');
+    return listPage(store.adminUsers, input, { where: { isActive: input.isActive }, any }, (record) => record);
+  },
+});
+
+const getAdminUser = defineTool({
+  name: 'get_admin_user',
+  title: 'Get admin user',
+  description: 'Read one admin user: e-mail, role, whether active, last sign-in.',
+  access: { scope: 'admin', grant: 'admin-user:read:{id}' },
+  annotations: READS,
+  input: z.strictObject({ id: adminUserId }),
+  output: adminUser,
+  errors: ['not_found'],
+
+  handler: ({ id }, { store, fail }) => findAdminUser(store, id, fail),
+});
+
+const createAdminUser = defineTool({
+  name: 'create_admin_user',
+  title: 'Create admin user',
+  description:
+    'Let a person sign in and administer the workspace, with full access whatever the role. Needs full access. Returns the admin user.',
+  access: { scope: 'admin', grant: 'admin-user:write' },
+  annotations: CREATES,
+  input: z.strictObject({
+    email: adminUserFields.email.describe('What the person signs in with. Unique, ignoring case.'),
+    name: plainLine(adminUserFields.name).optional(),
+    role: plainLine(adminUserFields.role).default('member').describe('A label such as owner, admin or member.'),
+  }),
+  output: adminUser,
+  errors: ['conflict'],
+
+  async handler(input, { store, principal }) {
+    requireWithin(principal, { fullAccess: true, lifetime: 'never' });
+    if (input.role === OWNER) await requireOwner(store, principal);
+    // By which a person who signs in is found, however they write it.
+    const email = input.email.toLowerCase();
+    return store.adminUsers.insert({ ...input, email, isActive: true });
+  },
+});
+
+const updateAdminUser = defineTool({
+  name: 'update_admin_user',
+  title: 'Update admin user',
+  description:
+    'Change e-mail, name or role of an admin user. Another e-mail or role ends their sessions and links, and needs full access without expiry; of an owner, an owner. Returns the admin user.',
+  access: { scope: 'admin', grant: 'admin-user:write:{id}' },
+  annotations: UPDATES,
+  input: z.strictObject({
+    id: adminUserId,
+    email: adminUserFields.email.optional().describe('What the person signs in with. Unique, ignoring case.'),
+    name: plainLine(adminUserFields.name).nullable().optional(),
+    role: plainLine(adminUserFields.role).optional(),
+    expectedRevision,
+  }),
+  output: adminUser,
+  errors: ['not_found', 'conflict'],
+
+  async handler({ id, expectedRevision, ...given }, { store, principal, fail }) {
+    // Their own name is everybody's to change.
+    if (id !== principal.ownerId) requireWithin(principal, { fullAccess: true });
+    const user = await findAdminUser(store, id, fail);
+    const { email = user.email, role = user.role } = given;
+    const change = { ...given, email: email.toLowerCase(), role };
+    const signsInAnew = change.email !== user.email || role !== user.role;
+    if (signsInAnew) {
+      requireWithin(principal, { fullAccess: true, lifetime: 'never' });
+      if (user.role === OWNER || role === OWNER) await requireOwner(store, principal);
+      if (role !== OWNER) await requireOtherOwner(store, user, fail);
+      await endSignInsOf(store, id);
+    }
+    return store.adminUsers.update(id, change, { expectedRevision });
+  },
+});
+
+const deactivateAdminUser = defineTool({
+  name: 'deactivate_admin_user',
+  title: 'Deactivate admin user',
+  description:
+    'Lock an admin user out; their sessions and keys stop at once. Not yourself, not the last active owner. Needs full access.',
+  access: { scope: 'admin', grant: 'admin-user:write:{id}' },
+  annotations: DELETES,
+  input: z.strictObject({ id: adminUserId }),
+  output: adminUser,
+  errors: ['not_found', 'conflict'],
+
+  async handler({ id }, { store, principal, fail }) {
+    requireWithin(principal, { fullAccess: true });
+    const user = await findAdminUser(store, id, fail);
+    if (!user.isActive) return user;
+    if (id === principal.ownerId) {
+      throw fail('conflict', 'You act for this admin user, so you would lock yourself out; let another owner do it.');
+    }
+    await requireOtherOwner(store, user, fail);
+    await endSessionsOf(store, id);
+    return store.adminUsers.update(id, { isActive: false });
+  },
+});
+
+const reactivateAdminUser = defineTool({
+  name: 'reactivate_admin_user',
+  title: 'Reactivate admin user',
+  description: 'Let a deactivated admin user back in; their keys work again, sessions do not. Needs full access.',
+  access: { scope: 'admin', grant: 'admin-user:write:{id}' },
+  annotations: UPDATES,
+  input: z.strictObject({ id: adminUserId }),
+  output: adminUser,
+  errors: ['not_found'],
+
+  async handler({ id }, { store, principal, fail }) {
+    requireWithin(principal, { fullAccess: true, lifetime: 'never' });
+    await findAdminUser(store, id, fail);
+    return store.adminUsers.update(id, { isActive: true });
+  },
+});
+
+export const adminUserTools = [
+  listAdminUsers,
+  getAdminUser,
+  createAdminUser,
+  updateAdminUser,
+  deactivateAdminUser,
+  reactivateAdminUser,
+];
+
+/** @throws ToolError where the admin user is the last active owner */
+async function requireOtherOwner(
+  store: Pick<Readers, 'adminUsers'>,
+  { role, isActive }: AdminUser,
+  fail: Fail<'conflict'>,
+): Promise<void> {
+  if (role !== OWNER || !isActive) return;
+  if ((await store.adminUsers.count({ where: { role: OWNER, isActive: true } })) > 1) return;
+  throw fail('conflict', 'This is the last active owner; create or reactivate another owner first.');
+}
+
+async function findAdminUser(
+  store: Pick<Readers, 'adminUsers'>,
+  id: string,
+  fail: Fail<'not_found'>,
+): Promise<AdminUser> {
+  const found = await store.adminUsers.get(id);
+  if (!found) throw fail('not_found', `There is no admin user ${id}; list_admin_users shows the ones you can see.`);
+  return found;
+}

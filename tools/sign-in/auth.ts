@@ -1,0 +1,101 @@
+import { z } from 'zod';
+import { adminUser } from '../../resources/admin-user.ts';
+import { apiKey } from '../../resources/api-key.ts';
+import { timestamp } from '../../resources/fields.ts';
+import { secret } from '../../resources/markers.ts';
+import { showKey } from '../access/api-keys.ts';
+import { formatGrant } from '../access/grants.ts';
+import { isSession, type Principal } from '../access/principal.ts';
+import { ANYONE } from '../access/requirement.ts';
+import { CREATES, DELETES, defineTool, READS } from '../registry/define-tool.ts';
+import { openSession } from './open-sessions.ts';
+
+const createSession = defineTool({
+  name: 'create_session',
+  title: 'Create session cookie',
+  description:
+    'Sign a person in with an ID token, which works once. Sets the session cookie; returns who is signed in.',
+  access: ANYONE,
+  annotations: CREATES,
+  doorOnly: true,
+  inSteps: true,
+  session: 'begins',
+  input: z.strictObject({
+    idToken: secret(z.string().min(1).describe('Of the built-in issuer, see create_sign_in_link.')),
+  }),
+  output: z.object({ user: adminUser, expiresAt: timestamp }),
+  errors: [],
+
+  async handler({ idToken }, { server, client, write, began, fail }) {
+    if (!server.signIn) throw fail('unavailable', 'Nobody can sign in to this server.');
+    const identity = await server.signIn.issuer.verify(idToken);
+    await server.signIn.attempts.withEmail('session', identity.email);
+    const { user, principal } = await write((store) => openSession(store, identity, { now: server.now(), client }));
+    began(principal);
+    return { user, expiresAt: principal.expiresAt };
+  },
+});
+
+const getSession = defineTool({
+  name: 'get_session',
+  title: 'Verify session',
+  description: 'Tell who you are: the session or key you call with, what it may do and until when.',
+  access: ANYONE,
+  annotations: READS,
+  doorOnly: true,
+  input: z.strictObject({}),
+  output: z.object({
+    type: z.enum(['session', 'api-key']),
+    user: adminUser.optional().describe('Who is signed in, of a session.'),
+    key: apiKey.optional().describe('Of an API key.'),
+    scopes: z.array(z.string()),
+    grants: z.array(z.string()).optional().describe('Where present, they alone decide and scopes do not count.'),
+    expiresAt: timestamp.optional(),
+  }),
+  errors: [],
+
+  async handler(_, { store, principal: { type, id, ownerId, scopes, grants, expiresAt } }) {
+    const user = type === 'session' ? await store.adminUsers.get(ownerId) : undefined;
+    const key = type === 'api-key' ? await store.apiKeys.get(id) : undefined;
+    return {
+      type: credentialOf(type),
+      ...(user && { user }),
+      ...(key && { key: showKey(key) }),
+      scopes: [...scopes],
+      ...(grants && { grants: grants.map(formatGrant) }),
+      ...(expiresAt !== undefined && { expiresAt }),
+    };
+  },
+});
+
+const deleteSession = defineTool({
+  name: 'delete_session',
+  title: 'Logout',
+  description: 'Sign out: end the session you call with, on the server too, and clear its cookie.',
+  access: ANYONE,
+  annotations: DELETES,
+  doorOnly: true,
+  session: 'ends',
+  input: z.strictObject({}),
+  output: z.object({}),
+  errors: ['conflict'],
+
+  async handler(_, { store, principal, fail }) {
+    if (!isSession(principal)) {
+      throw fail(
+        'conflict',
+        'You are calling with an API key, which has no session to end; revoke_api_key ends a key.',
+      );
+    }
+    await store.sessions.delete(principal.sessionId);
+    return {};
+  },
+});
+
+export const authTools = [createSession, getSession, deleteSession];
+
+/** The REST door lets in sessions and keys alone. */
+function credentialOf(type: Principal['type']): 'session' | 'api-key' {
+  if (type === 'session' || type === 'api-key') return type;
+  throw new Error(`A caller of the type ${type} came in at the REST door.`);
+}

@@ -1,0 +1,181 @@
+import { createHash } from 'node:crypto';
+import type { AdminUser } from '../../resources/admin-user.ts';
+import type { ApiKeyRecord } from '../../resources/api-key.ts';
+import type { SessionRecord } from '../../resources/session.ts';
+import type { SignInLinkRecord } from '../../resources/sign-in.ts';
+import type { Page, Readers, Where, Writer } from '../../store/port.ts';
+import { type KeyReaders, keyProblem } from '../access/authenticate.ts';
+import type { SessionPrincipal } from '../access/principal.ts';
+import { scopeRights } from '../access/rights.ts';
+import { readSettings } from '../settings/settings.ts';
+import type { HistoryWriters } from '../versions/history.ts';
+import { CLOCK_SKEW_SECONDS, type VerifiedIdentity } from './id-token.ts';
+import { refuseSignIn } from './refusal.ts';
+
+/** However a session is used, it ends this long after it began. */
+const SESSION_MS = 12 * 60 * 60 * 1000;
+
+const SCOPES = ['*'];
+const RIGHTS = scopeRights(SCOPES);
+
+/** The active admin user of the e-mail, where it is one that may sign in. */
+export async function mayUserSignIn(
+  store: Pick<Readers, 'adminUsers' | 'settings'>,
+  email: string,
+): Promise<AdminUser | undefined> {
+  const { signInDomains } = await readSettings(store);
+  const { records } = await store.adminUsers.find({ where: { email: email.toLowerCase() }, limit: 1 });
+  const domain = email.slice(email.lastIndexOf('@') + 1).toLowerCase();
+  if (signInDomains.length > 0 && !signInDomains.includes(domain)) return undefined;
+  return records[0]?.isActive ? records[0] : undefined;
+}
+
+export interface OpenedSession {
+  readonly user: AdminUser;
+  readonly principal: SessionPrincipal;
+}
+
+/**
+ * Begins a session for whom the token tells of and uses up the token, in the transaction of the writers.
+ * @throws ToolError (unauthenticated) where the token was used before, its link has ended or nobody may sign in with its e-mail
+ */
+export async function openSession(
+  store: HistoryWriters,
+  identity: VerifiedIdentity,
+  { now, client }: { readonly now: Date; readonly client: string | undefined },
+): Promise<OpenedSession> {
+  await useToken(store, identity);
+  const user = await mayUserSignIn(store, identity.email);
+  if (!user) throw refuseSignIn('no active admin user who may sign in has the e-mail of the ID token');
+  const link = await linkOf(store, identity, user);
+  const key = link && (await keyOfLink(store, link, now));
+  const session = await store.sessions.insert({
+    userId: user.id,
+    email: user.email,
+    ...(client !== undefined && { client: client.slice(0, 200) }),
+    ...(link?.makerId !== undefined && { makerId: link.makerId }),
+    ...(key && { keyId: key.id }),
+    expiresAt: earlier(new Date(now.getTime() + SESSION_MS).toISOString(), key?.expiresAt),
+  });
+  return {
+    user: await store.adminUsers.touch(user.id, { lastSignInAt: now.toISOString() }),
+    principal: principalOf(session, user, key),
+  };
+}
+
+/** The link behind the token; none for whom a provider vouches. @throws ToolError (unauthenticated) where it has ended */
+async function linkOf(
+  { signInLinks }: Pick<Readers, 'signInLinks'>,
+  { link: id }: VerifiedIdentity,
+  user: AdminUser,
+): Promise<SignInLinkRecord | undefined> {
+  if (id === undefined) return undefined;
+  const link = await signInLinks.get(id);
+  if (link?.userId !== user.id) throw refuseSignIn('the link behind the ID token has ended');
+  return link;
+}
+
+/** The key that made the link. @throws ToolError (unauthenticated) where it has ended */
+async function keyOfLink(store: KeyReaders, { keyId }: SignInLinkRecord, now: Date): Promise<ApiKeyRecord | undefined> {
+  if (keyId === undefined) return undefined;
+  const key = await liveKey(store, keyId, now);
+  if (!key) throw refuseSignIn('the key that made the link behind the ID token has ended');
+  return key;
+}
+
+async function liveKey(store: KeyReaders, id: string, now: Date): Promise<ApiKeyRecord | undefined> {
+  const key = await store.apiKeys.get(id);
+  return key && (await keyProblem(store, key, now)) === undefined ? key : undefined;
+}
+
+/** Of two times the one that comes first. */
+export function earlier(time: string, other: string | undefined): string {
+  return other !== undefined && other < time ? other : time;
+}
+
+/** @throws ToolError (unauthenticated) where the token was used before */
+export async function useToken(
+  { usedTokens }: Pick<HistoryWriters, 'usedTokens'>,
+  { issuer, jti, expiresAt }: VerifiedIdentity,
+): Promise<void> {
+  if (jti === undefined) throw refuseSignIn('the ID token has no jti');
+  const key = createHash('sha256')
+    .update(JSON.stringify([issuer, jti]))
+    .digest('base64url');
+  const { records } = await usedTokens.find({ where: { key }, limit: 1 });
+  if (records.length > 0) throw refuseSignIn('the ID token was used before');
+  const forgetAt = expiresAt.getTime() + 2 * CLOCK_SKEW_SECONDS * 1000;
+  await usedTokens.insert({ key, expiresAt: new Date(forgetAt).toISOString() });
+}
+
+/** The principal of a session, or undefined where it is over: ended, expired, or its user or the key behind it is not good any more. */
+export async function authenticateSession(
+  store: KeyReaders & Pick<Readers, 'sessions'>,
+  id: string,
+  now: Date,
+): Promise<SessionPrincipal | undefined> {
+  const session = await store.sessions.get(id);
+  if (!session || Date.parse(session.expiresAt) <= now.getTime()) return undefined;
+  const user = await store.adminUsers.get(session.userId);
+  if (!user?.isActive) return undefined;
+  if (session.keyId === undefined) return principalOf(session, user);
+  const key = await liveKey(store, session.keyId, now);
+  return key && principalOf(session, user, key);
+}
+
+/** Ends all sessions of the user, the links that the user made for others, and the sessions begun with those. */
+export async function endSessionsOf({ sessions, signInLinks }: SignInWriters, userId: string): Promise<void> {
+  await deleteAll(sessions, { userId });
+  await deleteAll(sessions, { makerId: userId });
+  await deleteAll(signInLinks, { makerId: userId });
+}
+
+/** Ends all sessions of the user, and all links and ID tokens with which one could begin. */
+export async function endSignInsOf(store: SignInWriters, userId: string): Promise<void> {
+  await deleteAll(store.sessions, { userId });
+  await deleteAll(store.signInLinks, { userId });
+}
+
+type SignInWriters = Pick<HistoryWriters, 'sessions' | 'signInLinks'>;
+
+/** Ends what ends with the key: the sessions of its links, these links, and, where it was to end anyway, the keys made with it. */
+export async function endMadeWith(
+  store: SignInWriters & Pick<HistoryWriters, 'apiKeys'>,
+  key: ApiKeyRecord,
+  revokedAt: string,
+): Promise<void> {
+  const ending = [key.id];
+  for (const id of ending) {
+    await deleteAll(store.sessions, { keyId: id });
+    await deleteAll(store.signInLinks, { keyId: id });
+    let page: Page<ApiKeyRecord> | undefined;
+    do {
+      page = await store.apiKeys.find({ where: { endsWith: id }, limit: 100, after: page?.next ?? undefined });
+      for (const made of page.records) {
+        ending.push(made.id);
+        if (made.revokedAt === undefined) await store.apiKeys.update(made.id, { revokedAt });
+      }
+    } while (page.next);
+  }
+}
+
+async function deleteAll<Record extends { readonly id: string }>(
+  records: Pick<Writer<Record>, 'find' | 'delete'>,
+  where: Where<Record>,
+): Promise<void> {
+  for (;;) {
+    const page = await records.find({ where, limit: 100 });
+    for (const { id } of page.records) await records.delete(id);
+    if (page.records.length === 0) return;
+  }
+}
+
+function principalOf(
+  { id: sessionId, expiresAt }: SessionRecord,
+  { id, email }: AdminUser,
+  key?: ApiKeyRecord,
+): SessionPrincipal {
+  const principal = { type: 'session', id, name: email, scopes: SCOPES, ownerId: id, rights: RIGHTS } as const;
+  const madeWith = key && { id: key.id, expiresAt: key.expiresAt };
+  return { ...principal, sessionId, expiresAt, ...(madeWith && { madeWith }) };
+}
