@@ -139,8 +139,16 @@ function tooLarge(request: IncomingMessage, { largest }: BodyKind): ToolError {
   return dropped(request, new ToolError('too_large', `The body is larger than ${largest} bytes; send less at a time.`));
 }
 
+const unread = new WeakSet<IncomingMessage>();
+
+/** Whether the rest of its body was dropped: its connection is best closed with the answer. */
+export function isUnread(request: IncomingMessage): boolean {
+  return unread.has(request);
+}
+
 /** The rest of the body is dropped; where it does not end soon the connection is not used again. */
 function dropped(request: IncomingMessage, refusal: ToolError): ToolError {
+  unread.add(request);
   request.resume();
   setTimeout(() => request.destroy(), LINGER_MS).unref();
   return refusal;

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { type ErrorBody, errorStatus } from '../../resources/error.ts';
 import type { ErrorDetail, ToolError } from '../../tools/registry/errors.ts';
 import { errorBody } from '../../tools/registry/errors.ts';
+import { isUnread } from './body.ts';
 import { endSoon } from './end-soon.ts';
 
 /** Ends the exchange with a JSON body. Answers are never cached: they depend on who asks. */
@@ -32,7 +33,7 @@ export function sendErrorBody(
   if (body.code === 'unauthenticated') {
     response.setHeader('WWW-Authenticate', invalidToken ? 'Bearer error="invalid_token"' : 'Bearer');
   }
-  if (body.code === 'too_large') response.setHeader('Connection', 'close');
+  if (body.code === 'too_large' || isUnread(response.req)) response.setHeader('Connection', 'close');
   if (body.code === 'unavailable') response.setHeader('Retry-After', '5');
   if (retryAfterSeconds !== undefined) response.setHeader('Retry-After', retryAfterSeconds);
   sendJson(response, errorStatus[body.code], body);
