@@ -1,22 +1,22 @@
 /** How the records of one kind are addressed as MCP resources, and by which tools they are read and listed. */
 export interface Address {
-  /** Its variables are inputs of the read tool. Without any it is the address of the one record there is. */
+  /** The template's variables are inputs of the read tool. A template without variables is the address of the only record of its kind. */
   readonly uriTemplate: string;
   readonly title: string;
   readonly description: string;
-  /** Undefined where each record says its own in `mimeType`. */
+  /** Media type of the records. Undefined where each record has its own, in its member `mimeType`. */
   readonly mimeType: string | undefined;
-  /** Of the store, where the records are. */
+  /** The collection of the store that holds the records. */
   readonly collection: string;
-  /** Member that holds the text to read, and that with bytes in base64; without them the whole record is read as JSON. */
+  /** `text` names the member that is read as text, `data` the one with bytes in base64. Without both, the whole record is read as JSON. */
   readonly text?: string;
   readonly blob?: string;
   readonly readTool: string;
-  /** Undefined where the records are only read by an address known from elsewhere. */
+  /** The tool that lists the records. Undefined where a record is only read by an address that the reader already knows. */
   readonly listTool?: string;
-  /** Member that a list shows as the name of the record. */
+  /** The member that lists show as the record's name. */
   readonly label: string;
-  /** By variable: the list of the records whose ids it takes, and the member by which people know them. */
+  /** For each variable: the tool that lists the records whose ids it takes, and the member that people know them by. */
   readonly completions: Readonly<Record<string, { readonly listTool: string; readonly label: string }>>;
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { bookkeeping, email, recordId, timestamp } from './fields.ts';
 
-/** The role with a meaning of its own: one of those who have it must stay active. */
+/** The only role that means something to the server: at least one active user must have it. */
 export const OWNER = 'owner';
 
 /** Limits shared by the record and the inputs that write it. */
@@ -11,7 +11,7 @@ export const adminUserFields = {
   role: z.string().trim().min(1).max(40),
 };
 
-/** A person who administers the workspace. `email` is unique whatever its case. */
+/** A person who administers the workspace. Two people cannot have the same `email`, also not in different case. */
 export const adminUser = z.object({
   id: recordId,
   email,

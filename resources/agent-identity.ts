@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isWebAddress, plainLine, WEB_ADDRESS } from './fields.ts';
 import { serverManaged } from './markers.ts';
 
-/** Stands in answers for a phone number or card reference that is set. */
+/** Answers show this in place of a phone number or card reference that is set. */
 export const MASK = '•••';
 
 const text = z.string().max(2000);
@@ -10,7 +10,7 @@ const url = z.string().max(2000);
 const line = plainLine(text);
 const webAddress = url.refine(isWebAddress, WEB_ADDRESS).describe('An http or https URL.');
 
-/** Of which each part is one of these. */
+/** A mailing address whose parts all have this schema. */
 function mailingAddressOf(part: z.ZodString) {
   const optional = part.optional();
   return {
@@ -91,7 +91,7 @@ export const agentIdentityInput = z.strictObject({
   walletPayHandle: line.optional(),
 });
 
-/** The same on update: each member is replaced as a whole, `null` clears it. */
+/** The members of an identity on update: each given member replaces the whole old one, `null` clears it. */
 export const agentIdentityPatch = z.strictObject(
   Object.fromEntries(
     Object.entries(agentIdentityInput.shape).map(([name, schema]) => [name, schema.unwrap().nullable().optional()]),

@@ -11,7 +11,7 @@ export const stopReason = z
   .describe('end: it said what it had to say; max_steps: `maxSteps` turns were used up; length: `maxTokens` were.');
 export type StopReason = z.infer<typeof stopReason>;
 
-/** One run of an agent, or of the assistant without one: what it ran on and how it ended; never what was said. */
+/** One run of an agent, or of the assistant where no agent was named: which model it used and how it ended, but nothing that was said. */
 export const agentRun = z.object({
   id: recordId,
   kind: z.enum(['chat', 'invoke']),

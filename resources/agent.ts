@@ -21,7 +21,7 @@ export const agentFields = {
   maxSteps: z.int().min(1).max(50).describe('Model turns per run.'),
 };
 
-/** Binds a persona, a model, a tool allowlist and memory. The stored record; answers mask its identity. */
+/** An agent has a persona, a model, a tool allowlist and memory. This is the stored record; answers mask its identity. */
 export const agent = z.object({
   id: recordId,
   name: agentFields.name,

@@ -7,7 +7,7 @@ export const apiKeyFields = {
   grants: z.array(z.string().max(500)).max(200),
 };
 
-/** As stored: of the secret only the prefix and the SHA-256 (hex) are kept. */
+/** The stored record. It keeps only the prefix of the secret and its SHA-256 (hex). */
 export const apiKeyRecord = z.object({
   id: recordId,
   name: apiKeyFields.name,

@@ -20,7 +20,7 @@ export const artifactFields = {
     .describe('Its content in base64, if that is not text; at most 1 MiB of bytes.'),
 };
 
-/** Something that was made, such as a table, a picture or a program: with either `content` or `data`. */
+/** Something that was made, such as a table, a picture or a program. It has either `content` or `data`. */
 const members = z.object({
   id: recordId,
   name: artifactFields.name,
@@ -32,11 +32,11 @@ const members = z.object({
   ...bookkeeping,
 });
 
-/** As stored: one that names a thread is seen by those who see the thread. */
+/** The stored record. An artifact that names a thread is visible to everybody who can see the thread. */
 export const artifactRecord = members.extend({ accessKeys: accessKeys.default([]) });
 export type ArtifactRecord = z.infer<typeof artifactRecord>;
 
 export const artifact = members.extend({ sizeBytes: z.int().min(0) });
 
-/** As lists show it. */
+/** An artifact as lists show it. */
 export const artifactSummary = artifact.omit({ content: true, data: true });

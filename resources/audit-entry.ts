@@ -10,7 +10,7 @@ export type Outcome = z.infer<typeof outcome>;
 
 export const principalRef = z.object({ type: z.string(), id: z.string(), name: z.string() });
 
-/** One call at one door, refused ones included. */
+/** The audit entry of one call at one door. Refused calls have one too. */
 export const auditEntry = z.object({
   id: recordId,
   at: timestamp,
@@ -33,17 +33,17 @@ export const auditEntry = z.object({
 });
 export type AuditEntry = z.infer<typeof auditEntry>;
 
-/** Arguments that name the record a call is about. */
+/** Members of the arguments that name the record that the call is about. */
 const SUBJECTS = ['id', 'entityId', 'threadId'] as const;
 const ID = /^[a-z]{3}_[0-9a-z]{26}$/;
 
-/** The records that members of a call's input or output name as what it is about. */
+/** The ids of the records that a call is about, by the members of its input or output. */
 export function subjectsOf(members: unknown): string[] {
   const found: string[] = [];
   if (typeof members !== 'object' || members === null) return found;
-  // An input can have any number of members.
+  // Reads the few members by name instead of all members, since an input can have any number of them.
   for (const name of SUBJECTS) {
-    const value = Object.hasOwn(members, name) && (members as Readonly<Record<string, unknown>>)[name]; // one of its own names
+    const value = Object.hasOwn(members, name) && (members as Readonly<Record<string, unknown>>)[name]; // an own member, not an inherited one
     if (typeof value === 'string' && value.length <= 200) found.push(value);
   }
   return found;
@@ -54,7 +54,7 @@ export function recordsOf({ arguments: args, recordIds = [] }: AuditEntry): stri
   return [...recordIds, ...subjectsOf(args)];
 }
 
-/** The entry with nothing left of its arguments but ids. */
+/** The entry with only the ids left of its arguments. */
 export function withoutContent({ arguments: args, ...entry }: AuditEntry): AuditEntry {
   const ids = Object.entries(args).filter(([, value]) => typeof value === 'string' && ID.test(value));
   return { ...entry, arguments: Object.fromEntries(ids) };

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { bookkeeping, recordId } from './fields.ts';
 import { serverManaged } from './markers.ts';
 
-/** Id of the one record, also as `entityId` of its history. */
+/** The id of the only record, and the `entityId` of its versions. */
 export const BOT_CONFIG_ID = 'bot-config';
 
 const sectionName = z
@@ -13,7 +13,7 @@ const sectionName = z
 const sectionText = z.string().max(100_000);
 
 const botConfigFields = {
-  /** The order of the members is the order of the prompt; JSON objects keep it for all names but integers. */
+  /** The prompt follows the order of the members. JSON objects keep their order, except for names that are integers. */
   promptSections: z
     .record(sectionName, sectionText)
     .refine((sections) => Object.keys(sections).length <= 100, 'Has too many sections; give at most 100.')
@@ -22,7 +22,7 @@ const botConfigFields = {
   maxTokens: z.int().min(1024).max(32768).describe('Most tokens of one answer.'),
 };
 
-/** As stored: the sections as an array, which keeps their order in every store and in history. */
+/** The stored record. Its sections are an array, so that every store and every version keeps their order. */
 export const botConfigRecord = z.object({
   id: recordId,
   promptSections: z.array(z.object({ name: sectionName, text: sectionText })),
@@ -33,7 +33,7 @@ export const botConfigRecord = z.object({
 });
 export type BotConfigRecord = z.infer<typeof botConfigRecord>;
 
-/** What every agent of the workspace starts from. */
+/** What the prompts and the models of all agents of the workspace begin with. */
 export const botConfig = z.object({
   systemPrompt: z.string().describe('Composed of the texts of `promptSections`, in order; read-only.'),
   promptConfigVersion: z.int().min(1).describe('Grows by one with each change of `promptSections`.'),
@@ -42,13 +42,13 @@ export const botConfig = z.object({
 });
 export type BotConfig = z.infer<typeof botConfig>;
 
-/** The members that clients write: given ones are replaced, others kept. */
+/** The members that clients write. A member that is given replaces the old value; the others stay. */
 export const botConfigUpdate = z.strictObject({
   promptSections: botConfigFields.promptSections.optional(),
   defaultModel: botConfigFields.defaultModel.optional(),
   maxTokens: botConfigFields.maxTokens.optional(),
 });
-/** Members of an answer that an update may not hold, for schemas that extend the update. */
+/** Members of an answer that an update may not contain. Schemas that extend the update use it. */
 export const botConfigManaged = {
   members: {
     systemPrompt: 'is composed by the server; write promptSections',

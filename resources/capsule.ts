@@ -28,7 +28,7 @@ export const capsuleFields = {
 
 const token = z.object({ prefix: z.string().length(8), hash: z.string().length(64) });
 
-/** As stored: of each token only the prefix and the SHA-256 (hex) are kept. */
+/** The stored record. It keeps only the prefix of each token and its SHA-256 (hex). */
 export const capsuleRecord = z.object({
   id: recordId,
   name: capsuleFields.name,
@@ -40,9 +40,9 @@ export const capsuleRecord = z.object({
   callsPerMinute: capsuleFields.callsPerMinute.optional(),
   constraints: capsuleFields.constraints.optional(),
   token,
-  /** Tokens before a rotation, good until then. */
+  /** Tokens that a rotation replaced. Each works until its time. */
   graceTokens: z.array(token.extend({ until: timestamp })),
-  /** Prefixes of all of these, by which a capsule is found. */
+  /** Prefixes of the current and the replaced tokens. A capsule is found by them. */
   tokenPrefixes: z.array(z.string()),
   tokenRotatedAt: timestamp,
   ownerId: recordId,

@@ -4,7 +4,7 @@ import { bookkeeping, nameText, recordId } from './fields.ts';
 const columnType = z.enum(['string', 'number', 'boolean', 'date-time', 'json']);
 export type ColumnType = z.infer<typeof columnType>;
 
-/** Names start with a letter, so that records keep the order of their members, and are none that objects inherit. */
+/** A column name starts with a letter, so that records keep the order of their members. It is no name that objects inherit. */
 const columnName = z
   .string()
   .normalize('NFC')
@@ -19,7 +19,7 @@ const column = z.strictObject({
   required: z.boolean().default(false),
 });
 
-/** Under `key` the records keep their values of the column; absent, that is the name. It stays when the column gets another name. */
+/** Records keep the values of the column under `key`, or under `name` where there is no key. The key stays when the column is renamed. */
 const storedColumn = column.extend({ key: z.string().max(120).optional() });
 export type Column = z.infer<typeof storedColumn>;
 
@@ -46,7 +46,7 @@ export type Database = z.infer<typeof database>;
 export const storedDatabase = database.extend({ columns: z.array(storedColumn).min(1).max(100) });
 export type StoredDatabase = z.infer<typeof storedDatabase>;
 
-/** A store keeps the values by the keys of the columns, callers see them by name. */
+/** The stored record. It keeps values by the keys of the columns; callers see them by the names of the columns. */
 export const databaseRecord = z.object({
   id: recordId,
   databaseId: recordId,

@@ -19,5 +19,5 @@ export const document = z.object({
 });
 export type Document = z.infer<typeof document>;
 
-/** As lists show it: a page of whole texts would be too much to read. */
+/** A document as lists show it, without its text, because a page of whole texts is too long. */
 export const documentSummary = document.omit({ content: true });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Every error code with the HTTP status it has at the REST door. */
+/** Every error code, with the HTTP status that REST answers. */
 export const errorStatus = {
   invalid_input: 400,
   unauthenticated: 401,
@@ -21,7 +21,7 @@ export const errorCode = z.enum(Object.keys(errorStatus) as [ErrorCode, ...Error
 const issue = z.object({ path: z.string(), message: z.string() });
 export type Issue = z.infer<typeof issue>;
 
-/** The scope, and the narrowest grant, either of which would have allowed the call; or the role in the record it is about. */
+/** What would have allowed the call: the scope, the narrowest grant, or the role in the record that the call is about. */
 export const requiredRight = z.object({
   scope: z.string().optional(),
   grant: z.string().optional(),
@@ -29,7 +29,7 @@ export const requiredRight = z.object({
 });
 export type RequiredRight = z.infer<typeof requiredRight>;
 
-/** The body of every refusal and failure, at every door. */
+/** The body of every error answer, the same at every door. */
 export const errorBody = z.object({
   error: z.string().describe('A sentence that names the next step.'),
   code: errorCode,

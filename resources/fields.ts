@@ -4,7 +4,7 @@ import { orAgentName } from './markers.ts';
 /** ISO 8601 in UTC with milliseconds, as `Date.prototype.toISOString` writes it. */
 export const timestamp = z.iso.datetime();
 
-/** A time as callers write it, with `Z` or an offset; kept as `instant` writes it. */
+/** A time as callers write it, with `Z` or an offset. The server stores it in the form that `instant` returns. */
 export const time = z.iso
   .datetime({ offset: true, abort: true, error: 'Write a time like 2026-03-01T09:30:00Z, with Z or an offset.' })
   .refine(hasPlainYear, 'There is no such time, or its year in UTC is not one of 0001 to 9999; write another.');
@@ -14,14 +14,14 @@ export const date = z.iso
   .date({ abort: true, error: 'Write a date that there is, like 2026-03-01.' })
   .refine((text) => !text.startsWith('0000'), 'There is no year 0000; write a date from 0001-01-01 on.');
 
-/** The same instant as `timestamp` is written everywhere, so that texts compare as times do. */
+/** The same time in the form of `timestamp`. In this form, texts sort in the order of their times. */
 export function instant(text: string): string {
   return new Date(text).toISOString();
 }
 
 /**
- * Whether its year is one of 0001 to 9999: others have a sign before them, by which texts no longer compare as times do, and many
- * clients know no year 0000.
+ * Whether the year is between 0001 and 9999. Other years are written with a sign, so their texts do not sort in the order of their times,
+ * and many clients know no year 0000.
  */
 export function hasPlainYear(text: string): boolean {
   const time = new Date(text);
@@ -30,7 +30,7 @@ export function hasPlainYear(text: string): boolean {
 
 const INVISIBLE = /^[^\p{Cc}\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]*$/u;
 
-/** A name that people tell apart by looking: composed characters, no control and no invisible formatting ones. */
+/** A name that looks different from any other name: composed characters, no control characters, no invisible formatting characters. */
 export function nameText(longest: number) {
   const problem = 'May hold no control or invisible formatting characters; leave them out.';
   return z.string().trim().normalize('NFC').min(1).max(longest).regex(INVISIBLE, problem);
@@ -38,17 +38,19 @@ export function nameText(longest: number) {
 
 const NO_LINE = /[\p{Cc}\u2028-\u202e\u2066-\u2069]/u;
 
-/** Whether it is one line of text that looks as it is: no control characters, line breaks or marks that turn the writing round. */
+/**
+ * Whether the text is one line and looks as it is: no control characters, no line breaks, no marks that reverse the direction of writing.
+ */
 export function isPlainLine(text: string): boolean {
   return !NO_LINE.test(text);
 }
 
-/** A label as callers write it; records, which may be older than a rule, are not held to it. */
+/** A label as callers write it. Stored records are not checked by this rule, because they may be older than the rule. */
 export function plainLine(schema: z.ZodString): z.ZodString {
   return schema.refine(isPlainLine, 'May hold no control characters or line breaks; write it in one line.');
 }
 
-/** An address that people follow from a page: no other scheme can be a program. */
+/** Whether the address is safe as a link on a page. A URL with another scheme could be a program. */
 export function isWebAddress(url: string): boolean {
   return URL.canParse(url) && /^https?:$/.test(new URL(url).protocol) && !/[\s\p{Cc}]/u.test(url);
 }
@@ -57,13 +59,16 @@ export const WEB_ADDRESS = 'Write an http or https URL, like https://example.com
 
 export const recordId = z.string().min(1).max(200);
 
-/** Of an input that takes the name of the agent too. */
+/** An agent's id or name, for inputs that take either. */
 export const agentRef = orAgentName(recordId.describe('Agent id or name.'));
 
-/** As browsers check it: hosts without a dot such as `localhost` are addresses too. Schemas name no format, which leaves those out. */
+/**
+ * Checked as browsers check it, so `admin@localhost` is valid. The published schema names no format, because `email` would refuse such an
+ * address.
+ */
 export const email = z.email({ pattern: z.regexes.html5Email }).max(320);
 
-/** Members every mutable record carries. `revision` starts at 1 and grows by one with every change. */
+/** Members of every record that can change. `revision` starts at 1 and grows by one with every change. */
 export const bookkeeping = {
   createdAt: timestamp,
   updatedAt: timestamp,
@@ -80,10 +85,10 @@ export const limit = z.int().min(1).max(100).default(20).describe('Records per p
 export const cursor = z.string().min(1).max(2000).optional().describe('`nextCursor` of the page before.');
 export const includeTotal = z.boolean().default(false).describe('Adds `total`, the count of all matches.');
 
-/** Input members of every list tool. */
+/** Input members that all list tools have. */
 export const paging = { limit, cursor, includeTotal };
 
-/** Of a list that is never longer than one page. */
+/** The `nextCursor` of a list that always fits on one page. */
 export const noNextPage = z.null().describe('Always: all of them are here.');
 
 /** A page of records, newest first; `nextCursor` is null on the last page. */

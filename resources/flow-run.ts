@@ -30,7 +30,7 @@ const flowRunTrigger = z.discriminatedUnion('kind', [
 ]);
 export type FlowRunTrigger = z.infer<typeof flowRunTrigger>;
 
-/** One run of a flow. Input, outputs and messages of errors are shown to `runAs` and admins alone. */
+/** One run of a flow. Only `runAs` and admins see its input, outputs and error messages. */
 export const flowRun = z.object({
   id: recordId,
   flowId: recordId,
@@ -47,7 +47,7 @@ export const flowRun = z.object({
 });
 export type FlowRun = z.infer<typeof flowRun>;
 
-/** As kept: with what is left to do, so that a run goes on after a crash. */
+/** The stored record. It also holds the steps that are still to do, so that the run can continue after a crash. */
 export const flowRunRecord = flowRun.extend({
   plan: z.array(flowStep),
   begunBy: z.string().optional().describe('The try of a step of another run that triggered it.'),

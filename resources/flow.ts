@@ -55,7 +55,7 @@ const flowTrigger = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('event'), type: eventType }),
 ]);
 
-/** What happens when a run is due while another one of the flow goes on. */
+/** What happens when a run should start while another run of the same flow is still going. */
 export const flowOverlap = z
   .enum(['queue', 'allow'])
   .describe(
@@ -85,7 +85,7 @@ export const flowFields = {
 
 export const flowInputFields = { ...flowFields, steps: z.array(flowStepInput).max(100), trigger: flowTriggerInput };
 
-/** Whose rights runs have. */
+/** The principal whose rights the runs have. */
 export const flowRunAs = principalRef.extend({
   endsWith: recordId
     .optional()
@@ -93,7 +93,7 @@ export const flowRunAs = principalRef.extend({
 });
 export type FlowRunAs = z.infer<typeof flowRunAs>;
 
-/** Work that is done by tools one after the other, or by an agent, when something triggers it. */
+/** A flow: when something triggers it, either tools run one after the other, or an agent runs. */
 export const flow = z.object({
   id: recordId,
   name: flowFields.name,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { bookkeeping, recordId } from './fields.ts';
 
-/** The first answer to a call that carried an idempotency key. `key` is a hash of principal, operation and key. */
+/** The first answer to a call with an idempotency key. `key` is a hash of the principal, the operation and the idempotency key. */
 export const idempotencyRecord = z.object({
   id: recordId,
   key: z.string(),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { hasPlainYear, isWebAddress, WEB_ADDRESS } from './fields.ts';
 import { currency } from './locale.ts';
 
-/** A time as source systems write it; kept as an instant in UTC. */
+/** A time as source systems write it. The server stores it as a time in UTC. */
 const time = z
   .string()
   .max(40)
@@ -13,7 +13,7 @@ const text = z.string().min(1).max(500);
 const country = z.string().regex(/^[A-Z]{2}$/, 'Write an ISO 3166-1 code of two capitals, like DE.');
 const minorUnits = z.int().describe('Minor units of `currency`, e.g. cents.');
 const largest = 1_000_000_000_000;
-/** A path, a URL or what else tracks where people come from, such as `android-app://…`. */
+/** A path, a URL or any other text that names where visitors come from, such as `android-app://…`. */
 const address = z.string().max(2000);
 const runsNothing = (text: string) => !/^[\s\p{Cc}]*(javascript|data|vbscript)\s*:/iu.test(text);
 const NO_PROGRAM = 'May be no address that runs a program; write the path or an http or https URL.';
@@ -130,7 +130,7 @@ const websiteRow = z.strictObject({
 });
 export type WebsiteRow = z.infer<typeof websiteRow>;
 
-/** The types of rows that can be imported, with the member that is their natural key. */
+/** The types of rows that can be imported, each with the member that is its natural key. */
 export const importedRows = {
   users: { schema: userRow, key: 'uid' },
   subscriptions: { schema: subscriptionRow, key: 'id' },
@@ -142,7 +142,7 @@ export const importedRows = {
 export type RowType = keyof typeof importedRows;
 export const rowType = z.enum(Object.keys(importedRows) as [RowType, ...RowType[]]);
 
-/** Members that hold times, of all types. */
+/** Names of all members that hold a time, over all types. */
 export const TIME_MEMBERS: ReadonlySet<string> = new Set([
   'createdAt',
   'deletedAt',
@@ -161,7 +161,7 @@ export const TIME_MEMBERS: ReadonlySet<string> = new Set([
 
 const TIME = /^(\d{4})-(\d\d)-(\d\d)(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/;
 
-/** `Date.parse` alone takes 31 February for 3 March. */
+/** Whether the date exists. `Date.parse` alone reads 31 February as 3 March. */
 function isTime(value: string): boolean {
   const parts = TIME.exec(value);
   if (!parts || !hasPlainYear(value)) return false;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { bookkeeping, nameText, recordId, timestamp } from './fields.ts';
 import { address, secret } from './markers.ts';
 
-/** Stands for a secret that is kept; written back, it means the one that is kept. */
+/** Answers show this in place of a secret. Written back, it means that the stored secret stays. */
 export const MASK = '•••';
 
 const text = (longest: number) =>
@@ -66,7 +66,7 @@ export const integrationFields = {
   timeoutMs: z.int().min(1000).max(600_000).describe('How long a call may take without a sign of progress.'),
 };
 
-/** A tool of an upstream as it was approved. */
+/** A tool of the other server in the form that was approved. */
 const toolDefinition = z.object({
   name: z.string().describe('As the upstream names it.'),
   hash: z.string(),
@@ -76,7 +76,7 @@ const toolDefinition = z.object({
 });
 export type ToolDefinition = z.infer<typeof toolDefinition>;
 
-/** As stored: values of `env` and `headers` are sealed. */
+/** The stored record. The values of `env` and `headers` are encrypted. */
 export const integrationRecord = z.object({
   id: recordId,
   name: integrationFields.name,
@@ -116,7 +116,7 @@ const integrationTool = z.object({
 });
 export type IntegrationTool = z.infer<typeof integrationTool>;
 
-/** How the connection is. */
+/** The state of the connection. */
 const integrationStatus = z.object({
   state: z
     .enum(['disabled', 'connecting', 'connected', 'unavailable', 'wants_oauth'])
@@ -135,7 +135,7 @@ export type IntegrationStatus = z.infer<typeof integrationStatus>;
 
 const masked = z.record(z.string(), z.literal(MASK));
 
-/** Another MCP server, whose tools are offered here. */
+/** Another MCP server whose tools this server offers. */
 export const integration = integrationRecord.omit({ approved: true }).extend({
   env: masked.optional(),
   headers: masked.optional(),
@@ -148,7 +148,7 @@ export const integration = integrationRecord.omit({ approved: true }).extend({
 });
 export type Integration = z.infer<typeof integration>;
 
-/** As in lists: tools are counted. */
+/** An integration as lists show it, with the number of its tools instead of the tools. */
 export const integrationSummary = integration.omit({ tools: true, listingHash: true }).extend({
   toolCount: z.int().min(0).describe('Tools that are offered.'),
   heldCount: z.int().min(0).describe('Tools that wait to be accepted.'),

@@ -3,7 +3,7 @@ import { z } from 'zod';
 const TIME_ZONE_FORM = /^[A-Za-z][A-Za-z0-9_+/-]*$/;
 const CURRENCIES = new Set(Intl.supportedValuesOf('currency'));
 
-/** An IANA time zone such as `Europe/Berlin`, as the runtime's time zone data knows it. */
+/** An IANA time zone such as `Europe/Berlin`. It must be in the time zone data of the runtime. */
 export const timezone = z
   .string()
   .max(100)

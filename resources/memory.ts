@@ -25,7 +25,7 @@ export const memoryFields = {
 /** Tags as callers write them. */
 export const memoryTags = z.array(plainLine(z.string().trim().min(1).max(100))).max(50);
 
-/** Something agents remember across conversations. */
+/** Something that agents remember from one conversation to the next. */
 export const memory = z.object({
   id: recordId,
   content: memoryFields.content,
@@ -45,6 +45,6 @@ export const memory = z.object({
 });
 export type Memory = z.infer<typeof memory>;
 
-/** As stored: one that names a thread is seen by those who see the thread. */
+/** The stored record. A memory that names a thread is visible to everybody who can see the thread. */
 export const memoryRecord = memory.extend({ accessKeys: accessKeys.default([]) });
 export type MemoryRecord = z.infer<typeof memoryRecord>;

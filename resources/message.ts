@@ -14,7 +14,7 @@ export const toolCall = z.object({
   arguments: z.record(z.string(), z.unknown()),
 });
 
-/** One turn of a conversation. Written once and never changed; it goes with its thread. */
+/** One message of a conversation. It never changes after it is written, and it is deleted with its thread. */
 export const message = z.object({
   id: recordId,
   threadId: recordId,

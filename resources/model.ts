@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** A language model an agent can run on. Ids have the form `provider/name`; a name may have slashes of its own. */
+/** A language model that agents can use. Its id has the form `provider/name`, and the name may contain slashes. */
 export const model = z.object({
   id: z.string(),
   provider: z.string(),

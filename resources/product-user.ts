@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { timestamp } from './fields.ts';
 import { userStatus, websiteState } from './imported-rows.ts';
 
-/** A user of the product, as imported. */
+/** An imported user of the product. */
 export const productUser = z.object({
   uid: z.string(),
   email: z.string(),

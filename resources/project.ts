@@ -9,7 +9,7 @@ export const projectFields = {
   description: z.string().max(10_000),
 };
 
-/** What goals, tasks, documents and artifacts belong to. */
+/** Goals, tasks, documents and artifacts belong to a project. */
 export const project = z.object({
   id: recordId,
   name: projectFields.name,

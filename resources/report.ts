@@ -26,10 +26,10 @@ export const reportQueryInput = keptCallOf(
   }),
 );
 
-/** A question to the workspace that is kept: a tool that reads, with its arguments, and how to show what it gives. */
+/** A saved question to the workspace: a tool that reads, its arguments, and how to show its answer. */
 export const report = z.object({
   id: recordId,
-  /** Those of older reports may hold characters that nobody sees. */
+  /** The title. Older reports may contain invisible characters. */
   title: z.string(),
   description: reportFields.description.optional(),
   query: z.object({ tool: queryTool, arguments: queryArguments }),

@@ -4,7 +4,7 @@ import { bookkeeping, email, recordId, timestamp } from './fields.ts';
 /** The name of the cookie that carries a session. */
 export const SESSION_COOKIE = 'admin-session';
 
-/** As stored. A session ends by being deleted: a missing one lets nobody in. */
+/** The stored record. A session is ended by deleting its record, so a session without a record opens nothing. */
 export const sessionRecord = z.object({
   id: recordId,
   userId: recordId,
@@ -18,7 +18,7 @@ export const sessionRecord = z.object({
 });
 export type SessionRecord = z.infer<typeof sessionRecord>;
 
-/** A person's stay in the dashboard. */
+/** The time for which a person is signed in. */
 export const session = sessionRecord.extend({
   userId: recordId.describe('Admin user who signed in.'),
   client: sessionRecord.shape.client.describe('What the browser calls itself.'),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { agentRef, bookkeeping, recordId } from './fields.ts';
 import { currency, month, timezone } from './locale.ts';
 
-/** Id of the one record. */
+/** The id of the only record. */
 export const SETTINGS_ID = 'settings';
 
 const eventName = z.string().min(1).max(200);
@@ -24,7 +24,7 @@ const exchangeRate = z.strictObject({
     .describe('Units of the workspace currency for one unit of `currency` in that month.'),
 });
 
-/** Which imported events mean what to the metrics. */
+/** The names of the imported events that the metrics count, by what they mean. */
 const analyticsEvents = z.strictObject({
   features: z
     .record(z.string().min(1).max(200), z.array(eventName).min(1).max(100))
@@ -34,7 +34,7 @@ const analyticsEvents = z.strictObject({
   activityEvents: z.union([z.literal('all'), z.array(eventName).max(500)]).describe('Events that make a user active.'),
 });
 
-/** What the settings hold, without bookkeeping. */
+/** The members of the settings, without `revision` and times. */
 export const settingsFields = {
   workspaceName: z.string().trim().min(1).max(120),
   timezone: timezone.describe('IANA time zone of the workspace; the default of metrics and schedules.'),

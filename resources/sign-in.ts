@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { bookkeeping, email, recordId, timestamp } from './fields.ts';
 
-/** A link that signs a person in once. Of its secret, and of that of the browser it is bound to, only the SHA-256 (hex) is kept. */
+/**
+ * A link that signs a person in once. Only SHA-256 hashes (hex) are stored of its secret and of the secret of the browser that it is bound
+ * to.
+ */
 export const signInLinkRecord = z.object({
   id: recordId,
   hash: z.string().length(64),
@@ -16,7 +19,7 @@ export const signInLinkRecord = z.object({
 });
 export type SignInLinkRecord = z.infer<typeof signInLinkRecord>;
 
-/** An ID token that was used, kept for as long as it could be used again. `key` is a hash of its issuer and `jti`. */
+/** An ID token that was used. It is stored until it expires, so that it cannot be used again. `key` is a hash of its issuer and `jti`. */
 export const usedTokenRecord = z.object({
   id: recordId,
   key: z.string(),

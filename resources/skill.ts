@@ -8,7 +8,7 @@ export const skillFields = {
   instructions: z.string().max(200_000).describe('What the agent is told when it has the skill. Markdown.'),
 };
 
-/** Instructions that agents share. */
+/** Instructions that several agents can share. */
 export const skill = z.object({
   id: recordId,
   name: skillFields.name,

@@ -24,7 +24,7 @@ export const task = z.object({
 });
 export type Task = z.infer<typeof task>;
 
-/** The text that goes with a task from its creation to its end, with a revision and a history of its own. */
+/** The text of a task. It exists as long as the task does, and has a revision and versions of its own. */
 export const taskDocument = z.object({
   id: recordId.describe('Id of the task.'),
   content: taskFields.content,

@@ -36,10 +36,10 @@ const accessEntry = z.object({
 });
 export type AccessEntry = z.infer<typeof accessEntry>;
 
-/** Most principals a thread can be shared with. */
+/** The largest number of principals that a thread can be shared with. */
 export const MOST_ENTRIES = 100;
 
-/** A conversation, as answers show it. */
+/** A conversation as answers show it. */
 export const thread = z.object({
   id: recordId,
   title: threadFields.title,
@@ -62,10 +62,10 @@ export const thread = z.object({
 });
 export type Thread = z.infer<typeof thread>;
 
-/** The keys by which lists and counts find a record for those who may see it. */
+/** Keys by which lists and counts find the records that a caller may see. */
 export const accessKeys = z.array(z.string());
 
-/** As stored: with who may see it. */
+/** The stored record, with the principals that may see the thread. */
 export const threadRecord = thread.extend({ entries: z.array(accessEntry).max(MOST_ENTRIES), accessKeys });
 export type ThreadRecord = z.infer<typeof threadRecord>;
 
@@ -76,7 +76,7 @@ export const threadAccess = z.object({
   revision: bookkeeping.revision.describe('Of the thread; changes of its access count.'),
 });
 
-/** A source that some thread has. There is one record per source, and none for a source that no thread has any more. */
+/** A source that at least one thread has. Each source has one record, which is deleted when the last thread with that source is. */
 export const threadSource = z.object({ id: recordId, source: threadFields.source, createdAt: timestamp });
 
 export const threadStats = z.object({

@@ -21,7 +21,7 @@ export type Author = z.infer<typeof author>;
 const versionKind = z.enum(['snapshot', 'restore', 'delete']);
 export type VersionKind = z.infer<typeof versionKind>;
 
-/** As stored. `content` is derived from `payload` when it is read, so that a text is not kept twice. */
+/** The stored record. `content` is not stored, because it can be made from `payload`; so no text is stored twice. */
 export const versionRecord = z.object({
   id: recordId,
   entityType,
@@ -36,7 +36,7 @@ export const versionRecord = z.object({
 });
 export type VersionRecord = z.infer<typeof versionRecord>;
 
-/** One state of a versioned record. Revisions count 1, 2, 3 without gaps; a `delete` version holds the last live state. */
+/** One state of a versioned record. Revisions count 1, 2, 3 without gaps. A `delete` version holds the state before the deletion. */
 export const version = versionRecord.extend({
   content: z.string().describe('The text of a text entity, else canonical JSON (RFC 8785) of the payload.'),
   contentHash: z.string().describe('SHA-256 of `content` in hex.'),

@@ -1,8 +1,8 @@
 import { type CollectionName, collections } from './collections.ts';
 
 /**
- * Has a member for each collection, made when it is first asked for: a call uses two or three of thirty, and making all of them was a
- * quarter of the work of a write.
+ * Has a member for each collection, made when it is first asked for. A call uses two or three of thirty collections, and making all the
+ * members took a quarter of the time of a write.
  */
 export abstract class ByCollection<Member> {
   readonly #made = new Map<CollectionName, Member>();

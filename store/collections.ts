@@ -25,40 +25,40 @@ import { task, taskDocument } from '../resources/task.ts';
 import { threadRecord, threadSource } from '../resources/thread.ts';
 import { versionRecord } from '../resources/version.ts';
 
-/** What a store keeps of one kind of record and how it can be asked for; data, so that SQL can be made from it. */
+/** What a store keeps of one kind of record, and how it can be queried. It is plain data, so that SQL can be made from it. */
 export interface CollectionDefinition<Schema extends z.ZodObject = z.ZodObject> {
   readonly schema: Schema;
   /** Ids are `<prefix>_` and 26 characters that sort by creation time. */
   readonly idPrefix: string;
-  /** Append-only collections have no `updatedAt` and no revision of the store's. */
+  /** Records of an append-only collection never change, so they have no `updatedAt` and no revision made by the store. */
   readonly appendOnly?: true;
-  /** No two records have equal values in all `fields`. Records where a field is absent do not take part. */
+  /** No two records have equal values in all `fields`. A record that lacks one of the fields is not checked. */
   readonly unique: readonly UniqueRule<z.infer<Schema>>[];
-  /** Each entry serves equality filters on exactly these fields; an array field is indexed by each of its items. */
+  /** Each entry makes equality filters on exactly these fields fast. An array field is indexed by each of its items. */
   readonly indexes: readonly (readonly Field<z.infer<Schema>>[])[];
-  /** Member with the time from which on the record is gone: no read finds it, and the store may forget it. */
+  /** The member that holds the time when the record expires. From then on no read finds it, and the store may remove it. */
   readonly expires?: Field<z.infer<Schema>>;
   readonly search?: SearchDefinition<z.infer<Schema>>;
 }
 
-/** What text search looks at in a record; never at any other member. */
+/** The members of a record that text search looks at. It looks at no others. */
 export interface SearchDefinition<Record> {
   /** The kind of record, as answers name it. */
   readonly type: string;
-  /** Weigh more than `text`; the first that a record has is shown as its title. */
+  /** Words in these members weigh more than in `text`. The first of them that a record has is shown as its title. */
   readonly title: readonly Field<Record>[];
   readonly text: readonly Field<Record>[];
-  /** The record it belongs to and whose visibility it shares: queries can filter by the members of that one. */
+  /** The record that this one belongs to, and whose visibility it shares. Queries can also filter by that record's members. */
   readonly owner?: { readonly collection: string; readonly field: Field<Record> };
-  /** Members by which searches filter and in which many records are alike, so that a store can judge those together. */
+  /** Filter members that have the same values in many records. A store can judge all records with equal values at once. */
   readonly alike?: readonly Field<Record>[];
 }
 
 export interface UniqueRule<Record> {
   readonly fields: readonly Field<Record>[];
-  /** Compare text without regard to case (by `toLowerCase`). */
+  /** Texts are compared in lower case (`toLowerCase`). */
   readonly ignoreCase?: true;
-  /** Records with this value in the named field are left out of the rule. */
+  /** The rule skips records that have this value in the field. */
   readonly except?: { readonly field: Field<Record>; readonly value: string | boolean };
 }
 
@@ -242,7 +242,7 @@ export const collections = {
     indexes: [['status'], ['projectId'], ['goalId'], ['assigneeAgentId'], ['assigneeAgentId', 'status']],
     search: { type: 'task', title: ['title'], text: [] },
   }),
-  /** Each under the id of its task. */
+  /** A task's document has the id of its task. */
   taskDocuments: define({
     schema: taskDocument,
     idPrefix: 'tdc',

@@ -1,4 +1,4 @@
-/** No record has the id. */
+/** No record has this id. */
 export class NotFound extends Error {
   readonly collection: string;
   readonly id: string;
@@ -9,7 +9,7 @@ export class NotFound extends Error {
   }
 }
 
-/** The record changed since the caller read it. */
+/** The record has changed since the caller read it. */
 export class StaleRevision extends Error {
   readonly currentRevision: number;
   constructor(currentRevision: number) {
@@ -18,7 +18,7 @@ export class StaleRevision extends Error {
   }
 }
 
-/** Another record has the value that must be unique. */
+/** Another record already has a value that must be unique. */
 export class UniqueTaken extends Error {
   readonly collection: string;
   readonly fields: readonly string[];
@@ -31,14 +31,14 @@ export class UniqueTaken extends Error {
   }
 }
 
-/** The store cannot keep a change now (full disk, lost connection); nothing of the change remains. */
+/** The store cannot keep the change now (full disk, lost connection). Nothing of the change remains. */
 export class StoreUnavailable extends Error {}
 
-/** Something an operator asked for cannot be done; the message says why and what to do, and is all they need. */
+/** Something that an operator asked for is impossible. The message says why and what to do, so it is shown without a stack. */
 export class OperatorError extends Error {}
 
-/** The store cannot be opened as it is; the message names the place and how to recover. */
+/** The store cannot be opened because a file is damaged. The message names the place and how to recover. */
 export class StoreDamaged extends OperatorError {}
 
-/** Another process has the store open; the message names it. */
+/** Another process has the store open. The message names that process. */
 export class StoreLocked extends OperatorError {}

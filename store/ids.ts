@@ -3,7 +3,7 @@ import { v7 } from 'uuid';
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 
-/** `<prefix>_` and a UUIDv7 in 26 characters of Crockford base 32: ids made later sort later. */
+/** `<prefix>_` and a UUIDv7 as 26 characters of Crockford base 32. Ids that are made later sort later. */
 export function newId(prefix: string): string {
   const { msecs, seq } = nextMoment();
   v7({ msecs, seq, random: nextRandom() }, bytes);
@@ -23,14 +23,14 @@ export function newId(prefix: string): string {
   return `${prefix}_${text.toString('latin1')}`;
 }
 
-/** Used again for each id: every call makes one for its audit entry. */
+/** One array for all ids, because every call makes an id for its audit entry. */
 const bytes = new Uint8Array(16);
 const text = Buffer.alloc(26);
 
 const LAST_SEQ = 0xffff_ffff;
 const last = { msecs: 0, seq: 0 };
 
-/** Later than the one before also within a millisecond, and when the clock goes back. */
+/** A moment later than the one before, also within one millisecond and after the clock was set back. */
 function nextMoment(): { readonly msecs: number; readonly seq: number } {
   const msecs = Date.now();
   if (msecs > last.msecs) {
@@ -47,7 +47,7 @@ function nextMoment(): { readonly msecs: number; readonly seq: number } {
 const pool = Buffer.alloc(16 * 256);
 let used = pool.length;
 
-/** 16 random bytes, drawn from the system many at a time: a draw of its own for each id costs more than all the rest. */
+/** 16 random bytes. They are taken from the system many at a time, because one request for each id would cost more than the rest. */
 function nextRandom(): Buffer {
   if (used === pool.length) {
     randomFillSync(pool);

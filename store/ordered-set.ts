@@ -8,7 +8,7 @@ export function comparePositions(a: Position, b: Position): number {
 
 const CHUNK_LIMIT = 512;
 
-/** Entries by (createdAt, id), oldest first, in sorted chunks: cheap to append to, to count and to walk from any rank. */
+/** Entries sorted by (createdAt, id), oldest first, in sorted chunks. Appending, counting and walking from any rank are cheap. */
 export class OrderedSet<Entry extends Position = Position> {
   #chunks: Entry[][] = [];
   #size = 0;
@@ -28,7 +28,7 @@ export class OrderedSet<Entry extends Position = Position> {
     const chunk = this.#chunks[at];
     this.#size += 1;
     if (!chunk) {
-      // As a literal it has room for no more: most values of an index have one record.
+      // An array literal reserves no space for more entries: most values of an index have only one record.
       this.#chunks = [[entry]];
       return;
     }
@@ -55,7 +55,7 @@ export class OrderedSet<Entry extends Position = Position> {
     if (chunk.length === 0) this.#chunks.splice(at, 1);
   }
 
-  /** How many entries come before the position. */
+  /** The number of entries before the position. */
   rank(position: Position): number {
     const at = this.#chunkOf(position);
     const chunk = this.#chunks[at];
@@ -64,7 +64,7 @@ export class OrderedSet<Entry extends Position = Position> {
     return rank;
   }
 
-  /** How many entries come before the position or are at it. */
+  /** The number of entries before or at the position. */
   rankAfter(position: Position): number {
     return this.rank({ createdAt: position.createdAt, id: `${position.id}\u0000` });
   }
@@ -98,7 +98,7 @@ export class OrderedSet<Entry extends Position = Position> {
     }
   }
 
-  /** The first chunk whose last entry is not before the position; the number of chunks when there is none. */
+  /** The first chunk whose last entry is at or after the position. Without one, the number of chunks. */
   #chunkOf(position: Position): number {
     let low = 0;
     let high = this.#chunks.length;
@@ -112,7 +112,7 @@ export class OrderedSet<Entry extends Position = Position> {
   }
 }
 
-/** The index of the first entry that is not before the position. */
+/** The index of the first entry at or after the position. */
 function placeIn(chunk: readonly Position[], position: Position): number {
   let low = 0;
   let high = chunk.length;

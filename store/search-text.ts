@@ -1,24 +1,24 @@
 /**
- * What counts as a word, for every place that compares text with a search: without case, accents and ligatures, and with the words of
- * scripts that put no spaces between them.
+ * Says what a word is, for every place that compares text with a search. Words have no case, accents or ligatures, and scripts without
+ * spaces are split into words.
  */
 export interface Word {
   readonly term: string;
-  /** Place in the original text. */
+  /** Where the word starts in the original text. */
   readonly start: number;
   readonly end: number;
 }
 
-/** Longer runs, such as encoded data, are cut. */
+/** Longer runs of letters, such as encoded data, are cut. */
 const LONGEST_TERM = 64;
 
-/** Longer runs are taken in parts: the time a segmenter takes grows with the square of the length. */
+/** Longer runs are split first, because the time of the segmenter grows with the square of the length. */
 const RUN = /[\p{L}\p{N}\p{M}]{1,400}/gu;
 const SPACELESS =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 const ASCII = /^[\0-\x7f]*$/;
 const ACCENTS = /[\u0300-\u036f]/g;
-/** Letters that Unicode does not take apart. */
+/** Letters that Unicode does not decompose. */
 const LETTERS = /[ßæœøđłı]/g;
 const SPELLED: Readonly<Record<string, string>> = { ß: 'ss', æ: 'ae', œ: 'oe', ø: 'o', đ: 'd', ł: 'l', ı: 'i' };
 
@@ -50,7 +50,7 @@ function* segments(run: string, offset: number): Generator<Word, void> {
   }
 }
 
-/** The text of a member: of lists and objects, that of all they hold. */
+/** The text of a member. For a list or object, the text of everything in it. */
 export function textOf(value: unknown): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'number') return String(value);

@@ -19,8 +19,8 @@ import { openLowdbStore } from './open.ts';
 const ATTEMPTS = 5;
 
 /**
- * Copies a data folder, also while a server writes to it: everything acknowledged before, in whole transactions.
- * The copy is durable and was opened once when this resolves.
+ * Copies a data folder, also while a server writes to it. The copy holds every transaction that was answered before, and only whole ones.
+ * When this resolves, the copy is durable and was opened once as a test.
  * @throws StoreDamaged when the source cannot be opened either
  */
 export async function copySnapshot(sourceFolder: string, targetFolder: string): Promise<void> {
@@ -36,15 +36,15 @@ export async function copySnapshot(sourceFolder: string, targetFolder: string): 
       return;
     } catch (error) {
       for (const name of readdirSync(targetFolder)) await rm(join(targetFolder, name), { recursive: true });
-      // A compaction may have removed journals meanwhile, or a failed write may have been cut off.
+      // Meanwhile a compaction may have removed journals, or a failed write may have been cut off.
       if (attempt === ATTEMPTS || !(error instanceof StoreDamaged || isMissing(error))) throw error;
     }
   }
 }
 
 /**
- * The order matters. The journals from the snapshot's generation on hold all that came after it; entries of older journals were in the audit
- * segments before the snapshot appeared; and what the segments hold by now is in the journals, which are copied last.
+ * The order matters. The journals from the snapshot's generation on hold everything after it. Entries of older journals were in the audit
+ * segments before the snapshot appeared. Everything in the segments is also in the journals, which are copied last.
  */
 async function copyOnce(source: string, target: string): Promise<void> {
   await copyDurably(join(source, SNAPSHOT), join(target, SNAPSHOT));

@@ -18,16 +18,16 @@ import { RowFile } from './rows/row-file.ts';
 import { LowdbStore } from './store.ts';
 
 export interface LowdbOptions {
-  /** Made where it is absent. One process at a time uses it. */
+  /** The data folder. It is made where it does not exist. Only one process at a time can use it. */
   readonly folder: string;
   readonly now?: () => Date;
-  /** Journals shorter than this are not merged into the snapshot. */
+  /** Shorter journals are not merged into the snapshot. */
   readonly compactBytes?: number;
-  /** When to try again after a compaction failed. */
+  /** How long to wait after a failed compaction before the next try. */
   readonly compactRetryMs?: number;
-  /** When to see whether the disk takes writes again. */
+  /** How often to test whether the disk accepts writes again. */
   readonly probeMs?: number;
-  /** Audit entries of reads kept while the disk takes none. */
+  /** The largest number of audit entries of reads that wait in memory while the disk refuses them. */
   readonly auditBufferLimit?: number;
   readonly format?: Format;
   readonly files?: Files;
@@ -85,7 +85,7 @@ async function assemble(options: LowdbOptions, lock: FolderLock): Promise<Store>
   if (!recovered.found) await files.syncFolder(dirname(resolve(folder)));
   const core = new LowdbStore({ collections, journal, unwritten, compaction, audit, rows, lock, now });
   const readers = Object.fromEntries([...collections].map(([name, collection]) => [name, core.reader(collection)]));
-  // Every row of a collection was parsed by its schema, when it was written or read from the disk.
+  // Every row of a collection was checked by its schema when it was written or read from the disk.
   return Object.assign(core, readers as unknown as Readers);
 }
 
@@ -101,12 +101,12 @@ function openRows(folder: string, files: Files, collections: ReadonlyMap<string,
   const size = existsSync(path) ? statSync(path).size : 0;
   if (size < extent.end)
     throw damaged(path, `the file ends before the rows that were committed (${size} of ${extent.end} bytes)`);
-  // A crash came while one file took the place of another.
+  // Removes the files of a replacement of one file by another that a crash interrupted.
   for (const other of rowFilesIn(folder)) if (other !== extent.file) rmSync(rowsPath(folder, other));
   return new RowFile(folder, files, extent);
 }
 
-/** Brings the records into memory as they were acknowledged. */
+/** Loads the records as they were when the last write was answered. */
 async function recover(
   folder: string,
   collections: ReadonlyMap<string, Collection>,
@@ -123,18 +123,18 @@ async function recover(
   low.data = emptySnapshot;
   const start = found ? { sequence, crc: Number.parseInt(chain, 16) } : { sequence: 0, crc: 0 };
   const recovered = new Recovery(folder, collections, format, start).run(found ? generation : 1, found);
-  // A crash came between the new snapshot and the removal of what it holds.
+  // A crash came between writing the new snapshot and removing the journals that it contains.
   for (const old of journalsIn(folder)) if (old < generation) rmSync(journalPath(folder, old));
   return { ...recovered, outdated: recovered.outdated || (found && written < format.number), found };
 }
 
-/** The first journal and snapshot of a new folder; one snapshot for what a crash left in several files. */
+/** Writes the first journal and snapshot of a new folder, or one snapshot where a crash left several journals. */
 async function settle(recovered: Recovered, journal: Journal, compaction: Compaction): Promise<void> {
   const { found, several, outdated, size, generation, end, erasures } = recovered;
   await journal.begin();
   if (!found && size === 0) return compaction.first(generation, end);
   if (found && !several && !outdated && erasures.length === 0) return;
   const switched = compaction.request();
-  // Nothing may be added to a journal of an older format. A disk too full to merge journals is no reason not to start.
+  // Nothing may be added to a journal of an older format. A disk that is too full to merge journals does not prevent the start.
   await (outdated ? switched : switched.catch(() => {}));
 }

@@ -39,7 +39,7 @@ export interface StoreParts {
   readonly now: () => Date;
 }
 
-/** The store without the collections' readers, which are set by name. */
+/** The store without the readers of the collections, which are added by name. */
 export type StoreCore = Omit<Store, Exclude<keyof Readers, 'rows'>>;
 
 export class LowdbStore implements StoreCore {
@@ -50,7 +50,7 @@ export class LowdbStore implements StoreCore {
   readonly #turns = new Turns();
   readonly #listeners = new Set<(commit: Commit) => void>();
   readonly #dropping: RowDropping;
-  /** Of the latest commit that was told. */
+  /** The error of a listener at the latest commit. */
   #listenerError: Error | undefined;
   #closing: Promise<void> | undefined;
 
@@ -117,7 +117,7 @@ export class LowdbStore implements StoreCore {
       if (this.#listeners.size > 0) told = recordChanges(changes, this.#parts.collections);
       durable = this.#commit(staged, changes);
       erases = staged.erased.length > 0;
-      // The next rows go behind these, so it must be known that these count.
+      // The next rows are written behind these, so it must be certain that these count.
       if (extent) {
         await durable;
         rows.commit(extent);
@@ -127,7 +127,7 @@ export class LowdbStore implements StoreCore {
     }
     await durable;
     if (told.length > 0) this.#tell({ changes: told, origin });
-    // The snapshot and the journals until now hold what it erased. A failure shows in the status and is tried again.
+    // The snapshot and the journals still hold what was erased. A failure shows in the status and is tried again.
     if (erases) this.#parts.compaction.renew().catch(() => {});
     return result;
   }
@@ -162,7 +162,7 @@ export class LowdbStore implements StoreCore {
     await this.#collection(name).textCaughtUp();
     const owner = collections[name].search?.owner;
     const owners = owner && this.#current(this.#collection(owner.collection));
-    // The rows of a collection were parsed by its schema, when they were written or read from the disk.
+    // The rows of a collection were checked by its schema when they were written or read from the disk.
     return search(this.#current(this.#collection(name)), owners, query as TextQuery<Row>) as unknown as TextPage<
       RecordOf<Name>
     >;
@@ -174,7 +174,7 @@ export class LowdbStore implements StoreCore {
     return found;
   }
 
-  /** What was committed stays so, and the others hear of it, whatever a listener does. */
+  /** Calls the listeners. A listener that throws neither undoes the commit nor keeps other listeners from hearing of it. */
   #tell(commit: Commit): void {
     this.#listenerError = undefined;
     for (const listener of this.#listeners) {
@@ -186,14 +186,14 @@ export class LowdbStore implements StoreCore {
     }
   }
 
-  /** The collection as it is at this moment. */
+  /** The collection without expired records. */
   #current(collection: Collection): Collection {
     this.#assertOpen();
     collection.expire(() => this.#parts.now().toISOString());
     return collection;
   }
 
-  /** Makes the rows durable beside the journal; they count once the transaction does. */
+  /** Makes the rows durable beside the journal. They count once the transaction commits. */
   async #writeRows(staged: StagedTransaction): Promise<RowExtent | undefined> {
     if (staged.rows.length === 0) return undefined;
     try {
@@ -216,11 +216,11 @@ export class LowdbStore implements StoreCore {
     return new StagedTransaction({ collections, rowLog: rows, now: () => now().toISOString() });
   }
 
-  /** Puts the changes into memory and into the journal's queue in one step. */
+  /** Changes memory and adds to the journal's queue in one step. */
   #commit(staged: StagedTransaction, changes: readonly Change[]): Promise<void> {
     const { journal, unwritten, audit, collections } = this.#parts;
     const body = staged.body();
-    // What it returns may rest on changes that are still on their way.
+    // A transaction that only read may have read changes that are not durable yet, so it waits for those.
     if (!body) return journal.settled();
     const json = JSON.stringify(body);
     const undo = unwritten.apply(collections, changes);
@@ -239,7 +239,7 @@ export class LowdbStore implements StoreCore {
     this.#assertOpen();
     const { journal, audit } = this.#parts;
     const pruned = new Date(before).toISOString();
-    // Else the next start would take pruned entries from the journals again.
+    // Without this line the next start would take the removed entries from the journals again.
     await journal.append({ json: JSON.stringify({ pruned }), undo: () => {}, written: () => {} });
     return audit.prune(pruned);
   }
@@ -267,11 +267,11 @@ export class LowdbStore implements StoreCore {
   }
 }
 
-/** What a transaction is about to change in collections that callers know, seen before it is applied. */
+/** The changes of a transaction to collections of the port, read before they are applied. */
 function recordChanges(changes: readonly Change[], kept: ReadonlyMap<string, Collection>): RecordChange[] {
   return changes.flatMap(({ collection, id, row }) => {
     if (!(collection in collections)) return [];
-    const name = collection as CollectionName; // the line above
+    const name = collection as CollectionName; // `kept` has only names of collections
     const before = kept.get(collection)?.get(id);
     if (!row) return before ? { kind: 'deleted' as const, collection: name, record: before } : [];
     if (!before) return { kind: 'created' as const, collection: name, record: row };

@@ -1,6 +1,6 @@
 import { type Indexed, LABELS, type Label, MARKS, MORE, type Stretch } from './stretch.ts';
 
-/** Where an entry's line is. */
+/** The place of an entry's line in the segments. */
 export interface Place {
   readonly segment: number;
   readonly offset: number;
@@ -8,12 +8,12 @@ export interface Place {
 }
 
 export interface IndexFilter extends Readonly<Partial<Record<Label, string | undefined>>> {
-  /** Marks, which others may share: what is found by them has to be looked at. */
+  /** Marks are hashes that different texts may share, so an entry found by a mark must be read and compared. */
   readonly request?: number | undefined;
   readonly record?: number | undefined;
 }
 
-/** What the index keeps of an entry: about 56 bytes in typed arrays, oldest `at` first. */
+/** The index keeps about 56 bytes of each entry in typed arrays, sorted by `at`, oldest first. */
 export class AuditIndex {
   #times = new Float64Array(1024);
   #offsets = new Float64Array(1024);
@@ -28,9 +28,9 @@ export class AuditIndex {
   };
   readonly #marks = { request: new Uint32Array(1024), record: new Uint32Array(1024), other: new Uint32Array(1024) };
   #size = 0;
-  /** How many entries came before the first straggler since the last sort. */
+  /** The number of entries before the first one that came out of order since the last sort. */
   #sortedSize = 0;
-  /** The earliest time that was added out of order since the last sort. */
+  /** The earliest time of an entry that came out of order since the last sort. */
   #unsortedFrom = Number.POSITIVE_INFINITY;
 
   get size(): number {
@@ -43,7 +43,7 @@ export class AuditIndex {
     for (const mark of MARKS) this.#marks[mark][at] = entry[mark];
   }
 
-  /** The entries of a stretch that begins at the offset. */
+  /** Adds the entries of a stretch that begins at the offset. */
   addStretch(stretch: Stretch, segment: number, start: number): void {
     let time = 0;
     let offset = start;
@@ -62,8 +62,8 @@ export class AuditIndex {
   }
 
   /**
-   * Places of matching entries with times in [from, to], latest first: at least `wanted` besides those at the time `tiesAt`,
-   * and all of each time taken, so that ties can be put in order by id.
+   * Places of matching entries with times in [from, to], latest first. It returns at least `wanted` of them, not counting those at the time
+   * `tiesAt`, and always all entries of the same time, so that the caller can sort them by id.
    */
   newest(filter: IndexFilter, from: number, to: number, wanted: number, tiesAt?: number): Place[] {
     this.#sort();
@@ -82,7 +82,7 @@ export class AuditIndex {
     return found;
   }
 
-  /** How many entries match, with times in [from, to). */
+  /** The number of matching entries with times in [from, to). */
   count(filter: IndexFilter, from: number, to: number): number {
     this.#sort();
     const [first, end] = [this.#firstAfter(from - 1), this.#firstAfter(to - 1)];
@@ -93,7 +93,7 @@ export class AuditIndex {
     return count;
   }
 
-  /** Forgets everything before the time, which must be a boundary between segments; returns how many entries. */
+  /** Removes all entries before the time, which must be the boundary between two segments. Returns their number. */
   dropBefore(time: number): number {
     this.#sort();
     const dropped = this.#firstAfter(time - 1);
@@ -102,7 +102,7 @@ export class AuditIndex {
     return dropped;
   }
 
-  /** Returns at which place, for which the labels are to be set. */
+  /** Adds a row and returns its index. The caller then sets the labels. */
   #put(time: number, segment: number, offset: number, length: number): number {
     if (this.#size === this.#times.length) this.#grow();
     const at = this.#size;
@@ -138,7 +138,7 @@ export class AuditIndex {
       (record === undefined || isAbout(at));
   }
 
-  /** The first index whose time is later than the given one. Needs the index sorted. */
+  /** The first index whose time is later than the given one. The index must be sorted. */
   #firstAfter(time: number, end = this.#size): number {
     let low = 0;
     let high = end;
@@ -150,7 +150,7 @@ export class AuditIndex {
     return low;
   }
 
-  /** Entries come nearly in order: only what is later than the earliest straggler is sorted again. */
+  /** Sorts the entries. Most come in order, so only those later than the earliest one out of order are sorted again. */
   #sort(): void {
     if (this.#unsortedFrom === Number.POSITIVE_INFINITY) return;
     const times = this.#times;
@@ -181,7 +181,7 @@ export class AuditIndex {
   }
 }
 
-/** A column of texts that repeat, kept as numbers. */
+/** A column of texts that repeat often. Each text is stored as a number. */
 class Labels {
   column = new Uint32Array(1024);
   readonly #numbers = new Map<string, number>();

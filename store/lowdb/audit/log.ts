@@ -14,30 +14,30 @@ import { markOf } from './stretch.ts';
 export interface AuditOptions {
   readonly folder: string;
   readonly files: Files;
-  /** Entries of reads kept while the disk takes none. */
+  /** The largest number of entries of reads that wait in memory while the disk refuses them. */
   readonly bufferLimit: number;
 }
 
 type JournaledAudit = Pick<Recovered, 'auditEntries' | 'firstSequence' | 'prunedBefore' | 'erasures'>;
 
 const FLUSH_MS = 250;
-/** Entries read at a time to be counted. */
+/** Entries that a count reads at a time. */
 const LOOK = 500;
 
-/** Audit entries in one file per UTC day; in memory an index of them, and those not written yet. */
+/** The audit log: one file of entries for each UTC day. Memory holds an index of them and the entries that are not written yet. */
 export class SegmentedAudit {
   readonly #folder: string;
   readonly #options: AuditOptions;
   readonly #index = new AuditIndex();
-  /** By number, as the index names them; removed ones leave a hole. */
+  /** Segments by the number that the index uses. A removed segment leaves a hole. */
   readonly #segments: (AuditSegment | undefined)[] = [];
   readonly #numbers = new Map<string, number>();
   readonly #dirty = new Set<AuditSegment>();
   #lost = 0;
   #timer: NodeJS.Timeout | undefined;
-  /** Erasures that the segments may lack. */
+  /** Erasures that may not have reached all segments yet. */
   #erasures: readonly Erasure[] = [];
-  /** Every record erased since the start, with the transactions that did it: calls under way may still tell of it. */
+  /** Every record erased since the start, with the transactions that erased it. Calls that end later may still mention such a record. */
   readonly #erased = new Map<string, number[]>();
   #last: Promise<unknown> = Promise.resolve();
   #error: Error | undefined;
@@ -54,7 +54,7 @@ export class SegmentedAudit {
     );
   }
 
-  /** Reads the segments, and adds the entries of surviving journals that did not get into them. */
+  /** Reads the segments, and adds the entries that are in the remaining journals but not in a segment. */
   async load({ auditEntries, firstSequence, prunedBefore, erasures }: JournaledAudit): Promise<void> {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
     await this.#options.files.syncFolder(this.#options.folder);
@@ -76,11 +76,11 @@ export class SegmentedAudit {
       const pruned = dayOf(entry) < prunedBefore.slice(0, 10);
       if (!pruned && !present.has(`${origin} ${entry.id}`)) this.append(entry, origin);
     }
-    // On a full disk they stay in memory and in the journals.
+    // On a full disk the entries stay in memory and in the journals.
     await this.flush().catch(() => {});
   }
 
-  /** `origin` is given for an entry that a transaction carried and the journal holds. */
+  /** Adds an entry. `origin` is given where a transaction carried the entry, so that the journal holds it. */
   append(entry: AuditEntry, origin = READ): void {
     if (this.#pending() >= this.#options.bufferLimit && origin === READ) {
       this.#lost += 1;
@@ -93,25 +93,25 @@ export class SegmentedAudit {
     const line = segment.add(this.#withoutErased(entry, origin), origin);
     this.#index.add(line, number);
     this.#dirty.add(segment);
-    // A day has begun: the flush closes the one before.
+    // A new day has begun. The next flush closes the segment of the day before.
     if (latest && latest !== this.#segments.at(-1)) this.#dirty.add(latest);
     this.#timer ??= setTimeout(() => this.#flushLater(), FLUSH_MS).unref();
   }
 
-  /** @throws StoreUnavailable when the disk does not take them; they are kept and tried again. */
+  /** @throws StoreUnavailable when the disk refuses the entries. They stay in memory, and the next flush tries again. */
   flush(): Promise<void> {
     return this.#inTurn(() => this.#flush());
   }
 
-  /** Entries lose what they tell of the records: those that come from now on at once, those before by `settle`. */
+  /** Removes the content about the erased records: from new entries at once, from earlier ones in `settle`. */
   erase(erasure: Erasure): void {
     this.#erasures = [...this.#erasures, erasure];
     for (const id of erasure.ids) this.#erased.set(id, [...(this.#erased.get(id) ?? []), erasure.sequence]);
   }
 
-  /** Makes entries and erasures durable that only the journals hold. */
+  /** Makes durable what only the journals hold: entries, and erasures. */
   async settle(): Promise<void> {
-    // Taken before the flush: of one that comes later, entries may still be unwritten when the segments are looked through.
+    // Read before the flush, because a later erasure may concern entries that are not written when the segments are searched.
     const erasures = this.#erasures;
     await this.flush();
     if (erasures.length === 0) return;
@@ -159,7 +159,7 @@ export class SegmentedAudit {
     return count;
   }
 
-  /** Removes the segments of the days before this one. */
+  /** Removes the segments of all days before this one. */
   prune(before: string): Promise<number> {
     return this.#inTurn(() => this.#prune(before));
   }
@@ -189,7 +189,7 @@ export class SegmentedAudit {
     }
   }
 
-  /** One at a time, in the order they came: they write to the same files. */
+  /** Runs tasks one at a time in the order they came, because they write to the same files. */
   #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
     const done = this.#last.then(work);
     this.#last = done.catch(() => {});
@@ -222,7 +222,7 @@ export class SegmentedAudit {
     await segment.flush();
     if (segment.pending > 0) return;
     this.#dirty.delete(segment);
-    // Entries come for a few days at most; files of other days are opened again when needed.
+    // Late entries come for a few days at most. A file of an older day is opened again when it is needed.
     if (this.#segments.at(-1) !== segment) await segment.close();
   }
 
@@ -243,7 +243,7 @@ export class SegmentedAudit {
     return (await Promise.all(reads)).flat();
   }
 
-  /** The entry without what it tells of erased records; the entry of the erasing call itself tells nothing. */
+  /** The entry without content about erased records. The entry of the erasing call itself has none. */
   #withoutErased(entry: AuditEntry, origin: string): AuditEntry {
     if (this.#erased.size === 0) return entry;
     const concerned = recordsOf(entry).some((id) =>
@@ -268,7 +268,7 @@ function indexFilter({ principal, tool, outcome, door, sessionId, requestId, rec
   };
 }
 
-/** Whether the index finds others besides. */
+/** Whether the index may find entries that do not match, so that each must be read. */
 function needsLook({ requestId, recordId }: AuditFilter): boolean {
   return requestId !== undefined || recordId !== undefined;
 }

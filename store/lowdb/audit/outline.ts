@@ -13,22 +13,22 @@ import {
   unsealStretch,
 } from './stretch.ts';
 
-/** Bytes of a segment that a stretch covers at least, unless the store is closed. */
+/** A stretch covers at least this many bytes of a segment. Only closing the store writes a shorter one. */
 const STRETCH = 4 * 1024 * 1024;
 
 interface Written extends Extent {
-  /** Of its line in the outline. */
+  /** Where the stretch's line is in the outline. */
   readonly at: number;
   readonly length: number;
 }
 
-/** Is shown a stretch that fits its segment, with the bytes there. */
+/** Receives a stretch that matches its segment, and the bytes of the segment there. */
 export type StretchVisitor = (stretch: Stretch, start: number, bytes: Buffer) => void;
 
 /**
- * Beside a segment, what the index needs of its entries, so that a start need not read them one by one: a line per stretch of the segment,
- * with the checksum of the bytes there. What does not fit the segment to the last byte is not believed: the entries are read again.
- * Nothing is lost with it, so it is not synced, and a disk that does not take it is no failure.
+ * A file beside each segment with what the index needs of its entries, so that a start need not read them one by one. It has one line for
+ * each stretch of the segment, with the checksum of the segment's bytes. Where a checksum differs, the entries are read again. An outline
+ * can always be made again, so it is not synced, and a disk that refuses it is no error.
  */
 export class AuditOutline {
   readonly path: string;
@@ -36,10 +36,10 @@ export class AuditOutline {
   readonly #files: Files;
   #written: Written[] = [];
   #size = 0;
-  /** Lines to come. */
+  /** Lines that are not written yet. */
   #waiting: { readonly extent: Extent; readonly text: string }[] = [];
   #open: { start: number; end: number; crc: number; builder: StretchBuilder } = opened(0);
-  /** The disk refused some of it: what would follow would leave a hole. */
+  /** The disk refused a line. Writing further lines would leave a gap, so nothing more is written. */
   #broken = false;
 
   constructor(segment: string, files: Files) {
@@ -48,7 +48,7 @@ export class AuditOutline {
     this.#files = files;
   }
 
-  /** Shows the stretches that fit the segment; returns where in it they end. */
+  /** Passes the stretches that match the segment to `visit`. Returns where in the segment they end. */
   load(visit: StretchVisitor): LineBreak {
     let number = 0;
     if (!existsSync(this.path)) return { offset: 0, number };
@@ -76,7 +76,7 @@ export class AuditOutline {
     return { offset: this.#open.start, number };
   }
 
-  /** Takes in entries whose lines, these bytes, were added to the segment. */
+  /** Adds entries whose lines, these bytes, were written to the segment. */
   add(bytes: Uint8Array, entries: readonly Outlined[]): void {
     if (this.#broken) return;
     const { builder } = this.#open;
@@ -86,7 +86,7 @@ export class AuditOutline {
     if (this.#open.end - this.#open.start >= STRETCH) this.#seal();
   }
 
-  /** Writes the stretches that are full. */
+  /** Writes the stretches that have reached their size. */
   async save(): Promise<void> {
     if (this.#broken || this.#waiting.length === 0) return;
     const lines = this.#waiting.map(({ extent, text }) => ({ extent, bytes: Buffer.from(text) }));
@@ -108,13 +108,13 @@ export class AuditOutline {
     }
   }
 
-  /** Writes the last stretch too, though it is not full. */
+  /** Writes the last stretch too, whatever its size. */
   async finish(): Promise<void> {
     if (this.#open.builder.size > 0) this.#seal();
     await this.save();
   }
 
-  /** Entries at these offsets were replaced by such as differ in nothing that is kept here. */
+  /** Entries at these offsets were replaced by others that are equal in everything an outline keeps. Renews the checksums. */
   async refresh(offsets: readonly number[]): Promise<void> {
     const touched = ({ start, end }: Extent) => offsets.some((offset) => offset >= start && offset < end);
     const segment = await open(this.#segment, 'r');

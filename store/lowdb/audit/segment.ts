@@ -10,38 +10,38 @@ import { readLines, type SealedLine, sealLine, unsealLine } from '../journal/lin
 import { AuditOutline, outlinePath } from './outline.ts';
 import { indexed, type Outlined, type Stretch } from './stretch.ts';
 
-/** The label of an entry that no transaction carried. */
+/** The label of an entry that came without a transaction, as those of reads do. */
 export const READ = '-';
 
 const SEGMENT = /^(\d{4}-\d\d-\d\d)\.ndjson$/;
 const OUTLINE = /\.outline$/;
 const DRAFT = '.tmp';
 const BATCH = 4000;
-/** Lines looked at before others have their turn. */
+/** Lines that are read before other work gets a turn. */
 const LOOK = 1000;
 
-/** A line to stand where another one of the same length does. */
+/** A line that takes the place of another line of the same length. */
 export interface Replacement {
   readonly offset: number;
   readonly text: string;
 }
 
-/** An entry and where its line is, or will be. */
+/** An entry with the place where its line is or will be. */
 export interface Placed extends Outlined {
   readonly offset: number;
 }
 
-/** What a start takes from a segment. */
+/** What a start learns from a segment. */
 export interface SegmentVisitor {
-  /** Of the first transaction that only the journals hold. */
+  /** The number of the first transaction that only the journals hold. */
   readonly firstSequence: number;
   onStretch(stretch: Stretch, start: number): void;
   onEntry(placed: Placed): void;
-  /** An entry of a transaction from `firstSequence` on. */
+  /** Called for each entry of a transaction from `firstSequence` on. */
   onJournaled(origin: string, id: string): void;
 }
 
-/** The audit entries of one UTC day: a file, and what still has to be added to it. */
+/** The audit entries of one UTC day: the file, and the entries that are not written yet. */
 export class AuditSegment {
   readonly day: string;
   readonly path: string;
@@ -50,9 +50,9 @@ export class AuditSegment {
   #written = 0;
   #end = 0;
   #tailIsGood = false;
-  /** Lines to come. */
+  /** Entries that are not written yet. */
   #pending: Placed[] = [];
-  /** Their bytes, which begin where the file ends. */
+  /** The bytes of the pending entries. They will be written at the end of the file. */
   readonly #bytes = new LineBuffer();
   readonly #outline: AuditOutline;
 
@@ -67,7 +67,7 @@ export class AuditSegment {
     return this.#pending.length;
   }
 
-  /** Reads what is on the disk. False when there is a torn tail, which the next flush cuts. */
+  /** Reads the file. Returns false when its last line is torn; the next flush then cuts that line off. */
   load(visitor: SegmentVisitor): boolean {
     const known = this.#outline.load((stretch, start, bytes) => {
       visitor.onStretch(stretch, start);
@@ -78,7 +78,7 @@ export class AuditSegment {
     for (const line of readLines(this.path, known)) {
       if (!line.complete) return false;
       const { json, label: origin } = this.#unseal(line.bytes, line.number);
-      // Written by `add`, which takes audit entries only; the checksum says that nothing changed since.
+      // `add` wrote the line and takes audit entries only; the checksum proves that nothing has changed since.
       const audited = JSON.parse(json) as AuditEntry;
       const added = { entry: indexed(audited), origin, offset: line.offset, length: line.bytes.length };
       visitor.onEntry(added);
@@ -90,7 +90,7 @@ export class AuditSegment {
     return true;
   }
 
-  /** Memory only. */
+  /** Adds an entry in memory only. */
   add(entry: AuditEntry, origin: string): Placed {
     const length = this.#bytes.add(origin, JSON.stringify(entry));
     const line = { entry: indexed(entry), origin, offset: this.#end, length };
@@ -99,7 +99,7 @@ export class AuditSegment {
     return line;
   }
 
-  /** Writes and syncs what was added before. What fails stays pending. */
+  /** Writes and syncs what was added before. What could not be written stays pending. */
   async flush(): Promise<void> {
     if (this.#pending.length === 0 && this.#tailIsGood) return;
     const isNew = this.#file === undefined;
@@ -122,15 +122,15 @@ export class AuditSegment {
     await this.#outline.save();
   }
 
-  /** Reads entries by place; those of a segment that was pruned meanwhile are left out. */
+  /** Reads the entries at the places. Entries of a segment that was removed meanwhile are left out. */
   async read(places: readonly { offset: number; length: number }[]): Promise<AuditEntry[]> {
     const waiting = places.map(({ offset }) => this.#pendingAt(offset));
     const found = waiting.every((json) => json !== undefined) ? waiting : await this.#readFile(places, waiting);
-    // See `load`.
+    // `add` wrote it, see `load`.
     return found.map((json) => JSON.parse(json) as AuditEntry);
   }
 
-  /** New lines for the written entries whose text holds one of the words and that `change` changes, which must not make them longer. */
+  /** New lines for the written entries that contain one of the words and that `change` changes. `change` must not make them longer. */
   async replacements(
     words: readonly string[],
     change: (entry: AuditEntry, origin: string) => AuditEntry,
@@ -143,7 +143,7 @@ export class AuditSegment {
       if (line.number % LOOK === 0) await setImmediate();
       const sealed = words.some((word) => line.bytes.includes(word)) && unsealLine(line.bytes, 0);
       if (!sealed) continue;
-      const entry = JSON.parse(sealed.json) as AuditEntry; // see `load`
+      const entry = JSON.parse(sealed.json) as AuditEntry; // `add` wrote it, see `load`
       const json = JSON.stringify(change(entry, sealed.label));
       if (json === sealed.json.trimEnd()) continue;
       const gap = Buffer.byteLength(sealed.json) - Buffer.byteLength(json);
@@ -152,7 +152,7 @@ export class AuditSegment {
     return found;
   }
 
-  /** Puts the lines into a copy of the file that takes its place. No flush may run meanwhile. */
+  /** Writes a copy of the file with these lines, which then replaces the file. No flush may run meanwhile. */
   async replace(lines: readonly Replacement[]): Promise<void> {
     const draft = `${this.path}${DRAFT}`;
     await copyFile(this.path, draft);
@@ -195,7 +195,7 @@ export class AuditSegment {
     );
   }
 
-  /** The entries of a stretch that the journals may hold too. */
+  /** Passes on the entries of a stretch that the journals may also hold. */
   #journaled({ journaled, lengths }: Stretch, start: number, bytes: Buffer, visitor: SegmentVisitor): void {
     let offset = 0;
     let before = 0;
@@ -204,7 +204,7 @@ export class AuditSegment {
       for (; before < number; before += 1) offset += lengths[before] ?? 0;
       const sealed = unsealLine(bytes.subarray(offset, offset + (lengths[number] ?? 0)), 0);
       if (!sealed) throw damaged(`${this.path}, offset ${start + offset}`, 'the checksum does not fit the content');
-      visitor.onJournaled(sealed.label, (JSON.parse(sealed.json) as AuditEntry).id); // see `load`
+      visitor.onJournaled(sealed.label, (JSON.parse(sealed.json) as AuditEntry).id); // `add` wrote it, see `load`
     }
   }
 
@@ -242,7 +242,7 @@ export class AuditSegment {
   }
 }
 
-/** The days of which a folder holds a segment, oldest first. Removes what a crash left of copies. */
+/** The days for which the folder holds a segment, oldest first. Removes incomplete copies that a crash left. */
 export function segmentDays(folder: string): string[] {
   const names = readdirSync(folder);
   const outlines = new Set(names.filter((name) => SEGMENT.test(name)).map(outlinePath));

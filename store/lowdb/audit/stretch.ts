@@ -2,13 +2,13 @@ import { crc32 } from 'node:zlib';
 import { type AuditEntry, recordsOf } from '../../../resources/audit-entry.ts';
 import { hex, sealLine, unsealLine } from '../journal/line.ts';
 
-/** The members of an entry that the audit log can be asked by. */
+/** The members by which entries can be filtered. */
 export const LABELS = ['principal', 'tool', 'outcome', 'door', 'sessionId'] as const;
 export type Label = (typeof LABELS)[number];
 
 /**
- * Members whose texts hardly repeat, as marks: equal for equal texts, and now and then for others. `record` is the first that the entry is
- * about, `other` the second, 0 where there is none, or `MORE` where there are others still.
+ * Members whose texts rarely repeat are kept as marks. Equal texts have equal marks; different texts rarely do. `record` is the first
+ * record that the entry is about, and `other` the second: 0 where there is none, `MORE` where there are three or more.
  */
 export const MARKS = ['request', 'record', 'other'] as const;
 export type Mark = (typeof MARKS)[number];
@@ -35,31 +35,31 @@ export function indexed(entry: AuditEntry): Indexed {
   };
 }
 
-/** Never 0 or `MORE`. */
+/** The mark of a text. It is never 0 or `MORE`. */
 export function markOf(text: string): number {
   return Math.max(MORE + 1, crc32(text));
 }
 
-/** An entry in its segment. */
+/** An entry with its place in the segment. */
 export interface Outlined {
   readonly entry: Indexed;
-  /** Of its line, in bytes. */
+  /** Length of the line in bytes. */
   readonly length: number;
-  /** `<sequence>.<index>` where a transaction carried it. */
+  /** `<sequence>.<index>` where a transaction carried the entry. */
   readonly origin: string;
 }
 
-/** Consecutive entries of a segment as columns. */
+/** Consecutive entries of a segment, stored as columns. */
 export interface Stretch extends Readonly<Record<Label, Column>>, Readonly<Record<Mark, readonly number[]>> {
   readonly format: number;
-  /** Milliseconds after the entry before; of the first one, its time. */
+  /** For each entry, the milliseconds since the one before; for the first one, its time. */
   readonly gaps: readonly number[];
   readonly lengths: readonly number[];
-  /** Of the entries that a transaction carried: how many come before each, and the number of the transaction. */
+  /** For each entry that a transaction carried: the number of entries before it, and the number of the transaction. */
   readonly journaled: readonly (readonly [before: number, sequence: number])[];
 }
 
-/** Texts that repeat, as numbers of `names`. */
+/** Texts that repeat, stored as numbers: each is an index into `names`. */
 export interface Column {
   readonly names: readonly string[];
   readonly numbers: readonly number[];
@@ -76,12 +76,12 @@ export interface Extent {
 
 const EXTENT = /^(\d+)-(\d+)-([0-9a-f]{8})$/;
 
-/** The length does not depend on the checksum, so that a line with another one can take its place. */
+/** The length of the line does not depend on the checksum, so a line with another checksum can replace it in place. */
 export function sealStretch({ start, end, crc }: Extent, json: string): string {
   return sealLine(`${start}-${end}-${hex(crc)}`, json, 0).text;
 }
 
-/** Undefined when the line is not what was written. */
+/** Undefined when the line is not as it was written. */
 export function unsealStretch(line: Buffer): { readonly extent: Extent; readonly json: string } | undefined {
   const sealed = unsealLine(line, 0);
   const [, start, end, crc] = EXTENT.exec(sealed?.label ?? '') ?? [];
@@ -89,13 +89,13 @@ export function unsealStretch(line: Buffer): { readonly extent: Extent; readonly
   return { extent: { start: Number(start), end: Number(end), crc: Number.parseInt(crc, 16) }, json: sealed.json };
 }
 
-/** Undefined for a stretch of another format. `json` was sealed by `sealStretch`. */
+/** Undefined for a stretch of another format. `json` must come from `sealStretch`. */
 export function parseStretch(json: string): Stretch | undefined {
-  const stretch = JSON.parse(json) as Stretch; // the checksum says that it is what was written
+  const stretch = JSON.parse(json) as Stretch; // the checksum proves that it is as it was written
   return stretch.format === FORMAT ? stretch : undefined;
 }
 
-/** A stretch that grows. */
+/** A stretch to which entries are still added. */
 export class StretchBuilder {
   readonly #gaps: number[] = [];
   readonly #lengths: number[] = [];

@@ -1,9 +1,9 @@
 import { constants } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 
-/** How the store writes to the disk. Tests put failing files in its place. */
+/** How the store writes to the disk. Tests use files that fail instead. */
 export interface Files {
-  /** Opens for positioned writes; makes the file, readable by its owner only, where it is absent. */
+  /** Opens a file for writes at given positions. Where the file does not exist, it is made, readable by its owner only. */
   open(path: string): Promise<WritableFile>;
   rename(from: string, to: string): Promise<void>;
   remove(path: string): Promise<void>;
@@ -12,7 +12,7 @@ export interface Files {
 }
 
 export interface WritableFile {
-  /** May write less than it was given; returns how many bytes. */
+  /** Returns how many bytes were written, which may be fewer than were given. */
   write(bytes: Uint8Array, position: number): Promise<number>;
   sync(): Promise<void>;
   truncate(size: number): Promise<void>;
@@ -32,7 +32,7 @@ export const realFiles: Files = {
   rename,
   remove: (path) => rm(path, { force: true }),
   async syncFolder(path) {
-    // Windows cannot open a folder; its file systems journal names by themselves.
+    // Windows cannot open a folder. Its file systems make names durable by themselves.
     if (process.platform === 'win32') return;
     const handle = await open(path, constants.O_RDONLY);
     try {

@@ -2,12 +2,12 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { StoreDamaged } from '../../errors.ts';
 
-/** The names inside a data folder. */
+/** The file names in a data folder. */
 export const SNAPSHOT = 'db.json';
 export const SNAPSHOT_DRAFT = 'db.json.tmp';
 export const LOCK = 'lock.json';
 export const AUDIT = 'audit';
-/** What the secrets in the records are encrypted with; in no backup, which would then hold both. */
+/** The key that encrypts the secrets in the records. Backups do not contain it, since they contain the secrets. */
 export const SECRETS_KEY = 'secrets.key';
 
 const JOURNAL = /^journal-(\d{8,})\.ndjson$/;
@@ -29,7 +29,7 @@ export function journalsIn(folder: string): number[] {
     .sort((a, b) => a - b);
 }
 
-/** The file of imported rows of this number, from 1 on. */
+/** The path of a file of imported rows. Numbers start at 1. */
 export function rowsPath(folder: string, file: number): string {
   return join(folder, file === 1 ? 'rows.ndjson' : `rows-${file}.ndjson`);
 }
@@ -43,7 +43,7 @@ export function rowFilesIn(folder: string): number[] {
 
 export const RESTORE = 'Stop the server and restore a backup made with `npm run backup`.';
 
-/** `place` names file and line; `rescue` says what else can be done and what it loses. */
+/** `place` names the file and line. `rescue` says what else the operator can do and what that loses. */
 export function damaged(place: string, what: string, rescue = ''): StoreDamaged {
   return new StoreDamaged(`${place}: ${what}. ${RESTORE}${rescue && ` ${rescue}`}`);
 }

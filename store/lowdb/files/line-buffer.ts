@@ -2,19 +2,18 @@ import { crc32 } from 'node:zlib';
 import { hex } from '../journal/line.ts';
 
 const SMALLEST = 64 * 1024;
-/** With nothing in it, a larger one is given back. */
+/** An empty buffer larger than this is released. */
 const LARGEST_IDLE = 1024 * 1024;
 const CRC = 8;
 
 /**
- * Sealed lines on their way to a file, as the bytes that it will hold. They are many and soon gone; outside the heap they cost the
- * garbage collector nothing.
+ * Sealed lines that wait to be written, as bytes. They are many and short-lived; outside the heap they give the garbage collector no work.
  */
 export class LineBuffer {
   #bytes = Buffer.allocUnsafeSlow(SMALLEST);
   #length = 0;
 
-  /** Adds what `sealLine` makes of it with no line before. Returns its length in bytes. */
+  /** Adds the line that `sealLine` makes with no line before it. Returns its length in bytes. */
   add(label: string, json: string): number {
     const start = this.#length;
     this.#makeRoom(start + CRC + label.length + 3 * (json.length + 1));
@@ -24,12 +23,12 @@ export class LineBuffer {
     return end - start;
   }
 
-  /** The bytes at this place, counted from the first line that is still here. They stay as they are until lines are dropped. */
+  /** The bytes at this place, counted from the first line that is still here. They do not change until lines are dropped. */
   slice(from: number, to: number): Buffer {
     return this.#bytes.subarray(from, to);
   }
 
-  /** Forgets so many bytes from the first line on. */
+  /** Drops this many bytes, from the first line on. */
   drop(length: number): void {
     this.#bytes.copyWithin(0, length, this.#length);
     this.#length -= length;

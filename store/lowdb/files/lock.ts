@@ -8,14 +8,14 @@ import { StoreLocked } from '../../errors.ts';
 import { LOCK } from './folder.ts';
 
 const HEARTBEAT_MS = 1000;
-/** A holder that let this many heartbeats pass is gone. */
+/** A holder that missed this many heartbeats is considered gone. */
 const MISSED = 4;
 
 const holder = z.object({ pid: z.int(), host: z.string() });
 
 /**
- * Keeps other processes out of a data folder until `release`. On Linux an abstract socket, which the kernel frees with its process;
- * beside it a file with pid and host, kept fresh, for folders shared between hosts, containers and on other systems.
+ * Keeps other processes out of a data folder until `release`. On Linux it is an abstract socket, which the kernel frees when its process
+ * ends. Beside it, a file with pid and host is renewed regularly, for other systems and for folders that hosts or containers share.
  */
 export class FolderLock {
   readonly #path: string;
@@ -54,7 +54,7 @@ export class FolderLock {
     try {
       utimesSync(this.#path, now, now);
     } catch {
-      // The next beat tries again; the socket holds meanwhile.
+      // The next heartbeat tries again. The socket holds the lock meanwhile.
     }
   }
 }
@@ -74,7 +74,7 @@ async function bind(folder: string, path: string): Promise<Server> {
   return server;
 }
 
-/** Removes the file of a holder that is gone: its process has ended, or its heartbeat has. */
+/** Removes the lock file of a holder that is gone: its process has ended, or its heartbeat has stopped. */
 async function awaitDeadHolder(folder: string, path: string): Promise<void> {
   if (!existsSync(path)) return;
   const found = readHolder(path);

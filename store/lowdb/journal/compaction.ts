@@ -17,10 +17,10 @@ export interface CompactionOptions {
   readonly low: Low<Snapshot>;
   readonly collections: ReadonlyMap<string, Collection>;
   readonly journal: Journal;
-  /** Journals shorter than this are left alone. */
+  /** Shorter journals are not compacted. */
   readonly minimumBytes: number;
   readonly retryMs: number;
-  /** What was changed in memory but is not durable yet, latest first. */
+  /** Changes that are in memory but not durable yet, latest first. */
   readonly unwritten: () => Iterable<Change>;
   /** Makes durable what only the journals hold of the audit log: entries, and erasures to be made. */
   readonly settleAudit: () => Promise<void>;
@@ -28,7 +28,7 @@ export interface CompactionOptions {
 
 export class CompactionStopped extends Error {}
 
-/** Merges the journals into a new snapshot in the background when they outgrow it. */
+/** Merges the journals into a new snapshot, in the background, when they become too long. */
 export class Compaction {
   readonly #options: CompactionOptions;
   #running: Promise<void> | undefined;
@@ -42,7 +42,7 @@ export class Compaction {
     this.#snapshotBytes = options.snapshots.size;
   }
 
-  /** Looks whether the journal has grown enough. Costs nothing when it has not. */
+  /** Starts a compaction if the journal is long enough. Costs almost nothing otherwise. */
   check(): void {
     const { journal, minimumBytes } = this.#options;
     if (journal.size > Math.max(minimumBytes, this.#snapshotBytes) && !this.#retry) this.request().catch(() => {});
@@ -60,14 +60,14 @@ export class Compaction {
     return copied.then(() => {});
   }
 
-  /** Runs a compaction that begins after this call: one that runs already may have copied what is gone by now. */
+  /** Runs a compaction that begins after this call. One that is already running may have copied what is deleted by now. */
   async renew(): Promise<void> {
     await this.#running;
     await this.request();
     await this.#running;
   }
 
-  /** The snapshot of a new folder. */
+  /** Writes the snapshot of a new folder. */
   async first(generation: number, end: ChainEnd): Promise<void> {
     await this.#save(this.#copy(generation, end));
   }
@@ -78,7 +78,7 @@ export class Compaction {
     await this.#running;
   }
 
-  /** Called while a snapshot is being written. */
+  /** Called while a snapshot is written. Throws when the store is closing. */
   assertOpen(): void {
     if (this.#closed) throw new CompactionStopped('the store is closing');
   }
@@ -115,7 +115,7 @@ export class Compaction {
     }, this.#options.retryMs).unref();
   }
 
-  /** Switches to a new journal and copies what the journals before it amount to. */
+  /** Starts a new journal and copies the state that the earlier journals lead to. */
   #copyAtBoundary(): Promise<Snapshot> {
     const { journal } = this.#options;
     return new Promise((resolve, reject) => {
@@ -130,7 +130,7 @@ export class Compaction {
     });
   }
 
-  /** Records are immutable, so copying the references is enough; what is not durable yet is put back as it was. */
+  /** Records never change, so copying the references is enough. Changes that are not durable yet are undone in the copy. */
   #copy(generation: number, end: ChainEnd): Snapshot {
     const { collections, format, unwritten } = this.#options;
     const before = new Map<string, Map<string, Row | undefined>>();

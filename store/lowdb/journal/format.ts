@@ -8,16 +8,16 @@ export type Migration = (collection: string, record: RawRecord) => RawRecord;
 
 export interface Format {
   readonly number: number;
-  /** Under n: the step from format n to n + 1. */
+  /** The member n changes records from format n to format n + 1. */
   readonly migrations: Readonly<Record<number, Migration>>;
 }
 
-/** Raise the number, with a migration, when records on disk no longer fit their schemas. */
+/** Raise the number and add a migration when stored records no longer fit their schemas. */
 export const currentFormat: Format = { number: 1, migrations: {} };
 
 /**
- * A record as read from a file of an older or the current format, checked by its schema.
- * @throws Error saying what does not fit
+ * A record from a file of the current or an older format, checked by its schema.
+ * @throws Error that says what does not fit
  */
 export function parseRecord(format: Format, from: number, collection: string, raw: RawRecord): Row {
   const definition = keptCollections.get(collection);

@@ -1,14 +1,14 @@
 import type { Row } from '../rows/row.ts';
 
-/** Puts rows that are alike in a few members into one group, so that a filter on those is judged once for all of them. */
+/** Groups rows with equal values in a few members, so that a filter on these members is judged once for each group. */
 export class Groups {
   readonly fields: readonly string[];
-  /** By group: one of its rows, and how many it has. A group without rows is used again. */
+  /** For each group, one of its rows and the number of rows. A group without rows is used again. */
   readonly #samples: Row[] = [];
   readonly #sizes: number[] = [];
   readonly #free: number[] = [];
   readonly #byValues = new Map<string, number>();
-  /** By slot. */
+  /** The group of each slot. */
   #groups: number[] = [];
 
   constructor(fields: readonly string[]) {
@@ -37,12 +37,12 @@ export class Groups {
     this.#free.push(group);
   }
 
-  /** `kept`: the slots that are still used, which close up in their order. */
+  /** Moves rows to new slots. `kept` are the slots in use, in their order. */
   renumber(kept: readonly number[]): void {
     this.#groups = kept.map((slot) => this.#groups[slot] ?? 0);
   }
 
-  /** For one query: whether rows like the one in the slot fit. */
+  /** For one query: judges each group once, and says for a slot whether its row fits. */
   judge(fits: (row: Row) => boolean): (slot: number) => boolean {
     const verdicts = new Uint8Array(this.#samples.length);
     return (slot) => {

@@ -5,12 +5,12 @@ import { journalPath } from '../files/folder.ts';
 import { sealLine } from './line.ts';
 import { type ChainEnd, journalHeaderLine } from './recovery.ts';
 
-/** One transaction on its way to the disk. Its changes are in memory already. */
+/** One transaction that waits to be written. Its changes are already in memory. */
 export interface Queued {
   readonly json: string;
-  /** Called in order once it is durable. */
+  /** Called once the transaction is durable, in the order of the transactions. */
   readonly written: (sequence: number) => void;
-  /** Takes its changes out of memory again. */
+  /** Removes its changes from memory. */
   readonly undo: () => void;
 }
 
@@ -25,16 +25,16 @@ export interface JournalOptions {
   readonly format: number;
   readonly end: ChainEnd;
   readonly generation: number;
-  /** Length of the good part of the journal of this generation. */
+  /** Length of the valid part of the current journal. */
   readonly size: number;
   readonly probeMs: number;
-  /** Called between batches, while everything that was taken is durable. */
+  /** Called between batches, when every transaction accepted so far is durable. */
   readonly afterBatch: () => void;
 }
 
 const BATCH_LIMIT = 4 * 1024 * 1024;
 
-/** The append-only file of transactions: one write and one sync for all that wait (group commit). */
+/** The append-only file of transactions. All transactions that wait share one write and one sync (group commit). */
 export class Journal {
   readonly #options: JournalOptions;
   readonly #queue: Waiting[] = [];
@@ -46,10 +46,10 @@ export class Journal {
   #tailIsGood = false;
   #running: Promise<void> | undefined;
   #latest: Promise<void> = Promise.resolve();
-  /** A next generation that could not be begun; it must be gone before this one goes on. */
+  /** A next journal that could not be begun. It must be removed before the current one continues. */
   #abandoned: string | undefined;
   #probe: NodeJS.Timeout | undefined;
-  /** Grows each time changes are taken out of memory. */
+  /** Grows each time changes are removed from memory. */
   refusals = 0;
   error: Error | undefined;
   flushMs: number | undefined;
@@ -65,12 +65,12 @@ export class Journal {
     return this.#size;
   }
 
-  /** What is in memory but not on the disk, oldest first. */
+  /** The transactions in memory that are not on the disk yet, oldest first. */
   get queued(): readonly Queued[] {
     return this.#queue;
   }
 
-  /** @throws StoreUnavailable when it was not made durable; `undo` has run by then. */
+  /** @throws StoreUnavailable when the transaction was not made durable. `undo` has already run by then. */
   append(queued: Queued): Promise<void> {
     this.#latest = new Promise((resolve, reject) => {
       this.#queue.push({ ...queued, resolve, reject });
@@ -89,17 +89,17 @@ export class Journal {
     while (this.#running) await this.#running;
   }
 
-  /** Resolves when all that is in memory now is durable. */
+  /** Resolves when everything that is in memory now is durable. */
   settled(): Promise<void> {
     return this.#running ? this.#latest : Promise.resolve();
   }
 
-  /** Makes the journal of the first generation, or finishes one that a crash left without its header. */
+  /** Makes the first journal, or completes one that a crash left without its header. */
   async begin(): Promise<void> {
     if (this.#size === 0) await this.#open(this.#generation);
   }
 
-  /** Only at a boundary: goes on in a new file and tells what the files before it hold. */
+  /** Continues in a new file, and returns where the earlier files end. Only at a boundary. */
   async nextGeneration(): Promise<{ generation: number; end: ChainEnd }> {
     await this.#repair();
     const end = this.#end;
@@ -119,7 +119,7 @@ export class Journal {
   }
 
   async #run(): Promise<void> {
-    // Callers of the same turn of the event loop share the first batch.
+    // Transactions of the same turn of the event loop share the first batch.
     await null;
     while (this.#queue.length > 0 || this.#chores.length > 0) {
       for (const chore of this.#chores.splice(0)) await chore();
@@ -200,7 +200,7 @@ export class Journal {
     this.error = undefined;
   }
 
-  /** Cuts what a failed batch left behind the last good line. */
+  /** Cuts off what a failed batch left behind the last valid line. */
   async #repair(): Promise<WritableFile> {
     const { folder, files } = this.#options;
     if (this.#abandoned) {
@@ -217,7 +217,7 @@ export class Journal {
     return this.#file;
   }
 
-  /** The batch and all behind it, because what is behind was decided on what the batch had changed. */
+  /** Fails the batch and all transactions after it, because those were decided on the changes of the batch. */
   async #refuse(batch: readonly Waiting[], cause: unknown): Promise<void> {
     const refused = [...batch, ...this.#queue.splice(0)];
     for (const { undo } of refused.toReversed()) undo();
@@ -228,13 +228,13 @@ export class Journal {
     try {
       await this.#repair();
     } catch {
-      // Tried again before the next write.
+      // The next write tries again.
     }
     for (const { reject } of refused) reject(this.error);
     this.#probeLater();
   }
 
-  /** Finds out when the disk takes writes again, so that the store is reported writable before somebody tries. */
+  /** Tests when the disk accepts writes again, so that the status says so before the next caller tries. */
   #probeLater(): void {
     clearTimeout(this.#probe);
     this.#probe = setTimeout(() => {

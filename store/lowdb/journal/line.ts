@@ -2,8 +2,8 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 
 /**
- * A line is `<crc> <label> <json>`: the CRC-32 in 8 hex digits covers all that follows it, and the line before where lines are chained.
- * The label is the sequence number of a transaction, or the origin of an audit entry.
+ * A line is `<crc> <label> <json>`. The CRC-32 in 8 hex digits covers the rest of the line, and the line before where lines are chained.
+ * The label is the number of a transaction, or the origin of an audit entry.
  */
 export interface SealedLine {
   readonly label: string;
@@ -13,14 +13,14 @@ export interface SealedLine {
 
 export const hex = (crc: number): string => crc.toString(16).padStart(8, '0');
 
-/** The line with its line break, and its checksum, which seeds the next line's where lines are chained. */
+/** The line with its line break, and its checksum. Where lines are chained, the checksum is the seed for the next line. */
 export function sealLine(label: string, json: string, seed: number): { text: string; crc: number } {
   const content = ` ${label} ${json}\n`;
   const crc = crc32(content, seed);
   return { text: hex(crc) + content, crc };
 }
 
-/** `bytes` is a line with its line break. Undefined when it is not what was written. */
+/** `bytes` is a line with its line break. Undefined when it is not as it was written. */
 export function unsealLine(bytes: Buffer, seed: number): SealedLine | undefined {
   const content = bytes.subarray(8);
   const crc = crc32(content, seed);
@@ -31,14 +31,14 @@ export function unsealLine(bytes: Buffer, seed: number): SealedLine | undefined 
 }
 
 export interface FileLine {
-  /** With the line break, except at the end of a file that stops short of one. */
+  /** The bytes of the line with its line break. The last line of a file may lack one. */
   readonly bytes: Buffer;
   readonly number: number;
   readonly offset: number;
   readonly complete: boolean;
 }
 
-/** A line break, or the start of the file: what comes behind it, and how many lines come before. */
+/** A place after a line break or at the start of the file: its offset, and the number of lines before it. */
 export interface LineBreak {
   readonly offset: number;
   readonly number: number;
@@ -46,7 +46,7 @@ export interface LineBreak {
 
 const CHUNK = 1 << 20;
 
-/** The lines of a file of any size, one after the other. */
+/** Reads the lines of a file of any size, one after the other. */
 export function* readLines(path: string, from: LineBreak = { offset: 0, number: 0 }): Generator<FileLine, void> {
   const file = openSync(path, 'r');
   try {

@@ -6,18 +6,18 @@ import type { Collection } from '../records/collection.ts';
 import { assertKnown, type Format, parseRecord } from './format.ts';
 import { type FileLine, readLines, type SealedLine, sealLine, unsealLine } from './line.ts';
 
-/** The first line of a journal. Its label is the last sequence number before it. */
+/** The first line of a journal. Its label is the number of the last transaction before this journal. */
 const journalHeader = z.object({ format: z.int().min(1), generation: z.int().min(1) });
 
-/** One transaction: whole records, so that it can be applied twice. */
+/** One transaction. It holds whole records, so applying it twice does no harm. */
 const transactionBody = z.object({
   put: z.record(z.string(), z.array(z.record(z.string(), z.unknown()))).optional(),
   delete: z.record(z.string(), z.array(z.string())).optional(),
-  /** Checked when they were written. */
+  /** The entries were checked when they were written. */
   audit: z.array(z.custom<AuditEntry>((entry) => typeof entry === 'object' && entry !== null)).optional(),
-  /** Audit entries before this were forgotten. */
+  /** Audit entries before this time were removed. */
   pruned: z.string().optional(),
-  /** Ids of records whose content goes from audit entries before this. */
+  /** Ids of records whose content is removed from earlier audit entries. */
   erased: z.array(z.string()).optional(),
 });
 export type TransactionBody = z.input<typeof transactionBody>;
@@ -27,34 +27,34 @@ export interface ChainEnd {
   readonly crc: number;
 }
 
-/** An audit entry of a transaction, and where it came from: `<sequence>.<index>`. */
+/** An audit entry of a transaction, with its origin `<sequence>.<index>`. */
 export interface JournaledEntry {
   readonly origin: string;
   readonly entry: AuditEntry;
 }
 
-/** Records to be erased by the transaction of this number. */
+/** Records that the transaction of this number erases. */
 export interface Erasure {
   readonly sequence: number;
   readonly ids: readonly string[];
 }
 
 export interface Recovered {
-  /** There was a snapshot. */
+  /** Whether there was a snapshot. */
   readonly found: boolean;
   readonly end: ChainEnd;
-  /** Of the journal to go on with, and its length without a torn tail. */
+  /** The generation of the journal to continue, and the length of its valid part. */
   readonly generation: number;
   readonly size: number;
   readonly auditEntries: readonly JournaledEntry[];
   readonly prunedBefore: string;
-  /** Perhaps not carried out yet. */
+  /** Erasures that may not be carried out yet. */
   readonly erasures: readonly Erasure[];
-  /** Of the first transaction that the snapshot does not hold. */
+  /** The number of the first transaction that is not in the snapshot. */
   readonly firstSequence: number;
-  /** Several journals were left to be merged into a new snapshot. */
+  /** Whether several journals were left that should be merged into a new snapshot. */
   readonly several: boolean;
-  /** Some file has an older format. */
+  /** Whether some file has an older format. */
   readonly outdated: boolean;
 }
 
@@ -62,7 +62,7 @@ export function journalHeaderLine(format: number, generation: number, { sequence
   return sealLine(String(sequence), JSON.stringify({ format, generation }), crc);
 }
 
-/** Applies the journals that follow a snapshot, strictly in order. */
+/** Applies the journals after a snapshot, strictly in order. */
 export class Recovery {
   readonly #folder: string;
   readonly #collections: ReadonlyMap<string, Collection>;
@@ -80,7 +80,7 @@ export class Recovery {
     this.#end = start;
   }
 
-  /** `first` is the generation to start with; `found` says that a snapshot promises its journal. */
+  /** `first` is the generation to start with. `found`: there is a snapshot, so its journal must exist. */
   run(first: number, found: boolean): Recovered {
     const firstSequence = this.#end.sequence + 1;
     const generations = journalsIn(this.#folder).filter((generation) => !found || generation >= first);
@@ -111,7 +111,7 @@ export class Recovery {
     };
   }
 
-  /** Returns the length of the good part. */
+  /** Applies one journal. Returns the length of its valid part. */
   #replay(path: string, generation: number, isLast: boolean, mayLackHeader: boolean): number {
     let size = 0;
     let format = this.#format.number;
@@ -184,7 +184,7 @@ export class Recovery {
     return damaged(`${path}, line ${line.number}`, what, rescue);
   }
 
-  /** An empty journal that continues what was read so far. */
+  /** How to make an empty journal that continues what was read so far. */
   #headerRescue(generation: number): string {
     const path = journalPath(this.#folder, generation);
     const header = journalHeaderLine(this.#format.number, generation, this.#end).text.trimEnd();

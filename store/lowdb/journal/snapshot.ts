@@ -9,11 +9,11 @@ import type { Row } from '../rows/row.ts';
 import { assertKnown, type Format, parseRecord } from './format.ts';
 import { type FileLine, hex, readLines } from './line.ts';
 
-/** What `db.json` says of itself: it holds everything before the journal of `generation`. */
+/** The header of `db.json`. The file holds everything before the journal of `generation`. */
 const snapshotHeader = z.object({
   format: z.int().min(1),
   generation: z.int().min(1),
-  /** Of the last transaction in it, with the checksum of that line. */
+  /** The number of the last transaction in the snapshot, and the checksum of that transaction's line. */
   sequence: z.int().min(0),
   chain: z.string().regex(/^[0-9a-f]{8}$/),
 });
@@ -23,17 +23,17 @@ export interface Snapshot extends SnapshotHeader {
   readonly collections: Readonly<Record<string, Iterable<Row>>>;
 }
 
-/** What lowdb holds while nothing is read or written. */
+/** What lowdb holds between reading and writing. */
 export const emptySnapshot: Snapshot = { format: 0, generation: 0, sequence: 0, chain: '', collections: {} };
 
 const CHUNK = 256 * 1024;
 
-/** `db.json` as lowdb reads and writes it: ordinary JSON, one record per line, so that its size is bound by the disk alone. */
+/** Reads and writes `db.json` for lowdb. It is ordinary JSON with one record per line, so only the disk limits its size. */
 export class SnapshotAdapter implements Adapter<Snapshot> {
   readonly #path: string;
   readonly #files: Files;
   readonly #format: Format;
-  /** Called before each chunk; a throw ends the writing. */
+  /** Called before each chunk. Throwing ends the writing. */
   readonly #onChunk: () => void;
 
   constructor(path: string, files: Files, format: Format, onChunk: () => void) {
@@ -67,7 +67,7 @@ export class SnapshotAdapter implements Adapter<Snapshot> {
     return { ...header, collections: rows };
   }
 
-  /** Durable under the final name when it resolves; on failure the old file is still there. */
+  /** When this resolves, the file is durable under its final name. On failure the old file is still there. */
   async write(snapshot: Snapshot): Promise<void> {
     const draft = `${dirname(this.#path)}/${SNAPSHOT_DRAFT}`;
     await this.#files.remove(draft);
@@ -126,7 +126,7 @@ function* snapshotLines({ collections, ...header }: Snapshot): Generator<string,
   yield '\n},\n';
 }
 
-/** The lines of a snapshot with the checksum kept along. */
+/** Collects the lines of a snapshot and their checksum. */
 class CheckedLines {
   readonly #path: string;
   readonly #lines: Generator<FileLine, void>;

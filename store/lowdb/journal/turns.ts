@@ -1,8 +1,8 @@
-/** Lets callers in one at a time, in the order they came. */
+/** Lets callers run one at a time, in the order they came. */
 export class Turns {
   #last: Promise<void> = Promise.resolve();
 
-  /** Resolves when it is the caller's turn, with the function that ends it. */
+  /** Resolves when it is the caller's turn. The caller ends its turn with the function it gets. */
   async take(): Promise<() => void> {
     const before = this.#last;
     let end = () => {};

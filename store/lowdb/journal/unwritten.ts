@@ -1,18 +1,18 @@
 import type { Collection } from '../records/collection.ts';
 import type { Row } from '../rows/row.ts';
 
-/** A record of a collection as it is to be, or as it was; `row` is undefined where there is none. */
+/** A record of a collection before or after a change. `row` is undefined where the record does not exist. */
 export interface Change {
   readonly collection: string;
   readonly id: string;
   readonly row: Row | undefined;
 }
 
-/** What transactions that are in memory but not durable yet have replaced. */
+/** The earlier states of records that were changed by transactions in memory but not durable yet. */
 export class Unwritten {
   readonly #replaced = new Map<() => void, readonly Change[]>();
 
-  /** Changes the records; the function returned takes the changes back. */
+  /** Applies the changes. The function it returns undoes them. */
   apply(collections: ReadonlyMap<string, Collection>, changes: readonly Change[]): () => void {
     const replaced = changes.map(({ collection, id }) => ({
       collection,
@@ -28,12 +28,12 @@ export class Unwritten {
     return undo;
   }
 
-  /** The changes are durable. */
+  /** Called when the changes are durable. */
   forget(undo: () => void): void {
     this.#replaced.delete(undo);
   }
 
-  /** What to put back, in this order, to have the records as they are on the disk. */
+  /** The states to put back, in this order, to get the records as they are on the disk. */
   latestFirst(): Change[] {
     return [...this.#replaced.values()].toReversed().flatMap((replaced) => replaced.toReversed());
   }

@@ -13,7 +13,7 @@ export class Collection {
   readonly indexes: readonly FieldIndex[];
   readonly uniques: readonly UniqueIndex[];
   readonly #entries = new Map<string, Entry>();
-  /** Records that will be gone, by the time when. */
+  /** Records that expire, sorted by the time when they do. */
   readonly #due = new OrderedSet();
   #text: TextUpkeep | undefined;
 
@@ -28,14 +28,14 @@ export class Collection {
     return this.#text?.current();
   }
 
-  /** Resolves when `text` has little left to take in. */
+  /** Resolves when `text` has little left to index. */
   async textCaughtUp(): Promise<void> {
     await this.#text?.caughtUp();
   }
 
   /**
-   * Begins to keep the index of words, once the records are loaded: states that a journal replaced are never read. Large collections are
-   * taken in little by little, while the server answers already; the first search waits for the rest.
+   * Begins to keep the index of words, once all records are loaded, so that states that a later journal entry replaced are never indexed.
+   * Large collections are indexed in small parts while the server already answers; the first search waits for the rest.
    */
   indexText(): void {
     if (!this.definition.search) return;
@@ -43,7 +43,7 @@ export class Collection {
     for (const { row } of this.#entries.values()) this.#text.replace(undefined, row);
   }
 
-  /** Takes in no more words, so that the process can end. */
+  /** Stops indexing, so that the process can end. */
   close(): void {
     this.#text?.close();
   }
@@ -56,7 +56,7 @@ export class Collection {
     return this.#entries.get(id);
   }
 
-  /** What `set` needs to bring the record back is what `get` gave before. */
+  /** Sets or removes a record. To undo it, set what `get` returned before. */
   set(id: string, row: Row | undefined): void {
     const entry = this.#entries.get(id);
     if (row && entry && entry.createdAt === row.createdAt) {
@@ -69,14 +69,14 @@ export class Collection {
     if (row) this.#add({ createdAt: row.createdAt, id, row });
   }
 
-  /** Forgets the records whose time has come. Every read and every transaction begins with it. */
+  /** Removes the expired records. Every read and every transaction begins with it. */
   expire(now: () => string): void {
     if (this.#due.size === 0) return;
     const over = this.#due.rank({ createdAt: now(), id: '\uffff' });
     for (const { id } of [...this.#due.ascending(0, over)]) this.set(id, undefined);
   }
 
-  /** A copy that later changes leave as it is. */
+  /** A copy of the rows that later changes do not affect. */
   rows(): Row[] {
     return Array.from(this.#entries.values(), (entry) => entry.row);
   }
@@ -105,7 +105,7 @@ export class Collection {
   }
 }
 
-/** In the one form that sorts by time. */
+/** The time in the one form whose texts sort by time. */
 function dueAt(value: unknown): string | undefined {
   return typeof value === 'string' ? new Date(value).toISOString() : undefined;
 }

@@ -7,22 +7,22 @@ export function isScalar(value: unknown): value is Scalar {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
 }
 
-/** The key of one value for each field. */
+/** The key for one value of each field. */
 export function indexKey(values: readonly Scalar[]): string {
   return JSON.stringify(values);
 }
 
-/** Every way to take one value from each list, as index keys. */
+/** The index keys of every way to take one value from each list. */
 export function indexKeys(lists: readonly (readonly Scalar[])[]): string[] {
   let tuples: Scalar[][] = [[]];
   for (const list of lists) tuples = tuples.flatMap((tuple) => list.map((value) => [...tuple, value]));
   return [...new Set(tuples.map(indexKey))];
 }
 
-/** The ordered entries for each combination of values of some fields. */
+/** An index on some fields: for each combination of their values, the entries in order. */
 export class FieldIndex {
   readonly fields: readonly string[];
-  /** No entry was ever under several keys, so that sizes of different keys can be added. */
+  /** True while no entry was ever under several keys. Only then can the sizes of different keys be added. */
   disjoint = true;
   readonly #sets = new Map<string, OrderedSet<Entry>>();
 
@@ -62,7 +62,7 @@ export class FieldIndex {
   }
 }
 
-/** Who holds each value that must be unique. */
+/** For each value that must be unique, the record that has it. */
 export class UniqueIndex {
   readonly rule: UniqueRule<Row>;
   readonly #holders = new Map<string, string>();
@@ -75,7 +75,7 @@ export class UniqueIndex {
     return this.#holders.get(key);
   }
 
-  /** Undefined where the record does not take part in the rule. */
+  /** The record's key, or undefined where the rule skips the record. */
   key(row: Row): string | undefined {
     const { fields, ignoreCase, except } = this.rule;
     if (except && row[except.field] === except.value) return undefined;
@@ -92,7 +92,7 @@ export class UniqueIndex {
     const left = before && this.key(before);
     const entered = after && this.key(after);
     if (left === entered) return;
-    // In one transaction another record may have taken the value already.
+    // Another record of the same transaction may have taken the value already.
     if (left !== undefined && this.#holders.get(left) === before?.id) this.#holders.delete(left);
     if (entered !== undefined && after) this.#holders.set(entered, after.id);
   }

@@ -2,7 +2,10 @@ import { z } from 'zod';
 import { recordId, timestamp } from '../../../resources/fields.ts';
 import { type CollectionDefinition, collections } from '../../collections.ts';
 
-/** Which file of imported rows counts, and how far: a record, so that it commits with the transaction that added them. */
+/**
+ * The record that says which file of imported rows counts, and how many of its bytes. It is a record so that it commits with the
+ * transaction that added the rows.
+ */
 export const ROW_FILES = 'rowFiles';
 export const ROW_FILE_ID = 'rof_rows';
 
@@ -22,9 +25,9 @@ const rowFiles: CollectionDefinition = {
   indexes: [],
 };
 
-/** What this store keeps as records: the collections of the port, and its own. */
+/** The collections of this store: those of the port, and its own. */
 export const keptCollections: ReadonlyMap<string, CollectionDefinition> = new Map<string, CollectionDefinition>([
-  // A definition of a narrower record is read as one of any.
+  // A definition for one kind of record is read as one for any kind.
   ...(Object.entries(collections) as unknown as [string, CollectionDefinition][]),
   [ROW_FILES, rowFiles],
 ]);

@@ -9,7 +9,7 @@ interface Condition {
   readonly values: readonly Scalar[];
 }
 
-/** Entries among which all matches are; those for which `accepts` is false do not match. */
+/** Entries that include all matches. Those that `accepts` rejects are no matches. */
 interface Stream {
   readonly set: OrderedSet<Entry>;
   readonly accepts?: (row: Row) => boolean;
@@ -17,14 +17,14 @@ interface Stream {
 
 interface Plan {
   readonly streams: readonly Stream[];
-  /** No entry is in two streams. */
+  /** True where no entry is in two streams. */
   readonly disjoint: boolean;
 }
 
 export type RowQuery = Query<Row>;
 export type RowFilter = Omit<RowQuery, 'limit' | 'after' | 'order'>;
 
-/** Uncommitted changes laid over a collection: rows by id, undefined where the record was deleted. */
+/** Uncommitted changes over a collection: rows by id, undefined where the record was deleted. */
 export type Overlay = ReadonlyMap<string, Row | undefined>;
 
 export function find(collection: Collection, query: RowQuery, overlay?: Overlay): Page<Row> {
@@ -78,7 +78,7 @@ function planOf(collection: Collection, filter: RowFilter): Plan {
   return { streams: direct.streams.map(({ set }) => ({ set, accepts })), disjoint: direct.disjoint };
 }
 
-/** The smallest sets that hold all records meeting the conditions. */
+/** The smallest sets of entries that contain every record meeting the conditions. */
 function bestPlan(collection: Collection, conditions: readonly Condition[]): Plan {
   const accepts =
     conditions.length > 0 ? (row: Row) => conditions.every((condition) => holds(condition, row)) : undefined;
@@ -103,7 +103,7 @@ function bestPlan(collection: Collection, conditions: readonly Condition[]): Pla
   return best;
 }
 
-/** One value of one member with an index of its own, as credentials are looked up: no other plan holds fewer records. */
+/** A plan for one value of a member that has an index of its own, as when a credential is looked up. No plan holds fewer records. */
 function planByOne({ indexes }: Collection, { member, values }: Condition): Plan | undefined {
   const [value, ...others] = values;
   const index = indexes.find(({ fields }) => fields.length === 1 && fields[0] === member);
@@ -146,7 +146,7 @@ export function matcher(filter: RowFilter): (row: Row) => boolean {
     (!any || any.some((conditions) => conditions.every((condition) => holds(condition, row))));
 }
 
-/** The committed streams without the records that were changed, and the changed records that match. */
+/** The committed streams without the changed records, and the changed records that match. */
 function overlaid(streams: readonly Stream[], query: RowQuery, overlay: Overlay): Stream[] {
   const matches = matcher(query);
   const staged: Entry[] = [];
@@ -167,7 +167,7 @@ function ranks(set: OrderedSet<Entry>, query: RowFilter & Partial<RowQuery>): { 
   return { low, high };
 }
 
-/** The accepted entries of all streams in order, each once. */
+/** The accepted entries of all streams in order, each one once. */
 function merged(streams: readonly Stream[], query: RowFilter & Partial<RowQuery>): Iterable<Entry> {
   const [only, ...others] = streams;
   if (!only) return [];

@@ -6,17 +6,17 @@ import { frozenCopy, type Row } from '../rows/row.ts';
 import type { Collection } from './collection.ts';
 import { count, find, type RowFilter, type RowQuery } from './query.ts';
 
-/** Members of a record that the store keeps by itself; in a change they are ignored. */
+/** Members that only the store writes. A change ignores them. */
 const BOOKKEEPING: readonly string[] = ['id', 'createdAt', 'updatedAt', 'revision'];
 
-/** The changes of one transaction to one collection, laid over the committed records. */
+/** The changes of one transaction to one collection. Reads see them over the committed records. */
 export class Staging implements Writer<Row> {
   readonly #collection: Collection;
   readonly #now: () => string;
   readonly #assertLive: () => void;
-  /** Rows by id, undefined where deleted. */
+  /** Changed rows by id, undefined where the record was deleted. */
   readonly changes = new Map<string, Row | undefined>();
-  /** Per unique rule: which changed record holds a value. */
+  /** For each unique rule, the changed record that holds a value. */
   readonly #holders: Map<string, string>[];
 
   constructor(collection: Collection, now: () => string, assertLive: () => void) {
@@ -106,7 +106,7 @@ export class Staging implements Writer<Row> {
     return row;
   }
 
-  /** What does not fit is refused here, because the next start could not read it. */
+  /** Refuses a record that does not fit its schema, because the next start could not read it. */
   #parse(record: Record<string, unknown>): Row {
     const { name, definition } = this.#collection;
     const parsed = definition.schema.safeParse(record);
@@ -133,7 +133,7 @@ export class Staging implements Writer<Row> {
     this.changes.set(id, row);
   }
 
-  /** The record that has the key of the unique rule at this place. */
+  /** The record that has this key of the unique rule with this index. */
   #holder(at: number, key: string | undefined): string | undefined {
     if (key === undefined) return undefined;
     const staged = this.#holders[at]?.get(key);

@@ -1,18 +1,21 @@
-/** A record comes when it has words of this part of the query's weight, in which common words count little. */
+/** A record is found when its words make up this share of the query's weight. Common words weigh little. */
 const ENOUGH = 0.3;
 
-/** Adds up what the words of a query give each slot. One serves search after search: nothing is made for each, and only what was used is cleared. */
+/**
+ * Adds up, for each slot, the weights of a query's words. One object serves all searches, so a search allocates nothing and clears only
+ * what it used.
+ */
 export class Tally {
-  /** Of the word under way: the best of its spellings. */
+  /** For the current word: the weight of its best spelling in each slot. */
   #best = new Float64Array(0);
   #sums = new Float64Array(0);
   #rarities = new Float64Array(0);
-  /** Slots that have the word under way, and those that have any. */
+  /** Slots that have the current word, and slots that have any word. */
   #ofWord = new Uint32Array(0);
   #found = new Uint32Array(0);
   #countOfWord = 0;
   #countFound = 0;
-  /** Rarity of all words, and of those that some record has. */
+  /** Summed rarity of all words, and of the words that some record has. */
   #asked = 0;
   #known = 0;
 
@@ -27,14 +30,14 @@ export class Tally {
     if (slots > this.#sums.length) this.#grow(Math.ceil(slots * 1.25));
   }
 
-  /** For a spelling of the word under way among several. */
+  /** Adds a value for one of several spellings of the current word. */
   offer(slot: number, value: number): void {
     const best = this.#best[slot] ?? 0;
     if (best === 0) this.#ofWord[this.#countOfWord++] = slot;
     if (value > best) this.#best[slot] = value;
   }
 
-  /** For the only spelling of a word: no slot is given twice before the word ends. */
+  /** Adds a value for the only spelling of a word. A word gives each slot at most once. */
   add(slot: number, value: number, rarity: number): void {
     const before = this.#rarities[slot] ?? 0;
     if (before === 0) this.#found[this.#countFound++] = slot;
@@ -42,7 +45,7 @@ export class Tally {
     this.#sums[slot] = (this.#sums[slot] ?? 0) + rarity * value;
   }
 
-  /** `isKnown`: some record has the word. */
+  /** Ends the current word. `isKnown`: some record has the word. */
   endWord(rarity: number, isKnown: boolean): void {
     this.#asked += rarity;
     if (isKnown) this.#known += rarity;
@@ -55,8 +58,8 @@ export class Tally {
   }
 
   /**
-   * Slots that have enough of what the known words weigh, with a score that survives being written as text. Those found last come first:
-   * mostly newer records, which precede others of their score.
+   * Visits the slots that reach enough of the weight of the known words, with a score that does not change when it is written as text. The
+   * last slots come first: they mostly hold newer records, which rank before others with the same score.
    */
   visit(visit: (slot: number, score: number) => void): void {
     const needed = this.#known * ENOUGH;

@@ -15,7 +15,7 @@ export interface TransactionParts {
   readonly now: () => string;
 }
 
-/** The changes of one transaction until it commits. */
+/** The changes of one transaction before it commits. */
 export class StagedTransaction {
   readonly rows: NewLoggedRow[] = [];
   readonly audit: AuditEntry[] = [];
@@ -37,7 +37,7 @@ export class StagedTransaction {
     }
   }
 
-  /** Begins to take changes to the collection. */
+  /** Begins to collect changes to the collection. */
   stage(name: string): Staging {
     const { collections, now } = this.#parts;
     const collection = collections.get(name);
@@ -48,7 +48,7 @@ export class StagedTransaction {
     return staging;
   }
 
-  /** Takes the rows in as far as the extent says. */
+  /** Adds the rows up to where the extent says. */
   placeRows(extent: RowExtent): void {
     const now = this.#parts.now();
     const row: Row = Object.freeze({ id: ROW_FILE_ID, ...extent, createdAt: now, updatedAt: now, revision: 1 });
@@ -63,7 +63,7 @@ export class StagedTransaction {
     return all;
   }
 
-  /** What the journal keeps of it; undefined when nothing changed. */
+  /** What the journal keeps of the transaction. Undefined when nothing changed. */
   body(): TransactionBody | undefined {
     const put: Record<string, Row[]> = {};
     const deleted: Record<string, string[]> = {};
@@ -91,7 +91,7 @@ export class StagedTransaction {
   }
 }
 
-/** What the work of a transaction is given. */
+/** What the work of a transaction gets to read and write. */
 class TransactionView extends ByCollection<Staging> {
   readonly #staged: StagedTransaction;
   readonly #rowLog: RowReader;
@@ -106,7 +106,7 @@ class TransactionView extends ByCollection<Staging> {
     return {
       append: (entry) => {
         this.#staged.assertLive();
-        // A copy of an audit entry is one.
+        // A copy of an audit entry is an audit entry.
         this.#staged.audit.push(frozenCopy(auditEntry.parse(entry)) as AuditEntry);
       },
     };

@@ -8,13 +8,13 @@ import type { RowRewrite } from './row-rewrite.ts';
 export interface RowDroppingOptions {
   readonly rows: RowFile;
   readonly journal: Journal;
-  /** Of the writers. */
+  /** The turns that writers take. */
   readonly turns: Turns;
   /** Commits the extent. */
   readonly place: (extent: RowExtent) => Promise<void>;
 }
 
-/** Takes rows away by copying the others into a new file, which takes the place of the old one in a transaction. */
+/** Drops rows by copying the others into a new file, which replaces the old one in a transaction. */
 export class RowDropping {
   readonly #options: RowDroppingOptions;
   #last: Promise<void> = Promise.resolve();
@@ -25,7 +25,7 @@ export class RowDropping {
     this.#options = options;
   }
 
-  /** One at a time. @throws StoreUnavailable */
+  /** Drops the rows at these positions. One call at a time. @throws StoreUnavailable */
   drop(positions: Iterable<number>): Promise<void> {
     const dropped = this.#last.then(() => this.#drop(new Set(positions)));
     this.#last = dropped.catch(() => {});
@@ -43,7 +43,7 @@ export class RowDropping {
   async #drop(positions: ReadonlySet<number>): Promise<void> {
     const { journal, rows } = this.#options;
     try {
-      // What the journal could not take may still be in it, and name the file that would be written over.
+      // A transaction that the journal refused may still be in its file, and name the file that would be overwritten.
       if (journal.error) throw journal.error;
       const rewrite = await rows.without(positions, () => this.#assertRunning());
       if (rewrite) await this.#replace(rewrite);
@@ -56,7 +56,7 @@ export class RowDropping {
     }
   }
 
-  /** Writers wait meanwhile. */
+  /** Replaces the file. Writers wait meanwhile. */
   async #replace(rewrite: RowRewrite): Promise<void> {
     const { rows, turns, place } = this.#options;
     const endTurn = await turns.take();

@@ -16,20 +16,20 @@ import {
 import { RowRewrite } from './row-rewrite.ts';
 
 const CHUNK = 1 << 20;
-/** Smaller, since nobody waits for the copy. */
+/** Copying uses smaller chunks, since nobody waits for it. */
 const COPY_CHUNK = 256 * 1024;
 const LINE_GUESS = 4096;
 
 /**
- * Imported rows in one file, a sealed line each, in order of their positions. Only the bytes before the end count: the extent is committed
- * through the journal after the bytes are durable, and what lies behind it is overwritten by the next rows. Dropping rows makes a new file:
- * its head holds the others with the positions they had, and new rows go on behind it.
+ * Imported rows in one file, one sealed line each, in order of their positions. Only the bytes before the end count: the journal commits
+ * the extent after the bytes are durable, and the next rows overwrite what lies behind it. Dropping rows makes a new file: its head holds
+ * the remaining rows with their old positions, and new rows follow it.
  */
 export class RowFile implements RowReader {
   readonly #folder: string;
   readonly #files: Files;
   #file: WritableFile | undefined;
-  /** Committed and durable; readers see no further. */
+  /** The committed and durable state. Readers see nothing beyond it. */
   #state: RowState;
 
   constructor(folder: string, files: Files, extent: RowExtent) {
@@ -42,7 +42,7 @@ export class RowFile implements RowReader {
     return this.#state.extent;
   }
 
-  /** Makes the rows durable behind the end and returns the extent that would take them in. */
+  /** Makes the rows durable behind the end. Returns the extent that includes them. */
   async write(rows: readonly NewLoggedRow[]): Promise<RowExtent> {
     const { extent } = this.#state;
     const bytes = Buffer.from(rows.map(sealRow).join(''));
@@ -54,7 +54,7 @@ export class RowFile implements RowReader {
     return { ...extent, end: extent.end + bytes.length };
   }
 
-  /** The rows that `write` made durable belong to the log from now on. */
+  /** Adds the rows that `write` made durable to the log. */
   commit(extent: RowExtent): void {
     this.#state = { ...this.#state, extent };
   }
@@ -86,7 +86,7 @@ export class RowFile implements RowReader {
     });
   }
 
-  /** A file without these rows that can take the place of this one. Undefined when none of them is here; a throw of `onChunk` ends it. */
+  /** A new file without these rows that can replace this one. Undefined when this file has none of them. Throwing in `onChunk` ends it. */
   async without(positions: ReadonlySet<number>, onChunk: () => void): Promise<RowRewrite | undefined> {
     if (positions.size === 0 || this.extent.end === 0) return undefined;
     return this.#reading(async (file, { extent }, path) => {
@@ -99,13 +99,13 @@ export class RowFile implements RowReader {
     });
   }
 
-  /** The extent of the new file was committed; the old one goes. */
+  /** Called when the extent of the new file is committed. Removes the old file. */
   async replace(state: RowState): Promise<void> {
     const { file } = this.extent;
     this.#state = state;
     await this.#file?.close();
     this.#file = undefined;
-    // Where a reader's handle forbids it, the next start removes it.
+    // Where an open handle prevents the removal, the next start removes the file.
     await this.#files.remove(rowsPath(this.#folder, file)).catch(() => {});
     await this.#files.syncFolder(this.#folder);
   }
@@ -119,7 +119,7 @@ export class RowFile implements RowReader {
     const state = this.#state;
     const path = rowsPath(this.#folder, state.extent.file);
     const file = await open(path, 'r').catch((error) => {
-      // Another file has taken its place meanwhile.
+      // Another file has replaced this one meanwhile.
       if (this.extent.file !== state.extent.file) return undefined;
       throw error;
     });
@@ -132,7 +132,7 @@ export class RowFile implements RowReader {
   }
 }
 
-/** Where to begin to look for the position. */
+/** The offset from which to search for the position. */
 function offsetOf(position: number, { extent, marks }: RowState): number {
   if (position >= headEnd(extent)) return position - extent.shift;
   let low = 0;

@@ -3,30 +3,30 @@ import type { LoggedRow, NewLoggedRow } from '../../port.ts';
 import { damaged } from '../files/folder.ts';
 import { sealLine, unsealLine } from '../journal/line.ts';
 
-/** What a committed record says of the file of rows. */
+/** What a committed record says about the file of rows. */
 export interface RowExtent {
-  /** Number of the file: a new one takes its place when rows are dropped. */
+  /** Number of the file. Dropping rows makes a file with a new number. */
   readonly file: number;
-  /** Bytes that count. */
+  /** How many bytes of the file count. */
   readonly end: number;
-  /** Bytes at the start whose lines name their positions; behind them a position is the offset and `shift`. */
+  /** How many bytes at the start have lines that name their positions. For the lines behind them, a position is the offset plus `shift`. */
   readonly head: number;
   readonly shift: number;
 }
 
-/** Where a row of the head is. */
+/** The place of a row in the head. */
 export interface Mark {
   readonly position: number;
   readonly offset: number;
 }
 
-/** A file of rows as far as it counts, and some places of its head, in order. */
+/** The committed part of a file of rows, and some places in its head, in order. */
 export interface RowState {
   readonly extent: RowExtent;
   readonly marks: Mark[];
 }
 
-/** Bytes of the head between its marks at least. */
+/** The smallest distance in bytes between two marks of the head. */
 export const MARK = 64 * 1024;
 
 /** A line with its line break. */
@@ -35,7 +35,7 @@ export interface RowLine {
   readonly offset: number;
 }
 
-/** The first position that no row of the head has. */
+/** The lowest position that is greater than those of all rows in the head. */
 export function headEnd({ head, shift }: RowExtent): number {
   return head + shift;
 }
@@ -49,7 +49,7 @@ export function sealRow({ type, at, row }: NewLoggedRow): string {
   return sealLine(type, JSON.stringify([at, row]), 0).text;
 }
 
-/** The same line for a head: what it says does not change. @throws StoreDamaged */
+/** The same line in the form of the head; its content does not change. @throws StoreDamaged */
 export function resealRow(line: RowLine, { shift }: RowExtent, path: string): string {
   const { type, position, json } = unsealed(line, shift, path);
   return sealLine(`${type}@${position}`, json, 0).text;
@@ -58,12 +58,12 @@ export function resealRow(line: RowLine, { shift }: RowExtent, path: string): st
 /** @throws StoreDamaged */
 export function readRow(line: RowLine, extent: RowExtent, path: string): LoggedRow {
   const { type, position, json } = unsealed(line, extent.shift, path);
-  // Written by `sealRow`; the checksum says that nothing changed since.
+  // `sealRow` wrote the line; the checksum proves that nothing has changed since.
   const [at, row] = JSON.parse(json) as [string, LoggedRow['row']];
   return { position, next: position + (line.offset < extent.head ? 1 : line.bytes.length), type, at, row };
 }
 
-/** The position of a line, unchecked. */
+/** The position of a line, without checking the line. */
 export function positionOf({ bytes, offset }: RowLine, shift: number): number {
   const named = bytes.toString('latin1', 9, bytes.indexOf(0x20, 9)).split('@')[1];
   return named === undefined ? offset + shift : Number(named);
@@ -76,7 +76,7 @@ function unsealed({ bytes, offset }: RowLine, shift: number, path: string) {
   return { type, position: position === undefined ? offset + shift : Number(position), json: sealed.json };
 }
 
-/** The lines from an offset on, as many at a time as `size` bytes hold, but one at least. @throws StoreDamaged */
+/** The lines from an offset on. Each time it gives as many lines as `size` bytes hold, at least one. @throws StoreDamaged */
 export async function* rowLines(
   file: FileHandle,
   { from, end, size, path }: { from: number; end: number; size: number; path: string },
@@ -95,7 +95,7 @@ export async function* rowLines(
     }
     if (bytesRead < wanted)
       throw damaged(`${path}, offset ${offset}`, 'the file ends before the rows that were committed');
-    // A line longer than the chunk needs a longer one.
+    // A line longer than the chunk needs a larger chunk.
     wanted *= 2;
   }
 }

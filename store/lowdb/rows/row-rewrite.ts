@@ -13,11 +13,11 @@ import {
 
 const CHUNK = 1 << 20;
 
-/** The file of rows that is to take the place of another. It counts for nothing until its extent is committed. */
+/** The file of rows that is to replace another. It does not count until its extent is committed. */
 export class RowRewrite {
   readonly #files: Files;
   readonly #folder: string;
-  /** What is copied line by line; what came later follows as it is. */
+  /** The rows that are copied line by line. Later rows are copied as they are. */
   readonly #source: RowExtent;
   readonly #file: WritableFile;
   readonly #marks: Mark[] = [];
@@ -32,12 +32,12 @@ export class RowRewrite {
 
   static async begin(folder: string, files: Files, source: RowExtent): Promise<RowRewrite> {
     const file = await files.open(rowsPath(folder, source.file + 1));
-    // A start or an earlier attempt may have left one.
+    // An earlier attempt may have left a file of this name.
     await file.truncate(0);
     return new RowRewrite(folder, files, source, file);
   }
 
-  /** Takes all lines but those of the positions; returns how many these are. Others may write meanwhile. */
+  /** Copies all lines except those at the positions. Returns how many it left out. Others may write meanwhile. */
   async copy(
     chunks: AsyncIterable<readonly RowLine[]>,
     positions: ReadonlySet<number>,
@@ -66,7 +66,7 @@ export class RowRewrite {
     return left;
   }
 
-  /** Takes along what was committed meanwhile; while it runs nobody writes. What it returns may be committed. */
+  /** Copies the rows that were committed meanwhile. Nobody may write while it runs. Its result can be committed. */
   async finish(end: number): Promise<RowState> {
     const head = this.#size;
     const source = await open(rowsPath(this.#folder, this.#source.file), 'r');
@@ -93,7 +93,7 @@ export class RowRewrite {
     return { extent, marks: this.#marks };
   }
 
-  /** Removes the file where the work fails. Once an extent of it was given to the journal it is too late for that. */
+  /** Removes the file where the work fails. Not to be used once an extent of the file was given to the journal. */
   async orDiscarded<Result>(work: () => Promise<Result>): Promise<Result> {
     try {
       return await work();
@@ -103,7 +103,7 @@ export class RowRewrite {
     }
   }
 
-  /** Where it fails, the next attempt or start removes what is left. */
+  /** Removes the file. Where that fails, the next attempt or start removes it. */
   async discard(): Promise<void> {
     await this.#file.close().catch(() => {});
     await this.#files.remove(rowsPath(this.#folder, this.#source.file + 1)).catch(() => {});

@@ -1,18 +1,18 @@
 import type { Position } from '../../port.ts';
 
-/** A record of any collection, as the parts below the port see it: frozen, JSON only, no undefined members. */
+/** A record of any collection, as the code below the port sees it: frozen, JSON only, no undefined members. */
 export interface Row {
   readonly id: string;
   readonly createdAt: string;
   readonly [member: string]: unknown;
 }
 
-/** A record's place in every ordered set it is in. `row` is replaced when the record changes; the position never changes. */
+/** A record's place in the ordered sets. `row` is replaced when the record changes; the position never changes. */
 export interface Entry extends Position {
   row: Row;
 }
 
-/** A frozen deep copy of a JSON value. Members that are undefined are left out; what JSON cannot hold is an error. */
+/** A frozen deep copy of a JSON value, without undefined members. A value that JSON cannot hold is an error. */
 export function frozenCopy(value: unknown, path: (string | number)[] = []): unknown {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
   if (typeof value === 'number' && Number.isFinite(value)) return value === 0 ? 0 : value;
@@ -21,7 +21,7 @@ export function frozenCopy(value: unknown, path: (string | number)[] = []): unkn
   const copy: Record<string, unknown> = {};
   for (const member of Object.keys(value)) {
     const item = value[member];
-    // Assigning `__proto__` would set the prototype; schemas drop it when a file is read.
+    // Assigning `__proto__` would set the prototype. Schemas drop that member when a file is read.
     if (item !== undefined && member !== '__proto__') copy[member] = copyOf(item, member, path);
   }
   return Object.freeze(copy);
@@ -41,7 +41,7 @@ function isPlainObject(value: unknown): value is Record<string, unknown> {
   return prototype === Object.prototype || prototype === null;
 }
 
-/** Freezes a value that nobody else holds. */
+/** Freezes a value that no other code refers to. */
 export function deepFreeze<Value>(value: Value): Value {
   if (typeof value !== 'object' || value === null) return value;
   for (const member in value) {

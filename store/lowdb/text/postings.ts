@@ -1,8 +1,8 @@
-/** The records that have a term, by slots that are only ever added in ascending order. */
+/** The records that contain a term, as slots in ascending order. Slots are only ever added at the end. */
 export class Postings {
-  /** Records that have the term now. */
+  /** The number of records that have the term now. */
   size = 0;
-  /** Each slot followed by the term's weight in the record: 0 where the record is gone, so that nothing has to move. */
+  /** Pairs of a slot and the term's weight in that record. A removed record has weight 0, so that nothing has to move. */
   readonly pairs: number[] = [];
 
   add(slot: number, weight: number): void {
@@ -17,7 +17,7 @@ export class Postings {
     this.size -= 1;
   }
 
-  /** Drops records that are gone; the others move to the slots given, in the same order. */
+  /** Removes the records that are gone and gives the others their new slots, in the same order. */
   renumber(slots: ArrayLike<number>): void {
     const { pairs } = this;
     let kept = 0;
@@ -31,7 +31,7 @@ export class Postings {
     pairs.length = kept;
   }
 
-  /** Index of the first slot that is not below the given one. */
+  /** Index of the first slot that is not lower than the given one. */
   #placeOf(slot: number): number {
     let low = 0;
     let high = this.pairs.length / 2;

@@ -7,28 +7,28 @@ import { Tally } from '../records/tally.ts';
 import type { Row } from '../rows/row.ts';
 import { Postings } from './postings.ts';
 
-/** Of each member, this many characters are looked at. */
+/** Only this many characters of each member are indexed. */
 const LONGEST_TEXT = 200_000;
 const TITLE_WEIGHT = 3;
-/** Distinct words of a query beyond these are not looked at. */
+/** Only this many distinct words of a query count. */
 const MOST_WORDS = 32;
-/** Slots of records that are gone are kept up to this number, or that of the records. */
+/** Slots of removed records are kept until there are more than this many, and more than records. */
 const FEWEST_GONE = 1000;
-/** BM25: how soon repetition stops to count, and how much the length of a record does. */
+/** Constants of BM25: how quickly repetition of a word stops to count, and how much the length of a record counts. */
 const K = 1.2;
 const B = 0.75;
 
-/** Words of the records of a collection, ranked by BM25 against a query; kept up to date record by record. */
+/** The words of a collection's records. It ranks records by BM25 for a query, and follows each change of a record. */
 export class TextIndex {
   readonly #definition: SearchDefinition<Row>;
   readonly #terms = new SearchableMap<Postings>();
   readonly #slots = new Map<string, number>();
-  /** By slot; a change gives the record a new one. */
+  /** Rows by slot. A changed record gets a new slot. */
   #rows: (Row | undefined)[] = [];
   #ids: string[] = [];
   #lengths: number[] = [];
   #totalLength = 0;
-  /** Slots by folded title. */
+  /** Slots by title, in folded form. */
   readonly #titles = new Map<string, Set<number>>();
   readonly #tally = new Tally();
   readonly groups: Groups;
@@ -50,7 +50,7 @@ export class TextIndex {
     if (after) this.#add(after);
   }
 
-  /** Calls back once for the slot of each record that matches, in no order. The score is below 1 but where id or title is the text. */
+  /** Calls `visit` once for each matching slot, in no order. The score is less than 1, except where the id or title equals the text. */
   visit(text: string, visit: (slot: number, score: number) => void): void {
     const exact = this.#exactly(text);
     for (const slot of exact) visit(slot, 1);
@@ -60,12 +60,12 @@ export class TextIndex {
     this.#tally.visit(exact.size === 0 ? visit : (slot, score) => exact.has(slot) || visit(slot, score));
   }
 
-  /** Of most records that a search finds this is all it needs to know. */
+  /** The id of the record in a slot. For most records a search needs nothing else. */
   idIn(slot: number): string {
     return this.#ids[slot] ?? '';
   }
 
-  /** The record in a slot that `visit` gave, while nothing has changed. */
+  /** The record in a slot that `visit` gave. Valid until the next change. */
   rowIn(slot: number): Row {
     const row = this.#rows[slot];
     if (!row) throw new Error(`no record is in the slot ${slot}`);
@@ -103,7 +103,7 @@ export class TextIndex {
     tally.endWord(rarity, having > 0);
   }
 
-  /** The term itself and those that begin with it; where there is none, those spelled nearly so. */
+  /** The term itself and the terms that begin with it. Where there are none, the terms with a similar spelling. */
   #spellings(word: string, isLast: boolean): { postings: Postings; closeness: number }[] {
     const own = this.#terms.get(word);
     const found = own ? [{ postings: own, closeness: 1 }] : [];
@@ -153,7 +153,10 @@ export class TextIndex {
     if (this.#rows.length > 2 * this.#slots.size + FEWEST_GONE) this.#closeUp();
   }
 
-  /** Gives the records slots without gaps. It takes a fraction of making the index, once in as many changes as there are records. */
+  /**
+   * Gives the records slots without gaps. This happens once in as many changes as there are records, and takes a fraction of the time that
+   * building the index takes.
+   */
   #closeUp(): void {
     const moved = new Uint32Array(this.#rows.length);
     const rows: Row[] = [];

@@ -4,7 +4,7 @@ import { matcher } from '../records/query.ts';
 import type { Row } from '../rows/row.ts';
 import type { TextIndex } from './text-index.ts';
 
-/** One page of the best records, among those the filters admit; `owners` is the collection of the records they belong to. */
+/** One page of the best records that the filters admit. `owners` is the collection that the `owner` of the records is in. */
 export function search(collection: Collection, owners: Collection | undefined, query: TextQuery<Row>): TextPage<Row> {
   const { text: index } = collection;
   if (!index) throw new Error(`${collection.name} declares no text to search`);
@@ -13,7 +13,7 @@ export function search(collection: Collection, owners: Collection | undefined, q
   const { limit, after } = query;
   const best: Rank[] = [];
   const slots: number[] = [];
-  /** What a record must outrank to come among the best. */
+  /** The rank that a record must exceed to be among the best. */
   let worst: Rank = { score: 0, id: '' };
   let count = 0;
   let behind = 0;
@@ -40,7 +40,7 @@ function hitOf(record: Row, score: number, ownerOf: ((record: Row) => Row | unde
   return { record, score, ...(owner && { owner }) };
 }
 
-/** Whether the filters admit the record in a slot: as far as they can, for all records that are alike at once. */
+/** Whether the filters admit the record in a slot. As far as possible, it judges all records with equal values at once. */
 function admission(
   index: TextIndex,
   { where, ...query }: TextQuery<Row>,
@@ -63,10 +63,10 @@ function admission(
   };
 }
 
-/** The owner of a record when it meets the filter; judged once for all records it owns. */
+/** Whether a record's owner meets the filter. Judged once for each owner. */
 function admittedOwner(collection: Collection, owners: Collection, { owner: filter }: TextQuery<Row>) {
   const field = collection.definition.search?.owner?.field ?? '';
-  // A filter on an owner names members of a record too.
+  // A filter on an owner also names members of a record.
   const admits = matcher((filter ?? {}) as Parameters<typeof matcher>[0]);
   const judged = new Map<unknown, Row | undefined>();
   return (record: Row): Row | undefined => {
@@ -79,7 +79,7 @@ function admittedOwner(collection: Collection, owners: Collection, { owner: filt
   };
 }
 
-/** Where the rank belongs among those, best first, ties by id, newest first. */
+/** The index at which the rank belongs in the list: best first, equal scores by id, newest first. */
 function placeFor(best: readonly Rank[], score: number, id: string): number {
   let low = 0;
   let high = best.length;

@@ -2,19 +2,19 @@ import { setImmediate } from 'node:timers/promises';
 import type { Row } from '../rows/row.ts';
 import type { TextIndex } from './text-index.ts';
 
-/** Time that keeping the index takes from others at a stretch. */
+/** The longest time that indexing takes at once, while others wait. */
 const STRETCH_MS = 5;
 
 /**
- * Keeps the index of words up to date. Taking in the words of thousands of records at once would hold up all callers, so that what a
- * stretch has no room for follows bit by bit; only searches wait for it.
+ * Keeps the index of words up to date. Indexing the words of thousands of records at once would hold up all callers, so changes beyond a
+ * time limit follow in small parts. Only searches wait for them.
  */
 export class TextUpkeep {
   readonly #index: TextIndex;
-  /** Changes to take in, oldest first, from `#taken` on. */
+  /** Changes that are not indexed yet, oldest first, from `#taken` on. */
   #waiting: { readonly before: Row | undefined; readonly after: Row | undefined }[] = [];
   #taken = 0;
-  /** Changes that have waited, since the start. */
+  /** The number of changes since the start that had to wait and are indexed. */
   #everTaken = 0;
   #isBehind = false;
   #isClosed = false;
@@ -35,13 +35,13 @@ export class TextUpkeep {
     this.#isBehind = true;
   }
 
-  /** The index with every change taken in. */
+  /** The index with every change in it. */
   current(): TextIndex {
     while (this.#takeNext());
     return this.#index;
   }
 
-  /** Resolves when what waits now is taken in, so that `current` has little left to do. */
+  /** Resolves when the changes that wait now are indexed, so that `current` has little left to do. */
   async caughtUp(): Promise<void> {
     const end = this.#everTaken + this.#waiting.length - this.#taken;
     while (this.#everTaken < end && !this.#isClosed) await setImmediate();
@@ -63,7 +63,7 @@ export class TextUpkeep {
     this.#beginStretch();
   }
 
-  /** False where nothing waits. */
+  /** Indexes the next change. Returns false where none waits. */
   #takeNext(): boolean {
     const change = this.#waiting[this.#taken];
     if (!change) return false;
