@@ -1,4 +1,4 @@
-import { chatEvents } from './examples/chat.ts';
+import type { Example } from './examples.ts';
 import type { Part } from './schemas.ts';
 
 const DESCRIPTION = `Server-sent events, where the client asks for them by \`Accept: text/event-stream\` or \`stream: true\`. The data of each is JSON:
@@ -12,9 +12,9 @@ const DESCRIPTION = `Server-sent events, where the client asks for them by \`Acc
 Lines that begin with a colon keep the connection open. What is refused before the run begins is an error with its own status.`;
 
 /** The other form of the answer of an operation that streams. */
-export const eventStream: Part = {
+export const eventStream = (events: NonNullable<Example['events']>): Part => ({
   'text/event-stream': {
     schema: { type: 'string', description: DESCRIPTION },
-    example: chatEvents.map(([name, data]) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`).join(''),
+    example: events.map(([name, data]) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`).join(''),
   },
-};
+});

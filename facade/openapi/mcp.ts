@@ -21,7 +21,8 @@ export function mcpOperations(get: Part | undefined, components: Components): Re
 }
 
 /** The endpoint of a capsule. */
-export function capsuleMcpOperations({ schemas, errors }: Components): Record<string, Part> {
+export function capsuleMcpOperations(components: Components): Record<string, Part> {
+  const { schemas, errors } = components;
   const path = {
     name: 'id',
     in: 'path',
@@ -54,7 +55,7 @@ export function capsuleMcpOperations({ schemas, errors }: Components): Record<st
       summary: 'MCP endpoint of a capsule',
       description: `${PROTOCOL} What a client sees are the tools of the capsule.\n\n${note}`,
       parameters: [path, ...NARROWING],
-      ...exchange({ schemas, errors }),
+      ...exchange(components),
     },
   };
 }

@@ -3,6 +3,7 @@ import type { ServerFacts } from '../../tools/registry/context.ts';
 import { CAPSULE_MCP_PATH } from '../mcp/capsule-door.ts';
 import { type Route, routes } from '../routes.ts';
 import { createErrorResponses } from './errors.ts';
+import { readExamples } from './examples.ts';
 import { capsuleMcpOperations, mcpOperations } from './mcp.ts';
 import { type Components, headerRefs, toolOperation } from './operation.ts';
 import { createSchemaComponents, type Part } from './schemas.ts';
@@ -33,7 +34,7 @@ type Described = Pick<ServerFacts, 'version' | 'catalog'>;
 /** The OpenAPI 3.1 document of the REST door, derived from its routes and the schemas of their tools. */
 export function createOpenApi(server: Described, baseUrl: string, table: readonly Route[] = routes): object {
   const schemas = createSchemaComponents();
-  const components = { schemas, errors: createErrorResponses(schemas) };
+  const components = { schemas, errors: createErrorResponses(schemas), examples: readExamples() };
   const paths = pathsOf(server, table, components);
   const used = new Set(Object.values(paths).flatMap((item) => Object.values(item).flatMap(({ tags }) => tags)));
   return {

@@ -10,12 +10,13 @@ import { unwrap } from '../../tools/registry/validate.ts';
 import type { Route } from '../routes.ts';
 import type { ErrorResponses } from './errors.ts';
 import { eventStream } from './events.ts';
-import { examples } from './examples/index.ts';
+import type { Example, Examples } from './examples.ts';
 import type { Part, SchemaComponents } from './schemas.ts';
 
 export interface Components {
   readonly schemas: SchemaComponents;
   readonly errors: ErrorResponses;
+  readonly examples: Examples;
 }
 
 /** Errors of a request with a body, before it reaches the tool. */
@@ -41,8 +42,9 @@ const SUCCESS: Readonly<Record<number, string>> = {
 /** The OpenAPI operation of a route: what it takes and gives is what its tool takes and gives. */
 export function toolOperation(route: Route, { group, tool }: CatalogEntry, components: Components): Part {
   const { path, query, body } = placeInput(route, tool.input);
+  const example = components.examples[tool.name] ?? {};
   const input = components.schemas.inline(tool.input, 'input');
-  const requestBody = body.length > 0 ? requestBodyOf(tool, body, input, components) : undefined;
+  const requestBody = body.length > 0 ? requestBodyOf(tool, body, input, example, components) : undefined;
   const posts = route.method === 'POST';
   const codes: ErrorCode[] = [
     ...COMMON_ERRORS,
@@ -57,7 +59,7 @@ export function toolOperation(route: Route, { group, tool }: CatalogEntry, compo
     summary: route.summary ?? tool.title,
     description: `${tool.description}\n\n${accessLine(tool)}`,
     ...(tool.session === 'begins' ? { security: [] } : accessMembers(tool)),
-    ...parametersOf(tool, { path, query }, input, posts),
+    ...parametersOf({ path, query }, input, example, posts),
     ...(requestBody && { requestBody }),
     responses: {
       ...(tool.goesOn && route.status === 202 && { 200: successOf({ ...route, status: 200 }, tool, components) }),
@@ -95,12 +97,11 @@ function isNested(schema: unknown): boolean {
 }
 
 function parametersOf(
-  { name: tool }: Tool,
   { path, query }: Omit<Places, 'body'>,
   input: JsonSchema,
+  { input: given = {} }: Example,
   posts: boolean,
 ): object {
-  const given = examples[tool]?.input ?? {};
   const parameters = [
     ...path.map((name) => parameter(name, 'path', input, given[name])),
     ...query.map((name) => parameter(name, 'query', input, given[name])),
@@ -121,12 +122,18 @@ function parameter(name: string, place: 'path' | 'query', input: JsonSchema, exa
   };
 }
 
-function requestBodyOf(tool: Tool, members: readonly string[], input: JsonSchema, { schemas }: Components): Part {
+function requestBodyOf(
+  tool: Tool,
+  members: readonly string[],
+  input: JsonSchema,
+  example: Example,
+  { schemas }: Components,
+): Part {
   const { properties: _, required: __, ...rest } = input;
   const required = requiredOf(input).filter((name) => members.includes(name));
   const properties = Object.fromEntries(members.map((name) => [name, propertiesOf(input)[name]]));
   const isWhole = members.length === Object.keys(tool.input.shape).length;
-  const given = Object.entries(examples[tool.name]?.input ?? {}).filter(([name]) => members.includes(name));
+  const given = Object.entries(example.input ?? {}).filter(([name]) => members.includes(name));
   return {
     required: required.length > 0,
     content: {
@@ -140,8 +147,8 @@ function requestBodyOf(tool: Tool, members: readonly string[], input: JsonSchema
   };
 }
 
-function successOf({ method, status }: Route, tool: Tool, { schemas }: Components): Part {
-  const example = examples[tool.name]?.answer;
+function successOf({ method, status }: Route, tool: Tool, { schemas, examples }: Components): Part {
+  const { answer: example, events = [] } = examples[tool.name] ?? {};
   return {
     description: SUCCESS[status] ?? 'Done.',
     headers: {
@@ -154,7 +161,7 @@ function successOf({ method, status }: Route, tool: Tool, { schemas }: Component
     ...(status !== 204 && {
       content: {
         'application/json': { schema: schemas.schema(tool.output, 'output'), ...(example && { example }) },
-        ...(tool.streams && eventStream),
+        ...(tool.streams && eventStream(events)),
       },
     }),
   };

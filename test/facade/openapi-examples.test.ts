@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { examples } from '../../facade/openapi/examples/index.ts';
+import { readExamples } from '../../facade/openapi/examples.ts';
 import { routes } from '../../facade/routes.ts';
 import { errorBody } from '../../resources/error.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { documentOf, operationsOf } from './openapi-document.ts';
 
+const examples = readExamples();
 const document = documentOf();
 const operations = operationsOf(document);
 
