@@ -23,7 +23,7 @@ export const memoryFields = {
 };
 
 /** Tags as callers write them. */
-export const memoryTags = z.array(plainLine(z.string().trim().min(1).max(100))).max(50);
+export const memoryTags = z.array(plainLine(z.string().trim().normalize('NFC').min(1).max(100))).max(50);
 
 /** Something that agents remember from one conversation to the next. */
 export const memory = z.object({

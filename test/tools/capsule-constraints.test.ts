@@ -64,12 +64,12 @@ async function reachOf(principal: Principal, tool: string, kind: Kind, constrain
   }
   if (list.includes(tool)) {
     for (const input of kind.listInputs?.(records) ?? [{}]) {
-      const first = await call({ ...input, ...(tool === 'search_memories' && { q: 'common' }), limit: 100 });
-      let page = first;
+      const asked = { ...input, ...(tool === 'search_memories' && { q: 'common' }), limit: 100 };
+      let page = await call(asked);
       for (let pages = 0; page.output && pages < 50; pages += 1) {
         for (const { id } of page.output.data) reached.add(id);
         if (!page.output.nextCursor || fixed?.cursor !== undefined) break;
-        page = await call({ ...input, limit: 100, cursor: page.output.nextCursor });
+        page = await call({ ...asked, cursor: page.output.nextCursor });
       }
     }
     return reached;
