@@ -9,13 +9,13 @@ import { grantsFor } from './requirement.ts';
 import { bothRights, grantRights } from './rights.ts';
 import { bothLimits, type ToolLimit } from './tool-limit.ts';
 
-/** Agents and flows that may run one inside the other. */
+/** How deep runs of agents and flows may be nested. */
 const DEEPEST = 3;
 
 /**
- * The agent as it acts for the caller: held to its allowlist and to what the tools in it need, as far as the caller has that right. So
- * tools that look across records, as search does, find nothing of a kind for which the agent has no tool. Tools whose answers hold a secret
- * are out of its reach, for what it sees goes to a provider and into conversations.
+ * The principal of an agent that runs for the caller. It may do what its allowlist names, what those tools need, and no more than the
+ * caller. So tools that look across records, such as `search`, find no kind of record for which the agent has no tool. An agent never gets
+ * tools whose answers hold a secret, because what it sees goes to a provider and into conversations.
  */
 export function actingFor(
   caller: Principal,
@@ -36,10 +36,10 @@ export function actingFor(
   };
 }
 
-/** Who answers where no agent is asked for: without tools. */
+/** Answers where no agent is named. It has no tools. */
 export const ASSISTANT = { id: 'assistant', name: 'assistant', tools: [] };
 
-/** @throws ToolError where one more run would be too deep inside others. */
+/** @throws ToolError where the run would be nested too deep */
 export function requireShallow(caller: Principal): void {
   const running = [caller, ...chainOf(caller)].filter(({ type }) => type === 'agent' || type === 'flow');
   if (running.length < DEEPEST) return;
@@ -48,7 +48,10 @@ export function requireShallow(caller: Principal): void {
   throw new ToolError('conflict', message);
 }
 
-/** The tools that an agent is offered, in the order of the catalog; where they are too many the first, and those that find the others. */
+/**
+ * The tools that an agent is offered, in the order of the catalog. Where there are too many, it gets the first ones and the tools that find
+ * the others.
+ */
 export function offered(principal: Principal, { entries }: Catalog, most: number): readonly Tool[] {
   const tools = entries.map(({ tool }) => tool).filter((tool) => isListed(tool) && reaches(principal, tool));
   if (tools.length <= most) return tools;

@@ -4,13 +4,13 @@ import type { Principal } from './principal.ts';
 import { reachesWholly } from './reach.ts';
 import type { ToolLimit } from './tool-limit.ts';
 
-/** The tools an allowlist entry reaches. */
+/** The tools that an allowlist entry matches. */
 export function matchEntry(entry: string, catalog: Catalog): readonly CatalogEntry[] {
   const matches = matcherOf(entry);
   return catalog.entries.filter(({ tool }) => matches(tool));
 }
 
-/** The limit of an allowlist. No entry, no tool; an entry of `denied` beats any of `allowed`. */
+/** The limit that an allowlist sets. Without entries there is no tool, and an entry of `denied` beats any of `allowed`. */
 export function allowlistLimit(holder: string, allowed: readonly string[], denied: readonly string[] = []): ToolLimit {
   const allows = allowed.map(matcherOf);
   const denies = denied.map(globMatcher);
@@ -23,7 +23,7 @@ export function allowlistLimit(holder: string, allowed: readonly string[], denie
   };
 }
 
-/** The same verdicts, each found once: what a limit says of a tool never changes, and each call asks for it. */
+/** Remembers the verdict on each tool. It never changes, and every call asks for it. */
 export function judgedOnce(judge: (tool: Tool) => boolean): (tool: Tool) => boolean {
   const verdicts = new WeakMap<Tool, boolean>();
   return (tool) => {
@@ -37,15 +37,15 @@ export function judgedOnce(judge: (tool: Tool) => boolean): (tool: Tool) => bool
 }
 
 /**
- * A glob (`list_*`) never reaches tools that need `admin`, which are named one by one, and those of integrations only where it says so
- * (`github__*`): else each new integration would be in whatever has a `*`.
+ * A glob (`list_*`) never matches tools that need `admin`; those must be named one by one. It matches tools of an integration only where it
+ * names the integration (`github__*`): otherwise every new integration would be in each list with a `*`.
  */
 function matcherOf(entry: string): (tool: Tool) => boolean {
   const matches = globMatcher(entry);
   return (tool) => isListed(tool) && matches(tool.name) && !barrier(entry, tool);
 }
 
-/** Why an entry whose form fits the name of a tool does not reach it. */
+/** Why an entry does not match the tool although its pattern fits the tool's name. */
 export function barrier(entry: string, tool: Tool): 'admin' | 'guest' | undefined {
   if (!isGlob(entry)) return undefined;
   if (needsAdmin(tool)) return 'admin';
@@ -57,12 +57,12 @@ export function isGlob(entry: string): boolean {
   return entry.includes('*');
 }
 
-/** Whether the name, or what an entry means, is a tool of an integration that has a prefix (`<prefix>__<tool>`). */
+/** Whether the name or entry is for a tool of an integration with a prefix (`<prefix>__<tool>`). */
 export function isGuest(name: string): boolean {
   return name.includes('__');
 }
 
-/** A sentence for each entry that reaches no tool now, with the names most like it. */
+/** A sentence for each entry that matches no tool now, with the most similar names. */
 export function allowlistWarnings(entries: readonly string[] | undefined, catalog: Catalog): string[] {
   const idle = (entries ?? []).filter((entry) => !reachesAny(entry, catalog));
   if (idle.length === 0) return [];
@@ -73,7 +73,7 @@ export function allowlistWarnings(entries: readonly string[] | undefined, catalo
   });
 }
 
-/** Whether `matchEntry` gives any tool; every answer with an allowlist asks for each of its entries. */
+/** Whether `matchEntry` returns any tool. Every answer with an allowlist asks this for each entry. */
 function reachesAny(entry: string, catalog: Catalog): boolean {
   const matches = matcherOf(entry);
   if (isGlob(entry)) return catalog.entries.some(({ tool }) => matches(tool));
@@ -81,7 +81,7 @@ function reachesAny(entry: string, catalog: Catalog): boolean {
   return named !== undefined && matches(named.tool);
 }
 
-/** The first tool that the entries reach and the principal may not call, or only for single records. */
+/** The first tool of the entries that the principal may not call, or may call only for some records. */
 export function firstBeyond(entries: readonly string[], catalog: Catalog, principal: Principal): Tool | undefined {
   for (const entry of entries) {
     const beyond = matchEntry(entry, catalog).find(({ tool }) => !reachesWholly(principal, tool));
@@ -94,7 +94,7 @@ function needsAdmin({ access }: Tool): boolean {
   return 'among' in access ? access.among.every(({ scope }) => scope === 'admin') : access.scope === 'admin';
 }
 
-/** `*` stands for any run of characters; linear in the length of the name, whatever the pattern. */
+/** `*` stands for any characters. The time is linear in the length of the name, whatever the pattern. */
 export function globMatcher(glob: string): (name: string) => boolean {
   const [start = '', ...rest] = glob.split(/\*+/);
   const end = rest.pop();

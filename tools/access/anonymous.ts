@@ -9,7 +9,7 @@ const SIGNING_IN: ToolLimit = {
   allows: ({ session }) => session === 'begins',
 };
 
-/** Who has not said yet who they are: all they reach is the tool that signs in. */
+/** A caller that is not authenticated. It can call only the tool that signs in. */
 export function anonymous(address: string): Principal {
   return { type: 'anonymous', id: address, name: address, scopes: [], ownerId: '', rights: RIGHTS, tools: SIGNING_IN };
 }

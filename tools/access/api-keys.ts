@@ -114,7 +114,7 @@ const revokeApiKey = defineTool({
 
 export const apiKeyTools = [listApiKeys, createApiKey, revokeApiKey];
 
-/** The parsed grants. @throws ToolError that names every scope and grant that cannot be given. */
+/** The parsed grants. @throws ToolError that names every scope and grant that the key cannot have. */
 function readRights(scopes: readonly string[], texts: readonly string[], catalog: Catalog): Grant[] {
   const issues: Issue[] = [];
   const assignable = assignableScopes(catalog);
@@ -135,7 +135,7 @@ function readRights(scopes: readonly string[], texts: readonly string[], catalog
   return grants;
 }
 
-/** The scopes a key may carry: the coarse ones and those some tool requires. `*` is for sessions alone. */
+/** The scopes that a key may have: the coarse ones, and those that some tool requires. Only sessions have `*`. */
 function assignableScopes(catalog: Catalog): string[] {
   const required = catalog.entries.flatMap(({ tool: { access } }) =>
     'among' in access ? access.among.map(({ scope }) => scope) : [access.scope],

@@ -8,7 +8,7 @@ import { grantRights, type Rights, scopeRights } from './rights.ts';
 const USE_NOTED_EVERY_MS = 60_000;
 const MOST_NOTED = 100_000;
 
-/** The key whose secret it is, good or not. */
+/** The key with this secret, whether or not it still works. */
 export async function findKey(store: Pick<Readers, 'apiKeys'>, secret: string): Promise<ApiKeyRecord | undefined> {
   const prefix = prefixOf('key', secret);
   if (prefix === undefined) return undefined;
@@ -17,21 +17,21 @@ export async function findKey(store: Pick<Readers, 'apiKeys'>, secret: string): 
   return key && secretMatches(secret, key.hash) ? key : undefined;
 }
 
-/** The principal an API key secret stands for, or undefined where it opens nothing (any more). */
+/** The principal of an API key, by its secret. Undefined where the secret opens nothing, or no longer does. */
 export async function authenticateKey(store: Readers, secret: string, now: Date): Promise<Principal | undefined> {
   const key = await findKey(store, secret);
   return key && keyHolder(store, key, now);
 }
 
-/** The principal a key stands for, or undefined where it opens nothing (any more). */
+/** The principal of an API key. Undefined where the key opens nothing, or no longer does. */
 export async function keyHolder(store: KeyReaders, key: ApiKeyRecord, now: Date): Promise<Principal | undefined> {
   return (await keyProblem(store, key, now)) === undefined ? principalOf(key) : undefined;
 }
 
-/** What tells whether a key is still good. */
+/** The collections that show whether a key still works. */
 export type KeyReaders = Pick<Readers, 'apiKeys' | 'adminUsers'>;
 
-/** Why the key opens nothing any more, or undefined where it is good. */
+/** Why the key no longer works, or undefined where it does. */
 export async function keyProblem(store: KeyReaders, key: ApiKeyRecord, now: Date): Promise<string | undefined> {
   for (let current: ApiKeyRecord | undefined = key; current; ) {
     const problem = await ownProblem(store, current, now);
@@ -52,7 +52,7 @@ async function ownProblem(store: KeyReaders, key: ApiKeyRecord, now: Date): Prom
   return owner?.isActive ? undefined : `The owner of the key, ${ownerId}, is deactivated; see reactivate_admin_user.`;
 }
 
-/** The parsed grants of a key. What no longer parses gives nothing. */
+/** The parsed grants of a key. A grant that can no longer be parsed allows nothing. */
 export function grantsOf({ grants = [] }: Pick<ApiKeyRecord, 'grants'>): Grant[] {
   return grants.flatMap((text) => {
     const parsed = parseGrant(text);
@@ -62,7 +62,7 @@ export function grantsOf({ grants = [] }: Pick<ApiKeyRecord, 'grants'>): Grant[]
 
 const principals = new WeakMap<ApiKeyRecord, Principal>();
 
-/** Made once per state of the key: records are immutable. */
+/** Made once for each state of the key: records never change. */
 export function principalOf(key: ApiKeyRecord): Principal {
   let principal = principals.get(key);
   if (!principal) {
@@ -88,7 +88,7 @@ function keyRights(id: string, grants: readonly Grant[]): Rights {
   return invokes && !onThreads ? withOwnThreads(id, grants) : grantRights(grants);
 }
 
-/** Who may talk to agents and has no grant for threads reads the threads that its talks began, and goes on with them; no others. */
+/** A key that may invoke agents and has no grant for threads may read and continue the threads that it began, and no others. */
 function withOwnThreads(id: string, grants: readonly Grant[]): Rights {
   const rightsTo = (...ops: readonly string[]): Rights =>
     grantRights([...grants, ...ops.map((op) => ({ resource: 'thread', op, id: '*' }))], {
@@ -101,7 +101,7 @@ function withOwnThreads(id: string, grants: readonly Grant[]): Rights {
   return usual;
 }
 
-/** Keeps `lastUsedAt` of keys and sessions, to the minute, without holding up the call that used one. */
+/** Writes `lastUsedAt` of keys and sessions, at most once a minute, without delaying the call that used them. */
 export function createUseNotes(store: Store, onFailure: (cause: unknown) => void) {
   const noted = new Map<string, number>();
   return function noteUse(principal: Principal, now: Date): void {
@@ -114,7 +114,7 @@ export function createUseNotes(store: Store, onFailure: (cause: unknown) => void
     store
       .transaction(async (tx) => {
         const used = isSession(principal) ? tx.sessions : tx.apiKeys;
-        // A session may have ended meanwhile.
+        // The session may have ended meanwhile.
         if (await used.get(id)) await used.touch(id, { lastUsedAt });
       })
       .catch(onFailure);

@@ -6,20 +6,20 @@ import { endOf, type Principal } from './principal.ts';
 import { accessFor, hasWithoutLimit, narrowestGrant } from './requirement.ts';
 import { GUEST_SCOPES, scopesSatisfy } from './scopes.ts';
 
-/** Rights that a call would hand to something that acts: a key, a capsule, a flow, an agent's allowlist. */
+/** The rights that a call would give to something that acts: a key, a capsule, a flow, an agent's allowlist. */
 export interface HandedRights {
   readonly scopes?: readonly string[];
   readonly grants?: readonly Grant[];
   readonly tools?: { readonly entries: readonly string[]; readonly catalog: Catalog };
-  /** What is made acts with full access, as a person who signs in does. */
+  /** What the call makes has full access, as a person who signs in does. */
   readonly fullAccess?: true;
-  /** When what is made ends, for things that could outlive their maker; `never`: for a person who can sign in from then on. */
+  /** When the thing that the call makes ends, where it could outlive its maker. `never`: it is a person, who can sign in from then on. */
   readonly lifetime?: { readonly expiresAt: string | undefined } | 'never';
 }
 
 /**
- * Nobody hands out more than they have. Used by every tool that makes, changes or restores something acting with rights.
- * @throws ToolError (forbidden) naming the first right beyond the giver's own.
+ * Nobody gives away more rights than they have. Every tool uses this that makes, changes or restores something that acts with rights.
+ * @throws ToolError (forbidden) that names the first right that the giver lacks.
  */
 export function requireWithin(giver: Principal, handed: HandedRights): void {
   if (giver.tools && (handed.fullAccess || handed.scopes || handed.grants)) {
@@ -57,7 +57,7 @@ interface Beyond {
   readonly required: { scope?: string; grant?: string };
 }
 
-/** The first of what the entries reach that the principal may not do itself. */
+/** The first tool or right that the entries include and the principal lacks. */
 export function beyondTools(
   giver: Principal,
   { entries, catalog }: NonNullable<HandedRights['tools']>,
@@ -74,19 +74,19 @@ export function beyondTools(
   return { what, required: { scope: access.scope, grant: narrowestGrant(access, {}) } };
 }
 
-/** A name that no tool has now may come to be that of an integration without a prefix. */
+/** Whether the entry could later match a tool of an integration without a prefix: no tool has this name now. */
 function mayMeanGuests(entry: string): boolean {
   return isGuest(entry) || !isGlob(entry);
 }
 
-/** Tools of integrations come and change while what names them stays, so the giver needs the right to whatever the entry may come to mean. */
+/** Tools of integrations come and go while the entry stays. So the giver needs the right to every tool that the entry could ever match. */
 function beyondGuests(giver: Principal, entry: string): Beyond | undefined {
   const grant = guestGrant(entry);
   if (hasWithoutLimit(giver.rights, { scope: GUEST_SCOPES.writes, grant })) return undefined;
   return { what: `what "${entry}" may come to mean`, required: { scope: GUEST_SCOPES.writes, grant } };
 }
 
-/** The grant for whatever the entry may come to mean. */
+/** The grant for every tool of integrations that the entry could ever match. */
 function guestGrant(entry: string): string {
   if (!isGuest(entry)) return 'tool:call';
   if (!isGlob(entry)) return `tool:call:${entry.replace('__', '/')}`;

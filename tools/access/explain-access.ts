@@ -91,7 +91,10 @@ async function explainKey(id: string, tool: Tool, given: object | undefined, con
   };
 }
 
-/** A capsule has the rights of its tools, so its lists and its fixed arguments decide alone; those of other tools may narrow it. */
+/**
+ * A capsule has the rights that its tools need. So its lists and the tool's fixed arguments decide, and fixed arguments of its other tools
+ * may narrow the answer.
+ */
 async function explainCapsule(id: string, tool: Tool, given: object | undefined, context: Explaining): Explanation {
   const { store, server, fail } = context;
   const capsule = await store.capsules.get(id);
@@ -118,12 +121,14 @@ async function explainCapsule(id: string, tool: Tool, given: object | undefined,
   }
 }
 
-/** What is fixed for other tools of the capsule. `input`: parsed; undefined where it does not fit. */
+/**
+ * How the fixed arguments of the capsule's other tools narrow the call. `input` is parsed, and undefined where it does not fit the schema.
+ */
 async function narrowing(principal: Principal, tool: Tool, input: object | undefined, store: Readers) {
   const rule = principal.tools?.narrowed?.(tool);
   if (rule === undefined) return [];
   const isAllowed = input && (await mayCall(principal, tool, input, subjectsIn(store)));
-  // A list is always allowed: it leaves the other records out.
+  // A list is always allowed, because it leaves out the other records.
   const verdict = input === undefined ? 'depends' : isAllowed ? 'allowed' : 'denied';
   return [{ check: 'right', verdict, rule } satisfies Check];
 }

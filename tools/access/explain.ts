@@ -7,7 +7,7 @@ import { ANYONE, accessFor, requirementFor, type Subjects } from './requirement.
 import type { Requirement } from './rights.ts';
 import { scopesSatisfy } from './scopes.ts';
 
-/** What one rule says of a call. `depends`: on arguments that are not given. */
+/** What one rule says about a call. `depends`: it depends on arguments that were not given. */
 export interface Finding {
   readonly verdict: 'allowed' | 'denied' | 'depends';
   readonly rule: string;
@@ -15,8 +15,8 @@ export interface Finding {
 }
 
 /**
- * The scope or the grants that decide the call, by the same judgement as the call itself. `input`: parsed; `whole` false where it lacks
- * what the tool requires.
+ * The scope or the grants that decide the call, by the same judgement as for the call itself. `input` is parsed; `whole` is false where it
+ * lacks arguments that the tool requires.
  */
 export async function explainRight(
   principal: Principal,

@@ -1,6 +1,6 @@
 /**
- * A parsed grant `<resource>(:<op>)?(:<id>)?`; a missing segment means all and is kept as `*`. The id of a `tool` grant may end in `/*`:
- * all tools of one integration, now and later.
+ * A parsed grant `<resource>(:<op>)?(:<id>)?`. A missing segment means all and is kept as `*`. The id of a `tool` grant may end in `/*`,
+ * which means all tools of one integration, now and later.
  */
 export interface Grant {
   readonly resource: string;
@@ -8,7 +8,7 @@ export interface Grant {
   readonly id: string;
 }
 
-/** The resources grants speak of, each with its operations. */
+/** The resources of grants, each with its operations. */
 export const grantOps: Readonly<Record<string, readonly string[]>> = {
   agent: ['read', 'write', 'delete', 'invoke', 'provision'],
   skill: ['read', 'write', 'delete'],
@@ -38,7 +38,7 @@ export const grantOps: Readonly<Record<string, readonly string[]>> = {
 };
 
 const SEGMENT = /^(?:\*|[A-Za-z0-9%][A-Za-z0-9._@/%-]*(?:\/\*)?)$/;
-/** Ends the id of a grant for all tools of an integration. */
+/** The end of a grant's id that stands for all tools of an integration. */
 const WHOLE = '/*';
 const FORM = 'Write <resource>:<op>:<id>, for example agent:read; op and id may be left out.';
 
@@ -90,26 +90,26 @@ function decodable(segment: string): boolean {
   }
 }
 
-/** Whether everything the second grant allows is allowed by the first. */
+/** Whether the first grant allows everything that the second one allows. */
 export function grantCovers(wide: Grant, narrow: Grant): boolean {
   const same = (['resource', 'op'] as const).every((part) => wide[part] === '*' || wide[part] === narrow[part]);
   return same && (wide.id === '*' || wide.id === narrow.id || isWithin(wide, decodedId(narrow)));
 }
 
-/** Whether the grant is for all tools of the integration that the name is of. */
+/** Whether the grant is for all tools of the integration that the name belongs to. */
 function isWithin({ id }: Grant, name: string): boolean {
   return id.endsWith(WHOLE) && name.startsWith(`${decoded(id.slice(0, -WHOLE.length))}/`);
 }
 
-/** What a call needs: an operation on a resource, on one record or, without `ids`, on the resource as a whole. */
+/** What a call needs: an operation on one record, or without `ids`, on the resource as a whole. */
 export interface Need {
   readonly resource: string;
   readonly op: string;
-  /** The names one record goes by, for example its id and its name. */
+  /** The names that grants may use for the record, for example its id and its name. */
   readonly ids?: readonly string[];
-  /** That record, as far as it was looked up. */
+  /** The record, if it was looked up. */
   readonly record?: object | undefined;
-  /** Which record it is about is not known yet. */
+  /** It is not known yet which record the call is about. */
   readonly open?: true;
 }
 
@@ -120,7 +120,7 @@ export function grantAllows(grant: Grant, need: Need): boolean {
   return need.ids?.some((name) => name === own || isWithin(grant, name)) ?? false;
 }
 
-/** The id or name that the grant means. Names are kept composed (NFC). */
+/** The id or name that the grant names. Names are stored with composed characters (NFC). */
 export function decodedId({ id }: Grant): string {
   return decoded(id);
 }
@@ -129,7 +129,7 @@ function decoded(segment: string): string {
   return decodeURIComponent(segment).normalize('NFC');
 }
 
-/** Whether the grant covers the operation at all, even if only for some records. */
+/** Whether the grant allows the operation on at least some records. */
 export function concerns(grant: Grant, need: { readonly resource: string; readonly op: string }): boolean {
   return (grant.resource === '*' || grant.resource === need.resource) && (grant.op === '*' || grant.op === need.op);
 }

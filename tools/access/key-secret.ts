@@ -2,29 +2,29 @@ import { hash, randomInt, timingSafeEqual } from 'node:crypto';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** What a secret opens, as it begins. */
+/** How the secret of each kind of credential begins. */
 const FORMS = {
   key: { mark: 'ak', form: /^ak_([0-9A-Za-z]{8})_[0-9A-Za-z_-]{40,200}$/ },
   capsule: { mark: 'cpt', form: /^cpt_([0-9A-Za-z]{8})_[0-9A-Za-z_-]{40,200}$/ },
 } as const;
 export type SecretKind = keyof typeof FORMS;
 
-/** A new secret, `ak_<8 characters prefix>_<43 characters>` for a key: 256 bits, shown once and never stored. */
+/** A new secret, for a key `ak_<8 characters prefix>_<43 characters>`. It has 256 bits, is shown once and is never stored. */
 export function newSecret(kind: SecretKind): string {
   return `${FORMS[kind].mark}_${random(8)}_${random(43)}`;
 }
 
-/** The prefix by which the holder of a secret is found, or undefined for what has not the form of one of this kind. */
+/** The prefix of the secret, by which its holder is found. Undefined for a text that is no secret of this kind. */
 export function prefixOf(kind: SecretKind, secret: string): string | undefined {
   return FORMS[kind].form.exec(secret)?.[1];
 }
 
-/** SHA-256 in hex. A plain hash is enough: the secret has 256 bits of its own. */
+/** SHA-256 in hex. A plain hash is enough, because the secret has 256 random bits. */
 export function hashSecret(secret: string): string {
   return hash('sha256', secret, 'hex');
 }
 
-/** In constant time. */
+/** Compares in constant time. */
 export function secretMatches(secret: string, stored: string): boolean {
   return timingSafeEqual(Buffer.from(hashSecret(secret)), Buffer.from(stored));
 }

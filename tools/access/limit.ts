@@ -2,14 +2,14 @@ import type { Need } from './grants.ts';
 
 type Value = string | number | boolean;
 
-/** The records that a right is limited to: those that go by one of the names and hold all of the members. */
+/** The records that a right is limited to: those that have one of the names and all of the members. */
 export interface Limit {
-  /** Any, where absent. */
+  /** Undefined: records with any name. */
   readonly names?: readonly string[] | undefined;
   readonly members?: Readonly<Record<string, Value>> | undefined;
 }
 
-/** Limits by resource and operation; undefined where there is none. */
+/** The limit for a resource and operation. Undefined where there is none. */
 export type Limits = (resource: string, op: string) => Limit | undefined;
 
 export const NO_RECORD: Limit = { names: [] };
@@ -18,7 +18,7 @@ export function isNothing({ names }: Limit): boolean {
   return names?.length === 0;
 }
 
-/** What both let through. */
+/** The limit that admits what both admit. */
 export function bothLimited(one: Limit | undefined, other: Limit | undefined): Limit | undefined {
   if (!one || !other) return one ?? other;
   const members = { ...one.members, ...other.members };
@@ -27,13 +27,13 @@ export function bothLimited(one: Limit | undefined, other: Limit | undefined): L
   return { names: names ?? one.names ?? other.names, members };
 }
 
-/** Whether the limit lets the record of the need through. A need that is about no single record goes beyond every limit. */
+/** Whether the limit admits the record of the need. A need that is about no single record is never admitted. */
 export function fits({ names, members = {} }: Limit, { ids, record }: Need): boolean {
   if (!ids || (names && !ids.some((id) => names.includes(id)))) return false;
   return Object.entries(members).every(([member, value]) => holds(record, member, value));
 }
 
-/** As filters of the store judge it: an array holds what is in it. */
+/** Compares as filters of the store do: an array matches each of its items. */
 function holds(record: object | undefined, member: string, value: Value): boolean {
   if (!record || !Object.hasOwn(record, member)) return false;
   const held: unknown = record[member as keyof typeof record];

@@ -6,7 +6,10 @@ import { isGuarded, isSeen } from './visibility.ts';
 
 type Kept = { readonly id: string; readonly [member: string]: unknown };
 
-/** Whether the principal may read the record by its read tool with this input, without a call; the record may be gone already. */
+/**
+ * Whether the principal may read the record by its read tool with this input. Makes no call, and also works for a record that is already
+ * deleted.
+ */
 export async function mayRead(principal: Principal, tool: Tool, input: object, record: Kept): Promise<boolean> {
   const fixed = principal.tools?.fixed?.(tool) ?? {};
   if (Object.keys(fixed).some((name) => Object.hasOwn(input, name))) return false;

@@ -5,7 +5,7 @@ import type { Principal } from './principal.ts';
 import { FORBIDDEN } from './reach.ts';
 
 /**
- * Only an owner, or what acts for one, makes an owner, changes how one signs in, or signs in as one.
+ * Only an owner, or a key or session of one, may make an owner, change how an owner signs in, or sign in as an owner.
  * @throws ToolError (forbidden)
  */
 export async function requireOwner(store: Pick<Readers, 'adminUsers'>, { ownerId }: Principal): Promise<void> {

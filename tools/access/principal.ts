@@ -3,55 +3,55 @@ import type { Grant } from './grants.ts';
 import type { Rights } from './rights.ts';
 import type { ToolLimit } from './tool-limit.ts';
 
-/** Who calls, as found by a door. Lives for one request. The id of a session is that of the admin user who is signed in. */
+/** Who makes a call. The door makes it, and it lives for one request. A session has the id of the admin user who signed in. */
 export interface Principal {
   readonly type: 'session' | 'api-key' | 'capsule' | 'agent' | 'flow' | 'anonymous';
   readonly id: string;
   readonly name: string;
   readonly scopes: readonly string[];
   readonly grants?: readonly Grant[];
-  /** Admin user on whose behalf the principal acts. */
+  /** The admin user that the principal acts for. */
   readonly ownerId: string;
   readonly expiresAt?: string;
-  /** Of a person who is signed in: the key that made the link the session began with, and with which it ends. */
+  /** For a session: the key that made its sign-in link. The session ends with that key. */
   readonly madeWith?: KeyBehind;
   readonly rights: Rights;
-  /** Where present, tools beyond it do not exist for the principal, whatever its rights. */
+  /** Where present, the principal cannot see or call any other tool, whatever its rights. */
   readonly tools?: ToolLimit;
-  /** The principal an agent or flow acts for, whose rights it has, narrowed. */
+  /** The principal that an agent or flow acts for. The agent or flow has that principal's rights, narrowed. */
   readonly actsFor?: Principal;
-  /** Of a flow: the flows whose runs led to this one, itself last. */
+  /** For a flow: the flows whose runs led to this one, with itself last. */
   readonly causes?: readonly string[];
-  /** Of a flow: the run in which it acts. */
+  /** For a flow: the run in which it acts. */
   readonly runId?: string;
-  /** Of a flow: the try of a step of the run, the same when an interrupted one is made again. */
+  /** For a flow: the attempt at a step of the run. It is the same when an interrupted attempt is repeated. */
   readonly attempt?: string;
 }
 
-/** A key with which something else was made. */
+/** A key that was used to make something else. */
 export interface KeyBehind {
   readonly id: string;
   readonly expiresAt?: string | undefined;
 }
 
-/** Those a principal acts for, nearest first; empty for one that acts for itself. */
+/** The principals that a principal acts for, nearest first. Empty for one that acts for itself. */
 export function chainOf({ actsFor }: Principal): Principal[] {
   return actsFor ? [actsFor, ...chainOf(actsFor)] : [];
 }
 
-/** The key that stands behind a call: that of the caller or of whom it acts for, or the one whose link began the session. */
+/** The key behind a call: the caller itself, the principal that it acts for, or the key whose link began the session. */
 export function keyBehind(principal: Principal): KeyBehind | undefined {
   const { type, id, expiresAt, madeWith } = rootOf(principal);
   return type === 'api-key' ? { id, expiresAt } : madeWith;
 }
 
-/** When the credential behind a call ends for good. A session ends, but its person signs in again. */
+/** When the credential behind a call expires for good. A session is no such credential, because its person can sign in again. */
 export function endOf(principal: Principal): string | undefined {
   const { type, expiresAt, madeWith } = rootOf(principal);
   return type === 'session' ? madeWith?.expiresAt : expiresAt;
 }
 
-/** What ends for good when the credential behind the call does, be it by revocation: of what it makes, the key to end with. */
+/** The key, if any, that ends whatever the call makes: when that key expires or is revoked, the thing ends too. */
 export function bondOf(principal: Principal): { readonly endsWith?: string } {
   const key = keyBehind(principal);
   return key?.expiresAt === undefined ? {} : { endsWith: key.id };
@@ -61,14 +61,14 @@ function rootOf(principal: Principal): Principal {
   return chainOf(principal).at(-1) ?? principal;
 }
 
-/** A person who is signed in. */
+/** The principal of a person who is signed in. */
 export interface SessionPrincipal extends Principal {
   readonly type: 'session';
   readonly sessionId: string;
   readonly expiresAt: string;
 }
 
-/** False for what acts for one. */
+/** False for a principal that acts for a session. */
 export function isSession(principal: Principal): principal is SessionPrincipal {
   return principal.type === 'session' && 'sessionId' in principal;
 }

@@ -1,10 +1,10 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { ToolError } from '../registry/errors.ts';
 
-/** Takes one of the points that a key has each minute. @throws ToolError (rate_limited) where none is left */
+/** Counts one call of a key. @throws ToolError (rate_limited) where the key has no calls left in this minute */
 export type RateLimit = (key: string) => Promise<void>;
 
-/** `what`: that of which there was too much, as in "More than 5 calls a minute". */
+/** `what` names what is counted, as in "More than 5 calls a minute". */
 export function createRateLimit(perMinute: number, what: string): RateLimit {
   const limiter = new RateLimiterMemory({ points: perMinute, duration: 60 });
   return async (key) => {

@@ -8,17 +8,17 @@ import { subjectOf } from './subjects.ts';
 type Kept = Parameters<typeof subjectOf>[1];
 
 /**
- * What a principal reaches: its rights and, where it is held to some tools, that limit. The only place where the two are put together,
- * for lists and calls alike.
+ * What a principal can reach: its rights and, where it has one, its limit to some tools. Only this file judges the two together, for lists
+ * and for calls.
  */
 type Reach = Pick<Principal, 'rights' | 'tools'>;
 
-/** Equal for principals that reach the same, so that lists prepared for one serve the other. */
+/** Equal for principals that can reach the same, so that a list made for one serves the other. */
 export function reachOf({ rights, tools }: Reach): string {
   return tools ? `${rights.fingerprint}\n${tools.fingerprint}` : rights.fingerprint;
 }
 
-/** Whether the tool is the principal's to see: some call of it could be allowed. */
+/** Whether the principal sees the tool: at least one call of it could be allowed. */
 export function reaches(reach: Reach, tool: Tool): boolean {
   if (tool.discovery) return true;
   if (!(reach.tools?.allows(tool) ?? true) || !mayTry(reach.rights.inCallOf(tool), tool.access)) return false;
@@ -32,7 +32,7 @@ export function reachesWholly({ rights, tools }: Reach, tool: Tool): boolean {
   return hasWithoutLimit(rights.inCallOf(tool), tool.access);
 }
 
-/** Whether the call is allowed. The input is parsed. */
+/** Whether the call is allowed. The input must be parsed. */
 export function mayCall(reach: Reach, tool: Tool, input: object, subjects: Subjects): boolean | Promise<boolean> {
   if (tool.discovery) return true;
   const { rights, tools } = reach;
@@ -43,8 +43,8 @@ export function mayCall(reach: Reach, tool: Tool, input: object, subjects: Subje
 }
 
 /**
- * Whether a tool that does what another does, by another way, may do it: whoever is held to some tools needs that one too. Where it changes
- * records, values that are fixed for the other could be undone.
+ * Some tools do what another tool does in another way. A principal limited to some tools needs that other tool too. Where the tool changes
+ * records, arguments fixed for the other tool must do no more than select records, because the tool could change the fixed values.
  */
 function standsIn({ tools }: Reach, { annotations }: Tool, other: Tool): boolean {
   if (!tools) return true;
@@ -53,13 +53,13 @@ function standsIn({ tools }: Reach, { annotations }: Tool, other: Tool): boolean
   return annotations.readOnlyHint || fixed.every((argument) => selectsBy(other.access, argument));
 }
 
-/** The principal within a call of the tool. */
+/** The principal during a call of the tool. */
 export function inCallOf<Caller extends Pick<Principal, 'rights'>>(principal: Caller, tool: Tool): Caller {
   const rights = principal.rights.inCallOf(tool);
   return rights === principal.rights ? principal : { ...principal, rights };
 }
 
-/** The input with the arguments that the limit fixes. @throws ToolError where the caller gives one of them. */
+/** The input with the arguments that the limit fixes. @throws ToolError where the caller gave one of them. */
 export function withFixed({ tools }: Reach, tool: Tool, input: unknown): unknown {
   const fixed = tools?.fixed?.(tool);
   if (!tools || !fixed || typeof input !== 'object' || input === null || Array.isArray(input)) return input;
@@ -72,7 +72,7 @@ export function withFixed({ tools }: Reach, tool: Tool, input: unknown): unknown
   return { ...input, ...fixed };
 }
 
-/** Whether fixed arguments keep the record from the principal, whatever its rights are otherwise. */
+/** Whether fixed arguments hide the record from the principal, whatever its other rights. */
 export function isKeptFrom({ rights }: Pick<Reach, 'rights'>, resource: string, op: string, record: Kept): boolean {
   const limit = rights.held(resource, op);
   if (!limit) return false;
@@ -80,7 +80,7 @@ export function isKeptFrom({ rights }: Pick<Reach, 'rights'>, resource: string, 
   return !fits(limit, { resource, op, ids: names, record });
 }
 
-/** The refusal of a call, with what would have allowed it. The input need not be checked yet. */
+/** The error for a refused call, with what would have allowed it. The input may be unchecked. */
 export function refusal({ tools }: Reach, tool: Tool, input: object): ToolError {
   if (tools && !tools.allows(tool)) {
     const message = `${tool.name} is not among the tools of ${tools.holder}.`;

@@ -3,18 +3,18 @@ import type { Requirement, Rights } from './rights.ts';
 import type { Scope } from './scopes.ts';
 
 /**
- * The right a tool needs, as data: a scope, or a grant, with the input member that names the record in braces (`agent:read:{id}`).
- * Several grants are needed all together.
+ * The right that a tool needs, as data: a scope, or a grant with the input member that names the record in braces (`agent:read:{id}`).
+ * Where there are several grants, all are needed.
  */
 export interface Access {
   readonly scope: Scope;
   readonly grant: string | readonly string[];
-  /** List, search or stats: a grant for single records suffices, and the handler narrows its answer to those. */
+  /** For list, search and stats tools: a grant for some records is enough, and the handler shows only those. */
   readonly narrows?: true;
   /**
-   * Inputs besides those in the grant that select the records of the call, each with the member of these that equals it, or `NAME` where the
-   * input is a name that grants know them by. A capsule that fixes others of a tool that narrows cannot say of a single record whether it is
-   * among those left.
+   * Further inputs that select records, each with the member of a record that must equal it, or `NAME` where the input is a name that
+   * grants use. A capsule may fix such an input of a list, and then knows for each record whether it is in that list. Of other fixed inputs
+   * it cannot know that.
    */
   readonly selects?: Readonly<Record<string, string | typeof NAME>>;
 }
@@ -24,31 +24,31 @@ export const NAME = Symbol('name');
 /** For a tool whose right depends on its input. */
 export interface AccessByInput {
   readonly among: readonly Access[];
-  /** One of `among`, also for input that is not checked yet. */
+  /** The one of `among` that the input needs. The input may be unchecked. */
   of(input: object): Access;
-  /** What every input together needs, where all are about the same resources. */
+  /** The right that covers all inputs together, where all inputs are about the same resources. */
   readonly whole?: Access;
 }
 
-/** Every authenticated principal may call. */
+/** Every authenticated principal may call the tool. */
 export const ANYONE: Access = { scope: '', grant: [] };
 
-/** A record that a call is about: the names it goes by in grants, and itself where it is there. */
+/** A record that a call is about: the names that grants may use for it, and the record itself where it exists. */
 export interface Subject {
   readonly names: readonly string[];
   readonly record?: object | undefined;
 }
 
-/** Looks up the record, given the value of the input member. */
+/** Looks up the record that the value of an input member names. */
 export type Subjects = (resource: string, value: string) => Promise<Subject>;
 
-/** Whether the tool is the principal's to see: some call of it could be allowed. */
+/** Whether at least one call of the tool could be allowed, so that the principal sees the tool. */
 export function mayTry(rights: Rights, access: Access | AccessByInput): boolean {
   const choices = 'among' in access ? access.among : [access];
   return choices.some((choice) => choice === ANYONE || rights.mayTry(requirement(choice)));
 }
 
-/** Whether every call of the tool is allowed, whatever record it is about. */
+/** Whether every call of the tool is allowed, whichever record it is about. */
 export function hasWithoutLimit(rights: Rights, access: Access | AccessByInput): boolean {
   const choices = 'among' in access ? access.among : [access];
   return choices.every((choice) => {
@@ -58,7 +58,7 @@ export function hasWithoutLimit(rights: Rights, access: Access | AccessByInput):
   });
 }
 
-/** The grants for every call under the access; none if the input decides which resource it is about. */
+/** The grants that allow every call under the access. Empty where the input decides which resource the call is about. */
 export function grantsFor(access: Access | AccessByInput): Grant[] {
   const whole = 'among' in access ? access.whole : access;
   if (!whole) return [];
@@ -73,14 +73,14 @@ export function grantsFor(access: Access | AccessByInput): Grant[] {
 export interface NeededRight {
   readonly resource: string;
   readonly op: string;
-  /** The input that names the record it is about. */
+  /** The input that names the record. */
   readonly parameter?: string;
-  /** It is about no single record, and yet records of the kind are what the call is about. */
+  /** True where the call is about several records of the kind, and not about a single one. */
   readonly narrows: boolean;
   readonly selects: NonNullable<Access['selects']>;
 }
 
-/** The rights that calls under the access need; none if the input decides which resource it is about. */
+/** The rights that calls under the access need. Empty where the input decides which resource the call is about. */
 export function neededRights(access: Access | AccessByInput): NeededRight[] {
   if ('among' in access && !access.whole) return [];
   const found = new Map<string, NeededRight>();
@@ -98,17 +98,17 @@ export function neededRights(access: Access | AccessByInput): NeededRight[] {
   return [...found.values()];
 }
 
-/** Whether the input says which record the call is about, and nothing else. */
+/** Whether this input only selects the records that the call is about. */
 export function selectsBy(access: Access | AccessByInput, input: string): boolean {
   return neededRights(access).some(({ parameter, selects }) => parameter === input || Object.hasOwn(selects, input));
 }
 
-/** The access that the input calls for. */
+/** The access that this input needs. */
 export function accessFor(access: Access | AccessByInput, input: object): Access {
   return 'among' in access ? access.of(input) : access;
 }
 
-/** At once where no record must be looked up to tell. */
+/** Answers without waiting where no record must be looked up. */
 export function allows(rights: Rights, access: Access, input: object, subjects: Subjects): boolean | Promise<boolean> {
   if (access === ANYONE) return true;
   const bound = bind(requirement(access), input);
@@ -116,7 +116,7 @@ export function allows(rights: Rights, access: Access, input: object, subjects: 
   return rights.mayTry(bound) && withSubjects(bound, subjects).then((known) => rights.allows(known));
 }
 
-/** What the call needs, each record by all names that it goes by. */
+/** What the call needs. Each record has all the names that grants may use for it. */
 export function requirementFor(access: Access, input: object, subjects: Subjects): Promise<Requirement> {
   return withSubjects(bind(requirement(access), input), subjects);
 }
@@ -132,7 +132,7 @@ async function withSubjects(bound: Requirement, subjects: Subjects): Promise<Req
   return { ...bound, needs };
 }
 
-/** The grant in its narrowest form for the input, several joined by a comma. */
+/** The narrowest grant that allows this input. Several are joined by commas. */
 export function narrowestGrant(access: Access, input: object): string {
   return bind(requirement(access), input)
     .needs.map(({ resource, op, ids: [id] = [] }) =>
@@ -143,7 +143,7 @@ export function narrowestGrant(access: Access, input: object): string {
 
 const compiled = new WeakMap<Access, Requirement>();
 
-/** Parsed once per declaration; an open need has the input member in braces as its only id. */
+/** Parsed once for each declaration. Where the input names the record, the need is open and its only id is the input member in braces. */
 function requirement(access: Access): Requirement {
   let found = compiled.get(access);
   if (!found) {
@@ -168,11 +168,11 @@ function bind(unbound: Requirement, input: object): Requirement {
 
 function fill(id: string, input: object): string {
   if (!id.startsWith('{')) return id;
-  const value = (input as Readonly<Record<string, unknown>>)[id.slice(1, -1)]; // parsed by the schema that has the member
+  const value = (input as Readonly<Record<string, unknown>>)[id.slice(1, -1)]; // the schema that parsed the input has this member
   return typeof value === 'string' ? value : id;
 }
 
-/** The id as a grant writes it. */
+/** The id in the form that grants use. */
 function encode(id: string): string {
   if (/^[A-Za-z0-9][A-Za-z0-9._@/-]*$/.test(id) || id.startsWith('{')) return id;
   const code = (character: string) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`;

@@ -3,32 +3,37 @@ import { concerns, decodedId, type Grant, grantAllows, type Need } from './grant
 import { bothLimited, fits, isNothing, type Limit, type Limits } from './limit.ts';
 import { type Scope, scopesSatisfy } from './scopes.ts';
 
-/** What one access rule asks for: a scope, or grants for all of the needs. */
+/** What one access rule requires: a scope, or grants for all of the needs. */
 export interface Requirement {
   readonly scope: Scope;
   readonly needs: readonly Need[];
-  /** A grant for single records suffices; the answer is narrowed to them. */
+  /** A grant for some records is enough, and the answer shows only those. */
   readonly narrows?: boolean;
 }
 
-/** What a principal may do. The only place where scopes and grants are judged, for every door. */
+/** What a principal may do. Scopes and grants are judged only here, for every door. */
 export interface Rights {
-  /** Full access: assigns rights to others without bounds of its own. */
+  /** Full access. The principal may give any right to others. */
   readonly isAdmin: boolean;
-  /** Equal for principals that may do the same, so that answers prepared for one serve the other. */
+  /** Equal for principals that may do the same, so that an answer made for one serves the other. */
   readonly fingerprint: string;
-  /** Whether some call under the requirement could be allowed: what a need that is open is about is not looked at. */
+  /** Whether some call under the requirement could be allowed. A need that is open counts as met by any record. */
   mayTry(requirement: Requirement): boolean;
   allows(requirement: Requirement): boolean;
-  /** The records the principal is limited to for the operation, or undefined where it is not limited. */
+  /** The records that the principal is limited to for the operation. Undefined where it is not limited. */
   limitedTo(resource: string, op: string): Limit | undefined;
-  /** The part of that which arguments fixed for other tools hold it to, whatever its grants and whichever tool it calls. */
+  /**
+   * The part of these limits that comes from arguments fixed for other tools. It holds whatever the principal's grants and whichever tool
+   * it calls.
+   */
   readonly held: Limits;
-  /** The rights within a call of the tool: of what its own fixed arguments already bind, other tools take nothing away. */
+  /**
+   * The rights during a call of the tool. Where the tool's own fixed arguments apply, those of other tools do not narrow the call further.
+   */
   inCallOf(tool: Tool): Rights;
 }
 
-/** Rights by scopes: never limited to single records. */
+/** Rights by scopes. They are never limited to single records. */
 export function scopeRights(scopes: readonly Scope[]): Rights {
   const allows = (requirement: Requirement) => scopesSatisfy(scopes, requirement.scope);
   return {
@@ -44,7 +49,7 @@ export function scopeRights(scopes: readonly Scope[]): Rights {
   };
 }
 
-/** What narrows grants besides the ids in them. */
+/** What narrows grants, besides the ids in them. */
 export interface Narrowing {
   fingerprint(): string;
   readonly limits: Limits;
@@ -52,7 +57,7 @@ export interface Narrowing {
   readonly inCallOf: Rights['inCallOf'];
 }
 
-/** Rights by grants alone, as far as they are not narrowed. */
+/** Rights by grants alone, narrowed where `narrowing` is given. */
 export function grantRights(grants: readonly Grant[], narrowing?: Narrowing): Rights {
   const everything = grants.some(({ resource, op, id }) => resource === '*' && op === '*' && id === '*');
   const unlimited = (need: Need) => grants.some((grant) => grant.id === '*' && concerns(grant, need));
@@ -94,8 +99,8 @@ function fingerprintOf(grants: readonly Grant[]): string {
 }
 
 /**
- * What both may do: of one who acts for the outer and needs no more than the inner. Records that only some may see are still those that the
- * outer sees.
+ * The rights that are in both. `outer` belongs to the principal that is acted for, `inner` is what the acting agent or flow needs. Which
+ * restricted threads are visible is decided by the outer principal.
  */
 export function bothRights(outer: Rights, inner: Rights): Rights {
   return {

@@ -1,12 +1,12 @@
-/** Coarse scopes; tools require finer ones such as `agents:read` or `admin`. */
+/** A scope: coarse, or finer such as `agents:read`. Tools require finer ones or `admin`. */
 export type Scope = string;
 
 export const COARSE_SCOPES = ['read', 'write', 'admin'] as const;
 
-/** What tools of other servers require; assignable also while there are none. */
+/** The scopes that tools of integrations require. Keys can have them also while there are no such tools. */
 export const GUEST_SCOPES = { reads: 'tools:read', writes: 'tools:write' } as const;
 
-/** Whether any of the held scopes satisfies the required one (spec part 5, "Scope satisfaction rules"). */
+/** Whether any of the held scopes satisfies the required one. */
 export function scopesSatisfy(held: readonly Scope[], required: Scope): boolean {
   return held.some((scope) => satisfies(scope, required));
 }

@@ -6,10 +6,10 @@ import { keyProblem, principalOf } from './authenticate.ts';
 import type { Principal } from './principal.ts';
 import { scopeRights } from './rights.ts';
 
-/** Who acts, as it stands now, or why it may not go on. */
+/** The principal as it is now, or the reason why it may not continue. */
 export type Standing = Principal | ToolError;
 
-/** Asked before every call and turn inside of something that takes its time, and every second while that goes on. */
+/** Finds the standing. It is asked before every call and turn inside a long piece of work, and every second during that work. */
 export type AskStanding = () => Promise<Standing>;
 
 const ASKED_EVERY_MS = 1000;
@@ -19,25 +19,28 @@ interface Told {
   onRenewed?: ((principal: Principal) => void) | undefined;
 }
 
-/** Asks every second until the function returned is called or it is gone. Where nobody can tell, it is gone too. */
+/**
+ * Asks every second, until the returned function is called or the principal may not continue. If the question fails, the principal may not
+ * continue either.
+ */
 export function watchStanding(ask: AskStanding, told: Told): () => void {
   const watch = setInterval(() => void lookAgain(ask, told), ASKED_EVERY_MS);
   return () => clearInterval(watch);
 }
 
-/** The same once, at once. */
+/** Asks once, now. */
 export async function lookAgain(ask: AskStanding, { onGone, onRenewed }: Told): Promise<void> {
   const standing = await askSafely(ask);
   if (standing instanceof ToolError) onGone(standing);
   else onRenewed?.(standing);
 }
 
-/** Never rejects. */
+/** Asks, and turns a failure into a standing. Never rejects. */
 export function askSafely(ask: AskStanding): Promise<Standing> {
   return ask().catch(toToolError);
 }
 
-/** A signal that aborts with the problem once it is gone, or with the other signal. */
+/** A signal that aborts with the reason when the principal may not continue, or when the other signal aborts. */
 export class StandingSignal {
   readonly signal: AbortSignal;
   readonly #gone = new AbortController();
@@ -48,9 +51,9 @@ export class StandingSignal {
     this.#stop = watchStanding(ask, { onGone: (problem) => this.#gone.abort(problem) });
   }
 
-  /** Why it is gone, once it is. */
+  /** The reason why the principal may not continue, if that is so. */
   get problem(): ToolError | undefined {
-    return this.#gone.signal.aborted ? this.#gone.signal.reason : undefined; // aborted with nothing else
+    return this.#gone.signal.aborted ? this.#gone.signal.reason : undefined; // only a ToolError aborts this signal
   }
 
   stop(): void {
@@ -58,7 +61,7 @@ export class StandingSignal {
   }
 }
 
-/** The principal as it is now, or why nobody can act as it any more. A session stands for its user, who is named by the id. */
+/** The principal as it is now, or the reason why nothing may act as it any more. For a session, it is the user with this id. */
 export async function findStanding(
   {
     type,
@@ -93,7 +96,7 @@ export async function findStanding(
 const USER_SCOPES = ['*'];
 const USER_RIGHTS = scopeRights(USER_SCOPES);
 
-/** Why the credential by which the principal came in is not accepted any more. */
+/** Why the credential of the principal is not accepted any more. */
 export async function endedCredential(
   principal: Principal,
   store: Readers,

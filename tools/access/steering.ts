@@ -8,8 +8,8 @@ import { beyondTools } from './delegation.ts';
 import type { Principal } from './principal.ts';
 
 /**
- * What steers an agent is what it is told and what it may use: whoever changes that acts, through the agent, with the rights of those who run
- * it. So it takes rights to all that its allowlist reaches. What it is called and how it appears steer nothing.
+ * The members that steer an agent: its instructions and its tools. Whoever changes them acts through the agent with the rights of everybody
+ * who runs it, so they need the right to every tool of its allowlist. The agent's names and appearance steer nothing.
  */
 const STEERING = ['description', 'instructions', 'tools', 'skillIds', 'modelPreference'] as const;
 
@@ -24,13 +24,13 @@ interface Changing {
 
 type Allowing = Pick<Agent, 'id' | 'name' | 'tools'>;
 
-/** Whether the change makes another agent of it; null and absent are the same. */
+/** Whether the change alters what steers the agent. Null and absent are equal. */
 export function steers(agent: Agent, change: { readonly [Member in (typeof STEERING)[number]]?: unknown }): boolean {
   const text = (value: unknown) => JSON.stringify(value ?? null);
   return STEERING.some((member) => change[member] !== undefined && text(change[member]) !== text(agent[member]));
 }
 
-/** @throws ToolError (forbidden) naming the first right that the caller lacks */
+/** @throws ToolError (forbidden) that names the first right that the caller lacks */
 export function requireSteering({ principal, server }: Omit<Changing, 'store'>, ...agents: readonly Allowing[]): void {
   for (const agent of agents) {
     const beyond = beyondTools(principal, { entries: agent.tools ?? [], catalog: server.catalog });
@@ -38,7 +38,7 @@ export function requireSteering({ principal, server }: Omit<Changing, 'store'>, 
   }
 }
 
-/** The same for all agents of the workspace that are not deleted, or those of them that the filter gives. */
+/** The same for all agents of the workspace that are not deleted, or for those that match the filter. */
 export async function requireSteeringAll(changing: Changing, where: Where<Agent> = {}): Promise<void> {
   const { principal, store } = changing;
   if (principal.rights.isAdmin && !principal.tools) return;
@@ -48,7 +48,7 @@ export async function requireSteeringAll(changing: Changing, where: Where<Agent>
     const page = await store.agents.find(query);
     requireSteering(changing, ...distinct(page.records));
     after = page.next ?? undefined;
-    await setImmediate(); // other calls have their turn
+    await setImmediate(); // lets other calls run
   } while (after);
 }
 
@@ -56,13 +56,13 @@ const BATCH = 500;
 
 type Remembered = Pick<Memory, 'kind' | 'scope'> & { readonly agentId?: string | null | undefined };
 
-/** For memories that come, go or change: of each its state before and after. */
+/** The same for memories that are made, changed or deleted. Each is given with its state before and after. */
 export async function requireSteeringBy(
   changing: Changing,
   ...states: readonly (Remembered | undefined)[]
 ): Promise<void> {
   for (const state of states) {
-    // Those about a user are in no prompt.
+    // Memories about a user are in no prompt.
     if (!state || !FOLLOWED.includes(state.kind) || state.scope === 'user') continue;
     const agent = state.scope === 'agent' && state.agentId ? await changing.store.agents.get(state.agentId) : undefined;
     if (agent) requireSteering(changing, agent);
@@ -70,13 +70,13 @@ export async function requireSteeringBy(
   }
 }
 
-/** Whether a message may name the agent. */
+/** Whether a message to the principal may name the agent. */
 export function mayReadAgent({ rights }: Pick<Principal, 'rights'>, agent: Pick<Agent, 'id' | 'name'>): boolean {
   const need = { resource: 'agent', op: 'read', ids: [agent.id, agent.name], record: agent };
   return rights.allows({ scope: 'agents:read', needs: [need] });
 }
 
-/** One of each allowlist. */
+/** One agent for each different allowlist. */
 function distinct(agents: readonly Allowing[]): readonly Allowing[] {
   return [...new Map(agents.map((agent) => [JSON.stringify(agent.tools ?? []), agent])).values()];
 }

@@ -5,8 +5,8 @@ import type { Subject, Subjects } from './requirement.ts';
 type Found = { readonly id: string; readonly [member: string]: unknown };
 
 /**
- * An agent goes by its id and, while it is not deleted, its name; a record of a database by its id or the database's, a run of a flow by its
- * id or the flow's; every other record by the value itself.
+ * Looks up the record that a value names, with all names that grants may use: for an agent its id and, while it is not deleted, its name;
+ * for a database record its id and its database's; for a run of a flow its id and the flow's; for every other record the value.
  */
 export function subjectsIn(store: Readers): Subjects {
   return async (resource, value) => {
@@ -21,13 +21,13 @@ export function subjectsIn(store: Readers): Subjects {
   };
 }
 
-/** The same for a record in hand, which may be gone from the store. */
+/** The same for a record that the caller already has, and that may be deleted from the store. */
 export function subjectOf(resource: string, record: Found): Subject {
   const other = { agent: record.status === 'deleted' ? undefined : record.name, record: record.databaseId }[resource];
   return { names: typeof other === 'string' ? [record.id, other] : [record.id], record };
 }
 
-/** Where the records are that go by their id alone. */
+/** The collections of records whose only name is their id. */
 const collectionOf: Readonly<Record<string, CollectionName>> = {
   skill: 'skills',
   thread: 'threads',
@@ -45,14 +45,14 @@ async function flowSubject(store: Readers, id: string): Promise<Subject> {
   return run ? { names: [id, run.flowId], record: run } : { names: [id], record: await store.flows.get(id) };
 }
 
-/** The agent of this name that is not deleted. Names are kept composed. */
+/** The agent of this name that is not deleted. Names are stored with composed characters. */
 export async function agentNamed(store: Pick<Readers, 'agents'>, text: string) {
   const name = text.trim().normalize('NFC');
   const { records } = await store.agents.find({ where: { name, status: ['active', 'paused'] }, limit: 1 });
   return records[0];
 }
 
-/** A deleted record is still one of its database's to those who look into its history. */
+/** A deleted record still belongs to its database, for callers who read its history. */
 async function recordSubject(store: Readers, id: string): Promise<Subject> {
   const record = (await store.databaseRecords.get(id)) ?? (await store.databases.get(id));
   const { databaseId } = record && 'databaseId' in record ? record : ((await lastPayload(store, id)) ?? {});

@@ -1,23 +1,23 @@
 import type { Tool } from '../registry/define-tool.ts';
 
-/** The tools a principal is held to besides its rights: of the two the narrower wins. */
+/** A limit to some tools, besides the principal's rights. A call must be allowed by both. */
 export interface ToolLimit {
-  /** Whose limit it is, as refusals name it, for example `the capsule "Support"`. */
+  /** What sets the limit, in the words of refusals, for example `the capsule "Support"`. */
   readonly holder: string;
-  /** Equal for limits that let the same calls through. */
+  /** Equal for limits that admit the same calls. */
   readonly fingerprint: string;
   allows(tool: Tool): boolean;
-  /** Arguments fixed in every call of the tool, which the caller neither sees nor gives. */
+  /** Arguments that are fixed in every call of the tool. The caller neither sees nor gives them. */
   fixed?(tool: Tool): FixedArguments | undefined;
-  /** Whether the call is let through where the tool is another way to a record (see `actsAs`). */
+  /** Whether the call is admitted where the tool is another way to a record (see `actsAs`). */
   admits?(tool: Tool, input: object): boolean;
-  /** Why calls of the tool reach fewer records than the rights of the tool would, in a sentence; undefined where they do not. */
+  /** A sentence that says why calls of the tool reach fewer records than its rights allow. Undefined where they do not. */
   narrowed?(tool: Tool): string | undefined;
 }
 
 export type FixedArguments = Readonly<Record<string, unknown>>;
 
-/** Both limits at once, for a limited principal that acts through something limited itself. */
+/** A limit that admits what both admit, for a limited principal that acts through something limited. */
 export function bothLimits(outer: ToolLimit | undefined, inner: ToolLimit): ToolLimit {
   if (!outer) return inner;
   return {

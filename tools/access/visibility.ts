@@ -10,26 +10,29 @@ import type { Principal } from './principal.ts';
 import { FORBIDDEN } from './reach.ts';
 
 /**
- * Who may see a thread and what names it, in one place: `accessKeys` is what lists, counts and search filter by, `roleIn` judges a single
- * thread and `isSeen` a single record. All start from nothing and add, so what is not provided for is not seen.
+ * Who may see a thread and the records that name it, decided in one place: lists, counts and search filter by `accessKeys`, `roleIn` judges
+ * one thread, and `isSeen` one record. Each begins with no access and adds to it, so a case that was forgotten is hidden.
  */
 const ADMINS = 'admin';
 const WORKSPACE = 'workspace';
 const RANK: Readonly<Record<ThreadRole, number>> = { viewer: 1, editor: 2, owner: 3 };
 
 type Shared = Pick<ThreadRecord, 'visibility' | 'entries'>;
-/** A thread, or a record that is seen by those who see the thread it names. */
+/** A thread, or a record that is visible to everybody who sees the thread that it names. */
 type Guarded = Pick<ThreadRecord, 'accessKeys'>;
 type Naming = { readonly threadId?: string | null | undefined };
 
-/** The keys to store with a thread of this access. An agent's entry opens nothing: it never widens the caller it runs for. */
+/**
+ * The keys to store with a thread of this access. An entry for an agent adds no key, so an agent never sees more than the caller that it
+ * runs for.
+ */
 export function accessKeysOf({ visibility, entries }: Shared): string[] {
   if (visibility === 'workspace') return [ADMINS, WORKSPACE];
   const people = entries.filter(({ principal }) => principal.type !== 'agent');
   return [ADMINS, ...people.map(({ principal }) => keyOf(principal))];
 }
 
-/** The keys a caller holds; no thread has two of them. */
+/** The keys of a caller. No thread has two of them. */
 function keysHeldBy(principal: Principal): readonly string[] {
   if (principal.rights.isAdmin) return [ADMINS];
   const own = entryPrincipalOf(principal);
@@ -44,7 +47,7 @@ export function visibleTo(principal: Principal): { readonly accessKeys: readonly
   return { accessKeys: keysHeldBy(principal) };
 }
 
-/** Whether not everybody sees the record. */
+/** Whether some callers may not see the record. */
 export function isGuarded(record: object): record is Guarded {
   return 'accessKeys' in record;
 }
@@ -53,16 +56,16 @@ export function isSeen({ accessKeys }: Guarded, principal: Principal): boolean {
   return keysHeldBy(principal).some((key) => accessKeys.includes(key));
 }
 
-/** The records a caller may see, as lists and counts read them. */
+/** Reads the records that a caller may see. */
 export function seenBy<Kept extends Guarded>(
   records: Reader<Kept>,
   principal: Principal,
 ): Pick<Reader<Kept>, 'find' | 'count'> {
-  // TypeScript does not see that what is guarded can be asked for by its keys.
+  // TypeScript does not know that guarded records have `accessKeys`.
   const keyed = (where: Where<Kept> | undefined, keys: object) => ({ ...where, ...keys }) as Where<Kept>;
   return {
     find: (query) => records.find({ ...query, where: keyed(query.where, visibleTo(principal)) }),
-    /** By one key at a time, which an index counts; the sum is right because no record has two keys of one caller. */
+    /** Counts by one key at a time, because an index can do that. The sum is right because no record has two keys of one caller. */
     async count(query) {
       const counts = keysHeldBy(principal).map((accessKeys) =>
         records.count({ ...query, where: keyed(query.where, { accessKeys }) }),
@@ -72,7 +75,7 @@ export function seenBy<Kept extends Guarded>(
   };
 }
 
-/** The threads a caller may see, narrowed by its grants too. */
+/** Reads the threads that a caller may see, and that its grants allow. */
 export function threadsSeenBy({ threads }: Pick<Readers, 'threads'>, principal: Principal) {
   const any = onlyThese<ThreadRecord>(principal.rights.limitedTo('thread', 'read'), 'id');
   const seen = seenBy(threads, principal);
@@ -83,8 +86,8 @@ export function threadsSeenBy({ threads }: Pick<Readers, 'threads'>, principal: 
 }
 
 /**
- * The keys to store with a record that names the thread, or none. They stay where the thread does, also when it is deleted since: then nobody
- * comes to see the record who did not see the thread.
+ * The keys to store with a record that names the thread, or names none. For a deleted thread the record keeps its keys: then it is shown to
+ * nobody who could not see the thread.
  */
 export async function accessKeysWith(
   { threads }: Pick<Readers, 'threads'>,
@@ -99,7 +102,7 @@ export async function accessKeysWith(
 const FOLLOWING = ['memories', 'artifacts'] as const;
 const BATCH = 500;
 
-/** After a change of who sees the thread: what names it is seen by the same. */
+/** After the access of a thread changed: gives the records that name it the same keys. */
 export async function showAlike(
   store: Pick<HistoryWriters, (typeof FOLLOWING)[number]>,
   { id, accessKeys }: Pick<ThreadRecord, 'id' | 'accessKeys'>,
@@ -110,20 +113,20 @@ export async function showAlike(
       const page = await store[collection].find({ where: { threadId: id, ...whoeverSees }, limit: BATCH, after });
       for (const record of page.records) await store[collection].touch(record.id, { accessKeys });
       after = page.next ?? undefined;
-      await setImmediate(); // other calls have their turn
+      await setImmediate(); // lets other calls run
     } while (after);
   }
 }
 
-/** Collections of records that not everybody sees, by the prefix of their ids. */
+/** Collections of records that some callers may not see, by the prefix of their ids. */
 const guarded = new Map(
   Object.entries(collections).flatMap(
     ([name, { schema, idPrefix }]) =>
-      'accessKeys' in schema.shape ? [[idPrefix as string, name as CollectionName] as const] : [], // its own key
+      'accessKeys' in schema.shape ? [[idPrefix as string, name as CollectionName] as const] : [], // the collection's own key
   ),
 );
 
-/** Those of the ids' records that are there and that not everybody sees. */
+/** The records with these ids that exist and that some callers may not see. */
 export async function guardedAmong(
   store: Readers,
   ids: readonly string[],
@@ -137,7 +140,10 @@ export async function guardedAmong(
   return found.flatMap((record) => (record && 'accessKeys' in record ? record : []));
 }
 
-/** Whether the caller may know of the record and its history: by what is there, or by the thread that its last state named. */
+/**
+ * Whether the caller may know about the record and its history. The record decides, or where it is deleted, the thread that its last state
+ * named.
+ */
 export async function mayKnowOf(
   { store, principal }: { readonly store: Readers; readonly principal: Principal },
   { type, collection }: Pick<Entity, 'type' | 'collection'>,
@@ -150,7 +156,7 @@ export async function mayKnowOf(
   return typeof threadId !== 'string' || isThreadSeen(store, threadId, principal);
 }
 
-/** Of a thread that is gone nobody knows any more who saw it. */
+/** Whether the caller sees the thread. A deleted thread is visible to admins only, because nobody knows any more who saw it. */
 export async function isThreadSeen(
   { threads }: Pick<Readers, 'threads'>,
   id: string,
@@ -159,7 +165,7 @@ export async function isThreadSeen(
   return isSeen((await threads.get(id)) ?? { accessKeys: [ADMINS] }, principal);
 }
 
-/** What the caller is in the thread; undefined where it may not know of it. */
+/** The role of the caller in the thread. Undefined where it may not know about the thread. */
 export function roleIn({ visibility, entries }: Shared, principal: Principal): ThreadRole | undefined {
   if (principal.rights.isAdmin) return 'owner';
   const own = entryPrincipalOf(principal);
@@ -168,8 +174,9 @@ export function roleIn({ visibility, entries }: Shared, principal: Principal): T
 }
 
 /**
- * Who gets a credential of another principal, or says what it does, gets its entries in restricted threads.
- * @throws ToolError (forbidden) where the caller is less in one of them.
+ * Whoever gets a credential of another principal, or changes what that principal does, also gets its entries in restricted threads. So the
+ * caller needs at least the same role in each of these threads.
+ * @throws ToolError (forbidden)
  */
 export async function requireEntriesWithin(
   { store, principal }: { readonly store: Pick<Readers, 'threads'>; readonly principal: Principal },
@@ -191,13 +198,13 @@ function entriesBeyond(thread: Shared, principal: Principal, other: AccessPrinci
   return entry !== undefined && (!role || RANK[role] < RANK[entry.role]);
 }
 
-/** Says nothing of which threads. */
+/** The message does not name the threads. */
 function beyondEntries({ type, id }: AccessPrincipal): ToolError {
   const message = `The ${type} ${id} has access to restricted threads in which you have less or none; somebody with full access can do this, or owners of these threads take it out of their access entries.`;
   return new ToolError('forbidden', FORBIDDEN, { issues: [{ path: '', message }] });
 }
 
-/** The name of a caller in access entries. Agents and flows go by that of whom they act for. */
+/** The name of a caller in access entries. Agents and flows have the name of the principal that they act for. */
 function entryPrincipalOf(principal: Principal): AccessPrincipal | undefined {
   if (principal.actsFor) return entryPrincipalOf(principal.actsFor);
   if (principal.type === 'session') return { type: 'user', id: principal.ownerId };
@@ -205,14 +212,14 @@ function entryPrincipalOf(principal: Principal): AccessPrincipal | undefined {
   return undefined;
 }
 
-/** Who owns what the caller makes. */
+/** The owner of what the caller makes. */
 export function makerOf(principal: Principal): AccessPrincipal {
   return entryPrincipalOf(principal) ?? { type: 'user', id: principal.ownerId };
 }
 
 /**
- * The thread, for a caller in at least the role.
- * @throws not_found where the caller may not see it, as if it did not exist; forbidden where it may see but not do more.
+ * The thread, for a caller who has at least this role.
+ * @throws not_found where the caller may not see it, as if it did not exist; forbidden where it may see the thread but has a lower role.
  */
 export async function openThread(
   { store, principal, fail }: { store: Pick<Readers, 'threads'>; principal: Principal; fail: Fail<'not_found'> },

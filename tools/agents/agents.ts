@@ -38,7 +38,7 @@ export const agentAnswer = agent.extend({
     .describe('Entries of `tools` that match no tool now, and a model that is not there now.'),
 });
 
-/** Every answer with an agent goes through here: masked, and with what is wrong with its allowlist and its model. */
+/** Makes every answer with an agent: secrets masked, with warnings about its allowlist and its model. */
 export function showAgent(record: Agent, { catalog, models }: Known): z.input<typeof agentAnswer> {
   const warnings = [...allowlistWarnings(record.tools, catalog), ...modelWarnings(record, models)];
   return { ...maskAgent(record), ...(warnings.length > 0 && { warnings }) };
@@ -46,7 +46,7 @@ export function showAgent(record: Agent, { catalog, models }: Known): z.input<ty
 
 type Known = Pick<ServerFacts, 'catalog' | 'models'>;
 
-/** Models come and go with their providers, so one that is not there now may be meant all the same. */
+/** Models come and go with their providers, so an unknown model is a warning and no error. */
 function modelWarnings({ modelPreference: id }: Agent, models: Models): string[] {
   if (id === undefined || models.has(id)) return [];
   const close = nearest(id, models.known(), 3);
@@ -56,7 +56,7 @@ function modelWarnings({ modelPreference: id }: Agent, models: Models): string[]
   ];
 }
 
-/** Absent members stay. */
+/** The policy after the change. Members that are not given stay. */
 function policyAfter({ memoryPolicy }: Agent, change: z.output<typeof memoryPolicyPatch>): Agent['memoryPolicy'] {
   return {
     remember: change.remember ?? memoryPolicy.remember,
@@ -219,7 +219,7 @@ export const agentEntity: Entity<'agents'> = {
     await requireSkills({ store, principal }, record.skillIds, (_, message) => fail('conflict', message));
     if (current && record.name !== current.name) requireRenaming(principal, fail);
     const live = current !== undefined && current.status !== 'deleted';
-    // What the state lacks is taken out of the agent.
+    // Members that the restored state lacks are removed from the agent.
     const absent = { description: null, instructions: null, tools: null, skillIds: null, modelPreference: null };
     if (!live) requireWithin(principal, { tools: { entries: record.tools ?? [], catalog: server.catalog } });
     else if (steers(current, { ...absent, ...record })) requireSteering({ principal, server }, current, record);
@@ -229,7 +229,7 @@ export const agentEntity: Entity<'agents'> = {
   },
 };
 
-/** @throws the `not_found` of the tool that looks for the agent. */
+/** @throws the tool's `not_found` error */
 export async function findAgent(store: Pick<Readers, 'agents'>, id: string, fail: Fail<'not_found'>): Promise<Agent> {
   const found = await store.agents.get(id);
   if (!found) throw fail('not_found', `There is no agent ${id}; list_agents shows the ones you can see.`);
@@ -247,7 +247,7 @@ function revives({
   return status === 'active' && Object.values(rest).every((value) => value === undefined);
 }
 
-/** An id-limited grant may name the agent by its name, so a new name would change what grants say. */
+/** A grant may name the agent by its name, so a new name would change what such grants allow. */
 function requireRenaming({ rights }: Principal, fail: Fail<never>): void {
   if (rights.allows({ scope: 'agents:write', needs: [{ resource: 'agent', op: 'write' }] })) return;
   throw fail('forbidden', 'Insufficient permissions', { required: { scope: 'agents:write', grant: 'agent:write' } });

@@ -20,14 +20,14 @@ export function maskAgent<Shown extends Pick<Agent, 'identity'>>(agent: Shown): 
 
 type Written = z.output<typeof agentIdentityInput> | z.output<typeof agentIdentityPatch>;
 
-/** The identity after a client's change: members merged, null clears, server-managed members stay as they are. */
+/** The identity after a client's change: given members are merged, null clears, and members that only the server writes stay. */
 export function mergeIdentity(current: AgentIdentity | undefined, change: Written): AgentIdentity {
   const merged = { ...current, ...change };
   const kept = Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== null && value !== undefined));
-  return withServerManaged(kept as AgentIdentity, current); // the nulls of the change are gone
+  return withServerManaged(kept as AgentIdentity, current); // the nulls of the change are removed
 }
 
-/** The identity with the members that only the server writes taken from the current one, whatever it says of them. */
+/** The identity, but with the current values of the members that only the server writes. */
 export function withServerManaged(identity: AgentIdentity, current: AgentIdentity | undefined): AgentIdentity {
   const { phone, card, ...rest } = identity;
   const number = current?.phone?.number;

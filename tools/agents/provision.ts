@@ -66,7 +66,7 @@ export const provisionAgentIdentity = defineTool({
   },
 });
 
-/** A channel that is released is off; what clients chose besides stays. */
+/** A released channel is off. What clients chose about it stays. */
 function withoutReleased(
   identity: Agent['identity'],
   release: readonly z.output<typeof released>[],

@@ -8,7 +8,7 @@ export interface Asked {
   readonly signal: AbortSignal;
 }
 
-/** One question without tools; the text of the answer. @throws ProviderFailure, or the reason of the signal */
+/** Asks one question without tools. Returns the text of the answer. @throws ProviderFailure, or the reason of the signal */
 export async function askModel(model: LanguageModel, { signal, ...asked }: Asked): Promise<string> {
   const { streamText } = await import('ai');
   let text = '';

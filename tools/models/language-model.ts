@@ -1,6 +1,6 @@
 import type { LanguageModel as AnyLanguageModel } from 'ai';
 
-/** A language model as the loop takes it. Never its id alone: given a text, the library asks a gateway of its vendor. */
+/** A language model as an object. An id as text is never used, because the library would send it to its vendor's gateway. */
 export type LanguageModel = Extract<AnyLanguageModel, { specificationVersion: 'v3' }>;
 
 export type ModelCall = Parameters<LanguageModel['doStream']>[0];

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import type { Provider } from './providers.ts';
 
 const ASK_MS = 3000;
-/** How long an answer counts, and how long a failure does. */
+/** How long a list is valid, and how long a failure is. */
 const FRESH_MS = 5 * 60_000;
 const FAILED_MS = 30_000;
-/** A list of so many may have been cut. */
+/** A list of this length may be incomplete. */
 export const MOST_MODELS = 100;
 const LONGEST_NAME = 190;
 
@@ -13,14 +13,14 @@ const listed = z.object({ data: z.array(z.object({ id: z.string().min(1) })) });
 
 export interface Listed {
   readonly names: readonly string[];
-  /** False where it could not be reached or refused the key; one that answers but lists nothing is up. */
+  /** False where the provider could not be reached or refused the key. A provider that answers without a list is up. */
   readonly up: boolean;
   readonly latencyMs: number;
-  /** Safe to show. */
+  /** What is wrong, in words that are safe to show. */
   readonly problem?: string;
 }
 
-/** What a provider says it has, asked now and then. */
+/** The list of models that a provider gives, asked again from time to time. */
 export class ModelListing {
   readonly #provider: Provider;
   #last: Listed | undefined;
@@ -31,7 +31,7 @@ export class ModelListing {
     this.#provider = provider;
   }
 
-  /** What is known without asking. */
+  /** The last answer, without asking. */
   get last(): Listed | undefined {
     return this.#last;
   }
@@ -65,7 +65,7 @@ export class ModelListing {
       const names = ids.filter((id) => id.length <= LONGEST_NAME && talks(id)).slice(0, MOST_MODELS);
       return { names, up: true };
     } catch (error) {
-      // A server without a list of models may answer anything but JSON.
+      // A server without a list of models may answer with something other than JSON.
       return error instanceof SyntaxError ? { names: [], up: true } : down('it could not be reached');
     }
   }

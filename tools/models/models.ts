@@ -6,7 +6,7 @@ import { MOST_MODELS, ModelListing } from './listing.ts';
 import { createProvider, type Provider, type ProviderSettings } from './providers.ts';
 import { REHEARSAL, rehearsal } from './rehearsal.ts';
 
-// The library prints warnings on standard output, which is not ours to fill, unless this is set.
+// Without this, the library prints warnings on standard output, which the stdio door needs for its messages.
 globalThis.AI_SDK_LOG_WARNINGS = false;
 
 const RUN_MS = 5 * 60_000;
@@ -15,7 +15,7 @@ export interface ModelSettings {
   readonly providers?: readonly ProviderSettings[];
   /** Id of the model that a new workspace starts with. Default: the built-in one. */
   readonly initial?: string | undefined;
-  /** How long one run may take in all. */
+  /** The longest time of one run. */
   readonly runMs?: number;
 }
 
@@ -23,13 +23,13 @@ export interface ModelSettings {
 export interface Models extends Dependency {
   readonly initial: string;
   readonly runMs: number;
-  /** All there are, as far as their providers tell. */
+  /** All models that the providers list. */
   list(): Promise<readonly Model[]>;
-  /** Ids that are known without asking anybody. */
+  /** The ids that are known without asking a provider. */
   known(): readonly string[];
-  /** Whether the model is there, as far as is known without asking: what a provider did not list (yet) may be. */
+  /** Whether the model may exist, as far as is known without asking: a provider may have models that it did not list (yet). */
   has(id: string): boolean;
-  /** Undefined where no provider goes by the first part of the id. Whether it has the model shows when it is used. */
+  /** Undefined where no provider has the name that the id begins with. Whether the provider has the model shows when it is used. */
   find(id: string): LanguageModel | undefined;
 }
 
@@ -85,7 +85,7 @@ function show({ name: provider, title, configured }: Provider, listed: ModelList
   }));
 }
 
-/** The result of the last probe; probes again in the background if that is long ago. */
+/** The result of the last probe. An old result also begins a new probe in the background. */
 function healthOf({ provider, listing }: { provider: Provider; listing: ModelListing }): IntegrationHealth {
   const { last } = listing;
   void listing.read();
@@ -93,7 +93,7 @@ function healthOf({ provider, listing }: { provider: Provider; listing: ModelLis
     name: provider.name,
     kind: 'model-provider',
     status: last?.up === false ? 'down' : 'ok',
-    latencyMs: last?.latencyMs ?? 0, // it was not asked yet
+    latencyMs: last?.latencyMs ?? 0, // 0 where it was never asked
     ...(last?.problem !== undefined && { lastError: last.problem }),
   };
 }

@@ -1,6 +1,6 @@
 import { wordsIn } from '../../store/search-text.ts';
 
-/** A text to look for answers in. */
+/** A text that may contain answers. */
 export interface Source {
   readonly id: string;
   readonly title?: string | undefined;
@@ -15,14 +15,16 @@ export interface Passage {
 
 const MOST_PASSAGES = 2000;
 const LONGEST_PASSAGE = 500;
-/** Share of the question's weight that a passage must have to be an answer. */
+/** A passage is an answer only if its words make up this share of the question's weight. */
 const ENOUGH = 0.25;
-/** Share of the best passage's score that others must have to be shown beside it. */
+/** Further passages are shown only if they have this share of the best passage's score. */
 const NEAR = 0.6;
-/** A beginning of more than this many letters makes two words the same: order, orders, ordered. */
+/** Words that share a beginning longer than this count as the same word: order, orders, ordered. */
 const STEM = 4;
 
-/** The passages that have most of the question's words, best first; rare words count more, and so does a heading above. */
+/**
+ * The passages with most of the question's words, best first. Rare words count more, and words in the heading above a passage count too.
+ */
 export function bestPassages(question: string, sources: readonly Source[], most: number): Passage[] {
   const passages = sources.flatMap(split).slice(0, MOST_PASSAGES);
   const wanted = [...stemsOf(question)];
@@ -47,7 +49,7 @@ export function bestPassages(question: string, sources: readonly Source[], most:
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** Paragraphs, each with the title and heading it stands under. */
+/** The paragraphs of a source, each with the title and heading above it. */
 function split(source: Source): (Passage & { readonly above: string })[] {
   let heading = '';
   return source.text.split(/\n\s*\n|\n(?=#)|\n(?=\s*(?:[-*]|\d+\.)\s)/).flatMap((block) => {
@@ -60,19 +62,19 @@ function split(source: Source): (Passage & { readonly above: string })[] {
   });
 }
 
-/** Words of the text by their beginnings. Those that only hold sentences together say little and are left out, unless there are no others. */
+/** The beginnings of the text's words. Words such as "and" or "the" are left out, unless there are no others. */
 function stemsOf(text: string): Set<string> {
   const terms = Array.from(wordsIn(text), ({ term }) => term);
   const telling = terms.filter((term) => !FILLERS.has(term));
   return new Set((telling.length > 0 ? telling : terms).map(stemOf));
 }
 
-/** Of a short word the whole, without the end of its plural: id, ids. */
+/** The beginning of a long word. A short word stays whole, without a plural s: id, ids. */
 function stemOf(term: string): string {
   return term.length <= STEM && /^..+[^s]s$/.test(term) ? term.slice(0, -1) : term.slice(0, STEM + 1);
 }
 
-/** Short words of English, German, French and Spanish that stand in most sentences. Longer ones are rare enough to count for little. */
+/** Short words of English, German, French and Spanish that most sentences contain. Longer ones are rare enough to count for little. */
 const FILLERS: ReadonlySet<string> = new Set(
   `a an and any are as at be but by can did do for get got had has he her him his how i if in is it its let may me my no nor not now of off
   on one or our out she so the to too up us was we who why yes you

@@ -1,4 +1,4 @@
-/** A value that fits a JSON Schema, with the text wherever one goes: what an answer of that form could look like. */
+/** A value that fits a JSON Schema, with `text` in place of every string. It shows what an answer in that form could look like. */
 export function placeholderFor(schema: unknown, text: string): unknown {
   if (typeof schema !== 'object' || schema === null) return text;
   const { enum: choices, const: only, type, properties, items, minItems, minimum, maxLength, anyOf } = schema as Schema;
@@ -24,5 +24,5 @@ export function placeholderFor(schema: unknown, text: string): unknown {
   }
 }
 
-/** The members that are looked at; whoever takes the answer checks it against the whole schema. */
+/** The keywords that are used. The caller checks the answer against the whole schema. */
 type Schema = Readonly<Record<string, unknown>> & { readonly properties?: Readonly<Record<string, unknown>> };

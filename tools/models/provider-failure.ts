@@ -2,7 +2,7 @@ import type { LanguageModel } from './language-model.ts';
 
 const LONGEST = 500;
 
-/** A model did not answer, or not to the end. The message is safe to show; the cause is for the log and holds nothing of the prompt. */
+/** A model did not answer, or not to the end. The message is safe to show. The cause is for the log and contains nothing of the prompt. */
 export class ProviderFailure extends Error {
   static async of({ provider, modelId }: LanguageModel, error: unknown): Promise<ProviderFailure> {
     const name = `${provider.split('.')[0]}/${modelId}`;

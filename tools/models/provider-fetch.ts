@@ -1,16 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Attempts in all, and how long is waited for the next one. */
+/** The number of attempts, and how long to wait between them. */
 const ATTEMPTS = 3;
 const FIRST_WAIT_MS = 500;
-/** What a provider may ask for by `Retry-After`; who asks for more is not asked again. */
+/** The longest wait that a provider may ask for with `Retry-After`. If it asks for more, there is no further attempt. */
 const LONGEST_WAIT_MS = 20_000;
 
 type Fetch = typeof globalThis.fetch;
 
 /**
- * Asks a model provider, again where it is busy or out of reach. Once it has begun to answer it is not asked again: what it said may
- * have been shown. Redirects are refused, for the key would travel along.
+ * Sends a request to a model provider, and repeats it where the provider is busy or cannot be reached. Once the provider has begun to
+ * answer, the request is not repeated, because part of the answer may have been shown. Redirects are refused, because the key would be sent
+ * to the new address.
  */
 export const providerFetch: Fetch = async (resource, init = {}) => {
   for (let attempt = 1; ; attempt++) {
@@ -32,7 +33,7 @@ async function ask(resource: Parameters<Fetch>[0], init: RequestInit, last: bool
   }
 }
 
-/** Milliseconds until the next attempt; undefined where the answer is to be taken as it is. */
+/** Milliseconds to wait before the next attempt. Undefined where the answer is final. */
 function waitFor({ status, headers }: Response, attempt: number): number | undefined {
   if (status !== 408 && status !== 429 && status < 500) return undefined;
   const asked = headers.get('retry-after');

@@ -1,26 +1,26 @@
 import type { LanguageModel } from './language-model.ts';
 import { providerFetch } from './provider-fetch.ts';
 
-/** A server of models that the operator has configured. */
+/** A model provider that the operator has configured. */
 export interface ProviderSettings {
   readonly kind: 'custom' | 'openai' | 'anthropic';
   readonly apiKey?: string | undefined;
-  /** Default: that of the vendor. A custom provider needs one. */
+  /** Default: the vendor's address. A custom provider needs one. */
   readonly baseUrl?: string | undefined;
   /** Models to offer whether or not the provider lists them. */
   readonly models?: readonly string[] | undefined;
 }
 
 export interface Provider {
-  /** First part of its models' ids. */
+  /** The first part of its models' ids. */
   readonly name: string;
   readonly title: string;
-  /** Models offered whether or not it lists them. */
+  /** Models that are offered whether or not the provider lists them. */
   readonly configured: readonly string[];
   model(name: string): LanguageModel;
-  /** Where it says which models it has. */
+  /** The request that lists its models. */
   readonly listing: { readonly url: string; readonly headers: Readonly<Record<string, string>> };
-  /** Whether a listed model is one to talk to. */
+  /** Whether a listed model is for conversations. */
   talks(name: string): boolean;
 }
 
@@ -34,7 +34,7 @@ export function createProvider(settings: ProviderSettings): Provider {
 
 type Parts = Omit<Provider, 'name' | 'configured'>;
 
-/** A model whose library is loaded when it is first asked: most processes ask none. */
+/** A model whose library is loaded when the model is first used, because most processes use none. */
 function lazy(provider: string, modelId: string, load: (name: string) => Promise<LanguageModel>): LanguageModel {
   let loaded: Promise<LanguageModel> | undefined;
   const model = () => {
@@ -45,7 +45,7 @@ function lazy(provider: string, modelId: string, load: (name: string) => Promise
     specificationVersion: 'v3',
     provider,
     modelId,
-    supportedUrls: {}, // what is said is text
+    supportedUrls: {}, // conversations are text only
     doGenerate: async (options) => (await model()).doGenerate(options),
     doStream: async (options) => (await model()).doStream(options),
   };
@@ -71,7 +71,7 @@ function openAiLike({ kind, apiKey }: ProviderSettings, baseURL: string): Parts 
   };
 }
 
-/** OpenAI's newer models refuse the older name of the limit. */
+/** OpenAI's newer models refuse the old name of this limit. */
 function forReasoningModels({ max_tokens, ...body }: Record<string, unknown>): Record<string, unknown> {
   return max_tokens === undefined ? body : { ...body, max_completion_tokens: max_tokens };
 }

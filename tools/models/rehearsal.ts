@@ -15,14 +15,17 @@ export const REHEARSAL: Model = {
   capabilities: { tools: true, streaming: true, structuredOutput: true },
 };
 
-/** Stands under every answer, so that nobody takes it for that of a language model. */
+/** Ends every answer, so that nobody takes it for the answer of a language model. */
 export const LABEL = '(offline/rehearsal: put together from stored text, without a language model)';
 
 const MOST_QUOTES = 4;
 const MOST_DOCUMENTS = 2;
 const LONGEST_QUERY = 400;
 
-/** The built-in model: agents, allowlists and flows can be tried on it without a provider. The same prompt gives the same answer. */
+/**
+ * The built-in model. People can try agents, allowlists and flows with it before they have a provider. The same prompt gives the same
+ * answer.
+ */
 export const rehearsal: LanguageModel = {
   specificationVersion: 'v3',
   provider: REHEARSAL.provider,
@@ -37,13 +40,13 @@ export const rehearsal: LanguageModel = {
 
 type Content = ModelAnswer['content'];
 
-/** A turn of the conversation as far as it has come: what was said, and what the tools called since have answered. */
+/** The current turn of the conversation: what was said, and what the tools called since then have answered. */
 interface Turn {
   readonly message: string;
   readonly given: readonly Fenced[];
   readonly tools: ReadonlySet<string>;
   readonly results: readonly { readonly tool: string; readonly text: string }[];
-  /** Calls in the whole conversation, by which new ones are numbered. */
+  /** The number of calls in the whole conversation. New calls are numbered from it. */
   readonly calls: number;
 }
 
@@ -131,13 +134,13 @@ function quote({ message, given }: Turn, documents: readonly Source[]): string {
   return `This is what I found:\n\n${lines.join('\n')}`;
 }
 
-/** A document that was read takes the place of the part that the search showed. */
+/** Where a document was read, it replaces the part of it that the search showed. */
 function distinct(sources: readonly Source[]): Source[] {
   return [...new Map(sources.map((source) => [source.id, source])).values()];
 }
 
 function hitsIn(text: string | undefined): Source[] {
-  const found = text === undefined ? undefined : (parse(text) as { data?: unknown } | undefined); // looked into member by member
+  const found = text === undefined ? undefined : (parse(text) as { data?: unknown } | undefined); // each member is checked before use
   const hits = Array.isArray(found?.data) ? found.data : [];
   return hits.flatMap(({ id, title, snippet }) =>
     typeof id === 'string' ? [{ id, title, text: String(snippet) }] : [],
@@ -145,12 +148,12 @@ function hitsIn(text: string | undefined): Source[] {
 }
 
 function documentIn(text: string): Source[] {
-  const found = parse(text) as { id?: unknown; title?: unknown; content?: unknown } | undefined; // as above
+  const found = parse(text) as { id?: unknown; title?: unknown; content?: unknown } | undefined; // each member is checked before use
   if (typeof found?.id !== 'string' || typeof found.content !== 'string') return [];
   return [{ id: found.id, title: String(found.title), text: found.content }];
 }
 
-/** In words, or where an answer of a given form is wanted, as placeholders of that form. */
+/** The text itself or, where an answer of a given form is wanted, placeholders of that form that contain the text. */
 function finish({ given }: Turn, text: string): Content {
   const schema = given.find(({ kind }) => kind === 'schema');
   if (!schema) return [{ type: 'text', text: `${text}\n\n${LABEL}` }];

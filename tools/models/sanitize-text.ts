@@ -1,11 +1,11 @@
 const DEEPEST = 64;
 
-/** Text of a model as every store can keep it. */
+/** Text of a model, changed so that every store can keep it. */
 export function storableText(text: string): string {
   return text.replaceAll('\0', '').toWellFormed();
 }
 
-/** The same for a JSON value, names of members too. */
+/** The same for a JSON value, including names of members. */
 export function storable(value: unknown, depth = 0): unknown {
   if (typeof value === 'string') return storableText(value);
   if (typeof value !== 'object' || value === null) return value;

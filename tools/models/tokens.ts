@@ -1,9 +1,9 @@
-/** About how many tokens a model counts for the text: four bytes each, which is on the high side for most languages. */
+/** An estimate of the text's tokens: four bytes each, which is more than most models count in most languages. */
 export function tokensOf(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / 4);
 }
 
-/** The first items that fit the budget together; one that does not fit is passed over. */
+/** The first items that fit the budget together. An item that does not fit is skipped. */
 export function fitting<Item>(items: readonly Item[], budget: number, textOf: (item: Item) => string): Item[] {
   let left = budget;
   return items.filter((item) => {

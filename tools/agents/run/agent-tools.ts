@@ -12,19 +12,19 @@ import { offeredName } from './tool-names.ts';
 
 /** A call that the model makes. */
 export interface ToolCall {
-  /** As it may be kept, and as the model knows it. */
+  /** The id in a form that can be stored. The model knows the call by it too. */
   readonly id: string;
   readonly modelId: string;
   readonly tool: string;
-  /** As the model wrote them, to be run. */
+  /** The arguments as the model wrote them, for running the call. */
   readonly input: unknown;
-  /** As they may be shown and kept. */
+  /** The arguments in a form that can be shown and stored. */
   readonly arguments: Record<string, unknown>;
 }
 
 export interface ToolResult {
   readonly ok: boolean;
-  /** JSON, cut where it is long. */
+  /** JSON, shortened where it is long. */
   readonly text: string;
 }
 
@@ -35,24 +35,24 @@ export interface OfferedTool {
   readonly inputSchema: Readonly<Record<string, unknown>>;
 }
 
-/** A tool that there is only in the loop, not in the catalog. */
+/** A tool that exists only in the loop and is not in the catalog. */
 export interface LoopTool extends OfferedTool {
   run(input: unknown): Promise<Answer>;
 }
 
-/** What providers take. */
+/** The largest number of tools that providers accept. */
 const MOST_TOOLS = 128;
-/** Characters of a result that the model is shown. */
+/** The model sees this many characters of a result. */
 const LONGEST_RESULT = 16_000;
-/** Characters of the name of a tool, or the id of a call, that are kept. */
+/** This many characters of a tool's name or a call's id are kept. */
 const LONGEST_NAME = 200;
 const UNNAMED = '(unnamed)';
-/** Characters of JSON of arguments that are kept. */
+/** This many characters of the arguments (JSON) are kept. */
 const LONGEST_ARGUMENTS = 20_000;
 
 interface Surroundings {
   readonly principal: Principal;
-  /** The same as it stands when a call is made. */
+  /** Finds the principal again, as it is when a call is made. */
   readonly renewed: AskStanding | undefined;
   readonly catalog: Catalog;
   readonly call: CallingContext<unknown, never>['call'];
@@ -60,7 +60,7 @@ interface Surroundings {
   readonly own: readonly LoopTool[];
 }
 
-/** What an agent can do in a run. Every call goes through the registry, in the agent's name. */
+/** The tools of an agent in a run. Every call goes through the registry, with the agent as the principal. */
 export class AgentTools {
   readonly offered: readonly OfferedTool[];
   readonly #surroundings: Surroundings;
@@ -68,7 +68,7 @@ export class AgentTools {
 
   constructor(surroundings: Surroundings) {
     const { principal, catalog, own } = surroundings;
-    // Providers refuse a list with the same name twice, and an integration may give its tools any name.
+    // Providers refuse a list with the same name twice, and an integration can give its tools any name.
     const shown = offered(principal, catalog, MOST_TOOLS - own.length).filter(
       ({ name }) => !own.some((mine) => mine.name === offeredName(name)),
     );
@@ -84,7 +84,7 @@ export class AgentTools {
     ];
   }
 
-  /** A call of the model, under the name of the tool and with nothing in it that may not be shown. */
+  /** Describes a call of the model: the tool's own name, and arguments without anything that may not be shown. */
   describe(modelId: string, offered: string, input: unknown): ToolCall {
     const tool = this.#names.get(offered) ?? (storableText(offered).slice(0, LONGEST_NAME) || UNNAMED);
     const id = storableText(modelId).slice(0, LONGEST_NAME) || UNNAMED;
@@ -92,13 +92,13 @@ export class AgentTools {
     const known = tools.get(tool)?.tool;
     const given = typeof input === 'object' && input !== null && !Array.isArray(input) ? { ...input } : {};
     const shown = known ? shownArguments(known, given, { tools, longest: LONGEST_ARGUMENTS }) : {};
-    return { id, modelId, tool, input, arguments: storable(shown) as Record<string, unknown> }; // an object stays one
+    return { id, modelId, tool, input, arguments: storable(shown) as Record<string, unknown> }; // an object stays an object
   }
 
   async run({ tool, input }: ToolCall): Promise<ToolResult> {
     const { own, call, principal, renewed, signal } = this.#surroundings;
     const mine = own.find(({ name }) => name === tool);
-    // Also of tools that the model was not offered: they are refused there, and the audit log tells of it.
+    // A tool that the model was not offered is called too: the registry refuses the call and the audit log records it.
     const answer = mine
       ? await mine.run(input)
       : await call(tool, input, { principal, renewed, door: 'agent', signal });

@@ -4,18 +4,18 @@ import { tokensOf } from '../../models/tokens.ts';
 import { fence } from './prompt-sections.ts';
 import { offeredName } from './tool-names.ts';
 
-/** What earlier turns may take of a prompt, in tokens, and how far back is looked. */
+/** How many tokens of a prompt earlier turns may take, and how many messages are looked at. */
 const HISTORY = 24_000;
 export const MOST_REMEMBERED = 200;
 
-/** What results of tools may take while a run goes on; older ones are dropped first. */
+/** How many tokens the results of tools may take during a run. Older results are dropped first. */
 const RESULTS = 48_000;
 
 const LEFT_OUT = 'This result was left out to save space; call the tool again if you need it.';
 
 /**
- * A conversation as a model takes it: the latest whole turns that fit, and of each call its result, for providers refuse one without
- * the other. The messages are given oldest first; the last turn is always there.
+ * A conversation in the form for a model: the latest whole turns that fit. Each call comes with its result, because providers refuse a call
+ * without one. Messages are given oldest first; the last turn is always included.
  */
 export function historyOf(messages: readonly Message[]): ModelMessage[] {
   const turns = turnsOf(messages).map((turn) => turn.flatMap((message, at) => converted(message, turn.slice(at + 1))));
@@ -27,7 +27,7 @@ export function historyOf(messages: readonly Message[]): ModelMessage[] {
   return turns.slice(start + 1).flat();
 }
 
-/** Each begins with what somebody said to the model. */
+/** Each turn begins with a message to the model. */
 function turnsOf(messages: readonly Message[]): Message[][] {
   const turns: Message[][] = [];
   for (const message of messages) {
@@ -70,7 +70,7 @@ export function toolResult({ id, tool }: { readonly id: string; readonly tool: s
   return { type: 'tool-result', toolCallId: id, toolName: offeredName(tool), output: { type: 'text', value } };
 }
 
-/** The conversation with the texts of older results left out where all together are too long. */
+/** The conversation. Where all results together are too long, the texts of the older ones are left out. */
 export function withinBudget(messages: readonly ModelMessage[]): ModelMessage[] {
   let left = RESULTS;
   const kept = messages.toReversed().map((message): ModelMessage => {

@@ -6,7 +6,7 @@ import { storableText } from '../../models/sanitize-text.ts';
 import type { AgentTools, OfferedTool, ToolCall, ToolResult } from './agent-tools.ts';
 import { toolResult, withinBudget } from './earlier-messages.ts';
 
-/** A turn of the model that called tools, with what they answered. */
+/** A turn in which the model called tools, with the answers of the tools. */
 export interface Step {
   readonly text: string;
   readonly calls: readonly ToolCall[];
@@ -14,13 +14,13 @@ export interface Step {
   readonly usage: TokenUsage;
 }
 
-/** Called for everything as it happens, in order. */
+/** Called for everything that happens, in order. */
 export interface Listener {
-  /** The model says a piece of text. */
+  /** The model wrote a piece of text. */
   said(text: string): void;
   calling(call: ToolCall): void;
   called(call: ToolCall, result: ToolResult): void;
-  /** After each turn that called tools; the next begins when this is done. */
+  /** Called after each turn that called tools. The next turn begins when this is done. */
   stepped(step: Step): Promise<void>;
 }
 
@@ -32,15 +32,15 @@ export interface LoopOptions {
   readonly maxSteps: number;
   readonly maxOutputTokens: number;
   readonly signal: AbortSignal;
-  /** Asked before each turn; aborts the signal where whom it works for may not go on. */
+  /** Called before each turn. Aborts the signal where the caller may not continue. */
   askAgain(): Promise<void>;
   readonly listener: Listener;
 }
 
 export interface LoopOutcome {
-  /** Of the last turn. */
+  /** The text of the last turn. */
   readonly text: string;
-  /** Usage of the last turn alone, and of all. */
+  /** Token usage of the last turn, and of all turns. */
   readonly lastUsage: TokenUsage;
   readonly usage: TokenUsage;
   readonly steps: number;
@@ -48,7 +48,7 @@ export interface LoopOutcome {
   readonly messages: readonly ModelMessage[];
 }
 
-/** Calls of one turn that are run; a model that makes more is told so. */
+/** Only this many calls of one turn are run. A model that makes more gets an error for the others. */
 const MOST_CALLS = 20;
 const LONGEST_TEXT = 500_000;
 const TOO_MANY: ToolResult = {
@@ -57,7 +57,7 @@ const TOO_MANY: ToolResult = {
 };
 
 /**
- * Lets the model talk and call tools in turns until it is done or its turns are used up. Calls are run one after the other.
+ * Lets the model answer and call tools, turn by turn, until it is done or has used all its turns. Calls run one after the other.
  * @throws ProviderFailure, or the reason of the signal
  */
 export async function runLoop(options: LoopOptions): Promise<LoopOutcome> {
@@ -71,7 +71,7 @@ export async function runLoop(options: LoopOptions): Promise<LoopOutcome> {
     usage = sum(usage, turn.usage);
     const common = { usage, lastUsage: turn.usage, steps: step, messages };
     if (turn.calls.length === 0) {
-      messages.push({ role: 'assistant', content: turn.text || '(nothing)' }); // some providers take no empty message
+      messages.push({ role: 'assistant', content: turn.text || '(nothing)' }); // some providers refuse an empty message
       return { ...common, text: turn.text, stopReason: turn.stopReason };
     }
     const results: ToolResult[] = [];
@@ -95,7 +95,7 @@ export async function runLoop(options: LoopOptions): Promise<LoopOutcome> {
 
 const NO_USAGE: TokenUsage = { inputTokens: 0, outputTokens: 0 };
 
-/** Said in the model's place, so that people and its next turn know where it stands. */
+/** Written in place of the model's answer, so that people and the model's next turn know that the work is unfinished. */
 function unfinished(maxSteps: number): string {
   return `(Stopped after ${maxSteps} turns, before an answer. Send another message to go on.)`;
 }
@@ -110,7 +110,7 @@ interface Turn {
 
 async function takeTurn(options: LoopOptions, messages: readonly ModelMessage[]): Promise<Turn> {
   const { model, system, tools, maxOutputTokens, signal, listener } = options;
-  const library = await import('ai'); // costs too much to be loaded by every process
+  const library = await import('ai'); // loaded when needed, because it is large and most processes never need it
   const stream = library.streamText({
     model,
     system,
@@ -118,9 +118,9 @@ async function takeTurn(options: LoopOptions, messages: readonly ModelMessage[])
     tools: toolSetOf(library, tools.offered),
     stopWhen: library.stepCountIs(1),
     maxOutputTokens,
-    maxRetries: 0, // busy providers are asked again below this, in providerFetch
+    maxRetries: 0, // providerFetch repeats requests to busy providers
     abortSignal: signal,
-    onError: () => {}, // errors come as parts of the stream
+    onError: () => {}, // errors also come as parts of the stream
   });
   let text = '';
   try {
@@ -138,7 +138,7 @@ async function takeTurn(options: LoopOptions, messages: readonly ModelMessage[])
   }
 }
 
-/** The tools have nothing to execute: the loop runs the calls, in their order. */
+/** The tools have no `execute`: the loop runs the calls, in their order. */
 function toolSetOf({ dynamicTool, jsonSchema }: typeof import('ai'), offered: readonly OfferedTool[]): ToolSet {
   return Object.fromEntries(
     offered.map(({ name, description, inputSchema }) => {
@@ -158,7 +158,7 @@ async function finished(stream: StreamTextResult<ToolSet, never>, text: string, 
   const { messages } = await stream.response;
   const calls = (await stream.toolCalls).map((call) => tools.describe(call.toolCallId, call.toolName, call.input));
   const used = await stream.usage;
-  const message = messages.find(({ role }) => role === 'assistant') as AssistantModelMessage | undefined; // found by its role
+  const message = messages.find(({ role }) => role === 'assistant') as AssistantModelMessage | undefined; // it has this role
   return {
     text,
     calls,
@@ -168,7 +168,7 @@ async function finished(stream: StreamTextResult<ToolSet, never>, text: string, 
   };
 }
 
-/** The stream ended and the answer did not. */
+/** The stream ended before the answer was complete. */
 class CutOff extends Error {
   constructor() {
     super('the stream ended and the answer did not');

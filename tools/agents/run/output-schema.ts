@@ -7,7 +7,7 @@ import { inPlainWords } from '../../registry/plain-words.ts';
 import { formatPath, parseInput } from '../../registry/validate.ts';
 import type { LoopOutcome } from './loop.ts';
 
-/** The form in which an answer is wanted. */
+/** The form that the caller wants for the answer. */
 export interface OutputSchema {
   readonly json: JsonSchema;
   parse(value: unknown): z.ZodSafeParseResult<unknown>;
@@ -22,7 +22,9 @@ const typeName = z.enum(['object', 'array', 'string', 'number', 'integer', 'bool
 const plainValue = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 const size = z.int().min(0).optional();
 
-/** What a part of a schema may hold. Patterns are left out: those that take for ever to match cannot be told from others. */
+/**
+ * What each part of a schema may contain. Patterns are not allowed, because some take endless time to match and cannot be told from others.
+ */
 const part = z.strictObject({
   type: z.union([typeName, z.array(typeName).min(1)]).optional(),
   title: z.string().optional(),
@@ -42,13 +44,13 @@ const part = z.strictObject({
   maximum: z.number().optional(),
 });
 
-/** @throws ToolError (invalid_input) where it is no schema, or one that is not taken */
+/** @throws ToolError (invalid_input) where it is no schema, or uses something that is not supported */
 export function readOutputSchema(json: JsonSchema): OutputSchema {
   const issues = JSON.stringify(json).length > MOST_CHARACTERS ? [tooLarge()] : problemsIn(json);
   if (json.type !== 'object')
     issues.push({ path: 'outputSchema.type', message: 'An answer is an object; write "object".' });
   if (issues[0]) refuse(issues);
-  const schema = z.fromJSONSchema(json as z.core.JSONSchema.BaseSchema); // its parts were looked at above
+  const schema = z.fromJSONSchema(json as z.core.JSONSchema.BaseSchema); // every part was checked above
   return { json, parse: (value) => schema.safeParse(value, { error: inPlainWords }) };
 }
 
@@ -75,7 +77,7 @@ function problemsIn(root: JsonSchema): Issue[] {
     const problems = problemsOfPart(node, formatPath(path));
     issues.push(...problems);
     if (problems.length === 0)
-      for (const [name, below] of partsOf(node as z.output<typeof part>)) visit(below, [...path, ...name]); // it is one
+      for (const [name, below] of partsOf(node as z.output<typeof part>)) visit(below, [...path, ...name]); // a part that was checked
   };
   visit(root, ['outputSchema']);
   return issues;
@@ -95,7 +97,7 @@ function problemsOfPart(node: unknown, place: string): Issue[] {
   }
 }
 
-/** The schemas in a schema, each with its place. */
+/** The schemas inside a schema, each with its path. */
 function partsOf({ properties = {}, items, anyOf = [], additionalProperties }: z.output<typeof part>) {
   const parts = Object.entries(properties).map(([name, member]) => [['properties', name], member] as const);
   const others = anyOf.map((choice) => [['anyOf'], choice] as const);
@@ -105,8 +107,8 @@ function partsOf({ properties = {}, items, anyOf = [], additionalProperties }: z
 }
 
 /**
- * Runs until the answer has the form, telling the model what was wrong with the one before.
- * @throws ToolError (unavailable) where it does not come to one
+ * Runs the model until its answer has the form. Each new try tells the model what was wrong with the answer before.
+ * @throws ToolError (unavailable) where no try has the form
  */
 export async function answerIn(
   schema: OutputSchema | undefined,
@@ -142,7 +144,7 @@ function problemOf({ issues }: z.ZodError): string {
   return `${place ? `${place}: ` : ''}${first?.message ?? 'no JSON'}`;
 }
 
-/** The JSON value in the text; models like to put marks or a sentence around it. */
+/** The JSON value in the text. Models often put code marks or a sentence around it. */
 function valueIn(text: string): unknown {
   const start = text.indexOf('{');
   const end = text.lastIndexOf('}');
@@ -150,7 +152,7 @@ function valueIn(text: string): unknown {
     try {
       return JSON.parse(candidate);
     } catch {
-      // the next one
+      // not JSON: try the next candidate
     }
   }
   return undefined;

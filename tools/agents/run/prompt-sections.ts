@@ -1,12 +1,12 @@
 /**
- * How text that was put into a prompt (memories, results of tools, skills) stands there: between marks that say what it is and that it
- * cannot write itself, so that a model can tell it from its instructions. Skills are instructions and marked as such.
+ * Text that is put into a prompt: a memory, the result of a tool, a skill. It stands between marks that say what it is, and cannot contain
+ * such marks itself, so that a model can tell it from its instructions. Skills are instructions and are marked as such.
  */
 export interface Fenced {
-  /** One word; `skill` is an instruction, all others are data. */
+  /** One word. `skill` is an instruction; every other kind is data. */
   readonly kind: string;
   readonly id: string;
-  /** What people call it. */
+  /** The title that people know it by. */
   readonly title?: string | undefined;
   readonly text: string;
 }
@@ -28,7 +28,7 @@ export function readFences(prompt: string): Fenced[] {
   }));
 }
 
-/** Nothing in the text opens or closes a fence. */
+/** The text without anything that opens or closes a mark. */
 function withoutMarks(text: string): string {
   return text.replace(/<(?=\s*\/?\s*(?:data|skill)\b)/gi, '‹');
 }

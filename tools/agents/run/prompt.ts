@@ -7,10 +7,10 @@ import type { JsonSchema } from '../../registry/json-schema.ts';
 import { shortened } from '../../search/snippet.ts';
 import { fence } from './prompt-sections.ts';
 
-/** What skills and memories may take of a prompt, in tokens. */
+/** How many tokens of a prompt skills and memories may take. */
 const SKILLS = 16_000;
 const MEMORIES = 4000;
-/** Characters of what the agent is called. */
+/** Longer names of an agent are shortened. */
 const LONGEST_NAME = 120;
 
 export interface PromptParts {
@@ -18,14 +18,14 @@ export interface PromptParts {
   readonly agent: Agent | undefined;
   /** In the order in which the agent names them. */
   readonly skills: readonly Skill[];
-  /** Those that matter most first. */
+  /** The most important ones first. */
   readonly memories: readonly Memory[];
-  /** The form of the answer, where one is asked for. */
+  /** The form that the answer must have, where one is wanted. */
   readonly outputSchema: JsonSchema | undefined;
   readonly now: Date;
 }
 
-/** The system prompt: what the workspace says, then the agent, then what the agent knows, then the rules for what comes after. */
+/** The system prompt: first the workspace's sections, then the agent, then its skills and memories, then the rules for the answer. */
 export function systemPrompt({ config, agent, skills, memories, outputSchema, now }: PromptParts): string {
   return [
     ...config.promptSections.map(({ text }) => text),
@@ -49,13 +49,13 @@ function persona({ displayName, name, description, identity }: Agent): string {
   return [`Your name is ${called} (${name}).`, description].filter(Boolean).join('\n');
 }
 
-/** Those who may write it need no right to what the agent does, so it gives no instructions. */
+/** The agent's bio and signature. Their writers may have no right to what the agent does, so they are marked as data. */
 function appearance({ id, identity }: Agent): string | undefined {
   const lines = [identity?.bio, identity?.signature && `You sign as: ${identity.signature}`].filter(Boolean);
   return lines.length > 0 ? fence({ kind: 'identity', id, text: lines.join('\n') }) : undefined;
 }
 
-/** Those that fit as they are; of the others what they are called, so that the model knows of the gap. */
+/** The texts of the skills that fit. Of the others only the names, so that the model knows that they are missing. */
 function skillTexts(skills: readonly Skill[]): string[] {
   const texts = skills.map((skill) => {
     const title = skill.displayName ?? skill.name;

@@ -7,19 +7,19 @@ import { onlyThese } from '../../registry/paging.ts';
 
 interface Asked {
   readonly agent: Agent;
-  /** Whom the agent acts for. */
+  /** The principal that the agent acts for. */
   readonly caller: Principal;
   readonly threadId: string | undefined;
-  /** What is talked about. */
+  /** What the conversation is about. */
   readonly text: string;
 }
 
 const LONGEST_QUERY = 2000;
 
 /**
- * The memories for a prompt: pinned ones, then those about what is talked of, then the newest, as many as the agent takes. What is
- * remembered for the agent or the thread is part of them; of the workspace's memories it gets those that its caller may read. Where fixed
- * arguments hold the caller to some memories, it gets no others at all.
+ * Selects the memories for a prompt: first pinned ones, then those that match the text, then the newest, as many as the agent takes.
+ * Memories of the agent and of the thread are always included; memories of the workspace only if the caller may read them. Where fixed
+ * arguments limit the caller to some memories, no others are selected.
  */
 export async function recall(store: Readers & TextSearch, asked: Asked): Promise<Memory[]> {
   const most = asked.agent.memoryPolicy.maxInjected;
@@ -40,9 +40,9 @@ export async function recall(store: Readers & TextSearch, asked: Asked): Promise
   return [...new Map(found.map((memory) => [memory.id, memory])).values()].slice(0, most);
 }
 
-/** Filters that hold where both do; none where no record can meet them. */
+/** The filters that match where both match. Empty where nothing can. */
 function both(one: Where<MemoryRecord>, other: Where<MemoryRecord>): Where<MemoryRecord>[] {
-  const members = Object.keys(one) as (keyof MemoryRecord)[]; // of the filter
+  const members = Object.keys(one) as (keyof MemoryRecord)[]; // the names of the filter's members
   const isOther = (member: keyof MemoryRecord) => JSON.stringify(other[member]) !== JSON.stringify(one[member]);
   const clashes = members.some((member) => other[member] !== undefined && isOther(member));
   return clashes ? [] : [{ ...one, ...other }];

@@ -13,7 +13,10 @@ import { jsonSchema } from '../../registry/json-schema.ts';
 import { parseInput } from '../../registry/validate.ts';
 import type { LoopTool } from './agent-tools.ts';
 
-/** Instructions and preferences are for people to store: made from what an agent reads, they could carry somebody else's orders. */
+/**
+ * Instructions and preferences can be stored by people only. An agent could be made to write somebody else's orders into them by what it
+ * reads.
+ */
 const input = z.strictObject({
   content: memoryFields.content.max(4000),
   kind: z.enum(['fact', 'episode', 'summary']).default('fact'),
@@ -26,7 +29,7 @@ const MOST_IN_A_RUN = 10;
 interface Remembering {
   readonly agent: Agent;
   readonly caller: Principal;
-  /** The agent as the other makes of it whom it acts for now. */
+  /** Finds the standing again during the run, with `acting` to make the agent's principal. */
   readonly renewedAs: (acting: (caller: Principal, agent: Agent | undefined) => Principal) => AskStanding | undefined;
   readonly run: AgentRun;
   readonly catalog: Catalog;
@@ -34,10 +37,10 @@ interface Remembering {
   readonly signal: AbortSignal;
 }
 
-/** Stores a memory of the agent. Exists only if its memory policy allows it and its caller may store memories. */
+/** The tool that stores a memory of the agent. It exists only if the agent's memory policy allows it and its caller may store memories. */
 export function rememberTool(remembering: Remembering): LoopTool | undefined {
   const { agent, caller, run, catalog, call, signal } = remembering;
-  // The policy of the agent allows this one tool besides its allowlist.
+  // The agent's memory policy allows this one tool, besides its allowlist.
   const acting = (whom: Principal, as = agent) =>
     actingFor(whom, { ...as, tools: as.memoryPolicy.remember ? [STORES] : [] }, catalog);
   const principal = acting(caller);

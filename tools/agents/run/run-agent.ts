@@ -20,17 +20,17 @@ import { recall } from './recall.ts';
 import { rememberTool } from './remember.ts';
 import { RunReporter } from './run-reporter.ts';
 
-/** What is to be done, for whom the context says. */
+/** What to do. The context says for whom. */
 export interface Task {
   readonly run: AgentRun;
   /** Undefined: the assistant of the workspace, which has no tools. */
   readonly agent: Agent | undefined;
   readonly model: LanguageModel;
-  /** What the agent is told, and what was said before. */
+  /** The message to the agent, and the messages before it. */
   readonly text: string;
   readonly earlier: readonly Message[];
   readonly outputSchema?: OutputSchema | undefined;
-  /** Keeps a turn that called tools; the run goes on when it is done. */
+  /** Stores a turn that called tools. The run continues when that is done. */
   stepped(step: Step): Promise<void>;
 }
 
@@ -40,16 +40,16 @@ export type RunContext = Pick<
 >;
 
 export interface RunOutcome extends LoopOutcome {
-  /** Where a form was asked for: the answer in that form. */
+  /** The answer in the wanted form, where one was given. */
   readonly output: unknown;
   readonly calls: RunReporter['calls'];
 }
 
-/** A run that did not come to its end. The message of the error tells why and is safe to show. */
+/** A run that did not finish. The message of the error says why and is safe to show. */
 export class RunEnded extends Error {
   readonly status: 'failed' | 'cancelled';
   readonly error: ToolError;
-  /** What was said of an answer that was cut short by the caller or the clock. */
+  /** The unfinished text of the answer, where the caller or the time limit ended the run. */
   readonly unfinished: string;
 
   constructor(status: RunEnded['status'], error: ToolError, unfinished = '') {
@@ -60,7 +60,7 @@ export class RunEnded extends Error {
   }
 }
 
-/** Runs an agent to the end of its answer. @throws RunEnded, or what `stepped` throws */
+/** Runs an agent until its answer is complete. @throws RunEnded, or what `stepped` throws */
 export async function runAgent(task: Task, context: RunContext): Promise<RunOutcome> {
   const { run, agent } = task;
   const clock = new RunClock(context.signal, context.server.models.runMs);
@@ -105,11 +105,11 @@ async function systemOf({ run, agent, text, outputSchema }: Task, { store, princ
   return { text: prompt, maxTokens: config.maxTokens };
 }
 
-/** The agent, or the assistant, as it acts for the caller. */
+/** Makes the principal of the agent or the assistant that acts for the caller. */
 type ActingAs = (caller: Principal, agent: Agent | undefined) => Principal;
 type RenewedAs = (acting: ActingAs) => AskStanding | undefined;
 
-/** Asks again for whom the run works, and ends it where that one may not go on or the agent is gone. */
+/** Finds the caller's standing again, and ends the run where the caller may not continue or the agent is deleted. */
 function asker({ agent }: Task, { store, standing }: RunContext, clock: RunClock): RenewedAs {
   if (!standing) return () => undefined;
   return (acting) => async () => {
@@ -164,7 +164,7 @@ class RunClock {
     return this.#controller.signal;
   }
 
-  /** Ends it, for its caller may not go on. */
+  /** Ends the run because its caller may not continue. */
   end(problem: ToolError): void {
     this.#controller.abort(problem);
   }

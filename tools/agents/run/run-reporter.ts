@@ -3,11 +3,11 @@ import type { Progress } from '../../registry/context.ts';
 import type { ToolCall, ToolResult } from './agent-tools.ts';
 import type { Listener, Step } from './loop.ts';
 
-/** Pieces of text that come faster are told together. */
+/** Pieces of text that come within this time are sent together. */
 const TOGETHER_MS = 40;
 const LONGEST_LINE = 200;
 
-/** Tells the caller how a run goes, and keeps what the model has said since its last turn that called tools. */
+/** Reports the progress of a run to the caller, and keeps what the model wrote since its last turn that called tools. */
 export class RunReporter implements Listener {
   readonly #report: (progress: Progress) => void;
   readonly #stepped: (step: Step) => Promise<void>;
@@ -22,12 +22,12 @@ export class RunReporter implements Listener {
     this.#stepped = stepped;
   }
 
-  /** What was said of a turn that has not ended. */
+  /** The text of a turn that has not ended. */
   get unfinished(): string {
     return storableText(this.#unfinished);
   }
 
-  /** Every call so far, as answers show it. */
+  /** Every call so far, in the form that answers show. */
   get calls() {
     return this.#calls.map(({ call: { id, tool, arguments: args }, ok }) => ({ id, tool, arguments: args, ok }));
   }
@@ -64,7 +64,7 @@ export class RunReporter implements Listener {
     this.#unfinished = '';
   }
 
-  /** Nothing is told after this. */
+  /** After this, nothing more is reported. */
   end(): void {
     this.#flush();
     clearTimeout(this.#timer);

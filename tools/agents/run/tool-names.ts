@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 
-/** What providers take as the name of a tool. */
+/** The tool names that providers accept. */
 const FITS = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** The name under which a tool is offered to a model: its own, or one like it that providers take. */
+/** The name under which a tool is offered to a model: its own, or a similar one that providers accept. */
 export function offeredName(name: string): string {
   if (FITS.test(name)) return name;
   const digest = createHash('sha256').update(name).digest('hex').slice(0, 8);
