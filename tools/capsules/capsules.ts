@@ -14,7 +14,7 @@ import { warningsOf } from './verdicts.ts';
 
 export const capsuleId = recordId.describe('Capsule id (`cap_…`), see list_capsules.');
 
-/** A capsule as answers about one show it. */
+/** A capsule as answers show it. */
 export const capsuleAnswer = capsule.extend({
   warnings: z.array(z.string()).optional().describe('Entries and constraints that do nothing now, and why.'),
 });
@@ -186,7 +186,7 @@ const rotateCapsuleToken = defineTool({
 
 export const capsuleTools = [listCapsules, getCapsule, createCapsule, updateCapsule, deleteCapsule, rotateCapsuleToken];
 
-/** @throws the `not_found` of the tool that looks for the capsule. */
+/** @throws the tool's `not_found` error */
 export async function findCapsule(
   store: Pick<Readers, 'capsules'>,
   id: string,
@@ -197,7 +197,7 @@ export async function findCapsule(
   return found;
 }
 
-/** Whatever its name; to end its service is for everybody who may write it. */
+/** Whether the change affects what the capsule does. Everybody who may write a capsule may rename it or stop serving it. */
 function changesWhatItDoes({
   name: _,
   description: __,
@@ -207,7 +207,7 @@ function changesWhatItDoes({
   return status === 'live' || Object.values(others).some((value) => value !== undefined);
 }
 
-/** Those that are new: what stays may be of a tool that is away. */
+/** The constraints that changed. Unchanged ones are not checked again, because their tool may be away. */
 export function changedConstraints(
   { constraints: current = {} }: { readonly constraints?: CapsuleRecord['constraints'] | undefined },
   constraints: CapsuleRecord['constraints'] | null,
@@ -227,7 +227,7 @@ export function futureInstant(text: string, now: Date, fail: Fail<never>, path =
 type GraceTokens = CapsuleRecord['graceTokens'];
 const MOST_IN_GRACE = 5;
 
-/** A rotation without grace ends all tokens before it, for whatever reason they were still good. */
+/** The earlier tokens that still work. A rotation without grace ends all of them. */
 function tokensInGrace({ token, graceTokens }: CapsuleRecord, now: Date, graceSeconds: number): GraceTokens {
   if (graceSeconds === 0) return [];
   const until = new Date(now.getTime() + graceSeconds * 1000).toISOString();

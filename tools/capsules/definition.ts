@@ -10,10 +10,10 @@ import { ToolError } from '../registry/errors.ts';
 import { formatPath, isAtOrIn, parseInput } from '../registry/validate.ts';
 import { canBeInCapsule, type Definition } from './principal.ts';
 
-/** Members of a capsule that a call writes. */
+/** The members of a capsule that a call writes. */
 type Written = Partial<Pick<Definition, 'allowedTools' | 'constraints'>>;
 
-/** What is wrong with what is written; entries for tools that are away are not. @throws ToolError naming all of it */
+/** Checks what is written. An entry for a tool that is away is no error. @throws ToolError that names all problems */
 export function requireDefinition({ allowedTools = [], constraints }: Written, catalog: Catalog): void {
   const issues = allowedTools.flatMap((entry, index): Issue[] => {
     const tool = catalog.get(entry)?.tool;
@@ -24,7 +24,7 @@ export function requireDefinition({ allowedTools = [], constraints }: Written, c
   if (issues[0]) throw new ToolError('invalid_input', `${issues[0].path}: ${issues[0].message}`, { issues });
 }
 
-/** What would make each call of a tool with fixed arguments fail. */
+/** Problems that would make every call of a tool with these fixed arguments fail. */
 export function constraintIssues(constraints: CapsuleRecord['constraints'], catalog: Catalog): Issue[] {
   return Object.entries(constraints ?? {}).flatMap(([name, fixed]) => {
     const path = formatPath(['constraints', name]);
@@ -37,7 +37,7 @@ export function constraintIssues(constraints: CapsuleRecord['constraints'], cata
   });
 }
 
-/** Of the given arguments alone: what the tool takes besides is for its callers to give. */
+/** Checks only the fixed arguments; callers give the others. */
 function valueIssues({ name, input }: Tool, fixed: object): Issue[] {
   const places = Object.keys(fixed).map((argument) => ({
     argument,
@@ -45,7 +45,7 @@ function valueIssues({ name, input }: Tool, fixed: object): Issue[] {
   }));
   const issues = problemsOf(z.object({ constraints: z.object({ [name]: input }) }), { constraints: { [name]: fixed } });
   const found = issues.filter(({ path }) => places.some((place) => isAtOrIn(path, place.path)));
-  // Tools of integrations may take members that their schema does not name; what is fixed by a slip would hold nobody to anything.
+  // Tools of integrations may accept members that their schema does not name. A fixed argument with a misspelt name would limit nobody.
   const unknown = places.filter(
     ({ argument, path }) => !Object.hasOwn(input.shape, argument) && !found.some((issue) => issue.path === path),
   );
@@ -64,7 +64,7 @@ function problemsOf(schema: z.ZodObject, input: object): readonly Issue[] {
   }
 }
 
-/** Whoever reads the capsule would read them. */
+/** Secrets among the fixed arguments: everybody who reads the capsule would see them. */
 function secretIssues(tool: Tool, fixed: object, catalog: Catalog): Issue[] {
   return secretsIn(tool, fixed, catalog).map(({ path }) => ({
     path: formatPath(['constraints', tool.name, ...path]),
@@ -79,8 +79,8 @@ export function similar(name: string, catalog: Catalog): string {
 }
 
 /**
- * Nobody makes, changes or gets the token of a capsule that reaches more than they do. Globs and names of tools that are not there yet
- * would reach what comes later, whatever the rights of their writer, so they take full access.
+ * Nobody makes or changes a capsule, or gets its token, if it reaches more than they do. Globs and names of future tools could later reach
+ * anything, whatever the rights of their writer, so they require full access.
  * @throws ToolError (forbidden)
  */
 export function requireReach(principal: Principal, { allowedTools }: Definition, catalog: Catalog): void {

@@ -7,7 +7,7 @@ import { msSince } from '../registry/dependency-health.ts';
 
 const MOST_NAMED = 10;
 
-/** Live capsules that serve nobody because the person they act for is deactivated; named to those who may read capsules. */
+/** Live capsules that serve nobody because the person they act for is deactivated. Only callers who may read capsules see their names. */
 export async function capsuleHealth(
   store: Pick<Readers, 'adminUsers' | 'capsules'>,
   { rights }: Principal,

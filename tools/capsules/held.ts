@@ -5,16 +5,16 @@ import { grantRights, type Rights } from '../access/rights.ts';
 import type { FixedArguments } from '../access/tool-limit.ts';
 import type { Tool } from '../registry/define-tool.ts';
 
-/** Arguments that shape an answer and leave no record out for good. */
+/** Arguments that shape an answer and hide no record for good. */
 const SHAPING: readonly string[] = ['limit', 'includeTotal', 'order', 'sort', 'expectedRevision'];
-/** Fixed, it leaves one page of a list: nobody can say of a single record whether it is on that. */
+/** A fixed cursor leaves one page of a list, and it is not known for a single record whether it is on that page. */
 const CURSOR = 'cursor';
-/** Inputs by which tools that are another way to a record name it. */
+/** The inputs by which tools that are another way to a record name that record. */
 const WAY = ['entityType', 'entityId', 'versionId', 'cursor'];
-/** Operations that neither show nor change the record they are about. */
+/** Operations that neither show nor change the record that they are about. */
 const ACTS: readonly string[] = ['invoke', 'trigger', 'call'];
 
-/** What arguments that are fixed for a tool leave of the records it is about, for other tools too. */
+/** The records that remain when arguments of a tool are fixed. The limit also holds for other tools. */
 interface Hold {
   readonly tool: Tool;
   readonly resource: string;
@@ -26,13 +26,13 @@ interface Hold {
 type FixedFor = (tool: Tool) => FixedArguments | undefined;
 
 /**
- * The rights of a capsule: those that its tools need. What is fixed for one tool holds for the others: for one that reads, whatever they do
- * with records of the kind; for one that changes records, whatever they change. The narrowest wins. Only the tool's own calls, which its
- * fixed arguments bind already, are taken nothing away by others.
+ * The rights of a capsule: what its tools need. Arguments fixed for one tool also limit the others. Fixed for a tool that reads, they limit
+ * everything that other tools do with records of that kind; fixed for a tool that changes records, they limit what other tools change. The
+ * narrowest limit counts. Calls of the tool itself are already bound by its own fixed arguments, so those of other tools do not limit them.
  */
 export class HeldRights {
   readonly rights: Rights;
-  /** Without what narrows them. */
+  /** The grants of its tools, without the limits. */
   readonly grants: readonly Grant[];
   readonly #holds: readonly Hold[];
   readonly #tools: ReadonlySet<Tool>;
@@ -50,8 +50,8 @@ export class HeldRights {
   }
 
   /**
-   * Whether what is fixed for other ways to the same records (see `actsAs`) lets the call through: for those that read it holds for all of
-   * them, for those that change records for such.
+   * Whether a call is admitted by the arguments fixed for other ways to the same records (see `actsAs`). Those fixed for ways that read
+   * limit all ways; those fixed for ways that change limit only ways that change.
    */
   admits(tool: Tool, input: object): boolean {
     if (!tool.actsAs || this.#fixed(tool)) return true;
@@ -65,7 +65,7 @@ export class HeldRights {
       );
   }
 
-  /** Why calls of the tool reach fewer records than it says. */
+  /** Why calls of the tool reach fewer records than its description says. */
   narrowed(tool: Tool): string | undefined {
     const bound = this.#bound(tool);
     const deciding = this.#heldBy(tool).filter(({ resource, op }) => !bound.includes(`${resource}:${op}`));
@@ -104,7 +104,10 @@ export class HeldRights {
     return this.#rights([...this.grants, ...grantsFor(tool.access)], bound);
   }
 
-  /** The rights of which the tool's own call is not narrowed: its fixed arguments say which records, or it makes new ones. */
+  /**
+   * The rights that are not limited in the tool's own calls, because its fixed arguments say which records it reaches or because it makes
+   * new records.
+   */
   #bound(tool: Tool): string[] {
     const needs = neededRights(tool.access);
     const own = this.#holds.filter((hold) => hold.tool === tool);
@@ -115,7 +118,7 @@ export class HeldRights {
       .map(({ resource, op }) => `${resource}:${op}`);
   }
 
-  /** What other tools may do by the right of this one. */
+  /** What the right of this tool allows other tools. */
   #handedOn(tool: Tool): Grant[] {
     const fixed = this.#fixed(tool);
     const grants = grantsFor(tool.access);
@@ -143,7 +146,7 @@ export class HeldRights {
   }
 }
 
-/** Of a call that makes a record, or reads no records at all. */
+/** Whether the call makes a record or reads no records at all. */
 function isAboutNone({ parameter, narrows }: NeededRight): boolean {
   return parameter === undefined && !narrows;
 }
@@ -159,7 +162,7 @@ function holdsOf(tool: Tool, fixed: FixedArguments | undefined): Hold[] {
   const reads = tool.annotations.readOnlyHint;
   return neededRights(tool.access).flatMap((need) => {
     const { resource, op } = need;
-    // What a tool that changes one record reads besides holds nobody who reads.
+    // A tool that changes one record may also read. That does not limit tools that read.
     if ((op === 'read') !== reads) return [];
     const by = selecting(tool, need, fixed);
     if (by.length === 0) return [];
@@ -168,7 +171,7 @@ function holdsOf(tool: Tool, fixed: FixedArguments | undefined): Hold[] {
   });
 }
 
-/** The fixed arguments that leave records out. */
+/** The fixed arguments that exclude records. */
 function selecting({ annotations, input }: Tool, { parameter, narrows, selects }: NeededRight, fixed: FixedArguments) {
   const names = Object.keys(fixed);
   if (parameter === undefined && !narrows) return [];
@@ -179,7 +182,7 @@ function selecting({ annotations, input }: Tool, { parameter, narrows, selects }
   return names.filter((name) => Object.hasOwn(selects, name) || (isList && !shaping.includes(name)));
 }
 
-/** What the tool does not take (any more) makes its every call fail, and so leaves others nothing. */
+/** An argument that the tool does not accept makes all its calls fail, so it leaves other tools nothing. */
 function limitBy({ input }: Tool, { parameter, selects }: NeededRight, argument: string, fixed: unknown): Limit {
   const value: unknown = input.shape[argument]?.safeParse(fixed).data;
   const member = argument === parameter ? NAME : selects[argument];

@@ -9,7 +9,7 @@ import { requireDefinition, requireReach } from './definition.ts';
 import { type Definition, reachOfCapsule } from './principal.ts';
 import { entryVerdict, verdictsOf, warningsOf } from './verdicts.ts';
 
-/** The bodies of create_capsule and update_capsule alike. */
+/** Accepts the bodies of create_capsule and of update_capsule. */
 const draft = z.strictObject({
   name: capsuleFields.name.optional(),
   description: capsuleFields.description.nullable().optional(),
@@ -85,5 +85,5 @@ function preview(definition: Definition, catalog: Catalog) {
   };
 }
 
-/** Of tool lists as common tokenizers count them. */
+/** The usual number of bytes for each token in lists of tools. */
 const BYTES_PER_TOKEN = 4;

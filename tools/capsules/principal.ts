@@ -9,16 +9,16 @@ import type { Catalog } from '../registry/catalog-index.ts';
 import type { Tool } from '../registry/define-tool.ts';
 import { HeldRights } from './held.ts';
 
-/** Whose tools manage what acts with rights of its own. */
+/** Tools of these resources manage things that act with rights of their own. */
 const NEVER: readonly string[] = ['key', 'capsule', 'session', 'admin-user', 'integration'];
 
-/** Tools that manage keys, capsules, sessions, admin users and integrations are not, however they are named. */
+/** False for tools that manage keys, capsules, sessions, admin users and integrations, even where a capsule names them. */
 export function canBeInCapsule({ access }: Tool): boolean {
   const grants = 'among' in access ? access.among.flatMap(({ grant }) => grant) : [access.grant].flat();
   return !grants.some((text) => NEVER.some((resource) => text.startsWith(`${resource}:`)));
 }
 
-/** What decides which tools a capsule has. */
+/** The members that decide which tools a capsule has. */
 export interface Definition extends Pick<CapsuleRecord, 'name' | 'allowedTools' | 'deniedTools'> {
   readonly constraints?: CapsuleRecord['constraints'] | undefined;
 }
@@ -51,7 +51,7 @@ export function reachOfCapsule(
 
 const principals = new WeakMap<CapsuleRecord, { readonly entries: unknown; readonly principal: Principal }>();
 
-/** Made once per state of the capsule and of the catalog. */
+/** Made once for each state of the capsule and of the catalog. */
 export function capsulePrincipal(capsule: CapsuleRecord, catalog: Catalog): Principal {
   const known = principals.get(capsule);
   if (known?.entries === catalog.entries) return known.principal;
@@ -69,7 +69,7 @@ export function capsulePrincipal(capsule: CapsuleRecord, catalog: Catalog): Prin
   return principal;
 }
 
-/** The capsule whose token the secret is, served or not; undefined if the secret opens nothing (any more). */
+/** The capsule with this token, whether or not it is served. Undefined if the token opens nothing, or no longer does. */
 export async function authenticateCapsule(
   store: Pick<Readers, 'capsules'>,
   catalog: Catalog,
@@ -93,7 +93,7 @@ function hasPassed(time: string | undefined, now: Date): boolean {
   return time !== undefined && Date.parse(time) <= now.getTime();
 }
 
-/** Why a capsule is not served now, or undefined where it is. */
+/** Why the capsule is not served now. Undefined where it is. */
 export async function capsuleProblem(
   store: KeyReaders,
   { status, ownerId, expiresAt, endsWith }: CapsuleRecord,
@@ -110,8 +110,8 @@ export async function capsuleProblem(
 }
 
 /**
- * Why a principal may not come in by a door, or undefined where it may. Each capsule has a door of its own, which only its tokens open
- * and they open no other. `capsuleId`: of the door; undefined for those of all others.
+ * Why a principal may not use a door. Undefined where it may. Each capsule has a door of its own: only its tokens open that door, and they
+ * open no other. `capsuleId` is the capsule of the door, undefined for all other doors.
  */
 export async function doorProblem(
   store: KeyReaders & Pick<Readers, 'capsules'>,

@@ -8,13 +8,13 @@ interface Uses {
   readonly at: number;
 }
 
-/** Holds the calls of capsules to their `callsPerMinute` and keeps `callCount` and `lastUsedAt`, in one write a second. */
+/** Enforces `callsPerMinute` for capsules. Writes `callCount` and `lastUsedAt` in one write a second. */
 export class CapsuleUse {
   readonly #store: Store;
   readonly #onFailure: (cause: unknown) => void;
   #unwritten = new Map<string, Uses>();
   #timer: NodeJS.Timeout | undefined;
-  /** One per number of calls. */
+  /** One limit for each value of `callsPerMinute`. */
   readonly #limits = new Map<number, RateLimit>();
 
   constructor(store: Store, onFailure: (cause: unknown) => void) {
@@ -22,7 +22,7 @@ export class CapsuleUse {
     this.#onFailure = onFailure;
   }
 
-  /** Notes a request at the capsule's endpoint, and how many calls it makes. */
+  /** Notes a request to the capsule's endpoint, and how many calls it makes. */
   note(id: string, calls: number): void {
     const before = this.#unwritten.get(id)?.calls ?? 0;
     this.#unwritten.set(id, { calls: before + calls, at: Date.now() });
@@ -36,7 +36,7 @@ export class CapsuleUse {
     this.note(id, 1);
   }
 
-  /** Writes what is noted. */
+  /** Writes what was noted. */
   async close(): Promise<void> {
     clearTimeout(this.#timer);
     await this.#write();

@@ -6,7 +6,7 @@ import type { Tool } from '../registry/define-tool.ts';
 import { constraintIssues, similar } from './definition.ts';
 import { canBeInCapsule, type Definition, reachOfCapsule } from './principal.ts';
 
-/** What an entry of a capsule's lists comes to. */
+/** What an entry of a capsule's lists does. */
 export const entryVerdict = z.object({
   list: z.enum(['allowedTools', 'deniedTools']),
   entry: z.string(),
@@ -33,7 +33,7 @@ const BARRED = {
 };
 const NO_RECORDS = 'works on records that no other tool of the capsule reads or writes; allow such a tool too';
 
-/** Every entry with the tools it matches, and for each of them the rule that decides whether the capsule serves it. */
+/** Every entry with the tools that it matches and, for each tool, the rule that decides whether the capsule serves it. */
 export function verdictsOf(definition: Definition, catalog: Catalog): EntryVerdict[] {
   const reach = reachOfCapsule(definition, catalog);
   const tools = catalog.entries.map(({ tool }) => tool).filter(isListed);
@@ -68,7 +68,7 @@ export function verdictsOf(definition: Definition, catalog: Catalog): EntryVerdi
   return [...allowed, ...denied];
 }
 
-/** A sentence for each entry and constraint that does nothing now, with the reason or the names most like it. */
+/** A sentence for each entry and constraint that has no effect now, with the reason or the most similar names. */
 export function warningsOf(capsule: Definition, catalog: Catalog): string[] {
   const verdicts = verdictsOf(capsule, catalog);
   const served = new Set(verdicts.flatMap(({ tools }) => tools.flatMap((tool) => (tool.served ? tool.name : []))));

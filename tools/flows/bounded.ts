@@ -12,13 +12,14 @@ export class TooLong extends Error {
 }
 
 /**
- * Does work of somebody's making that could go on for ever, within half a second: nothing else is done meanwhile. It is no sandbox.
+ * Runs work that somebody else wrote and that might never end. It is stopped after half a second, and nothing else runs meanwhile. This is
+ * no sandbox.
  * @throws TooLong, and whatever the work throws
  */
 export function bounded<Result>(work: () => Result): Result {
   box.work = work;
   try {
-    return script.runInContext(context, { timeout: MOST_MS }) as Result; // what the work returns
+    return script.runInContext(context, { timeout: MOST_MS }) as Result; // the work's own result
   } catch (thrown) {
     throw isTimeout(thrown) ? new TooLong() : thrown;
   } finally {
@@ -26,7 +27,7 @@ export function bounded<Result>(work: () => Result): Result {
   }
 }
 
-/** The error is one of the other context, so no instance of the classes here. */
+/** The error comes from the other context, so `instanceof` does not work. */
 function isTimeout(thrown: unknown): boolean {
   return (
     typeof thrown === 'object' && thrown !== null && 'code' in thrown && thrown.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT'

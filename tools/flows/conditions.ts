@@ -1,10 +1,10 @@
 import { Environment } from '@marcbachmann/cel-js';
 import type { Parsed, Reference } from './templates.ts';
 
-/** Judges the conditions of steps: `steps` by id with their `output`, and the `input` of the run. */
+/** Judges the conditions of steps. They see `steps`, by id with their `output`, and the `input` of the run. */
 export const conditions = new Environment().registerVariable('steps', 'map').registerVariable('input', 'dyn');
 
-/** What a condition refers to, or what is wrong with it. */
+/** The values that a condition refers to, or what is wrong with it. */
 export function parseCondition(text: string): Parsed {
   try {
     const { valid, type, error } = conditions.check(text);
@@ -16,7 +16,7 @@ export function parseCondition(text: string): Parsed {
   }
 }
 
-/** Messages show the place in the text on further lines. */
+/** The further lines of a message show the place in the text. */
 function firstLine(error: unknown): string {
   return (error instanceof Error ? error.message : 'It cannot be parsed').split('\n', 1)[0] ?? '';
 }
@@ -34,7 +34,7 @@ function referencesIn(value: unknown): Reference[] {
   return referencesIn(value.args);
 }
 
-/** The parts of `a.b["c"][d]`; undefined if it is not a path. */
+/** The parts of `a.b["c"][d]`. Undefined if the node is no path. */
 function pathOf(node: unknown): (string | undefined)[] | undefined {
   if (!isNode(node)) return undefined;
   if (node.op === 'id') return [String(node.args)];
@@ -48,7 +48,7 @@ function partOf(part: unknown): string | undefined {
   return isNode(part) && part.op === 'value' ? String(part.args) : undefined;
 }
 
-/** Index expressions along a path, which may refer to more. */
+/** The index expressions in a path. They may contain further references. */
 function indexesOf(node: unknown): unknown[] {
   if (!isNode(node) || !Array.isArray(node.args)) return [];
   const [before, part] = node.args;

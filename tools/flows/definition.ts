@@ -15,7 +15,7 @@ import { eventTypes } from './event-types.ts';
 import { scheduleProblem } from './schedule.ts';
 import { areTooMuch, isTemplate, type Parsed, parseTemplate } from './templates.ts';
 
-/** What a flow does and when: the members whose writer its runs act as. */
+/** What a flow does and when. Its runs act as the person or key that wrote these members. */
 export type Definition = Pick<Flow, 'trigger' | 'steps' | 'agentId' | 'prompt'>;
 
 /** Everything that is wrong with the definition, each with its place. */
@@ -55,7 +55,7 @@ export async function definitionIssues(
 }
 
 /**
- * Runs act with the rights of the writer, so the writer must have those of everything in the definition.
+ * Runs act with the rights of the writer, so the writer must have every right that the definition needs.
  * @throws ToolError (forbidden)
  */
 export async function requireRights(
@@ -92,7 +92,7 @@ function stepIssues(step: FlowStep, place: string, before: readonly string[], ca
   }
   if (step.when !== undefined) issues.push(...referenceIssues(parseCondition(step.when), `${place}.when`, before));
   const tool = catalog.get(step.tool)?.tool;
-  // Of a tool that is not there nothing tells which arguments an error may quote.
+  // For an unknown tool it is not known which arguments may be quoted in an error.
   if (!tool || !isListed(tool) || tool.answersSecret) return [...issues, unusable(step, place, catalog)];
   const secrets = writtenSecrets(tool, step.arguments, catalog);
   issues.push(...secrets.map((path) => ({ path: `${place}.${path}`, message: SECRET })));
@@ -111,7 +111,10 @@ const TOO_MUCH =
 const SECRET =
   'A secret cannot be written into a flow, nor taken from its input, which is kept; take it from the answer of an earlier step: {{ steps.<id>.output.<member> }}.';
 
-/** Where secrets of the tool are given otherwise than by an earlier step: whoever reads the flow, its versions or its runs would read them. */
+/**
+ * Secret arguments of the tool that are written into the flow instead of taken from an earlier step. Everybody who reads the flow, its
+ * versions or its runs would see them.
+ */
 function writtenSecrets(tool: Tool, given: object, catalog: Catalog): string[] {
   return secretsIn(tool, given, catalog)
     .filter(({ value }) => !leavesOf(value).every(isHarmless))
@@ -122,7 +125,7 @@ function isHarmless(leaf: unknown): boolean {
   return leaf === null || leaf === MASK || (typeof leaf === 'string' && OUTPUT_OF_STEP.test(leaf));
 }
 
-/** A path to the output of a step and nothing else: filters and texts around it could hold a secret. */
+/** A path to the output of a step and nothing else, because filters and text around it could contain a secret. */
 const OUTPUT_OF_STEP = /^\s*\{\{-?\s*steps\.\w+\.output(?:\.[\w-]+|\[\d+\])*\s*-?\}\}\s*$/;
 
 function unusable({ tool: name }: FlowStep, place: string, catalog: Catalog): Issue {
@@ -134,7 +137,7 @@ function unusable({ tool: name }: FlowStep, place: string, catalog: Catalog): Is
   return { path: `${place}.tool`, message: `${problem}; ${hint}.` };
 }
 
-/** Of those arguments that are known before the flow runs. */
+/** Problems of those arguments that are known before the flow runs. */
 function argumentIssues({ input }: Tool, step: FlowStep, place: string, unknown: readonly string[]): Issue[] {
   try {
     parseInput(z.object({ arguments: input }), { arguments: step.arguments });

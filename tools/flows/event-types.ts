@@ -2,11 +2,11 @@ import type { CollectionName } from '../../store/collections.ts';
 import type { RecordChange } from '../../store/port.ts';
 
 interface EventSource {
-  /** As event types name it, and as people do. */
+  /** The kind of record, as event types and people name it. */
   readonly name: string;
   readonly words: string;
   readonly recordType: string;
-  /** Of the grant to read such records, and the members that name one. */
+  /** The resource of the grant for reading such records, and the members that name a record. */
   readonly resource: string;
   readonly scope: string;
   readonly ids: readonly string[];
@@ -14,12 +14,12 @@ interface EventSource {
 
 type Told = Pick<EventSource, 'words'> & Partial<Pick<EventSource, 'recordType' | 'ids'>>;
 
-/** `recordType` is the name, and `ids` the id, unless they are given. */
+/** `recordType` is the name and `ids` is the id, unless they are given. */
 function source(name: string, resource: string, scope: string, { words, recordType = name, ids = ['id'] }: Told) {
   return { name, words, recordType, resource, scope: `${scope}:read`, ids };
 }
 
-/** Records whose changes are events. */
+/** The collections whose changes are events. */
 const sources: { readonly [Name in CollectionName]?: EventSource } = {
   agents: source('agent', 'agent', 'agents', { words: 'An agent', ids: ['id', 'name'] }),
   skills: source('skill', 'skill', 'skills', { words: 'A skill' }),
@@ -51,7 +51,7 @@ const sources: { readonly [Name in CollectionName]?: EventSource } = {
 
 const HAPPENS = { created: 'was created', updated: 'was changed', deleted: 'was deleted' } as const;
 
-/** Every type of event, with what happened and to which type of record. */
+/** Every type of event: what happened, and to which type of record. */
 export const events: readonly { type: string; description: string; recordType: string }[] = Object.values(
   sources,
 ).flatMap(({ name, words, recordType }) =>
@@ -69,14 +69,14 @@ export interface RecordEvent {
   readonly type: string;
   readonly id: string;
   readonly record: RecordChange['record'];
-  /** Needed to know of it. */
+  /** The right that a principal needs to learn of it. */
   readonly need: { readonly scope: string; readonly resource: string; readonly ids: readonly string[] };
 }
 
 export function eventOf({ kind, collection, record }: RecordChange): RecordEvent | undefined {
   const found = sources[collection];
   if (!found) return undefined;
-  // An agent that is deleted is kept with that status.
+  // A deleted agent stays stored with that status.
   const what = kind === 'updated' && record.status === 'deleted' ? 'deleted' : kind;
   const ids = found.ids.flatMap((name) => (typeof record[name] === 'string' ? [record[name]] : []));
   const { scope, resource } = found;

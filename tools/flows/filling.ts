@@ -3,16 +3,16 @@ import { type Job, SideProcess } from '../side-process/side-process.ts';
 import { holds, render, type Scope } from './render.ts';
 import { isTemplate } from './templates.ts';
 
-/** How long the templates and conditions of one run may take in all. */
+/** The time that the templates and conditions of one run may take together. */
 const RUN_MS = 2000;
-/** What stops by itself does so sooner. */
+/** A job in the other process stops itself before this. */
 const JOB_MS = 1500;
 
 const module = new URL('./render.ts', import.meta.url);
-/** As many runs wait as there are under way. */
+/** As many runs can wait as can be under way. */
 const apart = new SideProcess({ mostMegabytes: 256, mostWaiting: 1000 });
 
-/** The templates and conditions of a run have taken all the time there is for them. */
+/** The run has used all its time for templates and conditions. */
 export class Exhausted extends Error {
   constructor() {
     const message = `The templates and conditions of the run take more than ${RUN_MS} ms in all; make them simpler, or let steps do the work.`;
@@ -20,7 +20,7 @@ export class Exhausted extends Error {
   }
 }
 
-/** Fills the templates and judges the conditions of one run. What could take long is done in a process of its own. */
+/** Fills the templates and judges the conditions of one run. Work that could take long runs in a process of its own. */
 export class Filling {
   #left: number;
 
@@ -28,17 +28,17 @@ export class Filling {
     this.#left = mostMs;
   }
 
-  /** The arguments with every template in them filled. @throws Error that says what is wrong with which text; Exhausted */
+  /** The arguments with all templates filled. @throws Error that says what is wrong with which text; Exhausted */
   async render(value: unknown, scope: Scope): Promise<unknown> {
     if (isQuicklyFilled(value) && isSmall(scope)) return render(value, scope);
     return this.#apart('render', [value, scope], 'The templates cannot be filled');
   }
 
-  /** Whether the condition holds. @throws Error that says what is wrong; Exhausted */
+  /** Whether the condition is true. @throws Error that says what is wrong; Exhausted */
   async holds(condition: string, scope: Scope): Promise<boolean> {
     if (isQuicklyJudged(condition) && isSmall(scope)) return holds(condition, scope);
     const what = `The condition ${JSON.stringify(condition.slice(0, 100))} cannot be evaluated`;
-    return (await this.#apart('holds', [condition, scope], what)) as boolean; // as the function is declared
+    return (await this.#apart('holds', [condition, scope], what)) as boolean; // the function returns a boolean
   }
 
   async #apart(name: string, args: Job['args'], what: string): Promise<unknown> {
@@ -56,7 +56,7 @@ const MOST_OUTPUTS = 20;
 const LONGEST = 10_000;
 const OUTPUT = /\{\{-?\s*[\w.]+\s*-?\}\}/g;
 
-/** Whether the texts hold nothing but a few paths to values. */
+/** Whether the texts contain only a few paths to values. */
 function isQuicklyFilled(value: unknown): boolean {
   const found = templatesIn(value);
   if (found.reduce((length, text) => length + text.length, 0) > LONGEST) return false;
@@ -72,7 +72,7 @@ function templatesIn(value: unknown): string[] {
 const QUOTED = /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'/g;
 const CALL = /\b(?!has\b|size\b)\w+\s*\(/;
 
-/** Whether the condition compares values and calls nothing that could go on. */
+/** Whether the condition only compares values and calls nothing that could take long. */
 function isQuicklyJudged(condition: string): boolean {
   return !CALL.test(condition.replace(QUOTED, '""'));
 }

@@ -169,7 +169,7 @@ async function requireDefinition(definition: Definition, context: Context<Reader
   await requireRights(principal, definition, parts);
 }
 
-/** A schedule keeps the time zone it was written in, whatever the workspace changes to. */
+/** A schedule keeps the time zone in which it was written, also when the workspace changes its own. */
 async function withTimezone(trigger: FlowTriggerInput, store: Pick<Readers, 'settings'>): Promise<Flow['trigger']> {
   if (trigger.kind !== 'cron') return trigger;
   return { ...trigger, timezone: trigger.timezone ?? (await readSettings(store)).timezone };
@@ -177,7 +177,7 @@ async function withTimezone(trigger: FlowTriggerInput, store: Pick<Readers, 'set
 
 type DefinitionChange = { readonly [Member in keyof Definition]?: Definition[Member] | null | undefined };
 
-/** The definition after a change: absent members stay, null clears. */
+/** The definition after a change. Members that are not given stay; null clears. */
 function definitionOf(current: Definition, change: DefinitionChange): Definition {
   const steps = change.steps === undefined ? current.steps : change.steps;
   const agentId = change.agentId === undefined ? current.agentId : change.agentId;
@@ -195,7 +195,7 @@ function sameDefinition(one: Definition, other: Definition): boolean {
   return text(one) === text(other);
 }
 
-/** @throws the `not_found` of the tool that looks for the flow. */
+/** @throws the tool's `not_found` error */
 export async function findFlow(store: Pick<Readers, 'flows'>, id: string, fail: Fail<'not_found'>): Promise<Flow> {
   const found = await store.flows.get(id);
   if (!found) throw fail('not_found', `There is no flow ${id}; list_flows shows the ones you can see.`);

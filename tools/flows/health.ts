@@ -8,7 +8,9 @@ import { findRunAs } from './run-as.ts';
 
 const MOST_NAMED = 10;
 
-/** Enabled flows whose runs fail because whom they act for is deactivated or gone; named to those who may read flows. */
+/**
+ * Enabled flows whose runs fail because the principal they act as is deactivated or gone. Only callers who may read flows see their names.
+ */
 export async function flowHealth(
   store: Readers,
   { rights }: Principal,

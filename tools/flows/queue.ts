@@ -3,21 +3,21 @@ import type { FlowRunRecord, FlowRunTrigger } from '../../resources/flow-run.ts'
 import type { Readers, Writers } from '../../store/port.ts';
 import { ToolError } from '../registry/errors.ts';
 
-/** Runs of one flow that wait for their turn. */
+/** The largest number of runs of one flow that can wait. */
 const MOST_QUEUED = 100;
-/** Runs that wait or are under way, of one owner and in all. */
+/** The largest number of runs that wait or are under way: of one owner, and of all. */
 const MOST_OPEN_OF_OWNER = 1000;
 const MOST_OPEN = 10_000;
-/** Flows that lead to each other's runs. */
+/** The longest chain of flows that begin each other's runs. */
 const DEEPEST_CAUSES = 3;
-/** Runs kept of one flow. */
+/** The number of runs that are kept of one flow. */
 const MOST_KEPT = 500;
 const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
 
 export interface Wish {
   readonly trigger: FlowRunTrigger;
   readonly input: FlowRunRecord['input'];
-  /** Flows whose runs led to this one. */
+  /** The flows whose runs led to this one. */
   readonly causes: readonly string[];
   readonly begunBy?: string | undefined;
 }
@@ -26,21 +26,21 @@ type Runs = Pick<Writers, 'flowRuns'>;
 type Owned = Runs & Pick<Readers, 'apiKeys' | 'capsules'>;
 const OPEN = ['queued', 'running'];
 
-/** Why the flow cannot be run now, or undefined where it can. */
+/** Why the flow cannot run now. Undefined where it can. */
 export function flowProblem({ enabled, steps, agentId, id }: Flow): string | undefined {
   if (!enabled) return `The flow is disabled; update_flow with {"id": "${id}", "enabled": true} lets it run.`;
   if (steps?.length || agentId) return undefined;
   return 'The flow is a draft without steps or agent; give it some with update_flow.';
 }
 
-/** Why a run that these flows led to is not begun, or undefined. */
+/** Why no run begins for this chain of flows. Undefined where one does. */
 export function causeProblem({ id }: Pick<Flow, 'id'>, causes: readonly string[]): string | undefined {
   if (causes.includes(id)) return 'A run of this flow led here; a flow does not cause runs of its own.';
   if (causes.length < DEEPEST_CAUSES) return undefined;
   return `Runs of ${DEEPEST_CAUSES} flows led here one after the other (${causes.join(', ')}); it ends here.`;
 }
 
-/** Puts a run at the end of the flow's queue. @throws ToolError (conflict) where it cannot be run */
+/** Puts a run at the end of the flow's queue. @throws ToolError (conflict) where the flow cannot run */
 export async function queueRun(store: Owned, flow: Flow, wish: Wish, now: Date): Promise<FlowRunRecord> {
   const ownerId = await ownerOf(flow.runAs, store);
   const problem =
@@ -49,7 +49,7 @@ export async function queueRun(store: Owned, flow: Flow, wish: Wish, now: Date):
   return insertRun(store, flow, { status: 'queued', ownerId }, wish, now);
 }
 
-/** The admin user on whose behalf it acts. */
+/** The admin user that the runs act for. */
 async function ownerOf({ type, id }: Flow['runAs'], store: Pick<Readers, 'apiKeys' | 'capsules'>): Promise<string> {
   const acting = type === 'api-key' ? await store.apiKeys.get(id) : undefined;
   const capsule = type === 'capsule' ? await store.capsules.get(id) : undefined;
@@ -71,7 +71,7 @@ async function fullProblem({ flowRuns }: Runs, { flowId, ownerId }: Place): Prom
   return all >= MOST_OPEN ? `${all} runs of flows wait or are under way, which are the most; ${next}.` : undefined;
 }
 
-/** Keeps that a run was due and why there was none. */
+/** Stores that a run was due and why it did not begin. */
 export function refuseRun(store: Runs, flow: Flow, message: string, wish: Wish, now: Date): Promise<FlowRunRecord> {
   const ended = { status: 'cancelled', error: { code: 'conflict', message }, finishedAt: now.toISOString() } as const;
   return insertRun(store, flow, ended, wish, now);
@@ -98,7 +98,7 @@ async function insertRun(
   });
 }
 
-/** Forgets a few ended runs that are older than 30 days, or beyond those kept of the flow. */
+/** Deletes a few ended runs that are older than 30 days, or that exceed the number that is kept. */
 async function forgetOld(store: Runs, flowId: string, now: Date): Promise<void> {
   const to = new Date(now.getTime() - KEPT_MS).toISOString();
   const old = await store.flowRuns.find({ to, order: 'oldest', limit: 3 });
@@ -112,13 +112,13 @@ export function hasEnded({ status }: Pick<FlowRunRecord, 'status'>): boolean {
   return status !== 'queued' && status !== 'running';
 }
 
-/** The runs of a flow that wait, oldest first. */
+/** The waiting runs of a flow, oldest first. */
 export async function nextQueued({ flowRuns }: Pick<Readers, 'flowRuns'>, flowId: string) {
   const { records } = await flowRuns.find({ where: { flowId, status: 'queued' }, order: 'oldest', limit: 1 });
   return records[0];
 }
 
-/** Takes what runs hold of the record: the input and all outputs of those that tell of it. Steps still to come find null in their place. */
+/** Removes what runs hold of the record: the input and all outputs of runs that contain its id. Later steps find null in their place. */
 export async function forgetOutputs(store: Runs, id: string): Promise<void> {
   for (;;) {
     const { records } = await store.flowRuns.find({ where: { recordIds: id }, limit: 100 });

@@ -2,19 +2,19 @@ import { bounded, TooLong } from './bounded.ts';
 import { conditions } from './conditions.ts';
 import { isTemplate, templates } from './templates.ts';
 
-/** What templates and conditions see: the input of the run, and the outputs of earlier steps; null of one that has none. */
+/** What templates and conditions see: the input of the run, and the output of each earlier step, null where the step has none. */
 export interface Scope {
   readonly input: object;
   readonly steps: Readonly<Record<string, { readonly output: unknown }>>;
 }
 
-/** A text that is one output and nothing else, which keeps the type of its value. */
+/** A text that is one output and nothing else. Its value keeps its type. */
 const WHOLE = /^\s*\{\{-?((?:(?!\}\}|\{\{)[\s\S])*)\}\}\s*$/;
 
-/** Largest arguments of a step, in characters of JSON. */
+/** The largest arguments of a step, in characters of JSON. */
 const LARGEST = 1024 * 1024;
 
-/** The arguments with every template in them filled. @throws Error that says what is wrong with which text */
+/** The arguments with all templates filled. @throws Error that says what is wrong with which text */
 export function render(value: unknown, scope: Scope): unknown {
   let rendered: unknown;
   try {
@@ -49,7 +49,7 @@ function fitting(text: string): string {
   throw new Error(`it gives ${text.length} characters, and ${LARGEST} is the most`);
 }
 
-/** Whether the condition holds. @throws Error that says what is wrong */
+/** Whether the condition is true. @throws Error that says what is wrong */
 export function holds(condition: string, scope: Scope): boolean {
   let result: unknown;
   try {

@@ -6,8 +6,8 @@ import { bothLimits, type ToolLimit } from '../access/tool-limit.ts';
 import type { Catalog } from '../registry/catalog-index.ts';
 
 /**
- * Whom runs act as when this caller defines the flow. A session ends within hours and its user goes on. Agents and flows
- * define none.
+ * The principal that runs act as when this caller defines the flow. For a session it is the user, because sessions end within hours. Agents
+ * and flows cannot define flows.
  */
 export function runAsOf(caller: Principal): RunAs {
   const { type, id, name, ownerId, madeWith } = caller;
@@ -15,7 +15,7 @@ export function runAsOf(caller: Principal): RunAs {
   return { type, id: ownerId, name, ...(madeWith?.expiresAt !== undefined && { endsWith: madeWith.id }) };
 }
 
-/** The principal of the runs as it is now, or why nobody can act as it any more. */
+/** The principal of the runs as it is now, or why nothing may act as it any more. */
 export async function findRunAs(
   runAs: RunAs,
   store: Readers,
@@ -27,12 +27,12 @@ export async function findRunAs(
 
 interface Within {
   readonly causes: readonly string[];
-  /** Undefined: no run yet. */
+  /** Undefined: no run has begun yet. */
   readonly runId?: string;
   readonly attempt?: string | undefined;
 }
 
-/** The flow as it acts for the principal. Tools whose answers hold a secret are out of its reach, for outputs are kept. */
+/** The principal of a flow's run. It has no tools whose answers hold a secret, because outputs are stored. */
 export function actingFlow(
   { id, name }: Pick<Flow, 'id' | 'name'>,
   runAs: Principal,
@@ -48,7 +48,7 @@ export function actingFlow(
   return runId === undefined ? acting : { ...acting, runId, ...(attempt !== undefined && { attempt }) };
 }
 
-/** Whether the caller is the one that runs of the flow act as. */
+/** Whether runs of the flow act as this caller. */
 export function isRunAs(caller: Principal, { type, id }: RunAs): boolean {
   const own = runAsOf(caller);
   return own.type === type && own.id === id;

@@ -14,7 +14,7 @@ import { isRunAs } from './run-as.ts';
 
 const runId = recordId.describe('Run id (`run_…`), see list_flow_runs.');
 
-/** A run keeps its input, and as many runs are kept. */
+/** Each run stores its input, and many runs are kept, so inputs are limited. */
 const LARGEST_INPUT = 256 * 1024;
 
 function isSmall(input: object): boolean {
@@ -66,7 +66,7 @@ const triggerFlow = defineTool({
       throw fail('conflict', STUCK);
     }
     const now = (await store.flowRuns.get(run.id)) ?? run;
-    // The answer is kept for the step that waits, and its run goes on only with the end of this one.
+    // The step that waits stores the answer, and its run cannot continue before this run ends.
     if (wait && begunBy !== undefined && !hasEnded(now)) throw fail('unavailable', STOPS);
     return now;
   },
@@ -74,7 +74,7 @@ const triggerFlow = defineTool({
 
 const STOPS = 'The server stops; the run goes on, and who waits for it waits again, when it is back.';
 
-/** The run that an earlier process began by the same try of the same step. */
+/** The run that the same attempt at the same step began in an earlier process. */
 async function runBegunBy({ flowRuns }: Pick<Readers, 'flowRuns'>, begunBy: string) {
   return (await flowRuns.find({ where: { begunBy }, limit: 1 })).records[0];
 }
@@ -155,7 +155,7 @@ async function findRun(store: Pick<Readers, 'flowRuns'>, id: string, fail: Fail<
   return found;
 }
 
-/** Triggering a flow shows nothing of what it reads: content is for whom it runs as, and for admins. */
+/** Triggering a flow gives no right to read. Only `runAs` and admins see the content of its runs. */
 function showRun(run: FlowRun, principal: Principal): FlowRun {
   if (principal.rights.isAdmin || isRunAs(principal, run.runAs)) return run;
   const { input: _, error, steps, ...rest } = run;

@@ -2,17 +2,17 @@ import { Liquid } from 'liquidjs';
 
 const MOST_CHARACTERS = 200_000;
 
-/** Renders the arguments of steps: no files, no members but own ones, bounds on memory; records within a text are JSON. */
+/** Renders the arguments of steps. There are no files and only own members, and memory is bounded. Records inside a text become JSON. */
 export const templates = new Liquid({
   ownPropertyOnly: true,
   strictFilters: true,
   parseLimit: MOST_CHARACTERS,
   memoryLimit: 2_000_000,
-  outputEscape: (value) => (typeof value === 'object' && value !== null ? JSON.stringify(value) : value) as string, // what it returns is made a text like any other value
+  outputEscape: (value) => (typeof value === 'object' && value !== null ? JSON.stringify(value) : value) as string, // the result becomes text like any other value
 });
 for (const tag of ['include', 'render', 'layout', 'block']) delete templates.tags[tag];
 
-/** A path into what a template or condition sees; undefined stands for a part that is known at run time only. */
+/** A path to a value that a template or condition reads. Undefined stands for a part that is known only when the flow runs. */
 export type Reference = readonly (string | undefined)[];
 
 export interface Parsed {
@@ -21,7 +21,7 @@ export interface Parsed {
   readonly problem?: string;
 }
 
-/** What a template refers to outside itself. */
+/** The values outside itself that a template refers to. */
 export function parseTemplate(text: string): Parsed {
   if (!isTemplate(text)) return { references: [] };
   try {
@@ -35,10 +35,10 @@ export function parseTemplate(text: string): Parsed {
   }
 }
 
-/** Finding the place of each output and tag takes time by the length of the text. */
+/** The time for finding the place of each output and tag grows with the length of the text. */
 const MOST_WORK = 10_000_000;
 
-/** Whether the templates in these texts together take too long to be looked through. */
+/** Whether checking all these templates would take too long. */
 export function areTooMuch(texts: readonly string[]): boolean {
   return texts.reduce((work, text) => work + text.length * countOf(text), 0) > MOST_WORK;
 }

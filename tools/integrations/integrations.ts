@@ -121,7 +121,7 @@ const createIntegration = defineTool({
     });
     await upstreams.apply(record);
     if (!record.enabled) return showIntegration(record, upstreams);
-    // One that cannot be reached now is kept and tried again; its state tells.
+    // A server that cannot be reached now is kept and tried again; its state says so.
     const reached = await upstreams.refresh(id).then(
       () => true,
       () => false,
@@ -252,7 +252,7 @@ async function findIntegration(
   return record;
 }
 
-/** Approves what the integration lists now. */
+/** Approves the tools that the integration lists now. */
 async function approve(
   { id }: IntegrationRecord,
   upstreams: Upstreams,

@@ -1,15 +1,15 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 
-/** Encrypts what has to be kept but never shown: AES-256-GCM, bound to the place it is kept at. */
+/** Encrypts secrets that are stored but never shown: AES-256-GCM, bound to the place where the secret is stored. */
 export interface SecretBox {
-  /** `place` names the record and member; what was sealed for one place opens at no other. */
+  /** `place` names the record and the member. A text sealed for one place cannot be opened at another. */
   seal(text: string, place: string): string;
-  /** @throws SecretsError where the key is another one, or the text was changed */
+  /** @throws SecretsError where the key is wrong or the text was changed */
   open(sealed: string, place: string): string;
 }
 
-/** A secret cannot be read with the key this server has; the message says what to do about it. */
+/** A secret cannot be read with this server's key. The message says what to do about it. */
 class SecretsError extends Error {}
 
 const FORM = /^v1\.([0-9a-f]{8})\.([A-Za-z0-9_-]{16})\.([A-Za-z0-9_-]{22,})$/;
@@ -17,7 +17,7 @@ const TAG_BYTES = 16;
 const KEY_BYTES = 32;
 
 /**
- * A box under the given key, or else the one in the file, which is made when something is first sealed.
+ * A box with the given key. Without one it uses the key in the file, which is made when the first secret is sealed.
  * @param given 32 bytes in base64 or hex
  */
 export function createSecretBox(given: string | undefined, path: string): SecretBox {
@@ -51,7 +51,7 @@ export function createSecretBox(given: string | undefined, path: string): Secret
 const REMEDY = 'Start the server with the SECRETS_KEY of before, or give the secret again.';
 
 interface Key {
-  /** Says which key it is and nothing of what it is. */
+  /** Identifies the key and reveals nothing of it. */
   readonly id: string;
   readonly bytes: Buffer;
 }
@@ -75,7 +75,7 @@ function readKey(path: string): Key | undefined {
   try {
     return keyFrom(readFileSync(path, 'utf8').trim());
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined; // thrown by readFileSync
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined; // readFileSync threw it
     throw error;
   }
 }

@@ -6,7 +6,7 @@ import {
 } from '../../resources/integration.ts';
 import type { Upstreams } from './upstream/upstreams.ts';
 
-/** The integration without its secrets, with how it is. */
+/** The integration without its secrets, with the state of its connection. */
 export function showIntegration(record: IntegrationRecord, upstreams: Upstreams): Integration {
   const { status, tools, listingHash } = upstreams.view(record.id);
   return { ...masked(record), status, tools: [...tools], ...(listingHash !== undefined && { listingHash }) };

@@ -23,7 +23,9 @@ type Secrets = Readonly<Record<string, string>>;
 
 const OF = { stdio: ['command', 'args', 'env'], http: ['url', 'headers'] } as const;
 
-/** An integration runs programs and holds secrets: only people and their keys manage it, and only with full access. @throws ToolError */
+/**
+ * Integrations run programs and hold secrets, so only people and their keys may manage them, and only with full access. @throws ToolError
+ */
 export function requireOperator(principal: Principal, fail: Fail<never>): void {
   requireWithin(principal, { fullAccess: true });
   if (principal.type === 'session' || principal.type === 'api-key') return;
@@ -32,7 +34,7 @@ export function requireOperator(principal: Principal, fail: Fail<never>): void {
   });
 }
 
-/** Every member given belongs to the transport. @throws ToolError naming those that do not */
+/** Checks that every given member belongs to the transport. @throws ToolError that names those that do not */
 export function requireMembers(input: TargetInput, fail: Fail<never>): void {
   const other = input.transport === 'stdio' ? 'http' : 'stdio';
   const issues = OF[other].flatMap((member): Issue[] =>
@@ -51,7 +53,7 @@ export function requireTarget(input: TargetInput, fail: Fail<never>): void {
   throw fail('invalid_input', `${member}: ${message}`, { issues: [{ path: member, message }] });
 }
 
-/** The server may be there, as this one is configured. @throws ToolError */
+/** Checks that this server's configuration allows the target. @throws ToolError */
 export async function requireAllowed(input: TargetInput, upstreams: Upstreams, fail: Fail<never>): Promise<void> {
   const message = await upstreams.refusal(input);
   if (message === undefined) return;
@@ -59,7 +61,9 @@ export async function requireAllowed(input: TargetInput, upstreams: Upstreams, f
   throw fail('invalid_input', `${path}: ${message}`, { issues: [{ path, message }] });
 }
 
-/** Secrets go nowhere they were not given for: where the target changes, they are given again. @throws ToolError */
+/**
+ * A secret is sent only to the target that it was given for. Where the target changes, the secrets must be given again. @throws ToolError
+ */
 export function requireOwnSecrets(current: IntegrationRecord, change: Omit<TargetInput, 'transport'>): void {
   const member = current.transport === 'stdio' ? 'env' : 'headers';
   const kept = keptNames(current[member], change[member]);
@@ -84,7 +88,7 @@ function moves(current: IntegrationRecord, { command, args, url }: Omit<TargetIn
   return otherArgs || (command !== undefined && command !== current.command);
 }
 
-/** Seals the secrets of one member; those given as the mask stay what they were. */
+/** Encrypts the secrets of one member. A secret given as the mask keeps its stored value. */
 export type Seal = (member: 'env' | 'headers', given: Secrets, current?: Secrets) => Record<string, string>;
 
 export function sealFor(id: string, box: SecretBox): Seal {
@@ -104,7 +108,7 @@ function noSecret(member: string, name: string): never {
   });
 }
 
-/** Names of tools that are those of others, without a prefix. */
+/** Names of the integration's tools that other tools already have. Only for an integration without a prefix. */
 export async function takenNames(
   { id }: IntegrationRecord,
   tools: readonly ToolDefinition[],
@@ -118,7 +122,7 @@ export async function takenNames(
   );
 }
 
-/** Without a prefix its tools can be called as they are. @throws ToolError naming those that cannot */
+/** Checks the tool names of an integration without a prefix. @throws ToolError that names those that are taken or not allowed */
 export async function requireFreeNames(
   current: IntegrationRecord,
   upstreams: Upstreams,
@@ -133,7 +137,7 @@ export async function requireFreeNames(
 
 export const MOST_INTEGRATIONS = 50;
 
-/** @throws ToolError where the name has nothing to make a prefix from */
+/** @throws ToolError where the name has no characters for a prefix */
 export function prefixFrom(name: string, fail: Fail<never>): string {
   const words =
     name

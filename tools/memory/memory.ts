@@ -30,7 +30,7 @@ import { findMemory, findReplaced, future, given, requireNamed, requireOwnerOfSc
 
 const memoryId = recordId.describe('Memory id (`mem_…`), see list_memories.');
 
-/** A memory as a search finds it. */
+/** A memory as a search shows it. */
 export const foundMemory = memory.extend({
   score: z.number().min(0).max(1).optional().describe('Only of searches: how well it matches.'),
 });
@@ -243,13 +243,13 @@ export const memoryEntity: Entity<'memories'> = {
       await store.memories.touch(state.supersedes, { superseded: true });
     }
     const lives = expiresAt !== undefined && Date.parse(expiresAt) > server.now().getTime();
-    // Who restores a memory that has expired wants it back, so that time does not come with it.
+    // Whoever restores an expired memory wants it back, so its expiry time is not restored.
     const accessKeys = await accessKeysWith(store, state, current);
     return { ...state, accessKeys, superseded: current?.superseded ?? false, ...(lives && { expiresAt }) };
   },
 };
 
-/** The memory that counts again without this one, and no more with it. */
+/** The memory that becomes valid when this one is deleted, if no other one supersedes it. */
 export async function replacedBy(
   { memories }: Pick<Readers, 'memories'>,
   { supersedes }: Pick<Memory, 'supersedes'>,
@@ -257,7 +257,7 @@ export async function replacedBy(
   return supersedes === undefined ? undefined : memories.get(supersedes);
 }
 
-/** After a memory is gone: what no other one supersedes holds again. */
+/** Called after a memory was deleted. A memory that no other one supersedes becomes valid again. */
 export async function holdAgain(
   store: Pick<HistoryWriters, 'memories'>,
   { supersedes }: Pick<Memory, 'supersedes'>,

@@ -18,7 +18,7 @@ export async function findMemory({ store, principal, fail }: Caller<'not_found'>
   throw fail('not_found', `There is no memory ${id}; list_memories shows the ones you can see.`);
 }
 
-/** @throws where the caller knows of no such memory that another one could replace. */
+/** @throws where the caller sees no such memory, or none that can be replaced. */
 export async function findReplaced({ store, principal, fail }: Caller<never>, id: string): Promise<MemoryRecord> {
   const found = await store.memories.get(id);
   if (found && isSeen(found, principal) && !isKeptFrom(principal, 'memory', 'write', found)) return found;
@@ -34,7 +34,7 @@ export function requireOwnerOfScope(state: Owners & Pick<Memory, 'scope'>, fail:
   if (member && !state[member]) throw invalid(fail, member, `A memory of scope ${state.scope} needs ${member}.`);
 }
 
-/** The records that the memory names must be there, for the caller to see. */
+/** Checks that the records that the memory names exist and that the caller may see them. */
 export async function requireNamed(
   { store, principal }: { readonly store: Pick<Readers, 'agents' | 'threads'>; readonly principal: Principal },
   { agentId, threadId }: Owners,
@@ -63,6 +63,6 @@ function invalid(fail: Fail<never>, path: string, message: string) {
 export function given<Members extends object>(
   members: Members,
 ): { [M in keyof Members]?: Exclude<Members[M], undefined> } {
-  // Exactly the members that are undefined are left out.
+  // Only members that are undefined are left out.
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never;
 }

@@ -11,7 +11,7 @@ import { showThread } from './threads.ts';
 
 const FORKED = ' (fork)';
 const LONGEST_TITLE = 200;
-/** While a fork is made other writers wait: half a second for this many messages or this much text. */
+/** Other writers wait while a fork is made: half a second for this many messages or this much text. */
 const MOST_COPIED = 20_000;
 const MOST_CHARACTERS = 20_000_000;
 
@@ -74,7 +74,7 @@ function requireCopyable(originals: readonly Message[], fail: Fail<'conflict'>):
   throw fail('conflict', message);
 }
 
-/** Copies keep the times of their originals, so that the fork reads as the conversation went. */
+/** Copies keep the times of the originals, so that the fork reads in the same order. */
 function copyMessages(
   store: Pick<HistoryWriters, 'messages'>,
   originals: readonly Message[],

@@ -11,13 +11,13 @@ import type { HistoryWriters } from '../versions/history.ts';
 
 export const threadId = recordId.describe('Thread id (`thr_…`), see list_threads.');
 
-/** A message as a caller may write it. */
+/** A message as callers write it. */
 export const messageInput = z.strictObject({
   role: messageRole,
   content: messageFields.content.min(1),
 });
 
-/** A page of long messages ends early, as one of versions does. */
+/** A page of long messages ends early, as a page of versions does. */
 const MOST_CHARACTERS = 4_000_000;
 
 export const listMessages = defineTool({
@@ -43,7 +43,7 @@ export const listMessages = defineTool({
   },
 });
 
-/** The only way to add to a thread: its count and the time of its last message change in the same transaction. */
+/** The only function that adds to a thread. It changes the thread's count and the time of its last message in the same transaction. */
 export async function appendMessages(
   store: Pick<HistoryWriters, 'messages' | 'threads'>,
   thread: ThreadRecord,
@@ -59,7 +59,7 @@ export async function appendMessages(
 
 const BATCH = 1000;
 
-/** Messages of a thread, newest first, from `end` (the newest without it) back: all, or as many as given. */
+/** Messages of a thread, newest first, from `end` (by default the newest) backwards: all, or as many as given. */
 export async function messagesBack(
   store: Pick<Readers, 'messages'>,
   threadId: string,
@@ -79,7 +79,7 @@ export async function messagesBack(
   return found;
 }
 
-/** Works through many records and lets other calls have their turn in between. */
+/** Works through many records and lets other calls run in between. */
 export async function inBatches<Item>(items: readonly Item[], work: (item: Item) => Promise<unknown>): Promise<void> {
   for (const [index, item] of items.entries()) {
     await work(item);

@@ -106,7 +106,7 @@ const removeThreadAccess = defineTool({
 
 export const sharingTools = [getThreadAccess, addThreadAccess, updateThreadAccess, removeThreadAccess];
 
-/** An entry of the same role keeps who granted it and when. */
+/** An entry with an unchanged role keeps who granted it and when. */
 function withEntry(entries: AccessEntry[], added: AccessEntry): AccessEntry[] {
   const place = entries.findIndex(({ principal }) => isSame(principal, added.principal));
   const before = entries[place];
@@ -114,7 +114,9 @@ function withEntry(entries: AccessEntry[], added: AccessEntry): AccessEntry[] {
   return before.role === added.role ? entries : entries.with(place, added);
 }
 
-/** The only way to change who sees a thread: the keys that it and what names it are found by change with it. */
+/**
+ * The only function that changes who sees a thread. It also changes the keys by which the thread and the records that name it are found.
+ */
 async function changeAccess(
   store: Pick<HistoryWriters, 'threads' | 'memories' | 'artifacts'>,
   current: ThreadRecord,
@@ -155,7 +157,7 @@ const LISTS: Readonly<Record<AccessPrincipal['type'], string>> = {
   agent: 'list_agents',
 };
 
-/** A slip in an id would share with nobody, unnoticed. */
+/** Checks that the principals exist: a mistyped id would share the thread with nobody, and no one would notice. */
 async function requirePrincipals(
   store: Readers,
   entries: readonly { readonly principal: AccessPrincipal }[],

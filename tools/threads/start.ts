@@ -6,7 +6,7 @@ import { enterSource } from './sources.ts';
 
 type Given = Pick<Thread, 'title' | 'source' | 'agentIds' | 'visibility' | 'forkedFrom'>;
 
-/** A new thread without messages, owned by whoever makes it. */
+/** A new thread without messages. Its owner is its maker. */
 export async function startThread(
   store: Pick<HistoryWriters, 'threads' | 'threadSources'>,
   principal: Principal,

@@ -52,7 +52,10 @@ export const getThreadStats = defineTool({
   },
 });
 
-/** Of all messages but those in threads the caller may not see; or, where it is limited to some threads, of those. */
+/**
+ * Counts the messages that the caller may see: of all threads except the hidden ones or, where the caller is limited to some threads, of
+ * those.
+ */
 async function messageCounter({ threads, messages }: Stored, principal: Principal): Promise<MessageCount> {
   const only = principal.rights.limitedTo('thread', 'read');
   if (only) {
@@ -64,7 +67,10 @@ async function messageCounter({ threads, messages }: Stored, principal: Principa
   return async (range) => (await messages.count(range)) - (await countIn(hidden, range, messages));
 }
 
-/** A thread is looked into only where it can have messages in the range; without a range it knows their number. */
+/**
+ * Counts the messages of a thread in the range. A thread that cannot have messages in the range is not read; without a range its own count
+ * is used.
+ */
 async function countIn(
   threads: readonly ThreadRecord[],
   { from, to }: Range,
@@ -72,7 +78,7 @@ async function countIn(
 ): Promise<number> {
   if (from === undefined || to === undefined) return threads.reduce((sum, { messageCount }) => sum + messageCount, 0);
   const within = threads.filter(
-    // A fork has messages older than itself.
+    // A fork contains messages older than itself.
     ({ createdAt, lastMessageAt, forkedFrom }) =>
       lastMessageAt !== undefined && lastMessageAt >= from && (createdAt < to || forkedFrom),
   );

@@ -23,7 +23,7 @@ import { startThread } from './start.ts';
 const MOST_FIRST_MESSAGES = 100;
 const agentIds = threadFields.agentIds.describe('Agents that take part.');
 
-/** Who may see a thread is for get_thread_access to say. */
+/** The thread without its access entries, which get_thread_access shows. */
 export function showThread({ entries: _, accessKeys: __, ...shown }: ThreadRecord): Thread {
   return shown;
 }
@@ -131,14 +131,14 @@ const deleteThread = defineTool({
     const { store } = context;
     const { source, visibility } = await openThread(context, id, 'owner');
     await store.threads.delete(id, { expectedRevision });
-    // They could not be kept from those who did not see the thread, once it is not there to say who does.
+    // Once the thread is deleted, nobody could tell who was allowed to see these answers.
     if (visibility === 'restricted') await forgetAnswers(store, id);
     await clearThread(store, { id, source });
     return {};
   },
 });
 
-/** After a thread is gone: what only it needed goes too. */
+/** Called after a thread was deleted. Deletes what only the thread needed. */
 export async function clearThread(
   store: Pick<HistoryWriters, 'threads' | 'threadSources' | 'messages'>,
   { id, source }: Pick<ThreadRecord, 'id' | 'source'>,
@@ -149,7 +149,7 @@ export async function clearThread(
 
 export const threadTools = [listThreads, createThread, getThread, updateThread, deleteThread];
 
-/** Agents that were deleted since may stay, but not come new. */
+/** Agents that are deleted now may stay, but cannot be added. */
 async function requireAgents(
   { store, principal, fail }: Pick<Context<Pick<Readers, 'agents'>, never>, 'store' | 'principal' | 'fail'>,
   agentIds: readonly string[] | null | undefined,

@@ -1,7 +1,7 @@
-/** Time as the engine sees it, so that tests can make it pass. */
+/** The time as the engine sees it. Tests use a clock that they set. */
 export interface Clock {
   now(): Date;
-  /** Calls back after so long; the function returned takes that back. */
+  /** Calls back after this time. The returned function cancels the call. */
   after(ms: number, call: () => void): () => void;
 }
 
@@ -13,7 +13,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Resolves after so long, or at once when the signal aborts. */
+/** Resolves after this time, or at once when the signal aborts. */
 export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();

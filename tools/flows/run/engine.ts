@@ -4,16 +4,16 @@ import { type Clock, systemClock } from './clock.ts';
 import { type Awaited, FlowRunner } from './runner.ts';
 import { FlowTriggers } from './triggers.ts';
 
-/** What tools ask of the engine that runs flows. */
+/** What tools need from the engine that runs flows. */
 export interface Flows {
-  /** Has the queue of the flow looked at; called after a run was put into it. */
+  /** Looks at the flow's queue. Called after a run was added to it. */
   wake(flowId: string): void;
   /**
-   * Resolves when the run has ended, the signal aborts or the server stops; at once with `stuck` where the one that waits would wait
+   * Resolves when the run has ended, the signal aborts or the server stops. Resolves at once with `stuck` where the waiting run would wait
    * for itself.
    */
   ended(run: Awaited, signal: AbortSignal | undefined): Promise<'stuck' | undefined>;
-  /** Ends a run that is under way; called after it was kept that it is to end. */
+  /** Ends a run that is under way. Called after the wish to end it was stored. */
   cancel(runId: string): void;
 }
 
@@ -23,7 +23,7 @@ export interface FlowEngineOptions {
   onFailure(cause: unknown): void;
 }
 
-/** Runs flows: by hand, webhook, schedule and event. One per store. */
+/** Runs flows: by hand, webhook, schedule and event. There is one for each store. */
 export class FlowEngine implements Flows {
   readonly #options: FlowEngineOptions;
   #runner: FlowRunner | undefined;
@@ -33,7 +33,7 @@ export class FlowEngine implements Flows {
     this.#options = options;
   }
 
-  /** Goes on with what an earlier process left, and begins to follow the flows. */
+  /** Continues what an earlier process left unfinished, and begins to follow the flows. */
   async start(registry: Registry): Promise<void> {
     const { store, clock = systemClock, onFailure } = this.#options;
     const runner = new FlowRunner({ store, registry, clock, onFailure });

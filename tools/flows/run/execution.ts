@@ -38,13 +38,13 @@ export interface ExecutionParts {
 
 export interface Beginning {
   readonly flow: Pick<Flow, 'id' | 'name'>;
-  /** As it is kept, with its plan; also one that an earlier process was in the middle of. */
+  /** The stored run with its plan. An earlier process may have begun it. */
   readonly run: FlowRunRecord;
-  /** Taken before each try, and left while the run waits. */
+  /** The run takes its place before each attempt, and leaves it while it waits. */
   readonly place: FlowPlace;
 }
 
-/** What came of a try of a step. */
+/** The result of one attempt at a step. */
 interface Tried {
   readonly step: string;
   readonly attempt: number;
@@ -53,7 +53,7 @@ interface Tried {
 type Arguments = Record<string, unknown>;
 type End = Pick<FlowRunRecord, 'status' | 'error'>;
 
-/** One run of a flow under way: its steps one after the other, each kept before and after it is made. */
+/** One run of a flow under way. Its steps run one after the other, and each is stored before and after it runs. */
 export class FlowExecution {
   readonly #parts: ExecutionParts;
   readonly #flow: Pick<Flow, 'id' | 'name'>;
@@ -64,7 +64,7 @@ export class FlowExecution {
   readonly #place: FlowPlace;
   readonly #filling = new Filling();
   #run: FlowRunRecord;
-  /** It may not be kept yet. */
+  /** The last attempt, which may not be stored yet. */
   #tried: Tried | undefined;
 
   constructor(parts: ExecutionParts, { flow, run, place }: Beginning) {
@@ -74,22 +74,25 @@ export class FlowExecution {
     this.#place = place;
   }
 
-  /** Ends the run at the next step, and the call that is under way where that can be. */
+  /** Ends the run before its next step, and also the current call where that is possible. */
   cancel(): void {
     this.#cancel.abort();
   }
 
-  /** Stops after the call under way and leaves the rest to the next process. */
+  /** Stops after the current call and leaves the remaining steps to the next process. */
   leave(): void {
     this.#leave.abort();
   }
 
-  /** After `leave`: no longer waits for the call under way. */
+  /** Stops waiting for the current call. Called after `leave`. */
   abandon(): void {
     this.#abandon.abort();
   }
 
-  /** Resolves when the run has ended, or its rest is left to the next process. Where the store fails it goes on when called again. */
+  /**
+   * Resolves when the run has ended, or when its rest is left to the next process. Rejects where the store fails; calling it again
+   * continues.
+   */
   async finish(): Promise<void> {
     for (const step of this.#run.plan) {
       if (this.#isCancelled) return this.#end(CANCELLED);
@@ -105,7 +108,7 @@ export class FlowExecution {
     return this.#cancel.signal.aborted || this.#run.cancelAsked === true;
   }
 
-  /** Undefined where the run goes on. */
+  /** Undefined where the run continues. */
   async #step(step: FlowStep): Promise<Failure | 'left' | undefined> {
     const kept = this.#kept(step.id);
     if (kept.status !== 'pending' && kept.status !== 'running') return this.#stops(step, kept);
@@ -123,7 +126,7 @@ export class FlowExecution {
         await this.#keep(step.id, { status: 'skipped', finishedAt: this.#now() });
         return undefined;
       }
-      input = (await this.#filling.render(step.arguments, scope)) as Arguments; // a record gives a record
+      input = (await this.#filling.render(step.arguments, scope)) as Arguments; // a record renders to a record
     } catch (thrown) {
       const message = thrown instanceof Error ? thrown.message : 'The arguments cannot be made.';
       const failure = await this.#fail(step, { code: 'invalid_input', message });
@@ -153,8 +156,8 @@ export class FlowExecution {
   }
 
   /**
-   * Waits without a place until it is time, or until whom the run acts for may not go on, which the try finds out; then for a place. Gives
-   * why the run stops meanwhile.
+   * Leaves the place and waits until the time, or until the principal of the run may not continue (the next attempt then reports that).
+   * Then waits for a place. Returns why the run stops, if it stops meanwhile.
    */
   async #rest(until: string | undefined): Promise<Failure | 'left' | undefined> {
     const { clock } = this.#parts;
@@ -170,7 +173,7 @@ export class FlowExecution {
     return this.#leave.signal.aborted ? 'left' : undefined;
   }
 
-  /** The flow as it acts for whom it runs as now. */
+  /** The principal of the run as it is now. */
   async #renewed(attempt?: string): Promise<Standing> {
     const { store, registry, clock } = this.#parts;
     const { id: runId, causes } = this.#run;
@@ -180,7 +183,7 @@ export class FlowExecution {
     return actingFlow(this.#flow, runAs, { causes, runId, attempt });
   }
 
-  /** One call, with the rights that `runAs` has now. */
+  /** Makes one attempt at the step, with the rights that `runAs` has now. */
   async #attempt(step: FlowStep, input: Arguments, attempt: number): Promise<Outcome | 'left'> {
     if (this.#tried?.step === step.id && this.#tried.attempt === attempt) return this.#tried.outcome;
     const key = `${this.#run.id} ${step.id} ${attempt}`;
@@ -190,7 +193,7 @@ export class FlowExecution {
     const tool = catalog.get(step.tool)?.tool;
     const shown = tool ? shownArguments(tool, input, { tools: catalog, longest: LONGEST_INPUT_SHOWN }) : {};
     const begun = { status: 'running', attempts: attempt, input: shown, startedAt: this.#now() } as const;
-    // With a secret in them they are made again from what earlier steps gave.
+    // An input with a secret is not stored. It is made again from the outputs of earlier steps.
     const isKept = !tool || secretsIn(tool, input, catalog).length === 0;
     await this.#keep(step.id, begun, isKept ? { step: step.id, arguments: input } : undefined);
     if (this.#run.cancelAsked) return { failure: { code: 'conflict', message: 'The run was cancelled.' } };
@@ -257,7 +260,7 @@ export class FlowExecution {
     return onError === 'continue' && !failure.ends && !this.#isCancelled ? undefined : failure;
   }
 
-  /** Of a step that ended in an earlier process. */
+  /** For a step that ended in an earlier process: whether it stops the run. */
   #stops({ onError }: FlowStep, { status, error }: FlowRunStep): Failure | undefined {
     if (status !== 'failed' || onError === 'continue') return undefined;
     return { code: error?.code ?? 'internal', message: error?.message ?? 'The step failed.' };
@@ -277,7 +280,7 @@ export class FlowExecution {
 
   async #keep(id: string, change: Partial<FlowRunStep>, underWay?: FlowRunRecord['underWay']): Promise<void> {
     this.#run = await this.#parts.store.transaction(async (tx) => {
-      // A purge may have taken outputs away since.
+      // A purge may have removed outputs since.
       const current = (await tx.flowRuns.get(this.#run.id)) ?? this.#run;
       const steps = current.steps.map((step) => (step.id === id ? changed(step, change) : step));
       const recordIds = change.output

@@ -5,27 +5,27 @@ import type { Answer } from '../../registry/call.ts';
 import type { Tool } from '../../registry/define-tool.ts';
 import type { ToolError } from '../../registry/errors.ts';
 
-/** How long one try of a step may take. */
+/** The longest time of one attempt at a step. */
 export const STEP_MS = 10 * 60_000;
 
 export interface Failure {
   readonly code: ErrorCode;
   readonly message: string;
-  /** Another try could do twice what the call does. */
+  /** Another attempt could do the same thing twice. */
   readonly final?: boolean;
-  /** The run ends, whatever the step says: whom it acts for may not go on. */
+  /** The run ends, whatever the step's `onError` says, because its principal may not continue. */
   readonly ends?: boolean;
 }
 
 export type Outcome = { readonly output: object } | { readonly failure: Failure };
 
-/** What is wrong with the call itself is wrong the next time too. */
+/** Whether another attempt can help. An error in the call itself would happen again. */
 export function isWorthRetrying({ code, final }: Failure): boolean {
   if (final) return false;
   return code === 'unavailable' || code === 'internal' || code === 'rate_limited' || code === 'conflict';
 }
 
-/** Whom the run acts for may not go on. */
+/** The failure of a run whose principal may not continue. */
 export function goneFailure({ code, message }: ToolError): Failure {
   return { code, message, final: true, ends: true };
 }
@@ -54,30 +54,30 @@ function wordsOf({
   return `${error}${more}`.slice(0, 2000);
 }
 
-/** The error of an earlier try goes when the next one is well, and the time of a try with it. */
+/** The step after a change. The error and retry time of an earlier attempt are removed. */
 export function changed({ error, retryAt: _, ...step }: FlowRunStep, change: Partial<FlowRunStep>): FlowRunStep {
   const next = { ...step, ...change };
   const keeps = error && (next.status === 'pending' || next.status === 'running');
   return keeps ? { error, ...next } : next;
 }
 
-/** Kept answers make a write that was interrupted safe to repeat this long. */
+/** For this long, the stored answer of an interrupted write makes it safe to repeat. */
 const REPEATABLE_MS = 23 * 60 * 60 * 1000;
 
-/** Why a step that an earlier process was in the middle of cannot be made again, or undefined where it can. */
+/** Why a step that an earlier process began cannot be repeated. Undefined where it can. */
 export function repeatProblem(name: string, tool: Tool | undefined, ageMs: number): Failure | undefined {
   if (tool?.annotations.readOnlyHint || tool?.resumes) return undefined;
-  // What runs in one transaction is kept with its answer: a repeat finds it, or finds that it was not made.
+  // A call in one transaction is stored with its answer. So a repeat finds the answer, or finds that the call was not made.
   if (tool && !tool.inSteps && !tool.standsFor && ageMs < REPEATABLE_MS) return undefined;
   const message = `The server ended while ${name} was called; whether it took effect is not known, so it was not called again.`;
   return { code: 'unavailable', message };
 }
 
-/** Largest answer that is kept of a step, and largest sum of a run, in characters of JSON. */
+/** The largest stored output of a step, and of all steps of a run, in characters of JSON. */
 const LARGEST_OUTPUT = 256 * 1024;
 const LARGEST_RUN = 2 * 1024 * 1024;
 
-/** Why the answer is not kept beside those of the other steps, or undefined where it is. */
+/** Why the output is not stored with those of the other steps. Undefined where it is. */
 export function sizeProblem(tool: string, output: object, steps: readonly FlowRunStep[]): Failure | undefined {
   const length = JSON.stringify(output).length;
   const others = steps.reduce((sum, { output: kept }) => sum + (kept ? JSON.stringify(kept).length : 0), 0);

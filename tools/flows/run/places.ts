@@ -1,16 +1,16 @@
-/** Places for runs that do something. One that waits takes none. */
+/** The number of runs that can be active at once. A run that waits is not active. */
 const MOST_AT_ONCE = 16;
-/** Beyond those an owner who has none may have one, so that nobody waits for another's runs to end. */
+/** Up to this number, an owner without a place gets one beyond `MOST_AT_ONCE`, so that nobody waits for the runs of others. */
 const MOST_IN_ALL = 48;
 
-/** Gives places to owners who want one: first to whom has the fewest, among equals in turn. */
+/** Gives places to owners who want one: first to the owner with the fewest, equal owners in turn. */
 export class FlowPlaces {
   readonly #held = new Map<string, number>();
-  /** Who wants one, longest since they got one first. */
+  /** Owners who want a place. The one who got a place longest ago comes first. */
   readonly #wanting = new Map<string, Set<() => void>>();
   #total = 0;
 
-  /** Resolves with a place, or without one once the signal aborts. */
+  /** Resolves with a place, or without one when the signal aborts. */
   async take(owner: string, signal: AbortSignal): Promise<boolean> {
     if (signal.aborted) return false;
     const wants = this.#wanting.get(owner) ?? new Set();
@@ -45,7 +45,7 @@ export class FlowPlaces {
       this.#held.set(owner, (this.#held.get(owner) ?? 0) + 1);
       this.#total += 1;
       this.#wanting.delete(owner);
-      this.#wanting.set(owner, wants); // the others come before
+      this.#wanting.set(owner, wants); // the others move before this one
       const [give] = wants;
       give?.();
     }
@@ -60,21 +60,21 @@ export class FlowPlaces {
   }
 }
 
-/** The place of one run, which it leaves while it waits. */
+/** The place of one run. The run leaves it while it waits. */
 export class FlowPlace {
   readonly owner: string;
   readonly #places: FlowPlaces;
   #has: boolean;
   #ended = false;
 
-  /** `has`: it was taken for the run already. */
+  /** `has`: a place was already taken for the run. */
   constructor(places: FlowPlaces, owner: string, has: boolean) {
     this.#places = places;
     this.owner = owner;
     this.#has = has;
   }
 
-  /** Resolves when it has one, or the signal aborts. */
+  /** Resolves when the run has a place, or when the signal aborts. */
   async take(signal: AbortSignal): Promise<void> {
     if (this.#has || this.#ended || !(await this.#places.take(this.owner, signal))) return;
     if (this.#has || this.#ended) this.#places.leave(this.owner);
@@ -87,7 +87,7 @@ export class FlowPlace {
     this.#places.leave(this.owner);
   }
 
-  /** For good. */
+  /** Leaves the place for good. */
   end(): void {
     this.#ended = true;
     this.leave();

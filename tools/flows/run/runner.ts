@@ -8,9 +8,9 @@ import { pause } from './clock.ts';
 import { type ExecutionParts, FlowExecution } from './execution.ts';
 import { FlowPlace, FlowPlaces } from './places.ts';
 
-/** When the runner goes on that the store took nothing of. */
+/** How long to wait after the store refused a change before trying again. */
 const RESUME_MS = 30_000;
-/** How long a server that stops waits for the calls under way. */
+/** How long a stopping server waits for the current calls. */
 const LEAVE_MS = 8_000;
 
 export interface FlowRunnerParts extends ExecutionParts {
@@ -24,43 +24,43 @@ interface Running {
   readonly ended: Promise<void>;
 }
 
-/** A run whose end somebody waits for. */
+/** A run whose end a caller waits for. */
 export interface Awaited {
   readonly id: string;
   readonly flow: Pick<Flow, 'id'> & Partial<Pick<Flow, 'overlap'>>;
-  /** The run that waits; undefined: none. */
+  /** The run that waits. Undefined where the caller is no run. */
   readonly by: string | undefined;
 }
 
 /**
- * Takes the queued runs of flows, those of a flow oldest first and one at a time unless the flow allows more; owners take turns. A run
- * takes a place while it does something, not while it waits: for its next try, or for a run of its own.
+ * Begins the queued runs of flows: of each flow the oldest first, and one at a time unless the flow allows more. Owners take turns. A run
+ * has a place while it is active, not while it waits for its next attempt or for a run that it began.
  */
 export class FlowRunner {
   readonly #parts: FlowRunnerParts;
-  /** By run; a run that is taken but has not begun is not here. */
+  /** Running executions by run. A run that was taken but has not begun is not in it. */
   readonly #running = new Map<string, Running>();
   readonly #waiting = new Map<string, Set<() => void>>();
-  /** What runs under way wait for. */
+  /** The runs that running runs wait for. */
   readonly #awaited = new Map<string, Awaited>();
   readonly #places = new FlowPlaces();
-  /** Flows with runs in the queue by owner, in the order in which they are looked at. */
+  /** Flows with queued runs by owner, in the order in which they are looked at. */
   readonly #flows = new Map<string, Set<string>>();
   /** Owners for whose flows a place is wanted. */
   readonly #wanting = new Set<string>();
   /** Flows are looked at one after the other. */
   #looking: Promise<void> = Promise.resolve();
-  /** Before the runs of an earlier process are found, a new one would be taken for one of them. */
+  /** True once the runs of an earlier process were found. Before that, a new run would be mistaken for one of them. */
   #started = false;
   readonly #close = new AbortController();
   #forgetListener = () => {};
 
   constructor(parts: FlowRunnerParts) {
     this.#parts = parts;
-    setMaxListeners(0, this.#close.signal); // one for each that waits
+    setMaxListeners(0, this.#close.signal); // every waiting run adds one listener
   }
 
-  /** Goes on with what an earlier process left, and with what waits. */
+  /** Continues what an earlier process left, and the queued runs. */
   async start(): Promise<void> {
     const { store } = this.#parts;
     this.#forgetListener = store.onCommit((commit) => this.#committed(commit));
@@ -78,12 +78,12 @@ export class FlowRunner {
 
   async #resume(run: FlowRunRecord): Promise<void> {
     if (run.status === 'queued') return this.#enter(run);
-    // A flow deleted or disabled in the meantime is not stopped halfway: the run has what it needs.
+    // A flow that was deleted or disabled meanwhile does not stop its running run, which has everything it needs.
     const flow = (await this.#parts.store.flows.get(run.flowId)) ?? { id: run.flowId, name: run.flowId };
     this.#execute(flow, run, new FlowPlace(this.#places, ownerOf(run), false));
   }
 
-  /** Has the queue of the flow looked at; called after a run was put into it. */
+  /** Looks at the flow's queue. Called after a run was added to it. */
   wake(flowId: string): void {
     nextQueued(this.#parts.store, flowId).then((run) => run && this.#enter(run), this.#parts.onFailure);
   }
@@ -137,19 +137,19 @@ export class FlowRunner {
     return false;
   }
 
-  /** The runs under way that have to go on for this one to end: itself, or those of its flow that it is queued behind. */
+  /** The running runs that must continue before this one can end: itself, or the runs of its flow that are queued before it. */
   #before({ id, flow }: Awaited): string[] {
     if (this.#running.has(id)) return [id];
     if (flow.overlap === 'allow') return [];
     return [...this.#running].filter(([, { flowId }]) => flowId === flow.id).map(([runId]) => runId);
   }
 
-  /** Ends a run that is under way, where this process runs it. That it is to end is kept with it before. */
+  /** Ends a run that this process is running. The wish to end it is stored before. */
   cancel(runId: string): void {
     this.#running.get(runId)?.execution.cancel();
   }
 
-  /** Begins no further step. What is left goes on with the next start. */
+  /** Begins no further step. The next start continues what is left. */
   async close(): Promise<void> {
     this.#close.abort();
     this.#forgetListener();
@@ -167,11 +167,11 @@ export class FlowRunner {
     await this.#looking;
   }
 
-  /** However a run ends, or is gone, who waits for it hears of it. */
+  /** Resumes whoever waits for a run, when that run ends or is deleted. */
   #committed({ changes }: Commit): void {
     if (this.#waiting.size === 0) return;
     for (const { kind, collection, record } of changes) {
-      if (collection !== 'flowRuns' || (kind !== 'deleted' && !hasEnded(record as unknown as FlowRunRecord))) continue; // a record of its collection
+      if (collection !== 'flowRuns' || (kind !== 'deleted' && !hasEnded(record as unknown as FlowRunRecord))) continue; // the change is of this collection
       for (const resolve of this.#waiting.get(record.id) ?? []) resolve();
     }
   }
@@ -185,14 +185,14 @@ export class FlowRunner {
     });
   }
 
-  /** Begins a run of the owner, and wants a place for the next one. Never rejects. */
+  /** Begins a run of the owner, and requests a place for the next one. Never rejects. */
   async #begin(place: FlowPlace): Promise<void> {
     const { owner } = place;
     const flows = this.#flows.get(owner) ?? new Set();
     for (const flowId of flows) {
       flows.delete(flowId);
       const taken = this.#close.signal.aborted ? undefined : await this.#takeOne(flowId);
-      if (taken) flows.add(flowId); // it may have another
+      if (taken) flows.add(flowId); // the flow may have another run
       if (!taken?.begun) continue;
       this.#execute(taken.begun.flow, taken.begun.run, place);
       return this.#want(owner);
@@ -201,7 +201,7 @@ export class FlowRunner {
     if (this.#flows.get(owner)?.size === 0) this.#flows.delete(owner);
   }
 
-  /** Undefined where the flow has no run that can begin now. */
+  /** Undefined where no run of the flow can begin now. */
   async #takeOne(flowId: string): Promise<Taken | undefined> {
     const { store, clock, onFailure } = this.#parts;
     try {
@@ -214,7 +214,7 @@ export class FlowRunner {
     }
   }
 
-  /** The flow is looked at in the transaction in which the run begins: once it is changed or disabled, no run begins as it was. */
+  /** Takes a run. The flow is read in the same transaction, so no run begins with an old or disabled flow. */
   async #take(flowId: string, busy: boolean, tx: Transaction): Promise<Taken | undefined> {
     const run = await nextQueued(tx, flowId);
     if (!run) return undefined;
@@ -240,7 +240,7 @@ export class FlowRunner {
     this.#running.set(run.id, { flowId: run.flowId, execution, place, ended });
   }
 
-  /** Goes on until the run has ended, also after the store did not take what it had to keep. Never rejects. */
+  /** Runs until the run has ended, and continues after the store refused a change. Never rejects. */
   async #finish(execution: FlowExecution, runId: string, place: FlowPlace): Promise<void> {
     const { store, clock, onFailure } = this.#parts;
     for (;;) {
@@ -253,7 +253,7 @@ export class FlowRunner {
       await pause(clock, RESUME_MS, this.#close.signal);
       if (this.#close.signal.aborted) return;
       const run = await store.flowRuns.get(runId).catch(() => 'unknown' as const);
-      if (run === undefined) return; // purged
+      if (run === undefined) return; // the run was purged
     }
   }
 
@@ -263,7 +263,7 @@ export class FlowRunner {
   }
 }
 
-/** Of runs that were kept without their owner, whom they run as. */
+/** The owner of a run. Older runs were stored without one; theirs is the principal they run as. */
 function ownerOf({ ownerId, runAs }: FlowRunRecord): string {
   return ownerId ?? runAs.id;
 }
@@ -287,7 +287,10 @@ function beginning(flow: Flow, now: Date): Partial<FlowRunRecord> {
   return { status: 'running', flowRevision, runAs, plan, steps, startedAt: now.toISOString() };
 }
 
-/** An agent's flow is one step that invokes it. What it is told is a text, also where the prompt is one output and nothing else. */
+/**
+ * The steps of a run. For a flow with an agent it is one step that invokes the agent. The prompt is always a text, even where it is a
+ * single output.
+ */
 function planOf({ steps, agentId, prompt = '{{ input }}' }: Flow): FlowStep[] {
   if (agentId === undefined) return steps ?? [];
   const retry = { attempts: 1, delayMs: 0 };

@@ -10,18 +10,18 @@ import { causeProblem, flowProblem, queueRun, refuseRun, type Wish } from '../qu
 import { actingFlow, findRunAs } from '../run-as.ts';
 import type { Clock } from './clock.ts';
 
-/** A scheduled time that is further back than this is missed: after a stop or a change of the clock nothing is made up for. */
+/** A scheduled time that is further in the past is skipped: after a stop or a change of the clock, missed runs are not made up for. */
 const LATEST_MS = 60_000;
-/** The clock is looked at this often, for it may be set. */
+/** The longest wait before the clock is read again, because somebody may set the clock. */
 const LONGEST_SLEEP_MS = 600_000;
-/** Events that wait to be looked at; those beyond are left out. */
+/** The largest number of events that wait. Further events are dropped. */
 const MOST_PENDING = 5000;
 
 export interface TriggerParts {
   readonly store: Store;
   readonly catalog: Catalog;
   readonly clock: Clock;
-  /** Told after a run was put into the queue of the flow. */
+  /** Called after a run was put into the flow's queue. */
   queued(flowId: string): void;
   onFailure(cause: unknown): void;
 }
@@ -33,11 +33,11 @@ interface Schedule {
   next: Date;
 }
 
-/** Begins runs by schedule and by event. It follows the flows, so that a change of one takes effect with its commit. */
+/** Begins runs by schedule and by event. It follows the flows, so a change of a flow takes effect with its commit. */
 export class FlowTriggers {
   readonly #parts: TriggerParts;
   readonly #schedules = new Map<string, Schedule>();
-  /** Flows by the type of event that they wait for. */
+  /** Flows by the type of event that triggers them. */
   readonly #listening = new Map<string, Set<string>>();
   #forgetTimer = () => {};
   #forgetListener = () => {};
@@ -72,9 +72,9 @@ export class FlowTriggers {
     const events: RecordEvent[] = [];
     for (const change of changes) {
       if (change.collection === 'flows') {
-        this.#parts.queued(change.record.id); // what waits may not be run any more
+        this.#parts.queued(change.record.id); // waiting runs may no longer be allowed
         if (change.kind === 'deleted') this.#leave(change.record.id);
-        else this.#follow(change.record as unknown as Flow); // the record of a commit is one of its collection's
+        else this.#follow(change.record as unknown as Flow); // a commit's record belongs to its collection
       }
       const event = this.#listening.size > 0 ? eventOf(change) : undefined;
       if (event && this.#listening.has(event.type)) events.push(event);
@@ -82,7 +82,7 @@ export class FlowTriggers {
     if (changes.some(({ collection }) => collection === 'flows')) this.#sleep();
     for (const event of events) {
       for (const flowId of this.#listening.get(event.type) ?? []) {
-        // The registry gives the principal of the call with its transactions.
+        // The registry passes the principal of the call as the origin of its transactions.
         this.#note(() => this.#happened(flowId, event, origin as Principal | undefined));
       }
     }
@@ -108,7 +108,7 @@ export class FlowTriggers {
     this.#leftOut.set(reason, (this.#leftOut.get(reason) ?? 0) + 1);
   }
 
-  /** Told together: where there is one there are often thousands. */
+  /** Reports them together, because there are often thousands. */
   #tellLeftOut(): void {
     for (const [reason, count] of this.#leftOut) {
       this.#parts.onFailure(new Error(`Events began no runs of flows, ${count} times: ${reason}`));
@@ -120,7 +120,7 @@ export class FlowTriggers {
     const { id, trigger } = flow;
     const runs = flowProblem(flow) === undefined;
     const text = runs && trigger.kind === 'cron' ? `${trigger.expression} ${trigger.timezone}` : undefined;
-    // A time that has come but was not seen yet is not forgotten by a change of something else.
+    // A change of something else must not drop a time that has come and was not handled yet.
     if (text !== undefined && this.#schedules.get(id)?.text === text) return;
     this.#leave(id);
     if (!runs) return;
@@ -134,7 +134,7 @@ export class FlowTriggers {
       const next = cron.nextRun(this.#parts.clock.now());
       if (next) this.#schedules.set(id, { cron, text, next });
     } catch (cause) {
-      // It was a schedule when it was written, for what knew time zones then; the others go on.
+      // The schedule was valid when it was written, for the time zone data of then. The other schedules continue.
       this.#parts.onFailure(new Error(`The schedule of the flow ${id} cannot be followed.`, { cause }));
     }
   }
@@ -171,7 +171,7 @@ export class FlowTriggers {
     }
   }
 
-  /** One after the other, so that runs are queued in the order of what began them. */
+  /** Runs the work after earlier work, so that runs are queued in the order of their causes. */
   #then(work: () => Promise<void>): void {
     this.#work = this.#work.then(work).catch(this.#parts.onFailure);
   }
@@ -221,13 +221,16 @@ export class FlowTriggers {
   }
 }
 
-/** Whether one of the last runs was for this time of the schedule. */
+/** Whether one of the last runs was begun for this time of the schedule. */
 async function hasRunAt({ flowRuns }: Pick<Readers, 'flowRuns'>, flowId: string, at: Date): Promise<boolean> {
   const { records } = await flowRuns.find({ where: { flowId }, limit: 100 });
   return records.some(({ trigger }) => trigger.kind === 'cron' && trigger.at === at.toISOString());
 }
 
-/** Who may see the record now and could when it happened. Of one that is deleted since only the latter counts. */
+/**
+ * Whether the principal may see the record now and could see it at the time of the event. For a record that was deleted since, only the
+ * time of the event counts.
+ */
 async function maySee({ need, record }: RecordEvent, principal: Principal, store: Store): Promise<boolean> {
   const { scope, resource, ids } = need;
   if (!principal.rights.allows({ scope, needs: [{ resource, op: 'read', ids, record }] })) return false;
@@ -238,12 +241,12 @@ async function maySee({ need, record }: RecordEvent, principal: Principal, store
   return isThreadSeen(store, record.threadId, principal);
 }
 
-/** The flows in whose runs somebody acts. */
+/** The chain of flows in whose runs the principal acts. */
 export function causesOf(principal: Principal | undefined): readonly string[] {
   return flowIn(principal)?.causes ?? [];
 }
 
-/** The run in which somebody acts, if it is one. */
+/** The run in which the principal acts, if there is one. */
 export function runOf(principal: Principal): string | undefined {
   return flowIn(principal)?.runId;
 }

@@ -1,7 +1,9 @@
 import { lookup as lookupAddress } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 
-/** IPv4 networks that are not the public Internet: private, loopback, link-local (cloud metadata), carrier-grade NAT, multicast, reserved. */
+/**
+ * IPv4 networks that are not the public Internet: private, loopback, link-local (cloud metadata), carrier-grade NAT, multicast, reserved.
+ */
 const CLOSED_4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -18,7 +20,10 @@ const CLOSED_4 = [
   '203.0.113.0/24',
   '224.0.0.0/3',
 ];
-/** What of the global unicast range is none: tunnels, which carry IPv4 addresses, and documentation. All beyond that range is closed too. */
+/**
+ * IPv6 networks outside this range are not the public Internet. Inside it, these are not: tunnels, which carry IPv4 addresses, and
+ * documentation.
+ */
 const GLOBAL_6 = '2000::/3';
 const CLOSED_6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 
@@ -35,14 +40,14 @@ function listOf(networks: readonly string[], family: 'ipv4' | 'ipv6'): BlockList
   return list;
 }
 
-/** Whether the IP address belongs to the public Internet; false if it is not an address. */
+/** Whether the IP address belongs to the public Internet. False for a text that is no address. */
 export function isPublic(address: string): boolean {
   const version = isIP(address);
   if (version === 4) return !closed4.check(address, 'ipv4');
   return version === 6 && !address.includes('%') && global6.check(address, 'ipv6') && !closed6.check(address, 'ipv6');
 }
 
-/** An address that an upstream may not have; the message is for those who manage integrations. */
+/** An address that an integration may not have. The message is for people who manage integrations. */
 export class AddressRefused extends Error {
   constructor(host: string) {
     super(`${host} is a private or local address; set PRIVATE_UPSTREAMS=on to allow such.`);
@@ -50,8 +55,8 @@ export class AddressRefused extends Error {
 }
 
 /**
- * Resolves a name for a connection, and gives only addresses that were checked, so that the connection goes to one of those. A name with
- * any closed address is refused.
+ * Resolves a name for a connection and returns only checked addresses, so the connection cannot go elsewhere. A name with any closed
+ * address is refused.
  */
 export const publicLookup: LookupFunction = (hostname, options, callback) => {
   lookupAddress(hostname, { ...options, all: true }, (error, found) => {
@@ -63,12 +68,12 @@ export const publicLookup: LookupFunction = (hostname, options, callback) => {
   });
 };
 
-/** The host of a URL as `net` takes it. */
+/** The host of a URL in the form that `net` takes. */
 export function hostOf({ hostname }: URL): string {
   return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
 }
 
-/** @throws AddressRefused where the URL names a closed address, or a name that resolves to one now */
+/** @throws AddressRefused where the URL names a closed address, or a name that now resolves to one */
 export async function requirePublic(url: URL): Promise<void> {
   const host = hostOf(url);
   if (isIP(host)) {
@@ -77,7 +82,7 @@ export async function requirePublic(url: URL): Promise<void> {
   }
   await new Promise<void>((resolve, reject) => {
     publicLookup(host, { all: true }, (error) => {
-      // A name that cannot be resolved now is looked at again when a connection is made.
+      // A name that cannot be resolved now is checked again when a connection is made.
       if (error instanceof AddressRefused) reject(error);
       else resolve();
     });

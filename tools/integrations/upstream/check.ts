@@ -10,14 +10,15 @@ export interface Problem {
   readonly message: string;
 }
 
-/** How many schemas a check may look at; what is left then is for the upstream to judge. */
+/** A check reads at most this many schemas. The server of the tool judges what was not checked. */
 const BUDGET = 20_000;
 const DEEPEST = 200;
 const MOST_PROBLEMS = 50;
 
 /**
- * What is wrong with the value by the schema. It takes a bounded time whatever the schema, so it never runs a pattern, and looks only at
- * what can be said without doubt: it refuses nothing that the schema allows, and not all that it forbids. The upstream has the last word.
+ * What is wrong with the value by the schema. The time is bounded for every schema, so patterns are never run. It reports only what is
+ * wrong for certain: it never refuses a value that the schema allows, but may accept one that the schema forbids. The server of the tool
+ * decides in the end.
  */
 export function problemsOf(schema: JsonSchema, value: unknown): Problem[] {
   const check = new Check(schema);
@@ -29,7 +30,7 @@ class Check {
   readonly problems: Problem[] = [];
   readonly #root: JsonSchema;
   #left = BUDGET;
-  /** More than 0 while alternatives are tried, whose problems are nobody's. */
+  /** Greater than 0 while alternatives are tried. Problems found then are not reported. */
   #trying = 0;
 
   constructor(root: JsonSchema) {
@@ -109,7 +110,7 @@ class Check {
     for (const name of missing) this.#tell([...path, name], () => `Is required; give ${formAskedBy(known[name])}.`);
     const results = Object.entries(value).map(([name, member]) => {
       if (Object.hasOwn(known, name)) return this.fits(known[name], member, [...path, name], depth + 1);
-      // Which names patterns allow is not looked at.
+      // Patterns may allow further names, and patterns are not run.
       if (schema.patternProperties !== undefined || schema.additionalProperties === undefined) return true;
       if (schema.additionalProperties === false) {
         return this.#tell([...path, name], () => unknownMember(name, known));
@@ -179,7 +180,7 @@ function sizeBounds(least: keyof typeof BOUNDS, most: keyof typeof BOUNDS, size:
   ];
 }
 
-/** In characters, of which some take two places. */
+/** The length in characters; some characters take two places in a string. */
 function lengthOf(text: string): number {
   let length = 0;
   for (const _ of text) length += 1;

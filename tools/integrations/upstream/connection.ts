@@ -13,14 +13,14 @@ import { type StdioTarget, StdioTransport } from './stdio.ts';
 import type { CallOptions } from './tool.ts';
 import type { Watchdog } from './watchdog.ts';
 
-/** Bytes of one message of an upstream. */
+/** The largest message of a server, in bytes. */
 export const MOST_BYTES = 1024 * 1024;
-/** A program may have to be fetched before it runs. */
+/** Long enough for a program that must be downloaded before it runs. */
 const CONNECT_MS = 60_000;
 const PROBE_MS = 20_000;
 const MOST_PAGES = 20;
 const MOST_LISTED = 1000;
-/** However much progress it reports. */
+/** The longest call, also where the server keeps reporting progress. */
 const LONGEST_CALL_MS = 15 * 60_000;
 
 interface HttpTarget {
@@ -28,30 +28,30 @@ interface HttpTarget {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Where an upstream is, with its secrets in clear. */
+/** How to reach a server, with its secrets decrypted. */
 export type Target = { readonly stdio: StdioTarget } | { readonly http: HttpTarget };
 
 export interface ConnectOptions {
   readonly privateAddresses: boolean;
   readonly watchdog: Watchdog;
   readonly client: { readonly name: string; readonly version: string };
-  /** It answered `initialize` before, and need not be asked for anything newer. */
+  /** The server answered `initialize` before, so newer revisions are not tried. */
   readonly legacy: boolean;
   onToolsChanged(): void;
   /** Ends the attempt to connect. */
   readonly signal: AbortSignal;
-  /** The connection ended, not by `close`. */
+  /** Called when the connection ends, unless `close` ended it. */
   onLost(why: unknown): void;
 }
 
-/** A call, with the tool as the upstream defined it. */
+/** A call, with the tool as its server defines it. */
 export interface UpstreamCall extends CallOptions {
   readonly tool: UpstreamTool;
   readonly input: object;
   readonly timeoutMs: number;
 }
 
-/** Why a connection could not be made, or ended, with what the program wrote last. */
+/** Why a connection could not be made, or ended. Includes what the program wrote last. */
 export class ConnectionFailure extends Error {
   readonly wrote: string;
 
@@ -61,16 +61,16 @@ export class ConnectionFailure extends Error {
   }
 }
 
-/** The way to an upstream. */
+/** The transport to a server. */
 interface Line {
   readonly transport: StdioTransport | StreamableHTTPClientTransport;
-  /** Why its server lets nobody in, where that can be told. */
+  /** Why the server refuses everybody, where that can be found out. */
   refusal(signal: AbortSignal): Promise<Error | undefined>;
-  /** Lets go of what the transport does not. */
+  /** Releases what the transport does not release by itself. */
   release(): void;
 }
 
-/** One connection to an upstream, which all calls share. */
+/** One connection to a server. All calls share it. */
 export class Connection {
   readonly #client: Client;
   readonly #line: Line;
@@ -101,7 +101,7 @@ export class Connection {
       const refusal = await line.refusal(options.signal);
       line.release();
       if (refusal) throw refusal;
-      // Some programs of older revisions end when they are asked for a newer one.
+      // Some programs of older revisions exit when they are asked for a newer one.
       if (endedByProbe(error) && !options.legacy && !options.signal.aborted && 'stdio' in target)
         return Connection.open(target, { ...options, legacy: true });
       throw new ConnectionFailure(error, line);
@@ -122,7 +122,7 @@ export class Connection {
     return this.#client.getServerVersion();
   }
 
-  /** The tools it lists, as it says them; of a list without end, the beginning. */
+  /** The tools that the server lists, unchanged. Of an endless list, the beginning. */
   async list(timeoutMs: number): Promise<unknown[]> {
     if (!this.#client.getServerCapabilities()?.tools) return [];
     const tools: unknown[] = [];
@@ -151,7 +151,7 @@ export class Connection {
     });
   }
 
-  /** Resolves when nothing of it is left. */
+  /** Resolves when nothing of the connection is left. */
   async close(): Promise<void> {
     this.#closing = true;
     const { transport } = this.#line;
@@ -167,7 +167,7 @@ export class Connection {
 
 const pageOfTools = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
 
-/** What of the target nobody may see. */
+/** The parts of a target that nobody may see. */
 export function secretsOf(target: Target): string[] {
   return Object.values('stdio' in target ? target.stdio.env : target.http.headers);
 }
@@ -202,13 +202,13 @@ function clientFor({ client, onToolsChanged }: ConnectOptions): Client {
     capabilities: {},
     versionNegotiation: { mode: 'auto', probe: { timeoutMs: PROBE_MS } },
     inputRequired: { autoFulfill: false },
-    // Answers are passed on; compiling what an upstream gives as a schema is not worth the risk.
+    // Answers are passed on unchecked, because compiling a schema from an untrusted server is too risky.
     jsonSchemaValidator: { getValidator: takeAnything },
     listChanged: { tools: { autoRefresh: false, onChanged: onToolsChanged } },
   });
 }
 
 function takeAnything<T>(): JsonSchemaValidator<T> {
-  // Nobody reads the data as anything but what it is.
+  // Nothing relies on the type of the data.
   return (input) => ({ valid: true, data: input as T, errorMessage: undefined });
 }

@@ -6,26 +6,26 @@ import { isSchemaObject } from './references.ts';
 import { boundSchema, SchemaProblem } from './schema.ts';
 import { cleanText, type Scrubber } from './text.ts';
 
-/** Of the name that a tool has here: model providers take no longer ones. */
+/** The longest name of a tool on this server. Model providers accept no longer names. */
 const LONGEST_NAME = 64;
 const LONGEST_TITLE = 120;
 const LONGEST_DESCRIPTION = 2000;
 const MOST_TOOLS = 250;
 const MOST_BYTES = 1024 * 1024;
 
-/** A tool of an upstream that cannot be offered, with the reason. */
+/** A tool that cannot be offered, with the reason. */
 export interface LeftOut {
   readonly name: string;
   readonly reason: string;
 }
 
-/** What an upstream offers, as far as it can be offered here. */
+/** What a server lists: the tools that can be offered here, and those that cannot. */
 export interface Listing {
   readonly definitions: readonly ToolDefinition[];
   readonly leftOut: readonly LeftOut[];
 }
 
-/** The name under which the tool of an upstream is called here. */
+/** The name of an integration's tool on this server. */
 export function shownName(prefix: string, name: string): string {
   return prefix === '' ? localName(name) : `${prefix}__${localName(name)}`;
 }
@@ -34,17 +34,17 @@ function localName(name: string): string {
   return name.replaceAll('.', '_');
 }
 
-/** The grant for one tool of an integration. Without a prefix the integration goes by its id. */
+/** The grant for one tool of an integration. An integration without a prefix is named by its id. */
 export function grantOf({ id, toolPrefix }: Pick<IntegrationRecord, 'id' | 'toolPrefix'>, name: string): string {
   return `tool:call:${toolPrefix || id}/${localName(name)}`;
 }
 
-/** What an integration is called in messages. */
+/** The name of an integration in messages. */
 export function labelOf({ name, toolPrefix }: Pick<IntegrationRecord, 'name' | 'toolPrefix'>): string {
   return toolPrefix || name;
 }
 
-/** Reads tools as an upstream lists them. An invalid or oversized one is left out without affecting the others. */
+/** Reads the list of tools. A tool that is invalid or too large is left out; the others stay. */
 export function readListing(raw: readonly unknown[], prefix: string, scrubber: Scrubber): Listing {
   const definitions: ToolDefinition[] = [];
   const leftOut: LeftOut[] = [];
@@ -92,7 +92,7 @@ function readDefinition(raw: unknown, prefix: string, scrubber: Scrubber): ToolD
     };
   }
   try {
-    const { title, description, inputSchema, outputSchema, annotations } = scrubber.json(raw) as JsonSchema; // of the same shape
+    const { title, description, inputSchema, outputSchema, annotations } = scrubber.json(raw) as JsonSchema; // scrubbing keeps the shape
     return {
       name,
       hash: hashOf({ name, title, description, inputSchema, outputSchema, annotations }),
@@ -113,7 +113,7 @@ function rootSchema(raw: unknown): Record<string, unknown> {
   return { type: 'object', ...rest };
 }
 
-/** Of all that a model or a person is told about a tool; whatever of it changes, it is another one. */
+/** A hash of everything that models and people see of a tool. A tool with another hash must be approved again. */
 function hashOf(definition: object): string {
   return createHash('sha256').update(canonicalize(definition)).digest('base64url');
 }

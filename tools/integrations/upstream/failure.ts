@@ -7,11 +7,11 @@ import { cleanText, type Scrubber } from './text.ts';
 const LONGEST_QUOTE = 2000;
 const INVALID_PARAMS = -32_602;
 
-/** Why a call of an upstream failed, in the terms of this server. */
+/** Why a call of an integration failed, as an error of this server. */
 export interface Failure {
   readonly code: Extract<ErrorCode, 'invalid_input' | 'conflict' | 'too_large' | 'unavailable'>;
   readonly message: string;
-  /** It may be that the upstream is not there any more. */
+  /** The connection may be lost. */
   readonly doubt?: true;
 }
 
@@ -56,18 +56,18 @@ function refusalOf({ code, message }: ProtocolError, prefix: string, scrubber: S
   };
 }
 
-/** The text of a tool result that tells of an error. */
+/** The text of a tool result that reports an error. */
 export function toolError(content: readonly unknown[], prefix: string, scrubber: Scrubber): string {
-  const texts = content.map((block) => (block as { text?: unknown }).text).filter((text) => typeof text === 'string'); // blocks are objects
+  const texts = content.map((block) => (block as { text?: unknown }).text).filter((text) => typeof text === 'string'); // content blocks are objects
   return `The tool of ${prefix} answered with an error: ${quote(texts.join('\n') || 'without a text', scrubber)}`;
 }
 
-/** Words of an upstream, marked as such. */
+/** Words of the other server, marked as a quotation. */
 function quote(text: string, scrubber: Scrubber): string {
   return JSON.stringify(cleanText(scrubber.text(text), LONGEST_QUOTE));
 }
 
-/** What an operator is told about an error. */
+/** The text of an error for operators. */
 export function errorText(error: unknown, scrubber: Scrubber): string {
   const message = error instanceof Error ? error.message : String(error);
   return scrubber.shown(message, 600) || 'It failed without saying why.';

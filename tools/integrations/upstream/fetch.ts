@@ -6,11 +6,11 @@ import { AddressRefused, hostOf, isPublic, publicLookup } from './addresses.ts';
 import { type Fault, type Instead, limitBody, limitEvents } from './limits.ts';
 import { answerWith } from './lines.ts';
 
-/** How an HTTP request to an upstream is made. */
+/** How HTTP requests to an integration are made. */
 export interface FetchOptions {
-  /** Private and local addresses may be connected to. */
+  /** Whether connections to private and local addresses are allowed. */
   readonly privateAddresses: boolean;
-  /** Bytes of a body, or of one event where it is a stream of those. */
+  /** The largest body in bytes. In a stream of events, the largest event. */
   readonly mostBytes: number;
 }
 
@@ -18,17 +18,17 @@ export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>
 
 interface GuardedFetch {
   readonly fetch: Fetch;
-  /** The `WWW-Authenticate` of the last answer, where that was 401; empty where it had none. */
+  /** The `WWW-Authenticate` header of the last answer, where that was 401; empty where the 401 had none. */
   challenge(): string | undefined;
   close(): void;
 }
 
 /**
- * A `fetch` for servers that are not trusted: it connects to the very address that was checked, follows no redirect, and never holds
- * more of an answer than it may have.
+ * A `fetch` for servers that are not trusted. It connects only to the address that was checked, follows no redirect, and never holds more
+ * of an answer than is allowed.
  */
 export function createFetch({ privateAddresses, mostBytes }: FetchOptions): GuardedFetch {
-  // Of its own, since the sockets of the common ones may go to addresses that nobody checked.
+  // Agents of its own, because the shared ones may reuse a socket to an address that was not checked.
   const agents = { 'http:': new PlainAgent({ keepAlive: true }), 'https:': new SecureAgent({ keepAlive: true }) };
 
   let challenge: string | undefined;
@@ -74,13 +74,13 @@ interface Pending {
   readonly cancel: AbortController;
 }
 
-/** Once a server was told that a request is cancelled, its answer is not waited for. */
+/** After a server was told that a request is cancelled, the answer to that request is not awaited. */
 function endCancelled(body: string, pending: ReadonlySet<Pending>): void {
   if (body.length > LONGEST_CANCELLATION || !body.includes(CANCELLED)) return;
   const { method, params } = JSON.parse(body) as { method?: string; params?: { requestId?: unknown } }; // a message of the SDK
   if (method !== CANCELLED) return;
   for (const { body: asked, cancel } of pending) {
-    // The SDK writes the id last; bodies can be too large to be parsed again.
+    // The SDK writes the id last. Parsing a large body again would take too long.
     const [, id] = /"id":(\d+|"[^"]*")\}$/.exec(asked.slice(-LONGEST_ID)) ?? [];
     if (id !== undefined && id === JSON.stringify(params?.requestId)) cancel.abort();
   }
@@ -95,7 +95,7 @@ function exchange(url: URL, options: RequestOptions, body: string): Promise<Inco
     const send = url.protocol === 'https:' ? requestSecure : requestPlain;
     const request = send(url, options, resolve);
     request.on('error', reject);
-    // The SDK sends JSON text or nothing.
+    // The SDK sends JSON text, or nothing.
     request.end(body === '' ? undefined : body);
   });
 }
@@ -113,11 +113,11 @@ function answerOf(response: IncomingMessage, mostBytes: number, instead: Instead
   const events = headers.get('content-type')?.toLowerCase().startsWith('text/event-stream') ?? false;
   const body = Readable.from((events ? limitEvents : limitBody)(response, mostBytes, instead));
   body.on('close', () => response.destroy());
-  // The two libraries' types of one web stream differ.
+  // The two libraries have different types for the same web stream.
   return new Response(Readable.toWeb(body) as unknown as ReadableStream, { status, headers });
 }
 
-/** The error that stands for an answer to this request. */
+/** The error message in place of the answer to this request. */
 function faultAnswer(body: RequestInit['body'], fault: Fault): string | undefined {
   const { id } = typeof body === 'string' ? (JSON.parse(body) as { id?: string | number }) : {}; // a message of the SDK
   return id === undefined ? undefined : JSON.stringify(answerWith(fault, id));

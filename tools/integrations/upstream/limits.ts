@@ -1,16 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { excessIn, INPUT_BOUNDS } from '../../registry/json-gauge.ts';
 
-/** Levels of a message, far fewer than exhaust the stack of what walks over it. */
+/** The deepest nesting of a message. Code that walks over a message could follow far deeper ones. */
 const DEEPEST = 100;
 
-/** Why what an upstream sent does not come through. */
+/** Why a message of a server is not passed on. */
 export type Fault = 'too_large' | 'broken';
 
-/** What is passed on in the place of an answer with that fault; undefined where it answers nothing. */
+/** The message to pass on in place of one with this fault. Undefined where the faulty message answers no request. */
 export type Instead = (fault: Fault) => string | undefined;
 
-/** Whether the message has more in it than any of them may. */
+/** Whether the message has too many members or nests too deeply. */
 export function isExcessive(message: Buffer): boolean {
   return excessIn(message, { members: INPUT_BOUNDS.members, levels: DEEPEST }) !== undefined;
 }
@@ -25,7 +25,7 @@ class TooLarge extends Error {
 
 type Source = AsyncIterable<Buffer>;
 
-/** The bytes of a body, once they are all there and no more than may be. */
+/** Passes on a body when it has arrived in full and is not too large. Else passes on what `instead` gives. */
 export async function* limitBody(source: Source, mostBytes: number, instead: Instead): AsyncGenerator<Buffer> {
   const held = new Held(mostBytes);
   for await (const chunk of source) {
@@ -36,7 +36,7 @@ export async function* limitBody(source: Source, mostBytes: number, instead: Ins
   yield isExcessive(body) ? Buffer.from(insteadOf(instead, mostBytes)) : body;
 }
 
-/** Server-sent events, each once it is whole and no larger than may be, and not too many at a time. */
+/** Passes on server-sent events, each when it has arrived in full and is not too large, and not too many at once. */
 export async function* limitEvents(source: Source, mostBytes: number, instead: Instead): AsyncGenerator<Buffer> {
   const held = new Held(mostBytes);
   const pace = new Pace();
@@ -73,12 +73,12 @@ function asEvent(data: string): Buffer {
   return Buffer.from(`event: message\ndata: ${data}\n\n`);
 }
 
-/** What has come and is not passed on yet; nothing of it once it is too large. */
+/** The bytes that have arrived and are not passed on yet. Once they are too many, they are dropped. */
 class Held {
   readonly #mostBytes: number;
   #parts: Buffer[] = [];
   #size = 0;
-  /** The last bytes that came, in which the end of an event may have begun. */
+  /** The last bytes that arrived. The end of an event may begin in them. */
   #last: Buffer = Buffer.alloc(0);
 
   constructor(mostBytes: number) {
@@ -101,7 +101,7 @@ class Held {
     return taken;
   }
 
-  /** Where in the chunk events end: behind each empty line. */
+  /** The offsets in the chunk at which events end: after each empty line. */
   eventEnds(chunk: Buffer): number[] {
     const known = this.#last.length;
     const seen = Buffer.concat([this.#last, chunk]);
@@ -117,7 +117,7 @@ class Held {
 
 const MOST_PARTS = 1000;
 
-/** The parts with one more; many small ones, of which each takes more room than its bytes, become one. */
+/** Adds a part. Many small parts are joined, because each takes more memory than its bytes. */
 export function withPart(parts: Buffer[], part: Buffer): Buffer[] {
   parts.push(part);
   return parts.length > MOST_PARTS ? [Buffer.concat(parts)] : parts;
@@ -126,15 +126,15 @@ export function withPart(parts: Buffer[], part: Buffer): Buffer[] {
 const CARRIAGE_RETURN = 13;
 const LINE_FEED = 10;
 
-/** Messages that are taken in one go. */
+/** Messages that are read without a pause. */
 const MOST_AT_ONCE = 100;
 const PAUSE_MS = 10;
 
-/** Leaves the event loop to others between many messages, and by that holds up who sends them faster than they can be of use. */
+/** Lets other work run after each group of messages. This also slows down a sender who sends too fast. */
 export class Pace {
   #taken = 0;
 
-  /** Resolves when the next message may be taken. */
+  /** Resolves when the next message may be read. */
   step(): Promise<void> | undefined {
     this.#taken += 1;
     return this.#taken % MOST_AT_ONCE === 0 ? delay(PAUSE_MS) : undefined;

@@ -1,16 +1,16 @@
 import { type JSONRPCErrorResponse, type JSONRPCMessage, parseJSONRPCMessage } from '@modelcontextprotocol/client';
 import { type Fault, isExcessive, withPart } from './limits.ts';
 
-/** After this much of one line, no end of it is expected any more. */
+/** A line that is longer than this is considered endless. */
 const ENDLESS_BYTES = 256 * 1024 * 1024;
-/** How much is kept of either end of a line that is too long, to find in it whom it answers. */
+/** This much of both ends of a line that is too long is kept, to find the id of the request that it answers. */
 const KEPT_BYTES = 512;
-/** Codes of the errors that stand for answers that did not come through. */
+/** Codes of the errors that replace answers that could not be passed on. */
 export const FAULT_CODES = { too_large: -32_099, broken: -32_098 } as const satisfies Record<Fault, number>;
 
 /**
- * Makes messages of lines. A line that is too long is not held: an error for the request that it answers takes its place. What is no
- * message is passed over.
+ * Makes messages of lines. A line that is too long is not kept; an error for the request that it answers takes its place. Lines that are no
+ * message are ignored.
  */
 export class LineReader {
   readonly #mostBytes: number;
@@ -23,7 +23,7 @@ export class LineReader {
     this.#mostBytes = mostBytes;
   }
 
-  /** Whether the line has become so long that the sender means harm. */
+  /** Whether the line is so long that its sender must mean harm. */
   get isEndless(): boolean {
     return this.#size > ENDLESS_BYTES;
   }
@@ -47,7 +47,7 @@ export class LineReader {
       return;
     }
     if (this.#head.length === 0) {
-      // The end may begin before the part with which the line became too long.
+      // The tail may begin before the part with which the line became too long.
       this.#tail = Buffer.concat(this.#parts);
       this.#head = Buffer.concat([this.#tail, part]).subarray(0, KEPT_BYTES);
       this.#parts = [];
@@ -69,7 +69,7 @@ export class LineReader {
   }
 }
 
-/** Stands for an answer with that fault. */
+/** The error that replaces an answer with this fault. */
 export function answerWith(fault: Fault, id: string | number): JSONRPCErrorResponse {
   return { jsonrpc: '2.0', id, error: { code: FAULT_CODES[fault], message: FAULTS[fault] } };
 }
@@ -92,20 +92,20 @@ function parseLine(line: Buffer): JSONRPCMessage | undefined {
     if (isIgnored(message)) return undefined;
     return isExcessive(line) ? refused(message) : parseJSONRPCMessage(message);
   } catch {
-    return undefined; // what a program prints besides its messages
+    return undefined; // other output of the program
   }
 }
 
-/** Stands for an answer that nests too deep. */
+/** The error that replaces an answer that nests too deeply. */
 function refused(message: unknown): JSONRPCErrorResponse | undefined {
   const { id, method } = message as { id?: unknown; method?: unknown }; // parsed from an object or array
   const answers = method === undefined && (typeof id === 'string' || typeof id === 'number');
   return answers ? answerWith('too_large', id) : undefined;
 }
 
-/** Notifications that nobody here waits for, of which there may be many. */
+/** Whether the message is a notification that this server ignores. There may be many of them. */
 function isIgnored(message: unknown): boolean {
-  const { method, id } = message as { method?: unknown; id?: unknown }; // of what is no object, there are none
+  const { method, id } = message as { method?: unknown; id?: unknown }; // other values have no such members
   return typeof method === 'string' && id === undefined && !HEARD.has(method);
 }
 

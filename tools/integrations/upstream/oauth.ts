@@ -5,7 +5,7 @@ const ASK_MS = 5000;
 const LONGEST_ORIGIN = 200;
 const LARGEST_DOCUMENT = 64 * 1024;
 
-/** A server that answers 401 and says that tokens for it come from an authorization server. Trying again changes nothing. */
+/** The server answers 401 and names an authorization server for its tokens. Trying again does not help. */
 export class WantsOAuth extends Error {
   constructor(hasToken: boolean, issuer: string | undefined) {
     const problem = hasToken ? 'refuses the Authorization that it is given (401) and wants OAuth' : 'wants OAuth (401)';
@@ -17,12 +17,15 @@ export class WantsOAuth extends Error {
 
 interface Asking {
   readonly fetch: Fetch;
-  /** Of the 401 it answered; undefined where it answered something else. */
+  /** The `WWW-Authenticate` header of its 401. Undefined where it answered something else. */
   readonly challenge: string | undefined;
   readonly signal: AbortSignal;
 }
 
-/** Whether a server that refused a connection wants OAuth: its 401 names metadata (RFC 9728), or it publishes some (RFC 9728, RFC 8414). */
+/**
+ * Whether a server that refused a connection wants OAuth: its 401 names metadata (RFC 9728), or its origin publishes some (RFC 9728, RFC
+ * 8414).
+ */
 export async function askOAuth(
   url: URL,
   headers: Readonly<Record<string, string>>,
@@ -45,7 +48,7 @@ interface Metadata {
   readonly issuer?: string;
 }
 
-/** Only of the server itself: nobody is to be sent elsewhere by it. */
+/** The places to look for metadata, all at the server's own origin, so that the server cannot send requests elsewhere. */
 function placesOf(url: URL, named: string | undefined): URL[] {
   const path = url.pathname.replace(/\/$/, '');
   const own = URL.canParse(named ?? '') && new URL(named ?? '').origin === url.origin ? [new URL(named ?? '')] : [];
@@ -63,7 +66,7 @@ async function read(place: URL, fetch: Fetch, signal: AbortSignal): Promise<Meta
     const document: unknown = JSON.parse(text);
     return isSchemaObject(document) ? metadataIn(document) : undefined;
   } catch {
-    // Whatever is there, it is no metadata.
+    // The answer is no metadata.
     return undefined;
   }
 }
@@ -79,7 +82,7 @@ function metadataIn({
   return shownIssuer(Array.isArray(servers) ? servers[0] : undefined);
 }
 
-/** Nothing of it that could be anything but an address. */
+/** The issuer, if it is an address and nothing else. */
 function shownIssuer(issuer: unknown): Metadata {
   if (typeof issuer !== 'string' || !URL.canParse(issuer)) return {};
   const { protocol, origin } = new URL(issuer);

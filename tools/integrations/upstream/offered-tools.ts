@@ -6,10 +6,10 @@ import type { Tool } from '../../registry/define-tool.ts';
 import { grantOf, type LeftOut, type Listing, labelOf, shownName } from './definition.ts';
 import { guestTool, type Origin } from './tool.ts';
 
-/** Who else has a name here, as messages say it; undefined where it is free. */
+/** Says which other holder has a tool name, in words for messages. Undefined where the name is free. */
 export type TakenBy = (tool: string) => string | undefined;
 
-/** What the settings of a tool's entry come from. */
+/** The values that the settings of a tool's entry were made from. */
 interface Made {
   readonly definition: ToolDefinition;
   readonly readOnly: boolean;
@@ -17,8 +17,8 @@ interface Made {
 }
 
 /**
- * The tools an integration offers: those that were approved and, as far as is known, are still what they were then. Before the first
- * listing, and while the server is away, that is what was approved or offered last.
+ * The tools that an integration offers: the approved ones that, as far as is known, have not changed since. Before the first list arrives
+ * and while the server is away, these are the tools that were approved or offered last.
  */
 export class Offer {
   readonly #call: Origin['call'];
@@ -28,13 +28,13 @@ export class Offer {
     this.#call = call;
   }
 
-  /** The tool of that definition, where it is offered now. */
+  /** The tool with this definition, if it is offered now. */
   get({ name, hash }: Pick<ToolDefinition, 'name' | 'hash'>): Tool | undefined {
     const made = this.#made.get(name);
     return made?.definition.hash === hash ? made.entry.tool : undefined;
   }
 
-  /** Entries of the catalog; those of tools that stay as they are stay the same objects. */
+  /** The catalog entries. Tools that have not changed keep the same entry objects. */
   entries(record: IntegrationRecord, listing: Listing | undefined, takenBy: TakenBy): CatalogEntry[] {
     const { toolPrefix, readOnlyTools, approved } = record;
     const listed = listing && hashesOf(listing);
@@ -56,13 +56,13 @@ export class Offer {
     return made.map(({ entry }) => entry);
   }
 
-  /** Forgets all entries, as where they would have other names. */
+  /** Drops all entries, for example when the prefix of their names changes. */
   clear(): void {
     this.#made = new Map();
   }
 }
 
-/** Each tool that is approved, listed or both, and what became of it. */
+/** Every tool that is approved or listed, each with its state. */
 export function toolStates(
   record: IntegrationRecord,
   listing: Listing | undefined,
@@ -95,7 +95,7 @@ export function toolStates(
   return [...approvedOnes, ...held, ...left.map((each) => ({ ...each, state: 'left_out' as const }))];
 }
 
-/** Those whose names are the tools of others here, each once. */
+/** The listed names that other tools have, each one once. */
 function takenAmong(definitions: readonly ToolDefinition[], toolPrefix: string, takenBy: TakenBy): LeftOut[] {
   return [...new Set(definitions.map(({ name }) => name))].flatMap((name) => {
     const holder = takenBy(shownName(toolPrefix, name));
@@ -105,7 +105,7 @@ function takenAmong(definitions: readonly ToolDefinition[], toolPrefix: string, 
   });
 }
 
-/** Of what is listed, so that what is accepted is what was looked at. */
+/** A hash of the list, so that exactly the list that was looked at is approved. */
 export function hashOfListing({ definitions }: Listing): string {
   const hashes = definitions.map(({ name, hash }) => `${name} ${hash}`).sort();
   return createHash('sha256').update(hashes.join('\n')).digest('base64url');

@@ -3,28 +3,28 @@ import { WantsOAuth } from './oauth.ts';
 
 const FIRST_RETRY_MS = 1000;
 const LONGEST_RETRY_MS = 60_000;
-/** A connection that held this long was a good one: after it the retries begin anew. */
+/** A connection that lasted this long counts as good: after it, the waits between tries start short again. */
 const STEADY_MS = 30_000;
 const CHECK_EVERY_MS = 60_000;
 /** How long a call waits for a connection that is being made. */
 const LONGEST_WAIT_MS = 30_000;
 
-/** What a link does for, and tells, the upstream it belongs to. */
+/** What a link needs from its integration. */
 export interface LinkParts {
-  /** @throws where there is no reaching it */
+  /** @throws where the server cannot be reached */
   open(options: Pick<ConnectOptions, 'legacy' | 'signal' | 'onLost' | 'onToolsChanged'>): Promise<Connection>;
-  /** Asks for its tools, which tells too whether it is still there. Of no effect once the signal is aborted. */
+  /** Asks for the tools, which also shows whether the server is still there. Has no effect after the signal aborted. */
   list(connection: Connection, signal: AbortSignal): Promise<void>;
-  /** Told when the connection can be used with the tools that were listed. */
+  /** Called when the tools are listed and the connection can be used. */
   onListed(): void;
   onConnecting(): void;
-  /** `retryAt`: undefined where it is not tried again before `refresh` or another `start`. */
+  /** Called when the connection is lost. `retryAt` is undefined where only `refresh` or `start` tries again. */
   onAway(why: unknown, retryAt: Date | undefined): void;
-  /** False where it is asked something just now. */
+  /** False while a request to the server is under way. */
   isIdle(): boolean;
 }
 
-/** Keeps the connection of an upstream, looks after it and makes it anew, ever more rarely, when it is lost. */
+/** Keeps the connection of an integration, checks it, and makes it again when it is lost, with growing waits. */
 export class Link {
   readonly #parts: LinkParts;
   #connection: Connection | undefined;
@@ -35,7 +35,7 @@ export class Link {
   #watch: NodeJS.Timeout | undefined;
   #failures = 0;
   #legacy = false;
-  /** Aborted by `stop`: what began before it has no effect any more. */
+  /** `stop` aborts it. Work that began before then has no effect any more. */
   #life = new AbortController();
 
   constructor(parts: LinkParts) {
@@ -50,7 +50,7 @@ export class Link {
     return this.#watch !== undefined;
   }
 
-  /** Connects, and stays connected until `stop`. */
+  /** Connects, and reconnects until `stop`. */
   start(): void {
     this.#life = new AbortController();
     this.#failures = 0;
@@ -58,7 +58,7 @@ export class Link {
     void this.#connectOnce();
   }
 
-  /** Resolves when nothing of the connection is left; at once it is none to be used. */
+  /** Ends the connection. It cannot be used from now on; resolves when nothing of it is left. */
   async stop(): Promise<void> {
     this.#life.abort();
     clearTimeout(this.#retry);
@@ -69,19 +69,19 @@ export class Link {
     await Promise.all([connection?.close(), attempt]);
   }
 
-  /** Forgets what is known of the server that was there. */
+  /** Forgets everything that is known about the server. */
   forget(): void {
     this.#legacy = false;
   }
 
-  /** Lists the tools now, connecting before where it is not. Resolves also where it cannot. */
+  /** Lists the tools now, and connects first where necessary. Resolves also where that fails. */
   async refresh(): Promise<void> {
     if (this.#connection) return this.look();
     clearTimeout(this.#retry);
     await this.#connectOnce();
   }
 
-  /** The connection, undefined where there is none; waits for one that is being made. */
+  /** The connection. Waits for one that is being made; undefined where there is none. */
   async ready(): Promise<Connection | undefined> {
     if (this.#connection || !this.#attempt) return this.#connection;
     let timer: NodeJS.Timeout | undefined;
@@ -93,7 +93,7 @@ export class Link {
     return this.#connection;
   }
 
-  /** Lists the tools again. Resolves also where the server is not there any more. */
+  /** Lists the tools again. Resolves also where the server does not answer. */
   look(): Promise<void> {
     const connection = this.#connection;
     if (!connection) return this.#attempt ?? Promise.resolve();
@@ -107,12 +107,12 @@ export class Link {
     return this.#check;
   }
 
-  /** A server that does one thing at a time has no time to answer meanwhile. */
+  /** Skips a busy server: one that does one thing at a time could not answer. */
   #lookIfIdle(): void {
     if (this.#parts.isIdle()) void this.look();
   }
 
-  /** One attempt to connect, or that which is under way. Whatever comes of it, it resolves. */
+  /** Makes one attempt to connect, or joins the one under way. Never rejects. */
   #connectOnce(): Promise<void> {
     this.#attempt ??= this.#connect(this.#life.signal).finally(() => {
       this.#attempt = undefined;

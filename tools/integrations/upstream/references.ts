@@ -1,6 +1,6 @@
 import type { JsonSchema } from '../../registry/json-schema.ts';
 
-/** What a reference of the form `#/a/b` or `#name` leads to in the schema. */
+/** The schema that a reference of the form `#/a/b` or `#name` refers to. */
 export function resolve(root: JsonSchema, reference: string): unknown {
   if (!/^#(?:\/|$)/.test(reference)) return namedIn(root).byName.get(reference.slice(1));
   const steps = reference
@@ -14,7 +14,7 @@ export function resolve(root: JsonSchema, reference: string): unknown {
   );
 }
 
-/** A name that two schemas in it have. */
+/** A name that two schemas inside the schema have. */
 export function repeatedName(root: JsonSchema): string | undefined {
   return namedIn(root).repeated;
 }
@@ -36,7 +36,7 @@ interface Named {
 
 const known = new WeakMap<JsonSchema, Named>();
 
-/** Looked for once per schema. */
+/** Computed once for each schema. */
 function namedIn(root: JsonSchema): Named {
   const found = known.get(root);
   if (found) return found;
@@ -54,12 +54,12 @@ function namedIn(root: JsonSchema): Named {
   return named;
 }
 
-/** Keywords whose members are schemas by names of their own. */
+/** Keywords whose members are schemas under names that the schema chooses. */
 const MAPS = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas', 'dependencies'];
-/** Keywords whose values are no schemas. */
+/** Keywords whose values are not schemas. */
 const VALUES = ['enum', 'const', 'default', 'examples'];
 
-/** The schema and all schemas in it. */
+/** The schema and all schemas inside it. */
 function schemasIn(root: JsonSchema): JsonSchema[] {
   const found: JsonSchema[] = [];
   const open: unknown[] = [root];

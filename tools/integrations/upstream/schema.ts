@@ -13,23 +13,23 @@ const LONGEST_PATTERN = 1000;
 
 const TYPES = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null'];
 
-/** The drafts that say so themselves; all else is read as 2020-12. */
+/** The drafts that name themselves. A schema without a known draft is read as 2020-12. */
 const DIALECT = /^https?:\/\/json-schema\.org\/(?:draft-0[467]|draft\/20(?:19-09|20-12))\/schema#?$/;
 
-/** Where in a schema a reader is. */
+/** The position in a schema, and the rules of its draft. */
 interface Place {
   readonly depth: number;
-  /** Tuples are lists in `items`, as before 2020-12. */
+  /** Lists in `items` are tuples, as before 2020-12. */
   readonly oldTuples: boolean;
-  /** Beside `$ref` nothing counts, as before 2019-09. */
+  /** Keywords beside `$ref` are ignored, as before 2019-09. */
   readonly loneRefs: boolean;
 }
 
 type Reader = (value: unknown, place: Place) => unknown;
 
 /**
- * A copy of the JSON Schema with nothing in it but keywords that are known, each as it has to be, so that no client trips over it:
- * references lead to places in it, texts are cleaned and cut. An `$id` is left out: clients that keep schemas by it would mix up two tools.
+ * A copy of the JSON Schema that contains only known keywords with valid values, so that no client fails on it. References point into the
+ * copy; texts are cleaned and shortened. `$id` is left out, because clients that store schemas by `$id` would mix up two tools.
  * @throws SchemaProblem
  */
 export function boundSchema(raw: unknown): JsonSchema {
@@ -71,7 +71,7 @@ function readSchema(raw: unknown, place: Place): JsonSchema | boolean {
   return Object.fromEntries(read);
 }
 
-/** As the dialect of the schema has it, and where that is not said, as 2020-12 has it. */
+/** Rewrites keywords of older drafts in the form of 2020-12. */
 function inOneDialect(raw: JsonSchema, { oldTuples, loneRefs }: Place): JsonSchema {
   if (loneRefs && raw.$ref !== undefined) {
     return Object.fromEntries(Object.entries(raw).filter(([name]) => BESIDE_REF.includes(name)));
@@ -156,7 +156,7 @@ const values: Reader = (value, place) => {
   return [...read.values()];
 };
 
-/** Keywords that say less without harm are left out where they are not as they should be. */
+/** These keywords only restrict or describe. Where their value is invalid, they are left out. */
 const text: Reader = (value) => (typeof value === 'string' ? cleanText(value, LONGEST_TEXT) : undefined);
 const number: Reader = (value) => (typeof value === 'number' && Number.isFinite(value) ? value : undefined);
 const positive: Reader = (value) =>
@@ -175,7 +175,7 @@ const pattern: Reader = (value) => {
   }
 };
 
-/** Members named by patterns; an invalid pattern is left out with its schema. */
+/** Members named by patterns. An invalid pattern is left out with its schema. */
 const patternMap: Reader = (value, place) => {
   const read = schemaMap(value, place) as Record<string, unknown>; // made of entries
   return Object.fromEntries(Object.entries(read).filter(([name]) => pattern(name, place) !== undefined));

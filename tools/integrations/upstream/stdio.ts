@@ -11,14 +11,14 @@ export interface StdioTarget {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** How long a child may take to end by itself once its input ended, and once it was asked to. */
+/** How long a program may take to end after its input ended, and again after SIGTERM. */
 const GRACE_MS = 2000;
 const DRAIN_MS = 200;
 const STDERR_KEPT = 4000;
 
 /**
- * Runs the program as a child in a process group of its own, so that its own children end with it, with an environment of only PATH, HOME
- * and what it was given. `pid` and `stderr` tell the SDK that this is a stdio transport.
+ * Runs the program as a child in a process group of its own, so that the program's own children end with it. Its environment has only PATH,
+ * HOME and the given variables. `pid` and `stderr` show the SDK that this is a stdio transport.
  */
 export class StdioTransport implements Transport {
   onclose?: () => void;
@@ -41,7 +41,7 @@ export class StdioTransport implements Transport {
     return this.#child?.pid;
   }
 
-  /** The end of what the child wrote to standard error. */
+  /** The last text that the child wrote to standard error. */
   get stderr(): string {
     return this.#stderr;
   }
@@ -56,7 +56,7 @@ export class StdioTransport implements Transport {
       windowsHide: true,
     });
     this.#child = child;
-    // A child that could not be started tells so by the first error; all others are told by its end.
+    // Where the child could not be started, its first error reports that. In all other cases its exit does.
     for (const emitter of [child, child.stdin, child.stderr]) emitter.on('error', (error) => this.onerror?.(error));
     child.stderr.on('data', (chunk: Buffer) => {
       this.#stderr = `${this.#stderr}${chunk}`.slice(-STDERR_KEPT);
@@ -79,7 +79,7 @@ export class StdioTransport implements Transport {
     });
   }
 
-  /** Ends its input, then asks it to end, then ends it. Resolves when it and its process group are gone. */
+  /** Ends the child's input, then sends SIGTERM, then SIGKILL. Resolves when the child and its process group are gone. */
   async close(): Promise<void> {
     const child = this.#child;
     if (!child) return;
@@ -97,7 +97,7 @@ export class StdioTransport implements Transport {
       child.once('exit', () => {
         endGroup(child, 'SIGKILL');
         this.#watchdog.forget(pid);
-        // What it wrote last is still read; but a process that left the group may hold the pipes open for good.
+        // Its last output is still read. But a process that left the group could keep the pipes open for ever.
         setTimeout(letGo, DRAIN_MS, child).unref();
       });
       child.once('close', () => {
@@ -108,12 +108,12 @@ export class StdioTransport implements Transport {
     });
   }
 
-  /** What fails at one message must not end the reading of others. */
+  /** An error at one message must not end the reading of others. */
   #tell(message: JSONRPCMessage): void {
     try {
       this.onmessage?.(message);
     } catch (error) {
-      this.onerror?.(error as Error); // whatever it is, nobody looks into it
+      this.onerror?.(error as Error); // no listener reads more than its text
     }
   }
 
@@ -140,7 +140,7 @@ export class StdioTransport implements Transport {
         if (lines.isEndless) return void this.close();
       }
     } catch {
-      // It ended, which is told by its exit.
+      // The child has ended; its exit reports that.
     }
   }
 }
@@ -154,6 +154,6 @@ function endGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal);
   } catch {
-    // Nobody of the group is left.
+    // No process of the group is left.
   }
 }

@@ -1,9 +1,9 @@
 import type { Progress } from '../../registry/context.ts';
 
-/** Control characters but tab and line feed, and what is invisible or turns the direction of text. */
+/** Control characters except tab and line feed, and characters that are invisible or reverse the direction of text. */
 const INVISIBLE = /[\p{Cc}\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/gu;
 
-/** Text of another server as it may be shown: nothing hidden in it, and no longer than that. */
+/** Text of another server in a form that is safe to show: without hidden characters and not too long. */
 export function cleanText(text: string, longest: number): string {
   const shown = text
     .slice(0, longest * 2)
@@ -13,13 +13,13 @@ export function cleanText(text: string, longest: number): string {
   return shown.length > longest ? `${shown.slice(0, longest - 1).toWellFormed()}…` : shown;
 }
 
-/** Secrets shorter than this are not looked for: replacing every `1` or `true` would garble other text. */
+/** Shorter secrets are not searched for: replacing every `1` or `true` would spoil other text. */
 const SHORTEST_SECRET = 8;
 const REDACTED = '[redacted]';
 
-/** Takes the secrets an upstream was given out of what it says, in the forms in which they come back. */
+/** Removes the secrets of an integration from what its server sends, in the forms in which servers repeat them. */
 export class Scrubber {
-  /** Undefined where there is nothing to look for. */
+  /** Undefined where there is no secret to search for. */
   readonly #needles: RegExp | undefined;
 
   constructor(secrets: readonly string[]) {
@@ -32,7 +32,7 @@ export class Scrubber {
       JSON.stringify(form).slice(1, -1),
       ...base64Forms(form),
     ]);
-    // Longest first, so that what holds another one goes as a whole.
+    // The longest first, so that a form that contains another one is removed as a whole.
     const needles = [...new Set(encoded)].sort((one, other) => other.length - one.length);
     this.#needles = needles.length > 0 ? new RegExp(needles.map(literally).join('|'), 'g') : undefined;
   }
@@ -42,7 +42,7 @@ export class Scrubber {
     return text.replace(this.#needles, REDACTED);
   }
 
-  /** Text of an upstream as it may be shown. */
+  /** Text of the server in a form that is safe to show. */
   shown(text: string, longest = 200): string {
     return cleanText(this.text(text), longest);
   }
@@ -52,8 +52,8 @@ export class Scrubber {
   }
 
   /**
-   * The JSON value with every text and member name scrubbed, and fit to be stored.
-   * @throws RangeError where it nests too deep
+   * The JSON value without secrets in its texts and member names, and fit to be stored.
+   * @throws RangeError where it nests too deeply
    */
   json(value: unknown, depth = 0): unknown {
     if (typeof value === 'string') return this.text(storable(value));
@@ -76,7 +76,7 @@ function storable(text: string): string {
   return text.includes('\0') || !text.isWellFormed() ? text.toWellFormed().replaceAll('\0', '\ufffd') : text;
 }
 
-/** A text in the middle of others encodes in one of three ways; the characters at either end depend on its neighbours. */
+/** In the middle of other text, base64 encodes a text in one of three ways. The characters at both ends depend on the neighbouring text. */
 function base64Forms(text: string): string[] {
   return [0, 1, 2].flatMap((shift) => {
     const encoded = Buffer.concat([Buffer.alloc(shift), Buffer.from(text)])

@@ -9,7 +9,7 @@ import { problemsOf } from './check.ts';
 import { grantOf, labelOf, shownName } from './definition.ts';
 import { isSchemaObject } from './references.ts';
 
-/** A tool result of MCP. */
+/** The result of a tool call in MCP. */
 export interface ToolContent {
   readonly content: unknown[];
   readonly structuredContent?: Record<string, unknown>;
@@ -20,12 +20,12 @@ export interface CallOptions {
   readonly report: (progress: Progress) => void;
 }
 
-/** Where a tool comes from and what calls it. */
+/** Where a tool comes from and how it is called. */
 export interface Origin {
   readonly integration: Pick<IntegrationRecord, 'id' | 'name' | 'toolPrefix'>;
-  /** As the operator marked it, whatever the upstream says. */
+  /** As the operator marked it. What the server says about this does not count. */
   readonly readOnly: boolean;
-  /** `definition`: by which the input was checked. */
+  /** `definition` is the one that the input was checked against. */
   call(definition: ToolDefinition, input: object, options: CallOptions): Promise<ToolContent>;
 }
 
@@ -34,11 +34,11 @@ const output = z.object({
   structuredContent: z.record(z.string(), z.unknown()).optional(),
 });
 
-/** What may happen in the world beyond is unknown, so it is taken for the worst. */
+/** The effects of the tool are unknown, so the worst is assumed. */
 const ACTS = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true } as const;
 const LOOKS = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true } as const;
 
-/** A tool of an upstream as a tool of this server. */
+/** Makes a tool of an integration into a tool of this server. */
 export function guestTool(definition: ToolDefinition, origin: Origin): Tool {
   const { name, title, description, inputSchema } = definition;
   const { integration, readOnly } = origin;
@@ -60,7 +60,7 @@ export function guestTool(definition: ToolDefinition, origin: Origin): Tool {
     : defineTool({ ...meaning, annotations: ACTS, inSteps: true, handler });
 }
 
-/** Knows the members by name, for the audit log, and checks them by the schema of the upstream. */
+/** A schema that knows the members by name, for the audit log. The integration's own schema checks them. */
 function inputOf(schema: JsonSchema): z.ZodObject {
   const { properties, $defs: _, definitions: __, ...others } = schema;
   const members = Object.entries(isSchemaObject(properties) ? properties : {});
@@ -71,7 +71,7 @@ function inputOf(schema: JsonSchema): z.ZodObject {
   });
   const input = z
     .object(Object.fromEntries(shape))
-    // Of members that other keywords name nothing tells which is which.
+    // Other keywords may allow further members whose names are unknown, so one secret among them makes all of them secret.
     .catchall(isSecret(others) ? secret(z.unknown()) : z.unknown())
     .check(({ value, issues }) => {
       for (const { path, message } of problemsOf(schema, value)) {
@@ -82,8 +82,8 @@ function inputOf(schema: JsonSchema): z.ZodObject {
 }
 
 /**
- * Whether a part of the schema says that something in it is secret. Where that is said anywhere, a part that refers to others may be so too;
- * to follow each reference could take time without end.
+ * Whether a part of the schema says that something in it is secret. Where the schema says so anywhere, a part with references counts as
+ * secret too, because following every reference could take endless time.
  */
 function secretTest(root: JsonSchema): (part: unknown) => boolean {
   if (!holds(root, saysSecret)) return () => false;

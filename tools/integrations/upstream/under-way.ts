@@ -1,7 +1,7 @@
 import type { Tool } from '../../registry/define-tool.ts';
 import type { ToolError } from '../../registry/errors.ts';
 
-/** The calls of an integration that are under way. Each ends when its tool is not offered any more as it was when the call began. */
+/** The calls of an integration that are under way. A call ends when its tool is no longer offered as it was when the call began. */
 export class CallsUnderWay {
   readonly #calls = new Map<AbortController, Tool>();
 
@@ -9,7 +9,7 @@ export class CallsUnderWay {
     return this.#calls.size;
   }
 
-  /** Does the work with a signal that aborts with the other one, or with the error of `endUnless`, which it then throws. */
+  /** Runs the work with a signal that aborts with the other signal or with the error of `endUnless`. Throws the error of `endUnless` where that ended it. */
   async run<Result>(
     tool: Tool,
     other: AbortSignal | undefined,

@@ -19,30 +19,30 @@ import { CallsUnderWay } from './under-way.ts';
 
 const MOST_CALLS = 64;
 const LIST_MS = 30_000;
-/** Of what a program wrote last. */
+/** This much of what a program wrote last is kept. */
 const LONGEST_WORDS = 1000;
 const PROGRESS_FREELY = 20;
 const PROGRESS_EVERY_MS = 100;
 
-/** What an integration needs of the server. */
+/** What an integration needs from the server. */
 export interface Surroundings extends Pick<ConnectOptions, 'privateAddresses' | 'watchdog' | 'client'> {
   readonly catalog: LiveCatalog;
-  /** Where the record says it is, with its secrets. @throws where it may not be there, or a secret cannot be read */
+  /** How to reach the server, with its secrets. @throws where the target is not allowed, or a secret cannot be read */
   targetOf(record: IntegrationRecord): Target;
-  /** Who else has the name of a tool of that integration; `approved`: also where it is not offered now. */
+  /** Finds other tools with the integration's tool names. `approved`: also tools that are approved and not offered now. */
   takenBy(record: IntegrationRecord, approved: boolean): TakenBy;
-  /** Called at each change of the connection. */
+  /** Called each time the state of the connection changes. */
   onState(record: IntegrationRecord, status: IntegrationStatus): void;
 }
 
-/** How an integration is, beyond its record. */
+/** The state of an integration, besides its record. */
 export interface View {
   readonly status: IntegrationStatus;
   readonly tools: readonly IntegrationTool[];
   readonly listingHash: string | undefined;
 }
 
-/** One integration while the server runs: its connection, the tools it offers and how it is. */
+/** One integration while the server runs: its connection, the tools it offers and its state. */
 export class Upstream {
   readonly #surroundings: Surroundings;
   readonly #offer = new Offer((definition, input, options) => this.call(definition, input, options));
@@ -52,7 +52,7 @@ export class Upstream {
   readonly #link: Link;
   readonly #calls = new CallsUnderWay();
   #listing: Listing | undefined;
-  /** The listed tools as the upstream defines them. */
+  /** The listed tools as their server defines them. */
   #raw: ReadonlyMap<string, UpstreamTool> = new Map();
 
   constructor(record: IntegrationRecord, surroundings: Surroundings) {
@@ -65,7 +65,7 @@ export class Upstream {
     return this.#record;
   }
 
-  /** What it lists now and could be offered, for approval. */
+  /** The tools that are listed now and could be offered, for approval. */
   get definitions(): readonly ToolDefinition[] {
     const takenBy = this.#surroundings.takenBy(this.#record, true);
     const { toolPrefix } = this.#record;
@@ -81,7 +81,7 @@ export class Upstream {
     };
   }
 
-  /** Connects, and stays connected until `stop`. */
+  /** Connects, and reconnects until `stop`. */
   start(): void {
     if (!this.#record.enabled || this.#link.isStarted) return;
     this.#publish();
@@ -100,7 +100,7 @@ export class Upstream {
     await stopped;
   }
 
-  /** Takes a new state of the record, and reconnects if that points elsewhere. */
+  /** Takes over a changed record, and reconnects if the record has another target. */
   async change(record: IntegrationRecord): Promise<void> {
     const moved = TARGET.some((member) => JSON.stringify(this.#record[member]) !== JSON.stringify(record[member]));
     if (!moved) {
@@ -115,7 +115,7 @@ export class Upstream {
     this.start();
   }
 
-  /** Lists its tools now, connecting before where it is not. @throws ToolError where it cannot */
+  /** Lists the tools now, and connects first where necessary. @throws ToolError where that fails */
   async refresh(): Promise<void> {
     if (!this.#record.enabled) {
       throw new ToolError('conflict', 'The integration is disabled; enable it with update_integration first.');
@@ -152,7 +152,7 @@ export class Upstream {
     return new ToolError('unavailable', `The integration ${this.#label} does not offer this tool now; see tools/list.`);
   }
 
-  /** Of a call that was under way. */
+  /** The error of a call that was under way. */
   #ended(why: string): ToolError {
     const message = `The integration ${this.#label} ${why} while the call was under way, which may have been carried out; look before you try again.`;
     return new ToolError('unavailable', message);
@@ -162,7 +162,7 @@ export class Upstream {
     if (isError) throw new ToolError('conflict', toolError(content, this.#label, this.#scrubber));
     try {
       const result = { content, ...(structuredContent !== undefined && { structuredContent }) };
-      return this.#scrubber.json(result) as ToolContent; // of the same shape
+      return this.#scrubber.json(result) as ToolContent; // scrubbing keeps the shape
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
       throw new ToolError('too_large', `The answer of the integration ${this.#label} nests too deep.`);
@@ -225,7 +225,7 @@ export class Upstream {
     if (life.aborted) return;
     this.#listing = readListing(raw, this.#record.toolPrefix, this.#scrubber);
     const names = new Set(this.#listing.definitions.map(({ name }) => name));
-    // Each of these names was read from an object with a schema; of those with the same name, the first.
+    // Each name was read from an object with a schema. Of several tools with the same name, the first counts.
     const offered = (raw as (UpstreamTool | null)[]).filter(
       (tool) => tool !== null && names.has(tool.name),
     ) as UpstreamTool[];
@@ -265,7 +265,7 @@ export class Upstream {
   }
 }
 
-/** Passes on the first reports of progress, and then a few a second. */
+/** Passes on the first reports of progress, then a few each second. */
 function sparing(report: CallOptions['report']): CallOptions['report'] {
   let [count, last] = [0, 0];
   return (progress) => {
@@ -277,5 +277,5 @@ function sparing(report: CallOptions['report']): CallOptions['report'] {
   };
 }
 
-/** Members of a record whose change needs another connection. */
+/** A change of one of these members needs a new connection. */
 const TARGET = ['toolPrefix', 'command', 'args', 'env', 'url', 'headers', 'enabled'] as const;

@@ -14,9 +14,9 @@ import { createWatchdog } from './watchdog.ts';
 export interface UpstreamsOptions {
   readonly catalog: LiveCatalog;
   readonly secrets: SecretBox;
-  /** Programs may be run. */
+  /** Whether integrations may run programs. */
   readonly stdio: boolean;
-  /** Private and local addresses may be connected to. */
+  /** Whether connections to private and local addresses are allowed. */
   readonly privateAddresses: boolean;
   readonly client: { readonly name: string; readonly version: string };
   onState(record: IntegrationRecord, status: IntegrationStatus): void;
@@ -28,7 +28,7 @@ export class Upstreams implements Dependency {
   readonly #options: UpstreamsOptions;
   readonly #watchdog = createWatchdog();
   readonly #running = new Map<string, Upstream>();
-  /** Changes happen one after the other, so that a tool prefix is given up before another integration takes it. */
+  /** Changes happen one after the other, so that an integration gives up a tool prefix before another takes it. */
   #turn: Promise<void> = Promise.resolve();
   readonly #removed = new Set<string>();
   #closed = false;
@@ -38,7 +38,7 @@ export class Upstreams implements Dependency {
     this.secrets = options.secrets;
   }
 
-  /** Starts what the store holds; connections are made in the background. */
+  /** Starts the integrations of the store. Connections are made in the background. */
   async start(store: Readers): Promise<void> {
     let after: { readonly createdAt: string; readonly id: string } | undefined;
     do {
@@ -48,7 +48,7 @@ export class Upstreams implements Dependency {
     } while (after);
   }
 
-  /** Brings the integration to the state of its record. An older state than is known changes nothing. */
+  /** Makes the running integration follow its record. A record older than the known one changes nothing. */
   apply(record: IntegrationRecord): Promise<void> {
     return this.#inTurn(async () => {
       if (this.#closed || this.#removed.has(record.id)) return;
@@ -63,7 +63,7 @@ export class Upstreams implements Dependency {
     });
   }
 
-  /** Resolves when nothing of it runs any more. */
+  /** Resolves when nothing of the integration runs any more. */
   remove(id: string): Promise<void> {
     this.#removed.add(id);
     return this.#inTurn(async () => {
@@ -85,7 +85,7 @@ export class Upstreams implements Dependency {
     return this.#running.get(id)?.definitions ?? [];
   }
 
-  /** Why an integration may not be there; undefined where it may. */
+  /** Why the integration is not allowed. Undefined where it is. */
   async refusal({ transport, url }: Pick<IntegrationRecord, 'transport' | 'url'>): Promise<string | undefined> {
     if (transport === 'stdio') return this.#options.stdio ? undefined : NO_STDIO;
     if (this.#options.privateAddresses || url === undefined) return undefined;
@@ -106,7 +106,7 @@ export class Upstreams implements Dependency {
         name: upstream.record.name,
         kind: 'mcp',
         status: HEALTH[state],
-        latencyMs: latencyMs ?? 0, // nothing was asked of it yet
+        latencyMs: latencyMs ?? 0, // 0 where it was never asked
         ...(lastError !== undefined && { lastError }),
       };
     });
@@ -125,7 +125,7 @@ export class Upstreams implements Dependency {
     return { catalog, privateAddresses, client, onState, watchdog: this.#watchdog, targetOf, takenBy };
   }
 
-  /** Names with a prefix are nobody else's. */
+  /** A prefix belongs to one integration, so only names without a prefix can be taken. */
   #takenBy({ id, toolPrefix }: IntegrationRecord, approved: boolean): TakenBy {
     if (toolPrefix !== '') return () => undefined;
     const others = [...this.#running.values()].map(({ record }) => record).filter((record) => record.id !== id);
@@ -138,7 +138,7 @@ export class Upstreams implements Dependency {
     };
   }
 
-  /** Those of the tools whose names are taken by this server itself, or by what the other integrations have had approved. */
+  /** The tools whose names are taken by this server's own tools, or by tools approved for other integrations. */
   taken(tools: readonly string[], others: readonly IntegrationRecord[]): { tool: string; holder: string }[] {
     const names = approvedNames(others);
     return tools.flatMap((tool) => {
@@ -176,7 +176,7 @@ export class Upstreams implements Dependency {
 
 const OWN = 'this server';
 
-/** Of the tools of integrations without a prefix, whose they are. */
+/** For tools of integrations without a prefix: the integration that has the name. */
 function approvedNames(records: readonly IntegrationRecord[]): ReadonlyMap<string, string> {
   const open = records.filter(({ toolPrefix }) => toolPrefix === '');
   return new Map(
@@ -186,7 +186,7 @@ function approvedNames(records: readonly IntegrationRecord[]): ReadonlyMap<strin
   );
 }
 
-/** What a secret of an integration is sealed for. */
+/** The place that a secret of an integration is sealed for. */
 export function secretPlace(id: string, member: 'env' | 'headers', name: string): string {
   return `${id} ${member} ${name}`;
 }

@@ -1,14 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 
-/** Sees to it that the process groups of children end also where this process is ended without a chance to do so itself. */
+/** Ends the process groups of children also where this process is killed and cannot end them itself. */
 export interface Watchdog {
   watch(group: number): void;
   forget(group: number): void;
   close(): void;
 }
 
-/** Reads lines of `+<group>` and `-<group>`; when there are no more, asks the groups that are left to end, and ends them. */
+/** Reads lines of `+<group>` and `-<group>`. When its input ends, it sends the remaining groups SIGTERM, then SIGKILL. */
 const SCRIPT = `
 groups=
 while read -r line; do
@@ -24,7 +24,10 @@ for signal in TERM KILL; do
 done
 `;
 
-/** A shell that outlives this process by a moment; started with the first group. Windows has no process groups: children see their input end. */
+/**
+ * A shell that outlives this process for a moment. It starts with the first group. Windows has no process groups; there, children see their
+ * input end.
+ */
 export function createWatchdog(): Watchdog {
   const groups = new Set<number>();
   let shell: ChildProcess | undefined;
@@ -40,7 +43,7 @@ export function createWatchdog(): Watchdog {
       });
       shell.stdin?.on('error', () => {});
       shell.unref();
-      (shell.stdin as Socket | null)?.unref(); // a pipe of a child is a socket
+      (shell.stdin as Socket | null)?.unref(); // the pipe of a child is a socket
       for (const group of groups) shell.stdin?.write(`+${group}\n`);
     } else shell.stdin?.write(line);
   }
