@@ -23,10 +23,10 @@ import { createRestDoor, type OtherRoute } from './rest/rest.ts';
 export interface AppOptions extends AdmissionOptions {
   readonly mcp: McpDoor;
   readonly cookies: SessionCookies;
-  /** Told on which connections somebody was authenticated. */
+  /** Is told which connections have authenticated somebody. */
   readonly connections: Pick<Connections, 'admit'>;
   readonly capsules: CapsuleDoor;
-  /** Serves the paths outside `/api`; passes on those it does not know. */
+  /** Serves the paths outside `/api`. Passes on unknown paths. */
   readonly pages: (request: IncomingMessage, response: ServerResponse, next: () => void) => void;
   readonly baseUrl: string;
   readonly allowedOrigins: readonly string[];
@@ -34,7 +34,7 @@ export interface AppOptions extends AdmissionOptions {
   readonly logger: Logger;
 }
 
-/** The Express app: request id, guards, authentication and rate limit for all doors, then the door of the path. */
+/** The Express app: request id, guards, authentication and rate limit for all doors, then the door that the path belongs to. */
 export function createApp(options: AppOptions): Express {
   const { signIn, logger } = options;
   const app = express();
@@ -55,7 +55,7 @@ export function createApp(options: AppOptions): Express {
   return app;
 }
 
-/** Everything below `/api`: who calls, and the door of the path. */
+/** Everything below `/api`: finds the caller, then the door that the path belongs to. */
 function createApi(options: AppOptions) {
   const { registry, cookies, capsules, connections, logger } = options;
   const serveRest = createRestDoor({ registry, cookies, others: otherRoutes(options) });
@@ -66,7 +66,7 @@ function createApi(options: AppOptions) {
     if (principal.type !== 'anonymous') connections.admit(request);
     const exchange = new HttpExchange({ request, response, requestId, principal }, options);
     await capsules.requireAdmitted(exchange);
-    // Clients that open a stream by GET name JSON beside events, and take a 405 to mean that there is none.
+    // Clients that open a stream by GET accept JSON too. They understand a 405 to mean that there is no such stream.
     if (isRead(request) && isMcp(exchange.url) && namesEvents(request.headers.accept)) {
       response.setHeader('Allow', 'POST');
       throw new ToolError('method_not_allowed', 'This server opens no stream by GET; POST to this path.');
@@ -89,10 +89,10 @@ function createApi(options: AppOptions) {
 
 const MCP_PATH = '/api/v1/mcp';
 const OPENAPI_PATH = '/api/v1/openapi';
-/** What narrows the list of tools at an MCP endpoint. */
+/** The query parameters that narrow the list of tools at an MCP endpoint. */
 const NARROWING = ['tools', 'groups', 'mode'];
 
-/** The paths below `/api` that are no operation of their own. */
+/** The paths below `/api` that are no tool calls. */
 function otherRoutes({ registry, mcp, baseUrl }: AppOptions): OtherRoute[] {
   const openApi = Buffer.from(JSON.stringify(createOpenApi(registry.server, baseUrl)));
   const serveMcp = (exchange: Exchange) => mcp.serve(exchange, readBody(exchange.request));
@@ -115,7 +115,7 @@ function isMcp(url: URL): boolean {
   return url.pathname === MCP_PATH || capsuleAt(url) !== undefined;
 }
 
-/** What GET answers at the endpoint of a capsule. */
+/** The answer to GET at a capsule's endpoint. */
 function mcpStatus(registry: Registry, principal: Principal) {
   const { name, version, protocolVersions } = registry.server;
   return { status: 'ok', name, version, protocolVersions, tools: registry.list(principal).length };

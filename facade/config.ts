@@ -24,7 +24,7 @@ const list = z
       .filter(Boolean),
   );
 
-/** Every environment variable the server reads, with its default. */
+/** Every environment variable that the server reads, with its default. */
 const environment = z.object({
   HOST: z.string().min(1).default('127.0.0.1').describe('Address to listen on.'),
   PORT: z.coerce
@@ -97,12 +97,12 @@ const environment = z.object({
 export interface Config extends SignInSettings, IntegrationSettings, ConnectionLimits {
   readonly host: string;
   readonly port: number;
-  /** Without a trailing slash; undefined: known once the port is. */
+  /** Without a trailing slash. Undefined: made from the port when the server listens. */
   readonly baseUrl: string | undefined;
   readonly dataDir: string;
   readonly bootstrapKey: string | undefined;
   readonly adminEmail: string;
-  /** Undefined: kept in the data folder. */
+  /** Undefined: the secrets are in the data folder. */
   readonly sessionSecrets: readonly string[] | undefined;
   readonly allowedOrigins: readonly string[];
   readonly trustedProxies: readonly string[];
@@ -111,7 +111,7 @@ export interface Config extends SignInSettings, IntegrationSettings, ConnectionL
   readonly models: ModelSettings;
 }
 
-/** The environment was not what the server can run with; the message lists every problem. */
+/** The server cannot run with this environment. The message lists every problem. */
 export class ConfigError extends OperatorError {}
 
 /** An empty variable counts as not set. @throws ConfigError */
@@ -154,7 +154,7 @@ export function describeEnvironment(): { name: string; fallback: string; meaning
   });
 }
 
-/** The URL a server on this address has when no BASE_URL is given. */
+/** The URL of a server on this address, where no BASE_URL is given. */
 export function localUrl(host: string, port: number): string {
   const reachable = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
   return httpUrl(reachable, port);

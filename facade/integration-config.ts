@@ -4,7 +4,7 @@ import { isSecretsKey } from '../tools/integrations/secrets.ts';
 
 const onOrOff = z.enum(['on', 'off']).optional();
 
-/** The variables that say what integrations may do. */
+/** The environment variables for integrations. */
 export const integrationEnvironment = {
   SECRETS_KEY: z
     .string()
@@ -22,7 +22,7 @@ export const integrationEnvironment = {
 const variables = z.object(integrationEnvironment);
 
 export interface IntegrationSettings {
-  /** Undefined: kept in the data folder. */
+  /** Undefined: the key is in the data folder. */
   readonly secretsKey: string | undefined;
   readonly stdioIntegrations: boolean;
   readonly privateUpstreams: boolean;
@@ -40,7 +40,7 @@ export function integrationSettings(
   };
 }
 
-/** Whether only this machine reaches a server that listens there. */
+/** Whether only this machine can reach a server on this host. */
 function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ModelSettings } from '../tools/models/models.ts';
 import type { ProviderSettings } from '../tools/models/providers.ts';
 
-/** The variables that say which language models there are. */
+/** The environment variables for language models. */
 export const modelEnvironment = {
   MODEL_BASE_URL: z
     .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
@@ -22,10 +22,10 @@ export const modelEnvironment = {
 
 const variables = z.object(modelEnvironment);
 type Variables = z.output<typeof variables>;
-/** As the operator set them, whether or not they fit. */
+/** The values that the operator set, valid or not. */
 type Given = { readonly [Name in keyof Variables]?: string | undefined };
 
-/** What is wrong with the variables together, each `name: problem`. */
+/** What is wrong with the variables together, each as `name: problem`. */
 export function modelProblems(given: Given): string[] {
   const problems: string[] = [];
   const { MODEL_BASE_URL: url, MODEL_API_KEY: key, MODEL_NAME: name } = given;

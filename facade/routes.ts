@@ -1,12 +1,12 @@
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** One REST operation: a path template whose parameters are inputs of the tool, and the status of its success. */
+/** One REST operation: a path whose parameters are inputs of the tool, and the status of a successful call. */
 export interface Route {
   readonly method: Method;
   readonly path: string;
   readonly tool: string;
   readonly status: number;
-  /** In the words of the specification, where those are not the title of the tool. */
+  /** The summary in OpenAPI, where it is not the title of the tool. */
   readonly summary?: string;
 }
 
@@ -14,7 +14,7 @@ function route(method: Method, path: string, tool: string, status: number, summa
   return { method, path, tool, status, ...(summary !== undefined && { summary }) };
 }
 
-/** Every REST operation that is a tool call, in the order of the specification. */
+/** Every REST operation that is a tool call, in the order of the document. */
 export const routes: readonly Route[] = [
   route('POST', '/api/v1/auth/session', 'create_session', 201),
   route('GET', '/api/v1/auth/session', 'get_session', 200),

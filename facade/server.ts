@@ -36,11 +36,11 @@ import { createProvider } from './sign-in/provider.ts';
 const UPKEEP_MS = 60 * 60 * 1000;
 
 export interface RunningServer {
-  /** Where it listens, also if clients come by another address. */
+  /** The address that the server listens on, also where clients use another one. */
   readonly address: string;
   readonly baseUrl: string;
   readonly signIn: SignIn;
-  /** Stops accepting, lets running calls finish, ends after 10 s what is left. The store stays open. */
+  /** Stops accepting calls, lets running calls finish, and ends what is left after 10 s. The store stays open. */
   close(): Promise<void>;
 }
 
@@ -49,7 +49,7 @@ const { name, version } = JSON.parse(readFileSync(new URL('../package.json', imp
   readonly version: string;
 };
 
-/** Tools and answers that the doors offer in addition, for tests of the protocol, and the time as it is there. */
+/** Additional tools and answers for tests of the protocol, and a clock for tests. */
 export interface Fixtures extends Pick<McpDoorOptions, 'answerFirst'> {
   readonly tools?: readonly CatalogEntry[];
   now?(): Date;
@@ -117,7 +117,7 @@ interface Base {
   now(): Date;
 }
 
-/** From the environment, else from the data folder, where they are made at the first start. */
+/** The secrets from the environment. Without those, from the data folder, where they are made at the first start. */
 function readSecrets({ sessionSecrets, dataDir }: Config, now: Date) {
   return {
     cookies: sessionSecrets ?? readSessionSecrets(dataDir),
@@ -125,7 +125,7 @@ function readSecrets({ sessionSecrets, dataDir }: Config, now: Date) {
   };
 }
 
-/** How people sign in: links and ID tokens, the mail that carries links, the provider that vouches for others. */
+/** How people sign in: links and ID tokens, the mails that contain links, and the external provider. */
 function createPeople(
   { config, store, logger, baseUrl, secrets, refused, now }: Base,
   onFailure: (cause: unknown, call: Failed) => void,
@@ -140,7 +140,7 @@ function createPeople(
   };
 }
 
-/** What stands at the doors of the app: who may come in, and the pages beside the API. */
+/** What the app needs at its doors: who may come in, and the pages beside the API. */
 function createDoors(
   base: Base,
   people: ReturnType<typeof createPeople>,
@@ -170,24 +170,24 @@ function createDoors(
   };
 }
 
-/** Deletes old audit entries and takes replaced rows out, now and then; returns what ends it. */
+/** Regularly deletes old audit entries and drops replaced rows. Returns the function that ends this. */
 function startUpkeep(store: Store, facts: ServerFacts, onFailure: (cause: unknown) => void): () => Promise<void> {
   const retention = startAuditRetention(store, onFailure);
-  // Reads the rows first, so that the first question need not wait for it.
+  // Reads the rows first, so that the first question does not wait for it.
   const upkeep = startRepeated(() => facts.imported.upkeep(), onFailure, UPKEEP_MS);
   return () => {
-    // What runs of it ends with the store.
+    // An upkeep that is running ends with the store.
     void upkeep.close();
     return retention.close();
   };
 }
 
-/** A call, or a step of signing in, that failed. */
+/** A call or a step of signing in that failed. */
 interface Failed {
   readonly requestId: string;
   readonly tool?: string;
   readonly principal?: Principal;
-  /** Of a caller who is not a principal yet. */
+  /** The address of a caller who is not authenticated. */
   readonly address?: string;
 }
 

@@ -11,10 +11,10 @@ const environment = z.object({
 });
 type Environment = z.output<typeof environment>;
 
-/** How the commands that run beside the server reach it. */
+/** How the commands reach the running server. */
 export interface ClientConfig {
   readonly mcpUrl: URL;
-  /** Or the token of a capsule. */
+  /** An API key, or the token of a capsule. */
   readonly apiKey: string;
 }
 
@@ -24,7 +24,7 @@ export function readClientConfig(env: NodeJS.ProcessEnv): ClientConfig {
   const { data, error } = environment.safeParse(Object.fromEntries(given));
   if (!data) throw invalid(error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`));
   const mcpUrl = new URL(data.BASE_URL);
-  // The address of the server, of its MCP endpoint or of that of a capsule.
+  // The address may be that of the server, of its MCP endpoint or of a capsule's endpoint.
   const [, base = mcpUrl.pathname, inAddress] = ENDPOINT.exec(mcpUrl.pathname) ?? [];
   const problem = capsuleProblem(data, inAddress);
   if (problem !== undefined) throw invalid([problem]);

@@ -9,12 +9,12 @@ import { createLogger } from '../launch/logger.ts';
 import { serve } from '../launch/serve.ts';
 import { explainExit } from './explain-exit.ts';
 
-/** A server on a folder of its own, filled with a demo workspace; the folder goes when the server does. */
+/** Runs a server on a folder of its own with a demo workspace. The folder is removed when the server ends. */
 async function main(): Promise<void> {
   const started = performance.now();
   const folder = mkdtempSync(join(tmpdir(), 'agent-admin-demo-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-  // Until the server stops on signals: without this one the process would end without its exit handlers.
+  // Needed until the server handles signals itself. Without it, a signal would end the process without its exit handlers.
   const leave = () => process.exit(1);
   process.once('SIGINT', leave).once('SIGTERM', leave);
   const config = { ...readConfig(process.env), dataDir: folder };

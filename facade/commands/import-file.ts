@@ -7,13 +7,13 @@ import { importedRows, type RowType } from '../../resources/imported-rows.ts';
 import { OperatorError } from '../../store/errors.ts';
 import { unwrap } from '../../tools/registry/validate.ts';
 
-/** One line of an import file: a row, or why it is none. `bytes` tells how far the file was read. */
+/** One line of an import file: a row, or why it is no row. `bytes` says how far the file was read. */
 export type ReadLine = { readonly line: number; readonly bytes: number } & (
   | { readonly row: Readonly<Record<string, unknown>> }
   | { readonly problem: string }
 );
 
-/** The rows of a file, one after the other, in memory of a bounded size. */
+/** The rows of a file, one after the other. The memory used does not grow with the file. */
 export function readRows(file: string, type: RowType): AsyncGenerator<ReadLine, void> {
   const format = extname(file).toLowerCase();
   if (format === '.csv') return csvRows(file, type);
@@ -73,7 +73,7 @@ async function* csvRows(file: string, type: RowType): AsyncGenerator<ReadLine, v
   yield* skipped;
 }
 
-/** As csv-parse gives it with `columns` and `info`. */
+/** A record as csv-parse returns it with `columns` and `info`. */
 interface CsvRecord {
   readonly record: Readonly<Record<string, string>>;
   /** The line at which the record ended. */
@@ -85,7 +85,7 @@ function numbersOf(type: RowType): ReadonlySet<string> {
   return new Set(members.filter(([, schema]) => unwrap(schema) instanceof z.ZodNumber).map(([name]) => name));
 }
 
-/** Cells are text: numbers and the properties of events are read from it, empty ones left out. */
+/** Cells are text. Numbers and the properties of events are parsed; empty cells are left out. */
 function typedCells(record: Readonly<Record<string, string>>, numbers: ReadonlySet<string>): Record<string, unknown> {
   const cells = Object.entries(record).filter(([, text]) => text !== '');
   return Object.fromEntries(

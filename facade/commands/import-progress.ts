@@ -1,4 +1,4 @@
-/** A line that is written over itself on a terminal; nothing elsewhere. */
+/** A line that is overwritten on a terminal. Elsewhere nothing is shown. */
 export class Progress {
   readonly #total: number;
   readonly #out: NodeJS.WriteStream;
@@ -10,7 +10,7 @@ export class Progress {
     this.#out = out;
   }
 
-  /** At most ten times a second. */
+  /** Shows the progress at most ten times a second. */
   show(bytes: number, rows: number): void {
     const now = performance.now();
     if (!this.#out.isTTY || now - this.#shownAt < 100) return;
@@ -21,7 +21,7 @@ export class Progress {
     this.#out.write(`\r[${bar}] ${Math.round(share * 100)} %  ${rows} rows, ${rate} a second `);
   }
 
-  /** Takes the line away. */
+  /** Removes the line. */
   end(): void {
     if (this.#out.isTTY && this.#shownAt > 0) this.#out.write('\r\u001b[2K');
     this.#shownAt = 0;

@@ -32,7 +32,7 @@ interface Row {
   readonly row: Readonly<Record<string, unknown>>;
 }
 
-/** Sends the file in batches and reports lines that do not fit; 0 when every line was taken. */
+/** Sends the file in batches and reports lines that do not fit. Returns 0 when every line was accepted. */
 async function main([type, file, ...rest]: readonly string[]): Promise<number> {
   const known = rowType.safeParse(type).data;
   if (known === undefined || file === undefined || rest.length > 0) {
@@ -91,7 +91,7 @@ class ImportRun {
     const input = { type: this.#type, records: batch.map(({ row }) => row) };
     const answer = await callServer(this.#client, 'import_records', input);
     if ('output' in answer) {
-      const output = answer.output as Omit<Sum, 'refused'>; // of our own server
+      const output = answer.output as Omit<Sum, 'refused'>; // an answer of our own server
       for (const name of ['created', 'updated', 'unchanged'] as const) this.#sum[name] += output[name];
       return;
     }
@@ -101,7 +101,7 @@ class ImportRun {
       this.#progress.end();
       throw new OperatorError(`The server refused lines ${batch[0]?.line} to ${batch.at(-1)?.line}: ${error}`);
     }
-    // A server with other rules than this command: it said which rows, the others are sent again.
+    // The server may have other rules than this command. It named the rows that it refuses; the others are sent again.
     for (const [line, reasons] of bad) this.#refuse(line, reasons);
     this.#batch = batch.filter(({ line }) => !bad.has(line));
     await this.#send();

@@ -3,7 +3,7 @@ import { readConfig } from '../config.ts';
 import { recoverKey } from '../launch/first-start.ts';
 import { explainExit } from './explain-exit.ts';
 
-/** Makes a further admin key when all are lost; the server must be stopped. */
+/** Makes a new admin key when all are lost. The server must be stopped. */
 async function main(): Promise<void> {
   const { dataDir } = readConfig(process.env);
   const store = await openLowdbStore({ folder: dataDir });

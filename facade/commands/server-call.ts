@@ -2,7 +2,7 @@ import type { Issue } from '../../resources/error.ts';
 import { OperatorError } from '../../store/errors.ts';
 import type { ClientConfig } from './client-config.ts';
 
-/** What the running server answers to a call: the tool's output, its error body, or why no tool was reached. */
+/** The answer of the running server: the tool's output, its error body, or why no tool was called. */
 export type ServerAnswer = { readonly output: unknown } | { readonly failure: Failure } | { readonly refusal: string };
 
 interface Failure {
@@ -36,7 +36,7 @@ export async function callServer(
     const message = `What answers at ${mcpUrl} is no agent-admin (HTTP ${response.status}); check BASE_URL.`;
     throw new OperatorError(message, { cause });
   });
-  const { result, error, issues = [] } = answer as RpcAnswer; // JSON there is of our own server
+  const { result, error, issues = [] } = answer as RpcAnswer; // JSON of our own server
   if (!result) {
     const said = typeof error === 'string' ? error : (error?.message ?? `HTTP ${response.status}`);
     return { refusal: [said, ...issues.map(({ message }) => message)].join(': ') };
@@ -45,7 +45,7 @@ export async function callServer(
   return { output: result.structuredContent ?? plain(result.content) };
 }
 
-/** Tools of integrations may answer with content alone: one text is shown as it is. */
+/** Tools of integrations may answer with content alone. A single text is shown as it is. */
 function plain(content: NonNullable<RpcAnswer['result']>['content']): unknown {
   const [only, ...more] = content;
   return only?.type === 'text' && more.length === 0 ? only.text : content;

@@ -1,8 +1,8 @@
 import type { FetchLike } from '@modelcontextprotocol/client';
 
 /**
- * A `fetch` for a client that must answer every request it carries: where the server cannot be reached or refuses the request as
- * such, the answer is a JSON-RPC error of that request, where the transport would only throw.
+ * A `fetch` for a client that must answer every request that it passes on. Where the server cannot be reached or refuses the request
+ * itself, it returns a JSON-RPC error for the request, instead of throwing.
  */
 export const answeringFetch: FetchLike = async (url, init) => {
   if (init?.method !== 'POST') return fetch(url, init);
@@ -22,7 +22,7 @@ export const answeringFetch: FetchLike = async (url, init) => {
   return rpcError(id, response.status === 401 ? `${said}: the server does not accept API_KEY.` : said);
 };
 
-/** What an error body says, with the reasons it gives. */
+/** The message of an error body, with its reasons. */
 function saidIn(body: object | undefined): string | undefined {
   const { error, issues } = (body ?? {}) as { readonly error?: unknown; readonly issues?: unknown }; // members of any type
   if (typeof error !== 'string') return undefined;

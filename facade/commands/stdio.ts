@@ -5,12 +5,12 @@ import { readClientConfig } from './client-config.ts';
 import { explainExit } from './explain-exit.ts';
 import { answeringFetch } from './stdio-fetch.ts';
 
-/** How long requests may take to be answered once standard input has ended. */
+/** How long to wait for the last answers after standard input has ended. */
 const LAST_ANSWERS_MS = 10_000;
 
 /**
- * The stdio door, for clients such as Claude Desktop: carries each JSON-RPC message between standard input and output and the running
- * server, in any protocol revision, unchanged. Nothing but protocol goes to standard output.
+ * The stdio door, for clients such as Claude Desktop. It passes JSON-RPC messages unchanged between standard input and output and the
+ * running server, in every protocol revision. Only messages of the protocol go to standard output.
  */
 async function main(): Promise<void> {
   const { mcpUrl, apiKey } = readClientConfig(process.env);
@@ -38,7 +38,7 @@ async function main(): Promise<void> {
   await transport.close();
 }
 
-/** The requests that are not answered yet. A client here cancels one by a message; over HTTP that is a request to be closed. */
+/** The requests without an answer so far. A stdio client cancels a request by a message; over HTTP, the request must be closed. */
 class Requests {
   readonly #transport: StreamableHTTPClientTransport;
   readonly #open = new Map<string | number, { readonly method: string; readonly controller: AbortController }>();
@@ -47,7 +47,7 @@ class Requests {
     this.#transport = transport;
   }
 
-  /** A subscription has no answer but its end. */
+  /** A subscription is not waited for, because it has no answer except its end. */
   get areWaitedFor(): boolean {
     return [...this.#open.values()].some(({ method }) => method !== 'subscriptions/listen');
   }
@@ -73,14 +73,14 @@ class Requests {
     this.#open.delete(id);
   }
 
-  /** Where the server ended the stream without an answer, as when the key is revoked, the client is told in its place. */
+  /** Where the server ends the stream without an answer, for example because the key was revoked, the client gets an error instead. */
   #ended(message: JSONRPCMessage): void {
     if (!('id' in message) || message.id === undefined || !this.#open.delete(message.id)) return;
     write({ jsonrpc: '2.0', id: message.id, error: { code: -32000, message: 'The server ended this request.' } });
   }
 }
 
-/** The message on the line; an answer is written for a line that holds none. */
+/** The message on the line. A line without a message is answered with an error. */
 function parse(line: string): JSONRPCMessage | undefined {
   if (line.trim() === '') return undefined;
   try {

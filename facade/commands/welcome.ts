@@ -4,11 +4,11 @@ import type { FirstKeys } from '../launch/first-start.ts';
 export interface Welcome {
   readonly baseUrl: string;
   readonly keys: FirstKeys;
-  /** Signs the owner in. */
+  /** The link that signs the owner in. */
   readonly signInUrl: string;
 }
 
-/** What the first start prints: everything works as pasted. A key that the operator gave is not repeated. */
+/** The text of the first start. Everything in it works as pasted. A key that the operator gave is not repeated. */
 export function welcome({ baseUrl, keys, signInUrl }: Welcome): string {
   const key = keys.adminIsGiven ? '$BOOTSTRAP_API_KEY' : keys.admin;
   return `

@@ -6,13 +6,13 @@ import { build, type Plugin } from 'esbuild';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** A bundle stays at least this long, and the newest ones for good: a server that runs may still load parts of an older one. */
+/** A bundle is kept for at least this long, and the newest ones for ever: a running server may still load parts of an older one. */
 const KEPT_MS = 24 * 60 * 60 * 1000;
 const KEPT = 3;
 
 /**
- * Bundles the entry points (paths below the project) into `folder`, each as `<path>.mjs` there, with what they share in files of its own.
- * What is imported dynamically stays apart and is loaded when it is used. The folder appears complete or not at all.
+ * Bundles the programs (paths below the project) into `folder`, each as `<path>.mjs`, with shared code in files of its own. Code that is
+ * imported dynamically stays in separate files and is loaded when it is needed. The folder appears complete or not at all.
  */
 export async function bundle(
   entries: readonly string[],
@@ -43,15 +43,15 @@ export async function bundle(
     renameSync(unfinished, folder);
   } catch (error) {
     rmSync(unfinished, { recursive: true, force: true });
-    if (!isDirectory(folder)) throw error; // else another process was faster
+    if (!isDirectory(folder)) throw error; // otherwise another process was faster
   }
 }
 
-/** The programs of `facade/`, each the file at that path. */
+/** The programs of `facade/commands/`. */
 const COMMANDS = ['demo', 'stdio', 'tool', 'import', 'backup', 'recover-key'];
 const PROGRAMS = ['main', ...COMMANDS.map((name) => `commands/${name}`)];
 
-/** Bundles all programs, packages included; false where the folder cannot be written. */
+/** Bundles all programs with their packages. False where the folder cannot be written. */
 export async function bundlePrograms(cache: string, folder: string): Promise<boolean> {
   try {
     await bundle(
@@ -75,7 +75,7 @@ function removeOldBundles(cache: string): void {
   for (const { path } of old) rmSync(path, { recursive: true, force: true });
 }
 
-/** Files of ours find what lies beside them by `import.meta`, which in a bundle goes on naming their source. */
+/** Source files find the files beside them by `import.meta`. In a bundle, it must still name the source file. */
 const ownAddresses: Plugin = {
   name: 'own-addresses',
   setup({ onLoad }) {
@@ -90,7 +90,7 @@ const ownAddresses: Plugin = {
   },
 };
 
-/** Packages written for CommonJS call `require`, which modules do not have. */
+/** CommonJS packages call `require`, which modules do not have. */
 const REQUIRE =
   "import { createRequire as ownRequire } from 'node:module'; const require = ownRequire(import.meta.url);";
 

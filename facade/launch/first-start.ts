@@ -3,23 +3,23 @@ import type { Store } from '../../store/port.ts';
 import { hashSecret, newSecret, prefixOf } from '../../tools/access/key-secret.ts';
 import type { Config } from '../config.ts';
 
-/** What the operator is told once, or has to be warned of. */
+/** What the operator is told at the first start, or must be warned of. */
 export interface FirstStart {
-  /** Keys that were made now. */
+  /** The keys that were made now. */
   readonly made?: FirstKeys;
   readonly warning?: string;
 }
 
-/** Secrets, which are shown once. */
+/** Secrets that are shown once. */
 export interface FirstKeys {
   readonly admin: string;
-  /** The operator gave it, and has it elsewhere. */
+  /** The operator gave the admin key, so it is not shown. */
   readonly adminIsGiven: boolean;
-  /** For the client whose configuration is printed: it reads and writes, and administers nothing. */
+  /** For the client whose configuration is printed. It can read and write, but not administer. */
   readonly client: string;
 }
 
-/** On an empty store: makes the owner, one admin key and one for a client. On any other: changes nothing. */
+/** Makes the owner, one admin key and one key for a client, if the store is empty. Changes nothing otherwise. */
 export async function prepareStore(
   store: Store,
   config: Pick<Config, 'adminEmail' | 'bootstrapKey'>,
@@ -35,7 +35,7 @@ export async function prepareStore(
   return { made: { admin, adminIsGiven: config.bootstrapKey !== undefined, client } };
 }
 
-/** A further admin key for the first active owner, for when all others are lost. Returns its secret. */
+/** Makes an admin key for the first active owner, when all others are lost. Returns its secret. */
 export async function recoverKey(store: Store): Promise<string> {
   const owners = await store.adminUsers.find({ where: { role: 'owner', isActive: true }, order: 'oldest', limit: 1 });
   const [owner] = owners.records;

@@ -1,7 +1,7 @@
 /**
- * Starts a program of `facade/` from a bundle that is made at the first start and kept until a source or the lock file changes: reading
- * 500 files of TypeScript takes longer than all else that a start does. `node facade/launch/launch.mjs <program> [arguments]`.
- * This file is JavaScript because Node 20 runs it as it is.
+ * Starts a program of `facade/` from a bundle. The bundle is made at the first start and kept until a source or the lock file changes,
+ * because reading 500 TypeScript files takes longer than everything else in a start. `node facade/launch/launch.mjs <program> [arguments]`.
+ * This file is JavaScript because Node 20 runs it directly.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -22,7 +22,7 @@ if (!existsSync(bundled)) await makeBundle();
 if (existsSync(bundled)) process.setSourceMapsEnabled(true);
 await import(pathToFileURL(existsSync(bundled) ? bundled : source).href);
 
-/** Where no bundle can be made, as in a folder that cannot be written, tsx runs the sources. */
+/** Where no bundle can be made, for example because the folder cannot be written, tsx runs the sources. */
 async function makeBundle() {
   const { register } = await import('tsx/esm/api');
   const unregister = register();

@@ -21,14 +21,17 @@ import {
   type SigningKeys,
 } from '../../tools/sign-in/signing-keys.ts';
 
-/** Names of the files in the data folder, which only its owner can read. */
+/** Names of files in the data folder that only its owner can read. */
 const SESSION_SECRETS = 'session-secrets';
 const SIGNING_KEYS = 'signing-keys.json';
 
-/** Of a secret that signs cookies, in characters. */
+/** The shortest secret that signs cookies, in characters. */
 export const SHORTEST_SECRET = 32;
 
-/** The secrets that sign session cookies, one a line, made where there are none: the first signs, all verify. @throws OperatorError */
+/**
+ * The secrets that sign session cookies, one on each line. The first one signs; all are accepted. Made where there are none. @throws
+ * OperatorError
+ */
 export function readSessionSecrets(folder: string): readonly string[] {
   const path = join(folder, SESSION_SECRETS);
   if (!existsSync(path)) writePrivately(path, `${randomBytes(32).toString('base64url')}\n`);
@@ -42,7 +45,7 @@ export function readSessionSecrets(folder: string): readonly string[] {
   );
 }
 
-/** The keys of the built-in issuer, made or followed by a new one where it is time. @throws OperatorError */
+/** The keys of the built-in issuer. A new key is made where there is none or the newest one is old. @throws OperatorError */
 export function readSigningKeys(folder: string, now: Date): SigningKeys {
   const path = join(folder, SIGNING_KEYS);
   const text = existsSync(path) ? readPrivately(path) : undefined;
@@ -67,7 +70,7 @@ function readPrivately(path: string): string {
   return readFileSync(path, 'utf8');
 }
 
-/** A crash leaves the old file or the new one. */
+/** After a crash, the file is either the old or the new one. */
 function writePrivately(path: string, text: string): void {
   const draft = `${path}.tmp`;
   mkdirSync(join(path, '..'), { recursive: true, mode: 0o700 });

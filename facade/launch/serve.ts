@@ -5,7 +5,7 @@ import type { Config } from '../config.ts';
 import { type RunningServer, startServer } from '../server.ts';
 import type { FirstStart } from './first-start.ts';
 
-/** Serves the store until a signal ends the process, and says where; `prepare` may find that it is the first start. */
+/** Serves the store until a signal ends the process, and prints the address. `prepare` finds out whether this is the first start. */
 export async function serve(
   config: Config,
   store: Store,
@@ -14,7 +14,7 @@ export async function serve(
 ): Promise<void> {
   let server: RunningServer;
   try {
-    // Listening comes first: a port in use must not cost the key, which is shown once.
+    // Listening comes first: if the port is in use, the key must not be lost, since it is shown only once.
     server = await startServer(config, store, logger);
     const { made, warning } = await prepare();
     if (warning) logger.warn(warning);
@@ -30,13 +30,16 @@ export async function serve(
   stopOnSignal(server, store);
 }
 
-/** The address it has on this machine, and the one that clients are to use where that is another. */
+/** The address on this machine and, where it is different, the one that clients use. */
 function whereToFind({ address, baseUrl }: RunningServer): string {
   const listens = `agent-admin listens on ${address}`;
   return address === baseUrl ? listens : `${listens} and tells clients to use ${baseUrl}`;
 }
 
-/** SIGTERM and Ctrl-C: stop accepting, finish what runs, flush, exit 0. A second signal ends at once. */
+/**
+ * On SIGTERM or Ctrl-C: accepts no more calls, finishes running ones, writes everything to disk and exits with 0. A second signal exits at
+ * once.
+ */
 function stopOnSignal(server: RunningServer, store: Store): void {
   let stopping = false;
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {

@@ -9,7 +9,7 @@ import { isObject, type RequestId, RpcError } from './message.ts';
 import type { ToolLists } from './tool-list.ts';
 import { sendNothing } from './wire.ts';
 
-/** What answering a message takes, at either path. */
+/** What answering a message needs, in the SDK and in the fast path. */
 export interface DoorParts {
   readonly registry: Registry;
   readonly lists: ToolLists;
@@ -22,7 +22,7 @@ export interface DoorParts {
 
 export type AnswerFirst = (message: unknown) => Result | undefined;
 
-/** The params of `tools/call`, found to be well-formed. */
+/** The params of `tools/call`, checked to be well-formed. */
 export interface CallParams {
   readonly name: string;
   readonly arguments: object;
@@ -41,7 +41,7 @@ export function readCallParams(params: unknown): CallParams {
   return { name, arguments: given, idempotencyKey: key };
 }
 
-/** A message and what is known of it while it is under way. */
+/** A message that is being answered. */
 export interface UnderWay {
   readonly exchange: Exchange;
   readonly flight: Flight;
@@ -55,7 +55,7 @@ export async function callTool(
 ): Promise<Answer> {
   const isKnown = registry.find(params.name) !== undefined;
   const answer = await registry.call(new McpCall(exchange, params, flight));
-  // The call of an unknown tool is made all the same, for its audit entry and its hint.
+  // The call of an unknown tool is still made, for its audit entry and its hint.
   if (!answer.ok && !isKnown) throw new RpcError(INVALID_PARAMS, answer.error.error);
   if (answer.replayed && !exchange.response.headersSent) exchange.response.setHeader('Idempotency-Replayed', 'true');
   return answer;
@@ -92,16 +92,16 @@ class McpCall implements Call {
   readonly renewed = () => this.#exchange.renewed();
 }
 
-/** One message under way. Its signal aborts when the client goes away or cancels it. */
+/** One message that is being answered. Its signal aborts when the client goes away or cancels it. */
 export class Flight {
   /** Undefined for a notification, which nothing can cancel. */
   readonly key: string | undefined;
-  /** Set where the client wants to know how far the call has come. */
+  /** Set where the client wants reports of progress. */
   onProgress: Call['onProgress'];
-  /** Told who calls whenever that is looked at again while a stream goes on. */
+  /** Called with the principal each time it is checked again during a stream. */
   onRenewed: ((principal: Principal) => void) | undefined;
   readonly #response: ServerResponse;
-  /** Made when asked for: it costs more than the rest of a short call at this door. */
+  /** Made when it is first needed, because it costs more than the rest of a short call. */
   #controller: AbortController | undefined;
   #aborted = false;
 
@@ -125,14 +125,17 @@ export class Flight {
     this.#controller?.abort();
   }
 
-  /** A cancelled request gets no answer, only an end. */
+  /** A cancelled request gets no answer; it only ends. */
   cancel(): void {
     this.abort();
     if (!this.#response.headersSent) sendNothing(this.#response, 202);
   }
 }
 
-/** Requests under way, so that a `notifications/cancelled`, which comes in a request of its own, finds the one it means. */
+/**
+ * The requests that are being answered. A `notifications/cancelled` comes in a request of its own, and finds here the request that it
+ * names.
+ */
 export class Flights {
   readonly #byKey = new Map<string, Flight | Flight[]>();
 
@@ -158,7 +161,7 @@ export class Flights {
     } else this.#byKey.delete(flight.key);
   }
 
-  /** Several clients can share one key and count their ids alike; where more than one is meant, none is cancelled. */
+  /** Clients that share a key may use the same ids. Where more than one request has the id, none is cancelled. */
   cancel(principal: Principal, id: RequestId): void {
     const found = this.#byKey.get(keyOf(principal, id));
     const flight = Array.isArray(found) && found.length === 1 ? found[0] : found;

@@ -16,7 +16,7 @@ export interface CapsuleDoorOptions {
   now(): Date;
 }
 
-/** Keeps the endpoints of capsules to the tokens of each, those tokens to their endpoint, and count of what is called there. */
+/** Admits to a capsule's endpoint only that capsule's tokens, keeps these tokens from other endpoints, and counts the calls. */
 export class CapsuleDoor {
   readonly use: CapsuleUse;
   readonly #store: Store;
@@ -30,7 +30,7 @@ export class CapsuleDoor {
     this.use = new CapsuleUse(store, onFailure);
   }
 
-  /** @throws ToolError (forbidden) where the caller is known but not let in by this door */
+  /** @throws ToolError (forbidden) where the caller is authenticated but may not use this door */
   async requireAdmitted(exchange: Exchange): Promise<void> {
     const { principal, url } = exchange;
     const problem = await this.#problem(principal, url);
@@ -41,20 +41,20 @@ export class CapsuleDoor {
     if (principal.type === 'capsule') this.use.note(principal.id, 0);
   }
 
-  /** The principal, where it would be let in now. */
+  /** The principal, if it would still be admitted. */
   async stillAdmitted(principal: Principal | undefined, url: URL): Promise<Principal | undefined> {
     return principal && (await this.#problem(principal, url)) === undefined ? principal : undefined;
   }
 
   #problem(principal: Principal, url: URL): Promise<string | undefined> | undefined {
     const capsuleId = capsuleAt(url);
-    // Nearly all requests: nothing is to be looked up.
+    // Nearly all requests end here, without a look-up.
     if (principal.type !== 'capsule' && capsuleId === undefined) return undefined;
     return doorProblem(this.#store, principal, { capsuleId, now: this.#now() });
   }
 }
 
-/** Id of the capsule whose endpoint it is. */
+/** The id of the capsule that the endpoint belongs to. */
 export function capsuleAt({ pathname }: URL): string | undefined {
   const id = ENDPOINT.exec(pathname)?.[1];
   try {

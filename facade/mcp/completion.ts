@@ -13,7 +13,7 @@ import { callOwn, visibleTools } from './resources.ts';
 type Members = Readonly<Record<string, unknown>>;
 type Parts = Pick<DoorParts, 'registry'>;
 
-/** The protocol takes no more values in one answer. */
+/** The protocol allows no more values in one answer. */
 const MOST = 100;
 const LONGEST = 2000;
 const LONGEST_QUERY = 500;
@@ -21,16 +21,16 @@ const NOTHING = { values: [], hasMore: false };
 
 interface Wanted {
   readonly ref: Members;
-  /** The argument to complete, and what is there of it. */
+  /** The argument to complete, and the text entered so far. */
   readonly name: string;
   readonly value: string;
-  /** The other arguments, as far as they are known. */
+  /** The other arguments that are known. */
   readonly given: Members;
 }
 
 /**
- * `completion/complete`: ids for the variables of resource templates. Of the newest records of the kind by the beginning of the id or a part
- * of the name; behind these, where there are more, what the search finds.
+ * `completion/complete`: ids for the variables of resource templates. First come those of the newest records whose id begins with the text
+ * or whose name contains it, then what the search finds.
  */
 export async function complete({ registry }: Parts, visit: UnderWay, params: Members): Promise<Result> {
   const wanted = readParams(params);
@@ -75,7 +75,7 @@ async function idsAt(
   return { values: all.slice(0, MOST), hasMore: older.more || all.length > MOST };
 }
 
-/** Undefined where nothing is given, or the caller may not search or is held to a part of the list. */
+/** Undefined where no text is given, or where the caller may not search or sees only a part of the list. */
 async function search(registry: DoorParts['registry'], visit: UnderWay, listTool: string, text: string) {
   const { principal } = visit.exchange;
   const type = typeListedBy(listTool);
@@ -84,7 +84,7 @@ async function search(registry: DoorParts['registry'], visit: UnderWay, listTool
   if ([listTool, 'search'].some((name) => isFixed(registry, visit, name))) return undefined;
   const answer = await callTool(registry, visit, { name: 'search', arguments: { q, types: [type], limit: MOST } });
   if (!answer.ok) return undefined;
-  const { data, nextCursor } = answer.output as z.output<typeof searchResult>; // as search declares it
+  const { data, nextCursor } = answer.output as z.output<typeof searchResult>; // declared by the search tool
   return { ids: data.map(({ id }) => id), more: nextCursor !== null };
 }
 
@@ -93,7 +93,7 @@ function isFixed(registry: DoorParts['registry'], { exchange }: UnderWay, name: 
   return tool !== undefined && exchange.principal.tools?.fixed?.(tool) !== undefined;
 }
 
-/** The type by which search knows what the tool lists. */
+/** The search type of the records that the tool lists. */
 function typeListedBy(listTool: string): string | undefined {
   const { collection } = addresses.find((address) => address.listTool === listTool) ?? {};
   return Object.entries(collections).find(([name]) => name === collection)?.[1].search?.type;

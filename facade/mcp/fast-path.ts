@@ -24,8 +24,8 @@ interface PlainRequest {
 }
 
 /**
- * Answers the hot plain cases of `tools/call` and `tools/list` without the SDK, with what the SDK would answer. It takes only what it
- * recognises in every part; whatever is unusual, from an unknown member to a version it does not know, is left to the SDK.
+ * Answers ordinary `tools/call` and `tools/list` messages without the SDK, exactly as the SDK would. It takes a message only if it knows
+ * every part of it. Anything unusual, such as an unknown member or version, is left to the SDK.
  */
 export class DirectPath {
   readonly #parts: DirectPathParts;
@@ -34,7 +34,7 @@ export class DirectPath {
     this.#parts = parts;
   }
 
-  /** Undefined where the message is not one for this path. */
+  /** Undefined where the message is not for this path. */
   serve(exchange: Exchange, message: unknown): Promise<void> | undefined {
     const plain = recognise(message, exchange);
     if (!plain) return undefined;
@@ -43,7 +43,7 @@ export class DirectPath {
     return this.#parts.registry.find(plain.call.name) ? this.#serveCall(exchange, plain, plain.call) : undefined;
   }
 
-  /** Log messages travel in a stream, where the caller wants any. */
+  /** Whether log messages may be sent: they need a stream and a caller who wants them. */
   #mayLog(exchange: Exchange, { era }: PlainRequest, { name }: CallParams): boolean {
     const { levels, registry } = this.#parts;
     return era === 'legacy' && levels.of(exchange) !== undefined && acceptsEvents(exchange) && mayLog(registry, name);
@@ -85,7 +85,7 @@ function recognise(message: unknown, exchange: Exchange): PlainRequest | undefin
   const isCall = method === 'tools/call';
   if (!isCall && method !== 'tools/list') return undefined;
   if (params === undefined ? isCall || 'params' in message : !isObject(params)) return undefined;
-  const given = (params ?? NOTHING) as Record<string, unknown>; // an object, as the line above found
+  const given = (params ?? NOTHING) as Record<string, unknown>; // the line above checked it
   const call = isCall ? recogniseCall(given) : undefined;
   if (isCall ? !call : !hasOnly(given, LIST_MEMBERS)) return undefined;
   const { headers } = exchange.request;
@@ -102,10 +102,10 @@ function recogniseCall(params: Record<string, unknown>): CallParams | undefined 
   if (typeof name !== 'string' || (given === undefined ? 'arguments' in params : !isObject(given))) return undefined;
   const key = isObject(meta) ? meta.idempotencyKey : undefined;
   if (key !== undefined && typeof key !== 'string') return undefined;
-  return { name, arguments: (given ?? {}) as object, idempotencyKey: key }; // an object, as found above
+  return { name, arguments: (given ?? {}) as object, idempotencyKey: key }; // checked above
 }
 
-/** The era of a request whose version, headers and `_meta` leave no doubt. */
+/** The era of a request. Undefined where its version, headers and `_meta` leave doubt. */
 function eraOf(headers: IncomingHttpHeaders, method: string, name: string | undefined, meta: unknown): Era | undefined {
   const version = headers['mcp-protocol-version'];
   if (version === undefined || LEGACY_VERSIONS.includes(String(version)))
@@ -139,7 +139,7 @@ function isPlainMeta(meta: unknown, checks: MetaChecks): boolean {
   return true;
 }
 
-/** A call that reports its progress is answered by a stream where the client takes one. */
+/** A call that reports progress is answered by a stream where the client accepts one. */
 function mayStream(meta: unknown, exchange: Exchange): boolean {
   return isObject(meta) && meta.progressToken !== undefined && acceptsEvents(exchange);
 }

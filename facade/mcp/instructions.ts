@@ -4,14 +4,17 @@ import { shortened } from '../../tools/search/snippet.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { isObject } from './message.ts';
 
-/** Methods whose answers carry instructions. */
+/** Methods whose answers contain instructions. */
 const INTRODUCING: ReadonlySet<unknown> = new Set(['initialize', 'server/discover']);
 
 export function introduces(message: unknown): boolean {
   return isObject(message) && INTRODUCING.has(message.method);
 }
 
-/** What a model is told of this server before it sees a tool: what it is, how tools are named, where to begin. At most 200 tokens. */
+/**
+ * The text about this server for a model that has not seen a tool yet: what the server is, how tools are named, where to begin. At most 200
+ * tokens.
+ */
 export function instructionsFor({ principal, url }: Pick<Exchange, 'principal' | 'url'>, registry: Registry): string {
   const entries = registry.list(principal);
   if (entries.length === 0) return `${introduction(principal)} You have no right to any tool; ask who gave you access.`;
@@ -40,7 +43,7 @@ function enumerated(groups: readonly string[]): string {
   return more > 0 ? `${named.join(', ')} and ${more} areas more` : named.join(', ');
 }
 
-/** Hosts show a model 40 tools at least. */
+/** Every host shows a model at least 40 tools. */
 const FEW = 40;
 
 function whereToBegin(names: readonly string[]): string | false {
@@ -55,7 +58,7 @@ function introduction({ type, name }: Principal): string {
   return `This is the capsule ${JSON.stringify(shortName(name))} of agent-admin, ${ABOUT}.`;
 }
 
-/** Up to 32 bytes, since a byte can be a token. */
+/** Up to 32 bytes, because a token can be a single byte. */
 function shortName(name: string): string {
   let text = shortened(name, 32);
   while (Buffer.byteLength(text) > 32) text = `${[...text].slice(0, -2).join('')}…`;

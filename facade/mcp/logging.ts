@@ -5,7 +5,7 @@ import type { Registry } from '../../tools/registry/registry.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { isObject, RpcError } from './message.ts';
 
-/** From the least to the gravest. */
+/** From the least to the most severe. */
 const LEVELS: readonly LoggingLevel[] = [
   'debug',
   'info',
@@ -19,11 +19,11 @@ const LEVELS: readonly LoggingLevel[] = [
 const MOST_CALLERS = 10_000;
 
 /**
- * What callers want to be told in the stream of a call besides its result. There are no sessions, so `logging/setLevel` holds for the
- * caller, in this process; revision 2026-07-28 says it in each request instead.
+ * The log levels that callers want in the streams of their calls. There are no sessions, so `logging/setLevel` holds for the caller in this
+ * process. In revision 2026-07-28 each request contains the level instead.
  */
 export class LogLevels {
-  /** Those who set one last come last. */
+  /** The caller who set a level last comes last. */
   readonly #byCaller = new Map<string, LoggingLevel>();
 
   set({ principal }: Exchange, level: unknown): Result {
@@ -38,7 +38,7 @@ export class LogLevels {
     return {};
   }
 
-  /** Undefined: nothing is to be told. */
+  /** Undefined: the caller wants no log messages. */
   of({ principal }: Exchange): LoggingLevel | undefined {
     return this.#byCaller.size === 0 ? undefined : this.#byCaller.get(callerOf(principal));
   }
@@ -48,7 +48,7 @@ function callerOf({ type, id }: Principal): string {
   return `${type} ${id}`;
 }
 
-/** The least level a request of revision 2026-07-28 asks for. */
+/** The lowest level that a request of revision 2026-07-28 asks for. */
 export function levelIn(message: unknown): LoggingLevel | undefined {
   const { params } = isObject(message) ? message : {};
   const { _meta } = isObject(params) ? params : {};
@@ -56,7 +56,7 @@ export function levelIn(message: unknown): LoggingLevel | undefined {
   return LEVELS.find((each) => each === level);
 }
 
-/** Whether a call of the tool may have something to tell before its result. */
+/** Whether a call of the tool may send log messages. */
 export function mayLog(registry: Registry, name: unknown): boolean {
   const tool = typeof name === 'string' ? registry.find(name) : undefined;
   return tool !== undefined && (tool.inSteps === true || tool.answersContent === true);
@@ -67,7 +67,7 @@ export interface LogMessage {
   readonly data: string;
 }
 
-/** What happened on the way, in words; pieces of an answer are for who wants everything. Undefined below the level that is wanted. */
+/** A log message for a step of a call. Pieces of an answer have the level `debug`. Undefined below the wanted level. */
 export function logMessage({ message, event }: Progress, least: LoggingLevel): LogMessage | undefined {
   const level = event?.name === 'delta' ? 'debug' : 'info';
   if (message === undefined || LEVELS.indexOf(level) < LEVELS.indexOf(least)) return undefined;

@@ -17,21 +17,21 @@ export { PROTOCOL_VERSIONS } from './protocol-versions.ts';
 export interface McpDoor {
   /** Answers the body of an authenticated POST. */
   serve(exchange: Exchange, body: Promise<Buffer>): Promise<void>;
-  /** The tools there are changed: tells those subscribers for whom the list is another one now. */
+  /** The list of tools has changed. Notifies the subscribers whose own list is different now. */
   toolsChanged(): void;
-  /** Ends the open subscriptions; calls under way are left to finish. */
+  /** Ends the open subscriptions. Calls under way may finish. */
   close(): Promise<void>;
 }
 
 export interface McpDoorOptions {
   readonly registry: Registry;
-  /** Of whose changes subscribers hear. */
+  /** The store whose changes subscribers hear of. */
   readonly store: Store;
-  /** Told the cause of every answer that says no more than that the server failed. */
+  /** Called with the cause of every answer that says only that the server failed. */
   onError(cause: unknown): void;
-  /** False answers everything through the SDK, to compare with. */
+  /** False: the SDK answers everything, for comparison. */
   readonly direct?: boolean;
-  /** Asked before what the SDK's path answers itself: a conformance suite wants prompts and results that no record and no tool here has. */
+  /** Asked before the SDK answers. A conformance suite needs prompts and results that no record or tool of this server has. */
   readonly answerFirst?: AnswerFirst | undefined;
 }
 
@@ -71,7 +71,7 @@ export function createMcpDoor({ registry, store, onError, direct = true, answerF
   };
 }
 
-/** Whether answering the message takes a tool call. */
+/** Whether answering the message needs a tool call. */
 function callsTool(message: unknown): boolean {
   return isObject(message) && CALLING.has(message.method);
 }

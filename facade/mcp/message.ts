@@ -3,7 +3,7 @@ import { INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR } from '@m
 
 export type RequestId = string | number;
 
-/** A JSON-RPC error. Its message is shown to the caller as it is. */
+/** A JSON-RPC error. The caller sees its message unchanged. */
 export class RpcError extends Error {
   readonly code: number;
   readonly data: unknown;
@@ -33,13 +33,16 @@ export function isRequestId(value: unknown): value is RequestId {
   return typeof value === 'string' || Number.isSafeInteger(value);
 }
 
-/** What the message gives a tool to work on. */
+/** The members of the message that are the input of a tool. */
 export function argumentsIn(message: unknown): object | undefined {
   if (!isObject(message) || message.method !== 'tools/call' || !isObject(message.params)) return undefined;
   return isObject(message.params.arguments) ? message.params.arguments : undefined;
 }
 
-/** @throws RpcError where there is more in the message than any needs; the arguments of a tool are for its schema to judge */
+/**
+ * @throws RpcError where the message has more members than any message needs. The arguments of a tool do not count; the tool's schema
+ * checks them.
+ */
 export function requireLight(message: unknown): void {
   const given = argumentsIn(message);
   const open: unknown[] = [message];
@@ -56,7 +59,7 @@ export function requireLight(message: unknown): void {
 const MOST_MEMBERS = 10_000;
 const TOO_HEAVY = `Invalid request: more than ${MOST_MEMBERS} members besides the arguments of a tool; leave out what the method does not take.`;
 
-/** The id to answer under: that of a request, or null where none can be read. */
+/** The id for the answer: that of the request, or null where none can be read. */
 export function answerableId(message: unknown): RequestId | null {
   return isObject(message) && typeof message.method === 'string' && isRequestId(message.id) ? message.id : null;
 }
@@ -82,7 +85,7 @@ function malformedParams(params: unknown): RpcError {
   );
 }
 
-/** What may be shown of whatever was thrown; the cause of what is not ours to show goes to `onError`. */
+/** The error to show for a thrown value. The cause of an internal error goes to `onError`. */
 export function toRpcError(thrown: unknown, onError: (cause: unknown) => void): RpcError {
   if (thrown instanceof RpcError) return thrown;
   onError(thrown);

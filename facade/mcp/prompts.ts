@@ -9,7 +9,7 @@ type Parts = Pick<DoorParts, 'registry'>;
 
 const PAGE = 100;
 
-/** What every skill takes when it is used as a prompt. */
+/** The argument of every prompt, since every skill takes it. */
 const promptArguments = [{ name: 'input', description: 'What to apply the skill to.', required: false }];
 
 /** `prompts/list`: the skills that have instructions. */
@@ -40,7 +40,7 @@ async function findSkill(registry: DoorParts['registry'], visit: UnderWay, name:
   const id = (await idOfSkill(registry, visit, name)) ?? name;
   const answer = await callTool(registry, visit, { name: 'get_skill', arguments: { id } });
   if (!answer.ok) throw toolFailure(answer.error);
-  const skill = answer.output as Skill; // as get_skill declares it
+  const skill = answer.output as Skill; // declared by get_skill
   if (hasInstructions(skill)) return skill;
   throw new RpcError(INVALID_PARAMS, 'This skill has no instructions, so there is no prompt to make of it.');
 }
@@ -56,18 +56,18 @@ function readParams({ name, arguments: given = {} }: Members): { name: string; i
   return { name, input };
 }
 
-/** Undefined where the caller sees no skill of that name; then it may be an id. */
+/** Undefined where the caller sees no skill of this name. It may be an id then. */
 async function idOfSkill(registry: DoorParts['registry'], visit: UnderWay, name: string): Promise<string | undefined> {
   const answer = await callOwn(registry, visit, 'list_skills', { name, limit: 1 });
   if (!answer.ok) return undefined;
-  // Where the name is fixed for the caller it is not the one that was asked for.
+  // Where the name is fixed for the caller, the answer may be another skill than the requested one.
   return (answer.output as SkillPage).data.find((skill) => skill.name === name)?.id;
 }
 
 async function skillPage(registry: DoorParts['registry'], visit: UnderWay, input: Members): Promise<SkillPage> {
   const answer = await callOwn(registry, visit, 'list_skills', input);
   if (!answer.ok) throw toolFailure(answer.error);
-  return answer.output as SkillPage; // as list_skills declares it
+  return answer.output as SkillPage; // declared by list_skills
 }
 
 interface SkillPage {

@@ -1,4 +1,4 @@
-/** The stateless revision: no handshake, each request says who asks in `_meta`. */
+/** The stateless revision: it has no handshake, and each request names its client in `_meta`. */
 export const MODERN_VERSION = '2026-07-28';
 
 /** Revisions that begin with `initialize`, newest first. */

@@ -12,10 +12,10 @@ import { parseUri, uriOf } from './resource-uri.ts';
 
 type Kept = RecordChange['record'];
 
-/** A record that changed, by the address it is read at. */
+/** A record that changed, with the address at which it is read. */
 interface Changed {
   readonly address: Address;
-  /** As the change left it; a deleted one as it was. */
+  /** The record after the change. For a deleted record, as it was before. */
   readonly record: Kept;
   readonly deleted: boolean;
 }
@@ -26,11 +26,11 @@ export interface UpdateParts {
   onError(cause: unknown): void;
 }
 
-/** Tells of changes of records to those who follow their URIs and may read them when they are told. */
+/** Notifies subscribers of changes to the records at their URIs, if they may read the record at that moment. */
 export class ResourceUpdates {
   readonly #parts: UpdateParts;
   readonly #followers = new Map<string, Set<Follower>>();
-  /** Tells nothing any more. */
+  /** Ends all notifications. */
   readonly close: () => void;
 
   constructor(parts: UpdateParts) {
@@ -38,7 +38,7 @@ export class ResourceUpdates {
     this.close = parts.store.onCommit((commit) => this.#committed(commit));
   }
 
-  /** Calls `tell` with the URI that stands behind the canonical one, for each change from now on, until the function returned is called. */
+  /** Calls `tell` after each change from now on, with the URI that `uris` holds for the canonical one. The returned function ends it. */
   follow(visit: UnderWay, uris: ReadonlyMap<string, string>, tell: (uri: string) => void): () => void {
     const follower = new Follower(this.#parts, visit, (uri) => tell(uris.get(uri) ?? uri));
     for (const uri of uris.keys()) {
@@ -59,7 +59,7 @@ export class ResourceUpdates {
     for (const { kind, collection, record } of changes) {
       const address = addressOf.get(collection);
       if (address) this.#changed(uriOf(address, record), { address, record, deleted: kind === 'deleted' });
-      // What a thread says of its messages is kept without being a change of it.
+      // The bookkeeping of a thread about its messages is stored without counting as a change of the thread.
       if (collection === 'messages' && kind === 'created' && thread) {
         const named = { id: String(record.threadId) };
         this.#changed(uriOf(thread, named), { address: thread, record: named, deleted: false });
@@ -72,7 +72,7 @@ export class ResourceUpdates {
   }
 }
 
-/** The URI as it is made for a record, or undefined where none has such a one. */
+/** The URI in the form that is made for a record. Undefined where no record has such a URI. */
 export function canonicalUri(uri: string): string | undefined {
   const named = parseUri(uri);
   return named && uriOf(named.address, named.input);
@@ -81,7 +81,7 @@ export function canonicalUri(uri: string): string | undefined {
 const addressOf = new Map(addresses.map((address) => [address.collection, address]));
 const thread = addressOf.get('threads');
 
-/** One stream. What changes again before it was told is told once, so that a slow reader holds up no more than its own URIs. */
+/** One stream. A record that changes again before it was reported is reported once. So a slow reader delays only its own URIs. */
 class Follower {
   readonly #parts: UpdateParts;
   readonly #visit: UnderWay;
@@ -109,7 +109,7 @@ class Follower {
   async #tellAll(): Promise<void> {
     this.#telling = true;
     const { response } = this.#visit.exchange;
-    // What is noted meanwhile comes behind.
+    // Changes that come meanwhile are added at the end.
     for (const uri of this.#waiting.keys()) {
       while (response.writableNeedDrain) await drained(response);
       const changed = this.#waiting.get(uri);
@@ -117,13 +117,13 @@ class Follower {
       this.#waiting.delete(uri);
       const told = await this.#mayRead(uri, changed).catch(this.#parts.onError);
       if (told && !this.#stopped) this.#tell(uri);
-      // Others have their turn, and what was told gets to the response, which only then says that it is full.
+      // Lets other work run, and lets the notification reach the response, which only then reports that it is full.
       await setImmediate();
     }
     this.#telling = false;
   }
 
-  /** By the rights of this moment and what is there now; of what is gone, as it was. */
+  /** Judged by the rights and the record of this moment. A deleted record is judged as it was. */
   async #mayRead(uri: string, { address, record, deleted }: Changed): Promise<boolean> {
     const { store, registry, onError } = this.#parts;
     const { exchange, flight } = this.#visit;
@@ -134,7 +134,7 @@ class Follower {
       return false;
     }
     const tool = registry.find(address.readTool);
-    const now: Kept | undefined = await store[address.collection as CollectionName].get(record.id); // a test holds them to those there are
+    const now: Kept | undefined = await store[address.collection as CollectionName].get(record.id); // a test checks that every address names a collection
     const shown = now ?? (deleted ? record : undefined);
     return tool && shown ? mayRead(standing, tool, parseUri(uri)?.input ?? {}, shown) : false;
   }

@@ -1,6 +1,6 @@
 import { type Address, addresses } from '../../resources/addresses.ts';
 
-/** What a URI names: a kind of record, and the input with which its read tool reads the one. */
+/** What a URI names: a kind of record, and the input of its read tool. */
 export interface Named {
   readonly address: Address;
   readonly input: Readonly<Record<string, string>>;
@@ -8,7 +8,7 @@ export interface Named {
 
 const byScheme = new Map(addresses.map((address) => [schemeOf(address.uriTemplate), address]));
 
-/** Undefined where no address has this form. Whether there is such a record is for the read tool to say. */
+/** Undefined where no address has this form. Whether the record exists is for the read tool to find out. */
 export function parseUri(uri: string): Named | undefined {
   const address = byScheme.get(schemeOf(uri));
   if (!address) return undefined;
@@ -34,7 +34,7 @@ export function variablesOf({ uriTemplate }: Address): string[] {
   return Array.from(uriTemplate.matchAll(/\{(\w+)\}/g), ([, variable = '']) => variable);
 }
 
-/** Whether the address is one for many records. */
+/** Whether many records can have addresses of this form. */
 export function isTemplate(address: Address): boolean {
   return variablesOf(address).length > 0;
 }
@@ -52,7 +52,7 @@ function variableIn(segment: string): string | undefined {
 }
 
 function decoded(segment: string): string | undefined {
-  // Half a surrogate pair is in no id and could not be written into a URI again.
+  // Half of a surrogate pair is in no id and cannot be written into a URI.
   if (!segment.isWellFormed()) return undefined;
   try {
     return decodeURIComponent(segment);

@@ -9,11 +9,11 @@ import { isTemplate, parseUri, uriOf } from './resource-uri.ts';
 type Members = Readonly<Record<string, unknown>>;
 type Parts = Pick<DoorParts, 'registry'>;
 
-/** Clients that read a list to its end stop after some number of pages, so these are long. */
+/** Clients stop reading a list after some number of pages, so the pages are long. */
 const PAGE = 1000;
-/** Of one call of a list tool. */
+/** The records that one call of a list tool returns at most. */
 const MOST_AT_ONCE = 100;
-/** For one page: far more than it takes, but for a caller whose `limit` is fixed. */
+/** The calls for one page at most. Only a caller with a fixed `limit` could need more. */
 const MOST_CALLS = 60;
 const LONGEST_URI = 2000;
 const LONGEST_NAME = 100;
@@ -34,13 +34,13 @@ export async function listTemplates({ registry }: Parts, { exchange }: UnderWay,
   };
 }
 
-/** How far a list has come: at which address, and where in the list of its records. */
+/** How far a list has come: the address, and the place in the list of its records. */
 interface Place {
   readonly at: number;
   readonly cursor?: string | undefined;
 }
 
-/** `resources/list`: what the list tools answer to the caller. */
+/** `resources/list`: the answers of the list tools to this caller. */
 export async function listResources({ registry }: Parts, visit: UnderWay, { cursor }: Members): Promise<Result> {
   const seen = visibleTools(registry, visit.exchange.principal);
   const resources: object[] = [];
@@ -68,7 +68,7 @@ async function resourcesAt(registry: Registry, visit: UnderWay, address: Address
   if (answer.ok) {
     const { data, nextCursor } = answer.output as { data: Members[]; nextCursor: string | null }; // a page
     const resources = data.map((record) => describeResource(address, record));
-    // Who is held to a page never comes to the next.
+    // A caller with a fixed cursor never gets to a next page.
     const isHeld = Object.hasOwn(fixedFor(registry, visit, address.listTool), 'cursor');
     return { resources, cursor: isHeld ? null : nextCursor };
   }
@@ -76,7 +76,7 @@ async function resourcesAt(registry: Registry, visit: UnderWay, address: Address
   throw toolFailure(answer.error);
 }
 
-/** A call of the door's own making: arguments that are fixed for the caller stand in the place of those it would give. */
+/** A call that the door makes itself. Arguments that are fixed for the caller replace those that the door would give. */
 export function callOwn(registry: Registry, visit: UnderWay, name: string, input: Members) {
   const fixed = fixedFor(registry, visit, name);
   const open = Object.entries(input).filter(([argument]) => !Object.hasOwn(fixed, argument));
@@ -102,7 +102,7 @@ function describeResource(address: Address, record: Members) {
   };
 }
 
-/** `resources/read`: the call of the record's read tool, shown as a resource. */
+/** `resources/read`: calls the read tool of the record and shows its answer as a resource. */
 export async function readResource({ registry }: Parts, visit: UnderWay, { uri }: Members): Promise<Result> {
   if (typeof uri !== 'string' || uri.length > LONGEST_URI) {
     throw new RpcError(INVALID_PARAMS, `Invalid params: uri is a text of at most ${LONGEST_URI} characters.`);
@@ -115,7 +115,7 @@ export async function readResource({ registry }: Parts, visit: UnderWay, { uri }
   const { address, input } = named;
   const answer = await callTool(registry, visit, { name: address.readTool, arguments: input });
   if (!answer.ok) throw toolFailure(answer.error, { uri });
-  return { contents: [{ uri, ...contentOf(address, answer.output as Members) }] }; // a tool's output is an object by its schema
+  return { contents: [{ uri, ...contentOf(address, answer.output as Members) }] }; // by its schema, a tool's output is an object
 }
 
 function contentOf({ mimeType, text, blob }: Address, record: Members) {
@@ -125,7 +125,7 @@ function contentOf({ mimeType, text, blob }: Address, record: Members) {
   return { mimeType: 'application/json', text: JSON.stringify(record) };
 }
 
-/** The error of a tool as one of the protocol. Data of nothing but the URI tells SDKs that there is no such resource. */
+/** The error of a tool as an error of the protocol. SDKs take data with only a URI to mean that the resource does not exist. */
 export function toolFailure({ code, error, issues, required }: ErrorBody, data: object = {}): RpcError {
   if (errorStatus[code] >= 500) return new RpcError(INTERNAL_ERROR, error);
   if (code === 'not_found') return new RpcError(INVALID_PARAMS, error, data);
@@ -137,7 +137,7 @@ export function toolFailure({ code, error, issues, required }: ErrorBody, data: 
   });
 }
 
-/** Names of the tools that the principal's own tool list shows. Calling them is still checked like any call. */
+/** The names of the tools in the principal's own list. A call of one is still checked like any call. */
 export function visibleTools(registry: Registry, principal: UnderWay['exchange']['principal']): ReadonlySet<string> {
   return new Set(registry.list(principal).map(({ tool }) => tool.name));
 }
@@ -146,7 +146,7 @@ function cursorAt({ at, cursor }: Place): string {
   return Buffer.from(JSON.stringify([addresses[at]?.uriTemplate, cursor])).toString('base64url');
 }
 
-/** What is there of the list tool's own cursor is for that to judge. */
+/** Reads our part of the cursor. The list tool checks its own part. */
 function readCursor(cursor: unknown): Place {
   const [uriTemplate, inner] = decoded(cursor);
   const at = addresses.findIndex((address) => address.uriTemplate === uriTemplate);

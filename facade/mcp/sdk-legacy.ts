@@ -11,7 +11,9 @@ import { answerableId, isObject, isRequestId, RpcError } from './message.ts';
 import { createSdkServer, type Visit } from './sdk-server.ts';
 import { acceptsEvents, errorResponse } from './web.ts';
 
-/** Answers a message of the 2025 and 2024 revisions: in JSON, but for a call of which the client wants to be told in a stream how it goes on. */
+/**
+ * Answers a message of the 2025 and 2024 revisions. The answer is JSON, or a stream for a call whose client wants to hear of its progress.
+ */
 export async function answerLegacy(parts: DoorParts, visit: Visit): Promise<Response> {
   const { message, request, exchange } = visit;
   if (isMalformedInitialize(message)) {
@@ -45,7 +47,7 @@ async function answerInJson(parts: DoorParts, visit: Visit): Promise<Response> {
   }
 }
 
-/** The SDK's transport never answers a request that is aborted. */
+/** Needed because the SDK's transport never answers a request that is aborted. */
 function aborted(signal: AbortSignal): Promise<Response> {
   return new Promise((resolve) => {
     const end = () => resolve(new Response(null, { status: 202 }));
@@ -54,7 +56,7 @@ function aborted(signal: AbortSignal): Promise<Response> {
   });
 }
 
-/** In these revisions a client cancels by a notification; in 2026-07-28 it closes the request. */
+/** In these revisions a client cancels by a notification. In 2026-07-28 it closes the request. */
 function noteCancellation(flights: Flights, { principal }: Exchange, message: unknown): void {
   if (!isObject(message) || message.method !== 'notifications/cancelled' || !isObject(message.params)) return;
   const { requestId } = message.params;
@@ -65,7 +67,7 @@ function isMalformedInitialize(message: unknown): boolean {
   return isObject(message) && message.method === 'initialize' && !isSpecType.InitializeRequest(message);
 }
 
-/** Whether the client wants to be told how the call goes on, by progress or by log messages. */
+/** Whether the client wants to hear of the call's progress or its log messages. */
 function wantsStream({ levels, registry }: DoorParts, { message, exchange }: Visit): boolean {
   if (!isObject(message) || message.method !== 'tools/call' || !isObject(message.params)) return false;
   const { _meta, name } = message.params;

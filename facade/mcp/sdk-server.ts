@@ -12,17 +12,17 @@ import { listResources, listTemplates, readResource } from './resources.ts';
 import { acceptsEvents } from './web.ts';
 import { toolResult } from './wire.ts';
 
-/** One message on its way through the SDK. */
+/** One message that the SDK is answering. */
 export interface Visit extends UnderWay {
   readonly request: Request;
-  /** Without what it gives a tool to work on. */
+  /** The message without the input of a tool. */
   readonly message: unknown;
   readonly given: object | undefined;
 }
 
 type Method = (parts: DoorParts, visit: Visit, params: Readonly<Record<string, unknown>>) => Promise<Result>;
 
-/** The methods answered here; all others are the SDK's own, or unknown. */
+/** The methods that this server answers. The SDK answers or refuses all others. */
 const methods: ReadonlyMap<unknown, Method> = new Map<string, Method>([
   ['tools/list', async ({ lists }, { exchange }, { cursor }) => ({ ...lists.page(exchange, cursor) })],
   [
@@ -47,7 +47,7 @@ function withGiven(params: Readonly<Record<string, unknown>>, { given }: Visit):
   return given ? { ...params, arguments: given } : params;
 }
 
-/** Costly to make, and never asked anything: the registry checks inputs and outputs. */
+/** Making one is expensive. It is never used, because the registry checks inputs and outputs. */
 const validator = new AjvJsonSchemaValidator();
 
 /** The SDK's server for one message. */
@@ -68,9 +68,9 @@ export function createSdkServer(parts: DoorParts, visit: Visit, era: Era): Serve
       jsonSchemaValidator: validator,
     },
   );
-  server.removeRequestHandler('logging/setLevel'); // the SDK's own would forget the level with the message
-  // Set for our methods only: the SDK refuses the others before it begins to answer, with the status of the revision. As fallback, since
-  // what it checks before other handlers it refuses in the words of its schema library.
+  server.removeRequestHandler('logging/setLevel'); // the SDK's own handler would forget the level after the message
+  // Set for our methods only: the SDK refuses other methods before it begins to answer, with the status of the revision. It is the fallback
+  // handler, because for other handlers the SDK checks the message first and refuses it in the words of its schema library.
   const known = era === 'legacy' ? legacyMethods : methods;
   const method = isObject(visit.message) && known.get(visit.message.method);
   if (method) {
@@ -86,13 +86,13 @@ export function createSdkServer(parts: DoorParts, visit: Visit, era: Era): Serve
   return server;
 }
 
-/** Undefined where the client wants neither progress nor log messages, or takes no stream in which they could be told. */
+/** Undefined where the client wants neither progress nor log messages, or accepts no stream. */
 function reporter({ levels }: DoorParts, { exchange, message }: Visit, era: Era, { mcpReq }: ServerContext) {
   const progressToken = mcpReq._meta?.progressToken;
   const level = era === 'legacy' ? levels.of(exchange) : levelIn(message);
   if ((progressToken === undefined && level === undefined) || !acceptsEvents(exchange)) return undefined;
   const tell = (notification: Notification) => {
-    mcpReq.notify(notification).catch(() => {}); // the client went away, which ends the call by its signal
+    mcpReq.notify(notification).catch(() => {}); // The client went away; the signal ends the call.
   };
   return (told: Progress) => {
     const { event: _, ...progress } = told;

@@ -18,13 +18,13 @@ import { createSdkServer, type Visit } from './sdk-server.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { errorResponse, sendWebResponse, standardHeaders, webRequest } from './web.ts';
 
-/** Serves every message of every revision through the official SDK, one low-level server per message. */
+/** Serves every message of every revision with the official SDK. Each message has a low-level server of its own. */
 export class SdkPath {
   readonly #parts: DoorParts;
-  /** The SDK asks for a server with no more than the request in hand. */
+  /** The SDK asks for a server with only the request at hand, so the visit is found by the request. */
   readonly #visits = new WeakMap<Request, Visit>();
   readonly #modern: McpHttpHandler;
-  /** Apart from the calls, so that closing ends the subscriptions and lets the calls finish. */
+  /** Held apart from the calls, so that closing ends the subscriptions and lets the calls finish. */
   readonly #subscriptions: Subscriptions;
 
   constructor(parts: DoorParts & UpdateParts) {
@@ -95,9 +95,9 @@ export class SdkPath {
   }
 }
 
-/** The SDK copies every value of a message several times, and needs none of what is for the tool. */
+/** The SDK copies every value of a message several times, and does not need the input of the tool. */
 function withoutArguments(message: unknown): unknown {
-  const { params, ...others } = message as { readonly params: object }; // has arguments
+  const { params, ...others } = message as { readonly params: object }; // it has arguments
   return { ...others, params: { ...params, arguments: {} } };
 }
 
@@ -105,7 +105,7 @@ function isModern({ request }: Exchange): boolean {
   return request.headers['mcp-protocol-version'] === MODERN_VERSION;
 }
 
-/** Whether the error tells of a fault of the client's, which was answered, and not of one of ours. */
+/** Whether the error is the client's fault and was answered, instead of a fault of the server. */
 function isRefusal(error: Error): boolean {
   return error instanceof ProtocolError || error.message.startsWith('Rejected ');
 }

@@ -15,19 +15,19 @@ import { canonicalUri, ResourceUpdates, type UpdateParts } from './resource-upda
 import type { Visit } from './sdk-server.ts';
 import { acceptsEvents, errorResponse } from './web.ts';
 
-/** Subscriptions that one caller may hold open, and the resources that one of them may follow. */
+/** How many subscriptions a caller may have open, and how many resources one of them may follow. */
 const MOST_OPEN = 20;
 const MOST_URIS = 1000;
 
 interface Subscription {
   readonly caller: string;
   readonly handler: McpHttpHandler;
-  /** Tells the subscriber if the list it would get is another one than when it last was told. */
+  /** Notifies the subscriber if the list is different from the one it was last told of. */
   compare(principal: Principal): void;
   readonly visit: Visit;
 }
 
-/** The open `subscriptions/listen` streams. Each has a bus of its own: its subscriber hears of changes of its own list alone. */
+/** The open `subscriptions/listen` streams. Each has a bus of its own, so a subscriber hears only of changes of its own list. */
 export class Subscriptions {
   readonly #registry: Registry;
   readonly #createHandler: (bus: ServerEventBus) => McpHttpHandler;
@@ -74,7 +74,7 @@ export class Subscriptions {
     return subscription.handler.fetch(request, { parsedBody: message });
   }
 
-  /** Looks at once for whom the list changed; without it that is seen when the credential is looked at again. */
+  /** Checks now whose list has changed. Without it, that is found when the credential is checked again. */
   lookAgain(): void {
     for (const { visit, compare } of this.#open) {
       void lookAgain(() => visit.exchange.renewed(), { onGone: () => visit.flight.abort(), onRenewed: compare });
@@ -92,15 +92,15 @@ export class Subscriptions {
       const [before, reachBefore] = [list, reach];
       [list, reach] = [this.#registry.list(renewed), reachOf(renewed)];
       const same = list.length === before.length && list.every((entry, index) => entry === before[index]);
-      // The same tools under another reach can have other fixed arguments.
+      // With another reach, the same tools may have other fixed arguments.
       if (!same || reach !== reachBefore) bus.publish({ kind: 'tools_list_changed' });
     };
   }
 }
 
 /**
- * The message without URIs that no resource can have and with one of each, however many spellings were given: the acknowledgement names
- * those that are followed. `uris`: these, by the canonical ones.
+ * The message without URIs that no resource can have, and with each resource once, however many spellings were given. The acknowledgement
+ * lists the URIs that are followed. `uris` holds these by their canonical form.
  */
 function withKnownUris(message: unknown): { readonly message: unknown; readonly uris: ReadonlyMap<string, string> } {
   const { params } = isObject(message) ? message : {};

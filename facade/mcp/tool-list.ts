@@ -13,7 +13,7 @@ import type { ResponseWriter } from './wire.ts';
 
 /** Tools on one page of `tools/list`. */
 const PAGE = 500;
-/** Lists kept, one per set of rights and narrowing. */
+/** The number of lists that are kept: one for each set of rights and narrowing. */
 const MOST_LISTS = 64;
 
 export interface ListPage {
@@ -29,13 +29,15 @@ interface KeptList {
 
 type Asked = Pick<Exchange, 'principal' | 'url'>;
 
-/** The part of the registry from which lists are made. */
+/** The part of the registry that lists are made from. */
 interface ListSource extends Pick<Registry, 'list'> {
   readonly server: Pick<ServerFacts, 'catalog'>;
 }
 
-/** What `tools/list` shows to whom. `?tools=` and `?groups=` on the URL narrow it, and `?mode=search` shows the
- * tools that lead to all others in their place; none of them gives or takes rights. */
+/**
+ * Makes the answers of `tools/list`. `?tools=` and `?groups=` on the URL narrow the list, and `?mode=search` replaces it by the three tools
+ * that find, describe and call all others. None of these changes what the caller may call.
+ */
 export class ToolLists {
   readonly #registry: ListSource;
   readonly #writer: ResponseWriter;
@@ -46,7 +48,7 @@ export class ToolLists {
     this.#writer = writer;
   }
 
-  /** @throws RpcError for a foreign cursor and a narrowing that names nothing there is */
+  /** @throws RpcError for a cursor of another list, and for a narrowing that matches nothing */
   page(asked: Asked, cursor: unknown): ListPage {
     const { tools } = this.#list(asked);
     const start = cursor === undefined ? 0 : readCursor(cursor, tools.length);
@@ -54,7 +56,7 @@ export class ToolLists {
     return { tools: tools.slice(start, end), ...(end < tools.length && { nextCursor: cursorAt(end) }) };
   }
 
-  /** The first page as a response that lacks its id; undefined where it is not the only page. @throws RpcError */
+  /** The first page as a response without its id. Undefined where there are more pages. @throws RpcError */
   prepared(asked: Asked, era: Era): Buffer | undefined {
     const { tools, prepared } = this.#list(asked);
     if (tools.length > PAGE) return undefined;
@@ -83,7 +85,7 @@ export class ToolLists {
     return this.#registry.server.catalog.entries.filter(({ tool }) => tool.discovery);
   }
 
-  /** What words in the URL may name: all tools there are, but for those beyond a limit that the principal is held to. */
+  /** The tools that words in the URL may name: all tools, except those outside the principal's limit. */
   #known({ tools }: Principal): readonly CatalogEntry[] {
     const { entries } = this.#registry.server.catalog;
     return entries.filter(({ tool }) => isListed(tool) && (tools?.allows(tool) ?? true));
@@ -141,7 +143,7 @@ function groupTest(all: readonly CatalogEntry[], wanted: readonly string[]): Tes
   return ({ group }) => names.has(group.toLowerCase());
 }
 
-/** One entry that matches nothing may name a tool that is away; none that matches is a mistake. */
+/** An entry that matches nothing may name a tool that is away. A mistake is certain only where no entry matches. */
 function nameTest(all: readonly CatalogEntry[], globs: readonly string[]): Test {
   if (globs.length === 0) return () => true;
   const matchers = globs.map(globMatcher);

@@ -10,8 +10,8 @@ import { type RequestId, type RpcError, rpcErrorJson } from './message.ts';
 import { sendJsonText, sendNothing } from './wire.ts';
 
 /**
- * The request as the SDK takes it. It has no body: the parsed message goes beside it. It accepts everything the SDK could answer;
- * whether the client does is for the door to judge.
+ * The request in the form that the SDK needs. It has no body, because the parsed message is passed beside it. It accepts every form that
+ * the SDK could answer in; the door checks what the client accepts.
  */
 export function webRequest({ request, url }: Exchange, { signal }: Flight): Request {
   const headers = new Headers();
@@ -22,7 +22,7 @@ export function webRequest({ request, url }: Exchange, { signal }: Flight): Requ
   return new Request(url, { method: 'POST', headers, signal });
 }
 
-/** The headers by which the SDK tells the revision of a message. */
+/** The headers from which the SDK learns the revision of a message. */
 export function standardHeaders({ headers }: Request) {
   const [version, method, name] = ['mcp-protocol-version', 'mcp-method', 'mcp-name'].map((each) => headers.get(each));
   return {
@@ -41,8 +41,8 @@ export function errorResponse(id: RequestId | null, error: RpcError, status: num
 }
 
 /**
- * Sends what the SDK answered. A stream ends when the client goes or the request is cancelled, and one that is no call's when its credential
- * stops being valid: a call says so as its answer.
+ * Sends the SDK's answer. A stream ends when the client goes away or the request is cancelled. A stream that is no call also ends when its
+ * credential is no longer valid; a call answers with that error.
  */
 export async function sendWebResponse(
   exchange: Exchange,
@@ -73,6 +73,6 @@ async function pipeEvents(response: ServerResponse, answer: Response, body: NonN
   try {
     await pipeline(Readable.fromWeb(body), response);
   } catch {
-    response.destroy(); // the client went away, or the stream broke: there is nobody to tell
+    response.destroy(); // the client went away, or the stream broke: nobody can be told
   }
 }

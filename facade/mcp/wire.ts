@@ -6,16 +6,16 @@ import { endSoon } from '../http/end-soon.ts';
 import type { RequestId } from './message.ts';
 import type { Era } from './protocol-versions.ts';
 
-/** The result of `tools/call`. A failed call has no structured content: clients check that against the output schema. */
+/** The result of `tools/call`. A failed call has no structured content, because clients check that against the output schema. */
 export function toolResult(answer: Answer): Result {
   if (answer.ok && answer.isContent) return { ...answer.output };
   if (!answer.ok) return { content: [{ type: 'text', text: JSON.stringify(answer.error) }], isError: true };
   return { content: [{ type: 'text', text: JSON.stringify(answer.output) }], structuredContent: answer.output };
 }
 
-/** Whole responses as JSON text, equal to what the SDK makes of `toolResult` and of a list. */
+/** Writes whole responses as JSON text, equal to what the SDK makes of `toolResult` and of a list. */
 export class ResponseWriter {
-  /** Members of every modern result. */
+  /** The members that every result of the modern revision has. */
   readonly #modern: string;
 
   constructor(server: { readonly name: string; readonly version: string }) {
@@ -30,7 +30,7 @@ export class ResponseWriter {
     return `{"result":{${members}${era === 'modern' ? this.#modern : ''}}${closing(id)}`;
   }
 
-  /** All of the response up to the id, which `closing` adds. */
+  /** The response up to its id. `closing` adds the id. */
   listWithoutId(tools: readonly ListedTool[], era: Era): Buffer {
     const rest = era === 'modern' ? `,"ttlMs":0,"cacheScope":"private"${this.#modern}` : '';
     return Buffer.from(`{"result":{"tools":${JSON.stringify(tools)}${rest}}`);

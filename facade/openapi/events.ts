@@ -11,7 +11,7 @@ const DESCRIPTION = `Server-sent events, where the client asks for them by \`Acc
 
 Lines that begin with a colon keep the connection open. What is refused before the run begins is an error with its own status.`;
 
-/** The other form of the answer of an operation that streams. */
+/** The answer of an operation in the form of a stream. */
 export const eventStream = (events: NonNullable<Example['events']>): Part => ({
   'text/event-stream': {
     schema: { type: 'string', description: DESCRIPTION },

@@ -8,7 +8,7 @@ export const jsonRpcRequest = z.object({
   params: z.record(z.string(), z.unknown()).optional(),
 });
 
-/** The answer to a message with an id: `result`, or `error` where the message itself was at fault. */
+/** The answer to a message with an id: `result`, or `error` where the message itself is wrong. */
 export const jsonRpcResponse = z.object({
   jsonrpc: z.literal('2.0'),
   id: z.union([z.string(), z.int(), z.null()]).optional(),

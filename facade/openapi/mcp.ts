@@ -4,11 +4,11 @@ import { jsonRpcRequest, jsonRpcResponse } from './json-rpc.ts';
 import { BODY_ERRORS, type Components, headerRefs } from './operation.ts';
 import type { Part } from './schemas.ts';
 
-/** The unified endpoint: a tool call by GET, which opens no stream, and messages by POST. */
+/** The unified endpoint: GET is a tool call and opens no stream; POST takes messages. */
 export function mcpOperations(get: Part | undefined, components: Components): Record<string, Part> {
   const noStream = components.errors.of(['method_not_allowed']);
   return {
-    get: { ...get, responses: { ...(get?.responses as Part), ...noStream } }, // an object by responses' definition
+    get: { ...get, responses: { ...(get?.responses as Part), ...noStream } }, // `responses` is always an object
     post: {
       operationId: 'post_mcp',
       tags: ['MCP'],

@@ -11,7 +11,7 @@ import { createSchemaComponents, type Part } from './schemas.ts';
 const OPENAPI = '3.1.1';
 const TITLE = 'Admin REST API';
 
-/** Groups in the order of the specification. */
+/** The groups in their order in the document. */
 const GROUPS: Readonly<Record<string, string>> = {
   Auth: 'The session of the dashboard.',
   Agents: 'Agents, and what they can use: memories, models, tools.',
@@ -31,7 +31,7 @@ const GROUPS: Readonly<Record<string, string>> = {
 
 type Described = Pick<ServerFacts, 'version' | 'catalog'>;
 
-/** The OpenAPI 3.1 document of the REST door, derived from its routes and the schemas of their tools. */
+/** The OpenAPI 3.1 document of the REST door, made from the routes and the schemas of their tools. */
 export function createOpenApi(server: Described, baseUrl: string, table: readonly Route[] = routes): object {
   const schemas = createSchemaComponents();
   const components = { schemas, errors: createErrorResponses(schemas), examples: readExamples() };

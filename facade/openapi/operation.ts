@@ -19,7 +19,7 @@ export interface Components {
   readonly examples: Examples;
 }
 
-/** Errors of a request with a body, before it reaches the tool. */
+/** Errors of a request body, found before the tool is called. */
 export const BODY_ERRORS = ['too_large', 'unsupported_media_type'] as const satisfies readonly ErrorCode[];
 
 const SET_COOKIE: Readonly<Record<NonNullable<Tool['session']>, Part>> = {
@@ -39,7 +39,7 @@ const SUCCESS: Readonly<Record<number, string>> = {
   204: 'Done; there is nothing to return.',
 };
 
-/** The OpenAPI operation of a route: what it takes and gives is what its tool takes and gives. */
+/** The OpenAPI operation of a route. Its input and output are those of the tool. */
 export function toolOperation(route: Route, { group, tool }: CatalogEntry, components: Components): Part {
   const { path, query, body } = placeInput(route, tool.input);
   const example = components.examples[tool.name] ?? {};
@@ -51,7 +51,7 @@ export function toolOperation(route: Route, { group, tool }: CatalogEntry, compo
     'rate_limited',
     ...tool.errors,
     ...(requestBody ? BODY_ERRORS : []),
-    ...(posts ? (['conflict', 'not_found'] as const) : []), // of idempotency keys
+    ...(posts ? (['conflict', 'not_found'] as const) : []), // errors of idempotency keys
   ];
   return {
     operationId: tool.name,
@@ -70,7 +70,7 @@ export function toolOperation(route: Route, { group, tool }: CatalogEntry, compo
   };
 }
 
-/** Reference to a header of the components. */
+/** References to headers of the components. */
 export function headerRefs(...names: readonly string[]): Part {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
@@ -81,7 +81,7 @@ interface Places {
   readonly body: readonly string[];
 }
 
-/** GET and DELETE take what the path does not hold in the query, but for lists and objects, which only a body can hold. */
+/** GET and DELETE take the members that are not in the path from the query, except lists and objects, which only a body can hold. */
 function placeInput({ method, path }: Route, input: z.ZodObject): Places {
   const inPath = Array.from(path.matchAll(/\{(\w+)\}/g), ([, name = '']) => name);
   const rest = Object.keys(input.shape).filter((name) => !inPath.includes(name));
@@ -167,7 +167,7 @@ function successOf({ method, status }: Route, tool: Tool, { schemas, examples }:
   };
 }
 
-/** The output tells what is down; where not even that can be told, it is an error like all others. */
+/** The output says what is down. Where the server cannot even say that, it answers with an error. */
 function downOf(tool: Tool, { schemas }: Components): Part {
   const anyOf = [schemas.schema(tool.output, 'output'), schemas.schema(errorBody, 'output')];
   return {

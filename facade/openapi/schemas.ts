@@ -30,7 +30,7 @@ import { jsonRpcRequest, jsonRpcResponse } from './json-rpc.ts';
 /** A part of the document that is not a schema. */
 export type Part = Readonly<Record<string, unknown>>;
 
-/** Schemas that the document names once and refers to wherever they appear, in what it takes and in what it gives. */
+/** Schemas that the document defines once and refers to wherever they appear, in inputs and in outputs. */
 export const namedSchemas: Readonly<Record<'input' | 'output', Readonly<Record<string, z.ZodType>>>> = {
   input: {
     AgentIdentityInput: agentIdentityInput,
@@ -72,16 +72,16 @@ export const namedSchemas: Readonly<Record<'input' | 'output', Readonly<Record<s
   },
 };
 
-/** A schema with another description has the same definition, which is what makes it the same schema here. */
+/** A copy of a schema with another description has the same definition. By that, the copy is recognised as the same schema. */
 const nameOf = {
   input: byDefinition(namedSchemas.input),
   output: byDefinition(namedSchemas.output),
 };
 
 export interface SchemaComponents {
-  /** JSON Schema of what the schema takes (`input`) or gives (`output`): a reference where it is one of the named. */
+  /** The JSON Schema of an input or output. For a named schema it is a reference. */
   schema(schema: z.ZodType, io: 'input' | 'output'): JsonSchema;
-  /** The same, spelled out at the top. */
+  /** The same, but the outermost schema is written in full. */
   inline(schema: z.ZodType, io: 'input' | 'output'): JsonSchema;
   /** The named schemas that were referred to. */
   collect(): Record<string, JsonSchema>;

@@ -4,14 +4,14 @@ import { ToolError } from '../../tools/registry/errors.ts';
 import { unwrap } from '../../tools/registry/validate.ts';
 
 /**
- * Turns a query string into tool input: text, numbers and booleans by the type of the member. What fits none stays text.
- * A list is given as values between commas, as a repeated parameter, or as both.
+ * Turns a query string into the input of a tool: text, numbers and booleans by the type of each member. A value that does not fit its type
+ * stays text. A list is given as comma-separated values, as a repeated parameter, or both.
  */
 export type QueryReader = (query: URLSearchParams) => Record<string, unknown>;
 
 const NUMBER = /^-?\d+(\.\d+)?$/;
 
-/** Made once per route. */
+/** Made once for each route. */
 export function queryReader(input: z.ZodObject): QueryReader {
   const readers = new Map(Object.entries(input.shape).map(([name, schema]) => [name, memberReader(schema)]));
   return (query) => {
@@ -36,7 +36,7 @@ export function queryReader(input: z.ZodObject): QueryReader {
 
 interface MemberReader {
   readonly takesMany: boolean;
-  /** `given` holds at least one text. */
+  /** `given` has at least one text. */
   read(given: readonly string[]): unknown;
 }
 
@@ -46,7 +46,7 @@ function memberReader(schema: z.ZodType): MemberReader {
     const read = valueReader(schema);
     return { takesMany: false, read: ([text = '']) => read(text) };
   }
-  // An array schema is typed to hold schemas of the core; this project makes them all with the classic package.
+  // The type allows schemas of zod's core, but this project makes all schemas with the classic package.
   const read = valueReader(inner.element as z.ZodType);
   return {
     takesMany: true,

@@ -6,15 +6,15 @@ import type { Exchange } from '../http/exchange.ts';
 const HEARTBEAT_MS = 15_000;
 
 export interface RestCallOptions {
-  /** The tool tells events. */
+  /** The tool reports events. */
   readonly streams: boolean;
-  /** The call goes on without its client, who will come back for the answer. */
+  /** The call continues when its client goes away, because the client will ask for the answer again. */
   readonly lasts: boolean;
 }
 
 /**
- * A call at the REST door that takes its time: its signal tells when the client is gone, and where the client wants events it gets them as
- * they come. The stream begins with the first event, so that a call that is refused before is answered with its own status.
+ * A REST call that may take long. Its signal aborts when the client goes away. A client that wants events gets them as they come. The
+ * stream begins with the first event, so a call that is refused before has the status of its error.
  */
 export class RestCall {
   readonly #exchange: Exchange;
@@ -38,7 +38,7 @@ export class RestCall {
     return this.#controller.signal;
   }
 
-  /** What the input says of it counts more than the header. */
+  /** `stream` in the input counts more than the header. */
   choose({ stream }: { readonly stream?: unknown }): void {
     if (typeof stream === 'boolean') this.#wanted = this.#streams && stream;
   }
@@ -47,7 +47,7 @@ export class RestCall {
     if (event && this.#wanted) this.#send(event);
   };
 
-  /** Ends the exchange where it is a stream. False: the answer is the caller's to send. */
+  /** Ends the exchange where it is a stream. False: the caller must send the answer. */
   finish(answer: Answer): boolean {
     clearInterval(this.#heartbeat);
     const { response } = this.#exchange;
@@ -71,14 +71,14 @@ export class RestCall {
     response.writeHead(200, {
       'Content-Type': 'text/event-stream; charset=utf-8',
       'Cache-Control': 'no-store',
-      'X-Accel-Buffering': 'no', // proxies that gather an answer before they pass it on
+      'X-Accel-Buffering': 'no', // for proxies that collect an answer before they pass it on
       'X-Content-Type-Options': 'nosniff',
     });
     this.#heartbeat = setInterval(() => response.write(': waiting\n\n'), HEARTBEAT_MS);
   }
 }
 
-/** A client that takes JSON too gets JSON, unless it says otherwise in the input. */
+/** A client that accepts JSON too gets JSON, unless its input asks for a stream. */
 function prefersEvents(accept: string | undefined): boolean {
   const types = acceptedTypes(accept);
   return types.includes('text/event-stream') && !types.includes('application/json');

@@ -15,19 +15,19 @@ import { RestCall } from './rest-call.ts';
 interface RestOperation extends Route {
   readonly readQuery: QueryReader;
   readonly takesBody: boolean;
-  /** Undefined: the usual one. */
+  /** Undefined: the usual kind. */
   readonly bodyKind: BodyKind | undefined;
   readonly endsSession: boolean;
-  /** Takes its time, and may tell events meanwhile. */
+  /** The call may take long and report events. */
   readonly inSteps: boolean;
   readonly goesOn: Tool['goesOn'];
   readonly tellsDown: Tool['tellsDown'];
   readonly streams: boolean;
 }
 
-/** A path that is served, but by no tool call of this door. */
+/** A path that is served by something other than a tool call of this door. */
 export interface OtherRoute extends Pick<Route, 'method' | 'path'> {
-  /** Of its query. */
+  /** The names of its query parameters. */
   readonly parameters: readonly string[];
   serve(exchange: Exchange): Promise<void>;
 }
@@ -38,7 +38,7 @@ export interface RestDoorOptions {
   readonly others: readonly OtherRoute[];
 }
 
-/** The REST door: finds the route, gathers the input of its tool, calls it, answers with the status of the route. */
+/** The REST door: finds the route, collects the input of its tool, calls the tool, and answers with the status of the route. */
 export function createRestDoor({ registry, cookies, others }: RestDoorOptions) {
   const operations = routes.map((route) => prepare(route, registry));
   const match = createMatcher<RestOperation | OtherRoute>([...operations, ...others]);
@@ -79,7 +79,7 @@ export function createRestDoor({ registry, cookies, others }: RestDoorOptions) {
     if (answer.replayed && !response.headersSent) response.setHeader('Idempotency-Replayed', 'true');
     if (live?.finish(answer)) return;
     if (!answer.ok) {
-      // A caller who is known and yet not authenticated is one whose credential ended meanwhile.
+      // The caller was authenticated when the request came. So the credential has ended since.
       const challenge = principal.type === 'anonymous' ? {} : challengeOf(request);
       return sendErrorBody(response, answer.error, { ...answer, ...challenge });
     }
@@ -106,7 +106,7 @@ function prepare(route: Route, { server }: Registry): RestOperation {
   };
 }
 
-/** What was to go on after the answer may have ended before it. */
+/** Work that was to continue after the answer may have ended before the answer. */
 function statusOf({ status, goesOn, tellsDown }: RestOperation, output: object): number {
   if (tellsDown?.(output)) return errorStatus.unavailable;
   return status === 202 && goesOn && !goesOn(output) ? 200 : status;
@@ -136,10 +136,10 @@ async function readInput(
   return withMembers(body ?? {}, { ...query, ...parameters });
 }
 
-/** The body itself, which can be large, with a few members more. */
+/** The body, which can be large, is not copied: the other members are added to it. */
 function withMembers(body: object, others: Readonly<Record<string, unknown>>): object {
   for (const [name, value] of Object.entries(others)) {
-    // A query can name `__proto__`, which an assignment would not take for a name.
+    // A query can name `__proto__`. An assignment would set the prototype instead of a member.
     Object.defineProperty(body, name, { value, enumerable: true, configurable: true, writable: true });
   }
   return body;

@@ -9,7 +9,7 @@ import type { Signed } from './views.ts';
 
 type Options = Pick<HandlerOptions, 'store' | 'registry' | 'cookies'>;
 
-/** The session of a browser, by the same tools as everywhere: they check, and they leave the audit entries. */
+/** Begins and ends the session of a browser by the tools that all doors use, so their checks and audit entries apply. */
 export class BrowserSessions {
   readonly #options: Options;
 
@@ -25,10 +25,10 @@ export class BrowserSessions {
 
   async show(visit: Visit, principal: Principal): Promise<Signed> {
     const { output } = await this.#call(visit, { principal, tool: 'get_session', input: {} });
-    return output as Signed; // which it is of a session
+    return output as Signed; // declared by get_session
   }
 
-  /** Ends the request at the home page. */
+  /** Ends the request with the home page. */
   async begin(visit: Visit, idToken: string): Promise<void> {
     const principal = anonymous(visit.visitor.address);
     const { began } = await this.#call(visit, { principal, tool: 'create_session', input: { idToken } });
@@ -37,7 +37,7 @@ export class BrowserSessions {
     sendOn(visit.response, visit.around.at('/'));
   }
 
-  /** The cookie goes even where ending the session fails. */
+  /** The cookie is removed even where ending the session fails. */
   async end(visit: Visit): Promise<void> {
     this.#options.cookies.clear(visit.response);
     const principal = await this.of(visit);

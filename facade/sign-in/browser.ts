@@ -3,15 +3,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ToolError } from '../../tools/registry/errors.ts';
 import { cookiesNamed } from '../http/session-cookie.ts';
 
-/** Tells one browser from others, before anybody is signed in, by a secret in a cookie. */
+/** Recognises a browser before anybody signs in, by a secret in a cookie. */
 export interface Browsers {
-  /** The secret of the browser, which gets one where it has none. */
+  /** The secret of the browser. A browser without one gets one. */
   meet(request: IncomingMessage, response: ServerResponse): string;
-  /** The secret of a browser that sent one of our forms. @throws ToolError (forbidden) where it is not the one that got the form */
+  /** The secret of a browser that sent one of our forms. @throws ToolError (forbidden) where another browser got the form */
   recognise(request: IncomingMessage, form: ReadonlyMap<string, string>): string;
-  /** Keeps a text in the browser for a while, signed for it; undefined takes it away. */
+  /** Stores a signed text in the browser for a while. Undefined removes it. */
   keep(response: ServerResponse, secret: string, text: string | undefined): void;
-  /** The text that was kept, undefined where there is none that was signed for this browser. */
+  /** The stored text. Undefined where there is none, or it was not signed for this browser. */
   kept(request: IncomingMessage): string | undefined;
 }
 
@@ -19,7 +19,7 @@ const SECRET = /^[\w-]{43}$/;
 const LIFETIME_SECONDS = 24 * 60 * 60;
 const KEPT_SECONDS = 10 * 60;
 
-/** `secure`: browsers come by https. Then the name of the cookie has them refuse one that another host set. */
+/** `secure`: browsers use https. The name of the cookie then makes them refuse one that another host set. */
 export function createBrowsers(secure: boolean): Browsers {
   const prefix = secure ? '__Host-' : '';
   const [own, kept] = [`${prefix}admin-browser`, `${prefix}admin-flow`];
@@ -63,7 +63,7 @@ const FORM_MEMBER = 'form';
 const UNKNOWN_BROWSER =
   'This form is too old, or your browser did not send back the cookie that came with it. Allow cookies here and start again.';
 
-/** What the forms of a browser carry: shows that they are ours, and does not tell the secret. */
+/** The token in a browser's forms. It shows that a form is ours without revealing the browser's secret. */
 export function formToken(secret: string): string {
   return sign(secret, 'form');
 }

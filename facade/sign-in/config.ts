@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 
-/** The variables that say how people sign in. */
+/** The environment variables for signing in. */
 export const signInEnvironment = {
   OIDC_ISSUER: z
     .url({ protocol: /^https?$/, error: 'must be an https URL' })
@@ -32,7 +32,7 @@ export const signInEnvironment = {
 
 const variables = z.object(signInEnvironment);
 type Variables = z.output<typeof variables>;
-/** As the operator set them, whether or not they fit. */
+/** The values that the operator set, valid or not. */
 type Given = { readonly [Name in keyof Variables]?: string | undefined };
 
 /** This server as a client of an OpenID Connect provider. */
@@ -43,14 +43,14 @@ export interface OidcSettings {
 }
 
 export interface SignInSettings {
-  /** Undefined: people sign in by link alone. */
+  /** Undefined: people can sign in by link only. */
   readonly oidc: OidcSettings | undefined;
-  /** Undefined: mail is printed. */
+  /** Undefined: mails are printed. */
   readonly smtpUrl: string | undefined;
   readonly mailFrom: string;
 }
 
-/** What is wrong with the variables together, each `name: problem`. */
+/** What is wrong with the variables together, each as `name: problem`. */
 export function signInProblems({ OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET }: Given): string[] {
   const required = { OIDC_ISSUER, OIDC_CLIENT_ID };
   if ([OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET].every((value) => value === undefined)) return [];
@@ -67,7 +67,7 @@ export function signInSettings(given: Variables, baseUrl: string | undefined): S
   };
 }
 
-/** Whether a URL leads to this machine; one that is malformed does not. */
+/** Whether a URL leads to this machine. False for a malformed URL. */
 export function isLoopback(url: string): boolean {
   const hostname = URL.canParse(url) ? new URL(url).hostname : '';
   return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);

@@ -17,7 +17,7 @@ export interface Visit {
   readonly response: ServerResponse;
   readonly url: URL;
   readonly visitor: Visitor;
-  /** The secret of the browser; with a form, one that is known to be the browser's. */
+  /** The secret of the browser. For a form, it was checked that the form belongs to this browser. */
   readonly browser: string;
   /** Empty for a GET. */
   readonly form: ReadonlyMap<string, string>;
@@ -26,7 +26,7 @@ export interface Visit {
 
 export type Handler = (visit: Visit) => Promise<void>;
 
-/** By method and path. */
+/** Handlers by method and path. */
 export type Handlers = Readonly<Record<`${'GET' | 'POST'} ${string}`, Handler>>;
 
 export interface HandlerOptions {
@@ -36,11 +36,11 @@ export interface HandlerOptions {
   readonly cookies: SessionCookies;
   readonly browsers: Browsers;
   readonly mailer: Mailer;
-  /** Undefined: people sign in by link alone. */
+  /** Undefined: people can sign in by link only. */
   readonly provider: Provider | undefined;
 }
 
-/** What the pages do. Everything that changes something is a POST: programs that look through mail follow links. */
+/** What the pages do. Every change is a POST, because programs that scan mail follow links. */
 export function createHandlers(options: HandlerOptions): Handlers {
   const sessions = new BrowserSessions(options);
   return {
@@ -84,7 +84,7 @@ function linkHandlers({ signIn, mailer, provider }: HandlerOptions, sessions: Br
       return sendPage(response, 400, signInPage(around, { provider: provider?.name, wrong: email }));
     }
     sendOn(response, around.at('/sign-in/sent'));
-    // Only now: whoever waits for the answer must not learn from its time whether there was somebody to write to.
+    // The mail is sent after the answer, so that the time of the answer does not show whether the e-mail belongs to anybody.
     if (secret === undefined) return;
     const mail = linkMail({ to: email, workspace: around.workspace, url: signIn.linkUrl(secret) });
     setImmediate(() => mailer.send(mail));

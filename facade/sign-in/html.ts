@@ -1,4 +1,4 @@
-/** Text that is HTML already. */
+/** A text that is already HTML. */
 export class Html {
   readonly text: string;
   constructor(text: string) {
@@ -8,7 +8,7 @@ export class Html {
 
 type Part = string | number | Html | readonly Html[] | undefined | false;
 
-/** A piece of a page: values are shown as the text they are, pieces of HTML as they are, undefined and false not at all. */
+/** A piece of a page. Texts are escaped, pieces of HTML are inserted unchanged, undefined and false are left out. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   return new Html(strings.reduce((text, string, index) => text + show(parts[index - 1]) + string));
 }

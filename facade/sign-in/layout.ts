@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { Html, html } from './html.ts';
 
-/** Its own text and nothing else: what the policy allows is this style, by its hash, and forms to this server. */
+/** The text of the style file. The policy of the pages allows only this style, by its hash, and forms to this server. */
 const style = readFileSync(new URL('style.css', import.meta.url), 'utf8');
 const POLICY = [
   "default-src 'none'",
@@ -13,7 +13,7 @@ const POLICY = [
   "base-uri 'none'",
 ].join('; ');
 
-/** `same-origin` and not `no-referrer`: with that browsers send their forms with `Origin: null`. Links carry secrets, so no more than that. */
+/** `same-origin`, because links contain secrets. `no-referrer` would make browsers send our forms with `Origin: null`. */
 const HEADERS = {
   'Content-Type': 'text/html; charset=utf-8',
   'Content-Security-Policy': POLICY,
@@ -51,7 +51,7 @@ ${body}
   response.end(page.text);
 }
 
-/** Sends the browser on with a GET. `location` is ours or that of the configured provider, never one that came with a request. */
+/** Sends the browser to another page by GET. `location` is one of ours or the configured provider's, never one from a request. */
 export function sendOn(response: ServerResponse, location: string): void {
   const headers = { 'Cache-Control': 'no-store', 'Referrer-Policy': 'same-origin', 'Content-Length': 0 };
   response.writeHead(303, { Location: location, ...headers });

@@ -9,7 +9,7 @@ export interface Mail {
   readonly text: string;
 }
 
-/** The mail with a sign-in link, in words that say what to do when nobody asked for it. */
+/** The mail with a sign-in link. It also says what to do for somebody who did not ask for it. */
 export function linkMail(link: { readonly to: string; readonly workspace: string; readonly url: string }): Mail {
   const { to, workspace, url } = link;
   const text = `Open this link to sign in to ${workspace}, in the browser in which you asked for it:
@@ -21,17 +21,17 @@ It works once, within 10 minutes. If you did not ask for it, do nothing: without
   return { to, subject: `Sign in to ${workspace}`, text };
 }
 
-/** How mail leaves the server. */
+/** Sends mails. */
 export interface Mailer extends Dependency {
   readonly kind: 'smtp' | 'console';
-  /** Takes the mail and returns; a failure is logged and shown by `health`. */
+  /** Takes the mail and returns at once. A failure is logged and shown by `health`. */
   send(mail: Mail): void;
-  /** Lets mails on their way arrive, for a while. */
+  /** Waits a while for mails that are being sent. */
   close(): Promise<void>;
 }
 
 export interface MailerOptions {
-  /** Undefined: mail is printed. */
+  /** Undefined: mails are printed. */
   readonly smtpUrl: string | undefined;
   readonly mailFrom: string;
   readonly logger: Logger;
@@ -41,7 +41,7 @@ export function createMailer({ smtpUrl, ...options }: MailerOptions): Mailer {
   return smtpUrl === undefined ? createPrinter() : createSmtpMailer({ smtpUrl, ...options });
 }
 
-/** A server that accepts connections and then says nothing must not hold a mail forever. */
+/** Without limits, a mail server that accepts a connection and stays silent would hold a mail for ever. */
 const TIME_LIMITS = { dnsTimeout: 5000, connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 };
 const CLOSE_MS = 5000;
 
@@ -82,7 +82,9 @@ function createSmtpMailer({ smtpUrl, mailFrom, logger }: MailerOptions & { reado
   };
 }
 
-/** Without a mail server the operator passes mail on. Standard output is what operators read; the log holds no links. */
+/**
+ * Without a mail server the operator passes the mail on. It is printed on standard output, which operators read; the log contains no links.
+ */
 function createPrinter(): Mailer {
   const line = '-'.repeat(78);
   return {

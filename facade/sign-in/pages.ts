@@ -21,7 +21,7 @@ export interface PagesOptions extends Omit<HandlerOptions, 'browsers'> {
   readonly logger: Logger;
 }
 
-/** The pages outside `/api` on which people sign in and out. They are whole without script. */
+/** The pages outside `/api` where people sign in and out. They work without script. */
 export function createPages(options: PagesOptions) {
   const pages = new Pages(options);
   return (request: IncomingMessage, response: ServerResponse, next: () => void): void =>
@@ -75,7 +75,7 @@ class Pages {
     }
   }
 
-  /** A form is from one of our pages in this browser. What is refused is counted. @throws ToolError */
+  /** Checks that a form comes from one of our pages in this browser. Refused forms are counted. @throws ToolError */
   async #admit(request: IncomingMessage, response: ServerResponse): Promise<Pick<Visit, 'browser' | 'form'>> {
     const { guards, refused } = this.#options;
     try {
@@ -107,7 +107,9 @@ class Pages {
     return ['GET', 'POST'].filter((method) => this.#handlers.has(`${method} ${path}`));
   }
 
-  /** `localhost` for 127.0.0.1: to a browser they are two places, whose cookies and forms the other one does not take. */
+  /**
+   * Whether the page was opened as `localhost` instead of 127.0.0.1. For a browser these are two sites that do not share cookies and forms.
+   */
   #isOtherName(host = ''): boolean {
     const here = `http://${host}`;
     const base = this.#base;

@@ -13,11 +13,11 @@ export interface ConnectionOptions extends OidcSettings {
 }
 
 const TIMEOUT_SECONDS = 10;
-/** After that long a provider is asked again what it supports and where; when it does not answer, what was known goes on. */
+/** After this time the provider's metadata is read again. If it does not answer, the old metadata stays in use. */
 const METADATA_MS = 60 * 60 * 1000;
 const RETRY_MS = 60 * 1000;
 
-/** What the provider said of itself, and its keys. */
+/** The provider's metadata and keys. */
 export interface Opened {
   readonly config: oidc.Configuration;
   readonly issuer: string;
@@ -26,7 +26,7 @@ export interface Opened {
   readonly at: number;
 }
 
-/** The way to the provider: found when it is needed, and again when it was lost. */
+/** The connection to the provider. It is made when it is needed, and again after it was lost. */
 export class ProviderConnection implements Dependency {
   readonly #options: ConnectionOptions;
   readonly #server: Watched;
@@ -82,7 +82,7 @@ function discoverConfig({ issuer, clientId, clientSecret }: ConnectionOptions): 
   return oidc.discovery(new URL(issuer), clientId, metadata, authentication, { timeout: TIMEOUT_SECONDS, execute });
 }
 
-/** In the way that the provider takes; one that does not say takes `client_secret_basic`. */
+/** How to authenticate with the provider, by its metadata. The default is `client_secret_basic`. */
 function secretAuthentication(secret: string): oidc.ClientAuth {
   const [post, basic] = [oidc.ClientSecretPost(secret), oidc.ClientSecretBasic(secret)];
   return (provider, ...rest) => {
@@ -92,22 +92,25 @@ function secretAuthentication(secret: string): oidc.ClientAuth {
   };
 }
 
-/** What the provider names must be as safe to reach as itself. */
+/** An address that the provider names must be as safe as the provider's own. */
 function requireSafe(url: string, issuer: string): void {
   if (url.startsWith('https:') || (isLoopback(issuer) && isLoopback(url))) return;
   throw new Error(`The provider names an address that is not https: ${url || '(none)'}`);
 }
 
-/** Any key may be new, and only what the provider itself just answered is asked about: so no time passes before it is asked again. */
+/**
+ * The key set is read again at once for an unknown key, because any key may be new. Only tokens that the provider has just sent are
+ * checked, so this cannot be abused.
+ */
 function keySet(uri: string): JWTVerifyGetKey {
   return createRemoteJWKSet(new URL(uri), { cooldownDuration: 0 });
 }
 
-/** The public key for a token, undefined where the provider has none for it. @throws ToolError (unavailable) */
+/** The public key for a token. Undefined where the provider has none for it. @throws ToolError (unavailable) */
 export async function findKey(keys: JWTVerifyGetKey, header: TokenHeader): Promise<KeyObject | undefined> {
   try {
     const { alg, kid } = header;
-    // Given only the header, a key set gives a public key of Web Crypto.
+    // With only a header, a key set returns a public key of Web Crypto.
     return KeyObject.from((await keys({ alg, ...(kid !== undefined && { kid }) }, NO_TOKEN)) as CryptoKey);
   } catch (cause) {
     const { JWKSNoMatchingKey, JWKSMultipleMatchingKeys, JOSENotSupported } = errors;
@@ -119,7 +122,7 @@ export async function findKey(keys: JWTVerifyGetKey, header: TokenHeader): Promi
 
 const NO_TOKEN = { payload: '', signature: '' };
 
-/** A provider that says nothing of use. */
+/** The error for a provider that sends no usable answer. */
 export function away(cause: unknown): ToolError {
   if (cause instanceof ToolError) return cause;
   return new ToolError('unavailable', 'The sign-in provider does not answer; try again soon.', {}, cause);

@@ -5,27 +5,28 @@ import { type Algorithm, type VerifiedIdentity, verifyIdToken } from '../../tool
 import { refuseSignIn } from '../../tools/sign-in/refusal.ts';
 import { away, type ConnectionOptions, findKey, ProviderConnection } from './provider-connection.ts';
 
-/** An external OpenID Connect provider, asked by the authorization code flow with PKCE. */
+/** An external OpenID Connect provider. People sign in with the authorization code flow with PKCE. */
 export interface Provider extends Dependency {
-  /** As people know it. */
+  /** The name that people see. */
   readonly name: string;
   /**
-   * Where to send the browser, and what to keep in it until it comes back, given what it keeps already: people sign in in several windows.
+   * The address to send the browser to, and the text to store in it until it comes back. `kept` is the text stored so far, because people
+   * may sign in in several windows.
    * @throws ToolError (unavailable)
    */
   begin(kept: string | undefined): Promise<{ readonly url: string; readonly flows: string }>;
   /**
-   * Whom the provider vouches for, from the query with which it sent the browser back. What must not be used again is the flow: its
-   * nonce is the `jti`, good for as long as the flow is.
+   * The person whom the provider confirms, from the query with which it sent the browser back. A flow must not be used twice: its nonce is
+   * the `jti` of the result, valid for as long as the flow.
    * @throws ToolError (unauthenticated, unavailable)
    */
   finish(query: string, kept: string | undefined): Promise<VerifiedIdentity>;
-  /** What the browser keeps on once it came back with the query; undefined for nothing. */
+  /** What the browser still stores after it came back with the query. Undefined for nothing. */
   left(query: string, kept: string | undefined): string | undefined;
 }
 
 export interface ProviderOptions extends ConnectionOptions {
-  /** Where the provider sends browsers back to. */
+  /** The address that the provider sends browsers back to. */
   readonly redirectUri: string;
 }
 
@@ -37,7 +38,7 @@ const ALGORITHMS: readonly Algorithm[] = [
 
 const flowSchema = z.object({ state: z.string(), nonce: z.string(), verifier: z.string(), at: z.number() });
 type Flow = z.infer<typeof flowSchema>;
-/** Kept in one cookie. */
+/** All flows of a browser are in one cookie, so their number is limited. */
 const MOST_FLOWS = 3;
 
 export function createProvider(options: ProviderOptions): Provider {
@@ -93,13 +94,13 @@ function flowOf(query: string, kept: string | undefined): Flow {
   return flow;
 }
 
-/** A provider that says no may leave the state out. */
+/** A provider that refuses may leave out the state. */
 function meant(query: string, flows: readonly Flow[]): Flow | undefined {
   const state = new URLSearchParams(query).get('state');
   return state === null ? flows[0] : flows.find((flow) => flow.state === state);
 }
 
-/** Newest first. */
+/** The flows, newest first. */
 function readFlows(kept = '[]'): readonly Flow[] | undefined {
   return z.array(flowSchema).safeParse(parse(kept)).data;
 }
@@ -123,20 +124,20 @@ function redeem(config: oidc.Configuration, callback: URL, flow: Flow) {
     .catch(explain);
 }
 
-/** @throws ToolError: what the provider says is a refusal, that it says nothing of use is not */
+/** @throws ToolError. An error answer of the provider is a refusal; an unusable answer is not. */
 function explain(cause: unknown): never {
   const code = cause instanceof oidc.ClientError ? cause.code : undefined;
   if (statusOf(cause) >= 500 || code === 'OAUTH_TIMEOUT' || cause instanceof TypeError) throw away(cause);
   throw refuseSignIn(`the provider: ${textOf(cause)}`, cause);
 }
 
-/** Of the answer that was an error, 0 where there was none. */
+/** The status of the provider's error answer. 0 where there was none. */
 function statusOf(cause: unknown): number {
   if (cause instanceof oidc.ResponseBodyError) return cause.status;
   return cause instanceof oidc.ClientError && cause.cause instanceof Response ? cause.cause.status : 0;
 }
 
-/** For the log, where operators see what they set up wrongly. */
+/** The text for the log, where operators see what they configured wrongly. */
 function textOf(cause: unknown): string {
   if (cause instanceof oidc.ResponseBodyError || cause instanceof oidc.AuthorizationResponseError) {
     return [cause.error, cause.error_description].filter(Boolean).join(': ');

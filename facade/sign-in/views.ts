@@ -2,19 +2,19 @@ import type { AdminUser } from '../../resources/admin-user.ts';
 import { html } from './html.ts';
 import type { Page } from './layout.ts';
 
-/** What every page can name. */
+/** What every page needs. */
 export interface Surroundings {
   readonly workspace: string;
-  /** Path of a page as browsers see it. */
+  /** The path of a page as browsers see it. */
   at(path: string): string;
-  /** Goes back with every form. */
+  /** Part of every form. */
   readonly formToken: string;
 }
 
 export interface SignInOptions {
-  /** Whom to continue with, where there is an external provider. */
+  /** The name of the external provider, where there is one. */
   readonly provider: string | undefined;
-  /** What was entered before, if it was not an address. */
+  /** The text that was entered before, if it was no e-mail address. */
   readonly wrong?: string | undefined;
   readonly signedOut?: boolean;
 }
@@ -56,7 +56,7 @@ export function sentPage({ workspace, at }: Surroundings, mailed: boolean): Page
   };
 }
 
-/** Asks for a click: programs that look through mail follow links, but press no buttons. */
+/** Asks for a click, because programs that scan mail follow links but press no buttons. */
 export function linkPage({ workspace, at, formToken }: Surroundings, secret: string): Page {
   return {
     title: `Sign in – ${workspace}`,

@@ -57,7 +57,7 @@ const createAdminUser = defineTool({
   async handler(input, { store, principal }) {
     requireWithin(principal, { fullAccess: true, lifetime: 'never' });
     if (input.role === OWNER) await requireOwner(store, principal);
-    // By which a person who signs in is found, however they write it.
+    // Stored in lower case, so that the user is found in whatever case they write it.
     const email = input.email.toLowerCase();
     return store.adminUsers.insert({ ...input, email, isActive: true });
   },
@@ -81,7 +81,7 @@ const updateAdminUser = defineTool({
   errors: ['not_found', 'conflict'],
 
   async handler({ id, expectedRevision, ...given }, { store, principal, fail }) {
-    // Their own name is everybody's to change.
+    // Everybody may change their own name.
     if (id !== principal.ownerId) requireWithin(principal, { fullAccess: true });
     const user = await findAdminUser(store, id, fail);
     const { email = user.email, role = user.role } = given;

@@ -1,13 +1,13 @@
 import { isIPv6 } from 'node:net';
 import { createRateLimit } from '../access/rate-limit.ts';
 
-/** Steps of signing in, each counted by itself: who signs in by link takes all three once. */
+/** The steps of signing in. Each is counted by itself, because signing in by link takes three of them. */
 export type SignInStep = 'link' | 'redeem' | 'session' | 'provider';
 
 const PER_ADDRESS = 20;
 const PER_EMAIL = 5;
 
-/** Counts attempts to sign in, whether or not they succeed, and for e-mails that nobody has as for those that somebody has. */
+/** Counts attempts to sign in, successful or not, and whether or not the e-mail belongs to anybody. */
 export class Attempts {
   readonly #byAddress = createRateLimit(PER_ADDRESS, 'attempts to sign in from one address');
   readonly #byEmail = createRateLimit(PER_EMAIL, 'attempts to sign in with one e-mail');
@@ -23,7 +23,7 @@ export class Attempts {
   }
 }
 
-/** An IPv4 address, or the first 64 bits of an IPv6 one: the rest is its holder's to choose. */
+/** An IPv4 address, or the first 64 bits of an IPv6 address, because its holder can choose the other bits. */
 function networkOf(address: string): string {
   const plain = address.replace(/^::ffff:(?=\d+\.)/, '');
   if (!isIPv6(plain)) return plain;

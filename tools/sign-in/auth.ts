@@ -94,7 +94,7 @@ const deleteSession = defineTool({
 
 export const authTools = [createSession, getSession, deleteSession];
 
-/** The REST door lets in sessions and keys alone. */
+/** REST admits sessions and keys only. */
 function credentialOf(type: Principal['type']): 'session' | 'api-key' {
   if (type === 'session' || type === 'api-key') return type;
   throw new Error(`A caller of the type ${type} came in at the REST door.`);

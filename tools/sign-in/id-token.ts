@@ -5,24 +5,24 @@ import { email } from '../../resources/fields.ts';
 import { ToolError } from '../registry/errors.ts';
 import { refuseSignIn } from './refusal.ts';
 
-/** How far the clocks of an issuer and of this server may be apart. */
+/** The largest difference between the clocks of an issuer and of this server. */
 export const CLOCK_SKEW_SECONDS = 60;
 const LONGEST_TOKEN = 16_384;
 
-/** Signatures that only the issuer can make. */
+/** Signature algorithms whose signing key only the issuer has. */
 export type Algorithm = 'RS256' | 'RS384' | 'RS512' | 'PS256' | 'PS384' | 'PS512' | 'ES256' | 'ES384' | 'ES512';
 
-/** What an ID token must be to be believed. */
+/** The rules that an ID token must meet. */
 export interface TokenRules {
   readonly issuer: string;
-  /** The client id that this server has with the issuer. */
+  /** The client id that the issuer gave this server. */
   readonly audience: string;
   readonly algorithms: readonly Algorithm[];
-  /** The issuer's public key for the header of a token, undefined where it has no such key. May throw a ToolError (unavailable). */
+  /** The issuer's public key for the header of a token. Undefined where the issuer has no such key. May throw a ToolError (unavailable). */
   keys(header: TokenHeader): Promise<KeyObject | undefined>;
-  /** The one that was sent with the request for the token; a token that carries one none was sent for is refused. */
+  /** The nonce that was sent with the request for the token. Without it, a token that contains a nonce is refused. */
   readonly nonce?: string | undefined;
-  /** Asks the issuer for `email` and `email_verified` of the subject, where the token tells of neither: issuers may leave them out. */
+  /** Asks the issuer for `email` and `email_verified` of the subject, where the token contains neither. Issuers may leave them out. */
   askEmail?(subject: string): Promise<object>;
   now(): Date;
 }
@@ -32,15 +32,15 @@ export interface TokenHeader {
   readonly kid: string | undefined;
 }
 
-/** Whom a token tells of, in the words of an issuer that is to be believed. */
+/** The person in a token that passed the check. */
 export interface VerifiedIdentity {
   readonly issuer: string;
   readonly subject: string;
-  /** In lower case, and checked by the issuer. */
+  /** In lower case, and verified by the issuer. */
   readonly email: string;
   readonly jti: string | undefined;
   readonly expiresAt: Date;
-  /** Of a token of the built-in issuer: the sign-in link behind it. */
+  /** For a token of the built-in issuer: its sign-in link. */
   readonly link?: string;
 }
 
@@ -60,8 +60,8 @@ const claims = z.object({
 });
 
 /**
- * The one check of every ID token, from the built-in issuer or an external one.
- * @throws ToolError (unauthenticated), whatever is wrong with it; its cause says what
+ * Checks an ID token. Tokens of the built-in issuer and of external ones are checked only here.
+ * @throws ToolError (unauthenticated) for every fault; its cause says which
  */
 export async function verifyIdToken(token: string, rules: TokenRules): Promise<VerifiedIdentity> {
   try {

@@ -4,10 +4,10 @@ import type { AdminUser } from '../../resources/admin-user.ts';
 import { type VerifiedIdentity, verifyIdToken } from './id-token.ts';
 import type { SigningKeys } from './signing-keys.ts';
 
-/** How long what signs in once may be used: an ID token or a link. */
+/** How long an ID token or a sign-in link is valid. */
 export const SIGN_IN_MS = 10 * 60 * 1000;
 
-/** The client id of this server with its own issuer. */
+/** The client id of this server at its own issuer. */
 const AUDIENCE = 'agent-admin';
 
 export interface IssuedToken {
@@ -15,13 +15,16 @@ export interface IssuedToken {
   readonly expiresAt: Date;
 }
 
-/** The built-in issuer of ID tokens: vouches for those who proved that they read mail to an address, or whom an admin vouches for. */
+/**
+ * The built-in issuer of ID tokens. It confirms the identity of people who have shown that they read the mail of an address, or whom an
+ * admin trusts.
+ */
 export class Issuer {
   readonly #issuer: string;
   readonly #keys: SigningKeys;
   readonly #now: () => Date;
 
-  /** `issuer`: the base URL of the server. */
+  /** `issuer` is the base URL of the server. */
   constructor(issuer: string, keys: SigningKeys, now: () => Date) {
     this.#issuer = issuer;
     this.#keys = keys;
@@ -32,7 +35,7 @@ export class Issuer {
     return this.#keys.jwks;
   }
 
-  /** Each token is for one sign-in. `link`: id of the sign-in link with which it ends. */
+  /** Makes a token for one sign-in. `link` is the id of its sign-in link; the token ends with that link. */
   issue({ id, email }: Pick<AdminUser, 'id' | 'email'>, link?: string): IssuedToken {
     const iat = Math.floor(this.#now().getTime() / 1000);
     const exp = iat + SIGN_IN_MS / 1000;

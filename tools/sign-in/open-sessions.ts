@@ -12,13 +12,13 @@ import type { HistoryWriters } from '../versions/history.ts';
 import { CLOCK_SKEW_SECONDS, type VerifiedIdentity } from './id-token.ts';
 import { refuseSignIn } from './refusal.ts';
 
-/** However a session is used, it ends this long after it began. */
+/** A session ends this long after it began, whether or not it is used. */
 const SESSION_MS = 12 * 60 * 60 * 1000;
 
 const SCOPES = ['*'];
 const RIGHTS = scopeRights(SCOPES);
 
-/** The active admin user of the e-mail, where it is one that may sign in. */
+/** The active admin user with this e-mail, if that user may sign in. */
 export async function mayUserSignIn(
   store: Pick<Readers, 'adminUsers' | 'settings'>,
   email: string,
@@ -36,8 +36,8 @@ export interface OpenedSession {
 }
 
 /**
- * Begins a session for whom the token tells of and uses up the token, in the transaction of the writers.
- * @throws ToolError (unauthenticated) where the token was used before, its link has ended or nobody may sign in with its e-mail
+ * Begins a session for the person in the token and marks the token as used, in the same transaction.
+ * @throws ToolError (unauthenticated) where the token was used before, its link has ended, or nobody may sign in with its e-mail
  */
 export async function openSession(
   store: HistoryWriters,
@@ -63,7 +63,7 @@ export async function openSession(
   };
 }
 
-/** The link behind the token; none for whom a provider vouches. @throws ToolError (unauthenticated) where it has ended */
+/** The link of the token. A token of a provider has none. @throws ToolError (unauthenticated) where the link has ended */
 async function linkOf(
   { signInLinks }: Pick<Readers, 'signInLinks'>,
   { link: id }: VerifiedIdentity,
@@ -75,7 +75,7 @@ async function linkOf(
   return link;
 }
 
-/** The key that made the link. @throws ToolError (unauthenticated) where it has ended */
+/** The key that made the link. @throws ToolError (unauthenticated) where the key no longer works */
 async function keyOfLink(store: KeyReaders, { keyId }: SignInLinkRecord, now: Date): Promise<ApiKeyRecord | undefined> {
   if (keyId === undefined) return undefined;
   const key = await liveKey(store, keyId, now);
@@ -88,7 +88,7 @@ async function liveKey(store: KeyReaders, id: string, now: Date): Promise<ApiKey
   return key && (await keyProblem(store, key, now)) === undefined ? key : undefined;
 }
 
-/** Of two times the one that comes first. */
+/** The earlier of two times. */
 export function earlier(time: string, other: string | undefined): string {
   return other !== undefined && other < time ? other : time;
 }
@@ -108,7 +108,7 @@ export async function useToken(
   await usedTokens.insert({ key, expiresAt: new Date(forgetAt).toISOString() });
 }
 
-/** The principal of a session, or undefined where it is over: ended, expired, or its user or the key behind it is not good any more. */
+/** The principal of a session. Undefined where the session has ended or expired, or its user or the key behind it no longer works. */
 export async function authenticateSession(
   store: KeyReaders & Pick<Readers, 'sessions'>,
   id: string,
@@ -123,14 +123,14 @@ export async function authenticateSession(
   return key && principalOf(session, user, key);
 }
 
-/** Ends all sessions of the user, the links that the user made for others, and the sessions begun with those. */
+/** Ends all sessions of the user, the links that the user made for others, and the sessions that those links began. */
 export async function endSessionsOf({ sessions, signInLinks }: SignInWriters, userId: string): Promise<void> {
   await deleteAll(sessions, { userId });
   await deleteAll(sessions, { makerId: userId });
   await deleteAll(signInLinks, { makerId: userId });
 }
 
-/** Ends all sessions of the user, and all links and ID tokens with which one could begin. */
+/** Ends all sessions of the user, and all links and ID tokens that could begin one. */
 export async function endSignInsOf(store: SignInWriters, userId: string): Promise<void> {
   await deleteAll(store.sessions, { userId });
   await deleteAll(store.signInLinks, { userId });
@@ -138,7 +138,7 @@ export async function endSignInsOf(store: SignInWriters, userId: string): Promis
 
 type SignInWriters = Pick<HistoryWriters, 'sessions' | 'signInLinks'>;
 
-/** Ends what ends with the key: the sessions of its links, these links, and, where it was to end anyway, the keys made with it. */
+/** Ends what depends on the key: its links, the sessions that they began, and, if the key expires, the keys made with it. */
 export async function endMadeWith(
   store: SignInWriters & Pick<HistoryWriters, 'apiKeys'>,
   key: ApiKeyRecord,

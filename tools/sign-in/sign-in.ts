@@ -17,7 +17,7 @@ import { type Issuer, SIGN_IN_MS } from './issuer.ts';
 import { earlier, mayUserSignIn, useToken } from './open-sessions.ts';
 import { refuseSignIn, SignInRefused } from './refusal.ts';
 
-/** Somebody who is not signed in yet. */
+/** A person who has not signed in yet. */
 export interface Visitor {
   readonly address: string;
   readonly requestId: string;
@@ -35,13 +35,13 @@ export interface SignInOptions {
   /** Without a trailing slash. */
   readonly baseUrl: string;
   now(): Date;
-  /** Told the cause of every refusal and failure. */
+  /** Called with the cause of every refusal and failure. */
   onFailure(cause: unknown, visitor: Visitor): void;
-  /** Called for every attempt beyond the limit of an address, which leaves no audit entry of its own. */
+  /** Called for every attempt beyond an address's limit. Such attempts leave no audit entry of their own. */
   onLimited(address: string): void;
 }
 
-/** What leads to an ID token, which the tool `create_session` takes for a session. */
+/** The ways to get an ID token. The tool `create_session` then exchanges the token for a session. */
 export class SignIn {
   readonly issuer: Issuer;
   readonly attempts = new Attempts();
@@ -53,9 +53,9 @@ export class SignIn {
   }
 
   /**
-   * A link for the person with the e-mail, good once, for 10 minutes and in one browser, which the caller tells apart by a secret it
-   * keeps there. Returns the secret of the link to be mailed, undefined where nobody may sign in with the e-mail: the time it takes
-   * and what it stores are the same, and what the caller answers must be too.
+   * Makes a link for the person with this e-mail. It works once, for 10 minutes, and in one browser, which keeps a secret to show that it
+   * is the same. Returns the secret of the link for the mail, or undefined where nobody may sign in with the e-mail. Both cases take
+   * equally long and store the same, and the caller must answer both in the same way.
    * @throws ToolError (invalid_input, rate_limited)
    */
   requestLink(email: string, browser: string, visitor: Visitor): Promise<string | undefined> {
@@ -72,7 +72,7 @@ export class SignIn {
   }
 
   /**
-   * The ID token for the secret of a link, this once.
+   * Exchanges the secret of a link for an ID token, once.
    * @throws ToolError (unauthenticated, rate_limited)
    */
   redeemLink(secret: string, browser: string | undefined, visitor: Visitor): Promise<string> {
@@ -90,7 +90,7 @@ export class SignIn {
   }
 
   /**
-   * An ID token of our own issuer for whom an external one vouches, where that is somebody who may sign in.
+   * An ID token of the built-in issuer for a person whose identity an external issuer confirmed, if that person may sign in.
    * @throws ToolError (unauthenticated, rate_limited) and what `prove` throws
    */
   redeemIdentity(prove: () => Promise<VerifiedIdentity>, visitor: Visitor): Promise<string> {
@@ -107,7 +107,7 @@ export class SignIn {
     });
   }
 
-  /** A link that works in any browser, for an admin user for whom somebody vouches. It ends with the key or person that makes it. */
+  /** A link that works in any browser, for an admin user whom the caller trusts. It ends with the key or person that makes it. */
   async createLink(
     store: Pick<HistoryWriters, 'signInLinks'>,
     user: AdminUser,
@@ -134,14 +134,14 @@ export class SignIn {
     });
   }
 
-  /** Where a person follows a link. */
+  /** The address that a person opens to follow a link. */
   linkUrl(secret: string): string {
     return `${this.#options.baseUrl}/sign-in/link?token=${encodeURIComponent(secret)}`;
   }
 
   /**
-   * Runs a step of signing in that is no tool call: counts it, and leaves an audit entry, with `args` as the work leaves them, and the
-   * cause of a refusal in the log. Work that gives undefined refused without saying so.
+   * Runs a step of signing in that is no tool call. Counts the attempt, writes an audit entry with `args` as the work leaves them, and logs
+   * the cause of a refusal. Work that returns undefined has refused without showing it.
    * @throws ToolError (rate_limited) and whatever the work throws
    */
   async attempt<Result>(

@@ -10,7 +10,7 @@ import { canonicalize } from 'json-canonicalize';
 import { z } from 'zod';
 import { timestamp } from '../../resources/fields.ts';
 
-/** The keys of the built-in issuer, newest first, as they are kept: the first signs, of older ones only the public half is left. */
+/** The stored keys of the built-in issuer, newest first. The first one signs; of the others only the public half is kept. */
 export const keptSigningKeys = z.object({
   keys: z
     .array(
@@ -31,16 +31,16 @@ export type KeptSigningKeys = z.infer<typeof keptSigningKeys>;
 type KeptKey = KeptSigningKeys['keys'][number];
 
 const ROTATED_AFTER_MS = 90 * 24 * 60 * 60 * 1000;
-/** Much longer than a token lives, and than others keep a copy of the key set. */
+/** Much longer than a token is valid, and than other servers cache the key set. */
 const PUBLISHED_AFTER_ROTATION_MS = 7 * 24 * 60 * 60 * 1000;
 
-/** The keys to go on with: a new one signs where there is none or the one there is has grown old. */
+/** The keys to use from now on. A new key is added where there is none or the newest one is old. */
 export function currentKeys(kept: KeptSigningKeys | undefined, now: Date): KeptSigningKeys {
   const isOlder = ({ createdAt }: KeptKey, ms: number) => now.getTime() - Date.parse(createdAt) >= ms;
   const [newest, ...older] = kept?.keys ?? [];
   if (!newest) return { keys: [newKey(now)] };
   const keys = isOlder(newest, ROTATED_AFTER_MS) ? [newKey(now), publicHalf(newest), ...older] : [newest, ...older];
-  // Each went out of use when the one before it in the list was made.
+  // Each key was replaced when the one before it in the list was made.
   const isPublished = (_: KeptKey, index: number) => {
     const successor = keys[index - 1];
     return !successor || !isOlder(successor, PUBLISHED_AFTER_ROTATION_MS);
@@ -61,7 +61,7 @@ function newKey(now: Date): KeptKey {
 export interface SigningKeys {
   readonly kid: string;
   readonly privateKey: KeyObject;
-  /** By key id, those of older keys too. */
+  /** By key id, including older keys. */
   readonly publicKeys: ReadonlyMap<string, KeyObject>;
   /** The public keys as a JSON Web Key Set. */
   readonly jwks: { readonly keys: readonly JsonWebKey[] };
