@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { noNextPage } from '../resources/fields.ts';
 import { health, type IntegrationHealth, systemHealth } from '../resources/health.ts';
-import { ANYONE } from './access/requirement.ts';
+import { ANYONE } from './access/guarded-tool.ts';
 import { capsuleHealth } from './capsules/health.ts';
 import { flowHealth } from './flows/health.ts';
 import { defineTool, READS } from './registry/define-tool.ts';

@@ -1,6 +1,6 @@
 import { INVALID_PARAMS, LOG_LEVEL_META_KEY, type LoggingLevel, type Result } from '@modelcontextprotocol/server';
 import type { Principal } from '../../tools/access/principal.ts';
-import type { Progress } from '../../tools/registry/context.ts';
+import type { Progress } from '../../tools/registry/call.ts';
 import type { Registry } from '../../tools/registry/registry.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { isObject, RpcError } from './message.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type ErrorCode, errorBody } from '../../resources/error.ts';
 import { SESSION_COOKIE } from '../../resources/session.ts';
-import { type Access, ANYONE } from '../../tools/access/requirement.ts';
+import { type Access, ANYONE } from '../../tools/access/guarded-tool.ts';
 import type { CatalogEntry } from '../../tools/registry/catalog-index.ts';
 import type { Tool } from '../../tools/registry/define-tool.ts';
 import { COMMON_ERRORS } from '../../tools/registry/errors.ts';

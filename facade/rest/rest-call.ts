@@ -1,4 +1,4 @@
-import type { CallEvent, Progress } from '../../tools/registry/context.ts';
+import type { CallEvent, Progress } from '../../tools/registry/call.ts';
 import type { Answer } from '../../tools/registry/registry.ts';
 import { acceptedTypes } from '../http/accept.ts';
 import type { Exchange } from '../http/exchange.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { routes } from '../../facade/routes.ts';
 import { grantOps } from '../../tools/access/grants.ts';
-import { ANYONE } from '../../tools/access/requirement.ts';
+import { ANYONE } from '../../tools/access/guarded-tool.ts';
 import { catalog } from '../../tools/catalog.ts';
 import type { Tool } from '../../tools/registry/define-tool.ts';
 import { COMMON_ERRORS } from '../../tools/registry/errors.ts';

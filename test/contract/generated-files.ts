@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describeEnvironment } from '../../facade/config.ts';
 import { routes } from '../../facade/routes.ts';
 import { importedRows } from '../../resources/imported-rows.ts';
-import { ANYONE } from '../../tools/access/requirement.ts';
+import { ANYONE } from '../../tools/access/guarded-tool.ts';
 import { catalog } from '../../tools/catalog.ts';
 import type { Tool } from '../../tools/registry/define-tool.ts';
 import { listedTool } from '../../tools/registry/listed-tool.ts';

@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import { z } from 'zod';
-import { ANYONE } from '../../tools/access/requirement.ts';
+import { ANYONE } from '../../tools/access/guarded-tool.ts';
 import { CREATES, defineTool, READS } from '../../tools/registry/define-tool.ts';
 
 /** Says what happens to calls of `wait`: `started`, and `aborted` with the reason it was given. */

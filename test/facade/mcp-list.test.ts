@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { z } from 'zod';
 import { ToolLists } from '../../facade/mcp/tool-list.ts';
 import { ResponseWriter } from '../../facade/mcp/wire.ts';
-import { ANYONE } from '../../tools/access/requirement.ts';
+import { ANYONE } from '../../tools/access/guarded-tool.ts';
 import { scopeRights } from '../../tools/access/rights.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { indexCatalog, isListed } from '../../tools/registry/catalog-index.ts';

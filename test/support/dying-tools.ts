@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { z } from 'zod';
-import { ANYONE } from '../../tools/access/requirement.ts';
+import { ANYONE } from '../../tools/access/guarded-tool.ts';
 import { CREATES, defineTool, READS, type Tool } from '../../tools/registry/define-tool.ts';
 
 export async function die(): Promise<never> {

@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Flow } from '../../resources/flow.ts';
 import { StoreUnavailable } from '../../store/errors.ts';
-import { ANYONE } from '../../tools/access/requirement.ts';
+import { ANYONE } from '../../tools/access/guarded-tool.ts';
 import { systemClock } from '../../tools/flows/run/clock.ts';
 import { FlowRunner } from '../../tools/flows/run/runner.ts';
 import { CREATES, defineTool } from '../../tools/registry/define-tool.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { z } from 'zod';
 import { actingFor } from '../../tools/access/agent-principal.ts';
-import { ANYONE } from '../../tools/access/requirement.ts';
+import { ANYONE } from '../../tools/access/guarded-tool.ts';
 import { CREATES, defineTool, READS } from '../../tools/registry/define-tool.ts';
 import { FlowWorld } from '../support/flow-world.ts';
 import { until } from '../support/until.ts';

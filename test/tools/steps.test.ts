@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { z } from 'zod';
+import { ANYONE } from '../../tools/access/guarded-tool.ts';
 import type { Principal } from '../../tools/access/principal.ts';
-import { ANYONE } from '../../tools/access/requirement.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { indexCatalog } from '../../tools/registry/catalog-index.ts';
 import { CREATES, defineTool, READS } from '../../tools/registry/define-tool.ts';

@@ -1,7 +1,7 @@
 import type { Agent } from '../../resources/agent.ts';
 import { type Catalog, isListed } from '../registry/catalog-index.ts';
-import type { Tool } from '../registry/define-tool.ts';
 import { ToolError } from '../registry/errors.ts';
+import type { Tool } from '../registry/tool.ts';
 import { allowlistLimit } from './allowlist.ts';
 import { chainOf, type Principal } from './principal.ts';
 import { reaches } from './reach.ts';

@@ -1,5 +1,5 @@
 import { type Catalog, type CatalogEntry, isListed, nearest } from '../registry/catalog-index.ts';
-import type { Tool } from '../registry/define-tool.ts';
+import type { GuardedTool } from './guarded-tool.ts';
 import type { Principal } from './principal.ts';
 import { reachesWholly } from './reach.ts';
 import type { ToolLimit } from './tool-limit.ts';
@@ -24,8 +24,8 @@ export function allowlistLimit(holder: string, allowed: readonly string[], denie
 }
 
 /** Remembers the verdict on each tool. It never changes, and every call asks for it. */
-export function judgedOnce(judge: (tool: Tool) => boolean): (tool: Tool) => boolean {
-  const verdicts = new WeakMap<Tool, boolean>();
+export function judgedOnce(judge: (tool: GuardedTool) => boolean): (tool: GuardedTool) => boolean {
+  const verdicts = new WeakMap<GuardedTool, boolean>();
   return (tool) => {
     let verdict = verdicts.get(tool);
     if (verdict === undefined) {
@@ -40,13 +40,13 @@ export function judgedOnce(judge: (tool: Tool) => boolean): (tool: Tool) => bool
  * A glob (`list_*`) never matches tools that need `admin`; those must be named one by one. It matches tools of an integration only where it
  * names the integration (`github__*`): otherwise every new integration would be in each list with a `*`.
  */
-function matcherOf(entry: string): (tool: Tool) => boolean {
+function matcherOf(entry: string): (tool: GuardedTool) => boolean {
   const matches = globMatcher(entry);
   return (tool) => isListed(tool) && matches(tool.name) && !barrier(entry, tool);
 }
 
 /** Why an entry does not match the tool although its pattern fits the tool's name. */
-export function barrier(entry: string, tool: Tool): 'admin' | 'guest' | undefined {
+export function barrier(entry: string, tool: GuardedTool): 'admin' | 'guest' | undefined {
   if (!isGlob(entry)) return undefined;
   if (needsAdmin(tool)) return 'admin';
   if (!tool.guest && !isGuest(tool.name)) return undefined;
@@ -82,7 +82,11 @@ function reachesAny(entry: string, catalog: Catalog): boolean {
 }
 
 /** The first tool of the entries that the principal may not call, or may call only for some records. */
-export function firstBeyond(entries: readonly string[], catalog: Catalog, principal: Principal): Tool | undefined {
+export function firstBeyond(
+  entries: readonly string[],
+  catalog: Catalog,
+  principal: Principal,
+): GuardedTool | undefined {
   for (const entry of entries) {
     const beyond = matchEntry(entry, catalog).find(({ tool }) => !reachesWholly(principal, tool));
     if (beyond) return beyond.tool;
@@ -90,7 +94,7 @@ export function firstBeyond(entries: readonly string[], catalog: Catalog, princi
   return undefined;
 }
 
-function needsAdmin({ access }: Tool): boolean {
+function needsAdmin({ access }: GuardedTool): boolean {
   return 'among' in access ? access.among.every(({ scope }) => scope === 'admin') : access.scope === 'admin';
 }
 

@@ -7,10 +7,11 @@ import { capsulePrincipal, capsuleProblem } from '../capsules/principal.ts';
 import { verdictsOf } from '../capsules/verdicts.ts';
 import { isListed, unknownTool } from '../registry/catalog-index.ts';
 import type { Context } from '../registry/context.ts';
-import { defineTool, READS, type Tool } from '../registry/define-tool.ts';
+import { defineTool, READS } from '../registry/define-tool.ts';
 import { ToolError } from '../registry/errors.ts';
 import { keyProblem, principalOf } from './authenticate.ts';
 import { explainRight, type Finding } from './explain.ts';
+import type { GuardedTool } from './guarded-tool.ts';
 import type { Principal } from './principal.ts';
 import { mayCall, withFixed } from './reach.ts';
 import { subjectsIn } from './subjects.ts';
@@ -77,7 +78,7 @@ export const explainAccess = defineTool({
 type Explaining = Context<Readers, 'not_found'>;
 type Explanation = Promise<{ readonly principal: Principal; readonly checks: readonly Check[] }>;
 
-async function explainKey(id: string, tool: Tool, given: object | undefined, context: Explaining): Explanation {
+async function explainKey(id: string, tool: GuardedTool, given: object | undefined, context: Explaining): Explanation {
   const { store, server, fail } = context;
   const key = await store.apiKeys.get(id);
   if (!key) throw fail('not_found', `There is no API key ${id}; see list_api_keys.`);
@@ -95,7 +96,12 @@ async function explainKey(id: string, tool: Tool, given: object | undefined, con
  * A capsule has the rights that its tools need. So its lists and the tool's fixed arguments decide, and fixed arguments of its other tools
  * may narrow the answer.
  */
-async function explainCapsule(id: string, tool: Tool, given: object | undefined, context: Explaining): Explanation {
+async function explainCapsule(
+  id: string,
+  tool: GuardedTool,
+  given: object | undefined,
+  context: Explaining,
+): Explanation {
   const { store, server, fail } = context;
   const capsule = await store.capsules.get(id);
   if (!capsule) throw fail('not_found', `There is no capsule ${id}; see list_capsules.`);
@@ -124,7 +130,7 @@ async function explainCapsule(id: string, tool: Tool, given: object | undefined,
 /**
  * How the fixed arguments of the capsule's other tools narrow the call. `input` is parsed, and undefined where it does not fit the schema.
  */
-async function narrowing(principal: Principal, tool: Tool, input: object | undefined, store: Readers) {
+async function narrowing(principal: Principal, tool: GuardedTool, input: object | undefined, store: Readers) {
   const rule = principal.tools?.narrowed?.(tool);
   if (rule === undefined) return [];
   const isAllowed = input && (await mayCall(principal, tool, input, subjectsIn(store)));

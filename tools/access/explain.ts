@@ -1,9 +1,10 @@
 import type { RequiredRight } from '../../resources/error.ts';
-import type { Tool } from '../registry/define-tool.ts';
 import { concerns, formatGrant, type Grant, grantAllows, type Need } from './grants.ts';
+import type { GuardedTool } from './guarded-tool.ts';
+import { ANYONE } from './guarded-tool.ts';
 import type { Principal } from './principal.ts';
 import { reaches, reachesWholly, refusal } from './reach.ts';
-import { ANYONE, accessFor, requirementFor, type Subjects } from './requirement.ts';
+import { accessFor, requirementFor, type Subjects } from './requirement.ts';
 import type { Requirement } from './rights.ts';
 import { scopesSatisfy } from './scopes.ts';
 
@@ -20,7 +21,7 @@ export interface Finding {
  */
 export async function explainRight(
   principal: Principal,
-  tool: Tool,
+  tool: GuardedTool,
   input: object,
   whole: boolean,
   subjects: Subjects,

@@ -1,4 +1,4 @@
-import type { Tool } from '../registry/define-tool.ts';
+import type { GuardedTool } from './guarded-tool.ts';
 import type { Principal } from './principal.ts';
 import { mayCall } from './reach.ts';
 import { subjectOf } from './subjects.ts';
@@ -10,7 +10,7 @@ type Kept = { readonly id: string; readonly [member: string]: unknown };
  * Whether the principal may read the record by its read tool with this input. Makes no call, and also works for a record that is already
  * deleted.
  */
-export async function mayRead(principal: Principal, tool: Tool, input: object, record: Kept): Promise<boolean> {
+export async function mayRead(principal: Principal, tool: GuardedTool, input: object, record: Kept): Promise<boolean> {
   const fixed = principal.tools?.fixed?.(tool) ?? {};
   if (Object.keys(fixed).some((name) => Object.hasOwn(input, name))) return false;
   if (!(await mayCall(principal, tool, { ...input, ...fixed }, async (resource) => subjectOf(resource, record))))

@@ -1,5 +1,5 @@
-import type { Tool } from '../registry/define-tool.ts';
 import { ToolError } from '../registry/errors.ts';
+import type { GuardedTool } from './guarded-tool.ts';
 import { fits } from './limit.ts';
 import type { Principal } from './principal.ts';
 import { accessFor, allows, hasWithoutLimit, mayTry, narrowestGrant, type Subjects, selectsBy } from './requirement.ts';
@@ -19,21 +19,26 @@ export function reachOf({ rights, tools }: Reach): string {
 }
 
 /** Whether the principal sees the tool: at least one call of it could be allowed. */
-export function reaches(reach: Reach, tool: Tool): boolean {
+export function reaches(reach: Reach, tool: GuardedTool): boolean {
   if (tool.discovery) return true;
   if (!(reach.tools?.allows(tool) ?? true) || !mayTry(reach.rights.inCallOf(tool), tool.access)) return false;
   return !tool.actsAs || tool.actsAs.tools.some((other) => standsIn(reach, tool, other));
 }
 
 /** Whether every call of the tool is allowed, whatever its arguments. */
-export function reachesWholly({ rights, tools }: Reach, tool: Tool): boolean {
+export function reachesWholly({ rights, tools }: Reach, tool: GuardedTool): boolean {
   if (!(tools?.allows(tool) ?? true) || tools?.fixed?.(tool)) return false;
   if (tools && tool.actsAs?.tools.some((other) => !reachesWholly({ rights, tools }, other))) return false;
   return hasWithoutLimit(rights.inCallOf(tool), tool.access);
 }
 
 /** Whether the call is allowed. The input must be parsed. */
-export function mayCall(reach: Reach, tool: Tool, input: object, subjects: Subjects): boolean | Promise<boolean> {
+export function mayCall(
+  reach: Reach,
+  tool: GuardedTool,
+  input: object,
+  subjects: Subjects,
+): boolean | Promise<boolean> {
   if (tool.discovery) return true;
   const { rights, tools } = reach;
   const other = tool.actsAs?.of(input);
@@ -46,7 +51,7 @@ export function mayCall(reach: Reach, tool: Tool, input: object, subjects: Subje
  * Some tools do what another tool does in another way. A principal limited to some tools needs that other tool too. Where the tool changes
  * records, arguments fixed for the other tool must do no more than select records, because the tool could change the fixed values.
  */
-function standsIn({ tools }: Reach, { annotations }: Tool, other: Tool): boolean {
+function standsIn({ tools }: Reach, { annotations }: GuardedTool, other: GuardedTool): boolean {
   if (!tools) return true;
   if (!tools.allows(other)) return false;
   const fixed = Object.keys(tools.fixed?.(other) ?? {});
@@ -54,13 +59,13 @@ function standsIn({ tools }: Reach, { annotations }: Tool, other: Tool): boolean
 }
 
 /** The principal during a call of the tool. */
-export function inCallOf<Caller extends Pick<Principal, 'rights'>>(principal: Caller, tool: Tool): Caller {
+export function inCallOf<Caller extends Pick<Principal, 'rights'>>(principal: Caller, tool: GuardedTool): Caller {
   const rights = principal.rights.inCallOf(tool);
   return rights === principal.rights ? principal : { ...principal, rights };
 }
 
 /** The input with the arguments that the limit fixes. @throws ToolError where the caller gave one of them. */
-export function withFixed({ tools }: Reach, tool: Tool, input: unknown): unknown {
+export function withFixed({ tools }: Reach, tool: GuardedTool, input: unknown): unknown {
   const fixed = tools?.fixed?.(tool);
   if (!tools || !fixed || typeof input !== 'object' || input === null || Array.isArray(input)) return input;
   const issues = Object.keys(fixed)
@@ -81,7 +86,7 @@ export function isKeptFrom({ rights }: Pick<Reach, 'rights'>, resource: string, 
 }
 
 /** The error for a refused call, with what would have allowed it. The input may be unchecked. */
-export function refusal({ tools }: Reach, tool: Tool, input: object): ToolError {
+export function refusal({ tools }: Reach, tool: GuardedTool, input: object): ToolError {
   if (tools && !tools.allows(tool)) {
     const message = `${tool.name} is not among the tools of ${tools.holder}.`;
     return new ToolError('forbidden', FORBIDDEN, { issues: [{ path: '', message }] });

@@ -1,37 +1,6 @@
 import type { Grant, Need } from './grants.ts';
+import { type Access, type AccessByInput, ANYONE } from './guarded-tool.ts';
 import type { Requirement, Rights } from './rights.ts';
-import type { Scope } from './scopes.ts';
-
-/**
- * The right that a tool needs, as data: a scope, or a grant with the input member that names the record in braces (`agent:read:{id}`).
- * Where there are several grants, all are needed.
- */
-export interface Access {
-  readonly scope: Scope;
-  readonly grant: string | readonly string[];
-  /** For list, search and stats tools: a grant for some records is enough, and the handler shows only those. */
-  readonly narrows?: true;
-  /**
-   * Further inputs that select records, each with the member of a record that must equal it, or `NAME` where the input is a name that
-   * grants use. A capsule may fix such an input of a list, and then knows for each record whether it is in that list. Of other fixed inputs
-   * it cannot know that.
-   */
-  readonly selects?: Readonly<Record<string, string | typeof NAME>>;
-}
-
-export const NAME = Symbol('name');
-
-/** For a tool whose right depends on its input. */
-export interface AccessByInput {
-  readonly among: readonly Access[];
-  /** The one of `among` that the input needs. The input may be unchecked. */
-  of(input: object): Access;
-  /** The right that covers all inputs together, where all inputs are about the same resources. */
-  readonly whole?: Access;
-}
-
-/** Every authenticated principal may call the tool. */
-export const ANYONE: Access = { scope: '', grant: [] };
 
 /** A record that a call is about: the names that grants may use for it, and the record itself where it exists. */
 export interface Subject {

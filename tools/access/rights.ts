@@ -1,5 +1,5 @@
-import type { Tool } from '../registry/define-tool.ts';
 import { concerns, decodedId, type Grant, grantAllows, type Need } from './grants.ts';
+import type { GuardedTool } from './guarded-tool.ts';
 import { bothLimited, fits, isNothing, type Limit, type Limits } from './limit.ts';
 import { type Scope, scopesSatisfy } from './scopes.ts';
 
@@ -30,7 +30,7 @@ export interface Rights {
   /**
    * The rights during a call of the tool. Where the tool's own fixed arguments apply, those of other tools do not narrow the call further.
    */
-  inCallOf(tool: Tool): Rights;
+  inCallOf(tool: GuardedTool): Rights;
 }
 
 /** Rights by scopes. They are never limited to single records. */

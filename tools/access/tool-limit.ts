@@ -1,4 +1,4 @@
-import type { Tool } from '../registry/define-tool.ts';
+import type { GuardedTool } from './guarded-tool.ts';
 
 /** A limit to some tools, besides the principal's rights. A call must be allowed by both. */
 export interface ToolLimit {
@@ -6,13 +6,13 @@ export interface ToolLimit {
   readonly holder: string;
   /** Equal for limits that admit the same calls. */
   readonly fingerprint: string;
-  allows(tool: Tool): boolean;
+  allows(tool: GuardedTool): boolean;
   /** Arguments that are fixed in every call of the tool. The caller neither sees nor gives them. */
-  fixed?(tool: Tool): FixedArguments | undefined;
+  fixed?(tool: GuardedTool): FixedArguments | undefined;
   /** Whether the call is admitted where the tool is another way to a record (see `actsAs`). */
-  admits?(tool: Tool, input: object): boolean;
+  admits?(tool: GuardedTool, input: object): boolean;
   /** A sentence that says why calls of the tool reach fewer records than its rights allow. Undefined where they do not. */
-  narrowed?(tool: Tool): string | undefined;
+  narrowed?(tool: GuardedTool): string | undefined;
 }
 
 export type FixedArguments = Readonly<Record<string, unknown>>;

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { AccessEntry, AccessPrincipal, ThreadRecord, ThreadRole } from '../../resources/thread.ts';
 import { type CollectionName, collections } from '../../store/collections.ts';
 import type { Position, Reader, Readers, Where } from '../../store/port.ts';
-import type { Fail } from '../registry/define-tool.ts';
+import type { Fail } from '../registry/errors.ts';
 import { ToolError } from '../registry/errors.ts';
 import { onlyThese } from '../registry/paging.ts';
 import type { Entity, HistoryWriters } from '../versions/history.ts';

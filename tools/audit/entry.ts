@@ -1,10 +1,72 @@
-import type { AuditEntry, Door, Outcome } from '../../resources/audit-entry.ts';
+import { type AuditEntry, type Door, type Outcome, subjectsOf } from '../../resources/audit-entry.ts';
 import type { ErrorCode } from '../../resources/error.ts';
-import { chainOf, isSession, type Principal } from '../access/principal.ts';
-import type { Tool } from '../registry/define-tool.ts';
+import { newId } from '../../store/ids.ts';
+import { chainOf, isSession, type Principal, type SessionPrincipal } from '../access/principal.ts';
+import type { Call } from '../registry/call.ts';
+import type { Tool } from '../registry/tool.ts';
 import { redacted, type ToolsByName } from './redact.ts';
 
 const LONGEST_ARGUMENTS = 4096;
+
+/** When a call began. Its id is made then, so that entries of one millisecond sort by beginning: a call before those made in it. */
+export interface Beginning {
+  readonly id: string;
+  readonly at: Date;
+  /** By the clock that nobody sets. */
+  readonly ms: number;
+}
+
+export function beginning(at: Date): Beginning {
+  return { id: newId('aud'), at, ms: performance.now() };
+}
+
+/** A call as far as it has come. */
+interface AuditedCall {
+  readonly asked: Pick<Call, 'requestId' | 'door' | 'principal'>;
+  readonly wanted: Pick<Call, 'tool'>;
+  readonly tool: Tool | undefined;
+  readonly begun: Beginning;
+  /** The input as it was read. */
+  readonly given: unknown;
+  /** The checked input, with ids in the place of names, once the call was allowed. */
+  readonly input: object | undefined;
+}
+
+/** What came of a call: the code of its error, or of one that wrote the output, and the session that it made and is of. */
+interface Outcomes {
+  readonly code?: ErrorCode;
+  readonly output?: object;
+  readonly session?: SessionPrincipal | undefined;
+}
+
+/** In the place of a name that is no tool's: callers could make such names without end. */
+const UNKNOWN_TOOL = '(unknown)';
+const LONGEST_NAME = 100;
+
+/** The audit entry of a tool call. */
+export function callEntry(call: AuditedCall, { code, output, session }: Outcomes, tools: ToolsByName): AuditEntry {
+  const { asked, wanted, tool, begun, given, input } = call;
+  const args = tool ? auditedArguments(tool, given, tools) : { name: wanted.tool.slice(0, LONGEST_NAME) };
+  return auditEntryOf({
+    id: begun.id,
+    at: begun.at,
+    durationMs: performance.now() - begun.ms,
+    requestId: asked.requestId,
+    door: asked.door,
+    principal: session ?? asked.principal,
+    tool: tool?.name ?? UNKNOWN_TOOL,
+    arguments: args,
+    recordIds: session ? [session.sessionId] : untold(args, input ?? given, output),
+    code,
+  });
+}
+
+/** The records of a call that its arguments, as the audit log keeps them, do not name. */
+function untold(args: object, input: unknown, output: object | undefined): string[] {
+  const told = subjectsOf(args);
+  const others = [...subjectsOf(input), ...subjectsOf(output)].filter((id) => !told.includes(id));
+  return others.length > 1 ? [...new Set(others)] : others;
+}
 
 /** What one call leaves behind, whatever came of it. */
 export interface CallRecord {

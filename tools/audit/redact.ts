@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { sensitive, toolArguments } from '../../resources/markers.ts';
 import type { Catalog } from '../registry/catalog-index.ts';
-import type { Tool } from '../registry/define-tool.ts';
+import type { Tool } from '../registry/tool.ts';
 import { unwrap } from '../registry/validate.ts';
 import { mapItems, mapMembers, plain, Room } from './room.ts';
 

@@ -1,9 +1,10 @@
 import { type Grant, grantOps } from '../access/grants.ts';
+import type { GuardedTool } from '../access/guarded-tool.ts';
+import { NAME } from '../access/guarded-tool.ts';
 import { bothLimited, isNothing, type Limit, NO_RECORD } from '../access/limit.ts';
-import { grantsFor, NAME, type NeededRight, neededRights } from '../access/requirement.ts';
+import { grantsFor, type NeededRight, neededRights } from '../access/requirement.ts';
 import { grantRights, type Rights } from '../access/rights.ts';
 import type { FixedArguments } from '../access/tool-limit.ts';
-import type { Tool } from '../registry/define-tool.ts';
 
 /** Arguments that shape an answer and hide no record for good. */
 const SHAPING: readonly string[] = ['limit', 'includeTotal', 'order', 'sort', 'expectedRevision'];
@@ -16,14 +17,14 @@ const ACTS: readonly string[] = ['invoke', 'trigger', 'call'];
 
 /** The records that remain when arguments of a tool are fixed. The limit also holds for other tools. */
 interface Hold {
-  readonly tool: Tool;
+  readonly tool: GuardedTool;
   readonly resource: string;
   readonly op: string;
   readonly limit: Limit;
   readonly by: readonly string[];
 }
 
-type FixedFor = (tool: Tool) => FixedArguments | undefined;
+type FixedFor = (tool: GuardedTool) => FixedArguments | undefined;
 
 /**
  * The rights of a capsule: what its tools need. Arguments fixed for one tool also limit the others. Fixed for a tool that reads, they limit
@@ -35,12 +36,12 @@ export class HeldRights {
   /** The grants of its tools, without the limits. */
   readonly grants: readonly Grant[];
   readonly #holds: readonly Hold[];
-  readonly #tools: ReadonlySet<Tool>;
+  readonly #tools: ReadonlySet<GuardedTool>;
   readonly #fixed: FixedFor;
-  readonly #ways: readonly Tool[];
-  readonly #inCallOf = new Map<Tool, Rights>();
+  readonly #ways: readonly GuardedTool[];
+  readonly #inCallOf = new Map<GuardedTool, Rights>();
 
-  constructor(tools: readonly Tool[], fixed: FixedFor) {
+  constructor(tools: readonly GuardedTool[], fixed: FixedFor) {
     this.#tools = new Set(tools);
     this.#ways = tools.filter((tool) => tool.actsAs && fixed(tool));
     this.#fixed = fixed;
@@ -53,7 +54,7 @@ export class HeldRights {
    * Whether a call is admitted by the arguments fixed for other ways to the same records (see `actsAs`). Those fixed for ways that read
    * limit all ways; those fixed for ways that change limit only ways that change.
    */
-  admits(tool: Tool, input: object): boolean {
+  admits(tool: GuardedTool, input: object): boolean {
     if (!tool.actsAs || this.#fixed(tool)) return true;
     const given = new Map<string, unknown>(Object.entries(input));
     return this.#ways
@@ -66,7 +67,7 @@ export class HeldRights {
   }
 
   /** Why calls of the tool reach fewer records than its description says. */
-  narrowed(tool: Tool): string | undefined {
+  narrowed(tool: GuardedTool): string | undefined {
     const bound = this.#bound(tool);
     const deciding = this.#heldBy(tool).filter(({ resource, op }) => !bound.includes(`${resource}:${op}`));
     const isByOthers = tool.looksAcross || (tool.actsAs && !this.#fixed(tool));
@@ -89,7 +90,7 @@ export class HeldRights {
     });
   }
 
-  #rightsInCallOf(tool: Tool): Rights {
+  #rightsInCallOf(tool: GuardedTool): Rights {
     let rights = this.#inCallOf.get(tool);
     if (!rights) {
       rights = this.#tools.has(tool) ? this.#rightsOf(tool) : this.rights;
@@ -98,7 +99,7 @@ export class HeldRights {
     return rights;
   }
 
-  #rightsOf(tool: Tool): Rights {
+  #rightsOf(tool: GuardedTool): Rights {
     const bound = this.#bound(tool);
     if (this.#holds.length === 0 && !this.#fixed(tool)) return this.rights;
     return this.#rights([...this.grants, ...grantsFor(tool.access)], bound);
@@ -108,7 +109,7 @@ export class HeldRights {
    * The rights that are not limited in the tool's own calls, because its fixed arguments say which records it reaches or because it makes
    * new records.
    */
-  #bound(tool: Tool): string[] {
+  #bound(tool: GuardedTool): string[] {
     const needs = neededRights(tool.access);
     const own = this.#holds.filter((hold) => hold.tool === tool);
     return needs
@@ -119,7 +120,7 @@ export class HeldRights {
   }
 
   /** What the right of this tool allows other tools. */
-  #handedOn(tool: Tool): Grant[] {
+  #handedOn(tool: GuardedTool): Grant[] {
     const fixed = this.#fixed(tool);
     const grants = grantsFor(tool.access);
     if (!fixed) return grants;
@@ -132,7 +133,7 @@ export class HeldRights {
     return grants.filter(({ resource, op }) => kept.some((need) => need.resource === resource && need.op === op));
   }
 
-  #heldBy(tool: Tool) {
+  #heldBy(tool: GuardedTool) {
     return neededRights(tool.access).flatMap(({ resource, op }) => {
       const holds = this.#holds.filter((hold) => isHeldBy(hold, resource, op));
       const limit = this.#limitOf(resource, op);
@@ -157,7 +158,7 @@ function isHeldBy(hold: Hold, resource: string, op: string): boolean {
   return op !== 'read' && !ACTS.includes(op) && !ACTS.includes(hold.op) && grantOps[resource]?.includes(op) === true;
 }
 
-function holdsOf(tool: Tool, fixed: FixedArguments | undefined): Hold[] {
+function holdsOf(tool: GuardedTool, fixed: FixedArguments | undefined): Hold[] {
   if (!fixed) return [];
   const reads = tool.annotations.readOnlyHint;
   return neededRights(tool.access).flatMap((need) => {
@@ -172,7 +173,11 @@ function holdsOf(tool: Tool, fixed: FixedArguments | undefined): Hold[] {
 }
 
 /** The fixed arguments that exclude records. */
-function selecting({ annotations, input }: Tool, { parameter, narrows, selects }: NeededRight, fixed: FixedArguments) {
+function selecting(
+  { annotations, input }: GuardedTool,
+  { parameter, narrows, selects }: NeededRight,
+  fixed: FixedArguments,
+) {
   const names = Object.keys(fixed);
   if (parameter === undefined && !narrows) return [];
   if (annotations.readOnlyHint && names.includes(CURSOR)) return [CURSOR];
@@ -183,7 +188,7 @@ function selecting({ annotations, input }: Tool, { parameter, narrows, selects }
 }
 
 /** An argument that the tool does not accept makes all its calls fail, so it leaves other tools nothing. */
-function limitBy({ input }: Tool, { parameter, selects }: NeededRight, argument: string, fixed: unknown): Limit {
+function limitBy({ input }: GuardedTool, { parameter, selects }: NeededRight, argument: string, fixed: unknown): Limit {
   const value: unknown = input.shape[argument]?.safeParse(fixed).data;
   const member = argument === parameter ? NAME : selects[argument];
   if (member === undefined || argument === CURSOR) return NO_RECORD;

@@ -2,18 +2,18 @@ import type { CapsuleRecord } from '../../resources/capsule.ts';
 import type { Readers } from '../../store/port.ts';
 import { allowlistLimit, judgedOnce } from '../access/allowlist.ts';
 import { type KeyReaders, keyProblem } from '../access/authenticate.ts';
+import type { GuardedTool } from '../access/guarded-tool.ts';
 import { prefixOf, secretMatches } from '../access/key-secret.ts';
 import type { Principal } from '../access/principal.ts';
 import type { ToolLimit } from '../access/tool-limit.ts';
 import type { Catalog } from '../registry/catalog-index.ts';
-import type { Tool } from '../registry/define-tool.ts';
 import { HeldRights } from './held.ts';
 
 /** Tools of these resources manage things that act with rights of their own. */
 const NEVER: readonly string[] = ['key', 'capsule', 'session', 'admin-user', 'integration'];
 
 /** False for tools that manage keys, capsules, sessions, admin users and integrations, even where a capsule names them. */
-export function canBeInCapsule({ access }: Tool): boolean {
+export function canBeInCapsule({ access }: GuardedTool): boolean {
   const grants = 'among' in access ? access.among.flatMap(({ grant }) => grant) : [access.grant].flat();
   return !grants.some((text) => NEVER.some((resource) => text.startsWith(`${resource}:`)));
 }

@@ -6,7 +6,7 @@ import { type Message, message as messageSchema } from '../../resources/message.
 import type { ThreadRecord } from '../../resources/thread.ts';
 import type { NewRecord, Readers, TextSearch } from '../../store/port.ts';
 import { requireShallow } from '../access/agent-principal.ts';
-import type { Access } from '../access/requirement.ts';
+import type { Access } from '../access/guarded-tool.ts';
 import { openThread } from '../access/visibility.ts';
 import { MOST_REMEMBERED } from '../agents/run/earlier-messages.ts';
 import type { Step } from '../agents/run/loop.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type DatabaseRecord, databaseFields, databaseRecord } from '../../resources/database.ts';
 import { expectedRevision, pageOf, paging, recordId } from '../../resources/fields.ts';
 import type { Readers } from '../../store/port.ts';
-import { NAME } from '../access/requirement.ts';
+import { NAME } from '../access/guarded-tool.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../registry/define-tool.ts';
 import { LARGEST_PAGE, listPage, onlyThese } from '../registry/paging.ts';
 import { restoreWithReferences } from '../registry/references.ts';

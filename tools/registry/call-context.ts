@@ -3,12 +3,11 @@ import type { ErrorCode } from '../../resources/error.ts';
 import type { Principal, SessionPrincipal } from '../access/principal.ts';
 import { FORBIDDEN, inCallOf } from '../access/reach.ts';
 import { type AskStanding, askSafely, StandingSignal } from '../access/standing.ts';
-import type { HistoryWriters } from '../versions/history.ts';
-import type { Answer, Call } from './call.ts';
+import type { Answer, Call, Progress } from './call.ts';
 import type { CatalogEntry } from './catalog-index.ts';
-import type { Acting, CallingContext, Progress, ServerFacts, SteppingContext } from './context.ts';
-import type { Fail, Tool } from './define-tool.ts';
-import { ToolError } from './errors.ts';
+import type { Acting, CallingContext, ServerFacts, SteppingContext } from './context.ts';
+import { type Fail, ToolError } from './errors.ts';
+import type { Tool } from './tool.ts';
 
 /** What runs the calls that handlers make. */
 interface Caller {
@@ -17,38 +16,59 @@ interface Caller {
   call(call: Call): Promise<Answer>;
 }
 
-export class CallContext implements SteppingContext<HistoryWriters, ErrorCode> {
-  readonly store: HistoryWriters;
+type Write = SteppingContext<never, never>['write'];
+
+/** What only the handlers outside a transaction have. */
+interface Outside {
+  readonly standing: AskStanding | undefined;
+  /** Where it changes data in steps. */
+  readonly write?: Write;
+}
+
+/** The context of one call. `Store` is that of the call's transaction, or the readers outside of one. */
+export class CallContext<Store> implements SteppingContext<Store, ErrorCode> {
+  readonly store: Store;
   readonly principal: Principal;
-  readonly door: Door;
   readonly fail = fail;
-  readonly server: ServerFacts;
-  readonly report: (progress: Progress) => void;
   readonly #asked: Call;
+  readonly #tool: Tool;
   readonly #caller: Caller;
-  readonly #tool: Tool | undefined;
-  readonly #write: Write | undefined;
+  readonly #outside: Outside | undefined;
   #watch: StandingSignal | undefined;
   #session: SessionPrincipal | undefined;
 
-  readonly standing: AskStanding | undefined;
-
-  constructor(asked: Call, store: HistoryWriters, caller: Caller, { tool, standing, write }: Outside = {}) {
+  constructor(
+    { asked, tool }: { readonly asked: Call; readonly tool: Tool },
+    store: Store,
+    caller: Caller,
+    outside?: Outside,
+  ) {
     this.store = store;
-    this.standing = standing;
-    const called = caller.server.catalog.get(asked.tool)?.tool;
-    this.principal = called ? inCallOf(asked.principal, called) : asked.principal;
-    this.door = asked.door;
-    this.server = caller.server;
-    this.report = asked.onProgress ?? ignore;
+    this.principal = inCallOf(asked.principal, tool);
     this.#asked = asked;
-    this.#caller = caller;
     this.#tool = tool;
-    this.#write = write;
+    this.#caller = caller;
+    this.#outside = outside;
+  }
+
+  get door(): Door {
+    return this.#asked.door;
+  }
+
+  get server(): ServerFacts {
+    return this.#caller.server;
   }
 
   get client(): string | undefined {
     return this.#asked.client;
+  }
+
+  get report(): (progress: Progress) => void {
+    return this.#asked.onProgress ?? ignore;
+  }
+
+  get standing(): AskStanding | undefined {
+    return this.#outside?.standing;
   }
 
   /** The session that the call began. */
@@ -58,8 +78,7 @@ export class CallContext implements SteppingContext<HistoryWriters, ErrorCode> {
 
   get began(): SteppingContext<never, never>['began'] {
     // What other handlers are typed with takes no notice of it.
-    if (this.#tool?.session !== 'begins')
-      throw new Error('Only a tool that is declared to begin a session begins one.');
+    if (this.#tool.session !== 'begins') throw new Error('Only a tool that is declared to begin a session begins one.');
     return (session) => {
       this.#session = session;
     };
@@ -76,9 +95,9 @@ export class CallContext implements SteppingContext<HistoryWriters, ErrorCode> {
   }
 
   /** Does the work of the handler. @throws why the caller may not go on, whatever came of the work then, or what the work throws */
-  async run<Result>(work: (context: this) => Promise<Result>): Promise<Result> {
+  async run<Result>(work: () => Promise<Result>): Promise<Result> {
     try {
-      const result = await work(this);
+      const result = await work();
       if (this.#watch?.problem) throw this.#watch.problem;
       return result;
     } catch (thrown) {
@@ -93,127 +112,43 @@ export class CallContext implements SteppingContext<HistoryWriters, ErrorCode> {
   }
 
   get call(): CallingContext<never, never>['call'] {
-    const tool = this.#tool;
     // Handlers that write are typed without `call`: the transaction of the other tool would wait for theirs.
-    if (!tool) throw new Error('A handler inside a transaction calls no tool.');
-    return async (name, input, as) => {
-      const call = new InnerCall(this.#asked, this, { from: tool, tool: name, input, as });
-      await call.renew();
-      return this.#caller.call(call);
+    if (!this.#outside) throw new Error('A handler inside a transaction calls no tool.');
+    return async (tool, input, as) => this.#caller.call(await this.#inside(tool, input, as));
+  }
+
+  /** A call that the handler makes, by whoever is its caller now. */
+  async #inside(tool: string, input: unknown, as: Acting | undefined): Promise<Call> {
+    const { requestId, from } = this.#asked;
+    const { principal, door } = as ?? this.#asked;
+    const renewed = as ? as.renewed : this.standing;
+    const standing = renewed && (await askSafely(renewed));
+    const outer = this;
+    return {
+      tool,
+      input,
+      door,
+      requestId,
+      renewed,
+      from: { tool: this.#tool, depth: (from?.depth ?? 0) + 1 },
+      ...(standing instanceof ToolError ? { principal, gone: standing } : { principal: standing ?? principal }),
+      get signal() {
+        return as?.signal ?? outer.signal;
+      },
     };
   }
 
   get write(): Write {
     // The handlers of all other tools are typed without `write`.
-    if (!this.#write) throw new Error('Only a tool that is declared to run in steps takes steps.');
-    return this.#write;
+    if (!this.#outside?.write) throw new Error('Only a tool that is declared to run in steps takes steps.');
+    return this.#outside.write;
   }
 }
 
-type Write = SteppingContext<never, never>['write'];
-
-/** What only the handlers outside a transaction have. */
-interface Outside {
-  readonly tool?: Tool;
-  readonly standing?: AskStanding | undefined;
-  /** Where it changes data in steps. */
-  readonly write?: Write;
-}
-
-interface Wanted {
-  readonly from: Tool;
-  readonly tool: string;
-  readonly input: unknown;
-  readonly as: Acting | undefined;
-}
-
-/** A call made by the handler of another one: whatever is not its own is that of the other. */
-class InnerCall implements Call {
-  readonly tool: string;
-  readonly input: unknown;
-  readonly door: Door;
-  readonly requestId: string;
-  readonly from: NonNullable<Call['from']>;
-  readonly #as: Acting | undefined;
-  readonly #context: CallContext;
-  #principal: Principal;
-  #gone: ToolError | undefined;
-
-  constructor(outer: Call, context: CallContext, { from, tool, input, as }: Wanted) {
-    this.#principal = (as ?? outer).principal;
-    this.tool = tool;
-    this.input = input;
-    this.door = (as ?? outer).door;
-    this.requestId = outer.requestId;
-    this.from = { tool: from, depth: (outer.from?.depth ?? 0) + 1 };
-    this.#as = as;
-    this.#context = context;
-  }
-
-  get principal(): Principal {
-    return this.#principal;
-  }
-
-  get gone(): ToolError | undefined {
-    return this.#gone;
-  }
-
-  /** That of the outer call is looked up when it is used, as doors make one only then. */
-  get signal(): AbortSignal | undefined {
-    return this.#as?.signal ?? this.#context.signal;
-  }
-
-  get renewed(): AskStanding | undefined {
-    return this.#as ? this.#as.renewed : this.#context.standing;
-  }
-
-  /** Asks again who makes the call. */
-  async renew(): Promise<void> {
-    const standing = this.renewed && (await askSafely(this.renewed));
-    if (standing instanceof ToolError) this.#gone = standing;
-    else if (standing) this.#principal = standing;
-  }
-}
-
-/** The call that a stand-in was made for, as if made directly. */
-export class StoodInCall implements Call {
-  readonly principal: Principal;
-  readonly tool: string;
-  readonly input: unknown;
-  readonly door: Door;
-  readonly requestId: string;
-  readonly idempotency: Call['idempotency'];
-  readonly onProgress: Call['onProgress'];
-  readonly from: Call['from'];
-  readonly gone: Call['gone'];
-  readonly client: Call['client'];
-  readonly #asked: Call;
-
-  constructor(asked: Call, { tool, input }: { readonly tool: string; readonly input: unknown }) {
-    this.principal = asked.principal;
-    this.tool = tool;
-    this.input = input;
-    this.door = asked.door;
-    this.requestId = asked.requestId;
-    this.idempotency = asked.idempotency && { key: asked.idempotency.key, operation: `tools/call ${tool}` };
-    this.onProgress = asked.onProgress;
-    this.from = asked.from;
-    this.gone = asked.gone;
-    this.client = asked.client;
-    this.#asked = asked;
-  }
-
-  get signal(): AbortSignal | undefined {
-    return this.#asked.signal;
-  }
-
-  get renewed(): AskStanding | undefined {
-    return this.#asked.renewed;
-  }
-}
-
-/** @throws ToolError where the tool may not be called from where the call comes from. */
-export function requireCallable(tool: Tool, from: NonNullable<Call['from']>): void {
+/** @throws ToolError where the caller may not go on, or the tool may not be called from where the call comes from. */
+export function requireCallable(tool: Tool, { gone, from }: Pick<Call, 'gone' | 'from'>): void {
+  if (gone) throw gone;
+  if (!from) return;
   if (from.depth > MOST_NESTED) {
     throw new ToolError('conflict', 'The tool calls are nested too deep; call them one by one.');
   }

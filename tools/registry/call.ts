@@ -2,10 +2,8 @@ import type { Door } from '../../resources/audit-entry.ts';
 import type { ErrorBody } from '../../resources/error.ts';
 import type { Principal, SessionPrincipal } from '../access/principal.ts';
 import type { AskStanding } from '../access/standing.ts';
-import type { Progress } from './context.ts';
-import type { Tool } from './define-tool.ts';
 import { ToolError } from './errors.ts';
-import type { IdempotencyWish } from './idempotency.ts';
+import type { Tool } from './tool.ts';
 
 /** One tool call, as a door hands it over. */
 export interface Call {
@@ -21,12 +19,34 @@ export interface Call {
   readonly client?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
-  /** Who makes the call as it stands now; asked again while the call goes on and before each call that it makes. */
+  /** Asks who makes the call now. It is asked while the call goes on and before each call that it makes. */
   readonly renewed?: AskStanding | undefined;
-  /** Of a call inside of another one: why its caller may not go on, found when that was asked. */
+  /** Only in a call inside of another one: why its caller may not go on. */
   readonly gone?: ToolError | undefined;
-  /** Where the handler of a tool makes the call: that tool, and how many calls this one is inside of. */
+  /** Only in a call that the handler of a tool makes: that tool, and how many calls this one is inside of. */
   readonly from?: { readonly tool: Tool; readonly depth: number } | undefined;
+}
+
+/** A caller's wish that a repeat of this call answers what the first one answered. */
+export interface IdempotencyWish {
+  readonly key: string;
+  /** What the key is bound to besides the principal: method and path, or the tool's name. */
+  readonly operation: string;
+}
+
+/** How far a call has come; `progress` grows with each report. */
+export interface Progress {
+  readonly progress: number;
+  readonly total?: number;
+  readonly message?: string;
+  /** The same for doors that stream events. */
+  readonly event?: CallEvent;
+}
+
+/** Something that happened during a call, as a client that listens receives it. */
+export interface CallEvent {
+  readonly name: string;
+  readonly data: object;
 }
 
 /** What came of a call. */

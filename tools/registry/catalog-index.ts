@@ -1,6 +1,7 @@
 import leven from 'leven';
-import type { Tool } from './define-tool.ts';
+import type { GuardedTool } from '../access/guarded-tool.ts';
 import { ToolError } from './errors.ts';
+import type { Tool } from './tool.ts';
 
 /** A tool with the group it is shown under. */
 export interface CatalogEntry {
@@ -17,7 +18,7 @@ export interface Catalog {
 }
 
 /** Whether lists and allowlists know the tool. */
-export function isListed({ doorOnly, discovery }: Tool): boolean {
+export function isListed({ doorOnly, discovery }: GuardedTool): boolean {
   return !doorOnly && !discovery;
 }
 

@@ -10,9 +10,9 @@ import type { Upstreams } from '../integrations/upstream/upstreams.ts';
 import type { Models } from '../models/models.ts';
 import type { SignIn } from '../sign-in/sign-in.ts';
 import type { HistoryWriters } from '../versions/history.ts';
-import type { Answer } from './call.ts';
+import type { Answer, Progress } from './call.ts';
 import type { Catalog, CatalogEntry } from './catalog-index.ts';
-import type { Fail } from './define-tool.ts';
+import type { Fail } from './errors.ts';
 
 /** What a handler works with besides its input. */
 export interface Context<Store, Code extends ErrorCode> {
@@ -30,21 +30,6 @@ export interface Context<Store, Code extends ErrorCode> {
   readonly signal: AbortSignal | undefined;
   /** Tells the caller how far the call has come, where it wants to know. */
   readonly report: (progress: Progress) => void;
-}
-
-/** How far a call has come; `progress` grows with each report. */
-export interface Progress {
-  readonly progress: number;
-  readonly total?: number;
-  readonly message?: string;
-  /** The same for doors that stream events. */
-  readonly event?: CallEvent;
-}
-
-/** Something that happened during a call, as a client that listens is told. */
-export interface CallEvent {
-  readonly name: string;
-  readonly data: object;
 }
 
 /** The same for a handler outside a transaction: it may call other tools. */

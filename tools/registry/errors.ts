@@ -23,6 +23,13 @@ export class ToolError extends Error {
   }
 }
 
+/** Makes the error that a handler throws; takes only codes that the tool declares. */
+export type Fail<Code extends ErrorCode> = (
+  code: Code | 'invalid_input' | 'forbidden' | 'unavailable',
+  message: string,
+  detail?: ErrorDetail,
+) => ToolError;
+
 /** Codes every tool can answer with; the `errors` of a tool add to them. */
 export const COMMON_ERRORS = ['invalid_input', 'unauthenticated', 'forbidden', 'internal', 'unavailable'] as const;
 

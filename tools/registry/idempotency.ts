@@ -1,36 +1,31 @@
 import { createHash } from 'node:crypto';
 import { canonicalize } from 'json-canonicalize';
-import type { ErrorBody } from '../../resources/error.ts';
-import type { Readers, Writers } from '../../store/port.ts';
+import { type ErrorBody, type ErrorCode, errorStatus } from '../../resources/error.ts';
+import type { Readers, Store, Transaction, Writers } from '../../store/port.ts';
 import type { Principal } from '../access/principal.ts';
 import { guardedAmong, isSeen } from '../access/visibility.ts';
-import type { HistoryWriters } from '../versions/history.ts';
-import { ToolError } from './errors.ts';
+import type { Call, IdempotencyWish } from './call.ts';
+import { errorBody, ToolError, toToolError } from './errors.ts';
 
 const KEPT_MS = 24 * 60 * 60 * 1000;
 const IDS = /\b[a-z]{3}_[0-9a-z]{26}\b/g;
 
-/** A caller's wish that a repeat of this call answers what the first one answered. */
-export interface IdempotencyWish {
-  readonly key: string;
-  /** What the key is bound to besides the principal: method and path, or the tool's name. */
-  readonly operation: string;
-}
-
 /** The kept answer: the output of the call or the error it ended with. */
 export type KeptAnswer = { readonly output: object } | { readonly error: ErrorBody };
 
+/** A call that carries an idempotency key. */
 export interface Repeat {
   readonly key: string;
   readonly inputHash: string;
   readonly principal: Principal;
+  readonly requestId: string;
   /** Of the tools and fixed arguments that it is held to. */
   readonly limit: string | undefined;
   /** Ids that the input holds. */
   readonly inputIds: readonly string[];
 }
 
-export function repeatOf(principal: Principal, { key, operation }: IdempotencyWish, input: unknown): Repeat {
+export function repeatOf({ principal, requestId }: Call, { key, operation }: IdempotencyWish, input: object): Repeat {
   if (key.length === 0 || key.length > 255) {
     throw new ToolError('invalid_input', 'An idempotency key has 1 to 255 characters.');
   }
@@ -38,16 +33,64 @@ export function repeatOf(principal: Principal, { key, operation }: IdempotencyWi
     key: sha256([principal.type, principal.id, operation, key]),
     inputHash: sha256(input),
     principal,
+    requestId,
     limit: principal.tools && sha256(principal.tools.fingerprint),
     inputIds: idsIn(input),
   };
+}
+
+/** Errors that say nothing of what a call asks for, so that it may be made again under its idempotency key. */
+const MAY_PASS_LATER: readonly ErrorCode[] = ['unauthenticated', 'rate_limited'];
+
+/** Sees to it that a call with an idempotency key runs once. */
+export class Repeats {
+  readonly #store: Store;
+  readonly #now: () => Date;
+  /** Keys of calls under way in this process. */
+  readonly #running = new Set<string>();
+
+  constructor(store: Store, now: () => Date) {
+    this.#store = store;
+    this.#now = now;
+  }
+
+  /** Runs `first`, which keeps its answer itself; a later call gets `again` of what was kept. An error of the caller's is kept here. */
+  async once<Result>(
+    repeat: Repeat,
+    first: () => Promise<Result>,
+    again: (kept: KeptAnswer) => Result,
+  ): Promise<Result> {
+    if (this.#running.has(repeat.key)) {
+      throw new ToolError('conflict', 'The first call with this idempotency key is still running; repeat it later.');
+    }
+    this.#running.add(repeat.key);
+    try {
+      const kept = await findKept(this.#store, repeat, this.#now());
+      return kept ? again(kept) : await first().catch((thrown) => this.#keepError(repeat, toToolError(thrown)));
+    } finally {
+      this.#running.delete(repeat.key);
+    }
+  }
+
+  /** Keeps the answer in the transaction of the call. Undefined: it is not kept, as it holds a secret. */
+  keep(tx: Transaction, repeat: Repeat, output: object | undefined): Promise<void> {
+    return keep(tx, repeat, output && { output }, this.#now());
+  }
+
+  async #keepError(repeat: Repeat, error: ToolError): Promise<never> {
+    if (errorStatus[error.code] < 500 && !MAY_PASS_LATER.includes(error.code)) {
+      const answer = { error: errorBody(error, repeat.requestId) };
+      await this.#store.transaction((tx) => keep(tx, repeat, answer, this.#now()));
+    }
+    throw error;
+  }
 }
 
 /**
  * The answer kept for an earlier call, or undefined for the first one.
  * @throws ToolError (conflict) for another input; (not_found) where the call was about what the caller may not see any more.
  */
-export async function findKept(store: Readers, repeat: Repeat, now: Date): Promise<KeptAnswer | undefined> {
+async function findKept(store: Readers, repeat: Repeat, now: Date): Promise<KeptAnswer | undefined> {
   const { records } = await store.idempotency.find({ where: { key: repeat.key }, from: oldest(now), limit: 1 });
   const kept = records[0];
   if (!kept) return undefined;
@@ -76,7 +119,7 @@ export async function findKept(store: Readers, repeat: Repeat, now: Date): Promi
 }
 
 /** Keeps the answer (undefined: it holds a secret), and forgets a few that are older than a day. */
-export async function keep(
+async function keep(
   tx: Writers & Readers,
   { key, inputHash, principal, limit, inputIds }: Repeat,
   answer: KeptAnswer | undefined,
@@ -103,7 +146,7 @@ export async function keep(
 }
 
 /** Takes away the answers that tell of the record. A repeat of such a call is refused: made again it would bring the record back. */
-export async function forgetAnswers(tx: Pick<HistoryWriters, 'idempotency'>, id: string): Promise<void> {
+export async function forgetAnswers(tx: Pick<Transaction, 'idempotency'>, id: string): Promise<void> {
   for (;;) {
     const { records } = await tx.idempotency.find({ where: { recordIds: id }, limit: 100 });
     if (records.length === 0) return;

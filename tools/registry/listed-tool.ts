@@ -1,6 +1,6 @@
 import type { FixedArguments } from '../access/tool-limit.ts';
-import type { Annotations, Tool } from './define-tool.ts';
 import { briefSchema, type JsonSchema, jsonSchema, withoutMembers } from './json-schema.ts';
+import type { Annotations, Tool } from './tool.ts';
 
 /** A tool as `tools/list` shows it. */
 export interface ListedTool {

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import type { Page, Position, Query, Rank, Reader, Where } from '../../store/port.ts';
 import type { Limit } from '../access/limit.ts';
-import type { Tool } from './define-tool.ts';
 import { ToolError } from './errors.ts';
+import type { Tool } from './tool.ts';
 
 interface ListInput {
   readonly limit: number;

@@ -4,7 +4,7 @@ import type { Readers } from '../../store/port.ts';
 import type { Principal } from '../access/principal.ts';
 import { isKeptFrom } from '../access/reach.ts';
 import { isSeen, whoeverSees } from '../access/visibility.ts';
-import type { Fail } from './define-tool.ts';
+import type { Fail } from './errors.ts';
 
 /** Where the record is that a member names. */
 const named = {

@@ -1,23 +1,20 @@
-import { type AuditEntry, subjectsOf } from '../../resources/audit-entry.ts';
-import { type ErrorCode, errorStatus } from '../../resources/error.ts';
-import { newId } from '../../store/ids.ts';
 import type { Store, Transaction } from '../../store/port.ts';
 import { authorOf, type Principal, type SessionPrincipal } from '../access/principal.ts';
 import { mayCall, reaches, reachOf, refusal, withFixed } from '../access/reach.ts';
 import type { Subjects } from '../access/requirement.ts';
 import type { AskStanding } from '../access/standing.ts';
 import { subjectsIn } from '../access/subjects.ts';
-import { auditEntryOf, auditedArguments } from '../audit/entry.ts';
+import { type Beginning, beginning, callEntry } from '../audit/entry.ts';
 import { entities } from '../kinds.ts';
-import { type HistoryWriters, withHistory } from '../versions/history.ts';
+import { withHistory } from '../versions/history.ts';
 import { withAgentIds } from './agent-names.ts';
 import type { Answer, Call } from './call.ts';
-import { CallContext, requireCallable, StoodInCall } from './call-context.ts';
+import { CallContext, requireCallable } from './call-context.ts';
 import { type CatalogEntry, isListed, unknownTool } from './catalog-index.ts';
 import type { ServerFacts } from './context.ts';
-import type { Tool } from './define-tool.ts';
 import { errorBody, ToolError, toToolError } from './errors.ts';
-import { findKept, keep, type Repeat, repeatOf } from './idempotency.ts';
+import { type KeptAnswer, type Repeat, Repeats, repeatOf } from './idempotency.ts';
+import type { Tool } from './tool.ts';
 import { parseInput } from './validate.ts';
 
 export type { Answer, Call } from './call.ts';
@@ -35,7 +32,7 @@ export interface Registry {
 export interface RegistryOptions {
   readonly store: Store;
   readonly server: ServerFacts;
-  /** Told the cause of every `internal` and `unavailable` answer. */
+  /** Receives the cause of every `internal` and `unavailable` answer. */
   onFailure(cause: unknown, call: Pick<Call, 'requestId' | 'tool' | 'principal'>): void;
 }
 
@@ -43,25 +40,35 @@ export function createRegistry(options: RegistryOptions): Registry {
   return new ToolRegistry(options);
 }
 
+/** What is to be called: the call itself, or the one that it stands in for. */
+type Wanted = Pick<Call, 'tool' | 'input' | 'readInput' | 'idempotency'>;
+
+/** A call that passed all checks. */
+interface Admitted {
+  readonly asked: Call;
+  readonly wanted: Wanted;
+  readonly tool: Tool;
+  readonly begun: Beginning;
+  readonly given: unknown;
+  readonly input: object;
+}
+
 class ToolRegistry implements Registry {
   readonly server: ServerFacts;
   readonly #store: Store;
-  /** For handlers outside a transaction, which are typed to take no more of it than the readers. */
-  readonly #view: HistoryWriters;
   readonly #onFailure: RegistryOptions['onFailure'];
   readonly #subjects: Subjects;
+  readonly #repeats: Repeats;
   /** One per set of rights, made from the catalog at `#listsVersion`. */
   readonly #lists = new Map<string, readonly CatalogEntry[]>();
   #listsVersion = 0;
-  /** Idempotency keys of calls under way in this process. */
-  readonly #running = new Set<string>();
 
   constructor({ store, server, onFailure }: RegistryOptions) {
     this.server = server;
     this.#store = store;
-    this.#view = store as unknown as HistoryWriters;
     this.#onFailure = onFailure;
     this.#subjects = subjectsIn(store);
+    this.#repeats = new Repeats(store, server.now);
   }
 
   find(name: string): Tool | undefined {
@@ -83,52 +90,102 @@ class ToolRegistry implements Registry {
     return found;
   }
 
-  async call(asked: Call): Promise<Answer> {
-    const tool =
-      asked.door === 'rest' && !asked.from ? this.server.catalog.get(asked.tool)?.tool : this.find(asked.tool);
-    const raw: RawInput = { value: asked.input };
-    const entry = this.#entryMaker(asked, tool, raw);
+  call(asked: Call): Promise<Answer> {
+    return this.#answer(asked, asked);
+  }
+
+  /** Find, coarse check, validate, exact check, run; whatever fails becomes an answer and an audit entry too. */
+  async #answer(asked: Call, wanted: Wanted): Promise<Answer> {
+    const { principal, door, from } = asked;
+    const tool = door === 'rest' && !from ? this.server.catalog.get(wanted.tool)?.tool : this.find(wanted.tool);
+    const begun = beginning(this.server.now());
+    let given = wanted.input;
+    let input: object | undefined;
     try {
-      if (!tool) throw unknownTool(asked.tool, this.list(asked.principal));
-      const input = await this.#admit(tool, asked, raw);
-      if (tool.standsFor) return await this.call(new StoodInCall(asked, tool.standsFor(input)));
-      if (!tool.annotations.readOnlyHint) return await this.#change(tool, asked, input, entry);
-      const standing = this.#standing(tool, asked, input);
-      const context = new CallContext(asked, this.#view, this, { tool, standing });
-      const output = tool.output.parse(await context.run((each) => tool.handler(input, each)));
-      this.#store.audit.append(entry());
-      return answerOf(tool, output);
+      if (!tool) throw unknownTool(wanted.tool, this.list(principal));
+      requireCallable(tool, asked);
+      const isReached = reaches(principal, tool);
+      given = await readInput(wanted, isReached);
+      if (!isReached) throw refusal(principal, tool, nameable(tool, given));
+      given = withFixed(principal, tool, given);
+      const parsed = validated(tool, given);
+      const resolved = await withAgentIds(tool.input, parsed, this.#store, this.server.catalog);
+      const isAllowed = await mayCall(principal, tool, resolved, this.#subjects);
+      if (!isAllowed) throw refusal(principal, tool, parsed); // with the names that the caller gave
+      input = resolved;
+      if (tool.standsFor) return await this.#answer(asked, standIn(asked, tool.standsFor(input)));
+      return await this.#run({ asked, wanted, tool, begun, given, input });
     } catch (thrown) {
       const error = toToolError(thrown);
-      if (error.cause !== undefined) this.#onFailure(error.cause, asked);
-      this.#store.audit.append(entry(error.code));
-      const { retryAfterSeconds } = error.detail;
-      return {
-        ok: false,
-        error: errorBody(error, asked.requestId),
-        ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
-      };
+      if (error.cause !== undefined)
+        this.#onFailure(error.cause, { requestId: asked.requestId, tool: wanted.tool, principal });
+      const { code } = error;
+      this.#store.audit.append(callEntry({ asked, wanted, tool, begun, given, input }, { code }, this.server.catalog));
+      return failed(error, asked);
     }
   }
 
-  /** Coarse check, validation, exact check; the parsed input. */
-  async #admit(tool: Tool, { principal, readInput, from, gone }: Call, raw: RawInput): Promise<object> {
-    if (gone) throw gone;
-    if (from) requireCallable(tool, from);
-    const tries = reaches(principal, tool);
-    // Of a caller who is refused anyway it is read for the audit entry alone, whatever is wrong with it.
-    if (readInput) raw.value = await (tries ? readInput() : readInput().catch(() => raw.value));
-    if (!tries) throw refusal(principal, tool, nameable(tool, raw.value));
-    raw.value = withFixed(principal, tool, raw.value);
-    const given = tool.session === 'begins' ? readCredential(tool, raw.value) : parseInput(tool.input, raw.value);
-    const input = await withAgentIds(tool.input, given, this.#store, this.server.catalog);
-    if (!(await mayCall(principal, tool, input, this.#subjects))) throw refusal(principal, tool, given); // as they know it
-    raw.parsed = input;
-    return input;
+  #run(call: Admitted): Promise<Answer> {
+    const { asked, wanted, tool, input } = call;
+    if (tool.annotations.readOnlyHint) return this.#read(call);
+    if (!wanted.idempotency) return this.#change(call);
+    const repeat = repeatOf(asked, wanted.idempotency, input);
+    const first = () => this.#change(call, repeat);
+    return this.#repeats.once(repeat, first, (kept) => this.#replay(call, kept));
   }
 
-  /** Whether the caller, as it stands now, could make the call again. */
-  #standing(tool: Tool, { renewed }: Call, input: object): AskStanding | undefined {
+  async #read(call: Admitted): Promise<Answer> {
+    const { tool, input } = call;
+    const context = new CallContext(call, this.#store, this, { standing: this.#standing(call) });
+    const output = tool.output.parse(await context.run(() => handle(tool, input, context)));
+    this.#store.audit.append(callEntry(call, {}, this.server.catalog));
+    return succeeded(tool, output);
+  }
+
+  /** In one transaction, or in the steps of the handler. */
+  async #change(call: Admitted, repeat?: Repeat): Promise<Answer> {
+    const { asked, tool, input } = call;
+    const history = (tx: Transaction) => withHistory(tx, entities, authorOf(asked.principal), this.server.now);
+    const transaction = <Result>(work: (tx: Transaction) => Promise<Result>) =>
+      this.#store.transaction(work, asked.principal);
+    if (!tool.inSteps) {
+      return transaction(async (tx) => {
+        const result = await handle(tool, input, new CallContext(call, history(tx), this));
+        return this.#finish(tx, call, { result, repeat });
+      });
+    }
+    const context = new CallContext(call, this.#store, this, {
+      standing: this.#standing(call),
+      write: (step) => transaction((tx) => step(history(tx))),
+    });
+    const result = await context.run(() => handle(tool, input, context));
+    return this.#store.transaction((tx) => this.#finish(tx, call, { result, repeat, session: context.session }));
+  }
+
+  /** The audit entry, and the answer for repeats, are stored with the changes of the call, or after the last of its steps. */
+  async #finish(tx: Transaction, call: Admitted, { result, repeat, session }: Finishing): Promise<Answer> {
+    const { asked, tool } = call;
+    const output = shownTo(asked.principal, tool, tool.output.parse(result));
+    tx.audit.append(callEntry(call, { output, session }, this.server.catalog));
+    const isKept = !tool.answersSecret && tool.session !== 'begins';
+    if (repeat) await this.#repeats.keep(tx, repeat, isKept ? output : undefined);
+    return { ...succeeded(tool, output), ...(session && { began: session }) };
+  }
+
+  #replay(call: Admitted, kept: KeptAnswer): Answer {
+    const { asked, tool } = call;
+    const { audit } = this.#store;
+    if ('output' in kept) {
+      const output = shownTo(asked.principal, tool, kept.output);
+      audit.append(callEntry(call, { output }, this.server.catalog));
+      return { ...succeeded(tool, output), replayed: true };
+    }
+    audit.append(callEntry(call, { code: kept.error.code }, this.server.catalog));
+    return { ok: false, error: { ...kept.error, requestId: asked.requestId }, replayed: true };
+  }
+
+  /** Asks whether the caller, as it stands now, could make the call again. */
+  #standing({ asked: { renewed }, tool, input }: Admitted): AskStanding | undefined {
     if (!renewed) return undefined;
     return async () => {
       const now = await renewed();
@@ -136,160 +193,62 @@ class ToolRegistry implements Registry {
       return refusal(now, tool, input);
     };
   }
+}
 
-  async #change(tool: Tool, asked: Call, input: object, entry: MakeEntry): Promise<Answer> {
-    if (!asked.idempotency) return this.#run(tool, asked, input, entry);
-    const repeat = repeatOf(asked.principal, asked.idempotency, input);
-    if (this.#running.has(repeat.key)) {
-      throw new ToolError('conflict', 'The first call with this idempotency key is still running; repeat it later.');
-    }
-    this.#running.add(repeat.key);
-    try {
-      return (
-        (await this.#replay(repeat, tool, asked, entry)) ?? (await this.#runOnce(repeat, tool, asked, input, entry))
-      );
-    } finally {
-      this.#running.delete(repeat.key);
-    }
-  }
+/** Lists kept per set of rights; beyond that they are made again. */
+const MOST_LISTS = 1000;
 
-  async #replay(
-    repeat: Repeat,
-    tool: Tool,
-    { requestId, principal }: Call,
-    entry: MakeEntry,
-  ): Promise<Answer | undefined> {
-    const kept = await findKept(this.#store, repeat, this.server.now());
-    if (!kept) return undefined;
-    if ('output' in kept) {
-      const output = shownTo(principal, tool, kept.output);
-      this.#store.audit.append(entry(undefined, output));
-      return { ...answerOf(tool, output), replayed: true };
-    }
-    this.#store.audit.append(entry(kept.error.code));
-    return { ok: false, error: { ...kept.error, requestId }, replayed: true };
-  }
+interface Finishing {
+  readonly result: unknown;
+  readonly repeat: Repeat | undefined;
+  /** The session that the call began. */
+  readonly session?: SessionPrincipal | undefined;
+}
 
-  /** Runs the call and keeps its answer in the same transaction; an error of the caller's is kept in one of its own. */
-  async #runOnce(repeat: Repeat, tool: Tool, asked: Call, input: object, entry: MakeEntry): Promise<Answer> {
-    try {
-      return await this.#run(tool, asked, input, entry, (tx, output) =>
-        keep(tx, repeat, isKept(tool) ? { output } : undefined, this.server.now()),
-      );
-    } catch (thrown) {
-      const error = toToolError(thrown);
-      if (errorStatus[error.code] < 500 && !MAY_PASS_LATER.includes(error.code)) {
-        const answer = { error: errorBody(error, asked.requestId) };
-        await this.#store.transaction((tx) => keep(tx, repeat, answer, this.server.now()));
-      }
-      throw error;
-    }
-  }
+/** A refused call's input is read only for its audit entry, so any fault in it is ignored. */
+async function readInput({ input, readInput: read }: Wanted, isReached: boolean): Promise<unknown> {
+  if (!read) return input;
+  return isReached ? read() : read().catch(() => input);
+}
 
-  /** The audit entry and what `also` writes are stored with the call's own changes, or after the last of its steps. */
-  async #run(tool: Tool, asked: Call, input: object, entry: MakeEntry, also?: Also): Promise<Answer> {
-    const history = (tx: Transaction) => withHistory(tx, entities, authorOf(asked.principal), this.server.now);
-    const finish = async (tx: Transaction, result: unknown, began?: SessionPrincipal) => {
-      const output = shownTo(asked.principal, tool, tool.output.parse(result));
-      tx.audit.append(entry(undefined, output, began));
-      await also?.(tx, output);
-      return { ...answerOf(tool, output), ...(began && { began }) };
-    };
-    if (!tool.inSteps) {
-      return this.#store.transaction(
-        async (tx) => finish(tx, await tool.handler(input, new CallContext(asked, history(tx), this))),
-        asked.principal,
-      );
-    }
-    const context = new CallContext(asked, this.#view, this, {
-      tool,
-      standing: this.#standing(tool, asked, input),
-      write: (step) => this.#store.transaction((tx) => step(history(tx)), asked.principal),
-    });
-    const result = await context.run((each) => tool.handler(input, each));
-    return this.#store.transaction((tx) => finish(tx, result, context.session));
-  }
-
-  #entryMaker({ requestId, door, principal, tool: asked }: Call, tool: Tool | undefined, raw: RawInput): MakeEntry {
-    const at = this.server.now();
-    const id = newId('aud');
-    const started = performance.now();
-    const name = tool?.name ?? UNKNOWN_TOOL;
-    return (code, output, began) => {
-      const args = tool
-        ? auditedArguments(tool, raw.value, this.server.catalog)
-        : { name: asked.slice(0, LONGEST_NAME) };
-      const durationMs = performance.now() - started;
-      const recordIds = began ? [began.sessionId] : untold(args, raw.parsed ?? raw.value, output);
-      return auditEntryOf({
-        id,
-        requestId,
-        door,
-        principal: began ?? principal,
-        tool: name,
-        arguments: args,
-        recordIds,
-        at,
-        durationMs,
-        code,
-      });
-    };
+/** The parsed input. What is wrong with the input by which a caller says who it is makes it nobody. */
+function validated({ input: schema, session }: Tool, given: unknown): object {
+  try {
+    return parseInput(schema, given);
+  } catch (thrown) {
+    if (session !== 'begins' || !(thrown instanceof ToolError)) throw thrown;
+    throw new ToolError('unauthenticated', 'Authentication required', thrown.detail);
   }
 }
 
-function answerOf(tool: Tool, output: object) {
-  return { ok: true, output, ...(tool.answersContent && { isContent: true as const }) } as const;
+/** The call of the other tool, as if it were made directly. */
+function standIn({ idempotency }: Call, other: { readonly tool: string; readonly input: unknown }): Wanted {
+  return { ...other, idempotency: idempotency && { key: idempotency.key, operation: `tools/call ${other.tool}` } };
+}
+
+/** `defineTool` ties the context that a handler takes to the annotations of its tool, which this type does not show any more. */
+function handle(tool: Tool, input: object, context: CallContext<unknown>): Promise<unknown> {
+  return tool.handler(input, context as never);
 }
 
 function shownTo(principal: Principal, tool: Tool, output: object): object {
   return tool.shown ? tool.shown({ ...output }, principal) : output;
 }
 
-/** Lists kept per set of rights; beyond that they are made again. */
-const MOST_LISTS = 1000;
-
-/** `output`: that of a call that wrote, which tells what it made; `began`: the session it made, whose call it is then. */
-type MakeEntry = (code?: ErrorCode, output?: object, began?: SessionPrincipal) => AuditEntry;
-
-/** Writes in the transaction in which the audit entry of a call is stored. */
-type Also = (tx: Transaction, output: object) => Promise<void>;
-
-/** The records of a call that its arguments, as the audit log keeps them, do not name. */
-function untold(args: object, input: unknown, output: object | undefined): string[] {
-  const told = subjectsOf(args);
-  const others = [...subjectsOf(input), ...subjectsOf(output)].filter((id) => !told.includes(id));
-  return others.length > 1 ? [...new Set(others)] : others;
+function succeeded(tool: Tool, output: object) {
+  return { ok: true, output, ...(tool.answersContent && { isContent: true as const }) } as const;
 }
 
-/** The input of a call, as far as it has been read. */
-interface RawInput {
-  value: unknown;
-  /** With the ids of what it names otherwise, once it was admitted. */
-  parsed?: object;
+function failed(error: ToolError, { requestId }: Call): Answer {
+  const { retryAfterSeconds } = error.detail;
+  return {
+    ok: false,
+    error: errorBody(error, requestId),
+    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+  };
 }
 
-/** Stands in the audit log for names that are no tool's, which callers could make without end. */
-const UNKNOWN_TOOL = '(unknown)';
-const LONGEST_NAME = 100;
-
-/** The input by which a caller says who it is: one that does not fit says nothing. */
-function readCredential({ input }: Tool, given: unknown): object {
-  try {
-    return parseInput(input, given);
-  } catch (thrown) {
-    if (!(thrown instanceof ToolError)) throw thrown;
-    throw new ToolError('unauthenticated', 'Authentication required', thrown.detail);
-  }
-}
-
-function isKept({ answersSecret, session }: Tool): boolean {
-  return !answersSecret && session !== 'begins';
-}
-
-/** Errors of a call that say nothing of what it asks for, so that it may be made again under its idempotency key. */
-const MAY_PASS_LATER: readonly ErrorCode[] = ['unauthenticated', 'rate_limited'];
-
-/** Of an input that is not checked yet, the members that a grant can name. */
+/** The members of an unchecked input that a grant can name. */
 function nameable({ input: schema }: Tool, input: unknown): object {
   if (typeof input !== 'object' || input === null) return {};
   const given = input as Readonly<Record<string, unknown>>; // whose own members are looked at alone

@@ -5,8 +5,8 @@ import { timestamp } from '../../resources/fields.ts';
 import { secret } from '../../resources/markers.ts';
 import { showKey } from '../access/api-keys.ts';
 import { formatGrant } from '../access/grants.ts';
+import { ANYONE } from '../access/guarded-tool.ts';
 import { isSession, type Principal } from '../access/principal.ts';
-import { ANYONE } from '../access/requirement.ts';
 import { CREATES, DELETES, defineTool, READS } from '../registry/define-tool.ts';
 import { openSession } from './open-sessions.ts';
 

@@ -1,6 +1,6 @@
 import type { VersionDiff } from '../../resources/version.ts';
 import { plain, Room } from '../audit/room.ts';
-import type { Fail } from '../registry/define-tool.ts';
+import type { Fail } from '../registry/errors.ts';
 import { Busy, type Outcome, SideProcess } from '../side-process/side-process.ts';
 import { diffStates, type State } from './diff.ts';
 import { contentOf, type Entity, type Payload } from './history.ts';

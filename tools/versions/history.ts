@@ -8,8 +8,8 @@ import { NotFound } from '../../store/errors.ts';
 import type { Change, Guard, NewRecord, Query, Reader, Readers, Transaction, Where, Writer } from '../../store/port.ts';
 import { forgetOutputs } from '../flows/queue.ts';
 import type { Context } from '../registry/context.ts';
-import type { Tool } from '../registry/define-tool.ts';
 import { forgetAnswers } from '../registry/idempotency.ts';
+import type { Tool } from '../registry/tool.ts';
 
 export type Payload = Readonly<Record<string, unknown>>;
 

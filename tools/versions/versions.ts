@@ -5,12 +5,14 @@ import { type EntityType, entityType, type VersionRecord, version, versionDiff }
 import { collections } from '../../store/collections.ts';
 import { StaleRevision } from '../../store/errors.ts';
 import type { Readers } from '../../store/port.ts';
-import { type Access, type AccessByInput, accessFor } from '../access/requirement.ts';
+import type { Access, AccessByInput } from '../access/guarded-tool.ts';
+import { accessFor } from '../access/requirement.ts';
 import { mayKnowOf } from '../access/visibility.ts';
 import { entities } from '../kinds.ts';
 import type { Context } from '../registry/context.ts';
-import { CREATES, defineTool, READS, type Tool } from '../registry/define-tool.ts';
+import { CREATES, defineTool, READS } from '../registry/define-tool.ts';
 import { LARGEST_PAGE, listPage } from '../registry/paging.ts';
+import type { Tool } from '../registry/tool.ts';
 import { diffPayloads } from './diffing.ts';
 import { type Entity, type Payload, shownPayload, showVersion } from './history.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import { ANYONE } from '../../../tools/access/requirement.ts';
+import { ANYONE } from '../../../tools/access/guarded-tool.ts';
 import type { CatalogEntry } from '../../../tools/registry/catalog-index.ts';
 import type { CallingContext } from '../../../tools/registry/context.ts';
 import { defineTool, READS, type Tool } from '../../../tools/registry/define-tool.ts';

@@ -1,5 +1,5 @@
 import { storableText } from '../../models/sanitize-text.ts';
-import type { Progress } from '../../registry/context.ts';
+import type { Progress } from '../../registry/call.ts';
 import type { ToolCall, ToolResult } from './agent-tools.ts';
 import type { Listener, Step } from './loop.ts';
 

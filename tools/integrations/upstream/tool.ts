@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { IntegrationRecord, ToolDefinition } from '../../../resources/integration.ts';
 import { secret } from '../../../resources/markers.ts';
 import { GUEST_SCOPES } from '../../access/scopes.ts';
-import type { Progress } from '../../registry/context.ts';
+import type { Progress } from '../../registry/call.ts';
 import { defineTool, type Tool } from '../../registry/define-tool.ts';
 import { declareJsonSchema, type JsonSchema } from '../../registry/json-schema.ts';
 import { problemsOf } from './check.ts';

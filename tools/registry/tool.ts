@@ -1,0 +1,41 @@
+import type { z } from 'zod';
+import type { ErrorCode } from '../../resources/error.ts';
+import type { GuardedTool } from '../access/guarded-tool.ts';
+import type { Principal } from '../access/principal.ts';
+
+export interface Annotations {
+  readonly readOnlyHint: boolean;
+  readonly destructiveHint: boolean;
+  readonly idempotentHint: boolean;
+  readonly openWorldHint: boolean;
+}
+
+/** What a tool is, whatever it does: its name is `verb_noun`. */
+export interface Meaning<Input extends z.ZodObject, Output extends z.ZodObject, Code extends ErrorCode>
+  extends GuardedTool {
+  readonly title: string;
+  /** For a model that chooses among all tools: what it does, when to use it, what it returns. */
+  readonly description: string;
+  readonly input: Input;
+  readonly output: Output;
+  /** Codes it can answer with besides those every tool can. */
+  readonly errors: readonly Code[];
+  /** The output is a tool result of MCP itself, made elsewhere: `content`, and `structuredContent` where there is any. */
+  readonly answersContent?: true;
+  /** What of the output this caller may see. A kept answer is shown by it too, by the rights of the repeat. */
+  shown?(output: z.output<Output>, principal: Principal): z.output<Output>;
+  /** Reports events while it runs; REST sends them as they come where the client wants that. */
+  readonly streams?: true;
+}
+
+/** Any tool, as the registry sees it. */
+export interface Tool extends Meaning<z.ZodObject, z.ZodObject, ErrorCode> {
+  readonly annotations: Annotations;
+  readonly inSteps?: true;
+  readonly resumes?: true;
+  goesOn?(output: object): boolean;
+  tellsDown?(output: object): boolean;
+  standsFor?(input: object): { readonly tool: string; readonly input: unknown };
+  /** Run by the registry alone, with the context that the definition asks for. */
+  handler(input: object, context: never): Promise<unknown>;
+}
