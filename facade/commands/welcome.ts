@@ -33,7 +33,7 @@ ${JSON.stringify(clientBlock(baseUrl, keys.client), null, 2)}
 const GIVEN = 'The admin key is the one in BOOTSTRAP_API_KEY.';
 
 function clientBlock(baseUrl: string, key: string) {
-  const folder = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '');
+  const folder = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
   return {
     mcpServers: {
       'agent-admin': {
