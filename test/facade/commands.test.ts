@@ -245,9 +245,11 @@ describe('a running server', () => {
   it('is read by the command line of the MCP Inspector', async () => {
     const header = `Authorization: Bearer ${server.adminKey}`;
     const target = [`${server.baseUrl}/api/v1/mcp`, '--transport', 'http', '--header', header];
+    // It looks for its own package.json from the folder it is run in.
+    const cwd = new URL('../../node_modules/@modelcontextprotocol/inspector-cli/build', import.meta.url);
     const inspect = async (...more: string[]) => {
-      const args = ['--no-install', 'mcp-inspector', '--cli', ...target, ...more];
-      return JSON.parse((await promisify(execFile)('npx', args)).stdout);
+      const { stdout } = await promisify(execFile)(process.execPath, ['index.js', ...target, ...more], { cwd });
+      return JSON.parse(stdout);
     };
     const { tools } = await inspect('--method', 'tools/list');
     assert.ok(tools.some(({ name }: { name: string }) => name === 'get_agent'));
