@@ -5,7 +5,7 @@ import type { Store } from '../../store/port.ts';
 import { createUseNotes, findKey, keyHolder } from '../../tools/access/authenticate.ts';
 import type { Principal } from '../../tools/access/principal.ts';
 import { endedCredential } from '../../tools/access/standing.ts';
-import { authenticateCapsule } from '../../tools/capsules/principal.ts';
+import { findToken, type ShownToken, tokenHolder } from '../../tools/capsules/principal.ts';
 import type { Catalog } from '../../tools/registry/catalog-index.ts';
 import { type ErrorDetail, ToolError } from '../../tools/registry/errors.ts';
 import { authenticateSession } from '../../tools/sign-in/open-sessions.ts';
@@ -38,17 +38,15 @@ export function createAuthenticator({
   now: time,
 }: AuthenticatorOptions): Authenticator {
   const noteUse = createUseNotes(store, onFailure);
-  const keys = new KeysOfConnections(store);
+  const shown = new ShownSecrets(store);
 
   /** Who sends a bearer token means it: a bad one is not made up for by a cookie. */
   async function find(request: IncomingMessage): Promise<Principal | undefined> {
     const { authorization = '' } = request.headers;
     if (/^bearer\b/i.test(authorization)) {
-      const secret = BEARER.exec(authorization)?.[1];
-      if (secret === undefined) return undefined;
+      const found = await shown.find(request.socket, authorization);
       const now = time();
-      const key = await keys.find(request, secret);
-      return key ? keyHolder(store, key, now) : authenticateCapsule(store, catalog, secret, now);
+      return found && ('key' in found ? keyHolder(store, found.key, now) : tokenHolder(found, catalog, now));
     }
     const session = cookies.read(request);
     return session === undefined ? undefined : authenticateSession(store, session, time());
@@ -66,24 +64,39 @@ export function createAuthenticator({
   };
 }
 
+type Secret = { readonly key: ApiKeyRecord } | ShownToken;
+
 /**
- * The keys that connections have shown. A connection that shows the same secret again, of a key whose record is the very same, needs no
- * hash; whether the key is still good is asked each time.
+ * The secrets that connections have shown. A connection that shows the same one again, whose record is the very same, needs no hash;
+ * whether the secret is still good is asked each time.
  */
-class KeysOfConnections {
+class ShownSecrets {
   readonly #store: Store;
-  readonly #shown = new WeakMap<Socket, { readonly secret: string; readonly key: ApiKeyRecord }>();
+  readonly #known = new WeakMap<Socket, { readonly authorization: string; readonly found: Secret }>();
 
   constructor(store: Store) {
     this.#store = store;
   }
 
-  async find({ socket }: IncomingMessage, secret: string): Promise<ApiKeyRecord | undefined> {
-    const shown = this.#shown.get(socket);
-    if (shown?.secret === secret && (await this.#store.apiKeys.get(shown.key.id)) === shown.key) return shown.key;
+  async find(socket: Socket, authorization: string): Promise<Secret | undefined> {
+    const known = this.#known.get(socket);
+    if (known?.authorization === authorization && (await this.#isSame(known.found))) return known.found;
+    const found = await this.#look(authorization);
+    if (found) this.#known.set(socket, { authorization, found });
+    return found;
+  }
+
+  async #look(authorization: string): Promise<Secret | undefined> {
+    const secret = BEARER.exec(authorization)?.[1];
+    if (secret === undefined) return undefined;
     const key = await findKey(this.#store, secret);
-    if (key) this.#shown.set(socket, { secret, key });
-    return key;
+    return key ? { key } : findToken(this.#store, secret);
+  }
+
+  async #isSame(found: Secret): Promise<boolean> {
+    return 'key' in found
+      ? (await this.#store.apiKeys.get(found.key.id)) === found.key
+      : (await this.#store.capsules.get(found.capsule.id)) === found.capsule;
   }
 }
 

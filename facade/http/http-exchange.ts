@@ -49,8 +49,22 @@ export class HttpExchange implements Exchange {
   }
 }
 
+/** URLs of targets that came before; nothing changes a URL of an exchange. */
+const known = new Map<string, URL>();
+const MOST_KNOWN = 1000;
+const LONGEST_KNOWN = 200;
+
 function parseUrl(request: IncomingMessage & { originalUrl?: string }): URL {
   const target = request.originalUrl ?? request.url ?? '';
+  const found = known.get(target);
+  if (found) return found;
+  const url = parseTarget(target);
+  if (known.size >= MOST_KNOWN) known.clear();
+  if (target.length <= LONGEST_KNOWN) known.set(target, url);
+  return url;
+}
+
+function parseTarget(target: string): URL {
   try {
     const url = new URL(target.startsWith('/') ? `http://localhost${target}` : target);
     // Otherwise `/agents/../health` would be served as the path it resolves to.

@@ -69,24 +69,28 @@ export function capsulePrincipal(capsule: CapsuleRecord, catalog: Catalog): Prin
   return principal;
 }
 
-/** The capsule with this token, whether or not it is served. Undefined if the token opens nothing, or no longer does. */
-export async function authenticateCapsule(
-  store: Pick<Readers, 'capsules'>,
-  catalog: Catalog,
-  secret: string,
-  now: Date,
-): Promise<Principal | undefined> {
+/** A token of a capsule; `until` is when one that was replaced stops being accepted. */
+export interface ShownToken {
+  readonly capsule: CapsuleRecord;
+  readonly until: string | undefined;
+}
+
+/** The capsule token that the secret is, whether or not it is still accepted. Undefined where it is none. */
+export async function findToken(store: Pick<Readers, 'capsules'>, secret: string): Promise<ShownToken | undefined> {
   const prefix = prefixOf('capsule', secret);
   if (prefix === undefined) return undefined;
   const { records } = await store.capsules.find({ where: { tokenPrefixes: prefix }, limit: 10 });
-  const capsule = records.find((candidate) => opens(candidate, secret, now));
-  return capsule && capsulePrincipal(capsule, catalog);
+  for (const capsule of records) {
+    if (secretMatches(secret, capsule.token.hash)) return { capsule, until: undefined };
+    const replaced = capsule.graceTokens.find(({ hash }) => secretMatches(secret, hash));
+    if (replaced) return { capsule, until: replaced.until };
+  }
+  return undefined;
 }
 
-function opens({ token, graceTokens, expiresAt }: CapsuleRecord, secret: string, now: Date): boolean {
-  if (hasPassed(expiresAt, now)) return false;
-  const good = [token, ...graceTokens.filter(({ until }) => !hasPassed(until, now))];
-  return good.some(({ hash }) => secretMatches(secret, hash));
+/** The capsule of the token, whether or not it is served. Undefined if the token opens nothing any more. */
+export function tokenHolder({ capsule, until }: ShownToken, catalog: Catalog, now: Date): Principal | undefined {
+  return hasPassed(capsule.expiresAt, now) || hasPassed(until, now) ? undefined : capsulePrincipal(capsule, catalog);
 }
 
 function hasPassed(time: string | undefined, now: Date): boolean {
