@@ -11,9 +11,10 @@ import { proxyTest } from './http/caller-address.ts';
 import type { Connections } from './http/connections.ts';
 import type { Exchange } from './http/exchange.ts';
 import { HttpExchange } from './http/http-exchange.ts';
+import { KeptBody } from './http/kept-body.ts';
 import { browserAccess, requestLog } from './http/middleware.ts';
 import { requestIdOf } from './http/native-prototypes.ts';
-import { sendError, sendJson, sendJsonBytes } from './http/respond.ts';
+import { sendError, sendJson } from './http/respond.ts';
 import type { SessionCookies } from './http/session-cookie.ts';
 import { CAPSULE_MCP_PATH, type CapsuleDoor, capsuleAt } from './mcp/capsule-door.ts';
 import type { McpDoor } from './mcp/mcp.ts';
@@ -94,11 +95,11 @@ const NARROWING = ['tools', 'groups', 'mode'];
 
 /** The paths below `/api` that are no tool calls. */
 function otherRoutes({ registry, mcp, baseUrl }: AppOptions): OtherRoute[] {
-  const openApi = Buffer.from(JSON.stringify(createOpenApi(registry.server, baseUrl)));
+  const openApi = new KeptBody(Buffer.from(JSON.stringify(createOpenApi(registry.server, baseUrl))));
   const serveMcp = (exchange: Exchange) => mcp.serve(exchange, readBody(exchange.request));
   const serveStatus = async ({ response, principal }: Exchange) =>
     sendJson(response, 200, mcpStatus(registry, principal));
-  const serveOpenApi = async ({ response }: Exchange) => sendJsonBytes(response, 200, openApi);
+  const serveOpenApi = async ({ response }: Exchange) => openApi.send(response, 'application/json; charset=utf-8');
   return [
     { method: 'POST', path: MCP_PATH, parameters: NARROWING, serve: serveMcp },
     { method: 'POST', path: CAPSULE_MCP_PATH, parameters: NARROWING, serve: serveMcp },

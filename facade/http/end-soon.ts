@@ -3,25 +3,34 @@ import type { ServerResponse } from 'node:http';
 /** At most this long an answer that is ready waits for others. */
 const LONGEST_WAIT_MS = 2;
 
-let ready: { readonly response: ServerResponse; readonly body: string | Buffer }[] = [];
+interface Ready {
+  readonly response: ServerResponse;
+  readonly body: string | Buffer;
+  readonly before: Buffer | undefined;
+}
+
+let ready: Ready[] = [];
 let readySince = 0;
 
 /**
  * Ends the response together with others that are ready by then: the system call that sends an answer wakes its reader, and one after
- * another they cost half of what they cost between other work.
+ * another they cost half of what they cost between other work. `before`: what of the answer comes before the body.
  */
-export function endSoon(response: ServerResponse, body: string | Buffer): void {
+export function endSoon(response: ServerResponse, body: string | Buffer, before?: Buffer): void {
   const now = performance.now();
   if (ready.length === 0) {
     setImmediate(endAll);
     readySince = now;
   }
-  ready.push({ response, body });
+  ready.push({ response, body, before });
   if (now - readySince > LONGEST_WAIT_MS) endAll();
 }
 
 function endAll(): void {
   const ending = ready;
   ready = [];
-  for (const { response, body } of ending) response.end(body);
+  for (const { response, body, before } of ending) {
+    if (before) response.write(before); // Node sends both at once
+    response.end(body);
+  }
 }

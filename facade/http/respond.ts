@@ -7,11 +7,7 @@ import { endSoon } from './end-soon.ts';
 
 /** Ends the exchange with a JSON body. Answers are never cached: they depend on who asks. */
 export function sendJson(response: ServerResponse, status: number, body: unknown): void {
-  sendJsonBytes(response, status, JSON.stringify(body));
-}
-
-/** The same for a body that is JSON already. */
-export function sendJsonBytes(response: ServerResponse, status: number, json: string | Buffer): void {
+  const json = JSON.stringify(body);
   response.writeHead(status, [
     'Content-Type',
     'application/json; charset=utf-8',

@@ -68,7 +68,7 @@ export class DirectPath {
     try {
       const list = lists.prepared(exchange, era);
       if (!list) return undefined;
-      sendJsonText(exchange.response, 200, closing(id), list);
+      list.send(exchange.response, 'application/json', closing(id));
     } catch (thrown) {
       sendJsonText(exchange.response, 200, rpcErrorJson(id, toRpcError(thrown, onError)));
     }

@@ -7,6 +7,7 @@ import type { ServerFacts } from '../../tools/registry/context.ts';
 import { type ListedTool, listedTool } from '../../tools/registry/listed-tool.ts';
 import type { Registry } from '../../tools/registry/registry.ts';
 import type { Exchange } from '../http/exchange.ts';
+import { KeptBody } from '../http/kept-body.ts';
 import { RpcError } from './message.ts';
 import type { Era } from './protocol-versions.ts';
 import type { ResponseWriter } from './wire.ts';
@@ -24,7 +25,7 @@ export interface ListPage {
 interface KeptList {
   readonly entries: readonly CatalogEntry[];
   readonly tools: readonly ListedTool[];
-  readonly prepared: { legacy?: Buffer; modern?: Buffer };
+  readonly prepared: { legacy?: KeptBody; modern?: KeptBody };
 }
 
 type Asked = Pick<Exchange, 'principal' | 'url'>;
@@ -57,10 +58,10 @@ export class ToolLists {
   }
 
   /** The first page as a response without its id. Undefined where there are more pages. @throws RpcError */
-  prepared(asked: Asked, era: Era): Buffer | undefined {
+  prepared(asked: Asked, era: Era): KeptBody | undefined {
     const { tools, prepared } = this.#list(asked);
     if (tools.length > PAGE) return undefined;
-    prepared[era] ??= this.#writer.listWithoutId(tools, era);
+    prepared[era] ??= new KeptBody(this.#writer.listWithoutId(tools, era));
     return prepared[era];
   }
 

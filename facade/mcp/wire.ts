@@ -46,20 +46,18 @@ export function closing(id: RequestId): string {
   return `,"jsonrpc":"2.0","id":${typeof id === 'string' ? JSON.stringify(id) : id}}`;
 }
 
-/** Ends the exchange with JSON made of these parts. */
-export function sendJsonText(response: ServerResponse, status: number, text: string, before?: Buffer): void {
-  const length = Buffer.byteLength(text) + (before?.length ?? 0);
+/** Ends the exchange with JSON. */
+export function sendJsonText(response: ServerResponse, status: number, text: string): void {
   response.writeHead(status, [
     'Content-Type',
     'application/json',
     'Content-Length',
-    String(length),
+    String(Buffer.byteLength(text)),
     'Cache-Control',
     'no-store',
     'X-Content-Type-Options',
     'nosniff',
   ]);
-  if (before) response.write(before);
   endSoon(response, text);
 }
 

@@ -105,7 +105,7 @@ describe('ToolLists', () => {
     entries = [...entries];
     assert.equal(lists.page(asked, undefined).tools.length, 1);
     entries = [...entries, entry('two')];
-    assert.match(String(lists.prepared(asked, 'legacy')), /"two"/);
+    assert.match(String(lists.prepared(asked, 'legacy')?.plain), /"two"/);
     assert.equal(lists.page(asked, undefined).tools.length, 2);
   });
 });

@@ -1,0 +1,91 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { constants, crc32, deflateRawSync } from 'node:zlib';
+import { acceptedTypes } from './accept.ts';
+import { endSoon } from './end-soon.ts';
+
+/** What a stored block of deflate holds at most (RFC 1951, section 3.2.4). */
+const LARGEST_BLOCK = 0xffff;
+/** Magic number, method deflate, no flags, no time, no hints, made on an unknown system (RFC 1952, section 2.3). */
+const GZIP_HEAD = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]);
+
+/**
+ * The beginning of many answers, which differ in how they end. It is compressed once: each end follows as it is, in stored blocks of the
+ * same gzip member, and the checksum of the beginning is continued over it.
+ */
+export class KeptBody {
+  readonly plain: Buffer;
+  #compressed: { readonly start: Buffer; readonly crc: number } | undefined;
+
+  constructor(plain: Buffer) {
+    this.plain = plain;
+  }
+
+  /** Ends the exchange with the beginning and this end, compressed where the client accepts it. */
+  send(response: ServerResponse, contentType: string, end = ''): void {
+    const headers = [
+      ...['Content-Type', contentType, 'Cache-Control', 'no-store', 'X-Content-Type-Options', 'nosniff'],
+      ...['Vary', varyOf(response)],
+    ];
+    const rest = Buffer.from(end);
+    if (acceptsGzip(response.req)) {
+      const { start, crc } = this.#compress();
+      const ending = Buffer.concat([
+        ...storedBlocks(rest),
+        trailer(continued(crc, rest), this.plain.length + rest.length),
+      ]);
+      finish(response, [...headers, 'Content-Encoding', 'gzip'], start, ending);
+    } else finish(response, headers, this.plain, rest);
+  }
+
+  #compress() {
+    if (!this.#compressed) {
+      const deflated = deflateRawSync(this.plain, { finishFlush: constants.Z_FULL_FLUSH });
+      this.#compressed = { start: Buffer.concat([GZIP_HEAD, deflated]), crc: crc32(this.plain) };
+    }
+    return this.#compressed;
+  }
+}
+
+function finish(response: ServerResponse, headers: string[], before: Buffer, end: Buffer): void {
+  response.writeHead(200, [...headers, 'Content-Length', String(before.length + end.length)]);
+  endSoon(response, end, before);
+}
+
+function acceptsGzip({ headers }: IncomingMessage): boolean {
+  const accepted = headers['accept-encoding'];
+  return accepted !== undefined && acceptedTypes(String(accepted)).includes('gzip');
+}
+
+/** CORS may have named another header. */
+function varyOf(response: ServerResponse): string {
+  const others = response.getHeader('Vary');
+  return others === undefined ? 'Accept-Encoding' : `${others}, Accept-Encoding`;
+}
+
+/** The bytes as they are, in blocks of which the last one says that it is the last. */
+function storedBlocks(bytes: Buffer): Buffer[] {
+  const blocks: Buffer[] = [];
+  let from = 0;
+  do {
+    const part = bytes.subarray(from, from + LARGEST_BLOCK);
+    from += LARGEST_BLOCK;
+    const head = Buffer.alloc(5);
+    head.writeUInt8(from >= bytes.length ? 1 : 0, 0);
+    head.writeUInt16LE(part.length, 1);
+    head.writeUInt16LE(part.length ^ LARGEST_BLOCK, 3);
+    blocks.push(head, part);
+  } while (from < bytes.length);
+  return blocks;
+}
+
+/** zlib takes no bytes for a new beginning. */
+function continued(crc: number, bytes: Buffer): number {
+  return bytes.length === 0 ? crc : crc32(bytes, crc);
+}
+
+function trailer(crc: number, length: number): Buffer {
+  const bytes = Buffer.alloc(8);
+  bytes.writeUInt32LE(crc, 0);
+  bytes.writeUInt32LE(length, 4);
+  return bytes;
+}
