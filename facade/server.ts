@@ -8,6 +8,7 @@ import { catalog } from '../tools/catalog.ts';
 import { settleRuns } from '../tools/chat/runs.ts';
 import { FlowEngine } from '../tools/flows/run/engine.ts';
 import type { Upstreams } from '../tools/integrations/upstream/upstreams.ts';
+import { kinds } from '../tools/kinds.ts';
 import { createModels, type Models } from '../tools/models/models.ts';
 import type { CatalogEntry } from '../tools/registry/catalog-index.ts';
 import type { Dependency, ServerFacts } from '../tools/registry/context.ts';
@@ -217,6 +218,7 @@ function factsOf(
     protocolVersions: PROTOCOL_VERSIONS,
     startedAt: parts.now(),
     catalog: live,
+    kinds,
     audit: store.audit,
     imported: new ImportedData(store.rows),
     storeKind: store.kind,

@@ -2,12 +2,13 @@ import { z } from 'zod';
 import { type ArtifactRecord, artifact, artifactFields, artifactSummary } from '../resources/artifact.ts';
 import { expectedRevision, pageOf, paging, recordId } from '../resources/fields.ts';
 import type { Readers } from '../store/port.ts';
-import { accessKeysWith, isSeen, seenBy } from './access/visibility.ts';
+import { accessKeysWith, isSeen, mayKnowOf, seenBy } from './access/visibility.ts';
 import type { Context } from './registry/context.ts';
+import { defineKind } from './registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from './registry/define-tool.ts';
 import { listPage, onlyThese } from './registry/paging.ts';
 import { requireReferences, restoreWithReferences } from './registry/references.ts';
-import { type Entity, withoutBookkeeping } from './versions/history.ts';
+import { withoutBookkeeping } from './versions/history.ts';
 
 const artifactId = recordId.describe('Artifact id (`art_…`), see list_artifacts.');
 const { name, mimeType, content, data } = artifactFields;
@@ -130,21 +131,27 @@ const deleteArtifact = defineTool({
 
 export const artifactTools = [listArtifacts, getArtifact, createArtifact, updateArtifact, deleteArtifact];
 
-export const artifactEntity: Entity<'artifacts'> = {
-  type: 'artifact',
-  collection: 'artifacts',
-  getTool: getArtifact,
-  updateTool: updateArtifact,
-  payload: (record) => {
-    const { accessKeys: _, ...payload } = withoutBookkeeping(record);
-    return payload;
+const ARTIFACTS = { type: 'artifact', collection: 'artifacts' } as const;
+
+export const artifactKind = defineKind({
+  ...ARTIFACTS,
+  list: listArtifacts,
+  get: getArtifact,
+  update: updateArtifact,
+  history: {
+    payload: (record) => {
+      const { accessKeys: _, ...payload } = withoutBookkeeping(record);
+      return payload;
+    },
+
+    async prepareRestore(state, current, context) {
+      const restored = await restoreWithReferences(state, current, context);
+      return { ...restored, accessKeys: await accessKeysWith(context.store, restored, current) };
+    },
   },
 
-  async prepareRestore(state, current, context) {
-    const restored = await restoreWithReferences(state, current, context);
-    return { ...restored, accessKeys: await accessKeysWith(context.store, restored, current) };
-  },
-};
+  purge: async (id, context) => (await mayKnowOf(context, ARTIFACTS, id)) && context.store.purge('artifacts', id),
+});
 
 async function findArtifact(
   { store, principal, fail }: Context<Readers, 'not_found'>,

@@ -19,6 +19,7 @@ import { listEventTypes } from './flows/list-event-types.ts';
 import { flowRunTools } from './flows/runs.ts';
 import { goalTools } from './goals.ts';
 import { integrationTools } from './integrations/integrations.ts';
+import { kinds } from './kinds.ts';
 import { memoryTools, pathMemoryTools } from './memory/memory.ts';
 import { listModels } from './models/list-models.ts';
 import { projectTools } from './projects.ts';
@@ -39,8 +40,8 @@ import { listMessages } from './threads/messages.ts';
 import { sharingTools } from './threads/sharing.ts';
 import { getThreadStats } from './threads/stats.ts';
 import { threadTools } from './threads/threads.ts';
-import { userTools } from './users/users.ts';
-import { purgeRecord } from './versions/purge.ts';
+import { purgeableUser, userTools } from './users/users.ts';
+import { purgeableAmong, purgeTool } from './versions/purge.ts';
 import { versionTools } from './versions/versions.ts';
 
 function group(name: string, ...tools: readonly Tool[]): CatalogEntry[] {
@@ -61,7 +62,7 @@ export const catalog = indexCatalog([
   ...group('Reports', ...reportTools),
   ...group('Settings', getBotConfig, updateBotConfig, ...settingsTools),
   ...group('Capsules', ...capsuleTools, previewCapsule),
-  ...group('Versions', ...versionTools),
+  ...group('Versions', ...versionTools(kinds)),
   ...group('Memory', ...memoryTools),
   ...group('API keys', ...apiKeyTools),
   ...group('Sessions', ...sessionTools),
@@ -74,7 +75,7 @@ export const catalog = indexCatalog([
   ...group('Databases', ...databaseTools, ...recordTools),
   ...group('Integrations', ...integrationTools),
   ...group('Audit', listAuditEntries),
-  ...group('Data', importRecords, purgeRecord),
+  ...group('Data', importRecords, purgeTool([...purgeableAmong(kinds), purgeableUser])),
   ...group('Discovery', ...discoveryTools),
   ...group('System', checkHealth, search),
   ...group('MCP', getMcpStatus),

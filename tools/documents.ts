@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { type Document, document, documentFields, documentSummary } from '../resources/document.ts';
 import { expectedRevision, pageOf, paging, recordId } from '../resources/fields.ts';
+import { defineKind } from './registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from './registry/define-tool.ts';
 import { listPage, onlyThese } from './registry/paging.ts';
 import { requireReferences, restoreWithReferences } from './registry/references.ts';
-import { type Entity, withoutBookkeeping } from './versions/history.ts';
+import { withoutBookkeeping } from './versions/history.ts';
 
 const documentId = recordId.describe('Document id (`doc_…`), see list_documents.');
 const { title, content, tags } = documentFields;
@@ -112,12 +113,16 @@ const deleteDocument = defineTool({
 
 export const documentTools = [listDocuments, getDocument, createDocument, updateDocument, deleteDocument];
 
-export const documentEntity: Entity<'documents'> = {
+export const documentKind = defineKind({
   type: 'document',
   collection: 'documents',
-  getTool: getDocument,
-  updateTool: updateDocument,
-  text: 'content',
-  payload: withoutBookkeeping,
-  prepareRestore: restoreWithReferences,
-};
+  list: listDocuments,
+  get: getDocument,
+  update: updateDocument,
+  history: {
+    text: 'content',
+    payload: withoutBookkeeping,
+    prepareRestore: restoreWithReferences,
+  },
+  purge: 'alone',
+});

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { expectedRevision, pageOf, paging, recordId } from '../resources/fields.ts';
 import { type Goal, goal, goalFields, goalStatus } from '../resources/goal.ts';
+import { defineKind } from './registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from './registry/define-tool.ts';
 import { listPage, onlyThese } from './registry/paging.ts';
 import { requireReferences, requireUnnamed } from './registry/references.ts';
@@ -112,3 +113,16 @@ const deleteGoal = defineTool({
 });
 
 export const goalTools = [listGoals, getGoal, createGoal, updateGoal, deleteGoal];
+
+export const goalKind = defineKind({
+  type: 'goal',
+  collection: 'goals',
+  list: listGoals,
+  get: getGoal,
+  update: updateGoal,
+
+  async purge(id, context) {
+    await requireUnnamed(context, { goalId: id }, 'tasks');
+    return context.store.purge('goals', id);
+  },
+});

@@ -1,24 +1,40 @@
-import { agentEntity } from './agents/agents.ts';
-import { artifactEntity } from './artifacts.ts';
-import { databaseRecordEntity } from './databases/records.ts';
-import { documentEntity } from './documents.ts';
-import { flowEntity } from './flows/flows.ts';
-import { memoryEntity } from './memory/memory.ts';
-import { projectEntity } from './projects.ts';
-import { botConfigEntity } from './settings/bot-config.ts';
-import { skillEntity } from './skills.ts';
-import { taskDocumentEntity } from './tasks.ts';
+import { agentKind } from './agents/agents.ts';
+import { artifactKind } from './artifacts.ts';
+import { capsuleKind } from './capsules/capsules.ts';
+import { databaseKind } from './databases/databases.ts';
+import { databaseRecordKind } from './databases/records.ts';
+import { documentKind } from './documents.ts';
+import { flowKind } from './flows/flows.ts';
+import { goalKind } from './goals.ts';
+import { memoryKind } from './memory/memory-kind.ts';
+import { projectKind } from './projects.ts';
+import type { Kind } from './registry/define-kind.ts';
+import { reportKind } from './reports/reports.ts';
+import { botConfigKind } from './settings/bot-config.ts';
+import { adminUserKind } from './sign-in/admin-users.ts';
+import { skillKind } from './skills.ts';
+import { taskDocumentKind, taskKind } from './tasks.ts';
+import { messageKind } from './threads/messages.ts';
+import { threadKind } from './threads/threads.ts';
 
-/** Every kind of record that has a history. */
-export const entities = [
-  agentEntity,
-  skillEntity,
-  memoryEntity,
-  flowEntity,
-  botConfigEntity,
-  projectEntity,
-  taskDocumentEntity,
-  documentEntity,
-  artifactEntity,
-  databaseRecordEntity,
-] as const;
+/** Every kind of record that people work with, in the order in which lists show them. */
+export const kinds: readonly Kind[] = [
+  agentKind,
+  skillKind,
+  flowKind,
+  threadKind,
+  messageKind,
+  reportKind,
+  botConfigKind,
+  capsuleKind,
+  memoryKind,
+  projectKind,
+  goalKind,
+  taskKind,
+  taskDocumentKind,
+  documentKind,
+  artifactKind,
+  databaseKind,
+  databaseRecordKind,
+  adminUserKind,
+];

@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { expectedRevision, pageOf, paging, recordId } from '../resources/fields.ts';
 import { type Project, project, projectFields, projectStatus } from '../resources/project.ts';
+import { defineKind } from './registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from './registry/define-tool.ts';
 import { listPage, onlyThese } from './registry/paging.ts';
 import { requireUnnamed } from './registry/references.ts';
-import { type Entity, withoutBookkeeping } from './versions/history.ts';
+import { withoutBookkeeping } from './versions/history.ts';
 
 const projectId = recordId.describe('Project id (`prj_…`), see list_projects.');
 const { name, description } = projectFields;
@@ -94,10 +95,18 @@ const deleteProject = defineTool({
 
 export const projectTools = [listProjects, getProject, createProject, updateProject, deleteProject];
 
-export const projectEntity: Entity<'projects'> = {
+export const projectKind = defineKind({
   type: 'project',
   collection: 'projects',
-  getTool: getProject,
-  updateTool: updateProject,
-  payload: withoutBookkeeping,
-};
+  list: listProjects,
+  get: getProject,
+  update: updateProject,
+  history: {
+    payload: withoutBookkeeping,
+  },
+
+  async purge(id, context) {
+    await requireUnnamed(context, { projectId: id }, 'goals', 'tasks', 'documents', 'artifacts');
+    return context.store.purge('projects', id);
+  },
+});

@@ -4,9 +4,10 @@ import { type Skill, skill, skillFields } from '../resources/skill.ts';
 import type { Readers } from '../store/port.ts';
 import { mayReadAgent, requireSteeringAll } from './access/steering.ts';
 import type { Context } from './registry/context.ts';
+import { defineKind } from './registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from './registry/define-tool.ts';
 import { listPage, onlyThese } from './registry/paging.ts';
-import { type Entity, withoutBookkeeping } from './versions/history.ts';
+import { withoutBookkeeping } from './versions/history.ts';
 
 const skillId = recordId.describe('Skill id (`skl_…`), see list_skills.');
 const { name } = skillFields;
@@ -136,17 +137,25 @@ export async function requireUnused(
 
 export const skillTools = [listSkills, getSkill, createSkill, updateSkill, deleteSkill];
 
-export const skillEntity: Entity<'skills'> = {
+export const skillKind = defineKind({
   type: 'skill',
   collection: 'skills',
-  getTool: getSkill,
-  updateTool: updateSkill,
-  text: 'instructions',
-  payload: withoutBookkeeping,
+  list: listSkills,
+  get: getSkill,
+  update: updateSkill,
+  history: {
+    text: 'instructions',
+    payload: withoutBookkeeping,
 
-  async prepareRestore(state, current, context) {
-    const { instructions = null, description = null } = state;
-    if (current) await requireSteeringUsers(current, { instructions, description }, context);
-    return state;
+    async prepareRestore(state, current, context) {
+      const { instructions = null, description = null } = state;
+      if (current) await requireSteeringUsers(current, { instructions, description }, context);
+      return state;
+    },
   },
-};
+
+  async purge(id, context) {
+    await requireUnused(context, id);
+    return context.store.purge('skills', id);
+  },
+});

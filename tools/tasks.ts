@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { agentRef, expectedRevision, instant, pageOf, paging, recordId } from '../resources/fields.ts';
 import { type Task, task, taskDocument, taskFields, taskPriority, taskStatus } from '../resources/task.ts';
+import { defineKind } from './registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from './registry/define-tool.ts';
 import { listPage, onlyThese } from './registry/paging.ts';
 import { requireReferences } from './registry/references.ts';
-import { type Entity, withoutBookkeeping } from './versions/history.ts';
+import { withoutBookkeeping } from './versions/history.ts';
 
 const taskId = recordId.describe('Task id (`tsk_…`), see list_tasks.');
 const { title, dueAt, content } = taskFields;
@@ -158,16 +159,39 @@ const updateTaskDocument = defineTool({
 
 export const taskTools = [listTasks, getTask, createTask, updateTask, deleteTask, getTaskDocument, updateTaskDocument];
 
-export const taskDocumentEntity: Entity<'taskDocuments'> = {
+export const taskKind = defineKind({
+  type: 'task',
+  collection: 'tasks',
+  list: listTasks,
+  get: getTask,
+  update: updateTask,
+
+  async purge(id, { store }) {
+    const [task, document] = [await store.purge('tasks', id), await store.purge('taskDocuments', id)];
+    return task || document;
+  },
+});
+
+export const taskDocumentKind = defineKind({
   type: 'task-document',
   collection: 'taskDocuments',
-  getTool: getTaskDocument,
-  updateTool: updateTaskDocument,
-  text: 'content',
-  payload: withoutBookkeeping,
+  get: getTaskDocument,
+  update: updateTaskDocument,
+  event: { name: 'task.document', words: 'The document of a task' },
+  history: {
+    text: 'content',
+    payload: withoutBookkeeping,
 
-  async prepareRestore(state, _, { store, fail }) {
-    if (await store.tasks.get(state.id)) return state;
-    throw fail('conflict', `The task ${state.id} is deleted; get_version still shows its text, for a new task.`);
+    async prepareRestore(state, _, { store, fail }) {
+      if (await store.tasks.get(state.id)) return state;
+      throw fail('conflict', `The task ${state.id} is deleted; get_version still shows its text, for a new task.`);
+    },
   },
-};
+
+  async purge(id, { store, fail }) {
+    if (await store.tasks.get(id)) {
+      throw fail('conflict', `The document belongs to the task ${id}; purge the task, which takes it along.`);
+    }
+    return store.purge('taskDocuments', id);
+  },
+});

@@ -6,6 +6,7 @@ import { scopeRights } from '../../tools/access/rights.ts';
 import { addDays, addIntervals } from '../../tools/analytics/calendar.ts';
 import { ImportedData } from '../../tools/analytics/model/imported-data.ts';
 import { catalog } from '../../tools/catalog.ts';
+import { kinds } from '../../tools/kinds.ts';
 import { createModels } from '../../tools/models/models.ts';
 import { errorOf } from '../../tools/registry/call.ts';
 import { createRegistry, type Registry } from '../../tools/registry/registry.ts';
@@ -99,6 +100,7 @@ function registryOn(store: Store, clock: DemoClock): Registry {
       protocolVersions: [],
       startedAt: new Date(),
       catalog,
+      kinds,
       audit: store.audit,
       imported: new ImportedData(store.rows),
       storeKind: store.kind,

@@ -10,6 +10,7 @@ import type { NewLoggedRow, Store } from '../../store/port.ts';
 import { ImportedData } from '../../tools/analytics/model/imported-data.ts';
 import { analyticsTools } from '../../tools/analytics/tools.ts';
 import { catalog } from '../../tools/catalog.ts';
+import { kinds } from '../../tools/kinds.ts';
 import { createModels } from '../../tools/models/models.ts';
 import { createRegistry } from '../../tools/registry/registry.ts';
 import { prepareSettings } from '../../tools/settings/defaults.ts';
@@ -90,6 +91,7 @@ function deskOn(store: Store, imported: ImportedData) {
       protocolVersions: [],
       startedAt: new Date(NOW),
       catalog,
+      kinds,
       audit: store.audit,
       imported,
       models: createModels(),

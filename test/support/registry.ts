@@ -10,6 +10,7 @@ import type { Principal } from '../../tools/access/principal.ts';
 import { grantRights, scopeRights } from '../../tools/access/rights.ts';
 import { ImportedData } from '../../tools/analytics/model/imported-data.ts';
 import { catalog as ownCatalog } from '../../tools/catalog.ts';
+import { kinds } from '../../tools/kinds.ts';
 import { createModels, type Models } from '../../tools/models/models.ts';
 import type { Catalog } from '../../tools/registry/catalog-index.ts';
 import type { ServerFacts } from '../../tools/registry/context.ts';
@@ -60,6 +61,7 @@ export function testFacts(
     version: '0.0.0',
     protocolVersions: [],
     startedAt: parts.now(),
+    kinds,
     audit: store.audit,
     imported: new ImportedData(store.rows),
     storeKind: store.kind,

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { entities } from '../../tools/kinds.ts';
+import { kinds as kindsOfRecords } from '../../tools/kinds.ts';
+import { isVersioned } from '../../tools/registry/kind.ts';
+import { purgeableUser } from '../../tools/users/users.ts';
 import { withHistory } from '../../tools/versions/history.ts';
-import { purgeableTypes } from '../../tools/versions/purge.ts';
+import { purgeableAmong } from '../../tools/versions/purge.ts';
 import { callTool, makeKey, mustCall } from '../support/calls.ts';
 import { serverForTests } from '../support/server.ts';
 import { until } from '../support/until.ts';
@@ -182,7 +184,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   },
 };
 
-const versioned: ReadonlySet<string> = new Set(entities.map(({ type }) => type));
+const versioned: ReadonlySet<string> = new Set(kindsOfRecords.filter(isVersioned).map(({ type }) => type));
 let count = 0;
 function newMarker(): string {
   count += 1;
@@ -191,7 +193,7 @@ function newMarker(): string {
 
 describe('purge_record', () => {
   it('takes every kind of record that has a history, but the bot config', () => {
-    const types = new Set<string>(purgeableTypes);
+    const types = new Set([...purgeableAmong(kindsOfRecords), purgeableUser].map(({ type }) => type));
     assert.deepEqual(
       [...versioned].filter((type) => !types.has(type)),
       ['agent-config'],
@@ -367,7 +369,7 @@ describe('purge_record', () => {
     const author = { type: 'session', id: 'usr_1', name: 'x' };
     await assert.rejects(
       server.store.transaction(async (tx) => {
-        assert.equal(await withHistory(tx, entities, author).purge('documents', id), true);
+        assert.equal(await withHistory(tx, kindsOfRecords, author).purge('documents', id), true);
         throw new Error('half way');
       }),
       /half way/,

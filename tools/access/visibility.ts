@@ -4,8 +4,9 @@ import { type CollectionName, collections } from '../../store/collections.ts';
 import type { Position, Reader, Readers, Where } from '../../store/port.ts';
 import type { Fail } from '../registry/errors.ts';
 import { ToolError } from '../registry/errors.ts';
+import type { VersionedKind } from '../registry/kind.ts';
 import { onlyThese } from '../registry/paging.ts';
-import type { Entity, HistoryWriters } from '../versions/history.ts';
+import type { HistoryWriters } from '../versions/writers.ts';
 import type { Principal } from './principal.ts';
 import { FORBIDDEN } from './reach.ts';
 
@@ -146,7 +147,7 @@ export async function guardedAmong(
  */
 export async function mayKnowOf(
   { store, principal }: { readonly store: Readers; readonly principal: Principal },
-  { type, collection }: Pick<Entity, 'type' | 'collection'>,
+  { type, collection }: Pick<VersionedKind, 'type' | 'collection'>,
   id: string,
 ): Promise<boolean> {
   const record = await store[collection].get(id);

@@ -12,10 +12,12 @@ import type { Models } from '../models/models.ts';
 import { looksLikeId } from '../registry/agent-names.ts';
 import { nearest } from '../registry/catalog-index.ts';
 import type { ServerFacts } from '../registry/context.ts';
+import { defineKind } from '../registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../registry/define-tool.ts';
 import { listPage, onlyThese } from '../registry/paging.ts';
+import { requireUnnamed } from '../registry/references.ts';
 import { requireNoDefault } from '../settings/settings.ts';
-import { type Entity, withoutBookkeeping } from '../versions/history.ts';
+import { withoutBookkeeping } from '../versions/history.ts';
 import { maskAgent, mergeIdentity, withServerManaged } from './identity.ts';
 
 export const agentId = agentRef.describe('Agent id (`agt_…`) or name, see list_agents.');
@@ -208,26 +210,39 @@ const deleteAgent = defineTool({
 
 export const agentTools = [listAgents, getAgent, createAgent, updateAgent, deleteAgent];
 
-export const agentEntity: Entity<'agents'> = {
+export const agentKind = defineKind({
   type: 'agent',
   collection: 'agents',
-  getTool: getAgent,
-  updateTool: updateAgent,
-  payload: (record) => withoutBookkeeping(maskAgent(record)),
+  list: listAgents,
+  get: getAgent,
+  update: updateAgent,
+  names: ['id', 'name'],
+  search: { where: { status: ['active', 'paused'] } },
+  history: {
+    payload: (record) => withoutBookkeeping(maskAgent(record)),
 
-  async prepareRestore(record, current, { store, principal, fail, server }) {
-    await requireSkills({ store, principal }, record.skillIds, (_, message) => fail('conflict', message));
-    if (current && record.name !== current.name) requireRenaming(principal, fail);
-    const live = current !== undefined && current.status !== 'deleted';
-    // Members that the restored state lacks are removed from the agent.
-    const absent = { description: null, instructions: null, tools: null, skillIds: null, modelPreference: null };
-    if (!live) requireWithin(principal, { tools: { entries: record.tools ?? [], catalog: server.catalog } });
-    else if (steers(current, { ...absent, ...record })) requireSteering({ principal, server }, current, record);
-    const { identity: kept, ...rest } = record;
-    const identity = withServerManaged(kept ?? {}, current?.identity);
-    return Object.keys(identity).length > 0 ? { ...rest, identity } : rest;
+    async prepareRestore(record, current, { store, principal, fail, server }) {
+      await requireSkills({ store, principal }, record.skillIds, (_, message) => fail('conflict', message));
+      if (current && record.name !== current.name) requireRenaming(principal, fail);
+      const live = current !== undefined && current.status !== 'deleted';
+      // Members that the restored state lacks are removed from the agent.
+      const absent = { description: null, instructions: null, tools: null, skillIds: null, modelPreference: null };
+      if (!live) requireWithin(principal, { tools: { entries: record.tools ?? [], catalog: server.catalog } });
+      else if (steers(current, { ...absent, ...record })) requireSteering({ principal, server }, current, record);
+      const { identity: kept, ...rest } = record;
+      const identity = withServerManaged(kept ?? {}, current?.identity);
+      return Object.keys(identity).length > 0 ? { ...rest, identity } : rest;
+    },
   },
-};
+
+  async purge(id, context) {
+    await requireNoDefault(context, id);
+    await requireUnnamed(context, { assigneeAgentId: id }, 'tasks');
+    await requireUnnamed(context, { agentId: id }, 'memories', 'flows');
+    await requireUnnamed(context, { agentIds: id }, 'threads');
+    return context.store.purge('agents', id);
+  },
+});
 
 /** @throws the tool's `not_found` error */
 export async function findAgent(store: Pick<Readers, 'agents'>, id: string, fail: Fail<'not_found'>): Promise<Agent> {

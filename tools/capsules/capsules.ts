@@ -5,8 +5,10 @@ import type { Readers } from '../../store/port.ts';
 import { requireWithin } from '../access/delegation.ts';
 import { hashSecret, newSecret, prefixOf } from '../access/key-secret.ts';
 import { bondOf } from '../access/principal.ts';
+import { FORBIDDEN } from '../access/reach.ts';
 import { requireEntriesWithin } from '../access/visibility.ts';
 import type { Catalog } from '../registry/catalog-index.ts';
+import { defineKind } from '../registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../registry/define-tool.ts';
 import { listPage, onlyThese } from '../registry/paging.ts';
 import { requireDefinition, requireReach } from './definition.ts';
@@ -241,3 +243,19 @@ function newToken(now: Date, graceTokens: GraceTokens) {
   const tokenPrefixes = [token, ...graceTokens].map(({ prefix }) => prefix);
   return { secret, members: { token, graceTokens, tokenPrefixes, tokenRotatedAt: now.toISOString() } };
 }
+
+export const capsuleKind = defineKind({
+  type: 'capsule',
+  collection: 'capsules',
+  list: listCapsules,
+  get: getCapsule,
+  update: updateCapsule,
+  event: 'none',
+
+  async purge(id, { store, principal, fail }) {
+    const access = { scope: 'admin', needs: [{ resource: 'capsule', op: 'delete' }] };
+    if (principal.rights.allows(access)) return store.purge('capsules', id);
+    // What manages capsules is out of reach for what they are made of.
+    throw fail('forbidden', FORBIDDEN, { required: { scope: 'admin', grant: 'capsule:delete' } });
+  },
+});

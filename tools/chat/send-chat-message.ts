@@ -19,7 +19,7 @@ import { readSettings } from '../settings/settings.ts';
 import { appendMessages, messagesBack } from '../threads/messages.ts';
 import { sourceOf } from '../threads/sources.ts';
 import { startThread } from '../threads/start.ts';
-import type { HistoryWriters } from '../versions/history.ts';
+import type { HistoryWriters } from '../versions/writers.ts';
 import { LONGEST_INPUT, modelInput, RUNS_AGENT, runAnswer } from './answer.ts';
 import { type ChosenModel, chooseModel, findAgentToRun, requireInvoke } from './choose.ts';
 import { beginRun, failed, runningIn, succeeded } from './runs.ts';

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { database, databaseFields, type StoredDatabase } from '../../resources/database.ts';
 import { expectedRevision, pageOf, paging, recordId } from '../../resources/fields.ts';
 import { StaleRevision } from '../../store/errors.ts';
+import { defineKind } from '../registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from '../registry/define-tool.ts';
 import { listPage, onlyThese } from '../registry/paging.ts';
 import { requireUnnamed } from '../registry/references.ts';
@@ -118,3 +119,16 @@ const deleteDatabase = defineTool({
 });
 
 export const databaseTools = [listDatabases, getDatabase, createDatabase, updateDatabase, deleteDatabase];
+
+export const databaseKind = defineKind({
+  type: 'database',
+  collection: 'databases',
+  list: listDatabases,
+  get: getDatabase,
+  update: updateDatabase,
+
+  async purge(id, context) {
+    await requireUnnamed(context, { databaseId: id }, 'databaseRecords');
+    return context.store.purge('databases', id);
+  },
+});

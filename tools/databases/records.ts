@@ -3,10 +3,11 @@ import { type DatabaseRecord, databaseFields, databaseRecord } from '../../resou
 import { expectedRevision, pageOf, paging, recordId } from '../../resources/fields.ts';
 import type { Readers } from '../../store/port.ts';
 import { NAME } from '../access/guarded-tool.ts';
+import { defineKind } from '../registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../registry/define-tool.ts';
 import { LARGEST_PAGE, listPage, onlyThese } from '../registry/paging.ts';
 import { restoreWithReferences } from '../registry/references.ts';
-import { type Entity, withoutBookkeeping } from '../versions/history.ts';
+import { withoutBookkeeping } from '../versions/history.ts';
 import { byName, findDatabase, keyOf, showRecord, type Values } from './columns.ts';
 import { recordQuery } from './conditions.ts';
 import { lookedThrough } from './looked-through.ts';
@@ -125,29 +126,36 @@ const deleteRecord = defineTool({
 
 export const recordTools = [listRecords, getRecord, createRecord, updateRecord, deleteRecord];
 
-export const databaseRecordEntity: Entity<'databaseRecords'> = {
+export const databaseRecordKind = defineKind({
   type: 'database-record',
+  noun: 'record',
   collection: 'databaseRecords',
-  getTool: getRecord,
-  updateTool: updateRecord,
-  payload: withoutBookkeeping,
+  list: listRecords,
+  get: getRecord,
+  update: updateRecord,
+  names: ['id', 'databaseId'],
+  event: { name: 'record', words: 'A record of a database' },
+  history: {
+    payload: withoutBookkeeping,
 
-  async shown(payload, store) {
-    const found = await store.databases.get(String(payload.databaseId));
-    return found ? { ...payload, values: byName(found.columns, payload.values as Values) } : payload; // of a record of the kind
-  },
+    async shown(payload, store) {
+      const found = await store.databases.get(String(payload.databaseId));
+      return found ? { ...payload, values: byName(found.columns, payload.values as Values) } : payload; // of a record of the kind
+    },
 
-  async prepareRestore(state, current, context) {
-    const restored = await restoreWithReferences(state, current, context);
-    const found = await context.store.databases.get(state.databaseId);
-    const missing = found?.columns.find((column) => column.required && state.values[keyOf(column)] === undefined);
-    if (!missing) return restored;
-    throw context.fail(
-      'conflict',
-      `The column "${missing.name}" needs a value, and this version is older than the column; create the record anew with create_record.`,
-    );
+    async prepareRestore(state, current, context) {
+      const restored = await restoreWithReferences(state, current, context);
+      const found = await context.store.databases.get(state.databaseId);
+      const missing = found?.columns.find((column) => column.required && state.values[keyOf(column)] === undefined);
+      if (!missing) return restored;
+      throw context.fail(
+        'conflict',
+        `The column "${missing.name}" needs a value, and this version is older than the column; create the record anew with create_record.`,
+      );
+    },
   },
-};
+  purge: 'alone',
+});
 
 /** The record, where it is one of the database. */
 async function findRecord(

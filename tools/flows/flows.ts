@@ -12,11 +12,13 @@ import {
 import { serverManaged } from '../../resources/markers.ts';
 import type { Readers } from '../../store/port.ts';
 import type { Context } from '../registry/context.ts';
+import { defineKind } from '../registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../registry/define-tool.ts';
 import { listPage, onlyThese } from '../registry/paging.ts';
 import { readSettings } from '../settings/settings.ts';
-import { type Entity, withoutBookkeeping } from '../versions/history.ts';
+import { withoutBookkeeping } from '../versions/history.ts';
 import { type Definition, definitionIssues, requireRights } from './definition.ts';
+import { forgetOutputs } from './queue.ts';
 import { runAsOf } from './run-as.ts';
 
 const flowId = recordId.describe('Flow id (`flw_…`), see list_flows.');
@@ -142,21 +144,34 @@ const deleteFlow = defineTool({
 
 export const flowTools = [listFlows, getFlow, createFlow, updateFlow, deleteFlow];
 
-export const flowEntity: Entity<'flows'> = {
+export const flowKind = defineKind({
   type: 'flow',
   collection: 'flows',
-  getTool: getFlow,
-  updateTool: updateFlow,
-  payload: withoutBookkeeping,
+  list: listFlows,
+  get: getFlow,
+  update: updateFlow,
+  history: {
+    payload: withoutBookkeeping,
 
-  async prepareRestore(state, current, { store, principal, server, fail }) {
-    const [issue] = await definitionIssues(state, { store, catalog: server.catalog });
-    if (issue) throw fail('conflict', `This state of the flow cannot be restored: ${issue.path}: ${issue.message}`);
-    if (current && sameDefinition(current, state)) return { ...state, runAs: current.runAs };
-    await requireRights(principal, state, { store, catalog: server.catalog });
-    return { ...state, runAs: runAsOf(principal) };
+    async prepareRestore(state, current, { store, principal, server, fail }) {
+      const [issue] = await definitionIssues(state, { store, catalog: server.catalog });
+      if (issue) throw fail('conflict', `This state of the flow cannot be restored: ${issue.path}: ${issue.message}`);
+      if (current && sameDefinition(current, state)) return { ...state, runAs: current.runAs };
+      await requireRights(principal, state, { store, catalog: server.catalog });
+      return { ...state, runAs: runAsOf(principal) };
+    },
   },
-};
+
+  forget: forgetOutputs,
+
+  async purge(id, { store }) {
+    for (;;) {
+      const { records } = await store.flowRuns.find({ where: { flowId: id }, limit: 100 });
+      if (records.length === 0) return store.purge('flows', id);
+      for (const run of records) await store.purge('flowRuns', run.id);
+    }
+  },
+});
 
 async function requireDefinition(definition: Definition, context: Context<Readers, never>): Promise<void> {
   const { store, principal, server, fail } = context;

@@ -25,7 +25,7 @@ import { requireSteeringBy } from '../access/steering.ts';
 import { accessKeysWith, seenBy, visibleTo } from '../access/visibility.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from '../registry/define-tool.ts';
 import { listPage, onlyThese, openRank, sealRank } from '../registry/paging.ts';
-import { type Entity, type HistoryWriters, withoutBookkeeping } from '../versions/history.ts';
+import type { HistoryWriters } from '../versions/writers.ts';
 import { findMemory, findReplaced, future, given, requireNamed, requireOwnerOfScope } from './rules.ts';
 
 const memoryId = recordId.describe('Memory id (`mem_…`), see list_memories.');
@@ -57,7 +57,7 @@ const SELECTS = {
 };
 type Filters = z.output<z.ZodObject<typeof filters>>;
 
-const listMemories = defineTool({
+export const listMemories = defineTool({
   name: 'list_memories',
   title: 'List memories',
   description: 'List what agents remember, newest first, or with `q` best match first, each with its `score`.',
@@ -120,7 +120,7 @@ const createMemory = defineTool({
   },
 });
 
-const getMemory = defineTool({
+export const getMemory = defineTool({
   name: 'get_memory',
   title: 'Get memory',
   description: 'Read one memory, superseded ones too. Expired ones are gone.',
@@ -133,7 +133,7 @@ const getMemory = defineTool({
   handler: ({ id }, context) => findMemory(context, id),
 });
 
-const updateMemory = defineTool({
+export const updateMemory = defineTool({
   name: 'update_memory',
   title: 'Update memory',
   description:
@@ -194,7 +194,7 @@ const deleteMemory = defineTool({
   },
 });
 
-const searchMemories = defineTool({
+export const searchMemories = defineTool({
   name: 'search_memories',
   title: 'Search memories',
   description:
@@ -224,30 +224,6 @@ const searchMemories = defineTool({
 
 export const memoryTools = [getMemory, updateMemory, deleteMemory, searchMemories];
 export const pathMemoryTools = [listMemories, createMemory];
-
-export const memoryEntity: Entity<'memories'> = {
-  type: 'memory',
-  collection: 'memories',
-  getTool: getMemory,
-  updateTool: updateMemory,
-  payload: (record) => {
-    const { superseded: _, accessKeys: __, ...payload } = withoutBookkeeping(record);
-    return payload;
-  },
-
-  async prepareRestore({ expiresAt, ...state }, current, context) {
-    const { store, server, fail } = context;
-    await requireNamed(context, state, (_, message) => fail('conflict', message));
-    await requireSteeringBy(context, state, current, await replacedBy(store, state));
-    if (state.supersedes !== undefined && (await store.memories.get(state.supersedes))) {
-      await store.memories.touch(state.supersedes, { superseded: true });
-    }
-    const lives = expiresAt !== undefined && Date.parse(expiresAt) > server.now().getTime();
-    // Whoever restores an expired memory wants it back, so its expiry time is not restored.
-    const accessKeys = await accessKeysWith(store, state, current);
-    return { ...state, accessKeys, superseded: current?.superseded ?? false, ...(lives && { expiresAt }) };
-  },
-};
 
 /** The memory that becomes valid when this one is deleted, if no other one supersedes it. */
 export async function replacedBy(

@@ -9,10 +9,11 @@ import type { Flows } from '../flows/run/engine.ts';
 import type { Upstreams } from '../integrations/upstream/upstreams.ts';
 import type { Models } from '../models/models.ts';
 import type { SignIn } from '../sign-in/sign-in.ts';
-import type { HistoryWriters } from '../versions/history.ts';
+import type { HistoryWriters } from '../versions/writers.ts';
 import type { Answer, Progress } from './call.ts';
 import type { Catalog, CatalogEntry } from './catalog-index.ts';
 import type { Fail } from './errors.ts';
+import type { RecordKind } from './kind.ts';
 
 /** What a handler works with besides its input. */
 export interface Context<Store, Code extends ErrorCode> {
@@ -69,6 +70,7 @@ export interface ServerFacts {
   readonly protocolVersions: readonly string[];
   readonly startedAt: Date;
   readonly catalog: Catalog;
+  readonly kinds: readonly RecordKind[];
   readonly audit: Pick<AuditLog, 'find' | 'count'>;
   /** What was imported, as it can be asked for. */
   readonly imported: Pick<ImportedData, 'current' | 'ask' | 'rowsAt' | 'upkeep' | 'expectPurge'>;

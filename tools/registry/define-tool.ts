@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { ErrorCode } from '../../resources/error.ts';
 import type { Readers, TextSearch } from '../../store/port.ts';
-import type { HistoryWriters } from '../versions/history.ts';
+import type { HistoryWriters } from '../versions/writers.ts';
 import type { CallingContext, Context, SteppingContext } from './context.ts';
 import { withOwnCursors } from './paging.ts';
 import type { Annotations, Meaning, Tool } from './tool.ts';

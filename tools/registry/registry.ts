@@ -5,7 +5,6 @@ import type { Subjects } from '../access/requirement.ts';
 import type { AskStanding } from '../access/standing.ts';
 import { subjectsIn } from '../access/subjects.ts';
 import { type Beginning, beginning, callEntry } from '../audit/entry.ts';
-import { entities } from '../kinds.ts';
 import { withHistory } from '../versions/history.ts';
 import { withAgentIds } from './agent-names.ts';
 import type { Answer, Call } from './call.ts';
@@ -145,7 +144,7 @@ class ToolRegistry implements Registry {
   /** In one transaction, or in the steps of the handler. */
   async #change(call: Admitted, repeat?: Repeat): Promise<Answer> {
     const { asked, tool, input } = call;
-    const history = (tx: Transaction) => withHistory(tx, entities, authorOf(asked.principal), this.server.now);
+    const history = (tx: Transaction) => withHistory(tx, this.server.kinds, authorOf(asked.principal), this.server.now);
     const transaction = <Result>(work: (tx: Transaction) => Promise<Result>) =>
       this.#store.transaction(work, asked.principal);
     if (!tool.inSteps) {

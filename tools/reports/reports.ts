@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { expectedRevision, pageOf, paging, plainLine, recordId } from '../../resources/fields.ts';
 import { type Report, renderedReport, report, reportFields, reportQueryInput } from '../../resources/report.ts';
+import { defineKind } from '../registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from '../registry/define-tool.ts';
 import { LARGEST_PAGE, listPage, lookedAt, onlyThese } from '../registry/paging.ts';
 import { requireQuery, runQuery } from './query.ts';
@@ -117,3 +118,12 @@ function isMeant({ tool, q = '' }: { readonly tool: string | undefined; readonly
 }
 
 export const reportTools = [listReports, getReport, createReport, updateReport, deleteReport];
+
+export const reportKind = defineKind({
+  type: 'report',
+  collection: 'reports',
+  list: listReports,
+  get: getReport,
+  update: updateReport,
+  purge: 'alone',
+});

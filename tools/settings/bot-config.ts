@@ -12,8 +12,9 @@ import { serverManaged } from '../../resources/markers.ts';
 import type { Readers } from '../../store/port.ts';
 import { requireSteeringAll } from '../access/steering.ts';
 import type { Models } from '../models/models.ts';
+import { defineKind } from '../registry/define-kind.ts';
 import { defineTool, type Fail, READS, UPDATES } from '../registry/define-tool.ts';
-import { type Entity, withoutBookkeeping } from '../versions/history.ts';
+import { withoutBookkeeping } from '../versions/history.ts';
 
 type Sections = BotConfigRecord['promptSections'];
 
@@ -60,20 +61,23 @@ export const updateBotConfig = defineTool({
   },
 });
 
-export const botConfigEntity: Entity<'botConfigs'> = {
+export const botConfigKind = defineKind({
   type: 'agent-config',
   collection: 'botConfigs',
-  getTool: getBotConfig,
-  updateTool: updateBotConfig,
-  payload: withoutBookkeeping,
+  get: getBotConfig,
+  update: updateBotConfig,
+  event: 'none',
+  history: {
+    payload: withoutBookkeeping,
 
-  async prepareRestore(state, current, context) {
-    const { server, fail } = context;
-    await requireSteeringAll(context);
-    requireModel(state.defaultModel, server.models, (_, message) => fail('conflict', message));
-    return current ? { ...state, ...sectionsChange(current, state.promptSections) } : state;
+    async prepareRestore(state, current, context) {
+      const { server, fail } = context;
+      await requireSteeringAll(context);
+      requireModel(state.defaultModel, server.models, (_, message) => fail('conflict', message));
+      return current ? { ...state, ...sectionsChange(current, state.promptSections) } : state;
+    },
   },
-};
+});
 
 /** @throws where the server did not prepare the store, which it does at start. */
 export async function readBotConfig(store: Pick<Readers, 'botConfigs'>): Promise<BotConfigRecord> {

@@ -1,9 +1,9 @@
 import { BOT_CONFIG_ID } from '../../resources/bot-config.ts';
 import { SETTINGS_ID } from '../../resources/settings.ts';
 import type { Store } from '../../store/port.ts';
-import { entities } from '../kinds.ts';
 import { REHEARSAL } from '../models/rehearsal.ts';
 import { withHistory } from '../versions/history.ts';
+import { botConfigKind } from './bot-config.ts';
 
 const SERVER = { type: 'server', id: 'agent-admin', name: 'agent-admin' };
 
@@ -38,7 +38,7 @@ const settingsDefaults = {
 export async function prepareSettings(store: Store, defaultModel = REHEARSAL.id): Promise<void> {
   if ((await store.botConfigs.get(BOT_CONFIG_ID)) && (await store.settings.get(SETTINGS_ID))) return;
   await store.transaction(async (tx) => {
-    const view = withHistory(tx, entities, SERVER);
+    const view = withHistory(tx, [botConfigKind], SERVER);
     if (!(await view.botConfigs.get(BOT_CONFIG_ID)))
       await view.botConfigs.insert({ ...botConfigDefaults, defaultModel });
     if (!(await view.settings.get(SETTINGS_ID))) await view.settings.insert(settingsDefaults);

@@ -4,6 +4,7 @@ import { expectedRevision, pageOf, paging, plainLine, recordId } from '../../res
 import type { Readers } from '../../store/port.ts';
 import { requireWithin } from '../access/delegation.ts';
 import { requireOwner } from '../access/owner.ts';
+import { defineKind } from '../registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../registry/define-tool.ts';
 import { listPage, onlyThese } from '../registry/paging.ts';
 import { endSessionsOf, endSignInsOf } from './open-sessions.ts';
@@ -167,3 +168,12 @@ async function findAdminUser(
   if (!found) throw fail('not_found', `There is no admin user ${id}; list_admin_users shows the ones you can see.`);
   return found;
 }
+
+export const adminUserKind = defineKind({
+  type: 'admin-user',
+  collection: 'adminUsers',
+  list: listAdminUsers,
+  get: getAdminUser,
+  update: updateAdminUser,
+  event: 'none',
+});

@@ -8,7 +8,7 @@ import { type KeyReaders, keyProblem } from '../access/authenticate.ts';
 import type { SessionPrincipal } from '../access/principal.ts';
 import { scopeRights } from '../access/rights.ts';
 import { readSettings } from '../settings/settings.ts';
-import type { HistoryWriters } from '../versions/history.ts';
+import type { HistoryWriters } from '../versions/writers.ts';
 import { CLOCK_SKEW_SECONDS, type VerifiedIdentity } from './id-token.ts';
 import { refuseSignIn } from './refusal.ts';
 

@@ -10,7 +10,7 @@ import { hashSecret, secretMatches } from '../access/key-secret.ts';
 import { keyBehind, type Principal } from '../access/principal.ts';
 import { auditEntryOf } from '../audit/entry.ts';
 import { ToolError, toToolError } from '../registry/errors.ts';
-import type { HistoryWriters } from '../versions/history.ts';
+import type { HistoryWriters } from '../versions/writers.ts';
 import { Attempts, type SignInStep } from './attempts.ts';
 import type { VerifiedIdentity } from './id-token.ts';
 import { type Issuer, SIGN_IN_MS } from './issuer.ts';

@@ -4,7 +4,7 @@ import type { Message } from '../../resources/message.ts';
 import { thread, threadFields } from '../../resources/thread.ts';
 import { makerOf, openThread } from '../access/visibility.ts';
 import { CREATES, defineTool, type Fail } from '../registry/define-tool.ts';
-import type { HistoryWriters } from '../versions/history.ts';
+import type { HistoryWriters } from '../versions/writers.ts';
 import { inBatches, messagesBack, threadId } from './messages.ts';
 import { startThread } from './start.ts';
 import { showThread } from './threads.ts';

@@ -5,9 +5,10 @@ import { type Message, message, messageFields, messageRole } from '../../resourc
 import type { ThreadRecord } from '../../resources/thread.ts';
 import type { NewRecord, Position, Readers } from '../../store/port.ts';
 import { openThread } from '../access/visibility.ts';
+import { defineKind } from '../registry/define-kind.ts';
 import { defineTool, READS } from '../registry/define-tool.ts';
 import { listPage } from '../registry/paging.ts';
-import type { HistoryWriters } from '../versions/history.ts';
+import type { HistoryWriters } from '../versions/writers.ts';
 
 export const threadId = recordId.describe('Thread id (`thr_…`), see list_threads.');
 
@@ -86,3 +87,11 @@ export async function inBatches<Item>(items: readonly Item[], work: (item: Item)
     if (index % BATCH === BATCH - 1) await setImmediate();
   }
 }
+
+export const messageKind = defineKind({
+  type: 'message',
+  collection: 'messages',
+  list: listMessages,
+  names: ['threadId'],
+  event: { name: 'thread.message', words: 'A message of a thread' },
+});

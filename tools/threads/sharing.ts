@@ -14,7 +14,7 @@ import {
 import type { Readers } from '../../store/port.ts';
 import { accessKeysOf, hasOwner, isSame, makerOf, openThread, showAlike } from '../access/visibility.ts';
 import { DELETES, defineTool, type Fail, READS, UPDATES } from '../registry/define-tool.ts';
-import type { HistoryWriters } from '../versions/history.ts';
+import type { HistoryWriters } from '../versions/writers.ts';
 import { threadId } from './messages.ts';
 
 const principalInput = z.strictObject(accessPrincipal.shape);

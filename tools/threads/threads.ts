@@ -12,10 +12,11 @@ import type { Readers } from '../../store/port.ts';
 import { isKeptFrom } from '../access/reach.ts';
 import { openThread, threadsSeenBy } from '../access/visibility.ts';
 import type { Context } from '../registry/context.ts';
+import { defineKind } from '../registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from '../registry/define-tool.ts';
 import { forgetAnswers } from '../registry/idempotency.ts';
 import { listPage } from '../registry/paging.ts';
-import type { HistoryWriters } from '../versions/history.ts';
+import type { HistoryWriters } from '../versions/writers.ts';
 import { appendMessages, inBatches, messageInput, messagesBack, threadId } from './messages.ts';
 import { leaveSource, sourceOf } from './sources.ts';
 import { startThread } from './start.ts';
@@ -164,3 +165,18 @@ async function requireAgents(
   });
   if (issues[0]) throw fail('invalid_input', issues[0].message, { issues });
 }
+
+export const threadKind = defineKind({
+  type: 'thread',
+  collection: 'threads',
+  list: listThreads,
+  get: getThread,
+  update: updateThread,
+
+  async purge(id, context) {
+    const { source } = await openThread(context, id, 'owner');
+    const purged = await context.store.purge('threads', id);
+    await clearThread(context.store, { id, source });
+    return purged;
+  },
+});

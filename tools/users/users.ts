@@ -3,11 +3,13 @@ import { pageOf, paging } from '../../resources/fields.ts';
 import { type UserRow, userStatus } from '../../resources/imported-rows.ts';
 import { productUser, userBilling, userWebsite } from '../../resources/product-user.ts';
 import type { Page } from '../../store/port.ts';
-import type { Model } from '../analytics/model/model.ts';
+import { type Model, PURGE } from '../analytics/model/model.ts';
 import { websiteHistory } from '../analytics/model/website-history.ts';
 import { workspaceSettings } from '../analytics/request.ts';
 import { defineTool, READS } from '../registry/define-tool.ts';
 import { openCursor, pageBody } from '../registry/paging.ts';
+import { requireUnnamed } from '../registry/references.ts';
+import type { Purgeable } from '../versions/purge.ts';
 import { billingOf } from './billing.ts';
 import { findUser, userId } from './find-user.ts';
 import { getUserTimeline } from './timeline.ts';
@@ -135,3 +137,18 @@ function showUser(model: Model, row: UserRow) {
   if (last === undefined) return row;
   return { ...row, lastActiveAt: new Date(model.events.table.at('time', last)).toISOString() };
 }
+
+/** Users of the product are imported rows, not records of a kind. */
+export const purgeableUser: Purgeable = {
+  type: 'user',
+  resource: 'user',
+
+  async purge(id, context) {
+    const { store, server } = context;
+    if (!(await server.imported.current()).knowsOf(id)) return false;
+    await requireUnnamed(context, { userId: id }, 'memories');
+    store.rows.append([{ type: PURGE, at: server.now().toISOString(), row: { uid: id } }]);
+    server.imported.expectPurge();
+    return true;
+  },
+};

@@ -1,9 +1,10 @@
 import type { VersionDiff } from '../../resources/version.ts';
 import { plain, Room } from '../audit/room.ts';
 import type { Fail } from '../registry/errors.ts';
+import type { KeptHistory, Payload } from '../registry/kind.ts';
 import { Busy, type Outcome, SideProcess } from '../side-process/side-process.ts';
 import { diffStates, type State } from './diff.ts';
-import { contentOf, type Entity, type Payload } from './history.ts';
+import { contentOf } from './history.ts';
 
 /** Of both states together, in characters of JSON: comparing them takes no longer than answering. */
 const SMALL = 4 * 1024;
@@ -14,11 +15,11 @@ const apart = new SideProcess({ mostMegabytes: 512, mostWaiting: 16 });
 
 /** What changed from one payload to the other. Large ones are compared in a process of their own. @throws ToolError (too_large, unavailable) */
 export async function diffPayloads(
-  entity: Pick<Entity, 'text'>,
+  history: Pick<KeptHistory, 'text'>,
   [from, to]: readonly [Payload, Payload],
   fail: Fail<'too_large'>,
 ): Promise<VersionDiff> {
-  const states = [stateOf(entity, from), stateOf(entity, to)] as const;
+  const states = [stateOf(history, from), stateOf(history, to)] as const;
   if (isSmall(states)) return diffStates(...states);
   const outcome = await compare(states, fail);
   if ('value' in outcome) return outcome.value as VersionDiff; // as the function is declared
@@ -36,7 +37,7 @@ async function compare(args: readonly State[], fail: Fail<'too_large'>): Promise
   }
 }
 
-function stateOf({ text }: Pick<Entity, 'text'>, payload: Payload): State {
+function stateOf({ text }: Pick<KeptHistory, 'text'>, payload: Payload): State {
   if (text === undefined) return { members: payload };
   const { [text]: _, ...members } = payload;
   return { text: contentOf({ text }, payload), members };

@@ -5,50 +5,73 @@ import { type EntityType, entityType, type VersionRecord, version, versionDiff }
 import { collections } from '../../store/collections.ts';
 import { StaleRevision } from '../../store/errors.ts';
 import type { Readers } from '../../store/port.ts';
-import type { Access, AccessByInput } from '../access/guarded-tool.ts';
+import type { Access } from '../access/guarded-tool.ts';
 import { accessFor } from '../access/requirement.ts';
 import { mayKnowOf } from '../access/visibility.ts';
-import { entities } from '../kinds.ts';
 import type { Context } from '../registry/context.ts';
+import type { History, Kind } from '../registry/define-kind.ts';
 import { CREATES, defineTool, READS } from '../registry/define-tool.ts';
+import { isVersioned, type Payload, type VersionedKind } from '../registry/kind.ts';
 import { LARGEST_PAGE, listPage } from '../registry/paging.ts';
 import type { Tool } from '../registry/tool.ts';
 import { diffPayloads } from './diffing.ts';
-import { type Entity, type Payload, shownPayload, showVersion } from './history.ts';
+import { shownPayload, showVersion } from './history.ts';
+import type { HistoryWriters } from './writers.ts';
 
-const byType = new Map<EntityType, Entity>(entities.map((entity) => [entity.type, entity]));
+type Versioned = Kind & VersionedKind & { readonly history: History };
 
-/** History follows its record: callers who may get (or update) the record may read (or restore) its history. */
-function accessOf(which: 'getTool' | 'updateTool'): AccessByInput {
-  const perType = new Map(
-    entities.map((entity) => [entity.type as string, onEntity(accessFor(entity[which].access, {}))]),
-  );
-  const among = [...perType.values()];
-  const [fallback] = among;
-  if (!fallback) throw new Error('No entity has a history.');
-  return {
-    among,
-    of(input) {
-      const type = 'entityType' in input ? input.entityType : undefined;
-      return (typeof type === 'string' && perType.get(type)) || fallback;
-    },
-  };
+/** What reads or restores records of a kind. */
+type Tools = Readonly<Record<'get' | 'update', Tool>>;
+
+/** The kinds that have a history, and the rights to it. */
+class Histories {
+  readonly #byType = new Map<string, Versioned & Tools>();
+  readonly reads: Pick<Tool, 'access' | 'actsAs'>;
+  readonly restores: Pick<Tool, 'access' | 'actsAs'>;
+
+  constructor(kinds: readonly Kind[]) {
+    for (const kind of kinds.filter(isVersioned)) {
+      const { get, update } = kind;
+      if (!get || !update) throw new Error(`No tool gets or updates records of type ${kind.type}.`);
+      this.#byType.set(kind.type, { ...kind, get, update });
+    }
+    this.reads = this.#as('get');
+    this.restores = this.#as('update');
+  }
+
+  /** The kind of a record that has a history of which the caller may know. */
+  async kindOf(caller: Caller, { entityType, entityId }: Place): Promise<Versioned> {
+    const kind = this.#byType.get(entityType);
+    const count = kind ? await caller.store.versions.count({ where: { entityType, entityId } }) : 0;
+    if (kind && count > 0 && (await mayKnowOf(caller, kind, entityId))) return kind;
+    throw caller.fail('not_found', `There is no history of ${entityType} ${entityId}; check type and id.`);
+  }
+
+  /**
+   * History follows its record: callers who may get (or update) the record may read (or restore) its history. Who is held to some tools, as a
+   * capsule is, needs the one that gets (or updates) the record.
+   */
+  #as(which: keyof Tools): Pick<Tool, 'access' | 'actsAs'> {
+    const kinds = [...this.#byType.values()];
+    const accesses = new Map(kinds.map((kind) => [kind.type as string, onEntity(accessFor(kind[which].access, {}))]));
+    const among = [...accesses.values()];
+    const [fallback] = among;
+    if (!fallback) throw new Error('No kind of record has a history.');
+    const typeIn = (input: object) => ('entityType' in input ? String(input.entityType) : '');
+    return {
+      access: { among, of: (input) => accesses.get(typeIn(input)) ?? fallback },
+      actsAs: {
+        tools: kinds.map((kind) => kind[which]),
+        of: (input) => this.#byType.get(typeIn(input))?.[which],
+      },
+    };
+  }
 }
 
 function onEntity({ scope, grant }: Access): Access {
   return { scope, grant: [grant].flat().map((text) => text.replace('{id}', '{entityId}')) };
 }
 
-/** Who is held to some tools, as a capsule is, needs the one that gets (or updates) the record. */
-function actsAs(which: 'getTool' | 'updateTool'): NonNullable<Tool['actsAs']> {
-  return {
-    tools: entities.map((entity) => entity[which]),
-    of: (input) => entities.find(({ type }) => 'entityType' in input && input.entityType === type)?.[which],
-  };
-}
-
-const readAccess = accessOf('getTool');
-const asGetTool = actsAs('getTool');
 const entityId = orAgentName(recordId.describe('Id of the record, e.g. `agt_…`; an agent goes by its name too.'), {
   member: 'entityType',
   is: 'agent',
@@ -56,117 +79,124 @@ const entityId = orAgentName(recordId.describe('Id of the record, e.g. `agt_…`
 const path = { entityType, entityId };
 const versionPath = { ...path, versionId: recordId.describe('Version id (`ver_…`), see list_versions.') };
 
-const listVersions = defineTool({
-  name: 'list_versions',
-  title: 'List versions',
-  description: 'List the states a record has had, newest first, with who made each. Deleted records keep theirs.',
-  access: readAccess,
-  actsAs: asGetTool,
-  annotations: READS,
-  input: z.strictObject({ ...path, limit, cursor, includeTotal }),
-  output: pageOf(version),
-  errors: ['not_found'],
+const listVersions = (histories: Histories) =>
+  defineTool({
+    name: 'list_versions',
+    title: 'List versions',
+    description: 'List the states a record has had, newest first, with who made each. Deleted records keep theirs.',
+    ...histories.reads,
+    annotations: READS,
+    input: z.strictObject({ ...path, limit, cursor, includeTotal }),
+    output: pageOf(version),
+    errors: ['not_found'],
 
-  async handler({ entityType, entityId, ...input }, context) {
-    const { store } = context;
-    const entity = await entityWithHistory(context, entityType, entityId);
-    const query = { where: { entityType, entityId } };
-    const page = await listPage(store.versions, input, query, (found) => found, LARGEST_PAGE);
-    return { ...page, data: await Promise.all(page.data.map((found) => showVersion(entity, found, store))) };
-  },
-});
+    async handler({ entityType, entityId, ...input }, context) {
+      const { store } = context;
+      const { history } = await histories.kindOf(context, { entityType, entityId });
+      const query = { where: { entityType, entityId } };
+      const page = await listPage(store.versions, input, query, (found) => found, LARGEST_PAGE);
+      return { ...page, data: await Promise.all(page.data.map((found) => showVersion(history, found, store))) };
+    },
+  });
 
-const getVersion = defineTool({
-  name: 'get_version',
-  title: 'Get version',
-  description: 'Read one earlier state of a record: content, payload, author, time.',
-  access: readAccess,
-  actsAs: asGetTool,
-  annotations: READS,
-  input: z.strictObject(versionPath),
-  output: version,
-  errors: ['not_found'],
+const getVersion = (histories: Histories) =>
+  defineTool({
+    name: 'get_version',
+    title: 'Get version',
+    description: 'Read one earlier state of a record: content, payload, author, time.',
+    ...histories.reads,
+    annotations: READS,
+    input: z.strictObject(versionPath),
+    output: version,
+    errors: ['not_found'],
 
-  async handler(input, context) {
-    const entity = await entityWithHistory(context, input.entityType, input.entityId);
-    return showVersion(entity, await findVersion(context, input), context.store);
-  },
-});
+    async handler(input, context) {
+      const { history } = await histories.kindOf(context, input);
+      return showVersion(history, await findVersion(context, input), context.store);
+    },
+  });
 
-const diffVersion = defineTool({
-  name: 'diff_version',
-  title: 'Diff version',
-  description: 'Show what changed from another state of the record (by default the one before) to this version.',
-  access: readAccess,
-  actsAs: asGetTool,
-  annotations: READS,
-  input: z.strictObject({
-    ...versionPath,
-    against: z
-      .string()
-      .min(1)
-      .max(200)
-      .default('previous')
-      .describe('Where to start: `previous`, `current`, a version id or a revision number.'),
-  }),
-  output: versionDiff,
-  errors: ['not_found', 'too_large'],
+const diffVersion = (histories: Histories) =>
+  defineTool({
+    name: 'diff_version',
+    title: 'Diff version',
+    description: 'Show what changed from another state of the record (by default the one before) to this version.',
+    ...histories.reads,
+    annotations: READS,
+    input: z.strictObject({
+      ...versionPath,
+      against: z
+        .string()
+        .min(1)
+        .max(200)
+        .default('previous')
+        .describe('Where to start: `previous`, `current`, a version id or a revision number.'),
+    }),
+    output: versionDiff,
+    errors: ['not_found', 'too_large'],
 
-  async handler({ against, ...input }, context) {
-    const entity = await entityWithHistory(context, input.entityType, input.entityId);
-    const target = await findVersion(context, input);
-    const start = await startOfDiff(context, target, against);
-    const shown = (payload: Payload) => shownPayload(entity, payload, context.store);
-    return diffPayloads(entity, [await shown(start), await shown(target.payload)], context.fail);
-  },
-});
+    async handler({ against, ...input }, context) {
+      const { history } = await histories.kindOf(context, input);
+      const target = await findVersion(context, input);
+      const start = await startOfDiff(context, target, against);
+      const shown = (payload: Payload) => shownPayload(history, payload, context.store);
+      return diffPayloads(history, [await shown(start), await shown(target.payload)], context.fail);
+    },
+  });
 
-const restoreVersion = defineTool({
-  name: 'restore_version',
-  title: 'Restore version',
-  description:
-    'Bring a record, deleted ones too, back to an earlier state. Writes and returns a new version; an equal state writes nothing and returns the current one.',
-  access: accessOf('updateTool'),
-  actsAs: actsAs('updateTool'),
-  annotations: { ...CREATES, idempotentHint: true },
-  input: z.strictObject({
-    ...versionPath,
-    expectedRevision: expectedRevision.describe(
-      'Refuse with `conflict` unless this is the latest revision of the record.',
-    ),
-  }),
-  output: version,
-  errors: ['not_found', 'conflict'],
+const restoreVersion = (histories: Histories) =>
+  defineTool({
+    name: 'restore_version',
+    title: 'Restore version',
+    description:
+      'Bring a record, deleted ones too, back to an earlier state. Writes and returns a new version; an equal state writes nothing and returns the current one.',
+    ...histories.restores,
+    annotations: { ...CREATES, idempotentHint: true },
+    input: z.strictObject({
+      ...versionPath,
+      expectedRevision: expectedRevision.describe(
+        'Refuse with `conflict` unless this is the latest revision of the record.',
+      ),
+    }),
+    output: version,
+    errors: ['not_found', 'conflict'],
 
-  async handler({ expectedRevision, ...input }, context) {
-    const { store } = context;
-    const { entityId } = input;
-    const entity = await entityWithHistory(context, input.entityType, entityId);
-    const target = await findVersion(context, input);
-    const latest = await latestVersion(store, input);
-    if (expectedRevision !== undefined && expectedRevision !== latest.revision)
-      throw new StaleRevision(latest.revision);
+    async handler({ expectedRevision, ...input }, context) {
+      const { store } = context;
+      const kind = await histories.kindOf(context, input);
+      const target = await findVersion(context, input);
+      const latest = await latestVersion(store, input);
+      if (expectedRevision !== undefined && expectedRevision !== latest.revision)
+        throw new StaleRevision(latest.revision);
+      await bringBack(kind, target, latest, context);
+      return showVersion(kind.history, await latestVersion(store, input), store);
+    },
+  });
 
-    const records = store[entity.collection] as unknown as AnyHistory; // of the entity's own kind, as is its schema
-    const current = await records.get(entityId);
-    const { schema } = collections[entity.collection];
-    const state = schema.parse({ ...target.payload, updatedAt: target.createdAt, revision: latest.revision });
-    const prepared = entity.prepareRestore
-      ? await entity.prepareRestore(state as never, current as never, context)
-      : state;
-    const {
-      updatedAt: _,
-      revision: __,
-      ...restored
-    } = prepared as Payload & { updatedAt?: unknown; revision?: unknown };
-    const note = { kind: 'restore', changeDescription: `Restored revision ${target.revision}` } as const;
-    if (current) await records.update(entityId, { ...clearing(current), ...restored }, note);
-    else await records.insert({ ...restored, revision: latest.revision + 1 }, note);
-    return showVersion(entity, await latestVersion(store, input), store);
-  },
-});
+/** The tools for the history of those of the kinds that have one. */
+export function versionTools(kinds: readonly Kind[]): readonly Tool[] {
+  const histories = new Histories(kinds);
+  return [listVersions, getVersion, diffVersion, restoreVersion].map((define) => define(histories));
+}
 
-export const versionTools = [listVersions, getVersion, diffVersion, restoreVersion];
+async function bringBack(
+  { collection, history }: Versioned,
+  target: VersionRecord,
+  { revision }: VersionRecord,
+  context: Context<HistoryWriters, 'conflict'>,
+): Promise<void> {
+  const records = context.store[collection] as unknown as AnyHistory; // of the kind's own collection, as is its schema
+  const { entityId } = target;
+  const current = await records.get(entityId);
+  const state = collections[collection].schema.parse({ ...target.payload, updatedAt: target.createdAt, revision });
+  const prepared = history.prepareRestore
+    ? await history.prepareRestore(state as never, current as never, context)
+    : state;
+  const { updatedAt: _, revision: __, ...restored } = prepared as Payload & { updatedAt?: unknown; revision?: unknown };
+  const note = { kind: 'restore', changeDescription: `Restored revision ${target.revision}` } as const;
+  if (current) await records.update(entityId, { ...clearing(current), ...restored }, note);
+  else await records.insert({ ...restored, revision: revision + 1 }, note);
+}
 
 interface AnyHistory {
   get(id: string): Promise<Payload | undefined>;
@@ -183,14 +213,6 @@ function clearing(record: Payload): Payload {
 type Place = { readonly entityType: EntityType; readonly entityId: string };
 
 type Caller = Pick<Context<Readers, 'not_found'>, 'store' | 'principal' | 'fail'>;
-
-/** The kind of a record that has a history of which the caller may know. */
-async function entityWithHistory(caller: Caller, entityType: EntityType, entityId: string): Promise<Entity> {
-  const entity = byType.get(entityType);
-  const count = entity ? await caller.store.versions.count({ where: { entityType, entityId } }) : 0;
-  if (entity && count > 0 && (await mayKnowOf(caller, entity, entityId))) return entity;
-  throw caller.fail('not_found', `There is no history of ${entityType} ${entityId}; check type and id.`);
-}
 
 async function findVersion(
   { store, fail }: Caller,

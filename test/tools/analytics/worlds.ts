@@ -6,6 +6,7 @@ import { checkRow } from '../../../tools/analytics/import-records.ts';
 import { ImportedData } from '../../../tools/analytics/model/imported-data.ts';
 import { PURGE } from '../../../tools/analytics/model/model.ts';
 import { catalog } from '../../../tools/catalog.ts';
+import { kinds } from '../../../tools/kinds.ts';
 import { createModels } from '../../../tools/models/models.ts';
 import { createRegistry } from '../../../tools/registry/registry.ts';
 import { fc } from '../../support/property.ts';
@@ -30,6 +31,7 @@ export async function openWorlds(now: string, settings: object) {
       protocolVersions: [],
       startedAt: new Date(now),
       catalog,
+      kinds,
       audit: under.store.audit,
       storeKind: 'none',
       storeStatus: () => under.store.status(),

@@ -1,0 +1,45 @@
+import { requireSteeringBy } from '../access/steering.ts';
+import { accessKeysWith, mayKnowOf } from '../access/visibility.ts';
+import { defineKind } from '../registry/define-kind.ts';
+import { withoutBookkeeping } from '../versions/history.ts';
+import { getMemory, holdAgain, listMemories, replacedBy, searchMemories, updateMemory } from './memory.ts';
+import { requireNamed } from './rules.ts';
+
+const MEMORIES = { type: 'memory', collection: 'memories' } as const;
+
+export const memoryKind = defineKind({
+  ...MEMORIES,
+  list: listMemories,
+  get: getMemory,
+  update: updateMemory,
+  search: { where: { superseded: false }, shownBy: [searchMemories] },
+  history: {
+    payload: (record) => {
+      const { superseded: _, accessKeys: __, ...payload } = withoutBookkeeping(record);
+      return payload;
+    },
+
+    async prepareRestore({ expiresAt, ...state }, current, context) {
+      const { store, server, fail } = context;
+      await requireNamed(context, state, (_, message) => fail('conflict', message));
+      await requireSteeringBy(context, state, current, await replacedBy(store, state));
+      if (state.supersedes !== undefined && (await store.memories.get(state.supersedes))) {
+        await store.memories.touch(state.supersedes, { superseded: true });
+      }
+      const lives = expiresAt !== undefined && Date.parse(expiresAt) > server.now().getTime();
+      // Whoever restores an expired memory wants it back, so its expiry time is not restored.
+      const accessKeys = await accessKeysWith(store, state, current);
+      return { ...state, accessKeys, superseded: current?.superseded ?? false, ...(lives && { expiresAt }) };
+    },
+  },
+
+  async purge(id, context) {
+    const { store } = context;
+    if (!(await mayKnowOf(context, MEMORIES, id))) return false;
+    const found = await store.memories.get(id);
+    if (found) await requireSteeringBy(context, found, await replacedBy(store, found));
+    const purged = await store.purge('memories', id);
+    if (found) await holdAgain(store, found);
+    return purged;
+  },
+});

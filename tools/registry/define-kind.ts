@@ -1,0 +1,78 @@
+import type { EntityType } from '../../resources/version.ts';
+import type { CollectionName, RecordOf } from '../../store/collections.ts';
+import type { Filter, NewRecord, Readers, Transaction } from '../../store/port.ts';
+import { accessFor } from '../access/requirement.ts';
+import type { HistoryWriters } from '../versions/writers.ts';
+import type { Context } from './context.ts';
+import type { EventNames, KeptHistory, Payload, RecordKind } from './kind.ts';
+import type { Tool } from './tool.ts';
+
+/** A kind of record with its tools: what versions, search, events, purges and resources do with it follows from this. */
+export interface Kind<Name extends CollectionName = CollectionName> extends RecordKind, Tools {
+  readonly collection: Name;
+  readonly history?: History<Name> | undefined;
+  readonly search?: Searched<Name> | undefined;
+  readonly purge?: 'alone' | Purge | undefined;
+}
+
+interface Tools {
+  readonly list?: Tool | undefined;
+  /** Its rights are those to read the record in whatever way. */
+  readonly get?: Tool | undefined;
+  /** Its rights are those to restore the record. */
+  readonly update?: Tool | undefined;
+}
+
+/** How records of the kind are kept in versions, shown there and brought back. */
+export interface History<Name extends CollectionName = CollectionName> extends KeptHistory {
+  payload(record: RecordOf<Name>): Payload;
+  /** A payload as callers see it, where that is not as it is kept. */
+  shown?(payload: Payload, store: Readers): Promise<Payload>;
+  /**
+   * The record to store when one of its earlier states is restored: checked against what is there now, with the members
+   * that only the server writes as they are now. Without it the state is stored as it was.
+   */
+  prepareRestore?(
+    state: RecordOf<Name>,
+    current: RecordOf<Name> | undefined,
+    context: Context<HistoryWriters, 'conflict'>,
+  ): Promise<NewRecord<RecordOf<Name>>>;
+}
+
+/** What of the kind search finds, where that is less than all a caller may see, and the tools besides list and get that show it. */
+interface Searched<Name extends CollectionName> {
+  readonly where?: Filter<RecordOf<Name>>['where'];
+  readonly shownBy?: readonly Tool[];
+}
+
+export type PurgeContext = Context<HistoryWriters, 'not_found' | 'conflict'>;
+
+/** Removes a record with all that belongs to it. Resolves to whether there was anything; refuses what others name. */
+export type Purge = (id: string, context: PurgeContext) => Promise<boolean>;
+
+type Definition<Name extends CollectionName> = Tools & {
+  readonly collection: Name;
+  readonly noun?: string;
+  readonly names?: readonly (keyof RecordOf<Name> & string)[];
+  /** Default: events are called as the type is. `none`: flows wait for no change of such a record. */
+  readonly event?: EventNames | 'none';
+  readonly search?: Searched<Name>;
+  readonly purge?: 'alone' | Purge;
+  forget?(store: Transaction, id: string): Promise<void>;
+} & (
+    | { readonly type: string; readonly history?: never }
+    | { readonly type: EntityType; readonly history: History<Name> }
+  );
+
+export function defineKind<Name extends CollectionName>(definition: Definition<Name>): Kind<Name> {
+  const { type, noun = type, names = ['id'], event = { name: noun, words: withArticle(noun) }, get, list } = definition;
+  const reading = get ?? list;
+  if (!reading) throw new Error(`No tool reads records of type ${type}.`);
+  const { scope, grant } = accessFor(reading.access, {});
+  const [resource = ''] = String(grant).split(':');
+  return { ...definition, noun, names, event: event === 'none' ? undefined : event, scope, resource };
+}
+
+function withArticle(noun: string): string {
+  return `${/^[aeiou]/.test(noun) ? 'An' : 'A'} ${noun}`;
+}

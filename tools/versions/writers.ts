@@ -1,0 +1,30 @@
+import type { VersionKind } from '../../resources/version.ts';
+import type { CollectionName, RecordOf } from '../../store/collections.ts';
+import type { Change, Guard, NewRecord, Reader, Transaction, Writer } from '../../store/port.ts';
+
+/** What a change leaves in the history besides the new state. */
+export interface VersionNote {
+  /** `snapshot` unless given; a `delete` holds the state before. */
+  readonly kind?: VersionKind;
+  readonly changeDescription?: string | undefined;
+}
+
+/** A writer that also writes a version with every change, where the collection is a versioned one. */
+export interface HistoryWriter<Record> extends Reader<Record> {
+  insert(record: NewRecord<Record>, note?: VersionNote): Promise<Record>;
+  update(id: string, change: Change<Record>, options?: Guard & VersionNote): Promise<Record>;
+  touch: Writer<Record>['touch'];
+  delete(id: string, options?: Guard & VersionNote): Promise<Record>;
+}
+
+/** The transaction as handlers get it: changes of versioned records cannot be made without their version. */
+export type HistoryWriters = { readonly [Name in CollectionName]: HistoryWriter<RecordOf<Name>> } & Pick<
+  Transaction,
+  'rows'
+> & {
+    /**
+     * Removes the record and its versions and leaves no version, kept answer or audited arguments that tell of it.
+     * Returns whether there was anything to remove.
+     */
+    purge(collection: CollectionName, id: string): Promise<boolean>;
+  };
