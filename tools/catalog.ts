@@ -19,14 +19,14 @@ import { listEventTypes } from './flows/list-event-types.ts';
 import { flowRunTools } from './flows/runs.ts';
 import { goalTools } from './goals.ts';
 import { integrationTools } from './integrations/integrations.ts';
-import { kinds } from './kinds.ts';
+import { kinds, searchTypes } from './kinds.ts';
 import { memoryTools, pathMemoryTools } from './memory/memory.ts';
 import { listModels } from './models/list-models.ts';
 import { projectTools } from './projects.ts';
 import { type CatalogEntry, indexCatalog } from './registry/catalog-index.ts';
 import type { Tool } from './registry/define-tool.ts';
 import { reportTools } from './reports/reports.ts';
-import { search } from './search/search.ts';
+import { searchTool } from './search/search.ts';
 import { getBotConfig, updateBotConfig } from './settings/bot-config.ts';
 import { settingsTools } from './settings/settings.ts';
 import { adminUserTools } from './sign-in/admin-users.ts';
@@ -77,6 +77,6 @@ export const catalog = indexCatalog([
   ...group('Audit', listAuditEntries),
   ...group('Data', importRecords, purgeTool([...purgeableAmong(kinds), purgeableUser])),
   ...group('Discovery', ...discoveryTools),
-  ...group('System', checkHealth, search),
+  ...group('System', checkHealth, searchTool(searchTypes)),
   ...group('MCP', getMcpStatus),
 ]);

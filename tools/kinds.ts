@@ -10,6 +10,8 @@ import { memoryKind } from './memory/memory-kind.ts';
 import { projectKind } from './projects.ts';
 import type { Kind } from './registry/define-kind.ts';
 import { reportKind } from './reports/reports.ts';
+import { type SearchType, searchTypesOf } from './search/types.ts';
+import { productUsers } from './search/users.ts';
 import { botConfigKind } from './settings/bot-config.ts';
 import { adminUserKind } from './sign-in/admin-users.ts';
 import { skillKind } from './skills.ts';
@@ -38,3 +40,6 @@ export const kinds: readonly Kind[] = [
   databaseRecordKind,
   adminUserKind,
 ];
+
+/** What search finds: records of the kinds, and users of the product, which are imported rows. */
+export const searchTypes: readonly SearchType[] = [...searchTypesOf(kinds), productUsers];

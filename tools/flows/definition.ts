@@ -7,11 +7,12 @@ import { requireWithin } from '../access/delegation.ts';
 import type { Principal } from '../access/principal.ts';
 import { secretsIn } from '../audit/redact.ts';
 import { type Catalog, isListed, nearest } from '../registry/catalog-index.ts';
+import type { ServerFacts } from '../registry/context.ts';
 import type { Tool } from '../registry/define-tool.ts';
 import { ToolError } from '../registry/errors.ts';
 import { formatPath, isAtOrIn, parseInput } from '../registry/validate.ts';
 import { parseCondition } from './conditions.ts';
-import { eventTypes } from './event-types.ts';
+import { eventTypesOf } from './event-types.ts';
 import { scheduleProblem } from './schedule.ts';
 import { areTooMuch, isTemplate, type Parsed, parseTemplate } from './templates.ts';
 
@@ -21,7 +22,8 @@ export type Definition = Pick<Flow, 'trigger' | 'steps' | 'agentId' | 'prompt'>;
 /** Everything that is wrong with the definition, each with its place. */
 export async function definitionIssues(
   { trigger, steps, agentId, prompt }: Definition,
-  { store, catalog }: { readonly store: Pick<Readers, 'agents'>; readonly catalog: Catalog },
+  store: Pick<Readers, 'agents'>,
+  { catalog, kinds }: Pick<ServerFacts, 'catalog' | 'kinds'>,
 ): Promise<Issue[]> {
   const issues: Issue[] = [];
   if (steps?.length && (agentId !== undefined || prompt !== undefined)) {
@@ -37,6 +39,7 @@ export async function definitionIssues(
     const problem = scheduleProblem(trigger.expression, trigger.timezone);
     if (problem) issues.push({ path: 'trigger.expression', message: `No schedule: ${problem.replace(/\.$/, '')}.` });
   }
+  const eventTypes = trigger.kind === 'event' ? eventTypesOf(kinds).map(({ type }) => type) : [];
   if (trigger.kind === 'event' && !eventTypes.includes(trigger.type)) {
     const close = nearest(trigger.type, eventTypes, 3);
     const hint = close.length > 0 ? `similar ones: ${close.join(', ')}` : 'they are like agent.updated';

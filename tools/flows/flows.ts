@@ -154,7 +154,7 @@ export const flowKind = defineKind({
     payload: withoutBookkeeping,
 
     async prepareRestore(state, current, { store, principal, server, fail }) {
-      const [issue] = await definitionIssues(state, { store, catalog: server.catalog });
+      const [issue] = await definitionIssues(state, store, server);
       if (issue) throw fail('conflict', `This state of the flow cannot be restored: ${issue.path}: ${issue.message}`);
       if (current && sameDefinition(current, state)) return { ...state, runAs: current.runAs };
       await requireRights(principal, state, { store, catalog: server.catalog });
@@ -175,13 +175,12 @@ export const flowKind = defineKind({
 
 async function requireDefinition(definition: Definition, context: Context<Readers, never>): Promise<void> {
   const { store, principal, server, fail } = context;
-  const parts = { store, catalog: server.catalog };
-  const issues = await definitionIssues(definition, parts);
+  const issues = await definitionIssues(definition, store, server);
   if (issues[0]) {
     const more = issues.length > 1 ? ` (and ${issues.length - 1} more, see issues)` : '';
     throw fail('invalid_input', `${issues[0].path}: ${issues[0].message}${more}`, { issues: issues.slice(0, 100) });
   }
-  await requireRights(principal, definition, parts);
+  await requireRights(principal, definition, { store, catalog: server.catalog });
 }
 
 /** A schedule keeps the time zone in which it was written, also when the workspace changes its own. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { noNextPage } from '../../resources/fields.ts';
 import { defineTool, READS } from '../registry/define-tool.ts';
-import { events } from './event-types.ts';
+import { eventTypesOf } from './event-types.ts';
 
 export const listEventTypes = defineTool({
   name: 'list_event_types',
@@ -23,5 +23,5 @@ export const listEventTypes = defineTool({
   }),
   errors: [],
 
-  handler: async () => ({ data: [...events], nextCursor: null }),
+  handler: async (_, { server }) => ({ data: eventTypesOf(server.kinds), nextCursor: null }),
 });

@@ -1,15 +1,14 @@
-import { addresses } from '../../resources/addresses.ts';
 import type { SearchHit } from '../../resources/search.ts';
-import { type CollectionName, collections, type RecordOf } from '../../store/collections.ts';
-import type { Filter, Rank, TextSearch } from '../../store/port.ts';
+import { type CollectionDefinition, collections, type SearchDefinition } from '../../store/collections.ts';
+import type { Rank, TextSearch } from '../../store/port.ts';
 import { textOf } from '../../store/search-text.ts';
 import type { Access } from '../access/guarded-tool.ts';
 import type { Principal } from '../access/principal.ts';
 import { visibleTo } from '../access/visibility.ts';
 import type { ServerFacts } from '../registry/context.ts';
+import type { Kind } from '../registry/define-kind.ts';
 import { onlyThese } from '../registry/paging.ts';
 import { shortened, snippetOf } from './snippet.ts';
-import { productUsers } from './users.ts';
 
 /** One kind of record of the global search. */
 export interface SearchType {
@@ -39,69 +38,32 @@ interface TypePage {
   readonly count: number;
 }
 
-/** What limits a kind besides the ids in a caller's grants. */
-interface Narrowing<Name extends CollectionName> {
-  /** Members by which grants name a record; `id` unless given. */
-  readonly names?: readonly (keyof RecordOf<Name> & string)[];
-  readonly where?: (principal: Principal) => Filter<RecordOf<Name>>['where'];
-  /** Tools that show the records, besides those by which they are read and listed as resources. */
-  readonly shownBy?: readonly string[];
-  /** What the record's owner must meet. */
-  readonly owner?: (principal: Principal) => Filter<object>['where'];
+/** The kinds whose records search finds: those whose collection declares the text to look at. */
+export function searchTypesOf(kinds: readonly Kind[]): SearchType[] {
+  return kinds.flatMap((kind) => {
+    const search = searchOf(kind.collection);
+    return search ? [searchType(kind, search)] : [];
+  });
 }
 
-/** Every kind of record that search finds, with the right to read it. */
-export const searchTypes: readonly SearchType[] = [
-  ofType('agents', 'agents:read', 'agent:read', {
-    names: ['id', 'name'],
-    where: () => ({ status: ['active', 'paused'] }),
-  }),
-  ofType('skills', 'skills:read', 'skill:read'),
-  ofType('memories', 'memory:read', 'memory:read', {
-    where: (principal) => ({ superseded: false, ...visibleTo(principal) }),
-    shownBy: ['search_memories'],
-  }),
-  ofType('threads', 'threads:read', 'thread:read', { where: visibleTo }),
-  ofType('messages', 'threads:read', 'thread:read', {
-    names: ['threadId'],
-    owner: visibleTo,
-    shownBy: ['list_messages'],
-  }),
-  ofType('projects', 'projects:read', 'project:read'),
-  ofType('goals', 'goals:read', 'goal:read'),
-  ofType('tasks', 'tasks:read', 'task:read'),
-  ofType('taskDocuments', 'tasks:read', 'task:read'),
-  ofType('documents', 'documents:read', 'document:read'),
-  ofType('artifacts', 'artifacts:read', 'artifact:read', { where: visibleTo }),
-  ofType('databases', 'records:read', 'record:read'),
-  ofType('databaseRecords', 'records:read', 'record:read', { names: ['id', 'databaseId'], shownBy: ['list_records'] }),
-  ofType('flows', 'flows:read', 'flow:read'),
-  ofType('reports', 'reports:read', 'report:read'),
-  ofType('capsules', 'admin', 'capsule:read'),
-  productUsers,
-  ofType('adminUsers', 'admin', 'admin-user:read', { shownBy: ['get_admin_user', 'list_admin_users'] }),
-];
-
-function ofType<Name extends CollectionName>(
-  collection: Name,
-  scope: string,
-  grant: string,
-  { names = ['id'], where, owner, shownBy = [] }: Narrowing<Name> = {},
-): SearchType {
-  const { search } = collections[collection];
-  if (!search) throw new Error(`The collection ${collection} declares no text to search.`);
-  const [resource = '', op = ''] = grant.split(':');
+function searchType(
+  { collection, resource, scope, names, list, get, search: narrowed = {} }: Kind,
+  search: Definition,
+) {
+  const { where, shownBy = [] } = narrowed;
+  const isGuarded = 'accessKeys' in collections[collection].schema.shape;
+  const ownerIsGuarded = search.owner && 'accessKeys' in (collectionNamed(search.owner.collection)?.schema.shape ?? {});
   return {
     type: search.type,
-    access: { scope, grant, narrows: true },
-    shownBy: [...shownBy, ...resourceTools(collection)],
+    access: { scope, grant: `${resource}:read`, narrows: true },
+    shownBy: [list, get, ...shownBy].flatMap((tool) => tool?.name ?? []),
     async find({ store, principal }, query) {
-      const any = onlyThese<RecordOf<Name>>(principal.rights.limitedTo(resource, op), ...names);
       const page = await store.search(collection, {
         ...query,
-        where: where?.(principal),
-        any,
-        owner: owner && { where: owner(principal) },
+        where: { ...where, ...(isGuarded && visibleTo(principal)) },
+        // The kind's own members, which the types of all collections together do not tell.
+        any: onlyThese<Record<string, string>>(principal.rights.limitedTo(resource, 'read'), ...names) as never,
+        owner: ownerIsGuarded ? { where: visibleTo(principal) } : undefined,
       });
       const hits = page.hits.map(({ record, owner, score }) => ({
         ...describe(search, record, owner, query.text),
@@ -109,16 +71,11 @@ function ofType<Name extends CollectionName>(
       }));
       return { hits, more: page.next !== null, count: page.count };
     },
-  };
-}
-
-function resourceTools(collection: CollectionName): string[] {
-  const { readTool, listTool } = addresses.find((address) => address.collection === collection) ?? {};
-  return [readTool, listTool].filter((tool) => tool !== undefined);
+  } satisfies SearchType;
 }
 
 type Shown = Pick<SearchHit, 'type' | 'id' | 'title' | 'snippet' | 'updatedAt' | 'parent'>;
-type Definition = NonNullable<(typeof collections)[CollectionName]['search']>;
+type Definition = SearchDefinition<never>;
 
 const LONGEST_TITLE = 120;
 
@@ -141,17 +98,21 @@ function describe(search: Definition, found: object, owner: object | undefined, 
 }
 
 function parentOf({ owner: declared }: Definition, owner: object | undefined): Pick<Shown, 'parent'> {
-  const search = declared && definitionOf(declared.collection);
+  const search = declared && searchOf(declared.collection);
   if (!search || !owner) return {};
   return { parent: { type: search.type, id: textOf((owner as { id?: unknown }).id) } }; // every record has an id
 }
 
 function titleOf({ owner: declared }: Definition, owner: object | undefined): string {
-  const search = declared && definitionOf(declared.collection);
+  const search = declared && searchOf(declared.collection);
   const [field = ''] = search?.title ?? [];
   return textOf((owner as Readonly<Record<string, unknown>> | undefined)?.[field]); // read by name
 }
 
-function definitionOf(collection: string): Definition | undefined {
-  return Object.entries(collections).find(([name]) => name === collection)?.[1].search;
+function searchOf(collection: string): Definition | undefined {
+  return collectionNamed(collection)?.search;
+}
+
+function collectionNamed(name: string): CollectionDefinition | undefined {
+  return Object.entries(collections).find(([each]) => each === name)?.[1] as CollectionDefinition | undefined; // of some records
 }

@@ -37,9 +37,9 @@ export class FlowEngine implements Flows {
   async start(registry: Registry): Promise<void> {
     const { store, clock = systemClock, onFailure } = this.#options;
     const runner = new FlowRunner({ store, registry, clock, onFailure });
-    const { catalog } = registry.server;
+    const { catalog, kinds } = registry.server;
     const queued = (flowId: string) => runner.wake(flowId);
-    this.#triggers = new FlowTriggers({ store, catalog, clock, queued, onFailure });
+    this.#triggers = new FlowTriggers({ store, catalog, kinds, clock, queued, onFailure });
     this.#runner = runner;
     await this.#triggers.start();
     await runner.start();

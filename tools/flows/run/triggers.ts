@@ -5,6 +5,7 @@ import type { Principal } from '../../access/principal.ts';
 import { guardedAmong, isGuarded, isSeen, isThreadSeen } from '../../access/visibility.ts';
 import type { Catalog } from '../../registry/catalog-index.ts';
 import { ToolError } from '../../registry/errors.ts';
+import type { RecordKind } from '../../registry/kind.ts';
 import { eventOf, type RecordEvent } from '../event-types.ts';
 import { causeProblem, flowProblem, queueRun, refuseRun, type Wish } from '../queue.ts';
 import { actingFlow, findRunAs } from '../run-as.ts';
@@ -20,6 +21,7 @@ const MOST_PENDING = 5000;
 export interface TriggerParts {
   readonly store: Store;
   readonly catalog: Catalog;
+  readonly kinds: readonly RecordKind[];
   readonly clock: Clock;
   /** Called after a run was put into the flow's queue. */
   queued(flowId: string): void;
@@ -76,7 +78,7 @@ export class FlowTriggers {
         if (change.kind === 'deleted') this.#leave(change.record.id);
         else this.#follow(change.record as unknown as Flow); // a commit's record belongs to its collection
       }
-      const event = this.#listening.size > 0 ? eventOf(change) : undefined;
+      const event = this.#listening.size > 0 ? eventOf(change, this.#parts.kinds) : undefined;
       if (event && this.#listening.has(event.type)) events.push(event);
     }
     if (changes.some(({ collection }) => collection === 'flows')) this.#sleep();
