@@ -9,8 +9,8 @@ import { defineTool, READS } from './registry/define-tool.ts';
 import { jsonSchema, withoutMembers } from './registry/json-schema.ts';
 
 /**
- * For clients that cannot hold all tools in a model's context: find a tool, read its schema, call it. They lead to what the caller
- * reaches anyway and to nothing more; `tools/list` shows them in search mode alone.
+ * For clients that cannot hold all tools in a model's context: find a tool, read its schema, call it. These tools give access only to what
+ * the caller may call anyway. `tools/list` shows them in search mode only.
  */
 const searchTools = defineTool({
   name: 'search_tools',
@@ -96,7 +96,7 @@ const callTool = defineTool({
 
 export const discoveryTools = [searchTools, describeTool, callTool];
 
-/** Full text of the tools, made again when the catalog is another one. */
+/** The search index of the tools. Made again when the catalog changes. */
 let kept: { readonly catalog: Catalog; readonly version: number; readonly index: MiniSearch } | undefined;
 
 function indexOf(catalog: Catalog): MiniSearch {

@@ -108,7 +108,7 @@ const deleteSkill = defineTool({
 
 type Text = { readonly [Member in 'instructions' | 'description']?: string | null | undefined };
 
-/** Another text steers the agents that use the skill. @throws ToolError (forbidden) */
+/** A changed text steers the agents that use the skill. @throws ToolError (forbidden) */
 async function requireSteeringUsers(
   current: Skill,
   change: Text,
@@ -121,7 +121,7 @@ async function requireSteeringUsers(
   if (changed) await requireSteeringAll(context, { skillIds: current.id });
 }
 
-/** @throws naming agents that use the skill, as far as the caller may read them. */
+/** @throws an error that names the agents that use the skill, if the caller may read them. */
 export async function requireUnused(
   { store, principal, fail }: Pick<Context<Readers, 'conflict'>, 'store' | 'principal' | 'fail'>,
   id: string,

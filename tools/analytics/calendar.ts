@@ -4,11 +4,11 @@ export type Interval = 'day' | 'week' | 'month';
 export type LocalDate = string;
 
 const DAY_MS = 86_400_000;
-/** No zone is further from UTC. */
+/** No time zone is further from UTC than this. */
 const FURTHEST_MS = 15 * 3_600_000;
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** The date that clocks in the zone show at the instant. */
+/** The date in the time zone at this moment. */
 export function dateIn(zone: string, instant: number): LocalDate {
   return clockIn(zone, instant).date;
 }
@@ -35,7 +35,7 @@ function clockIn(zone: string, instant: number): { readonly date: LocalDate; rea
   };
 }
 
-/** How far clocks in the zone are ahead of UTC at the instant, which is a whole second. */
+/** How far the zone's clocks are ahead of UTC at a moment, which must be a whole second. */
 function offsetIn(zone: string, instant: number): number {
   const { date, time } = clockIn(zone, instant);
   return Date.parse(`${date}T${time}Z`) - instant;
@@ -44,7 +44,7 @@ function offsetIn(zone: string, instant: number): number {
 const starts = new Map<string, number>();
 const MOST_STARTS = 20_000;
 
-/** The first instant of the date in the zone: midnight, or where clocks skip it what comes instead. */
+/** The first moment of the date in the zone: midnight, or the first moment after it where clocks skip midnight. */
 export function startOf(date: LocalDate, zone: string): number {
   const key = `${date} ${zone}`;
   let start = starts.get(key);
@@ -74,14 +74,14 @@ export function addDays(date: LocalDate, days: number): LocalDate {
   return new Date(Date.parse(date) + days * DAY_MS).toISOString().slice(0, 10);
 }
 
-/** The first date of the interval that holds the date; weeks begin on Monday. */
+/** The first date of the interval that contains the date. Weeks begin on Monday. */
 export function floorTo(date: LocalDate, interval: Interval): LocalDate {
   if (interval === 'month') return `${date.slice(0, 7)}-01`;
   if (interval === 'day') return date;
   return addDays(date, -((new Date(date).getUTCDay() + 6) % 7));
 }
 
-/** The first date of the interval so many intervals later. `date` must be the first of one. */
+/** The first date of the interval that is `count` intervals later. `date` must be the first date of an interval. */
 export function addIntervals(date: LocalDate, interval: Interval, count: number): LocalDate {
   if (interval === 'day') return addDays(date, count);
   if (interval === 'week') return addDays(date, 7 * count);
@@ -89,7 +89,7 @@ export function addIntervals(date: LocalDate, interval: Interval, count: number)
   return new Date(Date.UTC(year, month - 1 + count, 1)).toISOString().slice(0, 10);
 }
 
-/** A stretch of time: from the first instant of `from` to before the first instant of `to`. */
+/** A period of time: from the first moment of `from` until just before the first moment of `to`. */
 export interface Period {
   readonly from: LocalDate;
   readonly to: LocalDate;
@@ -97,7 +97,7 @@ export interface Period {
   readonly end: number;
 }
 
-/** The range cut at the limits of calendar intervals; the first and last may be shorter. */
+/** The range, cut where calendar intervals begin. The first and the last period may be shorter than an interval. */
 export function periodsOf(from: LocalDate, to: LocalDate, interval: Interval, zone: string): Period[] {
   const periods: Period[] = [];
   for (let date = from; date < to; ) {

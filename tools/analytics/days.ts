@@ -10,7 +10,7 @@ export interface Day {
   readonly to: string;
 }
 
-/** The days up to and including the one of `now`, oldest first. A day is 23 or 25 hours long where the clocks change. */
+/** The days up to the one that contains `now`, oldest first. A day has 23 or 25 hours where the clocks change. */
 export function lastDays(now: Date, timezone: string, count: number): Day[] {
   const dateAt = dateReader(timezone);
   const today = Date.parse(dateAt(now.getTime()));
@@ -21,7 +21,7 @@ export function lastDays(now: Date, timezone: string, count: number): Day[] {
   return dates.slice(0, count).map((date, index) => ({ date, from: starts[index] ?? '', to: starts[index + 1] ?? '' }));
 }
 
-/** The first minute that the zone's calendar shows as the date or a later one. */
+/** The first minute at which the zone's calendar shows this date or a later one. */
 function startOf(date: string, dateAt: (time: number) => string): number {
   const middle = Date.parse(date);
   let low = -FARTHEST_MINUTES;
@@ -34,7 +34,7 @@ function startOf(date: string, dateAt: (time: number) => string): number {
   return middle + high * MINUTE_MS;
 }
 
-/** The date the calendars of the zone show at a time, like 2026-03-29. */
+/** Returns a function that gives the date in the zone at a time, such as 2026-03-29. */
 function dateReader(timeZone: string): (time: number) => string {
   const format = new Intl.DateTimeFormat('en-CA', { timeZone, year: 'numeric', month: '2-digit', day: '2-digit' });
   return (time) => format.format(time);

@@ -16,7 +16,7 @@ export const importRecords = defineTool({
   annotations: UPDATES,
   input: z.strictObject({
     type: rowType,
-    // What an audit entry said of people could not be purged with them.
+    // Audit entries hold no rows, because personal data in them could not be purged with the person.
     records: secret(
       z
         .array(z.record(z.string(), z.unknown()))
@@ -48,10 +48,10 @@ export const importRecords = defineTool({
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Problems of one row that are told. */
+/** At most this many problems of a row are named. */
 const MOST_OF_A_ROW = 10;
 
-/** The rows as they are kept. @throws ToolError that names the problems of every row */
+/** The rows in the form in which they are stored. @throws ToolError that names the problems of every row */
 function checkedRows(type: RowType, records: readonly Row[], fail: Fail<never>): Row[] {
   const issues: Issue[] = [];
   const rows = records.flatMap((record, index) => {
@@ -70,7 +70,7 @@ function checkedRows(type: RowType, records: readonly Row[], fail: Fail<never>):
   return rows;
 }
 
-/** The row as it is kept, or what is wrong with it. */
+/** The row in the form in which it is stored, or what is wrong with it. */
 export function checkRow(type: RowType, record: Row): { readonly row: Row } | { readonly issues: readonly Issue[] } {
   try {
     return { row: withInstants(parseInput(importedRows[type].schema, record, MOST_OF_A_ROW)) };
@@ -80,7 +80,7 @@ export function checkRow(type: RowType, record: Row): { readonly row: Row } | { 
   }
 }
 
-/** Times as instants in UTC, so that equal times are equal texts. */
+/** Writes times in UTC, so that equal times are equal texts. */
 function withInstants(row: Row): Row {
   const entries = Object.entries(row).filter(([, value]) => value !== undefined);
   return Object.fromEntries(
@@ -88,7 +88,7 @@ function withInstants(row: Row): Row {
   );
 }
 
-/** The rows that say something new. A key with a new row in the call is judged by that one. */
+/** The rows that change something. A row is compared with the last new row of the call that has the same key, otherwise with the model. */
 function freshRows(model: Model, type: RowType, rows: readonly Row[]) {
   const last = new Map<unknown, string>();
   const fresh: Row[] = [];
@@ -97,7 +97,7 @@ function freshRows(model: Model, type: RowType, rows: readonly Row[]) {
     const key = row[importedRows[type].key];
     const text = JSON.stringify(row);
     const before = last.get(key);
-    // A row that passed the schema of its type is a row of that type.
+    // A row that passed the schema of its type has that type.
     const known =
       before === undefined ? model.knows({ type, row } as unknown as TypedRow) : before === text ? 'same' : 'changed';
     counts[known] += 1;

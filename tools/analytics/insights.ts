@@ -76,7 +76,7 @@ function rank(row: Insight): number {
   return severity.options.indexOf(row.severity);
 }
 
-/** The stretch of so many whole intervals that ends with the last complete one before the date. */
+/** The complete interval that begins `back` intervals before the one that contains the date. */
 function lastIntervals({ zone }: Question, today: string, interval: Interval, back: number): Period {
   const to = addIntervals(floorTo(today, interval), interval, 1 - back);
   const [period] = periodsOf(addIntervals(to, interval, -1), to, interval, zone);

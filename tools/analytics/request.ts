@@ -11,12 +11,12 @@ import type { Settling } from './model/settling.ts';
 
 const MOST_PERIODS = 800;
 const date = z.iso.date();
-/** Further out than any data. Beyond the year 9999 dates have another form, by which they no longer sort as texts. */
+/** Years with more than four digits are refused: such dates do not sort as texts. */
 const givenDate = z.iso
   .date({ abort: true })
   .refine((text) => text >= '1900' && text < '2200', 'Give a date from 1900-01-01 to 2199-12-31.');
 
-/** Input of every analytics tool; one that answers for the whole range takes no interval. */
+/** The input of every analytics tool. A tool that answers for the whole range takes no interval. */
 const parameters = z.strictObject({
   from: givenDate.optional().describe('First date, like 2026-03-01. Default: as far back as suits the interval.'),
   to: givenDate.optional().describe('Date after the last, like 2026-04-01. Default: tomorrow.'),
@@ -28,7 +28,7 @@ const ofWholeRange = parameters.omit({ interval: true }).extend({
   from: givenDate.optional().describe('First date, like 2026-03-01. Default: 30 days back, for insights 12 months.'),
 });
 
-/** What every answer says of itself. */
+/** The members that every answer has. */
 const envelope = {
   asOf: z.iso.datetime().describe('When it was worked out.'),
   definition: z.string().describe('The formula in words.'),
@@ -41,7 +41,7 @@ const envelope = {
 const range = z.object({ from: date, to: date, interval: z.enum(['day', 'week', 'month']), timezone: z.string() });
 const wholeRange = range.omit({ interval: true });
 
-/** One question: the data, the settings and the range cut into periods. */
+/** One question: the data, the settings, and the range cut into periods. */
 export interface Question {
   readonly model: Model;
   readonly settings: SettingsRecord;
@@ -59,18 +59,18 @@ interface Metric<Shape extends z.ZodRawShape> {
   readonly name: string;
   readonly title: string;
   readonly description: string;
-  /** Last segment of the grant. */
+  /** The last segment of the grant. */
   readonly topic: string;
-  /** Unless another is given. */
+  /** The interval where none is given. */
   readonly interval: Interval;
-  /** It answers for the whole range alone: no interval can be given, and the usual one says how far back it looks. */
+  /** The metric answers for the whole range: no interval can be given, and the usual interval says how far back the range goes. */
   readonly whole?: boolean;
   readonly definition: string;
   readonly shape: Shape;
-  /** What the answer is read from, and must be up to date before. */
+  /** The parts that the answer is computed from. They must be up to date first. */
   parts(question: Question): Iterable<Settling>;
   answer(question: Question): z.input<z.ZodObject<Shape>>;
-  /** The answer in better words. Keeping it is up to whoever found the words. */
+  /** Puts the answer into better words. Whatever finds the words also caches them. */
   word?(answer: z.input<z.ZodObject<Shape>>, context: Wording): Promise<z.input<z.ZodObject<Shape>>>;
 }
 
@@ -79,7 +79,7 @@ interface Wording {
   readonly server: ServerFacts;
 }
 
-/** An analytics tool: the same parameters, rights, envelope and memory for all. */
+/** Makes an analytics tool. All have the same parameters, rights, answer members and cache. */
 export function metric<Shape extends z.ZodRawShape>(given: Metric<Shape>): Tool & { readonly definition: string } {
   const { name, title, description, topic, definition, shape } = given;
   const tool = defineTool({
@@ -112,7 +112,7 @@ export function metric<Shape extends z.ZodRawShape>(given: Metric<Shape>): Tool 
           return found;
         },
       );
-      // The body was made by the answer of the metric of this name.
+      // The metric of this name made the body.
       const body = kept.body as z.input<z.ZodObject<Shape>>;
       const worded = (await given.word?.(body, { store, server })) ?? body;
       const range = { from, to, ...(!given.whole && { interval }), timezone: zone };
@@ -122,7 +122,7 @@ export function metric<Shape extends z.ZodRawShape>(given: Metric<Shape>): Tool 
   return Object.freeze({ ...tool, definition });
 }
 
-/** Answers to the same question about the same data, for a minute at most. */
+/** Cached answers to the same question about the same data, for a minute at most. */
 const memories = new WeakMap<object, Map<string, { readonly asOf: string; readonly body: object }>>();
 const MOST_KEPT = 200;
 
@@ -144,7 +144,7 @@ interface Surroundings {
   readonly fail: Fail<never>;
 }
 
-/** The question without the data. */
+/** The question, without the data. */
 function asking(
   input: Parameters,
   { interval: usual, whole = false }: Pick<Metric<z.ZodRawShape>, 'interval' | 'whole'>,
@@ -153,7 +153,7 @@ function asking(
   const zone = input.timezone ?? settings.timezone;
   const to = input.to ?? addDays(dateIn(zone, now), 1);
   const from = input.from ?? usualFrom(to, input.interval ?? usual);
-  // Of periods that nobody sees the longest are the fewest.
+  // The periods are not shown, so the longest interval is used, which makes the fewest.
   const interval = whole ? 'month' : (input.interval ?? usual);
   if (from >= to) {
     const message = `The range from ${from} to ${to} is empty; \`to\` is the date after the last.`;
@@ -184,12 +184,12 @@ function usualFrom(to: string, interval: Interval): string {
   return addIntervals(floorTo(addDays(to, -1), interval), interval, -11);
 }
 
-/** Null where there is nothing to divide by. */
+/** Null where the divisor is 0. */
 export function ratio(part: number, whole: number): number | null {
   return whole === 0 ? null : part / whole;
 }
 
-/** Members that a period of a series begins with. */
+/** The first members of each period in a series. */
 export const periodShape = {
   from: date,
   to: date,

@@ -6,14 +6,14 @@ import type { Models } from '../models/models.ts';
 import { REHEARSAL } from '../models/rehearsal.ts';
 import { readBotConfig } from '../settings/bot-config.ts';
 
-/** Something that a rule has found, in the words of the rule. */
+/** Something that a rule found, in the rule's words. */
 export interface Found {
   readonly title: string;
   readonly detail: string;
   readonly evidence: readonly { readonly arguments: Readonly<Record<string, string>>; readonly value: number | null }[];
 }
 
-/** How long an answer waits for better words, and how long none are asked for after that failed. */
+/** How long an answer waits for better words, and how long none are requested after a failure. */
 const WORDING_MS = 5000;
 const PAUSE_MS = 5 * 60_000;
 const MOST_KEPT = 500;
@@ -25,16 +25,16 @@ const answered = z.array(z.object({ n: z.int(), detail: z.string() }));
 
 interface Memory {
   readonly words: Map<string, string>;
-  /** Nothing is asked before this time. */
+  /** No words are requested before this time. */
   pausedUntil: number;
-  /** What others have asked for; never rejects. */
+  /** A request that others have made. It never rejects. */
   asking: Promise<void>;
 }
 const memories = new WeakMap<Models, Memory>();
 
 /**
- * The details of what was found as the default model words them, where a provider is configured and answers in time. The rule's own words
- * stay where the model's have a number or a direction that the finding has not. `wordedBy` says whose words they are.
+ * The details of the findings in the words of the default model, where a provider is configured and answers in time. The rule's own words
+ * stay where the model's words contain a number or a direction that the finding does not have. `wordedBy` says whose words they are.
  */
 export async function inBetterWords<Insight extends Found>(
   found: readonly Insight[],
@@ -66,7 +66,7 @@ export async function inBetterWords<Insight extends Found>(
   });
 }
 
-/** Acceptable words for each, undefined where there are none. @throws where the model gives no answer */
+/** Acceptable words for each finding, undefined where there are none. @throws where the model gives no answer */
 async function wordsFor(found: readonly Found[], models: Models, id: string): Promise<(string | undefined)[]> {
   const model = models.find(id);
   if (!model) throw new Error(`There is no model ${id}.`);
@@ -93,7 +93,7 @@ const UP = /\b(ros?e[ns]?|rising|grew|grow[ns]?|growing|growth|increas\w+|climb\
 const DOWN =
   /\b(f[ae]ll(en|s|ing)?|dropp?\w*|declin\w+|decreas\w+|lower|shrank|shrink\w*|los[est]\w*|loss\w*|dip\w*)\b/i;
 
-/** Whether the words say no more than was found: every number of theirs is one of the finding's, and they point the same way. */
+/** Whether the words say no more than the finding: all their numbers are in the finding, and they name the same direction. */
 export function isFaithful(words: string, { title, detail, evidence }: Found): boolean {
   if (words.length > LONGEST || !PLAIN.test(words) || /https?:/i.test(words)) return false;
   const own = `${title} ${detail}`;
@@ -106,7 +106,7 @@ export function isFaithful(words: string, { title, detail, evidence }: Found): b
   return !(UP.test(words) && !UP.test(own)) && !(DOWN.test(words) && !DOWN.test(own));
 }
 
-/** Numbers in the way in which they compare: without separators of thousands and closing zeros. */
+/** Numbers in a form that can be compared: without thousands separators and trailing zeros. */
 function numbersIn(text: string): string[] {
   return (text.match(/\d+(?:[.,]\d+)*/g) ?? []).map((number) => {
     const plain = number.replace(/,(?=\d{3}(?:\D|$))/g, '').replace(',', '.');

@@ -11,14 +11,14 @@ const UNKNOWN = '[unknown member]';
 /** Finds the tools whose arguments an input may hold. */
 export type ToolsByName = Pick<Catalog, 'get'>;
 
-/** What a redaction goes by. */
+/** What a redaction needs to know. */
 interface Showing {
   readonly tools: ToolsByName;
   readonly room: Room;
 }
 
 interface Redactor {
-  /** Whether something below is sensitive; then a value of another shape than the schema's is replaced whole. */
+  /** Whether something inside is sensitive. Then a value with another shape than the schema is replaced as a whole. */
   readonly guards: boolean;
   redact(value: unknown, showing: Showing): unknown;
 }
@@ -35,8 +35,8 @@ const NAMELESS: Redactor = {
 const redactors = new WeakMap<z.ZodObject, Redactor>();
 
 /**
- * The arguments with sensitive values and unknown members replaced, also in the arguments of other tools that they hold. Beyond so many
- * characters of JSON the rest is left out.
+ * The arguments without sensitive values and unknown members, also inside the arguments of other tools. What exceeds the number of
+ * characters of JSON is left out.
  */
 export function redacted(
   tool: Pick<Tool, 'input'>,
@@ -53,10 +53,10 @@ function redactedBy({ input: schema }: Pick<Tool, 'input'>, input: object, showi
     redactor = redactorOf(schema);
     redactors.set(schema, redactor);
   }
-  return redactor.redact(input, showing) as Record<string, unknown>; // a redactor of an object schema maps objects to objects
+  return redactor.redact(input, showing) as Record<string, unknown>; // a redactor of an object schema returns objects
 }
 
-/** Made once per schema. */
+/** Made once for each schema. */
 function redactorOf(schema: unknown): Redactor {
   const mark = schema instanceof z.ZodType ? sensitive.get(schema) : undefined;
   if (mark) return mark.part === 'all' ? HIDDEN : NAMELESS;
@@ -91,7 +91,7 @@ function recordRedactor(member: Redactor): Redactor {
   };
 }
 
-/** What fits none of the forms may be any of them. */
+/** A value that fits none of the forms could be any of them, so all of them redact it. */
 function unionRedactor(schema: z.ZodUnion): Redactor {
   const forms = schema.options.map((form) => ({ form, redactor: redactorOf(form) }));
   if (!forms.some(({ redactor }) => redactor.guards)) return PLAIN;
@@ -104,7 +104,7 @@ function unionRedactor(schema: z.ZodUnion): Redactor {
   };
 }
 
-/** `call`: its members that name a tool and hold arguments of it. */
+/** `call`: the members that name a tool and hold its arguments. */
 function objectRedactor(schema: z.ZodObject, call?: { readonly tool: string; readonly arguments: string }): Redactor {
   const members = new Map(Object.entries(schema.shape).map(([name, member]) => [name, redactorOf(member)]));
   const others = schema.def.catchall && redactorOf(schema.def.catchall) === HIDDEN ? REDACTED : UNKNOWN;
@@ -128,7 +128,7 @@ const BY_TOOL: Redactor = {
       : unfit(HIDDEN, value, showing),
 };
 
-/** Of a tool that is not there nothing says what is sensitive. */
+/** For an unknown tool it is not known what is sensitive. */
 function redactedFor(name: unknown, held: unknown, showing: Showing): unknown {
   if (!isRecord(held)) return unfit(HIDDEN, held, showing);
   const tool = typeof name === 'string' ? showing.tools.get(name)?.tool : undefined;
@@ -145,7 +145,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The places of secrets in the arguments of a tool, with what is there; null is no secret. */
+/** The secrets in the arguments of a tool, each with its place. Null is no secret. */
 export function secretsIn(tool: Pick<Tool, 'input'>, input: object, tools: ToolsByName): Secret[] {
   return differences(input, redacted(tool, input, tools), []);
 }

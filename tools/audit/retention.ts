@@ -4,7 +4,7 @@ import { readSettings } from '../settings/settings.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Deletes audit entries older than the settings keep them: now and once a day. */
+/** Deletes audit entries that are older than the settings allow, now and once a day. */
 export function startAuditRetention(
   store: Store,
   onFailure: (cause: unknown) => void,

@@ -1,4 +1,7 @@
-/** How much of a value is still shown. It counts no more than JSON has characters, so that what is left out when it is full was to be cut off. */
+/**
+ * How much of a value can still be shown. It counts at most as many characters as the JSON has, so what does not fit would be cut off
+ * anyway.
+ */
 export class Room {
   #left: number;
 
@@ -15,7 +18,7 @@ export class Room {
   }
 }
 
-/** The value as it is, as far as there is room. */
+/** The value unchanged, as far as it fits. */
 export function plain(value: unknown, room: Room): unknown {
   if (typeof value === 'string') {
     const shown = value.length > room.left ? value.slice(0, room.left) : value;
@@ -41,12 +44,12 @@ export function mapMembers(
   show: (item: unknown, name: string) => unknown,
 ): Record<string, unknown> {
   room.take(2);
-  const given = value as Readonly<Record<string, unknown>>; // read by its own names
+  const given = value as Readonly<Record<string, unknown>>; // members are read by the object's own names
   const shown: [string, unknown][] = [];
   for (const name of Object.keys(value)) {
     if (room.left === 0) break;
     const item = given[name];
-    // JSON has no such members.
+    // JSON leaves out such members.
     if (item === undefined) continue;
     room.take(name.length + 3);
     shown.push([name, show(item, name)]);

@@ -3,7 +3,7 @@ import { stopReason, tokenUsage } from '../../resources/agent-run.ts';
 import { recordId } from '../../resources/fields.ts';
 import { toolCall } from '../../resources/message.ts';
 
-/** What the answers to chat and to invoke have in common. */
+/** The members that the answers to chat and to invoke share. */
 export const runAnswer = {
   runId: recordId,
   agentId: recordId.optional(),
@@ -13,7 +13,7 @@ export const runAnswer = {
   stopReason,
 };
 
-/** Agents act: what they do may be anything their tools do. */
+/** An agent may do anything that its tools can do. */
 export const RUNS_AGENT = {
   readOnlyHint: false,
   destructiveHint: true,

@@ -9,7 +9,7 @@ import { readBotConfig } from '../settings/bot-config.ts';
 
 type Refuse = Fail<'not_found' | 'conflict'>;
 
-/** The agent, ready to work. @throws not_found, conflict where it is paused or deleted */
+/** The agent, if it can work. @throws not_found, conflict where it is paused or deleted */
 export async function findAgentToRun(store: Pick<Readers, 'agents'>, id: string, fail: Refuse): Promise<Agent> {
   const agent = await store.agents.get(id);
   if (!agent) throw fail('not_found', `There is no agent ${id}; list_agents shows the ones you can see.`);
@@ -18,7 +18,7 @@ export async function findAgentToRun(store: Pick<Readers, 'agents'>, id: string,
   throw fail('conflict', message);
 }
 
-/** Where the call did not name the agent its access rule could not judge it. @throws forbidden */
+/** Where the call did not name the agent, its access rule could not check it, so it is checked here. @throws forbidden */
 export function requireInvoke({ rights }: Principal, agent: Agent | undefined, fail: Fail<never>): void {
   const need = { resource: 'agent', op: 'invoke', ...(agent && { ids: [agent.id, agent.name], record: agent }) };
   if (rights.allows({ scope: 'chat:write', needs: [need] })) return;
@@ -31,7 +31,7 @@ export interface ChosenModel {
   readonly model: LanguageModel;
 }
 
-/** The requested model, or the one the agent prefers, or that of the bot config. */
+/** The model of the call, or the one that the agent prefers, or that of the bot config. */
 export async function chooseModel(
   { store, models, fail }: { store: Pick<Readers, 'botConfigs'>; models: Models; fail: Fail<'conflict'> },
   asked: string | undefined,

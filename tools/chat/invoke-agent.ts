@@ -59,7 +59,7 @@ interface Work {
   readonly outputSchema: ReturnType<typeof readOutputSchema> | undefined;
 }
 
-/** Runs the agent; what its calls did and how it ended is kept, what was said is not. */
+/** Runs the agent. What its calls did and how the run ended is stored; what was said is not. */
 async function invoke({ agent, chosen, text, outputSchema }: Work, context: Context) {
   const { principal, server, write } = context;
   const beginning = { kind: 'invoke' as const, agent, model: chosen.id, principal };

@@ -8,7 +8,7 @@ import { type ToolError, toToolError } from '../registry/errors.ts';
 type Runs = Pick<Writers, 'agentRuns'>;
 
 const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
-/** Longer than a run can take after its time is up. */
+/** Longer than a run can continue after its time is over. */
 const GRACE_MS = 60_000;
 
 interface Beginning {
@@ -19,7 +19,7 @@ interface Beginning {
   readonly threadId?: string;
 }
 
-/** Notes that a run begins, and forgets a few that are older than 30 days. */
+/** Stores that a run begins, and deletes a few runs older than 30 days. */
 export async function beginRun(
   { agentRuns }: Runs,
   { kind, agent, model, principal, threadId }: Beginning,
@@ -39,7 +39,7 @@ export async function beginRun(
   });
 }
 
-/** The run that a thread is in, if any. One that must have ended long ago is not. */
+/** The run that is under way in a thread, if any. A run that must have ended long ago does not count. */
 export async function runningIn({ agentRuns }: Runs, threadId: string, runMs: number, now: Date) {
   const { records } = await agentRuns.find({ where: { threadId, status: 'running' }, limit: 10 });
   const oldest = new Date(now.getTime() - runMs - GRACE_MS).toISOString();
@@ -52,7 +52,7 @@ export function succeeded({ steps, usage, stopReason }: RunOutcome, now: Date) {
   return { status: 'succeeded' as const, steps, usage, stopReason, finishedAt: now.toISOString() };
 }
 
-/** What a run record says of how it went wrong, and the error for the caller. */
+/** What a failed run's record says, and the error for the caller. */
 export function failed(thrown: unknown, now: Date) {
   const ended = thrown instanceof RunEnded ? thrown : undefined;
   const error: ToolError = ended?.error ?? toToolError(thrown);
@@ -67,7 +67,7 @@ function lostRun(now: Date) {
   return { status: 'failed' as const, error: { code: 'internal' as const, message }, finishedAt: now.toISOString() };
 }
 
-/** Before a server begins to serve: no run of an earlier process goes on. */
+/** Called before a server begins to serve. Marks runs of an earlier process as failed. */
 export async function settleRuns(store: Store, now: () => Date = () => new Date()): Promise<void> {
   for (;;) {
     const { records } = await store.agentRuns.find({ where: { status: 'running' }, limit: 500 });

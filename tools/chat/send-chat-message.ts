@@ -47,7 +47,7 @@ const SCOPE = 'chat:write';
 const THREAD = ['thread:read:{threadId}', 'thread:write:{threadId}'];
 const NAMED: Access = { scope: SCOPE, grant: 'agent:invoke:{agentId}' };
 const NAMED_IN_THREAD: Access = { scope: SCOPE, grant: [...THREAD, 'agent:invoke:{agentId}'] };
-/** The handler finds out which agent it is and checks that the caller may invoke it. */
+/** The handler finds out which agent is meant, and checks that the caller may invoke it. */
 const USUAL: Access = { scope: SCOPE, grant: 'agent:invoke', narrows: true };
 const USUAL_IN_THREAD: Access = { scope: SCOPE, grant: [...THREAD, 'agent:invoke'], narrows: true };
 
@@ -85,7 +85,7 @@ export const sendChatMessage = defineTool({
   },
 });
 
-/** The thread is looked at first: who may not see it learns nothing from it. */
+/** The thread is checked first, so that callers who may not see it learn nothing about it. */
 async function agentFor({ agentId, threadId }: Input, context: Context): Promise<Agent | undefined> {
   const { store, fail } = context;
   const thread = threadId === undefined ? undefined : await openThread(context, threadId, 'editor');
@@ -100,7 +100,7 @@ interface Begun {
   readonly earlier: readonly Message[];
 }
 
-/** One transaction: the thread is free, the run has it, the message is in it. */
+/** In one transaction: checks that the thread has no run, begins the run and adds the message. */
 function begin(asked: Input, agent: Agent | undefined, { id: model }: ChosenModel, context: Context): Promise<Begun> {
   const { principal, server, fail, door, write } = context;
   return write(async (store) => {
@@ -113,7 +113,7 @@ function begin(asked: Input, agent: Agent | undefined, { id: model }: ChosenMode
     const run = await beginRun(store, { kind: 'chat', agent, model, principal, threadId: thread.id }, now);
     const before = await messagesBack(store, thread.id, MOST_REMEMBERED);
     const [last, ...older] = before;
-    // Sent again after a run that did not come to an answer, it is the same message.
+    // The same message, sent again after a run that failed, is not stored twice.
     const again = last?.role === 'user' && last.content === asked.message;
     if (!again) await appendMessages(store, thread, [{ role: 'user', content: asked.message, runId: run.id }]);
     return { run, threadId: thread.id, earlier: (again ? older : before).toReversed() };
@@ -146,7 +146,7 @@ async function threadFor(asked: Input, agent: Agent | undefined, beginning: Begi
   return store.threads.touch(thread.id, { agentIds: [...agentIds, agent.id] });
 }
 
-/** One message and its answer. Everything that is said is kept in the thread as it comes. */
+/** One message and its answer. Everything that is said is stored in the thread as it comes. */
 class Chat {
   readonly #context: Context;
   readonly #agent: Agent | undefined;
@@ -191,7 +191,7 @@ class Chat {
     };
   }
 
-  /** The error for the caller, after the run is marked. What was cut short by the caller or the clock is kept. */
+  /** Marks the run as failed, and returns the error for the caller. Text that the caller or the clock cut short is kept. */
   async #fail(thrown: unknown): Promise<ToolError> {
     const { run, threadId } = this.#begun;
     const { error, change, unfinished } = failed(thrown, this.#context.server.now());
@@ -200,7 +200,7 @@ class Chat {
       await this.#appendIn(store, [{ role: 'assistant', content: unfinished }]);
       return end(store);
     };
-    // The thread may be gone, or closed to the caller: then the run ends without.
+    // The thread may be deleted, or the caller may have lost access. The run then ends without a message.
     if (unfinished.trim() === '') await this.#context.write(end);
     else await this.#context.write(keep).catch(() => this.#context.write(end));
     if (error.code !== 'unavailable') return error;
@@ -212,7 +212,7 @@ class Chat {
     await this.#context.write((store) => this.#appendIn(store, messages));
   }
 
-  /** Looks again whether the caller may write there: a thread can be deleted or closed to it while the agent works. */
+  /** Checks again that the caller may write to the thread, which can be deleted or closed to the caller while the agent works. */
   async #appendIn(store: HistoryWriters, messages: readonly Said[]): Promise<Message> {
     const { run, threadId } = this.#begun;
     const { principal, fail } = this.#context;

@@ -20,12 +20,12 @@ export async function findDatabase(
   return found;
 }
 
-/** Where records keep the values of a column: under the first name it had, so that a new name leaves records and history as they are. */
+/** The key under which records keep the values of a column. It is the column's first name, so renaming changes no record and no history. */
 export function keyOf({ key, name }: Column): string {
   return key ?? name;
 }
 
-/** The values as callers see them, in the order of the columns. */
+/** The values by the names of the columns, in their order, as callers see them. */
 export function byName(columns: readonly Column[], kept: Values): Values {
   const named = columns.flatMap((column) => {
     const value = kept[keyOf(column)];
@@ -42,13 +42,13 @@ export function showRecord(columns: readonly Column[], record: DatabaseRecord): 
   return { ...record, values: byName(columns, record.values) };
 }
 
-/** A new name for a column there is. */
+/** A new name for an existing column. */
 export interface Rename {
   readonly from: string;
   readonly to: string;
 }
 
-/** The columns renamed, all at once, and then the added ones. @throws ToolError naming everything that does not go. */
+/** Renames columns, all at once, and then adds the new ones. @throws ToolError that names every problem. */
 export function changedColumns(
   columns: readonly Column[],
   { renames, added }: { readonly renames: readonly Rename[]; readonly added: readonly NewColumn[] },
@@ -73,7 +73,7 @@ export function changedColumns(
   return changed;
 }
 
-/** @throws ToolError naming each column that has the name of an earlier one, in whatever case. */
+/** @throws ToolError that names each column whose name an earlier column has, in any case. */
 export function requireDistinct(columns: readonly Pick<Column, 'name'>[]): void {
   refuseAny(repeatedNames(columns, (at) => `columns[${at}].name`));
 }
@@ -90,7 +90,7 @@ function unknownNames(columns: readonly Column[], renames: readonly Rename[]): I
   });
 }
 
-/** `settled` are the places of names that were there before: who takes one of these is to blame, wherever it stands. */
+/** `settled` are the places of names that already existed. A new name that repeats one of them is the problem, wherever it stands. */
 function repeatedNames(
   columns: readonly Pick<Column, 'name'>[],
   placeOf: (at: number) => string,
@@ -110,7 +110,7 @@ function withKey(column: NewColumn, key: string): Column {
   return key === column.name ? column : { ...column, key };
 }
 
-/** Of a name that an older column keeps its values under, one that no column can have. */
+/** A free key, for a name that an older column already uses as its key. It is one that no column name can be. */
 function freeKey(name: string, columns: readonly Column[]): string {
   const taken = new Set(columns.map(keyOf));
   let key = name;

@@ -7,27 +7,27 @@ import { parseInput } from '../registry/validate.ts';
 import { keyOf, type Values } from './columns.ts';
 import { byComposedNames, keptValue, requireCurrentNames, valueSchemas } from './values.ts';
 
-/** Texts are put in order by their first characters. */
+/** Texts are sorted by this many first characters. */
 const ORDERED_BY = 200;
 
 /** Which records of a database are wanted, and in which order. */
 export interface RecordQuery {
   matches(values: Values): boolean;
-  /** Characters that `matches` reads in the record. */
+  /** The number of characters that `matches` reads in the record. */
   reads(values: Values): number;
   readonly order?: RecordOrder;
 }
 
 export interface RecordOrder {
   readonly direction: 'asc' | 'desc';
-  /** The place of the record, as a cursor can hold it; null without a value. */
+  /** The sort value of the record in a form that a cursor can hold. Null where the record has no value. */
   keyOf(values: Values): SortKey;
   compare(a: SortKey, b: SortKey): number;
 }
 
 export type SortKey = string | number | boolean | null;
 
-/** @throws ToolError naming every column, operator and value that does not fit. */
+/** @throws ToolError that names every column, operator and value that does not fit. */
 export function recordQuery(
   columns: readonly Column[],
   given: Values,
@@ -36,10 +36,10 @@ export function recordQuery(
   const filter = byComposedNames(given, 'filter');
   requireCurrentNames(columns, 'filter', Object.keys(filter));
   const asked = Object.fromEntries(Object.entries(filter).map(([name, given]) => [name, asOperators(given)]));
-  const parsed = parseInput(inputOf(columns), { filter: asked }).filter as Readonly<Record<string, Values>>; // as the schema says
+  const parsed = parseInput(inputOf(columns), { filter: asked }).filter as Readonly<Record<string, Values>>; // the schema says so
   const conditions = columns.flatMap((column) => {
     const wanted = Object.entries(parsed[column.name] ?? {});
-    return wanted.map(([operator, operand]) => conditionOf(column, operator as Operator, operand)); // the schema's own members
+    return wanted.map(([operator, operand]) => conditionOf(column, operator as Operator, operand)); // the schema has only operators as members
   });
   const searched = columns.filter(({ name }) => parsed[name]?.contains !== undefined).map(keyOf);
   return {
@@ -53,7 +53,7 @@ const EQUALITY = ['eq', 'ne'] as const;
 const ORDER = ['lt', 'lte', 'gt', 'gte'] as const;
 type Operator = (typeof EQUALITY)[number] | (typeof ORDER)[number] | 'contains';
 
-/** An object holds operators, but for an empty one. */
+/** An object holds operators, unless it is empty. */
 function asOperators(given: unknown): unknown {
   const isObject = typeof given === 'object' && given !== null && !Array.isArray(given);
   return isObject && Object.keys(given).length > 0 ? given : { eq: given };
@@ -133,7 +133,7 @@ function sortable(value: unknown): SortKey {
   return typeof value === 'number' || typeof value === 'boolean' ? value : null;
 }
 
-/** Texts without regard to case and accents first, so that people find them where they look. */
+/** Texts are compared without case and accents first, so that people find them where they expect them. */
 function compareKeys(a: SortKey, b: SortKey): number {
   if (typeof a === 'string' && typeof b === 'string') return plain(fold(a), fold(b)) || plain(a, b);
   return plain(Number(a), Number(b));

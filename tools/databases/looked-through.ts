@@ -5,11 +5,11 @@ import type { Fail } from '../registry/define-tool.ts';
 import { fitting, foreignCursor, seal, unseal } from '../registry/paging.ts';
 import type { RecordQuery, SortKey } from './conditions.ts';
 
-/** Records that one look through them takes in; one counts once more for each 500 characters in which a text is looked for. */
+/** One call reads at most this many records. A record counts once more for each 500 characters in which a text is searched. */
 export const MOST_RECORDS = 100_000;
 const CHARACTERS = 500;
 const BATCH = 500;
-/** After that many milliseconds other calls have their turn. */
+/** After this many milliseconds, other calls run. */
 const SLICE_MS = 10;
 
 interface Asked {
@@ -19,11 +19,11 @@ interface Asked {
   readonly limit: number;
   readonly cursor?: string | undefined;
   readonly includeTotal: boolean;
-  /** What a cursor is bound to. */
+  /** The query that a cursor belongs to. */
   readonly bound: object;
 }
 
-/** Where a record stands in the list. */
+/** The place of a record in the list. */
 interface Place extends Position {
   readonly key: SortKey;
 }
@@ -39,8 +39,8 @@ interface Surroundings {
 }
 
 /**
- * A page of the records that match, in the order asked. Without an order, a page ends where it has looked at the most records that it may,
- * and the next goes on there; an order, or a count of all, is refused where that takes more.
+ * A page of the records that match, in the order asked for. Without an order, a page ends when the largest number of records was read, and
+ * the next page continues there. An order or a count of all is refused where it needs more.
  */
 export async function lookedThrough(
   reader: Reader<DatabaseRecord>,
@@ -79,7 +79,7 @@ interface Look extends Pick<Asked, 'where' | 'any' | 'query'> {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Hands over what matches, newest first, until no more is taken. Returns the last it looked at, where it may look at no more. */
+/** Passes on matching records, newest first, until no more are taken. Returns the last record it read where it may read no more. */
 async function look(
   reader: Reader<DatabaseRecord>,
   { where, any, query, from, signal }: Look,
@@ -102,7 +102,7 @@ async function look(
   }
 }
 
-/** The first of the records it is given, and one more where there is one. */
+/** Collects the records of a page, and one more to know whether another page follows. */
 class PageOf {
   readonly #query: RecordQuery;
   readonly #limit: number;
@@ -115,7 +115,7 @@ class PageOf {
     this.#after = after;
   }
 
-  /** Whether it can use more of them. */
+  /** Returns whether it needs more records. */
   take(record: DatabaseRecord): boolean {
     const { order } = this.#query;
     const found = { record, place: placeOf(record, this.#query) };
@@ -126,7 +126,7 @@ class PageOf {
     return true;
   }
 
-  /** The page, and where the next one starts: behind its last record, or where looking ended. */
+  /** The page, and where the next one starts: after its last record, or where reading stopped. */
   end(stoppedAt: DatabaseRecord | undefined): { found: readonly Found[]; last: Place | undefined } {
     this.#settle();
     const most = fitting(this.#found.map(({ record }) => record));
@@ -162,7 +162,7 @@ function openPlace({ cursor, bound }: Asked): Place | undefined {
     key === undefined
   )
     throw foreignCursor();
-  return { key: key as SortKey, createdAt, id }; // sealed here, for the same query
+  return { key: key as SortKey, createdAt, id }; // this server made the cursor, for the same query
 }
 
 function tooMany(fail: Fail<never>): Error {

@@ -140,7 +140,7 @@ export const databaseRecordKind = defineKind({
 
     async shown(payload, store) {
       const found = await store.databases.get(String(payload.databaseId));
-      return found ? { ...payload, values: byName(found.columns, payload.values as Values) } : payload; // of a record of the kind
+      return found ? { ...payload, values: byName(found.columns, payload.values as Values) } : payload; // the payload of a record of this kind
     },
 
     async prepareRestore(state, current, context) {
@@ -157,7 +157,7 @@ export const databaseRecordKind = defineKind({
   purge: 'alone',
 });
 
-/** The record, where it is one of the database. */
+/** The record, if it belongs to the database. */
 async function findRecord(
   store: Readers,
   { databaseId, id }: { readonly databaseId: string; readonly id: string },

@@ -7,7 +7,7 @@ import { byName, keyOf, type Values } from './columns.ts';
 
 const LONGEST_RECORD = 200_000;
 
-/** What a column of the type holds. */
+/** The schema of a column's values, by type. */
 export const valueSchemas: Readonly<Record<ColumnType, z.ZodType>> = {
   string: z.string(),
   number: z.number(),
@@ -16,17 +16,17 @@ export const valueSchemas: Readonly<Record<ColumnType, z.ZodType>> = {
   json: z.unknown().refine((value) => value !== undefined && value !== null, 'The column needs a value; give one.'),
 };
 
-/** The values of a new record as a store keeps them. @throws ToolError naming every value that does not fit. */
+/** The values of a new record in the form in which they are stored. @throws ToolError that names every value that does not fit. */
 export function newValues(columns: readonly Column[], given: Values): Values {
   return kept(columns, parse(columns, 'new', given));
 }
 
-/** The kept values with some of them changed, those given as null taken away. @throws as `newValues` does. */
+/** The stored values after a change. Those given as null are removed. @throws as `newValues` does. */
 export function changedValues(columns: readonly Column[], current: Values, given: Values): Values {
   return kept(columns, { ...byName(columns, current), ...parse(columns, 'changed', given) });
 }
 
-/** The members by names as columns have them, however their accents were written. @throws ToolError for one that is there twice */
+/** The members by the exact names of the columns, however their accents were written. @throws ToolError for a name that occurs twice */
 export function byComposedNames(given: Values, member = 'values'): Values {
   const entries = Object.entries(given).map(([name, value]) => [name.normalize('NFC'), value] as const);
   const composed = Object.fromEntries(entries);
@@ -35,12 +35,12 @@ export function byComposedNames(given: Values, member = 'values'): Values {
   throw new ToolError('invalid_input', message, { issues: [{ path: member, message }] });
 }
 
-/** The value as records keep it. */
+/** The value in the form in which it is stored. */
 export function keptValue(type: ColumnType, value: unknown): unknown {
   return type === 'date-time' && typeof value === 'string' ? instant(value) : value;
 }
 
-/** @throws ToolError for a name that a column had before it got another one. */
+/** @throws ToolError for a name that a column had before it was renamed. */
 export function requireCurrentNames(columns: readonly Column[], member: string, names: readonly string[]): void {
   const issues = names.flatMap((given) => {
     if (columns.some(({ name }) => name === given)) return [];
@@ -62,10 +62,10 @@ function parse(columns: readonly Column[], form: Form, given: Values): Values {
     known = { new: inputOf(columns, 'new'), changed: inputOf(columns, 'changed') };
     made.set(columns, known);
   }
-  return parseInput(known[form], { values }).values as Values; // the one member of the schema, itself an object
+  return parseInput(known[form], { values }).values as Values; // the only member of the schema, itself an object
 }
 
-/** An input with the one member that the values are in, so that problems are named as in any other input. */
+/** An input whose only member holds the values, so that problems name places as in any other input. */
 function inputOf(columns: readonly Column[], form: Form): z.ZodObject {
   const shape = columns.map(({ name, type, required }) => {
     const schema = valueSchemas[type];

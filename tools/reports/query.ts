@@ -12,7 +12,7 @@ import { formatPath, parseInput } from '../registry/validate.ts';
 
 type Query = Report['query'];
 
-/** Refuses a query that could not run for the caller as it is now. */
+/** Refuses a query that the caller could not run now. */
 export async function requireQuery(query: Query, context: Context<Readers, never>): Promise<void> {
   const { principal, store, fail } = context;
   const tool = requireReadOnly(query.tool, context);
@@ -26,7 +26,7 @@ export async function requireQuery(query: Query, context: Context<Readers, never
   });
 }
 
-/** Whoever reads the report would read them. */
+/** Refuses secrets in a query: everybody who reads the report would see them. */
 function requireNoSecrets(tool: Tool, query: Query, { server, fail }: Context<Readers, never>): void {
   const issues = secretsIn(tool, query.arguments, server.catalog).map(({ path }) => ({
     path: formatPath(['query', 'arguments', ...path]),
@@ -35,7 +35,7 @@ function requireNoSecrets(tool: Tool, query: Query, { server, fail }: Context<Re
   if (issues[0]) throw fail('invalid_input', `${issues[0].path}: ${issues[0].message}`, { issues });
 }
 
-/** What the query gives now, under the rights of the caller. */
+/** The current result of the query, under the rights of the caller. */
 export async function runQuery(query: Query, { call, fail }: CallingContext<Readers, 'conflict'>): Promise<object> {
   const answer = await call(query.tool, query.arguments);
   if (answer.ok) return answer.output;
@@ -67,5 +67,5 @@ function requireReadOnly(name: string, { server, fail }: Pick<Context<Readers, n
   });
 }
 
-/** A report that shows a report could show itself. */
+/** Not allowed in a report, because a report could then show itself. */
 const RENDERS = 'get_report';

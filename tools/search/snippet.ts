@@ -4,7 +4,7 @@ const LONGEST = 200;
 /** Characters shown before the first match. */
 const LEAD = 50;
 
-/** The part of the text around the first word that begins with a word of the query; else its beginning. On one line. */
+/** The part of the text around the first word that begins with a word of the query, or the beginning of the text. On one line. */
 export function snippetOf(text: string, query: string): string {
   const wanted = Array.from(wordsIn(query), ({ term }) => term);
   for (const { term, start } of wordsIn(text)) {
@@ -24,14 +24,14 @@ export function shortened(text: string, longest: number): string {
 }
 
 function cut(text: string, from: number): string {
-  // Not in the middle of a word, but where words are without end.
+  // Cuts between words, except where words are endless.
   const space = from === 0 ? 0 : text.slice(from, from + LEAD / 2).search(/\s/);
   const start = from + Math.max(0, space);
   const part = shortened(text.slice(whole(text.slice(0, start)).length), LONGEST);
   return start === 0 ? part : `…${part}`;
 }
 
-/** Without a half of a surrogate pair at the end. */
+/** The text without half of a surrogate pair at its end. */
 function whole(text: string): string {
   return /[\ud800-\udbff]$/.test(text) ? text.slice(0, -1) : text;
 }

@@ -5,7 +5,7 @@ import type { SearchType } from './types.ts';
 
 const ACCESS = { scope: 'users:read', grant: 'user:read', narrows: true } as const;
 
-/** Users of the product are no records of a collection: they are found as list_users finds them, without the deleted, and ranked here. */
+/** Users of the product are not records of a collection. They are found as list_users finds them, without deleted ones, and ranked here. */
 export const productUsers: SearchType = {
   type: 'user',
   access: ACCESS,
@@ -30,7 +30,7 @@ function describe({ uid, email, name, createdAt }: UserRow, query: string): Sear
   return { type: 'user', id: uid, title: name ?? email, snippet, score: scoreOf(texts, query), updatedAt: createdAt };
 }
 
-/** The part of the closest text that the query makes up; 1 where it is all of it. */
+/** The share of the best text that the query makes up. 1 where they are equal. */
 function scoreOf(texts: readonly string[], query: string): number {
   const wanted = fold(query);
   if (texts.some((text) => fold(text) === wanted)) return 1;

@@ -79,7 +79,7 @@ export const botConfigKind = defineKind({
   },
 });
 
-/** @throws where the server did not prepare the store, which it does at start. */
+/** @throws where the store was not prepared, which the server does at start. */
 export async function readBotConfig(store: Pick<Readers, 'botConfigs'>): Promise<BotConfigRecord> {
   const found = await store.botConfigs.get(BOT_CONFIG_ID);
   if (!found) throw new Error('The store holds no bot config.');
@@ -98,7 +98,7 @@ function showBotConfig({ id: _, promptSections, ...rest }: BotConfigRecord): Bot
   };
 }
 
-/** The sections with the count of their changes, which never goes back, not even when an earlier state returns. */
+/** The sections with the number of their changes. The number never decreases, also not when an earlier state is restored. */
 function sectionsChange(current: BotConfigRecord, promptSections: Sections) {
   const same = sectionsText(promptSections) === sectionsText(current.promptSections);
   return { promptSections, promptConfigVersion: current.promptConfigVersion + (same ? 0 : 1) };

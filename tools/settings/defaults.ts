@@ -32,8 +32,8 @@ const settingsDefaults = {
 };
 
 /**
- * Puts the records of which there is always one into a store that has them not yet, as revision 1 of their history. `defaultModel`:
- * that of a new workspace.
+ * Adds the records that must always exist to a store that lacks them, as revision 1 of their history. `defaultModel` is the default model
+ * of a new workspace.
  */
 export async function prepareSettings(store: Store, defaultModel = REHEARSAL.id): Promise<void> {
   if ((await store.botConfigs.get(BOT_CONFIG_ID)) && (await store.settings.get(SETTINGS_ID))) return;

@@ -49,14 +49,14 @@ const updateSettings = defineTool({
 
 export const settingsTools = [getSettings, updateSettings];
 
-/** @throws where the server did not prepare the store, which it does at start. */
+/** @throws where the store was not prepared, which the server does at start. */
 export async function readSettings(store: Pick<Readers, 'settings'>): Promise<SettingsRecord> {
   const found = await store.settings.get(SETTINGS_ID);
   if (!found) throw new Error('The store holds no settings.');
   return found;
 }
 
-/** @throws where the agent is the one that answers where none is named. */
+/** @throws where the agent is the default agent of the settings. */
 export async function requireNoDefault(
   { store, fail }: { readonly store: Pick<Readers, 'settings'>; readonly fail: Fail<'conflict'> },
   id: string,
@@ -81,7 +81,7 @@ async function requireAgent(
   throw fail('invalid_input', message, { issues: [{ path: 'defaultAgentId', message }] });
 }
 
-/** One rate per month and currency, none of the workspace currency to itself, and none left that is to another one. */
+/** There is one rate for each month and currency, no rate of the workspace currency to itself, and no rate to another currency. */
 function requireUsableRates(
   current: Pick<Settings, 'currency' | 'exchangeRates'>,
   { currency = current.currency, exchangeRates }: { currency?: string | undefined; exchangeRates?: Rates | undefined },

@@ -1,6 +1,6 @@
 /**
- * What runs in a side process: calls functions of modules of this project, one at a time, by address and name. This file is JavaScript
- * because Node 20 runs it as it is; tsx runs the others.
+ * The program of a side process. It calls functions of this project's modules, one at a time, by module and name. This file is JavaScript
+ * because Node 20 runs it directly; tsx runs the other files.
  */
 import { register } from 'tsx/esm/api';
 
@@ -11,7 +11,7 @@ process.on('message', async ({ module, name, args }) => {
   let begun = performance.now();
   try {
     const { [name]: work } = await import(module);
-    // What is asked for next waits until it is known that this began.
+    // The next request waits until the parent knows that this one began.
     await new Promise((resolve) => process.send({ begun: true }, resolve));
     begun = performance.now();
     const value = work(...args);

@@ -1,17 +1,17 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-/** A function that is exported by a module of this project, and takes and gives plain data. */
+/** A function that a module of this project exports. It takes and returns plain data. */
 export interface Job {
-  /** Address of the module, which should import little. */
+  /** Address of the module. It should import little. */
   readonly module: URL;
   readonly name: string;
   readonly args: readonly unknown[];
-  /** How long it may take once it has begun. */
+  /** The time limit, counted from the beginning of the job. */
   readonly timeoutMs: number;
 }
 
-/** What came of a job, and how long it took: its value, the message of what it threw, or why it was ended. */
+/** The result of a job and its duration: its value, the message of its error, or why it was ended. */
 export type Outcome = { readonly ms: number } & (
   | { readonly value: unknown }
   | { readonly thrown: string }
@@ -19,9 +19,9 @@ export type Outcome = { readonly ms: number } & (
 );
 
 export interface SideProcessOptions {
-  /** Of its heap. */
+  /** The largest heap of the process. */
   readonly mostMegabytes: number;
-  /** Jobs that wait; one more is refused. */
+  /** The largest number of waiting jobs. One more is refused. */
   readonly mostWaiting: number;
 }
 
@@ -31,15 +31,15 @@ interface Waiting {
   fail(cause: unknown): void;
 }
 
-/** More jobs are waiting than may. */
+/** Too many jobs are waiting. */
 export class Busy extends Error {}
 
 type Message = { readonly begun: true } | Outcome;
 
 /**
- * Does one job after the other in a process of its own, so that what takes long, or more memory than there is for it, holds up nothing
- * else. A thread would not do: where one allocation goes far beyond its limit, V8 ends the whole process. The process begins with the
- * first job and ends when there has been none for a while, or with a job that takes too much.
+ * Runs jobs one after the other in a process of its own, so that a job that takes long or much memory holds up nothing else. A thread would
+ * not do: where one allocation goes far beyond its limit, V8 ends the whole process. The process starts with the first job. It ends when
+ * there was no job for a while, or when a job takes too long or too much memory.
  */
 export class SideProcess {
   readonly #options: SideProcessOptions;
@@ -80,7 +80,7 @@ export class SideProcess {
     });
   }
 
-  /** The child holds up the end of this process no more, and is ended after a while. */
+  /** Lets this process end although the child runs, and ends the child after a while. */
   #rest(): void {
     this.#child?.unref();
     this.#child?.channel?.unref();
@@ -111,7 +111,7 @@ export class SideProcess {
     } else this.#done(({ settle }) => settle(message));
   }
 
-  /** The child ended by itself, which within a job is for want of memory. */
+  /** The child ended by itself. During a job, the cause is a lack of memory. */
   #gone(cause: Error): void {
     this.#child = undefined;
     const ended = `it takes more than ${this.#options.mostMegabytes} MB of memory`;
@@ -143,6 +143,6 @@ export class SideProcess {
   }
 }
 
-/** Loading the modules takes its time on a machine that is busy. */
+/** On a busy machine, loading the modules takes time. */
 const START_MS = 30_000;
 const IDLE_MS = 60_000;

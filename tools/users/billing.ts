@@ -8,7 +8,7 @@ import { endOf, type Phase, timelineOf } from '../analytics/revenue/timeline.ts'
 
 const MOST_INVOICES = 100;
 
-/** What a user pays, at the time. */
+/** What a user pays at the time. */
 export function billingOf(
   model: Model,
   settings: SettingsRecord,
@@ -82,13 +82,13 @@ function showInvoice({ uid: _, total, tax, ...rest }: InvoiceRow) {
   return { ...rest, total: roundCents(total / units), tax: roundCents(tax / units) };
 }
 
-/** The end of the billing period that runs now, or of the trial; periods count from the end of the trial or the start. */
+/** The end of the current billing period or of the trial. Periods are counted from the end of the trial, or from the start. */
 function periodEnd(row: SubscriptionRow, now: number): string {
   const anchor = new Date(row.trialEnd ?? row.startedAt);
   if (anchor.getTime() > now) return anchor.toISOString();
   const { interval, intervalCount } = row;
   const days = { day: 1, week: 7, month: 30, year: 365 }[interval] * intervalCount;
-  // A little too few, then on to the first that is not over.
+  // Starts with a count that may be too low, and goes on to the first period that has not ended.
   let count = Math.max(0, Math.floor((now - anchor.getTime()) / 86_400_000 / (days * 1.04)) - 1);
   let end = anchor;
   while (end.getTime() <= now) {
@@ -98,7 +98,7 @@ function periodEnd(row: SubscriptionRow, now: number): string {
   return end.toISOString();
 }
 
-/** Months end on their last day where they have no such day: 31 January, 28 February, 31 March. */
+/** A month without this day ends on its last day: 31 January, 28 February, 31 March. */
 function later(anchor: Date, interval: SubscriptionRow['interval'], count: number): Date {
   if (interval === 'day' || interval === 'week') {
     return new Date(anchor.getTime() + count * (interval === 'week' ? 7 : 1) * 86_400_000);

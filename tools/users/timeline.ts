@@ -42,7 +42,7 @@ export const getUserTimeline = defineTool({
   },
 });
 
-/** An entry; that of an event is completed from the row log. */
+/** An entry. The entry of an event is completed from the row log. */
 type Pending = TimelineEntry & { readonly position?: number };
 
 function placeOf({ at, id }: TimelineEntry): Position {
@@ -54,7 +54,7 @@ function comparePlaces(a: Position, b: Position): number {
   return a.id < b.id ? -1 : Number(a.id > b.id);
 }
 
-/** The latest events at or before the place, and all of the time at which the last of them happened. */
+/** The latest events at or before the place, with all events at the time of the last one. */
 function eventEntries({ events }: Model, uid: string, count: number, after: Position | undefined): Pending[] {
   const found: Pending[] = [];
   let last = Number.NaN;
@@ -80,11 +80,11 @@ function eventEntries({ events }: Model, uid: string, count: number, after: Posi
 }
 
 function eventEntry(entry: TimelineEntry, row: Readonly<Record<string, unknown>> | undefined): TimelineEntry {
-  const properties = row?.properties as Record<string, unknown> | undefined; // by the schema of event rows
+  const properties = row?.properties as Record<string, unknown> | undefined; // the schema of event rows says so
   return { ...entry, subjectId: String(row?.id ?? ''), ...(properties && { properties }) };
 }
 
-/** Everything but product events, up to the time. A user has tens of these. */
+/** All entries up to the time except product events. A user has tens of these. */
 function recordEntries(model: Model, uid: string, now: number): TimelineEntry[] {
   const entries = [
     ...userEntries(model, uid),

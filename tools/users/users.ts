@@ -116,7 +116,7 @@ function comparePlaces(a: Place, b: Place): number {
   return a.id < b.id ? -1 : Number(a.id > b.id);
 }
 
-/** The first page of what comes, which must be sorted. */
+/** The first page of the items, which must be sorted. */
 function firstOf<Item extends { readonly createdAt: string }>(items: Iterable<Item>, limit: number): Page<Item> {
   const records: Item[] = [];
   for (const item of items) {

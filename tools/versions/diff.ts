@@ -8,23 +8,23 @@ const TEXT_DIFF_MS = 1000;
 type Change = NonNullable<VersionDiff['changes']>[number];
 type Line = NonNullable<VersionDiff['lines']>[number];
 
-/** Members of a record that is no text, or those besides its text. */
+/** Members of a record, without its text where it is a text. */
 export type Members = Readonly<Record<string, unknown>>;
 
-/** One state of a record: its text, where it is one, and its other members. */
+/** One state of a record: its text, if it is a text, and its other members. */
 export interface State {
   readonly text?: string | undefined;
   readonly members: Members;
 }
 
-/** What changed from one state to the other: the text by lines where the record is a text, other members by path. */
+/** What changed between the states: for a text by lines, for other members by path. */
 export function diffStates(from: State, to: State): VersionDiff {
   const changes = jsonChanges(from.members, to.members);
   if (from.text === undefined || to.text === undefined) return fitting({ kind: 'json', changes });
   return fitting({ kind: 'text', lines: textLines(from.text, to.text), changes });
 }
 
-/** Line by line; two texts that are too unlike to compare in time are shown as all removed, all added. */
+/** Compares line by line. Texts that are too different to compare in time are shown as all removed and all added. */
 function textLines(from: string, to: string): Line[] {
   const parts = diffLines(from, to, { timeout: TEXT_DIFF_MS }) ?? [
     { value: from, removed: true, added: false },
@@ -42,7 +42,7 @@ function linesOf(text: string): string[] {
   return lines;
 }
 
-/** Pairs of items that are compared in one diff; an array that takes more is told as changed as a whole. */
+/** The number of pairs of items that one diff compares. An array that needs more is reported as changed as a whole. */
 const MOST_PAIRS = 500_000;
 
 function createDiffer() {
@@ -63,13 +63,13 @@ function createDiffer() {
 
 type Bounded = Parameters<ReturnType<typeof create>['processor']['pipes']['diff']['before']>[1];
 
-/** Array items are of any shape; those with an id or a name are the same item while that stays. */
+/** Array items can have any shape. Items with the same id or name count as the same item. */
 function objectHash(item: object | null | undefined): string {
   const { id, name } = (item ?? {}) as { id?: unknown; name?: unknown };
   return JSON.stringify(id ?? name ?? item);
 }
 
-/** As many as are left between what is the same at both ends. */
+/** The number of pairs, without the equal items at both ends. */
 function pairsIn(from: readonly unknown[], to: readonly unknown[]): number {
   const isSame = (a: unknown, b: unknown) =>
     a === b || (typeof a === 'object' && typeof b === 'object' && objectHash(a) === objectHash(b));
@@ -81,12 +81,12 @@ function pairsIn(from: readonly unknown[], to: readonly unknown[]): number {
   return (from.length - head - tail) * (to.length - head - tail);
 }
 
-/** By JSON Pointer. An item of an array is named by its index before where it was removed, and after where it was added. */
+/** Changes by JSON Pointer. A removed item of an array has its index before the change, an added one its index after the change. */
 function jsonChanges(from: Members, to: Members): Change[] {
   return walk(createDiffer().diff(bare(from), bare(to)), '');
 }
 
-/** The value with objects that inherit nothing: else a member named `constructor` is taken for the inherited one. */
+/** The value with objects that inherit nothing. Otherwise a member named `constructor` would be mistaken for the inherited one. */
 function bare(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(bare);
   if (typeof value !== 'object' || value === null) return value;
@@ -105,7 +105,7 @@ function mapped(value: object, change: (item: unknown) => unknown): object {
 function walk(delta: Delta, path: string): Change[] {
   if (delta === undefined) return [];
   if (Array.isArray(delta)) return [leaf(delta, path)];
-  // Of an object that has such a member it is a delta.
+  // An object that has such a member is a delta of an array.
   const isArray = '_t' in delta && delta._t === 'a';
   return Object.entries(delta).flatMap(([key, inner]) => {
     if (isArray && key === '_t') return [];
@@ -114,7 +114,7 @@ function walk(delta: Delta, path: string): Change[] {
   });
 }
 
-/** jsondiffpatch writes [after] for added, [before, after] for changed, [before, 0, 0] for removed. */
+/** jsondiffpatch writes [after] for added, [before, after] for changed, and [before, 0, 0] for removed. */
 function leaf(delta: readonly unknown[], path: string): Change {
   const [first, second] = delta.slice(0, 2).map(whole);
   if (delta.length === 1) return { path, after: first };

@@ -6,14 +6,14 @@ import { Busy, type Outcome, SideProcess } from '../side-process/side-process.ts
 import { diffStates, type State } from './diff.ts';
 import { contentOf } from './history.ts';
 
-/** Of both states together, in characters of JSON: comparing them takes no longer than answering. */
+/** The size of both states together, in characters of JSON, up to which comparing is as quick as answering. */
 const SMALL = 4 * 1024;
 const MOST_MS = 5000;
 
 const module = new URL('./diff.ts', import.meta.url);
 const apart = new SideProcess({ mostMegabytes: 512, mostWaiting: 16 });
 
-/** What changed from one payload to the other. Large ones are compared in a process of their own. @throws ToolError (too_large, unavailable) */
+/** What changed between the payloads. Large ones are compared in a process of their own. @throws ToolError (too_large, unavailable) */
 export async function diffPayloads(
   history: Pick<KeptHistory, 'text'>,
   [from, to]: readonly [Payload, Payload],
@@ -22,7 +22,7 @@ export async function diffPayloads(
   const states = [stateOf(history, from), stateOf(history, to)] as const;
   if (isSmall(states)) return diffStates(...states);
   const outcome = await compare(states, fail);
-  if ('value' in outcome) return outcome.value as VersionDiff; // as the function is declared
+  if ('value' in outcome) return outcome.value as VersionDiff; // the function returns a diff
   if ('thrown' in outcome) throw new Error(outcome.thrown);
   const next = 'read each of them with get_version instead';
   throw fail('too_large', `The two states are too large to compare: ${outcome.ended}; ${next}.`);

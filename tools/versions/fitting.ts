@@ -2,13 +2,13 @@ import type { VersionDiff } from '../../resources/version.ts';
 
 /** Largest diff, in characters of JSON. */
 const LARGEST = 1024 * 1024;
-/** Unchanged lines that are kept around a change where not all of them fit. */
+/** Unchanged lines that are kept around a change, where not all of them fit. */
 const AROUND = 3;
 
 type Line = NonNullable<VersionDiff['lines']>[number];
 type Change = NonNullable<VersionDiff['changes']>[number];
 
-/** The diff, with no more in it than fits into an answer: unchanged lines are left out first, then what is at the end. */
+/** The diff, shortened to fit into an answer. Unchanged lines are left out first, then whatever is at the end. */
 export function fitting({ kind, lines, changes = [] }: VersionDiff): VersionDiff {
   const whole = sizeOfLines(lines) + sizeOfChanges(changes);
   if (whole <= LARGEST) return { kind, ...(lines && { lines }), changes };
@@ -46,7 +46,7 @@ function firstLines(lines: readonly Line[], room: number): Line[] {
   return end < 0 ? [...lines] : lines.slice(0, end);
 }
 
-/** Changes whose values do not fit are told by their path alone. */
+/** A change whose values do not fit is reported with its path only. */
 function fittingChanges(changes: readonly Change[], room: number): Change[] {
   const paths = changes.map(({ path }) => ({ path }));
   const first: Change[] = firstOf(paths, room);
@@ -77,7 +77,7 @@ function sizeOfChanges(changes: readonly Change[]): number {
   return changes.reduce((size, change) => size + sizeOf(change), 0);
 }
 
-/** With the comma behind it. */
+/** With the comma after it. */
 function sizeOf(value: Line | Change): number {
   return JSON.stringify(value).length + 1;
 }

@@ -53,7 +53,7 @@ const HOSTS: Readonly<Record<string, readonly string[]>> = {
 };
 const GOOGLE = /(^|\.)google\.(com?\.)?[a-z]{2,3}$/;
 
-/** Where a visit came from: Direct without a referrer, Search, Social, Mail or Video by its host, else Referral. */
+/** The channel of a visit: Direct without a referrer; Search, Social, Mail or Video by the referrer's host; Referral otherwise. */
 export function channelOf(referrer: string | undefined): string {
   if (referrer === undefined || referrer.trim() === '') return 'Direct';
   let channel = known.get(referrer);
@@ -65,7 +65,7 @@ export function channelOf(referrer: string | undefined): string {
   return channel;
 }
 
-/** Most visits come with one of a few referrers. */
+/** Caches channels, because most visits come from a few referrers. */
 const known = new Map<string, string>();
 const MOST_KNOWN = 10_000;
 
@@ -76,7 +76,7 @@ function channelOfHost(host: string): string {
   return GOOGLE.test(host) ? 'Search' : 'Referral';
 }
 
-/** Referrers come as URLs or as bare hosts. */
+/** A referrer is a URL or only a host. */
 function hostOf(referrer: string): string {
   const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(referrer) ? referrer : `https://${referrer}`;
   return URL.canParse(text) ? new URL(text).hostname.replace(/\.$/, '') : '';

@@ -1,13 +1,13 @@
-/** Rows in a chunk at most. */
+/** The largest number of rows in a chunk. */
 export const CHUNK = 256;
 
-/** A stretch of rows in order. */
+/** Consecutive rows, in order. */
 export class Chunk<Summary> {
   rows: Uint32Array;
-  /** A number for each row; empty where rows have none. */
+  /** One number for each row. Empty where rows have no values. */
   values: Float64Array;
   size = 0;
-  /** What is known of all rows together, until something about one of them changes. */
+  /** A summary of all rows. Removed when something about one of them changes. */
   summary: Summary | undefined;
 
   constructor(capacity: number, hasValues: boolean) {
@@ -37,7 +37,7 @@ export class Chunk<Summary> {
     this.size -= 1;
   }
 
-  /** Leaves so many rows here and returns the others. */
+  /** Keeps the first `left` rows and returns a chunk with the others. */
   split(left: number): Chunk<Summary> {
     const right = new Chunk<Summary>(CHUNK, this.values.length > 0);
     right.rows.set(this.rows.subarray(left, this.size));

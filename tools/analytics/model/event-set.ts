@@ -4,17 +4,17 @@ import { type Neighbours, NONE, OrderedRows } from './ordered-rows.ts';
 import { type ByPrevious, countBefore, NEVER } from './previous.ts';
 import { SummedRows } from './summed-rows.ts';
 
-/** Before the time of any event, but after never. */
+/** Earlier than every event, but later than minus infinity, which stands for never. */
 const LONG_AGO = -Number.MAX_VALUE;
 
-/** The events of some names, by user and by time, so that the users of any stretch of time are counted without going through it. */
+/** The events with certain names, by user and by time. It counts the users of any period without visiting every event. */
 export class EventSet implements Follower {
   readonly byUser: OrderedRows;
   readonly byTime: SummedRows<ByPrevious>;
   readonly #events: EventTable;
-  /** Undefined for all names. */
+  /** Undefined: all names. */
   readonly #names: ReadonlySet<string> | undefined;
-  /** By number of a name, as far as names were looked at: 1 for those in the set. */
+  /** For each name that was checked, by its number: 1 if it is in the set. */
   #isIn = new Uint8Array(0);
 
   constructor(events: EventTable, names?: Iterable<string>) {
@@ -41,7 +41,7 @@ export class EventSet implements Follower {
     if (after !== NONE) this.byTime.setValue(after, this.#timeOf(before));
   }
 
-  /** How many users have an event in [from, to). */
+  /** The number of users with an event in [from, to). */
   users(from: number, to: number): number {
     let count = 0;
     this.byTime.each(from, to, (stretch) => {
@@ -50,7 +50,7 @@ export class EventSet implements Follower {
     return count;
   }
 
-  /** The same, with how many never had one before, and how many events there are. */
+  /** Also the number of users without any earlier event, and the number of events. */
   counts(from: number, to: number) {
     const counts = { users: 0, firstTimeUsers: 0, uses: 0 };
     this.byTime.each(from, to, (stretch) => {
@@ -61,7 +61,10 @@ export class EventSet implements Follower {
     return counts;
   }
 
-  /** Calls back for each user with an event in [from, to): with the first one, and when the user had one before that, or never. */
+  /**
+   * Calls `visit` for each user with an event in [from, to), with the first such event and the time of the user's event before it, or
+   * never.
+   */
   eachUser(from: number, to: number, visit: (row: number, before: number) => void): void {
     this.byTime.each(from, to, ({ chunk: { rows, values }, low, high }) => {
       for (let place = low; place < high; place += 1) {
@@ -82,7 +85,7 @@ export class EventSet implements Follower {
     return this.#isIn[name] === 1;
   }
 
-  /** Those of the neighbours that are of the same user. */
+  /** The neighbours that belong to the same user. */
   #ofUser(row: number, { before, after }: Neighbours): Neighbours {
     const { uid } = this.#events.table.columns;
     return { before: uid[before] === uid[row] ? before : NONE, after: uid[after] === uid[row] ? after : NONE };

@@ -4,7 +4,7 @@ import { Feed } from './feed.ts';
 import { digestOf, KeyTable } from './key-table.ts';
 import { Labels, Table } from './tables.ts';
 
-/** Product events in memory: who, what, when, and where the whole row is in the log. */
+/** Product events in memory: who, what, when, and the position of the whole row in the log. */
 export class EventTable {
   readonly table = new Table({ time: 'float', position: 'float', uid: 'int', name: 'int' });
   readonly names = new Labels();
@@ -22,7 +22,7 @@ export class EventTable {
     return knownIn(this.#keys, row.id, row).known;
   }
 
-  /** Returns the position of the row that no longer matters. */
+  /** Returns the position of a row that the new one replaces. */
   put(row: EventRow, position: number): number | undefined {
     const { known, key, content, before } = knownIn(this.#keys, row.id, row);
     if (known === 'same') return position;
@@ -37,7 +37,7 @@ export class EventTable {
     return before === undefined ? undefined : this.table.at('position', before);
   }
 
-  /** Takes away what the user did; returns where it is in the log. */
+  /** Removes the events of the user. Returns their positions in the log. */
   remove(uid: string): number[] {
     this.feed.settle(Number.POSITIVE_INFINITY);
     const rows = new Set(this.ofUser(uid));

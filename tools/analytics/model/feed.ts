@@ -1,19 +1,19 @@
 import type { Settling } from './settling.ts';
 
-/** Keeps something up to date with the rows of a table, which it is given in order of their numbers. */
+/** Follows the rows of a table. It gets them in the order of their numbers. */
 export interface Follower {
   add(row: number): void;
-  /** The row was given before, and does not count any more. */
+  /** A row that was added before no longer counts. */
   remove(row: number): void;
 }
 
 const STRIDE = 32;
 
-/** Gives the rows of a table to those who follow it, each from the first row on and as far as there was time for. */
+/** Passes the rows of a table on to its followers, to each from the first row on and as far as time allows. */
 export class Feed implements Settling {
   readonly #table: { readonly size: number };
   readonly #dead = new Set<number>();
-  /** Each with the number of the row that it is given next. */
+  /** For each follower, the number of the next row to pass on. */
   readonly #followers = new Map<Follower, number>();
 
   constructor(table: { readonly size: number }) {
@@ -28,7 +28,7 @@ export class Feed implements Settling {
     this.#followers.delete(follower);
   }
 
-  /** The row does not count any more. */
+  /** The row no longer counts. */
   dead(row: number): void {
     this.#dead.add(row);
     for (const [follower, next] of this.#followers) if (row < next) follower.remove(row);

@@ -4,15 +4,18 @@ import { Model, PURGE, type Purge, type TypedRow } from './model.ts';
 import { type Settling, settleAll, Turn } from './settling.ts';
 
 const STEP = 2000;
-/** Rows that are taken in before the clock is looked at. */
+/** Rows that are read between two looks at the clock. */
 const STRIDE = 32;
-/** Replaced rows are dropped at once where a user was purged, else once there are this many and more of them than others, or the first of them was replaced this long ago. */
+/**
+ * When replaced rows are dropped: at once after the purge of a user. Otherwise when there are at least this many and more than other rows,
+ * or when the first was replaced long enough ago.
+ */
 const MANY = 1000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 const PURGE_MS = 1000;
 const RETRY_MS = 10 * 60 * 1000;
 
-/** A model, and how far the log was read into it. */
+/** A model, and the position up to which the log was read into it. */
 interface Fold {
   readonly model: Model;
   position: number;
@@ -20,12 +23,12 @@ interface Fold {
 
 const emptyFold = (): Fold => ({ model: new Model(), position: 0 });
 
-/** The model of a store, read from its row log as far as that goes. */
+/** The model of a store. It reads the row log and keeps up with it. */
 export class ImportedData {
   readonly #log: RowLog;
   readonly #now: () => Date;
   #fold = emptyFold();
-  /** Rows that were dropped from the log but still take up memory in the model. */
+  /** Rows that were dropped from the log but still use memory in the model. */
   #left = 0;
   #last: Promise<unknown> = Promise.resolve();
   #tidying: Promise<void> | undefined;
@@ -44,7 +47,7 @@ export class ImportedData {
     );
   }
 
-  /** What `answer` makes of the same model, in which these parts are up to date too. No row comes in between. */
+  /** Calls `answer` with a model in which these parts are up to date. No row is added in between. */
   ask<Answer>(parts: (model: Model) => Iterable<Settling>, answer: (model: Model) => Answer): Promise<Answer> {
     const asked = this.#last.then(async () => {
       await this.#catchUp(this.#fold);
@@ -56,17 +59,17 @@ export class ImportedData {
     return asked;
   }
 
-  /** The whole rows at these positions of the log. */
+  /** The complete rows at these positions of the log. */
   rowsAt(positions: readonly number[]): Promise<readonly LoggedRow[]> {
     return this.#log.get(positions);
   }
 
-  /** Somebody is purging a user: what belongs to them is dropped once that is in the log. */
+  /** A purge of a user is under way. The user's rows are dropped when the purge is in the log. */
   expectPurge(): void {
     setTimeout(() => this.upkeep().catch(() => {}), PURGE_MS).unref();
   }
 
-  /** Takes in what is new, and has the log drop rows if it is time. */
+  /** Reads new rows, and drops replaced rows from the log when it is time. */
   async upkeep(): Promise<void> {
     await this.current();
     await this.#tidy();
@@ -92,7 +95,7 @@ export class ImportedData {
       const rows = await this.#log.read(fold.position, STEP);
       const turn = new Turn();
       for (const [at, logged] of rows.entries()) {
-        // What a purge takes away is found in what is up to date.
+        // A purge finds what it removes through these indexes, so they must be up to date.
         if (logged.type === PURGE) await settleAll([events.feed, visits.feed], turn);
         model.put(typed(logged), logged.position, logged.at);
         fold.position = logged.next;
@@ -101,7 +104,7 @@ export class ImportedData {
       await settleAll([events.feed, visits.feed], turn);
       if (rows.length < STEP) break;
     }
-    // In the background: the log goes on meanwhile.
+    // Runs in the background; the log continues meanwhile.
     void this.#tidy();
   }
 
@@ -129,15 +132,15 @@ export class ImportedData {
     }
   }
 
-  /** Puts a model of what is left in the place of this one, once more rows than that were dropped but still take up memory in it. */
+  /** Makes a new model of the remaining rows, once the dropped rows that still use memory outnumber them. */
   async #foldAnew(): Promise<void> {
     if (this.#left < MANY || this.#left <= this.#fold.model.rows) return;
     const fold = emptyFold();
-    // Meanwhile the model there is goes on answering.
+    // The old model answers meanwhile.
     await this.#catchUp(fold);
     const changed = this.#last.then(async () => {
       await this.#catchUp(fold);
-      // What was worked out from the other one does not hold for this one.
+      // Results that were computed from the old model are not valid for the new one.
       fold.model.version += this.#fold.model.version;
       this.#fold = fold;
       this.#left = 0;
@@ -148,6 +151,6 @@ export class ImportedData {
 }
 
 function typed({ type, row }: LoggedRow): TypedRow | Purge {
-  // `import_records` parsed the row by the schema of its type; others are purges.
+  // `import_records` checked the row by the schema of its type. All other rows are purges.
   return { type: type as RowType | typeof PURGE, row } as unknown as TypedRow | Purge;
 }

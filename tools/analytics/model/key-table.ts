@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 
-/** 128 bits of a hash, which no two texts in one store share. */
+/** 128 bits of a hash. No two texts in a store have the same. */
 export interface Digest {
   readonly a: number;
   readonly b: number;
@@ -22,17 +22,17 @@ function wordOf(bytes: string, at: number): number {
   );
 }
 
-/** Finds a row by its natural key in 28 bytes a key: 128 bits of a hash stand for the key, and 64 for the content. */
+/** Finds a row by its natural key. Each key takes 28 bytes: 128 bits of a hash for the key, and 64 for the content. */
 export class KeyTable {
-  /** Many small ones, so that none takes long to grow. */
+  /** Many small tables, so that none takes long to grow. */
   readonly #parts = Array.from({ length: 256 }, () => new Part());
 
-  /** Number of the row, or undefined. */
+  /** The number of the row, or undefined. */
   find(digest: Digest): number | undefined {
     return this.#partOf(digest).find(digest);
   }
 
-  /** The keys of these rows are unknown from now on. */
+  /** Forgets the keys of these rows. */
   forget(rows: ReadonlySet<number>): void {
     for (const part of this.#parts) part.forget(rows);
   }
@@ -47,18 +47,18 @@ export class KeyTable {
   }
 
   #partOf({ d }: Digest): Part {
-    // There are 256.
+    // There are 256 parts.
     return this.#parts[d & 255] as Part;
   }
 }
 
-/** Four for the key, one for the row, two for the content. */
+/** Words of an entry: four for the key, one for the row, two for the content. */
 const WORDS = 7;
 
-/** Stands for the row of a key that has none any more. */
+/** Marks a key that has no row any more. */
 const GONE = -1;
 
-/** Open addressing: keys are never removed, but their row can be. */
+/** A hash table with open addressing. Keys are never removed, but their rows can be. */
 class Part {
   #slots = new Int32Array(WORDS * 8);
   #size = 0;
@@ -93,7 +93,7 @@ class Part {
     return this.#slots[at + 4] !== 0 && this.#slots[at + 5] === content.a && this.#slots[at + 6] === content.b;
   }
 
-  /** Where the key is or would be. */
+  /** The slot of the key, or the free slot for it. */
   #slot({ a, b, c, d }: Digest): number {
     const slots = this.#slots;
     const places = slots.length / WORDS;

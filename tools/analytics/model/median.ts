@@ -1,7 +1,7 @@
-/** So many numbers are looked at one by one. */
+/** Up to this many numbers are searched one by one. */
 const FEW = 256;
 
-/** The part of a sorted list in which the number that is looked for can be. */
+/** The part of a sorted list that can still contain the wanted number. */
 interface Part {
   readonly values: Float64Array;
   low: number;
@@ -14,7 +14,7 @@ export function median(values: ArrayLike<number>): number | null {
   return middle(own.length, (rank) => select(own, rank));
 }
 
-/** The median of all numbers of sorted lists, found without going through them. */
+/** The median of the numbers in several sorted lists. It does not visit every number. */
 export function medianOfSorted(lists: readonly Float64Array[]): number | null {
   const size = lists.reduce((sum, { length }) => sum + length, 0);
   return middle(size, (rank) => nth(lists, rank));
@@ -26,7 +26,7 @@ function middle(size: number, at: (rank: number) => number): number | null {
   return size % 2 === 1 ? upper : (at((size >>> 1) - 1) + upper) / 2;
 }
 
-/** The number that comes after so many others. The order of the values is changed. */
+/** The number with this rank. Changes the order of the values. */
 function select(values: Float64Array, rank: number): number {
   let [low, high] = [0, values.length - 1];
   while (low < high) {
@@ -49,7 +49,7 @@ function select(values: Float64Array, rank: number): number {
   return values[rank] ?? 0;
 }
 
-/** Cuts the lists down around the middle of the longest part until few numbers are left. */
+/** Narrows the lists around the middle of the longest part until few numbers are left. */
 function nth(lists: readonly Float64Array[], count: number): number {
   let parts: Part[] = lists.map((values) => ({ values, low: 0, high: values.length }));
   let rank = count;
@@ -87,7 +87,7 @@ function together(parts: readonly Part[]): Float64Array {
   return all;
 }
 
-/** The first place of the part whose number is not below the limit, or is above it. */
+/** The first place in the part whose number is at least the limit, or greater than the limit. */
 function firstFrom({ values, low, high }: Part, limit: number, isAbove: boolean): number {
   let [from, to] = [low, high];
   while (from < to) {

@@ -12,7 +12,7 @@ import { Labels } from './tables.ts';
 import { UserDirectory } from './user-directory.ts';
 import { VisitTable } from './visits.ts';
 
-/** A row of a type, as the log holds it: parsed by the schema of the type when it was imported. */
+/** A row of a type as the log holds it. It was checked by the schema of the type when it was imported. */
 export type TypedRow =
   | { readonly type: 'users'; readonly row: UserRow }
   | { readonly type: 'subscriptions'; readonly row: SubscriptionRow }
@@ -21,7 +21,7 @@ export type TypedRow =
   | { readonly type: 'visits'; readonly row: VisitRow }
   | { readonly type: 'websites'; readonly row: WebsiteRow };
 
-/** Takes away a user with everything that belongs to them; in the log it is a row as well. */
+/** The type of a log row that removes a user and everything that belongs to the user. */
 export const PURGE = 'purge';
 export interface Purge {
   readonly type: typeof PURGE;
@@ -30,7 +30,7 @@ export interface Purge {
 
 export type Known = 'new' | 'changed' | 'same';
 
-/** What all imported rows amount to: the log folded in its order, kept in memory and brought up to date before it is used. */
+/** The result of all imported rows, in memory: the log read in order. It is brought up to date before each use. */
 export class Model {
   readonly users = new UserDirectory();
   readonly subscriptions = new Map<string, States<SubscriptionRow>>();
@@ -39,22 +39,22 @@ export class Model {
   readonly uids = new Labels();
   readonly events = new EventTable(this.uids);
   readonly visits = new VisitTable(this.events);
-  /** Ids of the records of a user, by type. */
+  /** The ids of a user's records, by type. */
   readonly owned = { subscriptions: new Owned(), invoices: new Owned(), websites: new Owned() };
-  /** Ids in the order in which something was said of them, for those who follow. */
+  /** Ids of changed records in the order of the changes, for followers. */
   readonly touched: { readonly subscriptions: string[]; readonly websites: string[] } = {
     subscriptions: [],
     websites: [],
   };
-  /** Grows with every row: what was worked out from the model holds as long as it stays. */
+  /** Grows with every row. A result computed from the model is valid as long as the version stays. */
   version = 0;
-  /** How many rows the log holds. */
+  /** The number of rows in the log. */
   rows = 0;
-  /** Positions of those without which the model would be the same: later rows replaced them. */
+  /** Positions of rows that later rows replaced, so the model does not need them. */
   superseded: number[] = [];
   /** When the first of them was replaced. */
   supersededSince: string | undefined;
-  /** Some of them are those of users who were purged. */
+  /** True if some of them belong to purged users. */
   isPurged = false;
   readonly #invoicePositions = new Map<string, number>();
 
@@ -68,7 +68,7 @@ export class Model {
     return JSON.stringify(before) === JSON.stringify(row) ? 'same' : 'changed';
   }
 
-  /** Whether anything was imported of the user. */
+  /** Whether anything was imported about the user. */
   knowsOf(uid: string): boolean {
     if (this.users.get(uid) || !this.events.ofUser(uid).next().done || this.visits.has(uid)) return true;
     return Object.values(this.owned).some((owned) => owned.of(uid).length > 0);
@@ -88,7 +88,7 @@ export class Model {
     this.supersededSince ??= at;
   }
 
-  /** Returns the positions of the rows that no longer matter. */
+  /** Returns the positions of the rows that no longer count. */
   #purge(uid: string): number[] {
     const gone = [...this.events.remove(uid), ...this.visits.remove(uid)];
     gone.push(...[this.users.remove(uid)].filter((position) => position !== undefined));
@@ -107,7 +107,7 @@ export class Model {
     return gone;
   }
 
-  /** Returns the position of the row that no longer matters. */
+  /** Returns the position of the row that no longer counts. */
   #put({ type, row }: TypedRow, position: number, at: string): number | undefined {
     if (type === 'events') return this.events.put(row, position);
     if (type === 'visits') return this.visits.put(row, position);
@@ -126,7 +126,7 @@ export class Model {
     this.subscriptions.set(row.id, states);
     this.touched.subscriptions.push(row.id);
     const before = states.latest?.uid;
-    // As far as anyone knows, what the first import says has been so from the start.
+    // As nothing else is known, the first import counts from the start of the subscription.
     const gone = states.put(row, Date.parse(states.list.length === 0 ? row.startedAt : at), position);
     this.owned.subscriptions.move(row.id, before, states.latest?.uid ?? row.uid);
     return gone;
@@ -143,7 +143,10 @@ export class Model {
   }
 }
 
-/** A draft is one from its creation on and a published site from its publication on; other states only since we know. */
+/**
+ * The time from which a state of a website counts: a draft from its creation, a published site from its publication, other states from the
+ * import.
+ */
 function websiteFrom(row: WebsiteRow, at: string, isFirst: boolean): number {
   if (row.state === 'published' && row.publishedAt !== undefined) return Date.parse(row.publishedAt);
   const known = isFirst && (row.state === 'draft' || row.state === 'published') && row.publishedAt === undefined;
@@ -158,7 +161,7 @@ function knownState<Row extends { readonly effectiveAt?: string | undefined }>(
   return states.holds(row) ? 'same' : 'changed';
 }
 
-/** Which records belong to a user. */
+/** Which records belong to which user. */
 class Owned {
   readonly #ids = new Map<string, Set<string>>();
 
@@ -166,7 +169,7 @@ class Owned {
     return [...(this.#ids.get(uid) ?? [])];
   }
 
-  /** They belong to nobody any more. */
+  /** Returns the user's records, which then belong to nobody. */
   take(uid: string): readonly string[] {
     const ids = this.of(uid);
     this.#ids.delete(uid);

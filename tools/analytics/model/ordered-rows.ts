@@ -12,8 +12,8 @@ export interface Neighbours {
 }
 
 /**
- * Rows by two numbers each, in chunks: a row is put in anywhere or taken out in about a microsecond. Rows with equal numbers are by their
- * own. The numbers of a row may not change while it is there.
+ * Rows sorted by two numbers each, in chunks. Inserting or removing a row anywhere takes about a microsecond. Rows with equal numbers are
+ * sorted by row number. The numbers of a row must not change while it is in.
  */
 export class OrderedRows<Summary = never> {
   readonly #chunks: Chunk<Summary>[] = [];
@@ -22,7 +22,7 @@ export class OrderedRows<Summary = never> {
   readonly #major: NumberOf;
   readonly #minor: NumberOf;
   readonly #hasValues: boolean;
-  /** Where the last search ended: the number of a chunk, or of all of them, and a place in it. */
+  /** Where the last search ended: the index of a chunk, or the number of chunks, and a place in the chunk. */
   #at = 0;
   #place = 0;
 
@@ -42,7 +42,7 @@ export class OrderedRows<Summary = never> {
     this.changed(chunk);
   }
 
-  /** The rows right before and after the one that is put in. */
+  /** Inserts a row, and returns the rows right before and after it. */
   insertBetween(row: number): Neighbours {
     this.insert(row);
     return this.#neighbours();
@@ -61,7 +61,7 @@ export class OrderedRows<Summary = never> {
     this.#lasts.splice(this.#at, 1);
   }
 
-  /** Where the row is there and has a value. */
+  /** The row must be in and have a value. */
   setValue(row: number, value: number): void {
     const chunk = this.chunkWith(row);
     if (!chunk) return;
@@ -69,19 +69,19 @@ export class OrderedRows<Summary = never> {
     this.changed(chunk);
   }
 
-  /** The rows right before and after a row that is there. */
+  /** The rows right before and after a row that is in. */
   around(row: number): Neighbours {
     this.#find(row);
     return this.#neighbours();
   }
 
-  /** The first row whose numbers are not less, or NONE. */
+  /** The first row whose numbers are not smaller, or NONE. */
   first(major: number, minor = MIN): number {
     this.#seek(major, minor, NONE);
     return this.#chunks[this.#at]?.rows[this.#place] ?? NONE;
   }
 
-  /** How many rows have this major number and a minor one in [from, to). */
+  /** The number of rows with this major number and a minor number in [from, to). */
   count(major: number, from: number, to: number): number {
     this.#seek(major, from, NONE);
     const [first, start] = [this.#at, this.#place];
@@ -91,7 +91,7 @@ export class OrderedRows<Summary = never> {
     return count;
   }
 
-  /** Upwards from the first row whose numbers are not less. */
+  /** Upwards from the first row whose numbers are not smaller. */
   *ascending(major: number, minor = MIN): Generator<number, void> {
     this.#seek(major, minor, NONE);
     let [at, place] = [this.#at, this.#place];
@@ -101,7 +101,7 @@ export class OrderedRows<Summary = never> {
     }
   }
 
-  /** Downwards from the last row whose numbers are less. */
+  /** Downwards from the last row whose numbers are smaller. */
   *descending(major: number, minor = MIN): Generator<number, void> {
     this.#seek(major, minor, NONE);
     let [at, place] = [this.#at, this.#place];
@@ -114,7 +114,7 @@ export class OrderedRows<Summary = never> {
     }
   }
 
-  /** The stretches of chunks whose rows have major numbers in [from, to): those from `low` to before `high`. */
+  /** Calls `visit` for each chunk with rows whose major numbers are in [from, to): these are the rows from `low` to before `high`. */
   eachChunk(from: number, to: number, visit: (chunk: Chunk<Summary>, low: number, high: number) => void): void {
     this.#seek(from, MIN, NONE);
     const [first, start] = [this.#at, this.#place];
@@ -128,22 +128,22 @@ export class OrderedRows<Summary = never> {
     }
   }
 
-  /** The chunk that holds the row. */
+  /** The chunk that contains the row. */
   protected chunkWith(row: number): Chunk<Summary> | undefined {
     this.#find(row);
     const chunk = this.#chunks[this.#at];
     return chunk?.rows[this.#place] === row ? chunk : undefined;
   }
 
-  /** A row came into the chunk or left it, or its value is another. */
+  /** Called when a row of the chunk was added, removed or got another value. */
   protected changed(_chunk: Chunk<Summary>): void {}
 
-  /** To where the row is or would be. */
+  /** Moves to the place where the row is or would be. */
   #find(row: number): void {
     this.#seek(this.#major(row), this.#minor(row), row);
   }
 
-  /** To the first row that is not before the numbers. */
+  /** Moves to the first row that is not before the numbers. */
   #seek(major: number, minor: number, row: number): void {
     const lasts = this.#lasts;
     let low = 0;
@@ -182,7 +182,7 @@ export class OrderedRows<Summary = never> {
     this.#place = this.#chunks[this.#at]?.size ?? 0;
   }
 
-  /** Of the row where the last search ended. */
+  /** The neighbours of the row where the last search ended. */
   #neighbours(): Neighbours {
     const chunk = this.#chunks[this.#at];
     const next = this.#place + 1;
@@ -197,9 +197,9 @@ export class OrderedRows<Summary = never> {
     return chunk;
   }
 
-  /** Makes room in a full chunk; returns the half in which the place is. */
+  /** Makes space in a full chunk. Returns the half that contains the place. */
   #halve(chunk: Chunk<Summary>): Chunk<Summary> {
-    // Behind the end a new chunk leaves those before it full.
+    // When rows are added at the end, a new chunk leaves the earlier ones full.
     const left = this.#place === CHUNK && this.#at === this.#chunks.length - 1 ? CHUNK : CHUNK / 2;
     const right = this.#add(this.#at + 1, chunk.split(left));
     this.#lasts[this.#at] = this.#major(chunk.last);

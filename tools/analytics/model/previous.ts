@@ -1,11 +1,11 @@
 import type { Stretch } from './summed-rows.ts';
 
 /**
- * The value of a row is when whoever is in it was there last before, minus infinity for never. Those distinct in a stretch of time are its
- * rows with a value before it, so that any stretch is counted by one look at each chunk.
+ * Each row has as its value the time at which the same user or visitor was there before, minus infinity for never. The distinct ones in a
+ * period are its rows with a value before the period. So counting takes one look at each chunk.
  */
 export interface ByPrevious {
-  /** The values of all rows of the chunk, from the least on. */
+  /** The values of all rows of the chunk, smallest first. */
   readonly sorted: Float64Array;
 }
 

@@ -7,15 +7,15 @@ import type { VisitTable } from './visits.ts';
 
 export type VisitDimension = 'channel' | 'country' | 'device' | 'browser' | 'os';
 
-/** What the sessions of a chunk amount to. The value of each is when the visitor's session before, of the same label, ended. */
+/** The sums over the sessions of a chunk. The value of a session is the end of the visitor's previous session with the same label. */
 export interface SessionSums extends ByPrevious {
   readonly pages: number;
   readonly bounces: number;
-  /** In milliseconds, from the shortest to the longest. */
+  /** In milliseconds, shortest first. */
   readonly durations: Float64Array;
 }
 
-/** Steps between looks at the clock. */
+/** Steps between two looks at the clock. */
 const STRIDE = 64;
 
 type LabelSet = SummedRows<SessionSums>;
@@ -25,16 +25,16 @@ interface Surroundings {
   readonly visits: VisitTable['table'];
   /** All sessions, by visitor and start. */
   readonly byVisitor: OrderedRows;
-  /** All sessions by start, those to begin with. */
+  /** All existing sessions by start, for filling the index at the beginning. */
   readonly byStart: () => OrderedRows<unknown> | undefined;
 }
 
-/** Sessions by start, apart for each label of a dimension; all under 0 without one. */
+/** Sessions by start, in a list for each label of a dimension. Without a dimension, all are under 0. */
 export class SessionIndex implements Settling {
   readonly #dimension: VisitDimension | undefined;
   readonly #around: Surroundings;
   readonly #sets = new Map<number, LabelSet>();
-  /** Puts what there is to begin with into the sets, step by step; undefined once everything is there. */
+  /** Adds the existing sessions step by step. Undefined once all are added. */
   #filling: Iterator<void> | undefined;
 
   constructor(dimension: VisitDimension | undefined, around: Surroundings) {
@@ -64,7 +64,7 @@ export class SessionIndex implements Settling {
     this.#follows(this.#after(session), this.#before(session));
   }
 
-  /** Anything but the start of the session changed. */
+  /** Called when anything but the start of the session changed. */
   changed(session: number, isEndOther: boolean): void {
     if (this.#isUnfinished()) return;
     this.#setOf(session).touch(session);
@@ -88,7 +88,7 @@ export class SessionIndex implements Settling {
     }
   }
 
-  /** By visitor each session is met after the one before it, and by start each set is only added to. */
+  /** Goes by visitor, so that each session follows the one before it, and by start, so that rows are only appended. */
   *#fill(): Generator<void, void> {
     const { sessions, byVisitor, byStart } = this.#around;
     const all = byStart();
@@ -110,7 +110,7 @@ export class SessionIndex implements Settling {
     }
   }
 
-  /** What changes before everything is in the sets is found when that is begun again. */
+  /** Whether sessions are still being added. A change then makes that start again, which includes the change. */
   #isUnfinished(): boolean {
     if (!this.#filling) return false;
     this.#sets.clear();
@@ -151,7 +151,7 @@ export class SessionIndex implements Settling {
     return session === NONE ? NEVER : this.#around.sessions.at('end', session);
   }
 
-  /** The visitor's session before, of the same label. */
+  /** The visitor's previous session with the same label. */
   #before(session: number): number {
     const { sessions, byVisitor } = this.#around;
     return this.#like(session, byVisitor.descending(this.#visitorOf(session), sessions.at('start', session)));
@@ -162,7 +162,7 @@ export class SessionIndex implements Settling {
     return this.#like(session, byVisitor.ascending(this.#visitorOf(session), sessions.at('start', session) + 1));
   }
 
-  /** The first of the sessions with visitor and label of the session. */
+  /** The first of the sessions that has the visitor and label of this session. */
   #like(session: number, others: Iterable<number>): number {
     const [visitor, label] = [this.#visitorOf(session), this.labelOf(session)];
     for (const other of others) {

@@ -5,19 +5,19 @@ import { SessionIndex, type VisitDimension } from './session-index.ts';
 import { Table } from './tables.ts';
 import type { VisitTable } from './visits.ts';
 
-/** A session ends after this long without a row of the same visitor. */
+/** A session ends when the visitor makes no visit for this long. */
 const SESSION_GAP_MS = 30 * 60_000;
 
-/** A session that goes on over an instant. */
+/** A session that began before a moment and continues after it. */
 export interface Crossing {
   readonly session: number;
-  /** Its visits at the instant or later. */
+  /** The number of its visits at the moment or later. */
   readonly later: number;
 }
 
-/** The sessions that visits form, kept while visits come, come late and are replaced. */
+/** The sessions that the visits form. Visits may arrive in any order and be replaced. */
 export class Sessions implements Follower {
-  /** `first` is the row a session began with; its channel, country and so on are the session's. */
+  /** `first` is the row with which a session began. Its channel, country and so on are those of the session. */
   readonly table = new Table({ first: 'int', start: 'float', end: 'float', pages: 'int', bounced: 'int' });
   readonly #visits: VisitTable['table'];
   readonly #events: EventTable;
@@ -43,7 +43,7 @@ export class Sessions implements Follower {
     events.feed.follow({ add: (row) => this.#eventAt(row), remove: (row) => this.#eventAt(row) });
   }
 
-  /** The sessions by start and by their label of the dimension; kept from when it is first asked for. */
+  /** The sessions by start and by label of the dimension. Made when first asked for, and kept. */
   by(dimension: VisitDimension | undefined): SessionIndex {
     let index = this.#indexes.get(dimension);
     if (!index) {
@@ -104,10 +104,10 @@ export class Sessions implements Follower {
     }
   }
 
-  /** The sessions that began before the instant and have visits then or later. */
+  /** The sessions that began before the moment and have visits then or later. */
   crossing(instant: number): Crossing[] {
     const found: Crossing[] = [];
-    // Such a session has a visit before the instant and the next one at most a gap after that.
+    // Such a session has a visit before the moment, and its next visit follows within the gap.
     this.#rowsByTime.eachChunk(instant, instant + SESSION_GAP_MS, ({ rows }, low, high) => {
       for (const row of rows.subarray(low, high)) {
         const session = this.#visits.at('session', row);
@@ -120,14 +120,14 @@ export class Sessions implements Follower {
     return found;
   }
 
-  /** Whether the second row of two that follow each other goes on with the session of the first. */
+  /** Whether the second of two consecutive rows continues the session of the first. */
   #areJoined(row: number, next: number): boolean {
     if (row === NONE || next === NONE) return false;
     const { visitor, time } = this.#visits.columns;
     return visitor[row] === visitor[next] && (time[next] ?? 0) - (time[row] ?? 0) <= SESSION_GAP_MS;
   }
 
-  /** How many rows of its visitor there are from the row until the time. */
+  /** How many rows of the same visitor there are from the row until the time. */
   #countFrom(row: number, end: number): number {
     const { visitor, time } = this.#visits.columns;
     return this.#rowsByVisitor.count(visitor[row] ?? 0, time[row] ?? 0, end + 1);
@@ -148,7 +148,7 @@ export class Sessions implements Follower {
     this.table.free(session);
   }
 
-  /** The session begins with another row. */
+  /** Changes the row with which the session begins. */
   #move(session: number, to: { readonly first: number; readonly pages: number; readonly end: number }): void {
     for (const index of this.#indexes.values()) index.delete(session);
     this.#byVisitor.delete(session);
@@ -171,7 +171,7 @@ export class Sessions implements Follower {
     for (const index of this.#indexes.values()) index.changed(session, isEndOther);
   }
 
-  /** One row between them makes two sessions one, whose number is that of the longer one. */
+  /** A row between two sessions joins them. The joined session has the number of the longer one. */
   #merge(earlier: number, later: number): number {
     const { table } = this;
     const pages = table.at('pages', earlier) + table.at('pages', later) + 1;
@@ -185,7 +185,7 @@ export class Sessions implements Follower {
     return kept;
   }
 
-  /** The rows of the session are those of another one, or are noted as its own. */
+  /** Gives the rows of the session to another session, or to itself. */
   #claim(session: number, by = session): void {
     const first = this.table.at('first', session);
     const [visitor, end] = [this.#visits.at('visitor', first), this.table.at('end', session)];
@@ -195,14 +195,14 @@ export class Sessions implements Follower {
     }
   }
 
-  /** 1 for a session of one page view without an event of that user in the 30 minutes after. */
+  /** 1 for a session with one page view and no event of its user in the next 30 minutes. */
   #isBounced(first: number, pages: number): number {
     if (pages !== 1) return 0;
     const [user, time] = [this.#visits.at('uid', first), this.#visits.at('time', first)];
     return Number(user === 0 || !this.#events.hasEvent(user - 1, time, time + SESSION_GAP_MS));
   }
 
-  /** An event came or went: it decides about sessions that began in the 30 minutes before. */
+  /** An event was added or removed. It affects sessions that began in the 30 minutes before it. */
   #eventAt(event: number): void {
     const user = this.#events.table.at('uid', event) + 1;
     const time = this.#events.table.at('time', event);

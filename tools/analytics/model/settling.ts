@@ -1,18 +1,18 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** Something kept up to date with the rows in steps, so that others get their turn in between. */
+/** Something that follows the rows in small steps, so that other work runs in between. */
 export interface Settling {
-  /** Works until the time of `performance.now()`; true when nothing is left to do. */
+  /** Works until this time (as `performance.now()`). Returns true when nothing is left to do. */
   settle(until: number): boolean;
 }
 
 const SLICE_MS = 5;
 
-/** Work on one turn of the event loop, which is over after a few milliseconds. */
+/** Work in one turn of the event loop. It is over after a few milliseconds. */
 export class Turn {
   until = performance.now() + SLICE_MS;
 
-  /** Lets others have theirs where this one is over. */
+  /** Lets other work run when this turn is over. */
   async goOn(): Promise<void> {
     if (performance.now() < this.until) return;
     await nextTurn();
@@ -20,7 +20,7 @@ export class Turn {
   }
 }
 
-/** Brings everything up to date, one after the other. */
+/** Brings all parts up to date, one after the other. */
 export async function settleAll(parts: Iterable<Settling>, turn = new Turn()): Promise<void> {
   for (const part of parts) while (!part.settle(turn.until)) await turn.goOn();
 }

@@ -3,20 +3,20 @@ interface State<Row> {
   readonly row: Row;
   readonly text: string;
   readonly explicit: boolean;
-  /** Of the row in the log. */
+  /** Position of the row in the log. */
   readonly position: number;
 }
 
-/** What imports said of one record over time: each statement holds from its own time until the next. */
+/** What imports said about one record over time. Each statement counts from its own time until the next one. */
 export class States<Row extends { readonly effectiveAt?: string | undefined }> {
-  /** By the time from which they hold; of equal times what names it counts, else the later import. */
+  /** Sorted by the time from which they count. Of equal times, one that gives its time counts; otherwise the later import. */
   readonly list: State<Row>[] = [];
-  /** The last statement that named no time of its own. */
+  /** The last statement that did not give its time. */
   #implicit: string | undefined;
-  /** Positions of rows without which those that came later would say something else. */
+  /** Positions of rows that must be kept, because later rows would mean something else without them. */
   readonly #needed: number[] = [];
 
-  /** Whether the row says what is known already. */
+  /** Whether the row says only what is already known. */
   holds(row: Row): boolean {
     const text = textOf(row);
     if (row.effectiveAt === undefined) return text === (this.#implicit ?? this.list.at(-1)?.text);
@@ -24,7 +24,7 @@ export class States<Row extends { readonly effectiveAt?: string | undefined }> {
     return this.list.some((state) => state.explicit && state.from === from && state.text === text);
   }
 
-  /** `from` is when it holds from, where the row does not say so. Returns the position of the row that no longer matters. */
+  /** `from` is the time from which the row counts if it does not say so. Returns the position of the row that no longer counts. */
   put(row: Row, from: number, position: number): number | undefined {
     this.#need(row, position);
     if (this.holds(row)) return position;
@@ -39,17 +39,20 @@ export class States<Row extends { readonly effectiveAt?: string | undefined }> {
     return replaced && !this.#needed.includes(replaced.position) ? replaced.position : undefined;
   }
 
-  /** Where the log has what was said. */
+  /** The positions of the statements in the log. */
   get positions(): readonly number[] {
     return [...new Set([...this.list.map(({ position }) => position), ...this.#needed])];
   }
 
-  /** The statement that holds last. */
+  /** The statement that counts last. */
   get latest(): Row | undefined {
     return this.list.at(-1)?.row;
   }
 
-  /** What is said first holds from the start; what names no time is compared with the last statement as long as no other did so. */
+  /**
+   * Keeps the row if later ones depend on it: the first statement counts from the start, and a row without a time is compared with the last
+   * statement without a time.
+   */
   #need(row: Row, position: number): void {
     const last = this.list.at(-1);
     if (!last) this.#needed.push(position);

@@ -4,7 +4,7 @@ import type { Settling } from './settling.ts';
 
 type Summarise<Summary> = (rows: Uint32Array, values: Float64Array) => Summary;
 
-/** Rows `low` to before `high` of a chunk, and the summary of all of it. */
+/** Rows `low` to before `high` of a chunk, and the summary of the whole chunk. */
 export interface Stretch<Summary> {
   readonly summary: Summary;
   readonly chunk: Chunk<unknown>;
@@ -12,7 +12,7 @@ export interface Stretch<Summary> {
   readonly high: number;
 }
 
-/** Rows by time, each with a value, and with a summary of each chunk that answers for all of its rows at once. */
+/** Rows by time, each with a value. Each chunk has a summary, so that not every row must be visited. */
 export class SummedRows<Summary> extends OrderedRows<Summary> implements Settling {
   readonly #summarise: Summarise<Summary>;
   readonly #stale = new Set<Chunk<Summary>>();
@@ -23,7 +23,7 @@ export class SummedRows<Summary> extends OrderedRows<Summary> implements Settlin
     this.#summarise = summarise;
   }
 
-  /** Something that summaries are made from changed about the row. */
+  /** Something about the row changed that summaries are made from. */
   touch(row: number): void {
     const chunk = this.#summaries > 0 && this.chunkWith(row);
     if (chunk) this.changed(chunk);
@@ -34,7 +34,7 @@ export class SummedRows<Summary> extends OrderedRows<Summary> implements Settlin
     this.eachChunk(from, to, (chunk, low, high) => visit({ summary: this.#summaryOf(chunk), chunk, low, high }));
   }
 
-  /** The summaries of the rows with times in [from, to), where it is all the same how they are cut into stretches. */
+  /** Summaries of the rows with times in [from, to), for sums that do not depend on how the rows are cut. */
   sums(from: number, to: number): Summary[] {
     const found: Summary[] = [];
     this.each(from, to, ({ summary, chunk: { rows, values, size }, low, high }) => {

@@ -1,14 +1,14 @@
 type Numbers = Float64Array | Uint32Array;
 type Kinds = Readonly<Record<string, 'float' | 'int'>>;
 
-/** Rows between looks at the room that is left. */
+/** Rows that are added between two looks at the space that is left. */
 const STRIDE = 1024;
-/** Rows copied at each look: so many more than come in between that the copy is done before there is no room. */
+/** Rows that are copied at each look. They are so many more than are added in between that copying ends before the space does. */
 const COPIED = 8 * STRIDE;
 
 /**
- * Rows as typed arrays, one per member: tens of bytes a row where objects take hundreds. Larger arrays are filled a stretch at a time, from
- * when the present ones are three quarters full: copying millions of rows at once would hold up all callers.
+ * Rows as typed arrays, one for each member. A row takes tens of bytes, where objects take hundreds. When the arrays are three quarters
+ * full, larger ones are filled in small steps, because copying millions of rows at once would hold up all callers.
  */
 export class Table<Columns extends Kinds> {
   readonly #kinds: Columns;
@@ -16,7 +16,7 @@ export class Table<Columns extends Kinds> {
   size = 0;
   #capacity = STRIDE;
   #larger: { [Name in keyof Columns]: Numbers } | undefined;
-  /** Rows that the larger arrays have already. */
+  /** Number of rows that the larger arrays already contain. */
   #copied = 0;
   readonly #free: number[] = [];
 
@@ -25,7 +25,7 @@ export class Table<Columns extends Kinds> {
     this.columns = this.#columnsOf(this.#capacity);
   }
 
-  /** The number of the new row, which may be that of one that was given back. */
+  /** Adds a row and returns its number, which may be a number that was released before. */
   push(values: { readonly [Name in keyof Columns]: number }): number {
     const row = this.#free.pop() ?? this.size;
     for (const name in values) this.set(name, row, values[name]);
@@ -66,7 +66,7 @@ export class Table<Columns extends Kinds> {
   }
 
   #columnsOf(length: number): { [Name in keyof Columns]: Numbers } {
-    // Filled for every name of `kinds` right here.
+    // The loop below fills it for every name of `kinds`.
     const columns = {} as { [Name in keyof Columns]: Numbers };
     for (const name in this.#kinds)
       columns[name] = this.#kinds[name] === 'float' ? new Float64Array(length) : new Uint32Array(length);
@@ -79,7 +79,7 @@ export class Labels {
   readonly #numbers = new Map<string, number>();
   readonly texts: string[] = [];
 
-  /** The number of the text, a new one where it is new. */
+  /** The number of the text. A new text gets a new number. */
   add(text: string): number {
     let number = this.#numbers.get(text);
     if (number === undefined) {

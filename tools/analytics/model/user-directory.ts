@@ -4,17 +4,17 @@ import type { Position } from '../../../store/port.ts';
 
 export interface UserQuery {
   readonly status?: UserRow['status'] | undefined;
-  /** Part of uid, email or name, whatever its case. */
+  /** A part of the uid, email or name, in any case. */
   readonly search?: string | undefined;
-  /** Also those with a `deletedAt`. */
+  /** Includes users with a `deletedAt`. */
   readonly deleted?: boolean | undefined;
-  /** No others than these. */
+  /** Only these users. */
   readonly uids?: readonly string[] | undefined;
 }
 
 interface KnownUser {
   readonly row: UserRow;
-  /** Of the row in the log. */
+  /** Position of the row in the log. */
   readonly position: number;
   readonly number: number;
   readonly text: string;
@@ -22,14 +22,14 @@ interface KnownUser {
 
 const GRAM = 3;
 
-/** Product users by time of creation and by the three-letter pieces of their texts. */
+/** Users of the product, by time of creation and by the three-letter pieces of their texts. */
 export class UserDirectory {
   readonly #users = new Map<string, KnownUser>();
-  /** By status, all of them under ''; and the same of those who are not deleted. */
+  /** Users by status, with all of them under ''. The same again for users who are not deleted. */
   readonly #sets = new Map<string, OrderedSet>();
-  /** By when they were deleted. */
+  /** Users by the time of their deletion. */
   readonly #deleted = new OrderedSet();
-  /** Numbers of the texts that hold a piece; those of earlier texts of a user stay and are skipped. */
+  /** For each piece, the numbers of the texts that contain it. Earlier texts of a user stay in it and are skipped. */
   readonly #pieces = new Map<string, number[]>();
   readonly #uidOf: string[] = [];
 
@@ -41,7 +41,7 @@ export class UserDirectory {
     return this.#users.get(uid)?.row;
   }
 
-  /** Returns the position of the row that no longer matters. */
+  /** Returns the position of the row that no longer counts. */
   put(row: UserRow, position: number): number | undefined {
     const before = this.#users.get(row.uid);
     if (before) this.#unlist(before.row);
@@ -57,7 +57,7 @@ export class UserDirectory {
     return before?.position;
   }
 
-  /** Returns the position of the row that no longer matters. */
+  /** Returns the position of the row that no longer counts. */
   remove(uid: string): number | undefined {
     const before = this.#users.get(uid);
     if (!before) return undefined;
@@ -66,17 +66,17 @@ export class UserDirectory {
     return before.position;
   }
 
-  /** How many were created before the time. */
+  /** The number of users created before the time. */
   createdBefore(time: number): number {
     return this.#sets.get(setOf({ deleted: true }))?.rank(placeAt(time)) ?? 0;
   }
 
-  /** How many were created before the time and not deleted before it. */
+  /** The number of users created before the time and not deleted before it. */
   thereAt(time: number): number {
     return this.createdBefore(time) - this.#deleted.rank(placeAt(time));
   }
 
-  /** Newest first, from behind the position. */
+  /** Newest first, starting after the position. */
   *find(query: UserQuery, after?: Position): Generator<UserRow, void> {
     const candidates = this.#candidates(query);
     if (candidates) {
@@ -111,7 +111,7 @@ export class UserDirectory {
     return search === undefined || (this.#users.get(row.uid)?.text.includes(searched(search)) ?? false);
   }
 
-  /** Uids among which all matches are, or undefined where walking through the list finds a page sooner. */
+  /** Uids that include all matches. Undefined where walking through the list is faster. */
   #candidates({ search, uids }: UserQuery): ReadonlySet<string> | undefined {
     if (uids) return new Set(uids);
     if (search === undefined) return undefined;
@@ -121,7 +121,7 @@ export class UserDirectory {
     return new Set(lists.flatMap((list) => list.flatMap((number) => this.#current(number))));
   }
 
-  /** One list that holds all matches, or for short texts one for each piece with the text in it. */
+  /** For a long text, one list that contains all matches. For a short text, a list for each piece that contains the text. */
   #lists(search: string): readonly (readonly number[])[] {
     if (search.length < GRAM)
       return [...this.#pieces].flatMap(([piece, list]) => (piece.includes(search) ? [list] : []));
@@ -136,7 +136,7 @@ export class UserDirectory {
 
   #index(uid: string, text: string): number {
     const number = this.#uidOf.push(uid) - 1;
-    // The breaks at both ends put every letter into some piece.
+    // Line breaks at both ends, so that every letter is in some piece.
     for (const piece of piecesOf(`\n\n${text}\n\n`)) {
       const list = this.#pieces.get(piece);
       if (list) list.push(number);
@@ -150,13 +150,13 @@ function setOf({ status, deleted = false }: Pick<UserQuery, 'status' | 'deleted'
   return `${status ?? ''}${deleted ? ' and deleted' : ''}`;
 }
 
-/** The names of the sets that hold the user. */
+/** The names of the sets that contain the user. */
 function setsOf({ status, deletedAt }: UserRow): string[] {
   const kinds = deletedAt === undefined ? [false, true] : [true];
   return kinds.flatMap((deleted) => [setOf({ deleted }), setOf({ status, deleted })]);
 }
 
-/** In the one form in which texts are compared. */
+/** The form in which texts are compared. */
 function searched(text: string): string {
   return text.normalize('NFC').toLowerCase();
 }
@@ -165,7 +165,7 @@ function placeAt(time: number): Position {
   return { createdAt: new Date(time).toISOString(), id: '' };
 }
 
-/** Nobody goes before they came. */
+/** The end of a user is never before the beginning. */
 function endOf({ createdAt, deletedAt = '', uid }: UserRow): Position {
   return { createdAt: deletedAt > createdAt ? deletedAt : createdAt, id: uid };
 }

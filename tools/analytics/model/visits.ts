@@ -6,23 +6,23 @@ import { digestOf, KeyTable } from './key-table.ts';
 import { Sessions } from './sessions.ts';
 import { Labels, Table } from './tables.ts';
 
-/** Visits in memory, with the sessions they form. */
+/** Visits in memory, with the sessions that they form. */
 export class VisitTable {
   readonly table = new Table({
     time: 'float',
     position: 'float',
     visitor: 'int',
-    /** 1 + number of the user, 0 where the row names none. */
+    /** 1 + the number of the user, 0 where the row names none. */
     uid: 'int',
     channel: 'int',
     country: 'int',
     device: 'int',
     browser: 'int',
     os: 'int',
-    /** Number of the session, for those who keep sessions. */
+    /** The number of the session. `Sessions` sets it. */
     session: 'int',
   });
-  /** Of channels, countries, devices and so on; 0 is the unknown. */
+  /** The labels of channels, countries, devices and so on. 0 is unknown. */
   readonly labels = new Labels();
   readonly feed = new Feed(this.table);
   readonly sessions: Sessions;
@@ -42,7 +42,7 @@ export class VisitTable {
     return knownIn(this.#keys, row.id, row).known;
   }
 
-  /** Returns the position of the row that no longer matters. */
+  /** Returns the position of the row that no longer counts. */
   put(row: VisitRow, position: number): number | undefined {
     const { known, key, content, before } = knownIn(this.#keys, row.id, row);
     if (known === 'same') return position;
@@ -69,7 +69,7 @@ export class VisitTable {
     return number !== undefined && !this.sessions.ofUser(number).next().done;
   }
 
-  /** Takes away the visits of the user; returns where they are in the log. */
+  /** Removes the visits of the user. Returns their positions in the log. */
   remove(uid: string): number[] {
     const number = this.#uids.get(uid);
     if (number === undefined) return [];

@@ -63,7 +63,7 @@ function pointOf(day: DayCounts) {
   return { ...day, stickiness: day.mau === 0 ? null : day.dau / day.mau };
 }
 
-/** The users of the 1, 7 and 30 days that end with a date. */
+/** The users of the last 1, 7 and 30 days up to a date. */
 class Days {
   readonly #activity: EventSet;
   readonly #zone: string;

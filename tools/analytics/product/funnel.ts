@@ -3,14 +3,15 @@ import type { Follower } from '../model/feed.ts';
 import { NONE, OrderedRows } from '../model/ordered-rows.ts';
 
 /**
- * For each event of a step the first one of the next step after it by the same user, so that the way of a user is known from where it begins.
+ * For each event of a step, the same user's first later event of the next step. So a user's way through the steps is known from its
+ * beginning.
  */
 export class Funnel implements Follower {
   readonly steps: readonly string[];
   readonly #events: EventTable;
-  /** The events of each name among the steps, by user. */
+  /** For each name among the steps, its events by user. */
   readonly #byUser = new Map<string, OrderedRows>();
-  /** By step, of a row of it: 1 + the row of the next step, 0 for none. Steps of different names share a list. */
+  /** For each step and each of its rows: 1 + the row of the next step, 0 for none. Steps with different names share a list. */
   readonly #next: { rows: Uint32Array }[];
 
   constructor(events: EventTable, steps: readonly string[]) {
@@ -32,7 +33,7 @@ export class Funnel implements Follower {
     }
   }
 
-  /** The row of the step after this one that the user passes after the row, or NONE. */
+  /** The row with which the user passes the next step after this row, or NONE. */
   next(step: number, row: number): number {
     return (this.#next[step]?.rows[row] ?? 0) - 1;
   }
@@ -66,7 +67,7 @@ export class Funnel implements Follower {
     }
   }
 
-  /** The rows of the step before by the same user before the row, latest first. */
+  /** The same user's rows of the step before, before this row, latest first. */
   *#leadingTo(step: number, row: number): Generator<number, void> {
     const { uid } = this.#events.table.columns;
     const before = this.#byUser.get(this.steps[step - 1] ?? '');

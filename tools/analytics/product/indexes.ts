@@ -9,7 +9,7 @@ type Analytics = SettingsRecord['analytics'];
 
 const indexes = new WeakMap<EventTable, ProductIndexes>();
 
-/** The events by what the settings call activity, features and steps. Made again when these change. */
+/** The events by what the settings call activity, features and steps. Made again when these settings change. */
 export function indexesOf({ events }: Model, { analytics }: Pick<SettingsRecord, 'analytics'>): ProductIndexes {
   const key = JSON.stringify(analytics);
   const before = indexes.get(events);
@@ -47,7 +47,7 @@ export class ProductIndexes {
     return this.#funnel;
   }
 
-  /** The events of these names. */
+  /** The events with these names. */
   of(names: readonly string[]): EventSet {
     const key = JSON.stringify([...names].sort());
     let set = this.#sets.get(key);
@@ -59,13 +59,13 @@ export class ProductIndexes {
     return set;
   }
 
-  /** What has to be up to date before these sets are asked. */
+  /** The parts that must be up to date before these sets are used. */
   *parts(sets: readonly EventSet[]): Generator<Settling> {
     yield this.#events.feed;
     for (const { byTime } of sets) yield byTime;
   }
 
-  /** Nothing is kept up to date from now on. */
+  /** Stops keeping the indexes up to date. */
   leave(): void {
     for (const set of this.#sets.values()) this.#events.feed.leave(set);
     if (this.#funnel) this.#events.feed.leave(this.#funnel);

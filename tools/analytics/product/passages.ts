@@ -3,7 +3,7 @@ import type { Model } from '../model/model.ts';
 import { NONE } from '../model/ordered-rows.ts';
 import { indexesOf } from './indexes.ts';
 
-/** Per step of the funnel how many users passed it in [from, to), and the seconds each of them took from the step before. */
+/** For each step of the funnel: how many users passed it in [from, to), and how many seconds each of them took from the step before. */
 export function passages(model: Model, settings: SettingsRecord, { start, end }: { start: number; end: number }) {
   const indexes = indexesOf(model, settings);
   const { funnel } = indexes;
@@ -25,7 +25,7 @@ export function passages(model: Model, settings: SettingsRecord, { start, end }:
   return { users, seconds };
 }
 
-/** What has to be up to date before the funnel is asked. */
+/** The parts that must be up to date before the funnel is used. */
 export function funnelParts(model: Model, settings: SettingsRecord) {
   const indexes = indexesOf(model, settings);
   return indexes.parts(indexes.funnel.steps.slice(0, 1).map((step) => indexes.of([step])));

@@ -99,7 +99,7 @@ export const getWebsiteStates = metric({
   parts: ({ model }) => [websiteStepsOf(model)],
   answer({ model, periods, start, end, now }) {
     const steps = websiteStepsOf(model);
-    // What imports say of times to come has not happened yet.
+    // Imports may contain future times, which have not happened yet.
     const flows = (from: number, to: number) => steps.flows(Math.min(from, now + 1), Math.min(to, now + 1));
     let standing = flows(Number.NEGATIVE_INFINITY, start);
     const series = periods.map((period) => {

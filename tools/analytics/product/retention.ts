@@ -45,12 +45,12 @@ export const getCohortRetention = metric({
   },
 });
 
-/** How many users of the cohort (first index) are active in the k-th period after it (second index). */
+/** How many users of a cohort (first index) are active in the k-th period after it (second index). */
 function activeByCohort({ model, settings, periods }: Question): number[][] {
   const table: number[][] = periods.map(() => []);
   const { activity } = indexesOf(model, settings);
   const { uid } = model.events.table.columns;
-  /** By user: 1 + the number of the cohort, 0 for those who were active before the range. */
+  /** For each user: 1 + the number of the cohort, 0 for users who were active before the range. */
   const cohorts = new Uint16Array(model.uids.size);
   for (const [period, { start, end }] of periods.entries()) {
     activity.eachUser(start, end, (row, before) => {

@@ -7,9 +7,9 @@ import { websiteHistory } from '../model/website-history.ts';
 
 const STATES = websiteState.options;
 
-/** How many websites went from a state, or from nothing, to a state. */
+/** How many websites changed from each state, or from none, to each state. */
 export class WebsiteFlows {
-  /** By kind of step. */
+  /** Counts by kind of change. */
   readonly #counts = new Float64Array((STATES.length + 1) * STATES.length);
 
   static of(kinds: Iterable<number>): WebsiteFlows {
@@ -30,7 +30,7 @@ export class WebsiteFlows {
     return this.#counts[kindOf(from, to)] ?? 0;
   }
 
-  /** How many are in each state, where these are all flows so far. */
+  /** How many websites are in each state, if these are all changes so far. */
   counts() {
     const counts = { draft: 0, published: 0, suspended: 0, deleted: 0 };
     for (const to of STATES) {
@@ -60,7 +60,7 @@ export function websiteStepsOf(model: Model): WebsiteSteps {
   return steps;
 }
 
-/** The steps of all websites from state to state, by time. */
+/** The changes of state of all websites, by time. */
 class WebsiteSteps implements Settling {
   readonly #model: Model;
   readonly #table = new Table({ time: 'float', kind: 'int' });

@@ -8,7 +8,7 @@ import { timelineOf } from './timeline.ts';
 
 const books = new WeakMap<Model, { readonly revision: number; readonly book: Book }>();
 
-/** Made again when currency or exchange rates changed; subscriptions are followed. */
+/** Made again when the currency or exchange rates change. Changes of subscriptions are followed. */
 export function bookOf(model: Model, settings: SettingsRecord): Book {
   const kept = books.get(model);
   if (kept?.revision === settings.revision) return kept.book;
@@ -18,7 +18,7 @@ export function bookOf(model: Model, settings: SettingsRecord): Book {
   return book;
 }
 
-/** Everything that recurring revenue ever did, in the workspace currency. */
+/** The whole history of recurring revenue, in the workspace currency. */
 export class Book implements Settling {
   readonly key: string;
   readonly money: Money;
@@ -26,7 +26,7 @@ export class Book implements Settling {
   readonly subscriptions = new SubscriptionSteps();
   readonly #model: Model;
   #seen = 0;
-  /** Customers by subscription. */
+  /** The customer of each subscription. */
   readonly #customerOf = new Map<string, string>();
   /** Customers whose subscriptions changed. */
   readonly #waiting = new Set<string>();
@@ -64,7 +64,7 @@ export class Book implements Settling {
     this.#waiting.add(uid);
   }
 
-  /** The sum over a customer's subscriptions at every time at which it changes. */
+  /** The sum of a customer's subscriptions at every time when it changes. */
   #changesOf(uid: string) {
     const { owned, subscriptions } = this.#model;
     const all = owned.subscriptions.of(uid).flatMap((id) => {

@@ -3,19 +3,19 @@ import type { Settling } from '../model/settling.ts';
 import { SummedRows } from '../model/summed-rows.ts';
 import { Table } from '../model/tables.ts';
 
-/** What all customers bring a month, and how many bring anything. */
+/** What all customers pay a month, and how many of them pay. */
 export interface Standing {
   readonly mrr: number;
   readonly customers: number;
 }
 
-/** What each customer brings a month, from one change to the next, in millionths of minor units of the workspace currency. */
+/** What each customer pays a month from one change to the next, in millionths of minor units of the workspace currency. */
 export class CustomerChanges implements Settling {
-  /** `previous` and `next` are 1 + the row of the customer's own change before and after, 0 for none. */
+  /** `previous` and `next` are 1 + the row of the customer's change before and after, 0 for none. */
   readonly #table = new Table({ time: 'float', before: 'float', after: 'float', previous: 'int', next: 'int' });
   readonly #byTime: SummedRows<Standing>;
   readonly #rowsOf = new Map<string, readonly number[]>();
-  /** Grows with every change to the changes. */
+  /** Grows with every change. */
   version = 0;
 
   constructor() {
@@ -26,7 +26,7 @@ export class CustomerChanges implements Settling {
     );
   }
 
-  /** From now on the customer's changes are these: times that grow, and what the customer brings from then on. */
+  /** Replaces the customer's changes. Times must grow; each change has what the customer pays from then on. */
   replace(uid: string, changes: readonly { readonly time: number; readonly mrr: number }[]): void {
     this.version += 1;
     for (const row of this.#rowsOf.get(uid) ?? []) {
@@ -51,12 +51,15 @@ export class CustomerChanges implements Settling {
     if (rows.length > 0) this.#rowsOf.set(uid, rows);
   }
 
-  /** With every change before the time. */
+  /** After every change before the time. */
   standing(time: number): Standing {
     return sumOf(this.#byTime.sums(Number.NEGATIVE_INFINITY, time));
   }
 
-  /** Calls back for each customer with a change in [from, to): what was before, what is after, and whether there was ever more than nothing. */
+  /**
+   * Calls `visit` for each customer with a change in [from, to): what the customer paid before and after, and whether the customer ever
+   * paid before.
+   */
   eachCustomer(from: number, to: number, visit: (was: number, is: number, hasPaid: boolean) => void): void {
     const { time, before, after, previous, next } = this.#table.columns;
     const isWithin = (link: number) => link > 0 && (time[link - 1] ?? 0) >= from && (time[link - 1] ?? 0) < to;
@@ -65,7 +68,7 @@ export class CustomerChanges implements Settling {
         if (isWithin(next[last] ?? 0)) continue;
         let first = last;
         while (isWithin(previous[first] ?? 0)) first = (previous[first] ?? 0) - 1;
-        // The first change ever is from nothing to more.
+        // The first change of a customer is always from nothing to more.
         visit(before[first] ?? 0, after[last] ?? 0, (previous[first] ?? 0) > 0);
       }
     });

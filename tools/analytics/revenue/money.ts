@@ -1,6 +1,6 @@
 import type { SettingsRecord } from '../../../resources/settings.ts';
 
-/** Amounts are kept as whole millionths of a minor unit of the workspace currency, so that sums are exact in any order. */
+/** Amounts are whole millionths of a minor unit of the workspace currency, so sums are exact in any order. */
 export const MICROS = 1_000_000;
 
 export interface Warning {
@@ -10,7 +10,7 @@ export interface Warning {
   readonly rows: number;
 }
 
-/** Converts amounts to the workspace currency by the rate of a month, and counts the rows for which there is none. */
+/** Converts amounts to the workspace currency by the rate of a month. Counts the rows for which there is no rate. */
 export class Money {
   readonly currency: string;
   readonly #rates: ReadonlyMap<string, number>;
@@ -21,7 +21,7 @@ export class Money {
     this.#rates = new Map(exchangeRates.map((rate) => [`${rate.currency} ${rate.month}`, rate.rate]));
   }
 
-  /** Minor units of the workspace currency, not rounded; undefined without a rate. `row` is named in the warnings. */
+  /** Minor units of the workspace currency, not rounded. Undefined without a rate. Warnings name `row`. */
   convert(
     minor: number,
     from: string,
@@ -36,7 +36,7 @@ export class Money {
     return undefined;
   }
 
-  /** The row is converted anew, or gone. */
+  /** The row is converted again, or was removed. */
   forget(row: { readonly type: string; readonly id: string }): void {
     for (const [key, rows] of this.#missing) {
       if (key.startsWith(`${row.type} `) && rows.delete(row.id) && rows.size === 0) this.#missing.delete(key);
@@ -67,14 +67,14 @@ export class Money {
 }
 
 export function roundCents(amount: number): number {
-  // Half away from zero; the tiny addition lifts halves that binary fractions hold a little too low.
+  // Rounds halves away from zero. The small addition corrects halves that binary fractions represent slightly too low.
   const rounded = (Math.sign(amount) * Math.round(Math.abs(amount) * 100 + 1e-7)) / 100;
   return rounded === 0 ? 0 : rounded;
 }
 
 const units = new Map<string, number>();
 
-/** Minor units in a major one: 100 cents, 1 yen. */
+/** The number of minor units in a major one: 100 cents, 1 yen. */
 export function unitsIn(currency: string): number {
   let found = units.get(currency);
   if (found === undefined) {

@@ -2,7 +2,7 @@ import type { Book } from './book.ts';
 import type { CustomerChanges } from './customer-changes.ts';
 import type { Money } from './money.ts';
 
-/** What happened to monthly recurring revenue between two times, in millionths of minor units, and to how many customers. */
+/** The change of monthly recurring revenue between two times, in millionths of minor units, and the number of customers concerned. */
 export interface Movement {
   readonly start: number;
   readonly new: number;
@@ -21,8 +21,8 @@ export interface Movement {
 type Sums = { -readonly [Member in keyof Movement]: Movement[Member] };
 
 /**
- * The movements in the stretches between the times, which grow. A change at the limit of two stretches belongs to the later one:
- * what ends with April is not there at the start of May.
+ * The movements between consecutive times, which must grow. A change exactly at a time belongs to the later movement: what ends with April
+ * does not exist at the start of May.
  */
 export function movements({ customers }: Book, times: readonly number[]): Movement[] {
   return times.slice(1).map((to, at) => keptMovement(customers, times[at] ?? to, to));
@@ -31,7 +31,7 @@ export function movements({ customers }: Book, times: readonly number[]): Moveme
 const MOST_KEPT = 2000;
 const kept = new WeakMap<CustomerChanges, { readonly version: number; readonly movements: Map<string, Movement> }>();
 
-/** Kept until a customer changes: the same months are asked again and again. */
+/** Cached until a customer changes, because the same months are asked for again and again. */
 function keptMovement(customers: CustomerChanges, from: number, to: number): Movement {
   const { version } = customers;
   let own = kept.get(customers);
@@ -82,7 +82,7 @@ function classify(sums: Sums, was: { readonly mrr: number; readonly hasPaid: boo
   else sums.contraction += was.mrr - is;
 }
 
-/** MRR and paying customers with every change up to and at the time. */
+/** MRR and paying customers after every change up to and including the time. */
 export function standingAt(book: Book, time: number): { readonly mrr: number; readonly customers: number } {
   return book.customers.standing(time + 1);
 }
@@ -90,8 +90,8 @@ export function standingAt(book: Book, time: number): { readonly mrr: number; re
 const PARTS = ['new', 'reactivation', 'expansion', 'contraction', 'churn'] as const;
 
 /**
- * The bridge in major units, rounded so that it still closes: start and end are rounded as they are, the movements up or down, those first
- * that are furthest from what they would be rounded to.
+ * The movement in major units, rounded so that start plus changes still equals the end. Start and end are rounded normally. Of the changes,
+ * those that lose most by normal rounding are rounded the other way first.
  */
 export function bridge(movement: Movement, money: Money) {
   const [start, end] = [cents(money, movement.start), cents(money, movement.end)];
@@ -101,7 +101,7 @@ export function bridge(movement: Movement, money: Money) {
     return { name, sign, exact, rounded: cents(money, movement[name]) };
   });
   let open = end - start - parts.reduce((sum, { sign, rounded }) => sum + sign * rounded, 0);
-  // Rounding leaves no more open; where there is more, amounts are too large for cents to count.
+  // Normal rounding leaves at most this difference. A larger one means that the amounts are too large for cents to count.
   while (open !== 0 && Math.abs(open) <= PARTS.length) {
     const step = Math.sign(open);
     const gains = parts.map((part) => step * part.sign * (part.exact - part.rounded));

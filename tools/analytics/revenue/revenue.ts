@@ -117,7 +117,7 @@ export const getChurn = metric({
   },
 });
 
-/** Customer churn of the complete calendar months that end at or before the time, as many as asked, oldest first. */
+/** Customer churn of the last complete calendar months at the time, as many as asked for, oldest first. */
 export function monthlyChurn(book: Book, zone: string, time: number, months: number): (number | null)[] {
   const last = floorTo(dateIn(zone, time), 'month');
   const periods = periodsOf(addIntervals(last, 'month', -months), last, 'month', zone);
@@ -132,7 +132,7 @@ const ltvShape = {
   ltv: amount.nullable(),
 };
 
-/** The mean churn of the six complete months before a time, worked out once for all times of a month. */
+/** The mean churn of the six complete months before a time, computed once for each month. */
 function meanChurnIn(book: Book, zone: string): (time: number) => number | null {
   const known = new Map<string, number | null>();
   return (time) => {

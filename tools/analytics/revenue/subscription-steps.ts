@@ -3,12 +3,12 @@ import { SummedRows } from '../model/summed-rows.ts';
 import { Labels, Table } from '../model/tables.ts';
 import { PHASES, type Phase, type Step } from './timeline.ts';
 
-/** What steps add up to: how many subscriptions more or less are in each phase, of all and of each plan. */
+/** The sum of steps: how many more or fewer subscriptions are in each phase, in all and for each plan. */
 export class SubscriptionFlows {
   started = 0;
   ended = 0;
   readonly #phases = new Float64Array(PHASES.length);
-  /** By number of the plan: how many more are in each phase, and behind these how much more they bring a month. */
+  /** For each plan by number: the change in the number of subscriptions in each phase, then the change in what they pay a month. */
   readonly #plans = new Map<number, Float64Array>();
 
   static sum(all: readonly SubscriptionFlows[]): SubscriptionFlows {
@@ -22,7 +22,7 @@ export class SubscriptionFlows {
     return sum;
   }
 
-  /** So many subscriptions of the plan that bring this much a month come into the phase, or leave it where the sign is -1. */
+  /** Adds this many subscriptions of the plan, which pay this much a month, to the phase. With the sign -1, removes them. */
   add(sign: 1 | -1, { phase, plan, mrr }: { phase: number; plan: number; mrr: number }): void {
     const counts = this.#ofPlan(plan);
     this.#phases[phase] = (this.#phases[phase] ?? 0) + sign;
@@ -73,7 +73,7 @@ function countsOf(phases: Float64Array) {
 
 /** The steps of all subscriptions from phase to phase, by time. */
 export class SubscriptionSteps implements Settling {
-  /** `previous` is 1 + the row of the subscription's step before, 0 for none; `isStart` marks the first one that is active. */
+  /** `previous` is 1 + the row of the subscription's step before, 0 for none. `isStart` marks the first active one. */
   readonly #table = new Table({
     time: 'float',
     phase: 'int',
@@ -94,7 +94,7 @@ export class SubscriptionSteps implements Settling {
     );
   }
 
-  /** From now on the subscription's steps are these, whose times grow. */
+  /** Replaces the subscription's steps. Their times must grow. */
   replace(id: string, steps: readonly Step[]): void {
     for (const row of this.#rowsOf.get(id) ?? []) {
       this.#byTime.delete(row);
@@ -123,7 +123,7 @@ export class SubscriptionSteps implements Settling {
     return SubscriptionFlows.sum(this.#byTime.sums(from, to));
   }
 
-  /** How the subscriptions of each plan that there ever is stand with every step before the time. */
+  /** The subscriptions of each plan that ever existed, after every step before the time. */
   plansAt(time: number) {
     const plans = this.flows(Number.NEGATIVE_INFINITY, time).plans();
     const ever = this.flows(Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY).plans();

@@ -5,7 +5,7 @@ import { MICROS, type Money } from './money.ts';
 export const PHASES = ['none', 'trialing', 'active', 'past_due', 'canceled'] as const;
 export type Phase = (typeof PHASES)[number];
 
-/** From its time on the subscription is in the phase and brings so much a month (millionths of a minor unit). */
+/** From this time on, the subscription is in the phase and pays this much a month (millionths of a minor unit). */
 export interface Step {
   readonly time: number;
   readonly phase: Phase;
@@ -13,7 +13,7 @@ export interface Step {
   readonly plan: string;
 }
 
-/** How a subscription went, from the statements about it; steps that change nothing are left out. */
+/** The steps of a subscription, from the statements about it. Steps without a change are left out. */
 export function timelineOf(states: States<SubscriptionRow>, money: Money): Step[] {
   const steps: Step[] = [];
   let plan = '';
@@ -34,8 +34,8 @@ export function timelineOf(states: States<SubscriptionRow>, money: Money): Step[
 }
 
 /**
- * Each statement with the stretch for which it counts. `cut` is when the subscription ended, as far as this statement or a later one knows:
- * that it ended is often learnt after it did.
+ * Each statement with the period for which it counts. `cut` is when the subscription ended, if this or a later statement says so, because
+ * an end is often imported after it happened.
  */
 function windows(states: States<SubscriptionRow>) {
   let cut = Number.POSITIVE_INFINITY;
@@ -43,7 +43,7 @@ function windows(states: States<SubscriptionRow>) {
   const found: { row: SubscriptionRow; start: number; end: number; cut: number }[] = [];
   for (const [at, { row, from }] of [...states.list.entries()].reverse()) {
     cut = Math.min(cut, endOf(row));
-    // What the first statement says has been so from the start.
+    // The first statement counts from the start of the subscription.
     const start = at === 0 ? Math.min(from, Date.parse(row.startedAt), Date.parse(trialStart(row))) : from;
     found.unshift({ row, start, end, cut });
     end = start;
@@ -51,7 +51,7 @@ function windows(states: States<SubscriptionRow>) {
   return found;
 }
 
-/** When the paid time ends; that it was announced earlier does not count. */
+/** When the paid time ends. An earlier announcement of the end does not count. */
 export function endOf(row: SubscriptionRow): number {
   if (row.endedAt !== undefined) return Date.parse(row.endedAt);
   return row.status === 'canceled' ? instant(row.canceledAt) : Number.POSITIVE_INFINITY;
@@ -75,7 +75,7 @@ function trialStart(row: SubscriptionRow): string {
 
 const PERIODS_A_MONTH = { month: 1, year: 1 / 12, week: 52 / 12, day: 365 / 12 };
 
-/** What the subscription brings a month at a time, by the exchange rate of the month in which the statement began to hold. */
+/** What the subscription pays a month at a time, by the exchange rate of the month in which the statement began to count. */
 function monthly(row: SubscriptionRow, start: number, money: Money): (time: number) => number {
   const rated = money.convert(1, row.currency, start, { type: 'subscriptions', id: row.id });
   const full = row.amount * row.quantity;

@@ -20,7 +20,7 @@ type Measures = z.input<z.ZodObject<typeof measures>>;
 
 const NOTHING: Measures = { visitors: 0, sessions: 0, pageViews: 0, bounceRate: null, medianDurationSeconds: null };
 
-/** What has to be up to date before traffic is measured by these dimensions and as a whole. */
+/** The parts that must be up to date before traffic is measured, by these dimensions and as a whole. */
 export function* trafficParts(
   { events, visits }: Model,
   dimensions: readonly VisitDimension[] = [],
@@ -30,7 +30,7 @@ export function* trafficParts(
   for (const dimension of [undefined, ...dimensions]) yield visits.sessions.by(dimension);
 }
 
-/** Measures stretches of time, many of which begin where another one ends. */
+/** Measures periods, many of which begin where another one ends. */
 export class Traffic {
   readonly #sessions: Sessions;
   readonly #crossings = new Map<number, Crossing[]>();
@@ -44,7 +44,7 @@ export class Traffic {
     return this.measureBy(undefined, from, to).get(0) ?? NOTHING;
   }
 
-  /** The measures by the label of the dimension; all under 0 without a dimension. */
+  /** The measures for each label of the dimension. Without a dimension, all under 0. */
   measureBy(dimension: VisitDimension | undefined, from: number, to: number): Map<number, Measures> {
     const [early, late] = [this.#crossing(from), this.#crossing(to)].map((found) => this.#byLabel(dimension, found));
     const measured = new Map<number, Measures>();
@@ -94,7 +94,7 @@ class Tally {
     this.#from = from;
   }
 
-  /** Sessions that begin within. */
+  /** Adds sessions that begin within the period. */
   add(stretch: Stretch<SessionSums>): void {
     const { summary, chunk, low, high } = stretch;
     this.#count += high - low;
@@ -113,7 +113,7 @@ class Tally {
     }
   }
 
-  /** Sessions that go on over the first and the last instant: what is before and behind is not of this stretch. */
+  /** Corrects for sessions that cross the beginning or the end of the period: only their part within the period counts. */
   cross(early: readonly Crossing[], late: readonly Crossing[]): void {
     const behind = new Map(late.map(({ session, later }) => [session, later]));
     for (const { session, later } of early) {

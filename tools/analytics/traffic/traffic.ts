@@ -26,7 +26,7 @@ export const getTrafficVisitors = metric({
   },
 });
 
-/** A metric that splits the traffic of the range by members of the visit a session began with. */
+/** A metric that splits the traffic of the range by a member of the visit with which each session began. */
 function split<Name extends VisitDimension>(
   named: { readonly name: string; readonly title: string; readonly description: string },
   dimensions: readonly [Name, ...Name[]],
