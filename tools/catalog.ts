@@ -1,5 +1,4 @@
 import { apiKeyTools } from './access/api-keys.ts';
-import { explainAccess } from './access/explain-access.ts';
 import { agentTools } from './agents/agents.ts';
 import { provisionAgentIdentity } from './agents/provision.ts';
 import { importRecords } from './analytics/import-records.ts';
@@ -14,6 +13,7 @@ import { databaseTools } from './databases/databases.ts';
 import { recordTools } from './databases/records.ts';
 import { discoveryTools } from './discovery.ts';
 import { documentTools } from './documents.ts';
+import { explainAccess } from './explain-access.ts';
 import { flowTools } from './flows/flows.ts';
 import { listEventTypes } from './flows/list-event-types.ts';
 import { flowRunTools } from './flows/runs.ts';

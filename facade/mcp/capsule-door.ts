@@ -1,6 +1,6 @@
 import type { Store } from '../../store/port.ts';
+import { doorProblem } from '../../tools/access/capsule-principal.ts';
 import type { Principal } from '../../tools/access/principal.ts';
-import { doorProblem } from '../../tools/capsules/principal.ts';
 import { CapsuleUse } from '../../tools/capsules/use.ts';
 import { ToolError } from '../../tools/registry/errors.ts';
 import type { Exchange } from '../http/exchange.ts';

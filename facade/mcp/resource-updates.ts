@@ -1,16 +1,16 @@
 import type { ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
+import { type Address, addresses } from '../../resources/addresses.ts';
 import type { CollectionName } from '../../store/collections.ts';
-import type { Commit, Store } from '../../store/port.ts';
+import type { Commit, RecordChange, Store } from '../../store/port.ts';
 import { mayRead } from '../../tools/access/may-read.ts';
 import { askSafely } from '../../tools/access/standing.ts';
 import { ToolError } from '../../tools/registry/errors.ts';
 import type { Registry } from '../../tools/registry/registry.ts';
-import { type Address, addresses } from './addresses.ts';
 import type { UnderWay } from './calls.ts';
 import { parseUri, uriOf } from './resource-uri.ts';
 
-type Kept = Record<string, unknown> & { readonly id: string };
+type Kept = RecordChange['record'];
 
 /** A record that changed, with the address at which it is read. */
 interface Changed {

@@ -3,9 +3,9 @@ import type { Principal } from '../../tools/access/principal.ts';
 import type { Call } from '../../tools/registry/call.ts';
 import { ToolError } from '../../tools/registry/errors.ts';
 import { authenticateSession } from '../../tools/sign-in/open-sessions.ts';
-import type { HandlerOptions, Visit } from './handlers.ts';
 import { sendOn } from './layout.ts';
 import type { Signed } from './views.ts';
+import type { HandlerOptions, Visit } from './visit.ts';
 
 type Options = Pick<HandlerOptions, 'store' | 'registry' | 'cookies'>;
 

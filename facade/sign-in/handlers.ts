@@ -1,44 +1,15 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Store } from '../../store/port.ts';
 import { ToolError } from '../../tools/registry/errors.ts';
-import type { Registry } from '../../tools/registry/registry.ts';
-import type { SignIn, Visitor } from '../../tools/sign-in/sign-in.ts';
-import type { SessionCookies } from '../http/session-cookie.ts';
-import type { Browsers } from './browser.ts';
 import { BrowserSessions } from './browser-sessions.ts';
 import { sendOn, sendPage } from './layout.ts';
-import { linkMail, type Mailer } from './mail.ts';
+import { linkMail } from './mail.ts';
 import type { Provider } from './provider.ts';
-import { homePage, linkPage, type Surroundings, sentPage, signInPage } from './views.ts';
-
-/** A request for one of the pages. */
-export interface Visit {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly url: URL;
-  readonly visitor: Visitor;
-  /** The secret of the browser. For a form, it was checked that the form belongs to this browser. */
-  readonly browser: string;
-  /** Empty for a GET. */
-  readonly form: ReadonlyMap<string, string>;
-  readonly around: Surroundings;
-}
+import { homePage, linkPage, sentPage, signInPage } from './views.ts';
+import type { HandlerOptions, Visit } from './visit.ts';
 
 export type Handler = (visit: Visit) => Promise<void>;
 
 /** Handlers by method and path. */
 export type Handlers = Readonly<Record<`${'GET' | 'POST'} ${string}`, Handler>>;
-
-export interface HandlerOptions {
-  readonly store: Store;
-  readonly registry: Registry;
-  readonly signIn: SignIn;
-  readonly cookies: SessionCookies;
-  readonly browsers: Browsers;
-  readonly mailer: Mailer;
-  /** Undefined: people can sign in by link only. */
-  readonly provider: Provider | undefined;
-}
 
 /** What the pages do. Every change is a POST, because programs that scan mail follow links. */
 export function createHandlers(options: HandlerOptions): Handlers {

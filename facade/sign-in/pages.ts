@@ -10,9 +10,10 @@ import { requestIdOf } from '../http/native-prototypes.ts';
 import type { RefusedRequests } from '../http/refused-requests.ts';
 import { type Browsers, createBrowsers, formToken } from './browser.ts';
 import { isLoopback } from './config.ts';
-import { createHandlers, type Handler, type HandlerOptions, type Visit } from './handlers.ts';
+import { createHandlers, type Handler } from './handlers.ts';
 import { sendOn, sendPage } from './layout.ts';
 import { type Problem, problemPage } from './views.ts';
+import type { HandlerOptions, Visit } from './visit.ts';
 
 export interface PagesOptions extends Omit<HandlerOptions, 'browsers'> {
   readonly guards: Guards;

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
+import { reachOfCapsule } from '../../tools/access/capsule-principal.ts';
 import { reaches } from '../../tools/access/reach.ts';
 import { scopeRights } from '../../tools/access/rights.ts';
-import { reachOfCapsule } from '../../tools/capsules/principal.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { isListed } from '../../tools/registry/catalog-index.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { canBeInCapsule } from '../../tools/access/capsule-principal.ts';
 import { formatGrant } from '../../tools/access/grants.ts';
 import { grantsFor } from '../../tools/access/requirement.ts';
-import { canBeInCapsule } from '../../tools/capsules/principal.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { isListed } from '../../tools/registry/catalog-index.ts';
 import { callTool, makeKey, type ToolAnswer } from '../support/calls.ts';

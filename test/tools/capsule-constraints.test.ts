@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { actingFor } from '../../tools/access/agent-principal.ts';
+import { reachOfCapsule } from '../../tools/access/capsule-principal.ts';
 import type { Principal } from '../../tools/access/principal.ts';
 import { recall } from '../../tools/agents/run/recall.ts';
-import { reachOfCapsule } from '../../tools/capsules/principal.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { fc } from '../support/property.ts';
 import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { fence, readFences } from '../../tools/agents/run/prompt-sections.ts';
 import { bestPassages } from '../../tools/models/passages.ts';
+import { fence, readFences } from '../../tools/models/prompt-sections.ts';
 import { LABEL } from '../../tools/models/rehearsal.ts';
 import { faultsOf } from '../contract/plain-words.ts';
 import { callTool, mustCall } from '../support/calls.ts';

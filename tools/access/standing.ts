@@ -1,8 +1,8 @@
 import type { Readers } from '../../store/port.ts';
-import { capsulePrincipal, capsuleProblem } from '../capsules/principal.ts';
 import type { Catalog } from '../registry/catalog-index.ts';
 import { ToolError, toToolError } from '../registry/errors.ts';
 import { keyProblem, principalOf } from './authenticate.ts';
+import { capsulePrincipal, capsuleProblem } from './capsule-principal.ts';
 import type { Principal } from './principal.ts';
 import { scopeRights } from './rights.ts';
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Readers } from '../../store/port.ts';
-import { fence } from '../agents/run/prompt-sections.ts';
 import { askModel } from '../models/ask-model.ts';
 import type { Models } from '../models/models.ts';
+import { fence } from '../models/prompt-sections.ts';
 import { REHEARSAL } from '../models/rehearsal.ts';
 import { readBotConfig } from '../settings/bot-config.ts';
 

@@ -1,6 +1,6 @@
+import { SETTINGS_ID } from '../../resources/settings.ts';
 import type { Store } from '../../store/port.ts';
 import { type Repeated, startRepeated } from '../registry/repeated.ts';
-import { readSettings } from '../settings/settings.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -14,7 +14,7 @@ export function startAuditRetention(
 }
 
 async function pruneAudit(store: Store, now: Date): Promise<void> {
-  const { retentionDays } = await readSettings(store);
-  if (retentionDays.audit === null) return;
-  await store.audit.prune(new Date(now.getTime() - retentionDays.audit * DAY_MS).toISOString());
+  const days = (await store.settings.get(SETTINGS_ID))?.retentionDays.audit;
+  if (typeof days !== 'number') return;
+  await store.audit.prune(new Date(now.getTime() - days * DAY_MS).toISOString());
 }

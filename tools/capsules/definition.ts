@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { CapsuleRecord } from '../../resources/capsule.ts';
 import type { Issue } from '../../resources/error.ts';
+import { canBeInCapsule, type Definition } from '../access/capsule-principal.ts';
 import { requireWithin } from '../access/delegation.ts';
 import type { Principal } from '../access/principal.ts';
 import { secretsIn } from '../audit/redact.ts';
@@ -8,7 +9,6 @@ import { type Catalog, isListed, nearest } from '../registry/catalog-index.ts';
 import type { Tool } from '../registry/define-tool.ts';
 import { ToolError } from '../registry/errors.ts';
 import { formatPath, isAtOrIn, parseInput } from '../registry/validate.ts';
-import { canBeInCapsule, type Definition } from './principal.ts';
 
 /** The members of a capsule that a call writes. */
 type Written = Partial<Pick<Definition, 'allowedTools' | 'constraints'>>;

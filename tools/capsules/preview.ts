@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { capsuleFields } from '../../resources/capsule.ts';
+import { type Definition, reachOfCapsule } from '../access/capsule-principal.ts';
 import { reaches } from '../access/reach.ts';
 import { type Catalog, isListed } from '../registry/catalog-index.ts';
 import { defineTool, READS } from '../registry/define-tool.ts';
 import { listedTool } from '../registry/listed-tool.ts';
 import { capsuleId, changedConstraints, findCapsule, futureInstant } from './capsules.ts';
 import { requireDefinition, requireReach } from './definition.ts';
-import { type Definition, reachOfCapsule } from './principal.ts';
 import { entryVerdict, verdictsOf, warningsOf } from './verdicts.ts';
 
 /** Accepts the bodies of create_capsule and of update_capsule. */

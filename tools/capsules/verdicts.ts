@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { barrier, globMatcher, isGlob } from '../access/allowlist.ts';
+import { canBeInCapsule, type Definition, reachOfCapsule } from '../access/capsule-principal.ts';
 import { reaches } from '../access/reach.ts';
 import { type Catalog, isListed } from '../registry/catalog-index.ts';
 import type { Tool } from '../registry/define-tool.ts';
 import { constraintIssues, similar } from './definition.ts';
-import { canBeInCapsule, type Definition, reachOfCapsule } from './principal.ts';
 
 /** What an entry of a capsule's lists does. */
 export const entryVerdict = z.object({

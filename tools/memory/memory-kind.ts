@@ -12,7 +12,6 @@ export const memoryKind = defineKind({
   list: listMemories,
   get: getMemory,
   update: updateMemory,
-  address: { label: 'content' },
   search: { where: { superseded: false }, shownBy: [searchMemories] },
   history: {
     payload: (record) => {

@@ -33,6 +33,12 @@ export interface Models extends Dependency {
   find(id: string): LanguageModel | undefined;
 }
 
+declare module '../registry/context.ts' {
+  interface ServerFacts {
+    readonly models: Models;
+  }
+}
+
 export function createModels({ providers = [], initial = REHEARSAL.id, runMs = RUN_MS }: ModelSettings = {}): Models {
   const sources = providers.map((settings) => {
     const provider = createProvider(settings);

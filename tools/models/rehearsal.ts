@@ -1,8 +1,8 @@
 import type { Model } from '../../resources/model.ts';
-import { type Fenced, readFences } from '../agents/run/prompt-sections.ts';
 import type { LanguageModel, ModelAnswer, ModelCall, ModelMessage, StreamPart } from './language-model.ts';
 import { bestPassages, type Source } from './passages.ts';
 import { placeholderFor } from './placeholder.ts';
+import { type Fenced, readFences } from './prompt-sections.ts';
 import { tokensOf } from './tokens.ts';
 
 export const REHEARSAL: Model = {

@@ -4,11 +4,6 @@ import type { IntegrationHealth } from '../../resources/health.ts';
 import type { AuditLog, StoreStatus } from '../../store/port.ts';
 import type { Principal, SessionPrincipal } from '../access/principal.ts';
 import type { AskStanding } from '../access/standing.ts';
-import type { ImportedData } from '../analytics/model/imported-data.ts';
-import type { Flows } from '../flows/run/engine.ts';
-import type { Upstreams } from '../integrations/upstream/upstreams.ts';
-import type { Models } from '../models/models.ts';
-import type { SignIn } from '../sign-in/sign-in.ts';
 import type { HistoryWriters } from '../versions/writers.ts';
 import type { Answer, Progress } from './call.ts';
 import type { Catalog, CatalogEntry } from './catalog-index.ts';
@@ -62,7 +57,10 @@ export interface SteppingContext<Store, Code extends ErrorCode> extends CallingC
   readonly began: (session: SessionPrincipal) => void;
 }
 
-/** What tools know of the server they run in. */
+/**
+ * What tools know of the server they run in. A group whose tools need more than this declares that beside the code that provides it
+ * (`declare module`, see `Models`), so that nothing here knows a group.
+ */
 export interface ServerFacts {
   readonly name: string;
   readonly version: string;
@@ -72,17 +70,8 @@ export interface ServerFacts {
   readonly catalog: Catalog;
   readonly kinds: readonly RecordKind[];
   readonly audit: Pick<AuditLog, 'find' | 'count'>;
-  /** What was imported, as it can be asked for. */
-  readonly imported: Pick<ImportedData, 'current' | 'ask' | 'rowsAt' | 'upkeep' | 'expectPurge'>;
-  readonly models: Models;
   readonly storeKind: string;
   storeStatus(): StoreStatus;
-  /** Absent where nobody signs in, as in a registry without doors. */
-  readonly signIn?: SignIn;
-  /** The connections to other MCP servers; absent where there can be none. */
-  readonly upstreams?: Upstreams;
-  /** What runs flows; absent where none run, as in a registry of tests. */
-  readonly flows?: Flows;
   /** What the server depends on besides its store. */
   readonly dependencies?: readonly Dependency[];
   now(): Date;

@@ -66,7 +66,6 @@ export const botConfigKind = defineKind({
   collection: 'botConfigs',
   get: getBotConfig,
   update: updateBotConfig,
-  address: { uriTemplate: 'bot-config://workspace', title: 'Bot config' },
   event: 'none',
   history: {
     payload: withoutBookkeeping,

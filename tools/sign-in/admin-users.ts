@@ -3,11 +3,11 @@ import { type AdminUser, adminUser, adminUserFields, OWNER } from '../../resourc
 import { expectedRevision, pageOf, paging, plainLine, recordId } from '../../resources/fields.ts';
 import type { Readers } from '../../store/port.ts';
 import { requireWithin } from '../access/delegation.ts';
+import { endSessionsOf, endSignInsOf } from '../access/ended-credentials.ts';
 import { requireOwner } from '../access/owner.ts';
 import { defineKind } from '../registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../registry/define-tool.ts';
 import { listPage, onlyThese } from '../registry/paging.ts';
-import { endSessionsOf, endSignInsOf } from './open-sessions.ts';
 
 const adminUserId = recordId.describe('Admin user id (`usr_…`), see list_admin_users.');
 
@@ -175,6 +175,5 @@ export const adminUserKind = defineKind({
   list: listAdminUsers,
   get: getAdminUser,
   update: updateAdminUser,
-  address: 'none',
   event: 'none',
 });

@@ -17,6 +17,13 @@ import { type Issuer, SIGN_IN_MS } from './issuer.ts';
 import { earlier, mayUserSignIn, useToken } from './open-sessions.ts';
 import { refuseSignIn, SignInRefused } from './refusal.ts';
 
+declare module '../registry/context.ts' {
+  interface ServerFacts {
+    /** Absent where nobody signs in, as in a registry without doors. */
+    readonly signIn?: SignIn;
+  }
+}
+
 /** A person who has not signed in yet. */
 export interface Visitor {
   readonly address: string;

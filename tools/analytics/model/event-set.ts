@@ -1,23 +1,29 @@
-import type { EventTable } from './events.ts';
 import type { Follower } from './feed.ts';
 import { type Neighbours, NONE, OrderedRows } from './ordered-rows.ts';
 import { type ByPrevious, countBefore, NEVER } from './previous.ts';
 import { SummedRows } from './summed-rows.ts';
+import type { Labels, Table } from './tables.ts';
 
 /** Earlier than every event, but later than minus infinity, which stands for never. */
 const LONG_AGO = -Number.MAX_VALUE;
+
+/** The table of events and the names in it. */
+interface Events {
+  readonly table: Table<{ time: 'float'; position: 'float'; uid: 'int'; name: 'int' }>;
+  readonly names: Labels;
+}
 
 /** The events with certain names, by user and by time. It counts the users of any period without visiting every event. */
 export class EventSet implements Follower {
   readonly byUser: OrderedRows;
   readonly byTime: SummedRows<ByPrevious>;
-  readonly #events: EventTable;
+  readonly #events: Events;
   /** Undefined: all names. */
   readonly #names: ReadonlySet<string> | undefined;
   /** For each name that was checked, by its number: 1 if it is in the set. */
   #isIn = new Uint8Array(0);
 
-  constructor(events: EventTable, names?: Iterable<string>) {
+  constructor(events: Events, names?: Iterable<string>) {
     this.#events = events;
     this.#names = names && new Set(names);
     const { columns } = events.table;

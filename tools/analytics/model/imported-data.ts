@@ -3,6 +3,13 @@ import type { LoggedRow, RowLog } from '../../../store/port.ts';
 import { Model, PURGE, type Purge, type TypedRow } from './model.ts';
 import { type Settling, settleAll, Turn } from './settling.ts';
 
+declare module '../../registry/context.ts' {
+  interface ServerFacts {
+    /** What was imported, as it can be asked for. */
+    readonly imported: Pick<ImportedData, 'current' | 'ask' | 'rowsAt' | 'upkeep' | 'expectPurge'>;
+  }
+}
+
 const STEP = 2000;
 /** Rows that are read between two looks at the clock. */
 const STRIDE = 32;
@@ -152,5 +159,5 @@ export class ImportedData {
 
 function typed({ type, row }: LoggedRow): TypedRow | Purge {
   // `import_records` checked the row by the schema of its type. All other rows are purges.
-  return { type: type as RowType | typeof PURGE, row } as TypedRow | Purge;
+  return { type: type as RowType | typeof PURGE, row } as unknown as TypedRow | Purge;
 }

@@ -1,9 +1,8 @@
 import { NONE, type OrderedRows } from './ordered-rows.ts';
 import { type ByPrevious, NEVER } from './previous.ts';
-import type { Sessions } from './sessions.ts';
 import type { Settling } from './settling.ts';
 import { SummedRows } from './summed-rows.ts';
-import type { VisitTable } from './visits.ts';
+import type { SessionRows, VisitRows } from './visit-rows.ts';
 
 export type VisitDimension = 'channel' | 'country' | 'device' | 'browser' | 'os';
 
@@ -21,8 +20,8 @@ const STRIDE = 64;
 type LabelSet = SummedRows<SessionSums>;
 
 interface Surroundings {
-  readonly sessions: Sessions['table'];
-  readonly visits: VisitTable['table'];
+  readonly sessions: SessionRows;
+  readonly visits: VisitRows;
   /** All sessions, by visitor and start. */
   readonly byVisitor: OrderedRows;
   /** All existing sessions by start, for filling the index at the beginning. */

@@ -3,7 +3,7 @@ import type { Follower } from './feed.ts';
 import { NONE, OrderedRows } from './ordered-rows.ts';
 import { SessionIndex, type VisitDimension } from './session-index.ts';
 import { Table } from './tables.ts';
-import type { VisitTable } from './visits.ts';
+import { sessionColumns, type VisitRows } from './visit-rows.ts';
 
 /** A session ends when the visitor makes no visit for this long. */
 const SESSION_GAP_MS = 30 * 60_000;
@@ -17,9 +17,8 @@ export interface Crossing {
 
 /** The sessions that the visits form. Visits may arrive in any order and be replaced. */
 export class Sessions implements Follower {
-  /** `first` is the row with which a session began. Its channel, country and so on are those of the session. */
-  readonly table = new Table({ first: 'int', start: 'float', end: 'float', pages: 'int', bounced: 'int' });
-  readonly #visits: VisitTable['table'];
+  readonly table = new Table(sessionColumns);
+  readonly #visits: VisitRows;
   readonly #events: EventTable;
   readonly #rowsByTime: OrderedRows;
   readonly #rowsByVisitor: OrderedRows;
@@ -27,7 +26,7 @@ export class Sessions implements Follower {
   readonly #byVisitor: OrderedRows;
   readonly #indexes = new Map<VisitDimension | undefined, SessionIndex>();
 
-  constructor(visits: VisitTable['table'], events: EventTable) {
+  constructor(visits: VisitRows, events: EventTable) {
     this.#visits = visits;
     this.#events = events;
     const [rows, own] = [visits.columns, this.table.columns];

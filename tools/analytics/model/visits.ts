@@ -5,23 +5,11 @@ import { Feed } from './feed.ts';
 import { digestOf, KeyTable } from './key-table.ts';
 import { Sessions } from './sessions.ts';
 import { Labels, Table } from './tables.ts';
+import { visitColumns } from './visit-rows.ts';
 
 /** Visits in memory, with the sessions that they form. */
 export class VisitTable {
-  readonly table = new Table({
-    time: 'float',
-    position: 'float',
-    visitor: 'int',
-    /** 1 + the number of the user, 0 where the row names none. */
-    uid: 'int',
-    channel: 'int',
-    country: 'int',
-    device: 'int',
-    browser: 'int',
-    os: 'int',
-    /** The number of the session. `Sessions` sets it. */
-    session: 'int',
-  });
+  readonly table = new Table(visitColumns);
   /** The labels of channels, countries, devices and so on. 0 is unknown. */
   readonly labels = new Labels();
   readonly feed = new Feed(this.table);

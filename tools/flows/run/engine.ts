@@ -17,6 +17,13 @@ export interface Flows {
   cancel(runId: string): void;
 }
 
+declare module '../../registry/context.ts' {
+  interface ServerFacts {
+    /** What runs flows. Absent where none run, as in a registry of tests. */
+    readonly flows?: Flows;
+  }
+}
+
 export interface FlowEngineOptions {
   readonly store: Store;
   readonly clock?: Clock;

@@ -11,6 +11,13 @@ import type { TakenBy } from './offered-tools.ts';
 import { Upstream, type View } from './upstream.ts';
 import { createWatchdog } from './watchdog.ts';
 
+declare module '../../registry/context.ts' {
+  interface ServerFacts {
+    /** The connections to other MCP servers. Absent where there can be none. */
+    readonly upstreams?: Upstreams;
+  }
+}
+
 export interface UpstreamsOptions {
   readonly catalog: LiveCatalog;
   readonly secrets: SecretBox;

@@ -1,20 +1,20 @@
 import { z } from 'zod';
-import { requiredRight } from '../../resources/error.ts';
-import { recordId } from '../../resources/fields.ts';
-import { callOf } from '../../resources/markers.ts';
-import type { Readers } from '../../store/port.ts';
-import { capsulePrincipal, capsuleProblem } from '../capsules/principal.ts';
-import { verdictsOf } from '../capsules/verdicts.ts';
-import { isListed, unknownTool } from '../registry/catalog-index.ts';
-import type { Context } from '../registry/context.ts';
-import { defineTool, READS } from '../registry/define-tool.ts';
-import { ToolError } from '../registry/errors.ts';
-import { keyProblem, principalOf } from './authenticate.ts';
-import { explainRight, type Finding } from './explain.ts';
-import type { GuardedTool } from './guarded-tool.ts';
-import type { Principal } from './principal.ts';
-import { mayCall, withFixed } from './reach.ts';
-import { subjectsIn } from './subjects.ts';
+import { requiredRight } from '../resources/error.ts';
+import { recordId } from '../resources/fields.ts';
+import { callOf } from '../resources/markers.ts';
+import type { Readers } from '../store/port.ts';
+import { keyProblem, principalOf } from './access/authenticate.ts';
+import { capsulePrincipal, capsuleProblem } from './access/capsule-principal.ts';
+import { explainRight, type Finding } from './access/explain.ts';
+import type { GuardedTool } from './access/guarded-tool.ts';
+import type { Principal } from './access/principal.ts';
+import { mayCall, withFixed } from './access/reach.ts';
+import { subjectsIn } from './access/subjects.ts';
+import { verdictsOf } from './capsules/verdicts.ts';
+import { isListed, unknownTool } from './registry/catalog-index.ts';
+import type { Context } from './registry/context.ts';
+import { defineTool, READS } from './registry/define-tool.ts';
+import { ToolError } from './registry/errors.ts';
 
 const verdict = z.enum(['allowed', 'denied', 'depends']);
 

@@ -1,10 +1,10 @@
-import { type Grant, grantOps } from '../access/grants.ts';
-import type { GuardedTool } from '../access/guarded-tool.ts';
-import { NAME } from '../access/guarded-tool.ts';
-import { bothLimited, isNothing, type Limit, NO_RECORD } from '../access/limit.ts';
-import { grantsFor, type NeededRight, neededRights } from '../access/requirement.ts';
-import { grantRights, type Rights } from '../access/rights.ts';
-import type { FixedArguments } from '../access/tool-limit.ts';
+import { type Grant, grantOps } from './grants.ts';
+import type { GuardedTool } from './guarded-tool.ts';
+import { NAME } from './guarded-tool.ts';
+import { bothLimited, isNothing, type Limit, NO_RECORD } from './limit.ts';
+import { grantsFor, type NeededRight, neededRights } from './requirement.ts';
+import { grantRights, type Rights } from './rights.ts';
+import type { FixedArguments } from './tool-limit.ts';
 
 /** Arguments that shape an answer and hide no record for good. */
 const SHAPING: readonly string[] = ['limit', 'includeTotal', 'order', 'sort', 'expectedRevision'];

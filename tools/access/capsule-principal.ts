@@ -1,13 +1,13 @@
 import type { CapsuleRecord } from '../../resources/capsule.ts';
 import type { Readers } from '../../store/port.ts';
-import { allowlistLimit, judgedOnce } from '../access/allowlist.ts';
-import { type KeyReaders, keyProblem } from '../access/authenticate.ts';
-import type { GuardedTool } from '../access/guarded-tool.ts';
-import { prefixOf, secretMatches } from '../access/key-secret.ts';
-import type { Principal } from '../access/principal.ts';
-import type { ToolLimit } from '../access/tool-limit.ts';
 import type { Catalog } from '../registry/catalog-index.ts';
-import { HeldRights } from './held.ts';
+import { allowlistLimit, judgedOnce } from './allowlist.ts';
+import { type KeyReaders, keyProblem } from './authenticate.ts';
+import { HeldRights } from './capsule-rights.ts';
+import type { GuardedTool } from './guarded-tool.ts';
+import { prefixOf, secretMatches } from './key-secret.ts';
+import type { Principal } from './principal.ts';
+import type { ToolLimit } from './tool-limit.ts';
 
 /** Tools of these resources manage things that act with rights of their own. */
 const NEVER: readonly string[] = ['key', 'capsule', 'session', 'admin-user', 'integration'];

@@ -1,0 +1,34 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Store } from '../../store/port.ts';
+import type { Registry } from '../../tools/registry/registry.ts';
+import type { SignIn, Visitor } from '../../tools/sign-in/sign-in.ts';
+import type { SessionCookies } from '../http/session-cookie.ts';
+import type { Browsers } from './browser.ts';
+import type { Mailer } from './mail.ts';
+import type { Provider } from './provider.ts';
+import type { Surroundings } from './views.ts';
+
+/** A request for one of the pages. */
+export interface Visit {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly url: URL;
+  readonly visitor: Visitor;
+  /** The secret of the browser. For a form, it was checked that the form belongs to this browser. */
+  readonly browser: string;
+  /** Empty for a GET. */
+  readonly form: ReadonlyMap<string, string>;
+  readonly around: Surroundings;
+}
+
+/** What the pages are made with. */
+export interface HandlerOptions {
+  readonly store: Store;
+  readonly registry: Registry;
+  readonly signIn: SignIn;
+  readonly cookies: SessionCookies;
+  readonly browsers: Browsers;
+  readonly mailer: Mailer;
+  /** Undefined: people can sign in by link only. */
+  readonly provider: Provider | undefined;
+}
