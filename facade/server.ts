@@ -89,7 +89,7 @@ export async function startServer(
   live.onChange(() => mcp.toolsChanged());
   const doors = createDoors(base, people, { registry, mcp, connections });
   http.mount(createApp(doors));
-  const stopUpkeep = startUpkeep(store, facts, onFailure);
+  const upkeep = startUpkeep(store, facts, onFailure);
   await flows.start(registry);
   return {
     address: http.address,
@@ -97,11 +97,7 @@ export async function startServer(
     signIn: people.signIn,
     async close() {
       await Promise.all([http.close(), mcp.close(), flows.close()]);
-      await upstreams.close();
-      await people.mailer.close();
-      await doors.capsules.use.close();
-      refused.close();
-      await stopUpkeep();
+      for (const part of [upstreams, people.mailer, doors.capsules.use, refused, upkeep]) await part.close();
     },
   };
 }
@@ -171,15 +167,16 @@ function createDoors(
   };
 }
 
-/** Regularly deletes old audit entries and drops replaced rows. Returns the function that ends this. */
-function startUpkeep(store: Store, facts: ServerFacts, onFailure: (cause: unknown) => void): () => Promise<void> {
+/** Regularly deletes old audit entries and drops replaced rows, until it is closed. */
+function startUpkeep(store: Store, facts: ServerFacts, onFailure: (cause: unknown) => void) {
   const retention = startAuditRetention(store, onFailure);
   // Reads the rows first, so that the first question does not wait for it.
   const upkeep = startRepeated(() => facts.imported.upkeep(), onFailure, UPKEEP_MS);
-  return () => {
-    // An upkeep that is running ends with the store.
-    void upkeep.close();
-    return retention.close();
+  return {
+    close(): Promise<void> {
+      void upkeep.close(); // an upkeep that is running ends with the store
+      return retention.close();
+    },
   };
 }
 

@@ -39,12 +39,12 @@ export interface RestDoorOptions {
 }
 
 /** The REST door: finds the route, collects the input of its tool, calls the tool, and answers with the status of the route. */
-export function createRestDoor({ registry, cookies, others }: RestDoorOptions) {
-  const operations = routes.map((route) => prepare(route, registry));
-  const match = createMatcher<RestOperation | OtherRoute>([...operations, ...others]);
+export function createRestDoor(options: RestDoorOptions) {
+  const operations = routes.map((route) => prepare(route, options.registry));
+  const match = createMatcher<RestOperation | OtherRoute>([...operations, ...options.others]);
 
   return async function serve(exchange: Exchange): Promise<void> {
-    const { request, response, url, requestId, principal } = exchange;
+    const { request, response, url } = exchange;
     const result = match(request.method ?? '', url.pathname);
     if (!result)
       throw new ToolError('not_found', 'There is nothing at this path; GET /api/v1/openapi lists every path.');
@@ -53,41 +53,53 @@ export function createRestDoor({ registry, cookies, others }: RestDoorOptions) {
       throw new ToolError('method_not_allowed', `This path takes ${result.allow.join(', ')}.`);
     }
     const { target, parameters } = result.found;
-    if ('serve' in target) {
-      if (url.search !== '') requireKnown(url.searchParams, target.parameters);
-      return target.serve(exchange);
-    }
-    const idempotency = idempotencyOf(exchange);
-    const live = target.inSteps ? new RestCall(exchange, { ...target, lasts: idempotency !== undefined }) : undefined;
-    const answer = await registry.call({
-      principal,
-      tool: target.tool,
-      input: parameters,
-      readInput: async () => {
-        const input = await readInput(exchange, target, parameters);
-        live?.choose(input);
-        return input;
-      },
-      door: 'rest',
-      requestId,
-      idempotency,
-      client: request.headers['user-agent'],
-      signal: live?.signal,
-      renewed: () => exchange.renewed(),
-      onProgress: live?.onProgress,
-    });
-    if (answer.replayed && !response.headersSent) response.setHeader('Idempotency-Replayed', 'true');
-    if (live?.finish(answer)) return;
-    if (!answer.ok) {
-      // The caller was authenticated when the request came. So the credential has ended since.
-      const challenge = principal.type === 'anonymous' ? {} : challengeOf(request);
-      return sendErrorBody(response, answer.error, { ...answer, ...challenge });
-    }
-    if (answer.began) cookies.set(response, answer.began);
-    if (target.endsSession) cookies.clear(response);
-    if (target.status === 204) response.writeHead(204, { 'Cache-Control': 'no-store' }).end();
-    else sendJson(response, statusOf(target, answer.output), answer.output);
+    if (!('serve' in target)) return callTool(options, exchange, { target, parameters });
+    if (url.search !== '') requireKnown(url.searchParams, target.parameters);
+    return target.serve(exchange);
   };
+}
+
+interface Found {
+  readonly target: RestOperation;
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
+async function callTool(
+  { registry, cookies }: RestDoorOptions,
+  exchange: Exchange,
+  { target, parameters }: Found,
+): Promise<void> {
+  const { request, response, requestId, principal } = exchange;
+  const idempotency = idempotencyOf(exchange);
+  const live = target.inSteps ? new RestCall(exchange, { ...target, lasts: idempotency !== undefined }) : undefined;
+  const answer = await registry.call({
+    principal,
+    tool: target.tool,
+    input: parameters,
+    readInput: async () => {
+      const input = await readInput(exchange, target, parameters);
+      live?.choose(input);
+      return input;
+    },
+    door: 'rest',
+    requestId,
+    idempotency,
+    client: request.headers['user-agent'],
+    signal: live?.signal,
+    renewed: () => exchange.renewed(),
+    onProgress: live?.onProgress,
+  });
+  if (answer.replayed && !response.headersSent) response.setHeader('Idempotency-Replayed', 'true');
+  if (live?.finish(answer)) return;
+  if (!answer.ok) {
+    // The caller was authenticated when the request came. So the credential has ended since.
+    const challenge = principal.type === 'anonymous' ? {} : challengeOf(request);
+    return sendErrorBody(response, answer.error, { ...answer, ...challenge });
+  }
+  if (answer.began) cookies.set(response, answer.began);
+  if (target.endsSession) cookies.clear(response);
+  if (target.status === 204) response.writeHead(204, { 'Cache-Control': 'no-store' }).end();
+  else sendJson(response, statusOf(target, answer.output), answer.output);
 }
 
 function prepare(route: Route, { server }: Registry): RestOperation {

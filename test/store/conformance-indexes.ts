@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import { type CollectionDefinition, type CollectionName, collections } from '../../store/collections.ts';
+import type { CollectionDefinition } from '../../store/collection-definition.ts';
+import { type CollectionName, collections } from '../../store/collections.ts';
 import { UniqueTaken } from '../../store/errors.ts';
 import type { Reader, Writer } from '../../store/port.ts';
 import type { Stage } from './conformance-stage.ts';

@@ -1,5 +1,6 @@
 import type { SearchHit } from '../../resources/search.ts';
-import { type CollectionDefinition, collections, type SearchDefinition } from '../../store/collections.ts';
+import type { CollectionDefinition, SearchDefinition } from '../../store/collection-definition.ts';
+import { collections } from '../../store/collections.ts';
 import type { Rank, TextSearch } from '../../store/port.ts';
 import { textOf } from '../../store/search-text.ts';
 import type { Access } from '../access/guarded-tool.ts';

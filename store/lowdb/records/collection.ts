@@ -1,4 +1,4 @@
-import type { CollectionDefinition } from '../../collections.ts';
+import type { CollectionDefinition } from '../../collection-definition.ts';
 import { OrderedSet } from '../../ordered-set.ts';
 import type { Entry, Row } from '../rows/row.ts';
 import { TextIndex } from '../text/text-index.ts';

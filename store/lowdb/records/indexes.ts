@@ -1,4 +1,4 @@
-import type { UniqueRule } from '../../collections.ts';
+import type { UniqueRule } from '../../collection-definition.ts';
 import { OrderedSet } from '../../ordered-set.ts';
 import type { Scalar } from '../../port.ts';
 import type { Entry, Row } from '../rows/row.ts';

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { recordId, timestamp } from '../../../resources/fields.ts';
-import { type CollectionDefinition, collections } from '../../collections.ts';
+import type { CollectionDefinition } from '../../collection-definition.ts';
+import { collections } from '../../collections.ts';
 
 /**
  * The record that says which file of imported rows counts, and how many of its bytes. It is a record so that it commits with the

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import SearchableMap from 'minisearch/SearchableMap';
-import type { SearchDefinition } from '../../collections.ts';
+import type { SearchDefinition } from '../../collection-definition.ts';
 import { fold, isSpaceless, textOf, wordsIn } from '../../search-text.ts';
 import { Groups } from '../journal/groups.ts';
 import { Tally } from '../records/tally.ts';

@@ -19,15 +19,16 @@ import {
   goneFailure,
   inStep,
   isWorthRetrying,
+  keptFailure,
   type Outcome,
   outcomeOf,
   repeatProblem,
+  retryDelay,
   STEP_MS,
   sizeProblem,
 } from './outcome.ts';
 import type { FlowPlace } from './places.ts';
 
-const LONGEST_DELAY_MS = 3_600_000;
 const LONGEST_INPUT_SHOWN = 16 * 1024;
 
 export interface ExecutionParts {
@@ -111,7 +112,7 @@ export class FlowExecution {
   /** Undefined where the run continues. */
   async #step(step: FlowStep): Promise<Failure | 'left' | undefined> {
     const kept = this.#kept(step.id);
-    if (kept.status !== 'pending' && kept.status !== 'running') return this.#stops(step, kept);
+    if (kept.status !== 'pending' && kept.status !== 'running') return keptFailure(step, kept);
     const stopped = await this.#rest(kept.retryAt);
     if (stopped) return stopped;
     const interrupted = kept.status === 'running' ? kept : undefined;
@@ -136,7 +137,6 @@ export class FlowExecution {
   }
 
   async #try(step: FlowStep, input: Arguments, first: number): Promise<Failure | 'left' | undefined> {
-    const { attempts, delayMs } = step.retry;
     for (let attempt = first; ; attempt += 1) {
       const outcome = await this.#attempt(step, input, attempt);
       if (outcome === 'left') return outcome;
@@ -144,11 +144,10 @@ export class FlowExecution {
         const failure = await this.#succeed(step, outcome.output);
         return failure && this.#continues(step, failure);
       }
-      const last = attempt >= attempts || !isWorthRetrying(outcome.failure) || this.#isCancelled;
+      const last = attempt >= step.retry.attempts || !isWorthRetrying(outcome.failure) || this.#isCancelled;
       if (last) return this.#continues(step, await this.#fail(step, outcome.failure));
       const { code, message } = outcome.failure;
-      const delay = Math.min(delayMs * 2 ** (attempt - 1), LONGEST_DELAY_MS);
-      const retryAt = new Date(this.#parts.clock.now().getTime() + delay).toISOString();
+      const retryAt = new Date(this.#parts.clock.now().getTime() + retryDelay(step, attempt)).toISOString();
       await this.#keep(step.id, { status: 'pending', error: { code, message }, retryAt });
       const stopped = await this.#rest(retryAt);
       if (stopped) return stopped;
@@ -258,12 +257,6 @@ export class FlowExecution {
 
   #continues({ onError }: FlowStep, failure: Failure): Failure | undefined {
     return onError === 'continue' && !failure.ends && !this.#isCancelled ? undefined : failure;
-  }
-
-  /** For a step that ended in an earlier process: whether it stops the run. */
-  #stops({ onError }: FlowStep, { status, error }: FlowRunStep): Failure | undefined {
-    if (status !== 'failed' || onError === 'continue') return undefined;
-    return { code: error?.code ?? 'internal', message: error?.message ?? 'The step failed.' };
   }
 
   #scope(): Scope {

@@ -39,6 +39,19 @@ export function outcomeOf(answer: Answer | 'late', tool: string, isRead: boolean
   return { failure: { code: answer.error.code, message: wordsOf(answer.error) } };
 }
 
+const LONGEST_DELAY_MS = 3_600_000;
+
+/** How long to wait after this failed attempt. */
+export function retryDelay({ retry }: FlowStep, attempt: number): number {
+  return Math.min(retry.delayMs * 2 ** (attempt - 1), LONGEST_DELAY_MS);
+}
+
+/** The failure with which a step that ended in an earlier process stops the run. */
+export function keptFailure({ onError }: FlowStep, { status, error }: FlowRunStep): Failure | undefined {
+  if (status !== 'failed' || onError === 'continue') return undefined;
+  return { code: error?.code ?? 'internal', message: error?.message ?? 'The step failed.' };
+}
+
 export function inStep({ id }: FlowStep, { code, message }: Failure) {
   return { code, message: `Step ${id}: ${message}` };
 }

@@ -1,0 +1,47 @@
+import type { z } from 'zod';
+
+/** What a store keeps of one kind of record, and how it can be queried. It is plain data, so that SQL can be made from it. */
+export interface CollectionDefinition<Schema extends z.ZodObject = z.ZodObject> {
+  readonly schema: Schema;
+  /** Ids are `<prefix>_` and 26 characters that sort by creation time. */
+  readonly idPrefix: string;
+  /** Records of an append-only collection never change, so they have no `updatedAt` and no revision made by the store. */
+  readonly appendOnly?: true;
+  /** No two records have equal values in all `fields`. A record that lacks one of the fields is not checked. */
+  readonly unique: readonly UniqueRule<z.infer<Schema>>[];
+  /** Each entry makes equality filters on exactly these fields fast. An array field is indexed by each of its items. */
+  readonly indexes: readonly (readonly Field<z.infer<Schema>>[])[];
+  /** The member that holds the time when the record expires. From then on no read finds it, and the store may remove it. */
+  readonly expires?: Field<z.infer<Schema>>;
+  readonly search?: SearchDefinition<z.infer<Schema>>;
+}
+
+/** The members of a record that text search looks at. It looks at no others. */
+export interface SearchDefinition<Record> {
+  /** The kind of record, as answers name it. */
+  readonly type: string;
+  /** Words in these members weigh more than in `text`. The first of them that a record has is shown as its title. */
+  readonly title: readonly Field<Record>[];
+  readonly text: readonly Field<Record>[];
+  /** The record that this one belongs to, and whose visibility it shares. Queries can also filter by that record's members. */
+  readonly owner?: { readonly collection: string; readonly field: Field<Record> };
+  /** Filter members that have the same values in many records. A store can judge all records with equal values at once. */
+  readonly alike?: readonly Field<Record>[];
+}
+
+export interface UniqueRule<Record> {
+  readonly fields: readonly Field<Record>[];
+  /** Texts are compared in lower case (`toLowerCase`). */
+  readonly ignoreCase?: true;
+  /** The rule skips records that have this value in the field. */
+  readonly except?: { readonly field: Field<Record>; readonly value: string | boolean };
+}
+
+type Field<Record> = keyof Record & string;
+
+/** Has the compiler check the names of fields against the schema. */
+export function define<Schema extends z.ZodObject>(
+  definition: CollectionDefinition<Schema>,
+): CollectionDefinition<Schema> {
+  return definition;
+}
