@@ -1,7 +1,5 @@
 import type { SubscriptionRow } from '../../resources/imported-rows.ts';
-import { Chance } from './random.ts';
-import { type Statement, statement } from './rows.ts';
-import { DAY, iso, type Span } from './span.ts';
+import { Chance, DAY, iso, type Span, type Statement, statement } from './story.ts';
 import type { DemoUser } from './users.ts';
 
 type Terms = Pick<SubscriptionRow, 'plan' | 'amount' | 'currency' | 'interval' | 'quantity'>;
@@ -168,3 +166,36 @@ const OUTCOMES = [
   ['refunded', 15],
   ['void', 10],
 ] as const;
+
+/** Accounts: free, paying while a subscription runs, and free again. */
+export function userRows(users: readonly DemoUser[], subscriptions: readonly Subscription[]): Statement[] {
+  const chance = new Chance(6);
+  const rows = new Map(users.map((user) => [user.uid, [statement('users', user.createdAt, account(user, 'FREE'))]]));
+  for (const { user, paidFrom, endedAt } of subscriptions) {
+    const own = rows.get(user.uid);
+    own?.push(statement('users', paidFrom, { ...account(user, 'PRO'), ...paymentOf(user) }));
+    if (endedAt) own?.push(statement('users', endedAt, account(user, 'FREE')));
+  }
+  for (const user of users) {
+    const isFree = rows.get(user.uid)?.length === 1;
+    if (!isFree || !chance.happens(0.05)) continue;
+    const deletedAt = user.createdAt + Math.floor(chance.between(20, 300) * DAY);
+    const row = { ...account(user, 'FREE'), deletedAt: iso(deletedAt) };
+    rows.get(user.uid)?.push(statement('users', deletedAt, row));
+  }
+  return [...rows.values()].flat();
+}
+
+function account({ uid, email, name, country, createdAt }: DemoUser, status: 'FREE' | 'PRO') {
+  return { uid, email, status, name, country, createdAt: iso(createdAt) };
+}
+
+const BRANDS = ['Visa', 'Mastercard', 'American Express'];
+
+function paymentOf({ uid }: DemoUser) {
+  const number = Number(uid.slice(5));
+  return {
+    paymentBrand: BRANDS[number % BRANDS.length] ?? 'Visa',
+    paymentLast4: String((number * 7919) % 10_000).padStart(4, '0'),
+  };
+}

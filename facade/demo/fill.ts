@@ -5,14 +5,11 @@ import { queueRun } from '../../tools/flows/queue.ts';
 import { prepareSettings } from '../../tools/settings/defaults.ts';
 import type { Config } from '../config.ts';
 import { type FirstStart, prepareStore } from '../launch/first-start.ts';
-import type { DemoClock } from './clock.ts';
-import { invoiceRows, makeSubscriptions, subscriptionRows } from './customers.ts';
-import { eventRows, userRows, websiteRows } from './product.ts';
-import { loggedBy, type Statement } from './rows.ts';
-import { DAY, iso, spanUntil } from './span.ts';
-import { visitRows } from './traffic.ts';
-import { makeUsers } from './users.ts';
-import { FOUNDED, fillWorkspace } from './workspace.ts';
+import { eventRows, visitRows } from './activity.ts';
+import { invoiceRows, makeSubscriptions, subscriptionRows, userRows } from './customers.ts';
+import { DAY, iso, loggedBy, type Statement, spanUntil } from './story.ts';
+import { makeUsers, websiteRows } from './users.ts';
+import { type DemoClock, FOUNDED, fillWorkspace } from './workspace.ts';
 
 const STEP = 10_000;
 

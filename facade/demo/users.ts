@@ -1,5 +1,4 @@
-import { Chance } from './random.ts';
-import { DAY, HOUR, type Span, season, timeOfDay } from './span.ts';
+import { Chance, DAY, HOUR, iso, type Span, type Statement, season, statement, timeOfDay } from './story.ts';
 
 /** Somebody who signed up, and what will come of it. */
 export interface DemoUser {
@@ -78,4 +77,28 @@ function oneUser(chance: Chance, day: number, number: number): DemoUser {
   if (!chance.happens(0.55)) return { ...user, siteAt, publishedAt };
   const upgradedAt = publishedAt + Math.floor(chance.between(0.02, 18) * DAY);
   return { ...user, siteAt, publishedAt, upgradedAt };
+}
+
+const SUBJECTS =
+  'Atelier Bakery Cycling Dance Ceramics Garden Yoga Records Coffee Bookshop Photo Legal Dental Wood'.split(' ');
+
+/** Sites from draft to publication, some suspended, some taken down. */
+export function websiteRows(users: readonly DemoUser[]): Statement[] {
+  const chance = new Chance(7);
+  return users.flatMap(({ uid, name, siteAt, publishedAt }) => {
+    if (!siteAt) return [];
+    const id = `site_${uid.slice(5)}`;
+    const subject = chance.pick(SUBJECTS);
+    const url = `https://${subject.toLowerCase()}-${uid.slice(5)}.sitewell.example`;
+    const site = { id, uid, url, name: `${name.split(' ')[0]}'s ${subject}`, createdAt: iso(siteAt) };
+    const rows = [statement('websites', siteAt, { ...site, state: 'draft' })];
+    if (!publishedAt) return rows;
+    const published = { ...site, publishedAt: iso(publishedAt) };
+    rows.push(statement('websites', publishedAt, { ...published, state: 'published' }));
+    if (!chance.happens(0.16)) return rows;
+    const time = publishedAt + Math.floor(chance.between(20, 240) * DAY);
+    const state = chance.happens(0.3) ? 'suspended' : 'deleted';
+    rows.push(statement('websites', time, { ...published, state, effectiveAt: iso(time) }));
+    return rows;
+  });
 }

@@ -10,9 +10,8 @@ import { kinds } from '../../tools/kinds.ts';
 import { createModels } from '../../tools/models/models.ts';
 import { errorOf } from '../../tools/registry/call.ts';
 import { createRegistry, type Registry } from '../../tools/registry/registry.ts';
-import type { DemoClock } from './clock.ts';
-import { analyticsSettings } from './product.ts';
-import { HOUR, MINUTE } from './span.ts';
+import { analyticsSettings } from './activity.ts';
+import { HOUR, MINUTE } from './story.ts';
 
 /** Calls in the order of their days. `$name` in an input stands for the id of the record called so, `@+3` for the date in three days. */
 const calls = z.array(
@@ -23,6 +22,22 @@ const calls = z.array(
     as: z.string().optional().describe('Name of the record that the first call makes.'),
   }),
 );
+
+/** The clock of a store that is filled with a past: set to where the story is, and at last to the real time. */
+export class DemoClock {
+  #behind = 0;
+
+  readonly now = (): Date => new Date(Date.now() - this.#behind);
+
+  /** Goes on from this time at the usual pace. */
+  set(time: number): void {
+    this.#behind = Date.now() - time;
+  }
+
+  release(): void {
+    this.#behind = 0;
+  }
+}
 
 /** The day on which the workspace is set up. */
 export const FOUNDED = -150;

@@ -1,8 +1,18 @@
 import type { Subscription } from './customers.ts';
-import { Chance } from './random.ts';
-import { type Statement, statement } from './rows.ts';
-import { DAY, HOUR, iso, MINUTE, season, timeOfDay, WEEK } from './span.ts';
-import type { DemoUser } from './users.ts';
+import {
+  Chance,
+  DAY,
+  HOUR,
+  iso,
+  MINUTE,
+  type Span,
+  type Statement,
+  season,
+  statement,
+  timeOfDay,
+  WEEK,
+} from './story.ts';
+import { COUNTRIES, type DemoUser } from './users.ts';
 
 /** Features, and how often an active user takes each. */
 const USES = [
@@ -97,59 +107,90 @@ function dayOf(time: number): number {
   return time - (time % DAY);
 }
 
-/** Accounts: free, paying while a subscription runs, and free again. */
-export function userRows(users: readonly DemoUser[], subscriptions: readonly Subscription[]): Statement[] {
-  const chance = new Chance(6);
-  const rows = new Map(users.map((user) => [user.uid, [statement('users', user.createdAt, account(user, 'FREE'))]]));
-  for (const { user, paidFrom, endedAt } of subscriptions) {
-    const own = rows.get(user.uid);
-    own?.push(statement('users', paidFrom, { ...account(user, 'PRO'), ...paymentOf(user) }));
-    if (endedAt) own?.push(statement('users', endedAt, account(user, 'FREE')));
-  }
-  for (const user of users) {
-    const isFree = rows.get(user.uid)?.length === 1;
-    if (!isFree || !chance.happens(0.05)) continue;
-    const deletedAt = user.createdAt + Math.floor(chance.between(20, 300) * DAY);
-    const row = { ...account(user, 'FREE'), deletedAt: iso(deletedAt) };
-    rows.get(user.uid)?.push(statement('users', deletedAt, row));
-  }
-  return [...rows.values()].flat();
+const PAGES = [
+  ['/', 34],
+  ['/pricing', 17],
+  ['/templates', 14],
+  ['/blog/first-website', 11],
+  ['/features', 10],
+  ['/blog/online-shop', 7],
+  ['/help', 4],
+  ['/about', 3],
+] as const;
+const REFERRERS = [
+  ['', 27],
+  ['https://www.google.com/', 38],
+  ['https://www.bing.com/', 5],
+  ['https://duckduckgo.com/', 4],
+  ['https://www.linkedin.com/', 6],
+  ['https://www.instagram.com/', 5],
+  ['https://www.youtube.com/', 4],
+  ['https://mail.google.com/', 3],
+  ['https://makers.example/tools', 8],
+] as const;
+const MACHINES: readonly (readonly [Pick<Visitor, 'device' | 'os' | 'browser'>, number])[] = [
+  [{ device: 'desktop', os: 'Windows', browser: 'Chrome' }, 24],
+  [{ device: 'desktop', os: 'Windows', browser: 'Edge' }, 9],
+  [{ device: 'desktop', os: 'macOS', browser: 'Safari' }, 11],
+  [{ device: 'desktop', os: 'macOS', browser: 'Chrome' }, 8],
+  [{ device: 'desktop', os: 'Linux', browser: 'Firefox' }, 4],
+  [{ device: 'mobile', os: 'iOS', browser: 'Safari' }, 20],
+  [{ device: 'mobile', os: 'Android', browser: 'Chrome' }, 20],
+  [{ device: 'tablet', os: 'iPadOS', browser: 'Safari' }, 4],
+];
+
+/** An article sends that many visitors more on each of the last two days, the day of the story among them. */
+const ARTICLE = { referrer: 'https://makers.example/best-site-builders', visitors: 150, days: 2 };
+
+/** How many visitors of late may come back. */
+const KNOWN = 1500;
+
+interface Visitor {
+  readonly visitorId: string;
+  readonly country: string;
+  readonly device: string;
+  readonly os: string;
+  readonly browser: string;
 }
 
-function account({ uid, email, name, country, createdAt }: DemoUser, status: 'FREE' | 'PRO') {
-  return { uid, email, status, name, country, createdAt: iso(createdAt) };
-}
-
-const BRANDS = ['Visa', 'Mastercard', 'American Express'];
-
-function paymentOf({ uid }: DemoUser) {
-  const number = Number(uid.slice(5));
-  return {
-    paymentBrand: BRANDS[number % BRANDS.length] ?? 'Visa',
-    paymentLast4: String((number * 7919) % 10_000).padStart(4, '0'),
+/** Page views of the public site, and the one on which each user signed up. */
+export function visitRows({ days }: Span, users: readonly DemoUser[]): Statement[] {
+  const chance = new Chance(8);
+  const known: Visitor[] = [];
+  const rows: Statement[] = [];
+  let visitors = 0;
+  const newVisitor = (country: string): Visitor => {
+    visitors += 1;
+    const visitor = { visitorId: `v_${visitors}`, country, ...chance.weighted(MACHINES) };
+    known[(visitors - 1) % KNOWN] = visitor;
+    return visitor;
   };
-}
-
-const SUBJECTS =
-  'Atelier Bakery Cycling Dance Ceramics Garden Yoga Records Coffee Bookshop Photo Legal Dental Wood'.split(' ');
-
-/** Sites from draft to publication, some suspended, some taken down. */
-export function websiteRows(users: readonly DemoUser[]): Statement[] {
-  const chance = new Chance(7);
-  return users.flatMap(({ uid, name, siteAt, publishedAt }) => {
-    if (!siteAt) return [];
-    const id = `site_${uid.slice(5)}`;
-    const subject = chance.pick(SUBJECTS);
-    const url = `https://${subject.toLowerCase()}-${uid.slice(5)}.sitewell.example`;
-    const site = { id, uid, url, name: `${name.split(' ')[0]}'s ${subject}`, createdAt: iso(siteAt) };
-    const rows = [statement('websites', siteAt, { ...site, state: 'draft' })];
-    if (!publishedAt) return rows;
-    const published = { ...site, publishedAt: iso(publishedAt) };
-    rows.push(statement('websites', publishedAt, { ...published, state: 'published' }));
-    if (!chance.happens(0.16)) return rows;
-    const time = publishedAt + Math.floor(chance.between(20, 240) * DAY);
-    const state = chance.happens(0.3) ? 'suspended' : 'deleted';
-    rows.push(statement('websites', time, { ...published, state, effectiveAt: iso(time) }));
-    return rows;
-  });
+  const add = (visitor: Visitor, time: number, page: string, more: object) => {
+    const id = `p_${rows.length + 1}`;
+    rows.push(statement('visits', time, { id, ...visitor, at: iso(time), page, ...more }));
+  };
+  for (const [at, day] of days.entries()) {
+    const usual = (26 + (44 * at) / days.length) * season(day);
+    for (let left = chance.round(usual * chance.between(0.88, 1.12)); left > 0; left -= 1) {
+      const isKnown = known.length > 100 && chance.happens(0.28);
+      const visitor = isKnown ? chance.pick(known) : newVisitor(chance.weighted(COUNTRIES));
+      const referrer = chance.weighted(REFERRERS);
+      let time = timeOfDay(day, chance);
+      for (let page = 0; page === 0 || (page < 9 && chance.happens(0.59)); page += 1) {
+        add(visitor, time, chance.weighted(PAGES), page === 0 && referrer !== '' ? { referrer } : {});
+        time += Math.floor(chance.between(15_000, 240_000));
+      }
+    }
+  }
+  for (const day of days.slice(-ARTICLE.days)) {
+    for (let left = ARTICLE.visitors; left > 0; left -= 1) {
+      const visitor = newVisitor(chance.weighted(COUNTRIES));
+      add(visitor, timeOfDay(day, chance), '/features', { referrer: ARTICLE.referrer });
+    }
+  }
+  for (const { uid, country, createdAt } of users) {
+    if (createdAt < (days[0] ?? 0) + DAY) continue;
+    add(newVisitor(country), createdAt - 30_000, '/sign-up', { uid });
+  }
+  return rows;
 }
