@@ -1,13 +1,7 @@
 import type { JsonSchema } from '../../tools/registry/json-schema.ts';
 import { fc } from '../support/property.ts';
 import { isObject, type Value } from './fuzz-mutations.ts';
-import { ROWS } from './fuzz-workspace.ts';
-
-/** What is there: ids by their prefix, and versions with the paths they are found by. It changes while calls make and delete. */
-export interface Pool {
-  readonly ids: ReadonlyMap<string, readonly string[]>;
-  readonly versions: readonly { readonly entityType: string; readonly entityId: string; readonly versionId: string }[];
-}
+import { type Pool, ROWS } from './fuzz-workspace.ts';
 
 const PREFIXES: Readonly<Record<string, readonly string[]>> = {
   agent: ['agt'],

@@ -1,6 +1,11 @@
 import { mustCall, rest } from '../support/calls.ts';
 import type { TestServer } from '../support/server.ts';
-import type { Pool } from './fuzz-inputs.ts';
+
+/** What is there: ids by their prefix, and versions with the paths they are found by. It changes while calls make and delete. */
+export interface Pool {
+  readonly ids: ReadonlyMap<string, readonly string[]>;
+  readonly versions: readonly { readonly entityType: string; readonly entityId: string; readonly versionId: string }[];
+}
 
 const ID = /\b([a-z]{3})_[0-9a-z]{26}\b/g;
 const MOST_KEPT = 4;

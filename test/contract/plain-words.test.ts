@@ -7,8 +7,9 @@ import { catalog } from '../../tools/catalog.ts';
 import { ToolError } from '../../tools/registry/errors.ts';
 import { parseInput } from '../../tools/registry/validate.ts';
 import { fc } from '../support/property.ts';
-import { type Pool, validInput } from './fuzz-inputs.ts';
+import { validInput } from './fuzz-inputs.ts';
 import { mutatedInput, type Value } from './fuzz-mutations.ts';
+import type { Pool } from './fuzz-workspace.ts';
 import { faultsOf } from './plain-words.ts';
 
 const SAMPLES = process.env.FULL ? 1000 : 25;

@@ -2,7 +2,7 @@ import type { Agent } from '../../resources/agent.ts';
 import type { AgentRun } from '../../resources/agent-run.ts';
 import type { Store, Writers } from '../../store/port.ts';
 import { authorOf, type Principal } from '../access/principal.ts';
-import { RunEnded, type RunOutcome } from '../agents/run/run-agent.ts';
+import { RunEnded, type RunOutcome } from '../agents/exports.ts';
 import { type ToolError, toToolError } from '../registry/errors.ts';
 
 type Runs = Pick<Writers, 'agentRuns'>;

@@ -3,7 +3,7 @@ import { type ThreadRecord, type ThreadStats, threadStats, threadStatus } from '
 import type { Filter, Position, Readers, Where } from '../../store/port.ts';
 import type { Principal } from '../access/principal.ts';
 import { roleIn, threadsSeenBy } from '../access/visibility.ts';
-import { type Day, lastDays } from '../analytics/days.ts';
+import { type Day, lastDays } from '../analytics/exports.ts';
 import { defineTool, READS } from '../registry/define-tool.ts';
 import { onlyThese } from '../registry/paging.ts';
 import { readSettings } from '../settings/settings.ts';

@@ -2,9 +2,7 @@ import type { z } from 'zod';
 import type { InvoiceRow, SubscriptionRow, UserRow } from '../../resources/imported-rows.ts';
 import type { userBilling } from '../../resources/product-user.ts';
 import type { SettingsRecord } from '../../resources/settings.ts';
-import type { Model } from '../analytics/model/model.ts';
-import { MICROS, Money, roundCents, unitsIn } from '../analytics/revenue/money.ts';
-import { endOf, type Phase, timelineOf } from '../analytics/revenue/timeline.ts';
+import { endOf, MICROS, type Model, Money, type Phase, roundCents, timelineOf, unitsIn } from '../analytics/exports.ts';
 
 const MOST_INVOICES = 100;
 

@@ -1,6 +1,6 @@
 import { recordId } from '../../resources/fields.ts';
 import type { UserRow } from '../../resources/imported-rows.ts';
-import type { Model } from '../analytics/model/model.ts';
+import type { Model } from '../analytics/exports.ts';
 import type { Fail } from '../registry/define-tool.ts';
 
 export const userId = recordId.describe('Uid of a product user, see list_users.');
