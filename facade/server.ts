@@ -5,7 +5,7 @@ import type { Principal } from '../tools/access/principal.ts';
 import { ImportedData } from '../tools/analytics/model/imported-data.ts';
 import { startAuditRetention } from '../tools/audit/retention.ts';
 import { catalog } from '../tools/catalog.ts';
-import { settleRuns } from '../tools/chat/runs.ts';
+import { settleRuns } from '../tools/chat/agent-runs.ts';
 import { FlowEngine } from '../tools/flows/run/engine.ts';
 import type { Upstreams } from '../tools/integrations/upstream/upstreams.ts';
 import { kinds } from '../tools/kinds.ts';
@@ -32,7 +32,7 @@ import { CapsuleDoor } from './mcp/capsule-door.ts';
 import { createMcpDoor, type McpDoorOptions, PROTOCOL_VERSIONS } from './mcp/mcp.ts';
 import { createMailer } from './sign-in/mail.ts';
 import { createPages } from './sign-in/pages.ts';
-import { createProvider } from './sign-in/provider.ts';
+import { createIdentityProvider } from './sign-in/provider.ts';
 
 const UPKEEP_MS = 60 * 60 * 1000;
 
@@ -133,7 +133,7 @@ function createPeople(
   return {
     signIn: new SignIn({ store, issuer, baseUrl, now, onFailure, onLimited }),
     mailer: createMailer({ ...config, logger }),
-    provider: config.oidc && createProvider({ ...config.oidc, redirectUri, logger }),
+    provider: config.oidc && createIdentityProvider({ ...config.oidc, redirectUri, logger }),
   };
 }
 

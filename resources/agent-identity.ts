@@ -3,7 +3,7 @@ import { isWebAddress, plainLine, WEB_ADDRESS } from './fields.ts';
 import { serverManaged } from './markers.ts';
 
 /** Answers show this in place of a phone number or card reference that is set. */
-export const MASK = '•••';
+export const IDENTITY_MASK = '•••';
 
 const text = z.string().max(2000);
 const url = z.string().max(2000);

@@ -3,7 +3,7 @@ import { bookkeeping, nameText, recordId, timestamp } from './fields.ts';
 import { address, secret } from './markers.ts';
 
 /** Answers show this in place of a secret. Written back, it means that the stored secret stays. */
-export const MASK = '•••';
+export const SECRET_MASK = '•••';
 
 const text = (longest: number) =>
   z
@@ -23,10 +23,10 @@ const headerValue = z
   .string()
   .max(8000)
   .regex(
-    new RegExp(`^(?:[\\t\\x20-\\x7e\\x80-\\xff]*|${MASK})$`),
+    new RegExp(`^(?:[\\t\\x20-\\x7e\\x80-\\xff]*|${SECRET_MASK})$`),
     'May hold nothing but printable characters of Latin-1 and tabs; leave out the others.',
   );
-const KEPT = `shown as ${MASK}; a value written as ${MASK} keeps what it was.`;
+const KEPT = `shown as ${SECRET_MASK}; a value written as ${SECRET_MASK} keeps what it was.`;
 
 const MOST_SECRETS = 'Has too many entries; give at most 50.';
 const isShort = (entries: object) => Object.keys(entries).length <= 50;
@@ -133,7 +133,7 @@ const integrationStatus = z.object({
 });
 export type IntegrationStatus = z.infer<typeof integrationStatus>;
 
-const masked = z.record(z.string(), z.literal(MASK));
+const masked = z.record(z.string(), z.literal(SECRET_MASK));
 
 /** Another MCP server whose tools this server offers. */
 export const integration = integrationRecord.omit({ approved: true }).extend({

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { noNextPage } from '../resources/fields.ts';
 import { health, type IntegrationHealth, systemHealth } from '../resources/health.ts';
 import { ANYONE } from './access/guarded-tool.ts';
-import { capsuleHealth } from './capsules/health.ts';
-import { flowHealth } from './flows/health.ts';
+import { capsuleHealth } from './capsules/capsule-health.ts';
+import { flowHealth } from './flows/flow-health.ts';
 import { defineTool, READS } from './registry/define-tool.ts';
 
 export const checkHealth = defineTool({

@@ -1,5 +1,5 @@
 /** A line that is overwritten on a terminal. Elsewhere nothing is shown. */
-export class Progress {
+export class ProgressLine {
   readonly #total: number;
   readonly #out: NodeJS.WriteStream;
   readonly #started = performance.now();

@@ -6,7 +6,7 @@ import { checkRow } from '../../tools/analytics/import-records.ts';
 import { type ClientConfig, readClientConfig } from './client-config.ts';
 import { explainExit } from './explain-exit.ts';
 import { type ReadLine, readRows } from './import-file.ts';
-import { Progress } from './import-progress.ts';
+import { ProgressLine } from './import-progress.ts';
 import { callServer } from './server-call.ts';
 
 const USAGE = `Usage: npm run import -- <type> <file.csv|file.ndjson>
@@ -49,7 +49,7 @@ async function main([type, file, ...rest]: readonly string[]): Promise<number> {
 class ImportRun {
   readonly #type: RowType;
   readonly #client: ClientConfig;
-  readonly #progress: Progress;
+  readonly #progress: ProgressLine;
   readonly #sum: Sum = { created: 0, updated: 0, unchanged: 0, refused: 0 };
   #batch: Row[] = [];
   #bytes = 0;
@@ -57,7 +57,7 @@ class ImportRun {
   constructor(type: RowType, client: ClientConfig, fileBytes: number) {
     this.#type = type;
     this.#client = client;
-    this.#progress = new Progress(fileBytes, process.stderr);
+    this.#progress = new ProgressLine(fileBytes, process.stderr);
   }
 
   async take(read: ReadLine): Promise<void> {

@@ -11,7 +11,7 @@ import { variablesOf } from './resource-uri.ts';
 import { callOwn, visibleTools } from './resources.ts';
 
 type Members = Readonly<Record<string, unknown>>;
-type Parts = Pick<DoorParts, 'registry'>;
+type RegistryOnly = Pick<DoorParts, 'registry'>;
 
 /** The protocol allows no more values in one answer. */
 const MOST = 100;
@@ -32,7 +32,7 @@ interface Wanted {
  * `completion/complete`: ids for the variables of resource templates. First come those of the newest records whose id begins with the text
  * or whose name contains it, then what the search finds.
  */
-export async function complete({ registry }: Parts, visit: UnderWay, params: Members): Promise<Result> {
+export async function complete({ registry }: RegistryOnly, visit: UnderWay, params: Members): Promise<Result> {
   const wanted = readParams(params);
   const { ref, name } = wanted;
   if (ref.type === 'ref/prompt') {

@@ -5,7 +5,7 @@ import { isObject, RpcError } from './message.ts';
 import { callOwn, toolFailure, visibleTools } from './resources.ts';
 
 type Members = Readonly<Record<string, unknown>>;
-type Parts = Pick<DoorParts, 'registry'>;
+type RegistryOnly = Pick<DoorParts, 'registry'>;
 
 const PAGE = 100;
 
@@ -13,7 +13,7 @@ const PAGE = 100;
 const promptArguments = [{ name: 'input', description: 'What to apply the skill to.', required: false }];
 
 /** `prompts/list`: the skills that have instructions. */
-export async function listPrompts({ registry }: Parts, visit: UnderWay, { cursor }: Members): Promise<Result> {
+export async function listPrompts({ registry }: RegistryOnly, visit: UnderWay, { cursor }: Members): Promise<Result> {
   if (!visibleTools(registry, visit.exchange.principal).has('list_skills')) return { prompts: [] };
   const page = await skillPage(registry, visit, { limit: PAGE, ...(cursor !== undefined && { cursor }) });
   const { data, nextCursor } = page;
@@ -21,7 +21,7 @@ export async function listPrompts({ registry }: Parts, visit: UnderWay, { cursor
 }
 
 /** `prompts/get`: a skill by name or id. */
-export async function getPrompt({ registry }: Parts, visit: UnderWay, params: Members): Promise<Result> {
+export async function getPrompt({ registry }: RegistryOnly, visit: UnderWay, params: Members): Promise<Result> {
   const { name, input } = readParams(params);
   const skill = await findSkill(registry, visit, name);
   const texts = [skill.instructions, ...(input === undefined ? [] : [input])];

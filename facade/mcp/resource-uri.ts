@@ -35,7 +35,7 @@ export function variablesOf({ uriTemplate }: Address): string[] {
 }
 
 /** Whether many records can have addresses of this form. */
-export function isTemplate(address: Address): boolean {
+export function hasVariables(address: Address): boolean {
   return variablesOf(address).length > 0;
 }
 

@@ -4,10 +4,10 @@ import { type ErrorBody, errorStatus } from '../../resources/error.ts';
 import type { Registry } from '../../tools/registry/registry.ts';
 import { callTool, type DoorParts, type UnderWay } from './calls.ts';
 import { RpcError } from './message.ts';
-import { isTemplate, parseUri, uriOf } from './resource-uri.ts';
+import { hasVariables, parseUri, uriOf } from './resource-uri.ts';
 
 type Members = Readonly<Record<string, unknown>>;
-type Parts = Pick<DoorParts, 'registry'>;
+type RegistryOnly = Pick<DoorParts, 'registry'>;
 
 /** Clients stop reading a list after some number of pages, so the pages are long. */
 const PAGE = 1000;
@@ -19,10 +19,14 @@ const LONGEST_URI = 2000;
 const LONGEST_NAME = 100;
 
 /** `resources/templates/list` */
-export async function listTemplates({ registry }: Parts, { exchange }: UnderWay, { cursor }: Members): Promise<Result> {
+export async function listTemplates(
+  { registry }: RegistryOnly,
+  { exchange }: UnderWay,
+  { cursor }: Members,
+): Promise<Result> {
   if (cursor !== undefined) throw foreignCursor();
   const seen = visibleTools(registry, exchange.principal);
-  const shown = addresses.filter((address) => isTemplate(address) && seen.has(address.readTool));
+  const shown = addresses.filter((address) => hasVariables(address) && seen.has(address.readTool));
   return {
     resourceTemplates: shown.map(({ uriTemplate, title, description, mimeType }) => ({
       uriTemplate,
@@ -41,7 +45,7 @@ interface Place {
 }
 
 /** `resources/list`: the answers of the list tools to this caller. */
-export async function listResources({ registry }: Parts, visit: UnderWay, { cursor }: Members): Promise<Result> {
+export async function listResources({ registry }: RegistryOnly, visit: UnderWay, { cursor }: Members): Promise<Result> {
   const seen = visibleTools(registry, visit.exchange.principal);
   const resources: object[] = [];
   let place: Place = cursor === undefined ? { at: 0 } : readCursor(cursor);
@@ -61,7 +65,7 @@ export async function listResources({ registry }: Parts, visit: UnderWay, { curs
 const NONE = { resources: [], cursor: null };
 
 async function resourcesAt(registry: Registry, visit: UnderWay, address: Address, { limit, cursor }: Members) {
-  if (!isTemplate(address)) return { ...NONE, resources: [describeResource(address, { name: address.title })] };
+  if (!hasVariables(address)) return { ...NONE, resources: [describeResource(address, { name: address.title })] };
   if (!address.listTool) return NONE;
   const input = { limit, ...(cursor !== undefined && { cursor }) };
   const answer = await callOwn(registry, visit, address.listTool, input);
@@ -103,7 +107,7 @@ function describeResource(address: Address, record: Members) {
 }
 
 /** `resources/read`: calls the read tool of the record and shows its answer as a resource. */
-export async function readResource({ registry }: Parts, visit: UnderWay, { uri }: Members): Promise<Result> {
+export async function readResource({ registry }: RegistryOnly, visit: UnderWay, { uri }: Members): Promise<Result> {
   if (typeof uri !== 'string' || uri.length > LONGEST_URI) {
     throw new RpcError(INVALID_PARAMS, `Invalid params: uri is a text of at most ${LONGEST_URI} characters.`);
   }

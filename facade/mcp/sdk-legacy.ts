@@ -8,13 +8,13 @@ import type { Exchange } from '../http/exchange.ts';
 import type { DoorParts, Flights } from './calls.ts';
 import { mayLog } from './logging.ts';
 import { answerableId, isObject, isRequestId, RpcError } from './message.ts';
-import { createSdkServer, type Visit } from './sdk-server.ts';
+import { createSdkServer, type SdkVisit } from './sdk-server.ts';
 import { acceptsEvents, errorResponse } from './web.ts';
 
 /**
  * Answers a message of the 2025 and 2024 revisions. The answer is JSON, or a stream for a call whose client wants to hear of its progress.
  */
-export async function answerLegacy(parts: DoorParts, visit: Visit): Promise<Response> {
+export async function answerLegacy(parts: DoorParts, visit: SdkVisit): Promise<Response> {
   const { message, request, exchange } = visit;
   if (isMalformedInitialize(message)) {
     const error = new RpcError(
@@ -32,7 +32,7 @@ export async function answerLegacy(parts: DoorParts, visit: Visit): Promise<Resp
   return answer;
 }
 
-async function answerInJson(parts: DoorParts, visit: Visit): Promise<Response> {
+async function answerInJson(parts: DoorParts, visit: SdkVisit): Promise<Response> {
   const { message, request, flight } = visit;
   const transport = new WebStandardStreamableHTTPServerTransport({
     sessionIdGenerator: undefined,
@@ -68,7 +68,7 @@ function isMalformedInitialize(message: unknown): boolean {
 }
 
 /** Whether the client wants to hear of the call's progress or its log messages. */
-function wantsStream({ levels, registry }: DoorParts, { message, exchange }: Visit): boolean {
+function wantsStream({ levels, registry }: DoorParts, { message, exchange }: SdkVisit): boolean {
   if (!isObject(message) || message.method !== 'tools/call' || !isObject(message.params)) return false;
   const { _meta, name } = message.params;
   if (isObject(_meta) && _meta.progressToken !== undefined) return true;

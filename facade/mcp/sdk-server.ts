@@ -13,14 +13,14 @@ import { acceptsEvents } from './web.ts';
 import { toolResult } from './wire.ts';
 
 /** One message that the SDK is answering. */
-export interface Visit extends UnderWay {
+export interface SdkVisit extends UnderWay {
   readonly request: Request;
   /** The message without the input of a tool. */
   readonly message: unknown;
   readonly given: object | undefined;
 }
 
-type Method = (parts: DoorParts, visit: Visit, params: Readonly<Record<string, unknown>>) => Promise<Result>;
+type Method = (parts: DoorParts, visit: SdkVisit, params: Readonly<Record<string, unknown>>) => Promise<Result>;
 
 /** The methods that this server answers. The SDK answers or refuses all others. */
 const methods: ReadonlyMap<unknown, Method> = new Map<string, Method>([
@@ -43,7 +43,7 @@ const legacyMethods: ReadonlyMap<unknown, Method> = new Map([
   ['logging/setLevel', async ({ levels }, { exchange }, { level }) => levels.set(exchange, level)],
 ]);
 
-function withGiven(params: Readonly<Record<string, unknown>>, { given }: Visit): Readonly<Record<string, unknown>> {
+function withGiven(params: Readonly<Record<string, unknown>>, { given }: SdkVisit): Readonly<Record<string, unknown>> {
   return given ? { ...params, arguments: given } : params;
 }
 
@@ -51,7 +51,7 @@ function withGiven(params: Readonly<Record<string, unknown>>, { given }: Visit):
 const validator = new AjvJsonSchemaValidator();
 
 /** The SDK's server for one message. */
-export function createSdkServer(parts: DoorParts, visit: Visit, era: Era): Server {
+export function createSdkServer(parts: DoorParts, visit: SdkVisit, era: Era): Server {
   const { name, version } = parts.registry.server;
   const server = new Server(
     { name, version },
@@ -87,7 +87,7 @@ export function createSdkServer(parts: DoorParts, visit: Visit, era: Era): Serve
 }
 
 /** Undefined where the client wants neither progress nor log messages, or accepts no stream. */
-function reporter({ levels }: DoorParts, { exchange, message }: Visit, era: Era, { mcpReq }: ServerContext) {
+function reporter({ levels }: DoorParts, { exchange, message }: SdkVisit, era: Era, { mcpReq }: ServerContext) {
   const progressToken = mcpReq._meta?.progressToken;
   const level = era === 'legacy' ? levels.of(exchange) : levelIn(message);
   if ((progressToken === undefined && level === undefined) || !acceptsEvents(exchange)) return undefined;

@@ -14,7 +14,7 @@ import { answerableId, argumentsIn, malformed, toRpcError } from './message.ts';
 import { MODERN_VERSION } from './protocol-versions.ts';
 import type { UpdateParts } from './resource-updates.ts';
 import { answerLegacy } from './sdk-legacy.ts';
-import { createSdkServer, type Visit } from './sdk-server.ts';
+import { createSdkServer, type SdkVisit } from './sdk-server.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { errorResponse, sendWebResponse, standardHeaders, webRequest } from './web.ts';
 
@@ -22,7 +22,7 @@ import { errorResponse, sendWebResponse, standardHeaders, webRequest } from './w
 export class SdkPath {
   readonly #parts: DoorParts;
   /** The SDK asks for a server with only the request at hand, so the visit is found by the request. */
-  readonly #visits = new WeakMap<Request, Visit>();
+  readonly #visits = new WeakMap<Request, SdkVisit>();
   readonly #modern: McpHttpHandler;
   /** Held apart from the calls, so that closing ends the subscriptions and lets the calls finish. */
   readonly #subscriptions: Subscriptions;
@@ -63,7 +63,7 @@ export class SdkPath {
     return this.#subscriptions.close();
   }
 
-  async #answer(visit: Visit): Promise<Response> {
+  async #answer(visit: SdkVisit): Promise<Response> {
     const { message, request, exchange } = visit;
     if (Array.isArray(message)) return errorResponse(null, malformed(message), 400);
     const route = classifyInboundRequest({ httpMethod: 'POST', ...standardHeaders(request), body: message });

@@ -12,7 +12,7 @@ import { lookAgain } from '../../tools/access/standing.ts';
 import type { Registry } from '../../tools/registry/registry.ts';
 import { isObject, type RequestId, RpcError } from './message.ts';
 import { canonicalUri, ResourceUpdates, type UpdateParts } from './resource-updates.ts';
-import type { Visit } from './sdk-server.ts';
+import type { SdkVisit } from './sdk-server.ts';
 import { acceptsEvents, errorResponse } from './web.ts';
 
 /** How many subscriptions a caller may have open, and how many resources one of them may follow. */
@@ -24,7 +24,7 @@ interface Subscription {
   readonly handler: McpHttpHandler;
   /** Notifies the subscriber if the list is different from the one it was last told of. */
   compare(principal: Principal): void;
-  readonly visit: Visit;
+  readonly visit: SdkVisit;
 }
 
 /** The open `subscriptions/listen` streams. Each has a bus of its own, so a subscriber hears only of changes of its own list. */
@@ -42,7 +42,7 @@ export class Subscriptions {
     this.#updates = new ResourceUpdates(parts);
   }
 
-  serve(visit: Visit, id: RequestId): Response | Promise<Response> {
+  serve(visit: SdkVisit, id: RequestId): Response | Promise<Response> {
     const { exchange, flight, request } = visit;
     if (!acceptsEvents(exchange)) {
       const error = new RpcError(INVALID_REQUEST, 'A subscription is a stream; send Accept: text/event-stream.');

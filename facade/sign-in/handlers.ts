@@ -2,7 +2,7 @@ import { ToolError } from '../../tools/registry/errors.ts';
 import { BrowserSessions } from './browser-sessions.ts';
 import { sendOn, sendPage } from './layout.ts';
 import { linkMail } from './mail.ts';
-import type { Provider } from './provider.ts';
+import type { IdentityProvider } from './provider.ts';
 import { homePage, linkPage, sentPage, signInPage } from './views.ts';
 import type { HandlerOptions, Visit } from './visit.ts';
 
@@ -84,7 +84,7 @@ function linkHandlers({ signIn, mailer, provider }: HandlerOptions, sessions: Br
 
 function providerHandlers(
   { signIn, browsers }: HandlerOptions,
-  provider: Provider,
+  provider: IdentityProvider,
   sessions: BrowserSessions,
 ): Handlers {
   async function askProvider({ request, response, browser }: Visit): Promise<void> {

@@ -25,12 +25,12 @@ const HEADERS = {
   'Cross-Origin-Resource-Policy': 'same-origin',
 };
 
-export interface Page {
+export interface HtmlPage {
   readonly title: string;
   readonly body: Html;
 }
 
-export function sendPage(response: ServerResponse, status: number, { title, body }: Page): void {
+export function sendPage(response: ServerResponse, status: number, { title, body }: HtmlPage): void {
   const page = html`<!doctype html>
 <html lang="en">
 <head>

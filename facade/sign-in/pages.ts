@@ -12,7 +12,7 @@ import { type Browsers, createBrowsers, formToken } from './browser.ts';
 import { isLoopback } from './config.ts';
 import { createHandlers, type Handler } from './handlers.ts';
 import { sendOn, sendPage } from './layout.ts';
-import { type Problem, problemPage } from './views.ts';
+import { type PageProblem, problemPage } from './views.ts';
 import type { HandlerOptions, Visit } from './visit.ts';
 
 export interface PagesOptions extends Omit<HandlerOptions, 'browsers'> {
@@ -124,7 +124,7 @@ interface Failed {
   readonly path: string;
 }
 
-function describe({ code, message, detail }: ToolError, path: string): Pick<Problem, 'title' | 'text'> {
+function describe({ code, message, detail }: ToolError, path: string): Pick<PageProblem, 'title' | 'text'> {
   if (code === 'unauthenticated') return path === '/sign-in/link' ? BAD_LINK : NOT_VOUCHED_FOR;
   if (code === 'rate_limited') return { title: 'Too many attempts', text: message };
   if (code === 'forbidden') return { title: 'This was not accepted', text: detail.issues?.[0]?.message ?? message };

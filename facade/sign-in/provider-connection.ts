@@ -8,7 +8,7 @@ import { ToolError } from '../../tools/registry/errors.ts';
 import { CLOCK_SKEW_SECONDS, type TokenHeader } from '../../tools/sign-in/id-token.ts';
 import { isLoopback, type OidcSettings } from './config.ts';
 
-export interface ConnectionOptions extends OidcSettings {
+export interface ProviderConnectionOptions extends OidcSettings {
   readonly logger: Logger;
 }
 
@@ -28,12 +28,12 @@ export interface Opened {
 
 /** The connection to the provider. It is made when it is needed, and again after it was lost. */
 export class ProviderConnection implements Dependency {
-  readonly #options: ConnectionOptions;
+  readonly #options: ProviderConnectionOptions;
   readonly #server: Watched;
   #opened: Opened | undefined;
   #opening: Promise<Opened> | undefined;
 
-  constructor(options: ConnectionOptions) {
+  constructor(options: ProviderConnectionOptions) {
     this.#options = options;
     this.#server = new Watched({
       name: 'sign-in provider',
@@ -75,7 +75,7 @@ export class ProviderConnection implements Dependency {
   }
 }
 
-function discoverConfig({ issuer, clientId, clientSecret }: ConnectionOptions): Promise<oidc.Configuration> {
+function discoverConfig({ issuer, clientId, clientSecret }: ProviderConnectionOptions): Promise<oidc.Configuration> {
   const execute = isLoopback(issuer) ? [oidc.allowInsecureRequests] : [];
   const metadata = { [oidc.clockTolerance]: CLOCK_SKEW_SECONDS };
   const authentication = clientSecret === undefined ? oidc.None() : secretAuthentication(clientSecret);
@@ -107,7 +107,7 @@ function keySet(uri: string): JWTVerifyGetKey {
 }
 
 /** The public key for a token. Undefined where the provider has none for it. @throws ToolError (unavailable) */
-export async function findKey(keys: JWTVerifyGetKey, header: TokenHeader): Promise<KeyObject | undefined> {
+export async function findSigningKey(keys: JWTVerifyGetKey, header: TokenHeader): Promise<KeyObject | undefined> {
   try {
     const { alg, kid } = header;
     // With only a header, a key set returns a public key of Web Crypto.

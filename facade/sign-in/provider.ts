@@ -3,10 +3,10 @@ import { z } from 'zod';
 import type { Dependency } from '../../tools/registry/context.ts';
 import { type Algorithm, type VerifiedIdentity, verifyIdToken } from '../../tools/sign-in/id-token.ts';
 import { refuseSignIn } from '../../tools/sign-in/refusal.ts';
-import { away, type ConnectionOptions, findKey, ProviderConnection } from './provider-connection.ts';
+import { away, findSigningKey, ProviderConnection, type ProviderConnectionOptions } from './provider-connection.ts';
 
 /** An external OpenID Connect provider. People sign in with the authorization code flow with PKCE. */
-export interface Provider extends Dependency {
+export interface IdentityProvider extends Dependency {
   /** The name that people see. */
   readonly name: string;
   /**
@@ -25,7 +25,7 @@ export interface Provider extends Dependency {
   left(query: string, kept: string | undefined): string | undefined;
 }
 
-export interface ProviderOptions extends ConnectionOptions {
+export interface ProviderOptions extends ProviderConnectionOptions {
   /** The address that the provider sends browsers back to. */
   readonly redirectUri: string;
 }
@@ -41,7 +41,7 @@ type Flow = z.infer<typeof flowSchema>;
 /** All flows of a browser are in one cookie, so their number is limited. */
 const MOST_FLOWS = 3;
 
-export function createProvider(options: ProviderOptions): Provider {
+export function createIdentityProvider(options: ProviderOptions): IdentityProvider {
   const connection = new ProviderConnection(options);
   return {
     name: new URL(options.issuer).host,
@@ -68,7 +68,7 @@ export function createProvider(options: ProviderOptions): Provider {
         issuer,
         audience: options.clientId,
         algorithms: ALGORITHMS,
-        keys: (header) => findKey(keys, header),
+        keys: (header) => findSigningKey(keys, header),
         nonce: flow.nonce,
         now: () => new Date(),
         askEmail: (subject) => oidc.fetchUserInfo(config, tokens.access_token, subject).catch(explain),

@@ -1,9 +1,9 @@
 import type { AdminUser } from '../../resources/admin-user.ts';
 import { html } from './html.ts';
-import type { Page } from './layout.ts';
+import type { HtmlPage } from './layout.ts';
 
 /** What every page needs. */
-export interface Surroundings {
+export interface PageContext {
   readonly workspace: string;
   /** The path of a page as browsers see it. */
   at(path: string): string;
@@ -11,7 +11,7 @@ export interface Surroundings {
   readonly formToken: string;
 }
 
-export interface SignInOptions {
+export interface SignInPageOptions {
   /** The name of the external provider, where there is one. */
   readonly provider: string | undefined;
   /** The text that was entered before, if it was no e-mail address. */
@@ -19,7 +19,7 @@ export interface SignInOptions {
   readonly signedOut?: boolean;
 }
 
-export function signInPage({ workspace, at, formToken }: Surroundings, options: SignInOptions): Page {
+export function signInPage({ workspace, at, formToken }: PageContext, options: SignInPageOptions): HtmlPage {
   const { provider, wrong, signedOut } = options;
   const bad = wrong !== undefined;
   return {
@@ -42,7 +42,7 @@ ${bad && html`<p class="problem" id="problem" role="alert">Enter a whole e-mail 
   };
 }
 
-export function sentPage({ workspace, at }: Surroundings, mailed: boolean): Page {
+export function sentPage({ workspace, at }: PageContext, mailed: boolean): HtmlPage {
   return {
     title: `A link is on its way – ${workspace}`,
     body: html`<h1>A link is on its way</h1>
@@ -57,7 +57,7 @@ export function sentPage({ workspace, at }: Surroundings, mailed: boolean): Page
 }
 
 /** Asks for a click, because programs that scan mail follow links but press no buttons. */
-export function linkPage({ workspace, at, formToken }: Surroundings, secret: string): Page {
+export function linkPage({ workspace, at, formToken }: PageContext, secret: string): HtmlPage {
   return {
     title: `Sign in – ${workspace}`,
     body: html`<h1>Sign in to ${workspace}</h1>
@@ -75,7 +75,7 @@ export interface Signed {
   readonly expiresAt: string;
 }
 
-export function homePage({ workspace, at, formToken }: Surroundings, { user, expiresAt }: Signed): Page {
+export function homePage({ workspace, at, formToken }: PageContext, { user, expiresAt }: Signed): HtmlPage {
   return {
     title: workspace,
     body: html`<h1>${workspace}</h1>
@@ -92,13 +92,13 @@ ${user.name !== undefined && html`<dt>Name</dt><dd>${user.name}</dd>`}
   };
 }
 
-export interface Problem {
+export interface PageProblem {
   readonly title: string;
   readonly text: string;
   readonly requestId: string;
 }
 
-export function problemPage({ workspace, at }: Omit<Surroundings, 'formToken'>, problem: Problem): Page {
+export function problemPage({ workspace, at }: Omit<PageContext, 'formToken'>, problem: PageProblem): HtmlPage {
   return {
     title: `${problem.title} – ${workspace}`,
     body: html`<h1>${problem.title}</h1>

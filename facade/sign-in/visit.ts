@@ -5,8 +5,8 @@ import type { SignIn, Visitor } from '../../tools/sign-in/sign-in.ts';
 import type { SessionCookies } from '../http/session-cookie.ts';
 import type { Browsers } from './browser.ts';
 import type { Mailer } from './mail.ts';
-import type { Provider } from './provider.ts';
-import type { Surroundings } from './views.ts';
+import type { IdentityProvider } from './provider.ts';
+import type { PageContext } from './views.ts';
 
 /** A request for one of the pages. */
 export interface Visit {
@@ -18,7 +18,7 @@ export interface Visit {
   readonly browser: string;
   /** Empty for a GET. */
   readonly form: ReadonlyMap<string, string>;
-  readonly around: Surroundings;
+  readonly around: PageContext;
 }
 
 /** What the pages are made with. */
@@ -30,5 +30,5 @@ export interface HandlerOptions {
   readonly browsers: Browsers;
   readonly mailer: Mailer;
   /** Undefined: people can sign in by link only. */
-  readonly provider: Provider | undefined;
+  readonly provider: IdentityProvider | undefined;
 }

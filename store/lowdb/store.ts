@@ -18,7 +18,7 @@ import type { FolderLock } from './files/lock.ts';
 import type { Compaction } from './journal/compaction.ts';
 import type { Journal } from './journal/journal.ts';
 import { Turns } from './journal/turns.ts';
-import type { Change, Unwritten } from './journal/unwritten.ts';
+import type { StoredChange, Unwritten } from './journal/unwritten.ts';
 import type { Collection } from './records/collection.ts';
 import { count, find } from './records/query.ts';
 import { StagedTransaction } from './records/transaction.ts';
@@ -217,7 +217,7 @@ export class LowdbStore implements StoreCore {
   }
 
   /** Changes memory and adds to the journal's queue in one step. */
-  #commit(staged: StagedTransaction, changes: readonly Change[]): Promise<void> {
+  #commit(staged: StagedTransaction, changes: readonly StoredChange[]): Promise<void> {
     const { journal, unwritten, audit, collections } = this.#parts;
     const body = staged.body();
     // A transaction that only read may have read changes that are not durable yet, so it waits for those.
@@ -268,7 +268,7 @@ export class LowdbStore implements StoreCore {
 }
 
 /** The changes of a transaction to collections of the port, read before they are applied. */
-function recordChanges(changes: readonly Change[], kept: ReadonlyMap<string, Collection>): RecordChange[] {
+function recordChanges(changes: readonly StoredChange[], kept: ReadonlyMap<string, Collection>): RecordChange[] {
   return changes.flatMap(({ collection, id, row }) => {
     if (!(collection in collections)) return [];
     const name = collection as CollectionName; // `kept` has only names of collections

@@ -58,12 +58,12 @@ const NOUNS: readonly (readonly [string, string])[] = [
   ['integration', 'int'],
 ];
 
-interface Surroundings {
+interface FuzzContext {
   readonly pool: Pool;
   readonly idPrefix: string | undefined;
 }
 
-function arbitraryOf(schema: JsonSchema, name: string, around: Surroundings): fc.Arbitrary<Value> {
+function arbitraryOf(schema: JsonSchema, name: string, around: FuzzContext): fc.Arbitrary<Value> {
   const { type, enum: values, const: only, anyOf, oneOf } = schema as Record<string, never>;
   const choices = (anyOf ?? oneOf) as JsonSchema[] | undefined;
   if (only !== undefined) return fc.constant(only);
@@ -104,7 +104,7 @@ function numberOf({ type, minimum, maximum, exclusiveMinimum }: JsonSchema): fc.
   return fc.double({ min, max, noNaN: true });
 }
 
-function arrayOf(schema: JsonSchema, name: string, around: Surroundings): fc.Arbitrary<Value[]> {
+function arrayOf(schema: JsonSchema, name: string, around: FuzzContext): fc.Arbitrary<Value[]> {
   const { items = {}, minItems, maxItems } = schema as { items?: JsonSchema; minItems?: number; maxItems?: number };
   return fc.array(arbitraryOf(items, name, around), {
     minLength: minItems ?? 0,
@@ -112,7 +112,7 @@ function arrayOf(schema: JsonSchema, name: string, around: Surroundings): fc.Arb
   });
 }
 
-function objectOf(schema: JsonSchema, around: Surroundings): fc.Arbitrary<Value> {
+function objectOf(schema: JsonSchema, around: FuzzContext): fc.Arbitrary<Value> {
   const {
     properties = {},
     required = [],
@@ -139,7 +139,7 @@ function objectOf(schema: JsonSchema, around: Surroundings): fc.Arbitrary<Value>
   return fc.tuple(known, others).map(([members, more]) => ({ ...more, ...members }));
 }
 
-function textOf(schema: JsonSchema, name: string, { pool, idPrefix }: Surroundings): fc.Arbitrary<string> {
+function textOf(schema: JsonSchema, name: string, { pool, idPrefix }: FuzzContext): fc.Arbitrary<string> {
   const prefixes = PREFIXES[name] ?? (idPrefix && (name === 'id' || name === 'entityId') ? [idPrefix] : undefined);
   if (prefixes)
     return fc.nat().map(

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { holds, render, type Scope } from '../../tools/flows/render.ts';
+import { holds, render, type TemplateScope } from '../../tools/flows/render.ts';
 
 const numbers = Array.from({ length: 1000 }, (_, index) => index);
-const scope: Scope = {
+const scope: TemplateScope = {
   input: { numbers, long: 'x'.repeat(200_000), repeated: 'x'.repeat(40), record: { a: [1] } },
   steps: Object.fromEntries([['__proto__', { output: { id: 'own' } }]]),
 };

@@ -19,11 +19,11 @@ export function canBeInCapsule({ access }: GuardedTool): boolean {
 }
 
 /** The members that decide which tools a capsule has. */
-export interface Definition extends Pick<CapsuleRecord, 'name' | 'allowedTools' | 'deniedTools'> {
+export interface CapsuleDefinition extends Pick<CapsuleRecord, 'name' | 'allowedTools' | 'deniedTools'> {
   readonly constraints?: CapsuleRecord['constraints'] | undefined;
 }
 
-function limitOf({ name, allowedTools, deniedTools, constraints = {} }: Definition) {
+function limitOf({ name, allowedTools, deniedTools, constraints = {} }: CapsuleDefinition) {
   const limit = allowlistLimit(`the capsule "${name}"`, allowedTools, deniedTools);
   const fixed = new Map(Object.entries(constraints));
   return {
@@ -36,7 +36,7 @@ function limitOf({ name, allowedTools, deniedTools, constraints = {} }: Definiti
 
 /** The reach of a capsule, stored or not: what its tools need and no more. */
 export function reachOfCapsule(
-  definition: Definition,
+  definition: CapsuleDefinition,
   { entries }: Catalog,
 ): Required<Pick<Principal, 'grants' | 'rights' | 'tools'>> {
   const limit = limitOf(definition);

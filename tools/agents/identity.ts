@@ -1,15 +1,15 @@
 import type { z } from 'zod';
 import type { Agent } from '../../resources/agent.ts';
 import type { agentIdentityInput, agentIdentityPatch } from '../../resources/agent-identity.ts';
-import { type AgentIdentity, MASK } from '../../resources/agent-identity.ts';
+import { type AgentIdentity, IDENTITY_MASK } from '../../resources/agent-identity.ts';
 
 /** The identity as every door shows it: what the operator keeps secret is masked. */
 function maskIdentity(identity: AgentIdentity): AgentIdentity {
   const { phone, card } = identity;
   return {
     ...identity,
-    ...(phone && { phone: { ...phone, ...(phone.number !== undefined && { number: MASK }) } }),
-    ...(card && { card: { ...card, ...(card.cardRef !== undefined && { cardRef: MASK }) } }),
+    ...(phone && { phone: { ...phone, ...(phone.number !== undefined && { number: IDENTITY_MASK }) } }),
+    ...(card && { card: { ...card, ...(card.cardRef !== undefined && { cardRef: IDENTITY_MASK }) } }),
   };
 }
 

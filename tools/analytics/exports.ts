@@ -4,4 +4,4 @@ export { type Model, PURGE } from './model/model.ts';
 export { websiteHistory } from './model/website-history.ts';
 export { workspaceSettings } from './request.ts';
 export { MICROS, Money, roundCents, unitsIn } from './revenue/money.ts';
-export { endOf, type Phase, timelineOf } from './revenue/timeline.ts';
+export { type Phase, paidUntil, timelineOf } from './revenue/subscription-timeline.ts';

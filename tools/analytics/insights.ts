@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { addDays, addIntervals, dateIn, floorTo, type Interval, type Period, periodsOf } from './calendar.ts';
 import { median } from './model/median.ts';
-import { indexesOf } from './product/indexes.ts';
-import { funnelParts, passages } from './product/passages.ts';
+import { funnelParts, passages } from './product/funnel-passages.ts';
+import { indexesOf } from './product/product-indexes.ts';
 import { metric, type Question, ratio } from './request.ts';
 import { bookOf } from './revenue/book.ts';
 import { bridge, movements } from './revenue/movements.ts';

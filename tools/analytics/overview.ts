@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { indexesOf } from './product/indexes.ts';
+import { indexesOf } from './product/product-indexes.ts';
 import { metric, periodHead, periodShape, ratio } from './request.ts';
 import { bookOf } from './revenue/book.ts';
 import { movements, standingAt } from './revenue/movements.ts';

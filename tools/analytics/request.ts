@@ -138,7 +138,7 @@ export async function workspaceSettings(store: Pick<Readers, 'settings'>): Promi
   return found;
 }
 
-interface Surroundings {
+interface QuestionContext {
   readonly settings: SettingsRecord;
   readonly now: number;
   readonly fail: Fail<never>;
@@ -148,7 +148,7 @@ interface Surroundings {
 function asking(
   input: Parameters,
   { interval: usual, whole = false }: Pick<Metric<z.ZodRawShape>, 'interval' | 'whole'>,
-  { settings, now, fail }: Surroundings,
+  { settings, now, fail }: QuestionContext,
 ): Omit<Question, 'model'> {
   const zone = input.timezone ?? settings.timezone;
   const to = input.to ?? addDays(dateIn(zone, now), 1);

@@ -11,7 +11,7 @@ import type { Catalog } from '../registry/catalog-index.ts';
 import { defineKind } from '../registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../registry/define-tool.ts';
 import { listPage, onlyThese } from '../registry/paging.ts';
-import { requireDefinition, requireReach } from './definition.ts';
+import { requireDefinition, requireReach } from './capsule-definition.ts';
 import { warningsOf } from './verdicts.ts';
 
 export const capsuleId = recordId.describe('Capsule id (`cap_…`), see list_capsules.');

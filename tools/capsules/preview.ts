@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { capsuleFields } from '../../resources/capsule.ts';
-import { type Definition, reachOfCapsule } from '../access/capsule-principal.ts';
+import { type CapsuleDefinition, reachOfCapsule } from '../access/capsule-principal.ts';
 import { reaches } from '../access/reach.ts';
 import { type Catalog, isListed } from '../registry/catalog-index.ts';
 import { defineTool, READS } from '../registry/define-tool.ts';
 import { listedTool } from '../registry/listed-tool.ts';
+import { requireDefinition, requireReach } from './capsule-definition.ts';
 import { capsuleId, changedConstraints, findCapsule, futureInstant } from './capsules.ts';
-import { requireDefinition, requireReach } from './definition.ts';
 import { entryVerdict, verdictsOf, warningsOf } from './verdicts.ts';
 
 /** Accepts the bodies of create_capsule and of update_capsule. */
@@ -47,7 +47,7 @@ export const previewCapsule = defineTool({
       throw fail('invalid_input', message, { issues: [{ path: 'id', message }] });
     }
     const { catalog } = server;
-    const stored: Definition = id === undefined ? EMPTY : await findCapsule(store, id, fail);
+    const stored: CapsuleDefinition = id === undefined ? EMPTY : await findCapsule(store, id, fail);
     const {
       name = stored.name,
       allowedTools = stored.allowedTools,
@@ -67,9 +67,9 @@ export const previewCapsule = defineTool({
   },
 });
 
-const EMPTY: Definition = { name: 'draft', allowedTools: [], deniedTools: [] };
+const EMPTY: CapsuleDefinition = { name: 'draft', allowedTools: [], deniedTools: [] };
 
-function preview(definition: Definition, catalog: Catalog) {
+function preview(definition: CapsuleDefinition, catalog: Catalog) {
   const reach = reachOfCapsule(definition, catalog);
   const tools = catalog.entries
     .map(({ tool }) => tool)

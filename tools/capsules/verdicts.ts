@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { barrier, globMatcher, isGlob } from '../access/allowlist.ts';
-import { canBeInCapsule, type Definition, reachOfCapsule } from '../access/capsule-principal.ts';
+import { type CapsuleDefinition, canBeInCapsule, reachOfCapsule } from '../access/capsule-principal.ts';
 import { reaches } from '../access/reach.ts';
 import { type Catalog, isListed } from '../registry/catalog-index.ts';
 import type { Tool } from '../registry/define-tool.ts';
-import { constraintIssues, similar } from './definition.ts';
+import { constraintIssues, similar } from './capsule-definition.ts';
 
 /** What an entry of a capsule's lists does. */
 export const entryVerdict = z.object({
@@ -34,7 +34,7 @@ const BARRED = {
 const NO_RECORDS = 'works on records that no other tool of the capsule reads or writes; allow such a tool too';
 
 /** Every entry with the tools that it matches and, for each tool, the rule that decides whether the capsule serves it. */
-export function verdictsOf(definition: Definition, catalog: Catalog): EntryVerdict[] {
+export function verdictsOf(definition: CapsuleDefinition, catalog: Catalog): EntryVerdict[] {
   const reach = reachOfCapsule(definition, catalog);
   const tools = catalog.entries.map(({ tool }) => tool).filter(isListed);
   const denials = definition.deniedTools.map((entry) => ({ entry, matches: globMatcher(entry) }));
@@ -69,7 +69,7 @@ export function verdictsOf(definition: Definition, catalog: Catalog): EntryVerdi
 }
 
 /** A sentence for each entry and constraint that has no effect now, with the reason or the most similar names. */
-export function warningsOf(capsule: Definition, catalog: Catalog): string[] {
+export function warningsOf(capsule: CapsuleDefinition, catalog: Catalog): string[] {
   const verdicts = verdictsOf(capsule, catalog);
   const served = new Set(verdicts.flatMap(({ tools }) => tools.flatMap((tool) => (tool.served ? tool.name : []))));
   const idle = Object.keys(capsule.constraints ?? {}).filter((name) => catalog.get(name) && !served.has(name));

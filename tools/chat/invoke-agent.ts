@@ -6,9 +6,9 @@ import { requireShallow } from '../access/agent-principal.ts';
 import { readOutputSchema, runAgent } from '../agents/exports.ts';
 import type { SteppingContext } from '../registry/context.ts';
 import { defineTool } from '../registry/define-tool.ts';
+import { beginRun, failed, succeeded } from './agent-runs.ts';
 import { LONGEST_INPUT, modelInput, RUNS_AGENT, runAnswer } from './answer.ts';
 import { type ChosenModel, chooseModel, findAgentToRun } from './choose.ts';
-import { beginRun, failed, succeeded } from './runs.ts';
 
 const input = z.strictObject({
   agent: agentRef.describe('Id or name, see list_agents.'),

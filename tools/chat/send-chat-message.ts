@@ -18,9 +18,9 @@ import { appendMessages, messagesBack } from '../threads/messages.ts';
 import { sourceOf } from '../threads/sources.ts';
 import { startThread } from '../threads/start.ts';
 import type { HistoryWriters } from '../versions/writers.ts';
+import { beginRun, failed, runningIn, succeeded } from './agent-runs.ts';
 import { LONGEST_INPUT, modelInput, RUNS_AGENT, runAnswer } from './answer.ts';
 import { type ChosenModel, chooseModel, findAgentToRun, requireInvoke } from './choose.ts';
-import { beginRun, failed, runningIn, succeeded } from './runs.ts';
 
 const LONGEST_TITLE = 80;
 const MOST_AGENTS = 50;

@@ -3,7 +3,7 @@ import type { DatabaseRecord } from '../../resources/database.ts';
 import type { Position, Reader, Where } from '../../store/port.ts';
 import type { Fail } from '../registry/define-tool.ts';
 import { fitting, foreignCursor, seal, unseal } from '../registry/paging.ts';
-import type { RecordQuery, SortKey } from './conditions.ts';
+import type { RecordQuery, SortKey } from './record-query.ts';
 
 /** One call reads at most this many records. A record counts once more for each 500 characters in which a text is searched. */
 export const MOST_RECORDS = 100_000;
@@ -33,7 +33,7 @@ interface Found {
   readonly place: Place;
 }
 
-interface Surroundings {
+interface LookContext {
   readonly fail: Fail<never>;
   readonly signal: AbortSignal | undefined;
 }
@@ -46,7 +46,7 @@ export async function lookedThrough(
   reader: Reader<DatabaseRecord>,
   asked: Asked,
   show: (record: DatabaseRecord) => DatabaseRecord,
-  { fail, signal }: Surroundings,
+  { fail, signal }: LookContext,
 ): Promise<{ data: DatabaseRecord[]; nextCursor: string | null; total?: number }> {
   const { query, limit, bound } = asked;
   const after = openPlace(asked);

@@ -9,8 +9,8 @@ import { LARGEST_PAGE, listPage, onlyThese } from '../registry/paging.ts';
 import { restoreWithReferences } from '../registry/references.ts';
 import { withoutBookkeeping } from '../versions/history.ts';
 import { byName, findDatabase, keyOf, showRecord, type Values } from './columns.ts';
-import { recordQuery } from './conditions.ts';
 import { lookedThrough } from './looked-through.ts';
+import { recordQuery } from './record-query.ts';
 import { changedValues, newValues } from './values.ts';
 
 const databaseId = recordId.describe('Database id (`dbs_…`), see list_databases.');

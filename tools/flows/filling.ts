@@ -1,6 +1,6 @@
 import { plain, Room } from '../audit/room.ts';
 import { type Job, SideProcess } from '../side-process/side-process.ts';
-import { holds, render, type Scope } from './render.ts';
+import { holds, render, type TemplateScope } from './render.ts';
 import { isTemplate } from './templates.ts';
 
 /** The time that the templates and conditions of one run may take together. */
@@ -29,13 +29,13 @@ export class Filling {
   }
 
   /** The arguments with all templates filled. @throws Error that says what is wrong with which text; Exhausted */
-  async render(value: unknown, scope: Scope): Promise<unknown> {
+  async render(value: unknown, scope: TemplateScope): Promise<unknown> {
     if (isQuicklyFilled(value) && isSmall(scope)) return render(value, scope);
     return this.#apart('render', [value, scope], 'The templates cannot be filled');
   }
 
   /** Whether the condition is true. @throws Error that says what is wrong; Exhausted */
-  async holds(condition: string, scope: Scope): Promise<boolean> {
+  async holds(condition: string, scope: TemplateScope): Promise<boolean> {
     if (isQuicklyJudged(condition) && isSmall(scope)) return holds(condition, scope);
     const what = `The condition ${JSON.stringify(condition.slice(0, 100))} cannot be evaluated`;
     return (await this.#apart('holds', [condition, scope], what)) as boolean; // the function returns a boolean
@@ -77,7 +77,7 @@ function isQuicklyJudged(condition: string): boolean {
   return !CALL.test(condition.replace(QUOTED, '""'));
 }
 
-function isSmall(scope: Scope): boolean {
+function isSmall(scope: TemplateScope): boolean {
   const room = new Room(SMALL);
   plain(scope, room);
   return room.left > 0;

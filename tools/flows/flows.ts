@@ -17,7 +17,7 @@ import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../regi
 import { listPage, onlyThese } from '../registry/paging.ts';
 import { readSettings } from '../settings/settings.ts';
 import { withoutBookkeeping } from '../versions/history.ts';
-import { type Definition, definitionIssues, requireRights } from './definition.ts';
+import { definitionIssues, type FlowDefinition, requireRights } from './flow-definition.ts';
 import { forgetOutputs } from './queue.ts';
 import { runAsOf } from './run-as.ts';
 
@@ -173,7 +173,7 @@ export const flowKind = defineKind({
   },
 });
 
-async function requireDefinition(definition: Definition, context: Context<Readers, never>): Promise<void> {
+async function requireDefinition(definition: FlowDefinition, context: Context<Readers, never>): Promise<void> {
   const { store, principal, server, fail } = context;
   const issues = await definitionIssues(definition, store, server);
   if (issues[0]) {
@@ -189,10 +189,10 @@ async function withTimezone(trigger: FlowTriggerInput, store: Pick<Readers, 'set
   return { ...trigger, timezone: trigger.timezone ?? (await readSettings(store)).timezone };
 }
 
-type DefinitionChange = { readonly [Member in keyof Definition]?: Definition[Member] | null | undefined };
+type DefinitionChange = { readonly [Member in keyof FlowDefinition]?: FlowDefinition[Member] | null | undefined };
 
 /** The definition after a change. Members that are not given stay; null clears. */
-function definitionOf(current: Definition, change: DefinitionChange): Definition {
+function definitionOf(current: FlowDefinition, change: DefinitionChange): FlowDefinition {
   const steps = change.steps === undefined ? current.steps : change.steps;
   const agentId = change.agentId === undefined ? current.agentId : change.agentId;
   const prompt = change.prompt === undefined ? current.prompt : change.prompt;
@@ -204,8 +204,8 @@ function definitionOf(current: Definition, change: DefinitionChange): Definition
   };
 }
 
-function sameDefinition(one: Definition, other: Definition): boolean {
-  const text = ({ trigger, steps, agentId, prompt }: Definition) => canonicalize([trigger, steps, agentId, prompt]);
+function sameDefinition(one: FlowDefinition, other: FlowDefinition): boolean {
+  const text = ({ trigger, steps, agentId, prompt }: FlowDefinition) => canonicalize([trigger, steps, agentId, prompt]);
   return text(one) === text(other);
 }
 

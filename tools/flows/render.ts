@@ -3,7 +3,7 @@ import { conditions } from './conditions.ts';
 import { isTemplate, templates } from './templates.ts';
 
 /** What templates and conditions see: the input of the run, and the output of each earlier step, null where the step has none. */
-export interface Scope {
+export interface TemplateScope {
   readonly input: object;
   readonly steps: Readonly<Record<string, { readonly output: unknown }>>;
 }
@@ -15,7 +15,7 @@ const WHOLE = /^\s*\{\{-?((?:(?!\}\}|\{\{)[\s\S])*)\}\}\s*$/;
 const LARGEST = 1024 * 1024;
 
 /** The arguments with all templates filled. @throws Error that says what is wrong with which text */
-export function render(value: unknown, scope: Scope): unknown {
+export function render(value: unknown, scope: TemplateScope): unknown {
   let rendered: unknown;
   try {
     rendered = bounded(() => fill(value, scope));
@@ -27,14 +27,14 @@ export function render(value: unknown, scope: Scope): unknown {
   throw new Error(`The arguments have ${length} characters with their templates filled; ${LARGEST} is the most.`);
 }
 
-function fill(value: unknown, scope: Scope): unknown {
+function fill(value: unknown, scope: TemplateScope): unknown {
   if (typeof value === 'string') return isTemplate(value) ? renderText(value, scope) : value;
   if (Array.isArray(value)) return value.map((item) => fill(item, scope));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, fill(item, scope)]));
 }
 
-function renderText(text: string, scope: Scope): unknown {
+function renderText(text: string, scope: TemplateScope): unknown {
   const [, whole] = WHOLE.exec(text) ?? [];
   try {
     if (whole === undefined) return fitting(templates.parseAndRenderSync(text, scope));
@@ -50,7 +50,7 @@ function fitting(text: string): string {
 }
 
 /** Whether the condition is true. @throws Error that says what is wrong */
-export function holds(condition: string, scope: Scope): boolean {
+export function holds(condition: string, scope: TemplateScope): boolean {
   let result: unknown;
   try {
     result = bounded(() => conditions.evaluate(condition, { ...scope }));

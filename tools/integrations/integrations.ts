@@ -6,7 +6,7 @@ import {
   type IntegrationRecord,
   integration,
   integrationSummary,
-  MASK,
+  SECRET_MASK,
 } from '../../resources/integration.ts';
 import { newId } from '../../store/ids.ts';
 import type { Readers } from '../../store/port.ts';
@@ -27,7 +27,7 @@ import {
   sealFor,
   takenNames,
 } from './target.ts';
-import { shownName } from './upstream/definition.ts';
+import { shownName } from './upstream/tool-definitions.ts';
 import type { Upstreams } from './upstream/upstreams.ts';
 
 const integrationId = recordId.describe('Integration id (`int_…`), see list_integrations.');
@@ -133,7 +133,7 @@ const createIntegration = defineTool({
 const updateIntegration = defineTool({
   name: 'update_integration',
   title: 'Update integration',
-  description: `Change fields of an integration; null clears an optional one, ${MASK} keeps a secret. Needs full access. Returns the integration.`,
+  description: `Change fields of an integration; null clears an optional one, ${SECRET_MASK} keeps a secret. Needs full access. Returns the integration.`,
   access: { scope: 'admin', grant: 'integration:write:{id}' },
   annotations: { ...UPDATES, ...OUTSIDE },
   inSteps: true,

@@ -2,7 +2,7 @@ import {
   type Integration,
   type IntegrationRecord,
   type IntegrationSummary,
-  MASK,
+  SECRET_MASK,
 } from '../../resources/integration.ts';
 import type { Upstreams } from './upstream/upstreams.ts';
 
@@ -22,6 +22,6 @@ function masked({ approved: _, env, headers, ...shown }: IntegrationRecord) {
   return { ...shown, ...(env && { env: hidden(env) }), ...(headers && { headers: hidden(headers) }) };
 }
 
-function hidden(secrets: Readonly<Record<string, string>>): Record<string, typeof MASK> {
-  return Object.fromEntries(Object.keys(secrets).map((name) => [name, MASK]));
+function hidden(secrets: Readonly<Record<string, string>>): Record<string, typeof SECRET_MASK> {
+  return Object.fromEntries(Object.keys(secrets).map((name) => [name, SECRET_MASK]));
 }

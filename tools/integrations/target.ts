@@ -1,12 +1,12 @@
 import type { Issue } from '../../resources/error.ts';
-import { type IntegrationRecord, MASK, type ToolDefinition } from '../../resources/integration.ts';
+import { type IntegrationRecord, SECRET_MASK, type ToolDefinition } from '../../resources/integration.ts';
 import type { Readers } from '../../store/port.ts';
 import { requireWithin } from '../access/delegation.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Fail } from '../registry/define-tool.ts';
 import { ToolError } from '../registry/errors.ts';
 import type { SecretBox } from './secrets.ts';
-import { shownName } from './upstream/definition.ts';
+import { shownName } from './upstream/tool-definitions.ts';
 import { secretPlace, type Upstreams } from './upstream/upstreams.ts';
 
 /** Members of an input that say where the server is and how to reach it. */
@@ -79,7 +79,7 @@ export function requireOwnSecrets(current: IntegrationRecord, change: Omit<Targe
 
 function keptNames(current: Secrets = {}, given: Secrets | null | undefined): string[] {
   if (given === undefined) return Object.keys(current);
-  return Object.entries(given ?? {}).flatMap(([name, value]) => (value === MASK ? name : []));
+  return Object.entries(given ?? {}).flatMap(([name, value]) => (value === SECRET_MASK ? name : []));
 }
 
 function moves(current: IntegrationRecord, { command, args, url }: Omit<TargetInput, 'transport'>): boolean {
@@ -94,7 +94,7 @@ export type Seal = (member: 'env' | 'headers', given: Secrets, current?: Secrets
 export function sealFor(id: string, box: SecretBox): Seal {
   return (member, given, current = {}) => {
     const sealed = Object.entries(given).map(([name, value]) => {
-      const kept = value === MASK ? (current[name] ?? noSecret(member, name)) : undefined;
+      const kept = value === SECRET_MASK ? (current[name] ?? noSecret(member, name)) : undefined;
       return [name, kept ?? box.seal(value, secretPlace(id, member, name))];
     });
     return Object.fromEntries(sealed);
@@ -102,7 +102,7 @@ export function sealFor(id: string, box: SecretBox): Seal {
 }
 
 function noSecret(member: string, name: string): never {
-  const message = `There is no stored value for ${MASK} to keep; give the value itself.`;
+  const message = `There is no stored value for ${SECRET_MASK} to keep; give the value itself.`;
   throw new ToolError('invalid_input', `${member}.${name}: ${message}`, {
     issues: [{ path: `${member}.${name}`, message }],
   });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Provider } from './providers.ts';
+import type { ModelProvider } from './providers.ts';
 
 const ASK_MS = 3000;
 /** How long a list is valid, and how long a failure is. */
@@ -22,12 +22,12 @@ export interface Listed {
 
 /** The list of models that a provider gives, asked again from time to time. */
 export class ModelListing {
-  readonly #provider: Provider;
+  readonly #provider: ModelProvider;
   #last: Listed | undefined;
   #asking: Promise<Listed> | undefined;
   #until = 0;
 
-  constructor(provider: Provider) {
+  constructor(provider: ModelProvider) {
     this.#provider = provider;
   }
 

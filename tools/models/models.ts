@@ -3,7 +3,7 @@ import type { Model } from '../../resources/model.ts';
 import type { Dependency } from '../registry/context.ts';
 import type { LanguageModel } from './language-model.ts';
 import { MOST_MODELS, ModelListing } from './listing.ts';
-import { createProvider, type Provider, type ProviderSettings } from './providers.ts';
+import { createModelProvider, type ModelProvider, type ProviderSettings } from './providers.ts';
 import { REHEARSAL, rehearsal } from './rehearsal.ts';
 
 // Without this, the library prints warnings on standard output, which the stdio door needs for its messages.
@@ -41,7 +41,7 @@ declare module '../registry/context.ts' {
 
 export function createModels({ providers = [], initial = REHEARSAL.id, runMs = RUN_MS }: ModelSettings = {}): Models {
   const sources = providers.map((settings) => {
-    const provider = createProvider(settings);
+    const provider = createModelProvider(settings);
     return { provider, listing: new ModelListing(provider) };
   });
 
@@ -79,7 +79,7 @@ export function createModels({ providers = [], initial = REHEARSAL.id, runMs = R
   };
 }
 
-function show({ name: provider, title, configured }: Provider, listed: ModelListing['last']): Model[] {
+function show({ name: provider, title, configured }: ModelProvider, listed: ModelListing['last']): Model[] {
   const names = [...new Set([...configured, ...(listed?.names ?? [])])];
   return names.map((name) => ({
     id: `${provider}/${name}`,
@@ -92,7 +92,7 @@ function show({ name: provider, title, configured }: Provider, listed: ModelList
 }
 
 /** The result of the last probe. An old result also begins a new probe in the background. */
-function healthOf({ provider, listing }: { provider: Provider; listing: ModelListing }): IntegrationHealth {
+function healthOf({ provider, listing }: { provider: ModelProvider; listing: ModelListing }): IntegrationHealth {
   const { last } = listing;
   void listing.read();
   return {

@@ -11,7 +11,7 @@ export interface ProviderSettings {
   readonly models?: readonly string[] | undefined;
 }
 
-export interface Provider {
+export interface ModelProvider {
   /** The first part of its models' ids. */
   readonly name: string;
   readonly title: string;
@@ -26,13 +26,13 @@ export interface Provider {
 
 const BASE_URLS = { custom: '', openai: 'https://api.openai.com/v1', anthropic: 'https://api.anthropic.com/v1' };
 
-export function createProvider(settings: ProviderSettings): Provider {
+export function createModelProvider(settings: ProviderSettings): ModelProvider {
   const baseUrl = (settings.baseUrl ?? BASE_URLS[settings.kind]).replace(/\/+$/, '');
   const parts = settings.kind === 'anthropic' ? anthropic(settings, baseUrl) : openAiLike(settings, baseUrl);
   return { name: settings.kind, configured: settings.models ?? [], ...parts };
 }
 
-type Parts = Omit<Provider, 'name' | 'configured'>;
+type ProviderParts = Omit<ModelProvider, 'name' | 'configured'>;
 
 /** A model whose library is loaded when the model is first used, because most processes use none. */
 function lazy(provider: string, modelId: string, load: (name: string) => Promise<LanguageModel>): LanguageModel {
@@ -51,7 +51,7 @@ function lazy(provider: string, modelId: string, load: (name: string) => Promise
   };
 }
 
-function openAiLike({ kind, apiKey }: ProviderSettings, baseURL: string): Parts {
+function openAiLike({ kind, apiKey }: ProviderSettings, baseURL: string): ProviderParts {
   const vendor = kind === 'openai';
   const settings = {
     name: kind,
@@ -78,7 +78,7 @@ function forReasoningModels({ max_tokens, ...body }: Record<string, unknown>): R
 
 const NOT_FOR_TALK = /audio|realtime|transcribe|tts|image|instruct|search/;
 
-function anthropic({ apiKey = '' }: ProviderSettings, baseURL: string): Parts {
+function anthropic({ apiKey = '' }: ProviderSettings, baseURL: string): ProviderParts {
   const load = async (name: string) =>
     (await import('@ai-sdk/anthropic')).createAnthropic({ baseURL, apiKey, fetch: providerFetch }).languageModel(name);
   return {

@@ -4,7 +4,7 @@ export function tokensOf(text: string): number {
 }
 
 /** The first items that fit the budget together. An item that does not fit is skipped. */
-export function fitting<Item>(items: readonly Item[], budget: number, textOf: (item: Item) => string): Item[] {
+export function withinTokens<Item>(items: readonly Item[], budget: number, textOf: (item: Item) => string): Item[] {
   let left = budget;
   return items.filter((item) => {
     const tokens = tokensOf(textOf(item));

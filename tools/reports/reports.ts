@@ -4,7 +4,7 @@ import { type Report, renderedReport, report, reportFields, reportQueryInput } f
 import { defineKind } from '../registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from '../registry/define-tool.ts';
 import { LARGEST_PAGE, listPage, lookedAt, onlyThese } from '../registry/paging.ts';
-import { requireQuery, runQuery } from './query.ts';
+import { requireQuery, runQuery } from './report-query.ts';
 
 const reportId = recordId.describe('Report id (`rep_…`), see list_reports.');
 

@@ -12,7 +12,7 @@ export interface Job {
 }
 
 /** The result of a job and its duration: its value, the message of its error, or why it was ended. */
-export type Outcome = { readonly ms: number } & (
+export type JobOutcome = { readonly ms: number } & (
   | { readonly value: unknown }
   | { readonly thrown: string }
   | { readonly ended: string }
@@ -27,14 +27,14 @@ export interface SideProcessOptions {
 
 interface Waiting {
   readonly job: Job;
-  settle(outcome: Outcome): void;
+  settle(outcome: JobOutcome): void;
   fail(cause: unknown): void;
 }
 
 /** Too many jobs are waiting. */
 export class Busy extends Error {}
 
-type Message = { readonly begun: true } | Outcome;
+type Message = { readonly begun: true } | JobOutcome;
 
 /**
  * Runs jobs one after the other in a process of its own, so that a job that takes long or much memory holds up nothing else. A thread would
@@ -53,7 +53,7 @@ export class SideProcess {
   }
 
   /** @throws Busy */
-  run(job: Job): Promise<Outcome> {
+  run(job: Job): Promise<JobOutcome> {
     if (this.#waiting.length >= this.#options.mostWaiting) return Promise.reject(new Busy());
     return new Promise((settle, fail) => {
       this.#waiting.push({ job, settle, fail });

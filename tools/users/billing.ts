@@ -2,7 +2,16 @@ import type { z } from 'zod';
 import type { InvoiceRow, SubscriptionRow, UserRow } from '../../resources/imported-rows.ts';
 import type { userBilling } from '../../resources/product-user.ts';
 import type { SettingsRecord } from '../../resources/settings.ts';
-import { endOf, MICROS, type Model, Money, type Phase, roundCents, timelineOf, unitsIn } from '../analytics/exports.ts';
+import {
+  MICROS,
+  type Model,
+  Money,
+  type Phase,
+  paidUntil,
+  roundCents,
+  timelineOf,
+  unitsIn,
+} from '../analytics/exports.ts';
 
 const MOST_INVOICES = 100;
 
@@ -25,7 +34,7 @@ export function billingOf(
   subscriptions.sort((a, b) => b.mrr - a.mrr || rank(b.phase) - rank(a.phase) || compare(b.row, a.row));
   const [main] = subscriptions;
   const invoices = model.owned.invoices.of(uid).flatMap((id) => model.invoices.get(id) ?? []);
-  const ends = main && endOf(main.row);
+  const ends = main && paidUntil(main.row);
   const trialEnd = main?.phase === 'trialing' ? main.row.trialEnd : undefined;
   return {
     uid,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { pageOf, paging } from '../../resources/fields.ts';
 import { type TimelineEntry, timelineEntry } from '../../resources/product-user.ts';
 import type { Position } from '../../store/port.ts';
-import { endOf, type Model, websiteHistory } from '../analytics/exports.ts';
+import { type Model, paidUntil, websiteHistory } from '../analytics/exports.ts';
 import { defineTool, READS } from '../registry/define-tool.ts';
 import { fitting, openCursor, pageBody } from '../registry/paging.ts';
 import { findUser, userId } from './find-user.ts';
@@ -126,7 +126,7 @@ function subscriptionEntries(model: Model, uid: string): TimelineEntry[] {
     const entries = [entry('subscription.started', id, row.startedAt, `Subscribed to ${states.list[0]?.row.plan}`)];
     if (row.trialEnd !== undefined) entries.push(entry('trial.ended', id, row.trialEnd, 'Trial ended'));
     if (row.canceledAt !== undefined) entries.push(entry('subscription.canceled', id, row.canceledAt, 'Canceled'));
-    const end = endOf(row);
+    const end = paidUntil(row);
     if (Number.isFinite(end)) entries.push(entry('subscription.ended', id, end, `${row.plan} ended`));
     for (const { from, row: changed } of states.list.slice(1)) {
       const { plan, amount, currency, quantity, status } = changed;

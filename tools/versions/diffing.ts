@@ -2,7 +2,7 @@ import type { VersionDiff } from '../../resources/version.ts';
 import { plain, Room } from '../audit/room.ts';
 import type { Fail } from '../registry/errors.ts';
 import type { KeptHistory, Payload } from '../registry/kind.ts';
-import { Busy, type Outcome, SideProcess } from '../side-process/side-process.ts';
+import { Busy, type JobOutcome, SideProcess } from '../side-process/side-process.ts';
 import { diffStates, type State } from './diff.ts';
 import { contentOf } from './history.ts';
 
@@ -28,7 +28,7 @@ export async function diffPayloads(
   throw fail('too_large', `The two states are too large to compare: ${outcome.ended}; ${next}.`);
 }
 
-async function compare(args: readonly State[], fail: Fail<'too_large'>): Promise<Outcome> {
+async function compare(args: readonly State[], fail: Fail<'too_large'>): Promise<JobOutcome> {
   try {
     return await apart.run({ module, name: 'diffStates', args, timeoutMs: MOST_MS });
   } catch (thrown) {

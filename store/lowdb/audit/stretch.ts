@@ -50,7 +50,7 @@ export interface Outlined {
 }
 
 /** Consecutive entries of a segment, stored as columns. */
-export interface Stretch extends Readonly<Record<Label, Column>>, Readonly<Record<Mark, readonly number[]>> {
+export interface Stretch extends Readonly<Record<Label, LabelColumn>>, Readonly<Record<Mark, readonly number[]>> {
   readonly format: number;
   /** For each entry, the milliseconds since the one before; for the first one, its time. */
   readonly gaps: readonly number[];
@@ -60,7 +60,7 @@ export interface Stretch extends Readonly<Record<Label, Column>>, Readonly<Recor
 }
 
 /** Texts that repeat, stored as numbers: each is an index into `names`. */
-export interface Column {
+export interface LabelColumn {
   readonly names: readonly string[];
   readonly numbers: readonly number[];
 }
@@ -130,7 +130,7 @@ export class StretchBuilder {
       lengths: this.#lengths,
       journaled: this.#journaled,
       ...this.#marks,
-      ...(Object.fromEntries(columns) as Record<Label, Column>), // one per label
+      ...(Object.fromEntries(columns) as Record<Label, LabelColumn>), // one per label
     };
   }
 }

@@ -7,7 +7,7 @@ import type { Journal } from './journal.ts';
 import { hex } from './line.ts';
 import type { ChainEnd } from './recovery.ts';
 import { emptySnapshot, type Snapshot, type SnapshotAdapter } from './snapshot.ts';
-import type { Change } from './unwritten.ts';
+import type { StoredChange } from './unwritten.ts';
 
 export interface CompactionOptions {
   readonly folder: string;
@@ -21,7 +21,7 @@ export interface CompactionOptions {
   readonly minimumBytes: number;
   readonly retryMs: number;
   /** Changes that are in memory but not durable yet, latest first. */
-  readonly unwritten: () => Iterable<Change>;
+  readonly unwritten: () => Iterable<StoredChange>;
   /** Makes durable what only the journals hold of the audit log: entries, and erasures to be made. */
   readonly settleAudit: () => Promise<void>;
 }

@@ -2,7 +2,7 @@ import type { Collection } from '../records/collection.ts';
 import type { Row } from '../rows/row.ts';
 
 /** A record of a collection before or after a change. `row` is undefined where the record does not exist. */
-export interface Change {
+export interface StoredChange {
   readonly collection: string;
   readonly id: string;
   readonly row: Row | undefined;
@@ -10,10 +10,10 @@ export interface Change {
 
 /** The earlier states of records that were changed by transactions in memory but not durable yet. */
 export class Unwritten {
-  readonly #replaced = new Map<() => void, readonly Change[]>();
+  readonly #replaced = new Map<() => void, readonly StoredChange[]>();
 
   /** Applies the changes. The function it returns undoes them. */
-  apply(collections: ReadonlyMap<string, Collection>, changes: readonly Change[]): () => void {
+  apply(collections: ReadonlyMap<string, Collection>, changes: readonly StoredChange[]): () => void {
     const replaced = changes.map(({ collection, id }) => ({
       collection,
       id,
@@ -34,7 +34,7 @@ export class Unwritten {
   }
 
   /** The states to put back, in this order, to get the records as they are on the disk. */
-  latestFirst(): Change[] {
+  latestFirst(): StoredChange[] {
     return [...this.#replaced.values()].toReversed().flatMap((replaced) => replaced.toReversed());
   }
 }

@@ -2,7 +2,7 @@ import { type AuditEntry, auditEntry } from '../../../resources/audit-entry.ts';
 import { ByCollection } from '../../by-collection.ts';
 import type { NewLoggedRow, RowReader, Transaction } from '../../port.ts';
 import type { TransactionBody } from '../journal/recovery.ts';
-import type { Change } from '../journal/unwritten.ts';
+import type { StoredChange } from '../journal/unwritten.ts';
 import { frozenCopy, type Row } from '../rows/row.ts';
 import type { RowExtent } from '../rows/row-lines.ts';
 import type { Collection } from './collection.ts';
@@ -55,8 +55,8 @@ export class StagedTransaction {
     this.#changes.set(ROW_FILES, new Map([[ROW_FILE_ID, row]]));
   }
 
-  changes(): Change[] {
-    const all: Change[] = [];
+  changes(): StoredChange[] {
+    const all: StoredChange[] = [];
     for (const [collection, changes] of this.#changes) {
       for (const [id, row] of changes) all.push({ collection, id, row });
     }

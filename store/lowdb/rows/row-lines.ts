@@ -15,7 +15,7 @@ export interface RowExtent {
 }
 
 /** The place of a row in the head. */
-export interface Mark {
+export interface RowMark {
   readonly position: number;
   readonly offset: number;
 }
@@ -23,7 +23,7 @@ export interface Mark {
 /** The committed part of a file of rows, and some places in its head, in order. */
 export interface RowState {
   readonly extent: RowExtent;
-  readonly marks: Mark[];
+  readonly marks: RowMark[];
 }
 
 /** The smallest distance in bytes between two marks of the head. */
@@ -40,7 +40,7 @@ export function headEnd({ head, shift }: RowExtent): number {
   return head + shift;
 }
 
-export function remember(marks: Mark[], mark: Mark): void {
+export function remember(marks: RowMark[], mark: RowMark): void {
   const last = marks.at(-1);
   if (!last || mark.offset >= last.offset + MARK) marks.push(mark);
 }

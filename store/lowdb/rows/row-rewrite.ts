@@ -2,10 +2,10 @@ import { open } from 'node:fs/promises';
 import { type Files, type WritableFile, writeAll } from '../files/files.ts';
 import { rowsPath } from '../files/folder.ts';
 import {
-  type Mark,
   positionOf,
   type RowExtent,
   type RowLine,
+  type RowMark,
   type RowState,
   remember,
   resealRow,
@@ -20,7 +20,7 @@ export class RowRewrite {
   /** The rows that are copied line by line. Later rows are copied as they are. */
   readonly #source: RowExtent;
   readonly #file: WritableFile;
-  readonly #marks: Mark[] = [];
+  readonly #marks: RowMark[] = [];
   #size = 0;
 
   private constructor(folder: string, files: Files, source: RowExtent, file: WritableFile) {

@@ -50,7 +50,7 @@ const UNNAMED = '(unnamed)';
 /** This many characters of the arguments (JSON) are kept. */
 const LONGEST_ARGUMENTS = 20_000;
 
-interface Surroundings {
+interface AgentToolsOptions {
   readonly principal: Principal;
   /** Finds the principal again, as it is when a call is made. */
   readonly renewed: AskStanding | undefined;
@@ -63,16 +63,16 @@ interface Surroundings {
 /** The tools of an agent in a run. Every call goes through the registry, with the agent as the principal. */
 export class AgentTools {
   readonly offered: readonly OfferedTool[];
-  readonly #surroundings: Surroundings;
+  readonly #options: AgentToolsOptions;
   readonly #names: ReadonlyMap<string, string>;
 
-  constructor(surroundings: Surroundings) {
-    const { principal, catalog, own } = surroundings;
+  constructor(options: AgentToolsOptions) {
+    const { principal, catalog, own } = options;
     // Providers refuse a list with the same name twice, and an integration can give its tools any name.
     const shown = offered(principal, catalog, MOST_TOOLS - own.length).filter(
       ({ name }) => !own.some((mine) => mine.name === offeredName(name)),
     );
-    this.#surroundings = surroundings;
+    this.#options = options;
     this.#names = new Map(shown.map(({ name }) => [offeredName(name), name]));
     this.offered = [
       ...own,
@@ -88,7 +88,7 @@ export class AgentTools {
   describe(modelId: string, offered: string, input: unknown): ToolCall {
     const tool = this.#names.get(offered) ?? (storableText(offered).slice(0, LONGEST_NAME) || UNNAMED);
     const id = storableText(modelId).slice(0, LONGEST_NAME) || UNNAMED;
-    const tools = this.#surroundings.catalog;
+    const tools = this.#options.catalog;
     const known = tools.get(tool)?.tool;
     const given = typeof input === 'object' && input !== null && !Array.isArray(input) ? { ...input } : {};
     const shown = known ? shownArguments(known, given, { tools, longest: LONGEST_ARGUMENTS }) : {};
@@ -96,7 +96,7 @@ export class AgentTools {
   }
 
   async run({ tool, input }: ToolCall): Promise<ToolResult> {
-    const { own, call, principal, renewed, signal } = this.#surroundings;
+    const { own, call, principal, renewed, signal } = this.#options;
     const mine = own.find(({ name }) => name === tool);
     // A tool that the model was not offered is called too: the registry refuses the call and the audit log records it.
     const answer = mine

@@ -60,12 +60,12 @@ function converted(message: Message, later: readonly Message[]): ModelMessage[] 
       })),
     ],
   };
-  return [calls, { role: 'tool', content: answered.map(({ call, result }) => toolResult(call, result.content)) }];
+  return [calls, { role: 'tool', content: answered.map(({ call, result }) => resultMessage(call, result.content)) }];
 }
 
 type ToolResult = Extract<ToolModelMessage['content'][number], { type: 'tool-result' }>;
 
-export function toolResult({ id, tool }: { readonly id: string; readonly tool: string }, text: string): ToolResult {
+export function resultMessage({ id, tool }: { readonly id: string; readonly tool: string }, text: string): ToolResult {
   const value = fence({ kind: 'result', id: tool, text });
   return { type: 'tool-result', toolCallId: id, toolName: offeredName(tool), output: { type: 'text', value } };
 }
@@ -78,7 +78,7 @@ export function withinBudget(messages: readonly ModelMessage[]): ModelMessage[] 
     left -= tokensOf(JSON.stringify(message.content));
     if (left >= 0) return message;
     const content = message.content.map((part) =>
-      part.type === 'tool-result' ? toolResult({ id: part.toolCallId, tool: part.toolName }, LEFT_OUT) : part,
+      part.type === 'tool-result' ? resultMessage({ id: part.toolCallId, tool: part.toolName }, LEFT_OUT) : part,
     );
     return { role: 'tool', content };
   });

@@ -4,7 +4,7 @@ import type { LanguageModel } from '../../models/language-model.ts';
 import { ProviderFailure } from '../../models/provider-failure.ts';
 import { storableText } from '../../models/sanitize-text.ts';
 import type { AgentTools, OfferedTool, ToolCall, ToolResult } from './agent-tools.ts';
-import { toolResult, withinBudget } from './earlier-messages.ts';
+import { resultMessage, withinBudget } from './earlier-messages.ts';
 
 /** A turn in which the model called tools, with the answers of the tools. */
 export interface Step {
@@ -86,7 +86,7 @@ export async function runLoop(options: LoopOptions): Promise<LoopOutcome> {
     await listener.stepped({ text: turn.text, calls: turn.calls, results, usage: turn.usage });
     messages.push(turn.message, {
       role: 'tool',
-      content: turn.calls.map(({ modelId: id, tool }, at) => toolResult({ id, tool }, results[at]?.text ?? '')),
+      content: turn.calls.map(({ modelId: id, tool }, at) => resultMessage({ id, tool }, results[at]?.text ?? '')),
     });
     if (step === maxSteps)
       return { ...common, lastUsage: NO_USAGE, text: unfinished(maxSteps), stopReason: 'max_steps' };

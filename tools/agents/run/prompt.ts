@@ -3,7 +3,7 @@ import type { BotConfigRecord } from '../../../resources/bot-config.ts';
 import type { Memory } from '../../../resources/memory.ts';
 import type { Skill } from '../../../resources/skill.ts';
 import { fence } from '../../models/prompt-sections.ts';
-import { fitting } from '../../models/tokens.ts';
+import { withinTokens } from '../../models/tokens.ts';
 import type { JsonSchema } from '../../registry/json-schema.ts';
 import { shortened } from '../../search/snippet.ts';
 
@@ -61,7 +61,7 @@ function skillTexts(skills: readonly Skill[]): string[] {
     const title = skill.displayName ?? skill.name;
     return fence({ kind: 'skill', id: skill.id, title, text: skill.instructions ?? skill.description ?? '' });
   });
-  const shown = fitting(texts, SKILLS, (text) => text);
+  const shown = withinTokens(texts, SKILLS, (text) => text);
   const left = skills.filter((_, at) => !shown.includes(texts[at] ?? ''));
   if (left.length === 0) return shown;
   return [...shown, `Skills that are too long to be shown: ${left.map(({ name }) => name).join(', ')}.`];
@@ -69,7 +69,7 @@ function skillTexts(skills: readonly Skill[]): string[] {
 
 function memoryTexts(memories: readonly Memory[]): string[] {
   const texts = memories.map(({ id, kind, content }) => fence({ kind: 'memory', id, title: kind, text: content }));
-  const shown = fitting(texts, MEMORIES, (text) => text);
+  const shown = withinTokens(texts, MEMORIES, (text) => text);
   return shown.length > 0 ? [`What you remember:\n${shown.join('\n')}`] : [];
 }
 

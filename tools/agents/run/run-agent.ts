@@ -21,7 +21,7 @@ import { rememberTool } from './remember.ts';
 import { RunReporter } from './run-reporter.ts';
 
 /** What to do. The context says for whom. */
-export interface Task {
+export interface AgentTask {
   readonly run: AgentRun;
   /** Undefined: the assistant of the workspace, which has no tools. */
   readonly agent: Agent | undefined;
@@ -61,7 +61,7 @@ export class RunEnded extends Error {
 }
 
 /** Runs an agent until its answer is complete. @throws RunEnded, or what `stepped` throws */
-export async function runAgent(task: Task, context: RunContext): Promise<RunOutcome> {
+export async function runAgent(task: AgentTask, context: RunContext): Promise<RunOutcome> {
   const { run, agent } = task;
   const clock = new RunClock(context.signal, context.server.models.runMs);
   const reporter = new RunReporter(context.report, (step) => task.stepped(step));
@@ -96,7 +96,7 @@ export async function runAgent(task: Task, context: RunContext): Promise<RunOutc
   }
 }
 
-async function systemOf({ run, agent, text, outputSchema }: Task, { store, principal, server }: RunContext) {
+async function systemOf({ run, agent, text, outputSchema }: AgentTask, { store, principal, server }: RunContext) {
   const config = await readBotConfig(store);
   const skills = await Promise.all((agent?.skillIds ?? []).map((id) => store.skills.get(id)));
   const memories = agent ? await recall(store, { agent, caller: principal, threadId: run.threadId, text }) : [];
@@ -110,7 +110,7 @@ type ActingAs = (caller: Principal, agent: Agent | undefined) => Principal;
 type RenewedAs = (acting: ActingAs) => AskStanding | undefined;
 
 /** Finds the caller's standing again, and ends the run where the caller may not continue or the agent is deleted. */
-function asker({ agent }: Task, { store, standing }: RunContext, clock: RunClock): RenewedAs {
+function asker({ agent }: AgentTask, { store, standing }: RunContext, clock: RunClock): RenewedAs {
   if (!standing) return () => undefined;
   return (acting) => async () => {
     const caller = await askSafely(standing);
@@ -128,7 +128,7 @@ interface Asking {
   readonly signal: AbortSignal;
 }
 
-function toolsOf(task: Task, { principal, server, call }: RunContext, { renewedAs, signal }: Asking): AgentTools {
+function toolsOf(task: AgentTask, { principal, server, call }: RunContext, { renewedAs, signal }: Asking): AgentTools {
   const { run, agent } = task;
   const { catalog } = server;
   const acting: ActingAs = (caller, as) => actingFor(caller, as ?? ASSISTANT, catalog);

@@ -1,4 +1,4 @@
-import type { Stretch } from './summed-rows.ts';
+import type { ChunkPart } from './summed-rows.ts';
 
 /**
  * Each row has as its value the time at which the same user or visitor was there before, minus infinity for never. The distinct ones in a
@@ -12,7 +12,7 @@ export interface ByPrevious {
 export const NEVER = Number.NEGATIVE_INFINITY;
 
 /** How many rows of the stretch have values before the time. */
-export function countBefore({ summary, chunk, low, high }: Stretch<ByPrevious>, time: number): number {
+export function countBefore({ summary, chunk, low, high }: ChunkPart<ByPrevious>, time: number): number {
   const { values, size } = chunk;
   if (high - low === size) return countInOrder(summary.sorted, time);
   let count = 0;

@@ -19,7 +19,7 @@ const STRIDE = 64;
 
 type LabelSet = SummedRows<SessionSums>;
 
-interface Surroundings {
+interface SessionSources {
   readonly sessions: SessionRows;
   readonly visits: VisitRows;
   /** All sessions, by visitor and start. */
@@ -31,15 +31,15 @@ interface Surroundings {
 /** Sessions by start, in a list for each label of a dimension. Without a dimension, all are under 0. */
 export class SessionIndex implements Settling {
   readonly #dimension: VisitDimension | undefined;
-  readonly #around: Surroundings;
+  readonly #sources: SessionSources;
   readonly #sets = new Map<number, LabelSet>();
   /** Adds the existing sessions step by step. Undefined once all are added. */
   #filling: Iterator<void> | undefined;
 
-  constructor(dimension: VisitDimension | undefined, around: Surroundings) {
+  constructor(dimension: VisitDimension | undefined, sources: SessionSources) {
     this.#dimension = dimension;
-    this.#around = around;
-    this.#filling = around.byStart() && this.#fill();
+    this.#sources = sources;
+    this.#filling = sources.byStart() && this.#fill();
   }
 
   get sets(): ReadonlyMap<number, LabelSet> {
@@ -47,7 +47,7 @@ export class SessionIndex implements Settling {
   }
 
   labelOf(session: number): number {
-    const { sessions, visits } = this.#around;
+    const { sessions, visits } = this.#sources;
     return this.#dimension ? visits.at(this.#dimension, sessions.at('first', session)) : 0;
   }
 
@@ -89,7 +89,7 @@ export class SessionIndex implements Settling {
 
   /** Goes by visitor, so that each session follows the one before it, and by start, so that rows are only appended. */
   *#fill(): Generator<void, void> {
-    const { sessions, byVisitor, byStart } = this.#around;
+    const { sessions, byVisitor, byStart } = this.#sources;
     const all = byStart();
     if (!all) return;
     const before = new Float64Array(sessions.size);
@@ -121,7 +121,7 @@ export class SessionIndex implements Settling {
     const label = this.labelOf(session);
     let set = this.#sets.get(label);
     if (!set) {
-      const { columns } = this.#around.sessions;
+      const { columns } = this.#sources.sessions;
       set = new SummedRows(
         (other) => columns.start[other] ?? 0,
         (rows, values) => this.#summarise(rows, values),
@@ -132,7 +132,7 @@ export class SessionIndex implements Settling {
   }
 
   #summarise(rows: Uint32Array, values: Float64Array): SessionSums {
-    const { start, end, pages, bounced } = this.#around.sessions.columns;
+    const { start, end, pages, bounced } = this.#sources.sessions.columns;
     const sums = { pages: 0, bounces: 0 };
     for (const session of rows) {
       sums.pages += pages[session] ?? 0;
@@ -147,17 +147,17 @@ export class SessionIndex implements Settling {
   }
 
   #endOf(session: number): number {
-    return session === NONE ? NEVER : this.#around.sessions.at('end', session);
+    return session === NONE ? NEVER : this.#sources.sessions.at('end', session);
   }
 
   /** The visitor's previous session with the same label. */
   #before(session: number): number {
-    const { sessions, byVisitor } = this.#around;
+    const { sessions, byVisitor } = this.#sources;
     return this.#like(session, byVisitor.descending(this.#visitorOf(session), sessions.at('start', session)));
   }
 
   #after(session: number): number {
-    const { sessions, byVisitor } = this.#around;
+    const { sessions, byVisitor } = this.#sources;
     return this.#like(session, byVisitor.ascending(this.#visitorOf(session), sessions.at('start', session) + 1));
   }
 
@@ -172,7 +172,7 @@ export class SessionIndex implements Settling {
   }
 
   #visitorOf(session: number): number {
-    const { sessions, visits } = this.#around;
+    const { sessions, visits } = this.#sources;
     return visits.at('visitor', sessions.at('first', session));
   }
 }

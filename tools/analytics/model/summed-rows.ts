@@ -5,7 +5,7 @@ import type { Settling } from './settling.ts';
 type Summarise<Summary> = (rows: Uint32Array, values: Float64Array) => Summary;
 
 /** Rows `low` to before `high` of a chunk, and the summary of the whole chunk. */
-export interface Stretch<Summary> {
+export interface ChunkPart<Summary> {
   readonly summary: Summary;
   readonly chunk: Chunk<unknown>;
   readonly low: number;
@@ -30,7 +30,7 @@ export class SummedRows<Summary> extends OrderedRows<Summary> implements Settlin
   }
 
   /** The rows with times in [from, to), chunk by chunk. */
-  each(from: number, to: number, visit: (stretch: Stretch<Summary>) => void): void {
+  each(from: number, to: number, visit: (stretch: ChunkPart<Summary>) => void): void {
     this.eachChunk(from, to, (chunk, low, high) => visit({ summary: this.#summaryOf(chunk), chunk, low, high }));
   }
 

@@ -3,9 +3,9 @@ import { channelOf } from './channel.ts';
 import { type EventTable, knownIn } from './events.ts';
 import { Feed } from './feed.ts';
 import { digestOf, KeyTable } from './key-table.ts';
-import { Sessions } from './sessions.ts';
 import { Labels, Table } from './tables.ts';
 import { visitColumns } from './visit-rows.ts';
+import { Sessions } from './visitor-sessions.ts';
 
 /** Visits in memory, with the sessions that they form. */
 export class VisitTable {

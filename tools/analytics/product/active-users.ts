@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { addDays, dateIn, type LocalDate, startOf } from '../calendar.ts';
 import type { EventSet } from '../model/event-set.ts';
 import { metric, periodHead, periodShape, share } from '../request.ts';
-import { indexesOf } from './indexes.ts';
+import { indexesOf } from './product-indexes.ts';
 
 const count = z.int().min(0);
 const point = {

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { websiteState } from '../../../resources/imported-rows.ts';
 import { median } from '../model/median.ts';
 import { metric, periodHead, periodShape, ratio, share } from '../request.ts';
-import { indexesOf } from './indexes.ts';
-import { funnelParts, passages } from './passages.ts';
+import { funnelParts, passages } from './funnel-passages.ts';
+import { indexesOf } from './product-indexes.ts';
 import { WebsiteFlows, websiteStepsOf } from './website-steps.ts';
 
 const count = z.int().min(0);

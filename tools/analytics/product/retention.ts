@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { metric, type Question, share } from '../request.ts';
-import { indexesOf } from './indexes.ts';
+import { indexesOf } from './product-indexes.ts';
 
 export const getCohortRetention = metric({
   name: 'get_cohort_retention',

@@ -4,7 +4,7 @@ import type { Settling } from '../model/settling.ts';
 import { CustomerChanges } from './customer-changes.ts';
 import { Money } from './money.ts';
 import { SubscriptionSteps } from './subscription-steps.ts';
-import { timelineOf } from './timeline.ts';
+import { timelineOf } from './subscription-timeline.ts';
 
 const books = new WeakMap<Model, { readonly revision: number; readonly book: Book }>();
 

@@ -4,7 +4,7 @@ import { SummedRows } from '../model/summed-rows.ts';
 import { Table } from '../model/tables.ts';
 
 /** What all customers pay a month, and how many of them pay. */
-export interface Standing {
+export interface RevenueStanding {
   readonly mrr: number;
   readonly customers: number;
 }
@@ -13,7 +13,7 @@ export interface Standing {
 export class CustomerChanges implements Settling {
   /** `previous` and `next` are 1 + the row of the customer's change before and after, 0 for none. */
   readonly #table = new Table({ time: 'float', before: 'float', after: 'float', previous: 'int', next: 'int' });
-  readonly #byTime: SummedRows<Standing>;
+  readonly #byTime: SummedRows<RevenueStanding>;
   readonly #rowsOf = new Map<string, readonly number[]>();
   /** Grows with every change. */
   version = 0;
@@ -52,7 +52,7 @@ export class CustomerChanges implements Settling {
   }
 
   /** After every change before the time. */
-  standing(time: number): Standing {
+  standing(time: number): RevenueStanding {
     return sumOf(this.#byTime.sums(Number.NEGATIVE_INFINITY, time));
   }
 
@@ -78,7 +78,7 @@ export class CustomerChanges implements Settling {
     return this.#byTime.settle(until);
   }
 
-  #summarise(rows: Uint32Array): Standing {
+  #summarise(rows: Uint32Array): RevenueStanding {
     const { before, after } = this.#table.columns;
     const sums = { mrr: 0, customers: 0 };
     for (const row of rows) {
@@ -90,7 +90,7 @@ export class CustomerChanges implements Settling {
   }
 }
 
-function sumOf(all: readonly Standing[]): Standing {
+function sumOf(all: readonly RevenueStanding[]): RevenueStanding {
   const sums = { mrr: 0, customers: 0 };
   for (const { mrr, customers } of all) {
     sums.mrr += mrr;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { addIntervals, dateIn, floorTo, type Period, periodsOf, startOf } from '../calendar.ts';
 import { metric, periodHead, periodShape, ratio, share } from '../request.ts';
 import { type Book, bookOf } from './book.ts';
-import type { Standing } from './customer-changes.ts';
+import type { RevenueStanding } from './customer-changes.ts';
 import { roundCents } from './money.ts';
 import { bridge, type Movement, movements, standingAt } from './movements.ts';
 import { plus } from './subscription-steps.ts';
@@ -147,7 +147,7 @@ function meanChurnIn(book: Book, zone: string): (time: number) => number | null 
   };
 }
 
-function ltvOf({ money }: Book, { mrr, customers }: Standing, churn: number | null) {
+function ltvOf({ money }: Book, { mrr, customers }: RevenueStanding, churn: number | null) {
   const arpa = ratio(money.exact(mrr), customers);
   return {
     mrr: money.major(mrr),

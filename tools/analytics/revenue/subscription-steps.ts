@@ -1,7 +1,7 @@
 import type { Settling } from '../model/settling.ts';
 import { SummedRows } from '../model/summed-rows.ts';
 import { Labels, Table } from '../model/tables.ts';
-import { PHASES, type Phase, type Step } from './timeline.ts';
+import { PHASES, type Phase, type PhaseStep } from './subscription-timeline.ts';
 
 /** The sum of steps: how many more or fewer subscriptions are in each phase, in all and for each plan. */
 export class SubscriptionFlows {
@@ -95,7 +95,7 @@ export class SubscriptionSteps implements Settling {
   }
 
   /** Replaces the subscription's steps. Their times must grow. */
-  replace(id: string, steps: readonly Step[]): void {
+  replace(id: string, steps: readonly PhaseStep[]): void {
     for (const row of this.#rowsOf.get(id) ?? []) {
       this.#byTime.delete(row);
       this.#table.free(row);

@@ -3,9 +3,9 @@ import { medianOfSorted } from '../model/median.ts';
 import type { Model } from '../model/model.ts';
 import { countBefore } from '../model/previous.ts';
 import type { SessionSums, VisitDimension } from '../model/session-index.ts';
-import type { Crossing, Sessions } from '../model/sessions.ts';
 import type { Settling } from '../model/settling.ts';
-import type { Stretch } from '../model/summed-rows.ts';
+import type { ChunkPart } from '../model/summed-rows.ts';
+import type { Crossing, Sessions } from '../model/visitor-sessions.ts';
 import { ratio, share } from '../request.ts';
 
 const count = z.int().min(0);
@@ -95,7 +95,7 @@ class Tally {
   }
 
   /** Adds sessions that begin within the period. */
-  add(stretch: Stretch<SessionSums>): void {
+  add(stretch: ChunkPart<SessionSums>): void {
     const { summary, chunk, low, high } = stretch;
     this.#count += high - low;
     this.#visitors += countBefore(stretch, this.#from);

@@ -10,21 +10,21 @@ import { ToolError } from '../../registry/errors.ts';
 import { idsIn } from '../../registry/idempotency.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { Exhausted, Filling } from '../filling.ts';
-import type { Scope } from '../render.ts';
+import type { TemplateScope } from '../render.ts';
 import { actingFlow, findRunAs } from '../run-as.ts';
 import { type Clock, pause } from './clock.ts';
 import {
   changed,
-  type Failure,
   goneFailure,
   inStep,
   isWorthRetrying,
   keptFailure,
-  type Outcome,
   outcomeOf,
   repeatProblem,
   retryDelay,
   STEP_MS,
+  type StepFailure,
+  type StepOutcome,
   sizeProblem,
 } from './outcome.ts';
 import type { FlowPlace } from './places.ts';
@@ -49,7 +49,7 @@ export interface Beginning {
 interface Tried {
   readonly step: string;
   readonly attempt: number;
-  readonly outcome: Outcome;
+  readonly outcome: StepOutcome;
 }
 type Arguments = Record<string, unknown>;
 type End = Pick<FlowRunRecord, 'status' | 'error'>;
@@ -110,7 +110,7 @@ export class FlowExecution {
   }
 
   /** Undefined where the run continues. */
-  async #step(step: FlowStep): Promise<Failure | 'left' | undefined> {
+  async #step(step: FlowStep): Promise<StepFailure | 'left' | undefined> {
     const kept = this.#kept(step.id);
     if (kept.status !== 'pending' && kept.status !== 'running') return keptFailure(step, kept);
     const stopped = await this.#rest(kept.retryAt);
@@ -136,7 +136,7 @@ export class FlowExecution {
     return this.#try(step, input, interrupted ? kept.attempts : kept.attempts + 1);
   }
 
-  async #try(step: FlowStep, input: Arguments, first: number): Promise<Failure | 'left' | undefined> {
+  async #try(step: FlowStep, input: Arguments, first: number): Promise<StepFailure | 'left' | undefined> {
     for (let attempt = first; ; attempt += 1) {
       const outcome = await this.#attempt(step, input, attempt);
       if (outcome === 'left') return outcome;
@@ -158,7 +158,7 @@ export class FlowExecution {
    * Leaves the place and waits until the time, or until the principal of the run may not continue (the next attempt then reports that).
    * Then waits for a place. Returns why the run stops, if it stops meanwhile.
    */
-  async #rest(until: string | undefined): Promise<Failure | 'left' | undefined> {
+  async #rest(until: string | undefined): Promise<StepFailure | 'left' | undefined> {
     const { clock } = this.#parts;
     const ms = until === undefined ? 0 : Date.parse(until) - clock.now().getTime();
     if (ms > 0) {
@@ -183,7 +183,7 @@ export class FlowExecution {
   }
 
   /** Makes one attempt at the step, with the rights that `runAs` has now. */
-  async #attempt(step: FlowStep, input: Arguments, attempt: number): Promise<Outcome | 'left'> {
+  async #attempt(step: FlowStep, input: Arguments, attempt: number): Promise<StepOutcome | 'left'> {
     if (this.#tried?.step === step.id && this.#tried.attempt === attempt) return this.#tried.outcome;
     const key = `${this.#run.id} ${step.id} ${attempt}`;
     const principal = await this.#renewed(key);
@@ -236,30 +236,30 @@ export class FlowExecution {
     return answer;
   }
 
-  #repeatProblem({ tool: name }: FlowStep, { startedAt }: FlowRunStep): Failure | undefined {
+  #repeatProblem({ tool: name }: FlowStep, { startedAt }: FlowRunStep): StepFailure | undefined {
     const { registry, clock } = this.#parts;
     const age = clock.now().getTime() - Date.parse(startedAt ?? '');
     return repeatProblem(name, registry.server.catalog.get(name)?.tool, age);
   }
 
-  async #succeed(step: FlowStep, output: object): Promise<Failure | undefined> {
+  async #succeed(step: FlowStep, output: object): Promise<StepFailure | undefined> {
     const problem = sizeProblem(step.tool, output, this.#run.steps);
     if (problem) return this.#fail(step, problem);
     await this.#keep(step.id, { status: 'succeeded', output: output as Arguments, finishedAt: this.#now() });
     return undefined;
   }
 
-  async #fail(step: FlowStep, failure: Failure): Promise<Failure> {
+  async #fail(step: FlowStep, failure: StepFailure): Promise<StepFailure> {
     const { code, message } = failure;
     await this.#keep(step.id, { status: 'failed', error: { code, message }, finishedAt: this.#now() });
     return failure;
   }
 
-  #continues({ onError }: FlowStep, failure: Failure): Failure | undefined {
+  #continues({ onError }: FlowStep, failure: StepFailure): StepFailure | undefined {
     return onError === 'continue' && !failure.ends && !this.#isCancelled ? undefined : failure;
   }
 
-  #scope(): Scope {
+  #scope(): TemplateScope {
     const ended = this.#run.steps.filter(({ status }) => status !== 'pending' && status !== 'running');
     const steps = Object.fromEntries(ended.map(({ id, output }) => [id, { output: output ?? null }]));
     return { input: this.#run.input ?? {}, steps };

@@ -8,7 +8,7 @@ import type { ToolError } from '../../registry/errors.ts';
 /** The longest time of one attempt at a step. */
 export const STEP_MS = 10 * 60_000;
 
-export interface Failure {
+export interface StepFailure {
   readonly code: ErrorCode;
   readonly message: string;
   /** Another attempt could do the same thing twice. */
@@ -17,20 +17,20 @@ export interface Failure {
   readonly ends?: boolean;
 }
 
-export type Outcome = { readonly output: object } | { readonly failure: Failure };
+export type StepOutcome = { readonly output: object } | { readonly failure: StepFailure };
 
 /** Whether another attempt can help. An error in the call itself would happen again. */
-export function isWorthRetrying({ code, final }: Failure): boolean {
+export function isWorthRetrying({ code, final }: StepFailure): boolean {
   if (final) return false;
   return code === 'unavailable' || code === 'internal' || code === 'rate_limited' || code === 'conflict';
 }
 
 /** The failure of a run whose principal may not continue. */
-export function goneFailure({ code, message }: ToolError): Failure {
+export function goneFailure({ code, message }: ToolError): StepFailure {
   return { code, message, final: true, ends: true };
 }
 
-export function outcomeOf(answer: Answer | 'late', tool: string, isRead: boolean): Outcome {
+export function outcomeOf(answer: Answer | 'late', tool: string, isRead: boolean): StepOutcome {
   if (answer === 'late') {
     const message = `${tool} took longer than ${STEP_MS / 60_000} minutes${isRead ? '' : '; it may take effect still'}.`;
     return { failure: { code: 'unavailable', message, final: !isRead } };
@@ -47,12 +47,12 @@ export function retryDelay({ retry }: FlowStep, attempt: number): number {
 }
 
 /** The failure with which a step that ended in an earlier process stops the run. */
-export function keptFailure({ onError }: FlowStep, { status, error }: FlowRunStep): Failure | undefined {
+export function keptFailure({ onError }: FlowStep, { status, error }: FlowRunStep): StepFailure | undefined {
   if (status !== 'failed' || onError === 'continue') return undefined;
   return { code: error?.code ?? 'internal', message: error?.message ?? 'The step failed.' };
 }
 
-export function inStep({ id }: FlowStep, { code, message }: Failure) {
+export function inStep({ id }: FlowStep, { code, message }: StepFailure) {
   return { code, message: `Step ${id}: ${message}` };
 }
 
@@ -78,7 +78,7 @@ export function changed({ error, retryAt: _, ...step }: FlowRunStep, change: Par
 const REPEATABLE_MS = 23 * 60 * 60 * 1000;
 
 /** Why a step that an earlier process began cannot be repeated. Undefined where it can. */
-export function repeatProblem(name: string, tool: Tool | undefined, ageMs: number): Failure | undefined {
+export function repeatProblem(name: string, tool: Tool | undefined, ageMs: number): StepFailure | undefined {
   if (tool?.annotations.readOnlyHint || tool?.resumes) return undefined;
   // A call in one transaction is stored with its answer. So a repeat finds the answer, or finds that the call was not made.
   if (tool && !tool.inSteps && !tool.standsFor && ageMs < REPEATABLE_MS) return undefined;
@@ -91,7 +91,7 @@ const LARGEST_OUTPUT = 256 * 1024;
 const LARGEST_RUN = 2 * 1024 * 1024;
 
 /** Why the output is not stored with those of the other steps. Undefined where it is. */
-export function sizeProblem(tool: string, output: object, steps: readonly FlowRunStep[]): Failure | undefined {
+export function sizeProblem(tool: string, output: object, steps: readonly FlowRunStep[]): StepFailure | undefined {
   const length = JSON.stringify(output).length;
   const others = steps.reduce((sum, { output: kept }) => sum + (kept ? JSON.stringify(kept).length : 0), 0);
   if (length <= LARGEST_OUTPUT && length + others <= LARGEST_RUN) return undefined;

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { nearest } from '../../registry/catalog-index.ts';
 import type { JsonSchema } from '../../registry/json-schema.ts';
 import { formOf } from '../../registry/plain-words.ts';
-import { isSchemaObject, resolve } from './references.ts';
+import { isSchemaObject, resolve } from './schema-references.ts';
 
 type Path = readonly (string | number)[];
 export interface Problem {

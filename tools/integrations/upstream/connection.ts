@@ -8,9 +8,9 @@ import {
 } from '@modelcontextprotocol/client';
 import { z } from 'zod';
 import { createFetch } from './fetch.ts';
+import type { CallOptions } from './guest-tool.ts';
 import { askOAuth } from './oauth.ts';
-import { type StdioTarget, StdioTransport } from './stdio.ts';
-import type { CallOptions } from './tool.ts';
+import { type StdioTarget, StdioTransport } from './stdio-transport.ts';
 import type { Watchdog } from './watchdog.ts';
 
 /** The largest message of a server, in bytes. */

@@ -2,7 +2,7 @@ import { type IncomingMessage, Agent as PlainAgent, type RequestOptions, request
 import { request as requestSecure, Agent as SecureAgent } from 'node:https';
 import { isIP } from 'node:net';
 import { Readable } from 'node:stream';
-import { AddressRefused, hostOf, isPublic, publicLookup } from './addresses.ts';
+import { AddressRefused, hostOf, isPublic, publicLookup } from './ip-addresses.ts';
 import { type Fault, type Instead, limitBody, limitEvents } from './limits.ts';
 import { answerWith } from './lines.ts';
 

@@ -1,5 +1,5 @@
 import type { Fetch } from './fetch.ts';
-import { isSchemaObject } from './references.ts';
+import { isSchemaObject } from './schema-references.ts';
 
 const ASK_MS = 5000;
 const LONGEST_ORIGIN = 200;

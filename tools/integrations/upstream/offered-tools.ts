@@ -3,8 +3,8 @@ import type { IntegrationRecord, IntegrationTool, ToolDefinition } from '../../.
 import { globMatcher } from '../../access/allowlist.ts';
 import type { CatalogEntry } from '../../registry/catalog-index.ts';
 import type { Tool } from '../../registry/define-tool.ts';
-import { grantOf, type LeftOut, type Listing, labelOf, shownName } from './definition.ts';
-import { guestTool, type Origin } from './tool.ts';
+import { guestTool, type Origin } from './guest-tool.ts';
+import { grantOf, type LeftOut, type Listing, labelOf, shownName } from './tool-definitions.ts';
 
 /** Says which other holder has a tool name, in words for messages. Undefined where the name is free. */
 export type TakenBy = (tool: string) => string | undefined;
@@ -20,7 +20,7 @@ interface Made {
  * The tools that an integration offers: the approved ones that, as far as is known, have not changed since. Before the first list arrives
  * and while the server is away, these are the tools that were approved or offered last.
  */
-export class Offer {
+export class OfferedTools {
   readonly #call: Origin['call'];
   #made: ReadonlyMap<string, Made> = new Map();
 

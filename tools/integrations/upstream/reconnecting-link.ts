@@ -25,7 +25,7 @@ export interface LinkParts {
 }
 
 /** Keeps the connection of an integration, checks it, and makes it again when it is lost, with growing waits. */
-export class Link {
+export class ReconnectingLink {
   readonly #parts: LinkParts;
   #connection: Connection | undefined;
   #connectedAt = 0;

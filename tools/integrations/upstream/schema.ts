@@ -1,6 +1,6 @@
 import { canonicalize } from 'json-canonicalize';
 import type { JsonSchema } from '../../registry/json-schema.ts';
-import { isSchemaObject, referencesIn, repeatedName, resolve } from './references.ts';
+import { isSchemaObject, referencesIn, repeatedName, resolve } from './schema-references.ts';
 import { cleanText } from './text.ts';
 
 /** Why a schema cannot be shown and checked. */

@@ -8,13 +8,13 @@ import type {
 import { ToolError } from '../../registry/errors.ts';
 import type { LiveCatalog } from '../../registry/live-catalog.ts';
 import { Connection, ConnectionFailure, type ConnectOptions, secretsOf, type Target } from './connection.ts';
-import { type Listing, labelOf, readListing, shownName } from './definition.ts';
 import { errorText, failureOf, toolError } from './failure.ts';
+import type { CallOptions, ToolContent } from './guest-tool.ts';
 import { WantsOAuth } from './oauth.ts';
-import { hashOfListing, Offer, type TakenBy, toolStates } from './offered-tools.ts';
-import { Link, type LinkParts } from './reconnecting-link.ts';
+import { hashOfListing, OfferedTools, type TakenBy, toolStates } from './offered-tools.ts';
+import { type LinkParts, ReconnectingLink } from './reconnecting-link.ts';
 import { Scrubber } from './text.ts';
-import type { CallOptions, ToolContent } from './tool.ts';
+import { type Listing, labelOf, readListing, shownName } from './tool-definitions.ts';
 import { CallsUnderWay } from './under-way.ts';
 
 const MOST_CALLS = 64;
@@ -25,7 +25,7 @@ const PROGRESS_FREELY = 20;
 const PROGRESS_EVERY_MS = 100;
 
 /** What an integration needs from the server. */
-export interface Surroundings extends Pick<ConnectOptions, 'privateAddresses' | 'watchdog' | 'client'> {
+export interface UpstreamServices extends Pick<ConnectOptions, 'privateAddresses' | 'watchdog' | 'client'> {
   readonly catalog: LiveCatalog;
   /** How to reach the server, with its secrets. @throws where the target is not allowed, or a secret cannot be read */
   targetOf(record: IntegrationRecord): Target;
@@ -44,21 +44,21 @@ export interface View {
 
 /** One integration while the server runs: its connection, the tools it offers and its state. */
 export class Upstream {
-  readonly #surroundings: Surroundings;
-  readonly #offer = new Offer((definition, input, options) => this.call(definition, input, options));
+  readonly #services: UpstreamServices;
+  readonly #offered = new OfferedTools((definition, input, options) => this.call(definition, input, options));
   #record: IntegrationRecord;
   #status: IntegrationStatus = { state: 'disabled', since: new Date().toISOString() };
   #scrubber = new Scrubber([]);
-  readonly #link: Link;
+  readonly #link: ReconnectingLink;
   readonly #calls = new CallsUnderWay();
   #listing: Listing | undefined;
   /** The listed tools as their server defines them. */
   #raw: ReadonlyMap<string, UpstreamTool> = new Map();
 
-  constructor(record: IntegrationRecord, surroundings: Surroundings) {
+  constructor(record: IntegrationRecord, services: UpstreamServices) {
     this.#record = record;
-    this.#surroundings = surroundings;
-    this.#link = new Link(this.#linkParts());
+    this.#services = services;
+    this.#link = new ReconnectingLink(this.#linkParts());
   }
 
   get record(): IntegrationRecord {
@@ -67,7 +67,7 @@ export class Upstream {
 
   /** The tools that are listed now and could be offered, for approval. */
   get definitions(): readonly ToolDefinition[] {
-    const takenBy = this.#surroundings.takenBy(this.#record, true);
+    const takenBy = this.#services.takenBy(this.#record, true);
     const { toolPrefix } = this.#record;
     return (this.#listing?.definitions ?? []).filter(({ name }) => takenBy(shownName(toolPrefix, name)) === undefined);
   }
@@ -76,7 +76,7 @@ export class Upstream {
     const listing = this.#listing;
     return {
       status: this.#status,
-      tools: toolStates(this.#record, listing, this.#surroundings.takenBy(this.#record, true)),
+      tools: toolStates(this.#record, listing, this.#services.takenBy(this.#record, true)),
       listingHash: listing && hashOfListing(listing),
     };
   }
@@ -90,7 +90,7 @@ export class Upstream {
 
   /** Resolves when nothing of the connection is left. */
   async stop(): Promise<void> {
-    this.#surroundings.catalog.put(this.#record.id, []);
+    this.#services.catalog.put(this.#record.id, []);
     this.#calls.endUnless(
       () => false,
       () => this.#ended('was disabled, changed or deleted'),
@@ -111,7 +111,7 @@ export class Upstream {
     this.#record = record;
     this.#listing = undefined;
     this.#link.forget();
-    this.#offer.clear();
+    this.#offered.clear();
     this.start();
   }
 
@@ -130,12 +130,12 @@ export class Upstream {
       const message = `The integration ${this.#label} has ${MOST_CALLS} calls under way; try again in a moment.`;
       throw new ToolError('unavailable', message);
     }
-    const offered = this.#offer.get(definition);
+    const offered = this.#offered.get(definition);
     if (!offered) throw this.#notOffered();
     return this.#calls.run(offered, given, async (signal) => {
       const connection = await this.#ready();
       const tool = this.#raw.get(definition.name);
-      if (!tool || this.#offer.get(definition) !== offered) throw this.#notOffered();
+      if (!tool || this.#offered.get(definition) !== offered) throw this.#notOffered();
       const onProgress = sparing((progress) => report(this.#scrubber.progress(progress)));
       const result = await connection
         .call({ tool, input, timeoutMs, signal, report: onProgress })
@@ -194,9 +194,9 @@ export class Upstream {
   #linkParts(): LinkParts {
     return {
       open: (options) => {
-        const target = this.#surroundings.targetOf(this.#record);
+        const target = this.#services.targetOf(this.#record);
         this.#scrubber = new Scrubber(secretsOf(target));
-        return Connection.open(target, { ...this.#surroundings, ...options });
+        return Connection.open(target, { ...this.#services, ...options });
       },
       list: (connection, signal) => this.#list(connection, signal),
       onListed: () => this.#publish(),
@@ -241,9 +241,9 @@ export class Upstream {
 
   #publish(): void {
     const { id, enabled } = this.#record;
-    const takenBy = this.#surroundings.takenBy(this.#record, false);
-    const entries = enabled ? this.#offer.entries(this.#record, this.#listing, takenBy) : [];
-    this.#surroundings.catalog.put(id, entries);
+    const takenBy = this.#services.takenBy(this.#record, false);
+    const entries = enabled ? this.#offered.entries(this.#record, this.#listing, takenBy) : [];
+    this.#services.catalog.put(id, entries);
     const tools = new Set(entries.map(({ tool }) => tool));
     this.#calls.endUnless(
       (tool) => tools.has(tool),
@@ -261,7 +261,7 @@ export class Upstream {
     const since = before.state === status.state ? before.since : new Date().toISOString();
     const given = Object.fromEntries(Object.entries(status).filter(([, value]) => value !== undefined));
     this.#status = { ...given, state: status.state, since };
-    if (before.state !== status.state) this.#surroundings.onState(this.#record, this.#status);
+    if (before.state !== status.state) this.#services.onState(this.#record, this.#status);
   }
 }
 

@@ -4,10 +4,10 @@ import type { Readers } from '../../../store/port.ts';
 import type { Dependency } from '../../registry/context.ts';
 import type { LiveCatalog } from '../../registry/live-catalog.ts';
 import type { SecretBox } from '../secrets.ts';
-import { AddressRefused, requirePublic } from './addresses.ts';
 import type { Target } from './connection.ts';
-import { shownName } from './definition.ts';
+import { AddressRefused, requirePublic } from './ip-addresses.ts';
 import type { TakenBy } from './offered-tools.ts';
+import { shownName } from './tool-definitions.ts';
 import { Upstream, type View } from './upstream.ts';
 import { createWatchdog } from './watchdog.ts';
 

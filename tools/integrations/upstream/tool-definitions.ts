@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { canonicalize } from 'json-canonicalize';
 import type { IntegrationRecord, ToolDefinition } from '../../../resources/integration.ts';
 import type { JsonSchema } from '../../registry/json-schema.ts';
-import { isSchemaObject } from './references.ts';
 import { boundSchema, SchemaProblem } from './schema.ts';
+import { isSchemaObject } from './schema-references.ts';
 import { cleanText, type Scrubber } from './text.ts';
 
 /** The longest name of a tool on this server. Model providers accept no longer names. */

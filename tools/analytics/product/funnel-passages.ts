@@ -1,7 +1,7 @@
 import type { SettingsRecord } from '../../../resources/settings.ts';
 import type { Model } from '../model/model.ts';
 import { NONE } from '../model/ordered-rows.ts';
-import { indexesOf } from './indexes.ts';
+import { indexesOf } from './product-indexes.ts';
 
 /** For each step of the funnel: how many users passed it in [from, to), and how many seconds each of them took from the step before. */
 export function passages(model: Model, settings: SettingsRecord, { start, end }: { start: number; end: number }) {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Issue } from '../../resources/error.ts';
 import type { Flow, FlowStep } from '../../resources/flow.ts';
-import { MASK } from '../../resources/integration.ts';
+import { SECRET_MASK } from '../../resources/integration.ts';
 import type { Readers } from '../../store/port.ts';
 import { requireWithin } from '../access/delegation.ts';
 import type { Principal } from '../access/principal.ts';
@@ -17,11 +17,11 @@ import { scheduleProblem } from './schedule.ts';
 import { areTooMuch, isTemplate, type Parsed, parseTemplate } from './templates.ts';
 
 /** What a flow does and when. Its runs act as the person or key that wrote these members. */
-export type Definition = Pick<Flow, 'trigger' | 'steps' | 'agentId' | 'prompt'>;
+export type FlowDefinition = Pick<Flow, 'trigger' | 'steps' | 'agentId' | 'prompt'>;
 
 /** Everything that is wrong with the definition, each with its place. */
 export async function definitionIssues(
-  { trigger, steps, agentId, prompt }: Definition,
+  { trigger, steps, agentId, prompt }: FlowDefinition,
   store: Pick<Readers, 'agents'>,
   { catalog, kinds }: Pick<ServerFacts, 'catalog' | 'kinds'>,
 ): Promise<Issue[]> {
@@ -63,7 +63,7 @@ export async function definitionIssues(
  */
 export async function requireRights(
   principal: Principal,
-  { steps, agentId }: Definition,
+  { steps, agentId }: FlowDefinition,
   { store, catalog }: { readonly store: Pick<Readers, 'agents'>; readonly catalog: Catalog },
 ): Promise<void> {
   if (principal.actsFor && (steps?.length || agentId !== undefined)) {
@@ -125,7 +125,7 @@ function writtenSecrets(tool: Tool, given: object, catalog: Catalog): string[] {
 }
 
 function isHarmless(leaf: unknown): boolean {
-  return leaf === null || leaf === MASK || (typeof leaf === 'string' && OUTPUT_OF_STEP.test(leaf));
+  return leaf === null || leaf === SECRET_MASK || (typeof leaf === 'string' && OUTPUT_OF_STEP.test(leaf));
 }
 
 /** A path to the output of a step and nothing else, because filters and text around it could contain a secret. */

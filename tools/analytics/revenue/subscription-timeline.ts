@@ -6,7 +6,7 @@ export const PHASES = ['none', 'trialing', 'active', 'past_due', 'canceled'] as 
 export type Phase = (typeof PHASES)[number];
 
 /** From this time on, the subscription is in the phase and pays this much a month (millionths of a minor unit). */
-export interface Step {
+export interface PhaseStep {
   readonly time: number;
   readonly phase: Phase;
   readonly mrr: number;
@@ -14,8 +14,8 @@ export interface Step {
 }
 
 /** The steps of a subscription, from the statements about it. Steps without a change are left out. */
-export function timelineOf(states: States<SubscriptionRow>, money: Money): Step[] {
-  const steps: Step[] = [];
+export function timelineOf(states: States<SubscriptionRow>, money: Money): PhaseStep[] {
+  const steps: PhaseStep[] = [];
   let plan = '';
   for (const { row, start, end, cut } of windows(states)) {
     const value = monthly(row, start, money);
@@ -42,7 +42,7 @@ function windows(states: States<SubscriptionRow>) {
   let end = Number.POSITIVE_INFINITY;
   const found: { row: SubscriptionRow; start: number; end: number; cut: number }[] = [];
   for (const [at, { row, from }] of [...states.list.entries()].reverse()) {
-    cut = Math.min(cut, endOf(row));
+    cut = Math.min(cut, paidUntil(row));
     // The first statement counts from the start of the subscription.
     const start = at === 0 ? Math.min(from, Date.parse(row.startedAt), Date.parse(trialStart(row))) : from;
     found.unshift({ row, start, end, cut });
@@ -52,7 +52,7 @@ function windows(states: States<SubscriptionRow>) {
 }
 
 /** When the paid time ends. An earlier announcement of the end does not count. */
-export function endOf(row: SubscriptionRow): number {
+export function paidUntil(row: SubscriptionRow): number {
   if (row.endedAt !== undefined) return Date.parse(row.endedAt);
   return row.status === 'canceled' ? instant(row.canceledAt) : Number.POSITIVE_INFINITY;
 }

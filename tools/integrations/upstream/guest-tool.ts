@@ -6,8 +6,8 @@ import type { Progress } from '../../registry/call.ts';
 import { defineTool, type Tool } from '../../registry/define-tool.ts';
 import { declareJsonSchema, type JsonSchema } from '../../registry/json-schema.ts';
 import { problemsOf } from './check.ts';
-import { grantOf, labelOf, shownName } from './definition.ts';
-import { isSchemaObject } from './references.ts';
+import { isSchemaObject } from './schema-references.ts';
+import { grantOf, labelOf, shownName } from './tool-definitions.ts';
 
 /** The result of a tool call in MCP. */
 export interface ToolContent {

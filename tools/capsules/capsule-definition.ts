@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { CapsuleRecord } from '../../resources/capsule.ts';
 import type { Issue } from '../../resources/error.ts';
-import { canBeInCapsule, type Definition } from '../access/capsule-principal.ts';
+import { type CapsuleDefinition, canBeInCapsule } from '../access/capsule-principal.ts';
 import { requireWithin } from '../access/delegation.ts';
 import type { Principal } from '../access/principal.ts';
 import { secretsIn } from '../audit/redact.ts';
@@ -11,7 +11,7 @@ import { ToolError } from '../registry/errors.ts';
 import { formatPath, isAtOrIn, parseInput } from '../registry/validate.ts';
 
 /** The members of a capsule that a call writes. */
-type Written = Partial<Pick<Definition, 'allowedTools' | 'constraints'>>;
+type Written = Partial<Pick<CapsuleDefinition, 'allowedTools' | 'constraints'>>;
 
 /** Checks what is written. An entry for a tool that is away is no error. @throws ToolError that names all problems */
 export function requireDefinition({ allowedTools = [], constraints }: Written, catalog: Catalog): void {
@@ -83,7 +83,7 @@ export function similar(name: string, catalog: Catalog): string {
  * anything, whatever the rights of their writer, so they require full access.
  * @throws ToolError (forbidden)
  */
-export function requireReach(principal: Principal, { allowedTools }: Definition, catalog: Catalog): void {
+export function requireReach(principal: Principal, { allowedTools }: CapsuleDefinition, catalog: Catalog): void {
   requireWithin(principal, { tools: { entries: allowedTools, catalog } });
   if (principal.rights.isAdmin && !principal.tools) return;
   const issues = allowedTools.flatMap((entry, index) =>
