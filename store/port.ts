@@ -52,12 +52,14 @@ export interface Commit {
 }
 
 /** A record that was made, changed or deleted. A change of bookkeeping members alone (`touch`) does not count. */
-export interface RecordChange {
-  readonly kind: 'created' | 'updated' | 'deleted';
-  readonly collection: CollectionName;
-  /** The record as it is now, or as it was before its deletion. */
-  readonly record: { readonly id: string } & Readonly<Record<string, unknown>>;
-}
+export type RecordChange = {
+  readonly [Name in CollectionName]: {
+    readonly kind: 'created' | 'updated' | 'deleted';
+    readonly collection: Name;
+    /** The record as it is now, or as it was before its deletion. */
+    readonly record: RecordOf<Name> & Readonly<Record<string, unknown>>;
+  };
+}[CollectionName];
 
 export interface StoreStatus {
   readonly writable: boolean;

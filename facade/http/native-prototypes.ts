@@ -40,8 +40,7 @@ export function createNativeServer(): { readonly server: Server; mount(app: Expr
       // Express's own prototypes inherit from Node's, so putting them above ours keeps both.
       Object.setPrototypeOf(AppRequest.prototype, app.request);
       Object.setPrototypeOf(AppResponse.prototype, app.response);
-      app.request = AppRequest.prototype as unknown as Express['request']; // which they inherit from
-      app.response = AppResponse.prototype as unknown as Express['response'];
+      Object.assign(app, { request: AppRequest.prototype, response: AppResponse.prototype });
       server.on('request', app);
       server.on('checkExpectation', app); // else Node refuses what it does not know, without a body
     },

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 import { type Address, addresses } from '../../resources/addresses.ts';
 import type { CollectionName } from '../../store/collections.ts';
-import type { Commit, RecordChange, Store } from '../../store/port.ts';
+import type { Commit, Store } from '../../store/port.ts';
 import { mayRead } from '../../tools/access/may-read.ts';
 import { askSafely } from '../../tools/access/standing.ts';
 import { ToolError } from '../../tools/registry/errors.ts';
@@ -10,7 +10,7 @@ import type { Registry } from '../../tools/registry/registry.ts';
 import type { UnderWay } from './calls.ts';
 import { parseUri, uriOf } from './resource-uri.ts';
 
-type Kept = RecordChange['record'];
+type Kept = Record<string, unknown> & { readonly id: string };
 
 /** A record that changed, with the address at which it is read. */
 interface Changed {

@@ -163,9 +163,7 @@ export class LowdbStore implements StoreCore {
     const owner = collections[name].search?.owner;
     const owners = owner && this.#current(this.#collection(owner.collection));
     // The rows of a collection were checked by its schema when they were written or read from the disk.
-    return search(this.#current(this.#collection(name)), owners, query as TextQuery<Row>) as unknown as TextPage<
-      RecordOf<Name>
-    >;
+    return search(this.#current(this.#collection(name)), owners, query as TextQuery<Row>) as TextPage<RecordOf<Name>>;
   }
 
   #collection(name: string): Collection {
@@ -273,8 +271,8 @@ function recordChanges(changes: readonly StoredChange[], kept: ReadonlyMap<strin
     if (!(collection in collections)) return [];
     const name = collection as CollectionName; // `kept` has only names of collections
     const before = kept.get(collection)?.get(id);
-    if (!row) return before ? { kind: 'deleted' as const, collection: name, record: before } : [];
-    if (!before) return { kind: 'created' as const, collection: name, record: row };
-    return row.revision === before.revision ? [] : { kind: 'updated' as const, collection: name, record: row };
+    if (row ? before && row.revision === before.revision : !before) return []; // bookkeeping, or nothing to delete
+    const kind = !row ? 'deleted' : !before ? 'created' : 'updated';
+    return { kind, collection: name, record: row ?? before } as RecordChange; // rows of a collection are checked by its schema
   });
 }

@@ -98,8 +98,7 @@ function freshRows(model: Model, type: RowType, rows: readonly Row[]) {
     const text = JSON.stringify(row);
     const before = last.get(key);
     // A row that passed the schema of its type has that type.
-    const known =
-      before === undefined ? model.knows({ type, row } as unknown as TypedRow) : before === text ? 'same' : 'changed';
+    const known = before === undefined ? model.knows({ type, row } as TypedRow) : before === text ? 'same' : 'changed';
     counts[known] += 1;
     if (known === 'same') continue;
     last.set(key, text);

@@ -34,7 +34,7 @@ export function parseRecord(format: Format, from: number, collection: string, ra
     throw new Error(`the record ${String(record.id)} does not fit the schema of ${collection} (${problems})`);
   }
   // Every collection's schema has `id` and `createdAt`.
-  return deepFreeze(parsed.data as unknown as Row);
+  return deepFreeze(parsed.data as Row);
 }
 
 export function assertKnown(format: Format, number: number, path: string): void {

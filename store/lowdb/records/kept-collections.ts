@@ -29,6 +29,6 @@ const rowFiles: CollectionDefinition = {
 /** The collections of this store: those of the port, and its own. */
 export const keptCollections: ReadonlyMap<string, CollectionDefinition> = new Map<string, CollectionDefinition>([
   // A definition for one kind of record is read as one for any kind.
-  ...(Object.entries(collections) as unknown as [string, CollectionDefinition][]),
+  ...(Object.entries(collections) as [string, CollectionDefinition][]),
   [ROW_FILES, rowFiles],
 ]);

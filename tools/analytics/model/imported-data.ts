@@ -159,5 +159,5 @@ export class ImportedData {
 
 function typed({ type, row }: LoggedRow): TypedRow | Purge {
   // `import_records` checked the row by the schema of its type. All other rows are purges.
-  return { type: type as RowType | typeof PURGE, row } as unknown as TypedRow | Purge;
+  return { type: type as RowType | typeof PURGE, row } as TypedRow | Purge;
 }

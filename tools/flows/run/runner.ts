@@ -171,7 +171,7 @@ export class FlowRunner {
   #committed({ changes }: Commit): void {
     if (this.#waiting.size === 0) return;
     for (const { kind, collection, record } of changes) {
-      if (collection !== 'flowRuns' || (kind !== 'deleted' && !hasEnded(record as unknown as FlowRunRecord))) continue; // the change is of this collection
+      if (collection !== 'flowRuns' || (kind !== 'deleted' && !hasEnded(record))) continue;
       for (const resolve of this.#waiting.get(record.id) ?? []) resolve();
     }
   }

@@ -76,7 +76,7 @@ export class FlowTriggers {
       if (change.collection === 'flows') {
         this.#parts.queued(change.record.id); // waiting runs may no longer be allowed
         if (change.kind === 'deleted') this.#leave(change.record.id);
-        else this.#follow(change.record as unknown as Flow); // a commit's record belongs to its collection
+        else this.#follow(change.record);
       }
       const event = this.#listening.size > 0 ? eventOf(change, this.#parts.kinds) : undefined;
       if (event && this.#listening.has(event.type)) events.push(event);
