@@ -138,6 +138,12 @@ export const artifactKind = defineKind({
   list: listArtifacts,
   get: getArtifact,
   update: updateArtifact,
+  address: {
+    description: 'What is in an artifact, under its own media type.',
+    mimeType: undefined,
+    text: 'content',
+    blob: 'data',
+  },
   history: {
     payload: (record) => {
       const { accessKeys: _, ...payload } = withoutBookkeeping(record);

@@ -119,6 +119,7 @@ export const documentKind = defineKind({
   list: listDocuments,
   get: getDocument,
   update: updateDocument,
+  address: { description: 'Markdown of a document.', mimeType: 'text/markdown', text: 'content' },
   history: {
     text: 'content',
     payload: withoutBookkeeping,

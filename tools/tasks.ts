@@ -177,6 +177,11 @@ export const taskDocumentKind = defineKind({
   collection: 'taskDocuments',
   get: getTaskDocument,
   update: updateTaskDocument,
+  address: {
+    description: 'Text that goes with a task, by the id of the task.',
+    mimeType: 'text/markdown',
+    text: 'content',
+  },
   event: { name: 'task.document', words: 'The document of a task' },
   history: {
     text: 'content',

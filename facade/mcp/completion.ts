@@ -1,9 +1,9 @@
 import { INTERNAL_ERROR, INVALID_PARAMS, type Result } from '@modelcontextprotocol/server';
 import type { z } from 'zod';
-import { type Address, addresses } from '../../resources/addresses.ts';
 import { errorStatus } from '../../resources/error.ts';
 import type { searchResult } from '../../resources/search.ts';
 import { collections } from '../../store/collections.ts';
+import { type Address, addresses } from './addresses.ts';
 import { callTool, type DoorParts, type UnderWay } from './calls.ts';
 import { isObject, RpcError } from './message.ts';
 import { findPrompt } from './prompts.ts';

@@ -1,12 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
-import { type Address, addresses } from '../../resources/addresses.ts';
 import type { CollectionName } from '../../store/collections.ts';
 import type { Commit, Store } from '../../store/port.ts';
 import { mayRead } from '../../tools/access/may-read.ts';
 import { askSafely } from '../../tools/access/standing.ts';
 import { ToolError } from '../../tools/registry/errors.ts';
 import type { Registry } from '../../tools/registry/registry.ts';
+import { type Address, addresses } from './addresses.ts';
 import type { UnderWay } from './calls.ts';
 import { parseUri, uriOf } from './resource-uri.ts';
 

@@ -1,4 +1,4 @@
-import { type Address, addresses } from '../../resources/addresses.ts';
+import { type Address, addresses } from './addresses.ts';
 
 /** What a URI names: a kind of record, and the input of its read tool. */
 export interface Named {

@@ -1,7 +1,7 @@
 import { INTERNAL_ERROR, INVALID_PARAMS, type Result } from '@modelcontextprotocol/server';
-import { type Address, addresses } from '../../resources/addresses.ts';
 import { type ErrorBody, errorStatus } from '../../resources/error.ts';
 import type { Registry } from '../../tools/registry/registry.ts';
+import { type Address, addresses } from './addresses.ts';
 import { callTool, type DoorParts, type UnderWay } from './calls.ts';
 import { RpcError } from './message.ts';
 import { hasVariables, parseUri, uriOf } from './resource-uri.ts';

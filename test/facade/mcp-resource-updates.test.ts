@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { Client, type McpSubscription, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { addresses } from '../../resources/addresses.ts';
+import { addresses } from '../../facade/mcp/addresses.ts';
 import { collections } from '../../store/collections.ts';
 import { callsOf, makeCapsule, makeKey } from '../support/calls.ts';
 import { serverForTests } from '../support/server.ts';

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { addresses } from '../../resources/addresses.ts';
+import { addresses } from '../../facade/mcp/addresses.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { callTool, makeKey, mustCall } from '../support/calls.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';

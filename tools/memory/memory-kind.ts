@@ -12,6 +12,7 @@ export const memoryKind = defineKind({
   list: listMemories,
   get: getMemory,
   update: updateMemory,
+  address: { label: 'content' },
   search: { where: { superseded: false }, shownBy: [searchMemories] },
   history: {
     payload: (record) => {

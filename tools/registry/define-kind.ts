@@ -12,6 +12,7 @@ export interface Kind<Name extends CollectionName = CollectionName> extends Reco
   readonly collection: Name;
   readonly history?: History<Name> | undefined;
   readonly search?: Searched<Name> | undefined;
+  readonly address?: Addressed | 'none' | undefined;
   readonly purge?: 'alone' | Purge | undefined;
 }
 
@@ -45,6 +46,20 @@ interface Searched<Name extends CollectionName> {
   readonly shownBy?: readonly Tool[];
 }
 
+/** What the address of such a record as a resource says, where it does not follow from type, tools and collection. */
+interface Addressed {
+  readonly uriTemplate?: string;
+  readonly title?: string;
+  readonly description?: string;
+  /** Undefined where each record names its own type in `mimeType`. */
+  readonly mimeType?: string | undefined;
+  /** Member that holds the text to read, and that with bytes in base64. */
+  readonly text?: string;
+  readonly blob?: string;
+  /** Member that a list shows as the name of the record: the last title of search unless given. */
+  readonly label?: string;
+}
+
 export type PurgeContext = Context<HistoryWriters, 'not_found' | 'conflict'>;
 
 /** Removes a record with all that belongs to it. Resolves to whether there was anything; refuses what others name. */
@@ -57,6 +72,8 @@ type Definition<Name extends CollectionName> = Tools & {
   /** Default: events are called as the type is. `none`: flows wait for no change of such a record. */
   readonly event?: EventNames | 'none';
   readonly search?: Searched<Name>;
+  /** Default: whatever has a get tool is a resource, read as JSON. `none`: it is no resource. */
+  readonly address?: Addressed | 'none';
   readonly purge?: 'alone' | Purge;
   forget?(store: Transaction, id: string): Promise<void>;
 } & (

@@ -66,6 +66,7 @@ export const botConfigKind = defineKind({
   collection: 'botConfigs',
   get: getBotConfig,
   update: updateBotConfig,
+  address: { uriTemplate: 'bot-config://workspace', title: 'Bot config' },
   event: 'none',
   history: {
     payload: withoutBookkeeping,

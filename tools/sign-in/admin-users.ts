@@ -175,5 +175,6 @@ export const adminUserKind = defineKind({
   list: listAdminUsers,
   get: getAdminUser,
   update: updateAdminUser,
+  address: 'none',
   event: 'none',
 });
