@@ -1,4 +1,5 @@
-import { collections, type SearchDefinition } from '../../store/collections.ts';
+import type { SearchDefinition } from '../../store/collection-definition.ts';
+import { collections } from '../../store/collections.ts';
 import { kinds } from '../../tools/kinds.ts';
 import type { Kind } from '../../tools/registry/define-kind.ts';
 import type { Tool } from '../../tools/registry/tool.ts';
