@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { Session } from 'node:inspector/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { readConfig } from '../../facade/config.ts';
@@ -11,11 +11,13 @@ import { startServer } from '../../facade/server.ts';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
 
 /**
- * The files and functions of the product that one warmed call executes, from its door to the store and back, by V8's precise coverage.
- * With the word `files` it names the files, with `functions` the functions too.
+ * Counts the files and functions of the product that one warmed call executes, from its door to the store and back, by V8's precise
+ * coverage. With the word `files` it names the files, with `functions` the functions too.
  */
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const WARM_CALLS = 20;
+/** After this long nothing of earlier calls is under way: uses of keys and audit entries are written in the background. */
+const QUIET_MS = 2000;
 const [detail] = process.argv.slice(2);
 
 interface Walk {
@@ -89,24 +91,22 @@ session.connect();
 await session.post('Profiler.enable');
 await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
 
-/** What was executed since it was asked for last: functions by file. */
+/** The functions executed since it was asked last, by file. */
 async function executed(): Promise<Map<string, string[]>> {
-  await setTimeout(200); // what follows the answer belongs to the call
   const { result } = await session.post('Profiler.takePreciseCoverage');
   const found = new Map<string, string[]>();
   for (const { url, functions } of result) {
-    const path = url.startsWith('file:') ? fileURLToPath(url) : url;
-    if (!path.startsWith(ROOT) || !/^(resources|store|tools|facade)\//.test(path.slice(ROOT.length))) continue;
-    const run = functions
-      .filter(({ ranges: [range] }) => range && range.count > 0)
-      .map(({ functionName }) => functionName);
-    if (run.length > 0) found.set(path.slice(ROOT.length), run);
+    const file = url.startsWith('file:') ? relative(ROOT, fileURLToPath(url)) : '';
+    if (!/^(resources|store|tools|facade)\//.test(file)) continue;
+    const names = functions.filter(({ ranges: [range] }) => range && range.count > 0).map((each) => each.functionName);
+    if (names.length > 0) found.set(file, names);
   }
   return found;
 }
 
 for (const walk of walks) {
   for (let n = 0; n < WARM_CALLS; n += 1) await send(walk, n);
+  await setTimeout(QUIET_MS);
   await executed();
   await send(walk, WARM_CALLS);
   const found = await executed();

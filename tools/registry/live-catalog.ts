@@ -6,13 +6,14 @@ export class LiveCatalog implements Catalog {
   readonly #guests = new Map<string, readonly CatalogEntry[]>();
   readonly #listeners: (() => void)[] = [];
   #entries: readonly CatalogEntry[];
-  #guestsByName: ReadonlyMap<string, CatalogEntry> = new Map();
+  #byName: ReadonlyMap<string, CatalogEntry>;
   #sourcesByName: ReadonlyMap<string, string> = new Map();
   #version: number;
 
   constructor(own: Catalog) {
     this.#own = own;
     this.#entries = own.entries;
+    this.#byName = byNameOf(own.entries);
     this.#version = own.version;
   }
 
@@ -26,7 +27,7 @@ export class LiveCatalog implements Catalog {
   }
 
   get(name: string): CatalogEntry | undefined {
-    return this.#own.get(name) ?? this.#guestsByName.get(name);
+    return this.#byName.get(name);
   }
 
   /** Whose tool has the name. */
@@ -46,11 +47,11 @@ export class LiveCatalog implements Catalog {
     if (entries.length > 0) this.#guests.set(source, entries);
     else this.#guests.delete(source);
     const guests = [...this.#guests].sort(([one], [other]) => (one < other ? -1 : 1)).flatMap(([, group]) => group);
-    this.#guestsByName = new Map(guests.map((entry) => [entry.tool.name, entry]));
     this.#sourcesByName = new Map(
       [...this.#guests].flatMap(([holder, group]) => group.map(({ tool }) => [tool.name, holder] as const)),
     );
     this.#entries = [...this.#own.entries, ...guests];
+    this.#byName = byNameOf(this.#entries);
     this.#version += 1;
     for (const listener of this.#listeners) listener();
   }
@@ -64,4 +65,8 @@ export class LiveCatalog implements Catalog {
   onChange(listener: () => void): void {
     this.#listeners.push(listener);
   }
+}
+
+function byNameOf(entries: readonly CatalogEntry[]): ReadonlyMap<string, CatalogEntry> {
+  return new Map(entries.map((entry) => [entry.tool.name, entry]));
 }
