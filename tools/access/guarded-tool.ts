@@ -32,29 +32,29 @@ export interface AccessByInput {
 /** Every authenticated principal may call the tool. */
 export const ANYONE: Access = { scope: '', grant: [] };
 
-/** What of a tool decides who may call it. */
+/** The parts of a tool that decide who may call it. */
 export interface GuardedTool {
   readonly name: string;
   readonly access: Access | AccessByInput;
   readonly annotations: { readonly readOnlyHint: boolean };
   readonly input: z.ZodObject;
-  /** Callable through its own door only, and never listed. */
+  /** Only its own door can call it, and it is never listed. */
   readonly doorOnly?: true;
-  /** Leads to the tools the caller reaches, whatever they are, and is listed apart from them. */
+  /** Leads to all tools that the caller may call, and is listed apart from them. */
   readonly discovery?: true;
-  /** Of an integration: globs of allowlists reach it only where they name the integration. */
+  /** Belongs to an integration. Globs of allowlists match it only where they name the integration. */
   readonly guest?: true;
-  /** The tools that read or change the same record, of which this one is another way: `of` the record that the input names, and all. */
+  /** This tool is another way to the records of `tools`. `of` returns the one of them for the record that the input names. */
   readonly actsAs?: { readonly tools: readonly GuardedTool[]; of(input: object): GuardedTool | undefined };
   /** Finds records of many kinds by the rights of other tools. */
   readonly looksAcross?: true;
-  /** The answer holds a secret that is shown once: it is never kept for a repeat. */
+  /** The answer holds a secret that is shown once, so it is never stored for a repeat. */
   readonly answersSecret?: true;
   /**
-   * What the call does to the session of its caller, for the door to tell the caller's browser. One that `begins` it is called before there
-   * is a principal, and authenticates by its input: whatever is wrong with that is `unauthenticated`. Its answer is never kept.
+   * What the call does to the session of its caller, so that the door can change the browser's cookie. A call that `begins` a session has
+   * no principal and authenticates by its input, so every fault in the input is `unauthenticated`. Its answer is never stored.
    */
   readonly session?: 'begins' | 'ends';
-  /** Goes on with threads that its caller made, also where that one may do nothing else with threads; see `ownThreads`. */
+  /** Continues threads that its caller made, also where the caller has no other right to threads; see `ownThreads`. */
   readonly continuesThreads?: true;
 }

@@ -66,10 +66,10 @@ async function searchAmong(
 }
 
 type Caller = Pick<Context<never, never>, 'principal' | 'server' | 'fail'>;
-/** By type, its place among all. */
+/** The place of each type among all types. */
 type Places = ReadonlyMap<string, number>;
 
-/** The types to look in: those the caller may read. One asked for by name must be among them. */
+/** The types to search: those that the caller may read. A type that the caller names must be one of them. */
 function typesFor(all: readonly SearchType[], types: readonly string[] | undefined, caller: Caller): SearchType[] {
   const asked = all.filter(({ type }) => !types || types.includes(type));
   const refused = types && asked.find((type) => !mayFind(caller, type));
@@ -90,7 +90,7 @@ function mayFind({ principal: { rights, tools }, server: { catalog } }: Caller, 
   return !tools || shownBy.some(shows);
 }
 
-/** By score, then id, then the order of the types: a task and its document have one id. */
+/** By score, then id, then the order of the types, because a task and its document have the same id. */
 function byRank(a: SearchHit, b: SearchHit, places: Places): number {
   if (a.score !== b.score) return b.score - a.score;
   if (a.id !== b.id) return a.id < b.id ? 1 : -1;
@@ -101,7 +101,7 @@ function placeOf(type: string, places: Places): number {
   return places.get(type) ?? -1;
 }
 
-/** Where a type goes on behind the last hit of a page; one of the same id still comes in the types behind that hit's. */
+/** Where a type continues after the last hit of a page. A record with the hit's id still follows in the types after the hit's type. */
 function afterIn({ type }: SearchType, { score, id: idAndType }: Rank, places: Places): Rank {
   const gap = idAndType.lastIndexOf(' ');
   const [id, lastType] = [idAndType.slice(0, gap), idAndType.slice(gap + 1)];

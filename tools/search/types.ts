@@ -16,7 +16,7 @@ export interface SearchType {
   readonly type: string;
   /** The right to list records of the kind. */
   readonly access: Access;
-  /** The tools that show such records: who is held to some tools needs one of these. */
+  /** The tools that show such records. A caller limited to some tools needs one of these. */
   readonly shownBy: readonly string[];
   find(context: SearchContext, query: TypeQuery): Promise<TypePage>;
 }
@@ -39,7 +39,7 @@ interface TypePage {
   readonly count: number;
 }
 
-/** The kinds whose records search finds: those whose collection declares the text to look at. */
+/** The kinds whose records search finds. Their collections declare which text to search. */
 export function searchTypesOf(kinds: readonly Kind[]): SearchType[] {
   return kinds.flatMap((kind) => {
     const search = searchOf(kind.collection);
@@ -62,7 +62,7 @@ function searchType(
       const page = await store.search(collection, {
         ...query,
         where: { ...where, ...(isGuarded && visibleTo(principal)) },
-        // The kind's own members, which the types of all collections together do not tell.
+        // The members belong to the kind, which the types of all collections together do not express.
         any: onlyThese<Record<string, string>>(principal.rights.limitedTo(resource, 'read'), ...names) as never,
         owner: ownerIsGuarded ? { where: visibleTo(principal) } : undefined,
       });
@@ -115,5 +115,5 @@ function searchOf(collection: string): Definition | undefined {
 }
 
 function collectionNamed(name: string): CollectionDefinition | undefined {
-  return Object.entries(collections).find(([each]) => each === name)?.[1] as CollectionDefinition | undefined; // of some records
+  return Object.entries(collections).find(([each]) => each === name)?.[1] as CollectionDefinition | undefined; // the definition of some collection
 }
