@@ -1,0 +1,76 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { join } from 'node:path';
+import { root } from '../../facade/launch/bundle.ts';
+import type { Compared, Latencies } from './load.ts';
+import type { StartTimes } from './start-time.ts';
+
+/** A scenario and what came of it. */
+export interface Row extends Compared {
+  readonly name: string;
+  readonly records: number;
+}
+
+/** What a run has measured. */
+export interface Figures {
+  readonly rows: readonly Row[];
+  readonly alone: { readonly name: string; readonly ours: Latencies; readonly theirs: Latencies };
+  readonly starts: StartTimes;
+  /** Milliseconds until a store of so many agents is open. */
+  readonly opened: ReadonlyMap<number, number>;
+}
+
+/** One line for a terminal, and the cells of a table. */
+export function cellsOf({ name, records, ours, theirs }: Row): Record<string, string> {
+  return {
+    scenario: name,
+    agents: grouped(records),
+    'requests/s': grouped(ours.rate),
+    'Express, requests/s': grouped(theirs.rate),
+    ratio: (ours.rate / theirs.rate).toFixed(2),
+    'µs of processor time': grouped(ours.cpu),
+    'Express, µs': grouped(theirs.cpu),
+    'share of its time': (ours.cpu / theirs.cpu).toFixed(2),
+    'p50 ms': grouped(ours.p50),
+  };
+}
+
+const BEGIN = '<!-- figures: npm run bench -- --readme -->';
+const END = '<!-- end of figures -->';
+
+/** Puts the figures into the README of the tests. */
+export function writeFigures(figures: Figures): void {
+  const path = join(root, 'test/README.md');
+  const text = readFileSync(path, 'utf8');
+  const [before, rest] = text.split(BEGIN);
+  const after = rest?.split(END)[1];
+  if (after === undefined) throw new Error(`${path} has no place for the figures; put ${BEGIN} and ${END} into it.`);
+  writeFileSync(path, `${before}${BEGIN}\n${textOf(figures)}\n${END}${after}`);
+}
+
+function textOf({ rows, alone, starts, opened }: Figures): string {
+  const cells = rows.map(cellsOf);
+  const names = Object.keys(cells[0] ?? {});
+  const line = (values: readonly string[]) => `| ${values.join(' | ')} |`;
+  const head = [line(names), line(names.map(() => '---'))];
+  const model = cpus()[0]?.model.trim();
+  const { ours, theirs } = alone;
+  return [
+    `Measured on ${new Date().toISOString().slice(0, 10)}, Node ${process.versions.node}, ${cpus().length} × ${model}.`,
+    '',
+    ...head,
+    ...cells.map((row) => line(Object.values(row))),
+    '',
+    `- One request after the other on one connection (${alone.name}): p50 ${shown(ours.p50)} ms, p99 ${shown(ours.p99)} ms; Express: p50 ${shown(theirs.p50)} ms, p99 ${shown(theirs.p99)} ms.`,
+    `- From the start of the process to the first answer, on an empty store: ${grouped(starts.first)} ms the first time, ${grouped(starts.second)} ms from then on.`,
+    ...[...opened].map(([size, ms]) => `- A store of ${grouped(size)} agents opens in ${grouped(ms)} ms.`),
+  ].join('\n');
+}
+
+function grouped(value: number): string {
+  return Math.round(value).toLocaleString('en-US');
+}
+
+function shown(milliseconds: number): string {
+  return milliseconds.toFixed(2);
+}
