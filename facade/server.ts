@@ -88,7 +88,8 @@ export async function startServer(
   const mcp = createMcpDoor({ registry, store, onError: onFailure, answerFirst: fixtures?.answerFirst });
   live.onChange(() => mcp.toolsChanged());
   const doors = createDoors(base, people, { registry, mcp, connections });
-  http.mount(createApp(doors));
+  const app = createApp(doors);
+  http.mount(app.express, app.answer);
   const upkeep = startUpkeep(store, facts, onFailure);
   await flows.start(registry);
   return {

@@ -36,7 +36,7 @@ export function createAdmission(options: AdmissionOptions): (request: Request) =
 
   async function admit(request: Request): Promise<Principal> {
     // Says who it is by its body, whatever else it carries.
-    if (signingIn.has(`${request.method} ${request.originalUrl?.split('?')[0]}`)) {
+    if (signingIn.has(`${request.method} ${(request.originalUrl ?? request.url)?.split('?')[0]}`)) {
       guards.check(request, true);
       const address = addressOf(request);
       await signIn.attempts.fromAddress('session', address);

@@ -4,6 +4,7 @@ import {
   IncomingMessage,
   type OutgoingHttpHeader,
   type OutgoingHttpHeaders,
+  type RequestListener,
   type Server,
   ServerResponse,
 } from 'node:http';
@@ -15,7 +16,7 @@ import type { Express } from 'express';
  * sets each request and response: setting an object's prototype to what it has already is free.
  * test/facade/native-prototypes.test.ts says when that stops being so.
  */
-export function createNativeServer(): { readonly server: Server; mount(app: Express): void } {
+export function createNativeServer(): { readonly server: Server; mount(app: Express, answer?: RequestListener): void } {
   class AppRequest extends IncomingMessage {}
   class AppResponse<Request extends IncomingMessage> extends ServerResponse<Request> {
     readonly requestId = chooseRequestId(this.req);
@@ -36,13 +37,13 @@ export function createNativeServer(): { readonly server: Server; mount(app: Expr
   });
   return {
     server,
-    mount(app) {
+    mount(app, answer = app) {
       // Express's own prototypes inherit from Node's, so putting them above ours keeps both.
       Object.setPrototypeOf(AppRequest.prototype, app.request);
       Object.setPrototypeOf(AppResponse.prototype, app.response);
       Object.assign(app, { request: AppRequest.prototype, response: AppResponse.prototype });
-      server.on('request', app);
-      server.on('checkExpectation', app); // else Node refuses what it does not know, without a body
+      server.on('request', answer);
+      server.on('checkExpectation', answer); // else Node refuses what it does not know, without a body
     },
   };
 }

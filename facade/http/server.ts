@@ -1,4 +1,4 @@
-import type { Server } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Express } from 'express';
 import type { Logger } from 'pino';
@@ -19,7 +19,7 @@ export interface HttpServer {
   /** Where clients find it. */
   readonly baseUrl: string;
   readonly connections: Connections;
-  mount(app: Express): void;
+  mount(app: Express, answer: RequestListener): void;
   /** Stops accepting, lets running calls finish, ends after 10 s what is left. */
   close(): Promise<void>;
 }
