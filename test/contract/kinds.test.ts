@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { z } from 'zod';
+import { entityType } from '../../resources/version.ts';
 import { type CollectionName, collections } from '../../store/collections.ts';
 import type { Writers } from '../../store/port.ts';
+import { grantOps } from '../../tools/access/grants.ts';
 import { catalog } from '../../tools/catalog.ts';
+import { kinds } from '../../tools/kinds.ts';
+import { isVersioned } from '../../tools/registry/kind.ts';
 import { sampleRecord } from '../store/sample-record.ts';
 import { FlowWorld } from '../support/flow-world.ts';
 import { until } from '../support/until.ts';
@@ -27,13 +31,19 @@ interface AnyWriter {
 // The loops go over collections by name; each gets records that its own schema takes.
 const writerOf = (tx: Writers, name: string) => tx[name as CollectionName] as unknown as AnyWriter;
 
+/** The text in a member that is searched: the first that takes any text, or else by columns. */
+function saying({ schema, search }: Pick<Searchable, 'schema' | 'search'>, text: string): object {
+  const shape: Readonly<Record<string, z.ZodType>> = schema.shape;
+  const members: readonly string[] = [...search.text, ...search.title];
+  const plain = members.find((member) => shape[member]?.safeParse(text).success);
+  return plain === undefined ? { [members[0] ?? '']: { column: text } } : { [plain]: text };
+}
+
 let count = 0;
 /** A record that everybody sees, with the marker in a member that is searched; one of its own for what it belongs to. */
 async function insertOne(tx: Writers, { name, schema, search }: Searchable, marker: string): Promise<Kept> {
   count += 1;
-  const member = [...search.text, ...search.title][0] ?? '';
   const shape: Readonly<Record<string, z.ZodType>> = schema.shape;
-  const text = shape[member]?.safeParse(marker).success ? marker : { column: marker };
   const flags = Object.keys(shape).filter((key) => shape[key]?.safeParse(false).success);
   const owner = search.owner && searchable.find((other) => other.name === search.owner?.collection);
   const belongsTo = owner && search.owner && { [search.owner.field]: (await insertOne(tx, owner, `owner${count}`)).id };
@@ -47,9 +57,35 @@ async function insertOne(tx: Writers, { name, schema, search }: Searchable, mark
     ...Object.fromEntries(flags.map((key) => [key, false])),
     ...('accessKeys' in shape && { accessKeys: ['admin', 'workspace'] }),
     ...belongsTo,
-    [member]: text,
+    ...saying({ schema, search }, marker),
   });
 }
+
+describe('every kind of record', () => {
+  for (const { name, search } of searchable) {
+    it(`${search.type} is described by a kind, which is listed once`, () => {
+      const found = kinds.filter(({ collection }) => collection === name);
+      assert.deepEqual(
+        found.map(({ type }) => type),
+        [search.type],
+        `tools/kinds.ts lists the kind ${search.type} once`,
+      );
+    });
+  }
+
+  for (const { type, resource, list, get, update } of kinds) {
+    it(`${type} has tools of the catalog, and grants that can be given`, () => {
+      const tools = [list, get, update].filter((tool) => tool !== undefined);
+      for (const tool of tools) assert.equal(catalog.get(tool.name)?.tool, tool, `${tool.name} of the kind ${type}`);
+      assert.ok(grantOps[resource]?.includes('read'), `${resource} is no resource of a grant`);
+    });
+  }
+
+  it('that has a history is a type of versions, and no other is', () => {
+    const versioned = kinds.filter(isVersioned).map(({ type }) => type);
+    assert.deepEqual(versioned.sort(), [...entityType.options].sort());
+  });
+});
 
 describe('every kind of record that is searched', () => {
   let world: FlowWorld;
@@ -75,9 +111,9 @@ describe('every kind of record that is searched', () => {
   }
 
   it('starts the flows that wait for what happens to it', async () => {
-    const kinds = searchable.filter(({ name }) => !WITHOUT_EVENTS.includes(name));
+    const evented = searchable.filter(({ name }) => !WITHOUT_EVENTS.includes(name));
     const { data } = await world.must('list_event_types', {});
-    for (const kind of kinds) {
+    for (const kind of evented) {
       const flows = await Promise.all(
         happeningsOf(kind).map(async (happened) => {
           const told = data.find(
@@ -114,10 +150,8 @@ function happeningsOf({ appendOnly }: Partial<Pick<Searchable, 'appendOnly'>>): 
 
 async function happenAll(world: FlowWorld, kind: Searchable): Promise<void> {
   const { id } = await world.store.transaction((tx) => insertOne(tx, kind, 'first'), world.admin);
-  const [title = ''] = [...kind.search.text, ...kind.search.title];
-  const change = { [title]: title === 'values' ? { column: 'second' } : 'second' };
   if (happeningsOf(kind).includes('updated')) {
-    await world.store.transaction((tx) => writerOf(tx, kind.name).update(id, change), world.admin);
+    await world.store.transaction((tx) => writerOf(tx, kind.name).update(id, saying(kind, 'second')), world.admin);
   }
   await world.store.transaction((tx) => writerOf(tx, kind.name).delete(id), world.admin);
 }

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { cp, mkdir, readFile, realpath, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { withFolder } from '../support/child.ts';
+import { FULL } from '../support/full.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const readme = await readFile(join(root, 'tools/README.md'), 'utf8');
+const section = readme.split(/^## /m).find((text) => text.startsWith('Add a kind of record')) ?? '';
+
+/** Whole files, by path, as the section shows them. */
+const files = new Map(
+  [...section.matchAll(/^```ts\n\/\/ (\S+)\n([\s\S]*?)^```$/gm)].map(([, path = '', text = '']) => [path, text]),
+);
+/** By path, the line that goes into a list. */
+const lines = new Map(
+  [...section.matchAll(/^\| `(\S+\.ts)` \| `(.+)` \|$/gm)].map(([, path = '', line = '']) => [path, line]),
+);
+
+/** Where the lists begin, and what the line imports. */
+const lists: Readonly<Record<string, { readonly begins: string; readonly imports: string }>> = {
+  'store/collections.ts': {
+    begins: 'export const collections = {\n',
+    imports: "import { webhook } from '../resources/webhook.ts';\n",
+  },
+  'tools/kinds.ts': {
+    begins: 'export const kinds: readonly Kind[] = [\n',
+    imports: "import { webhookKind } from './webhooks.ts';\n",
+  },
+  'tools/catalog.ts': {
+    begins: 'export const catalog = indexCatalog([\n',
+    imports: "import { webhookTools } from './webhooks.ts';\n",
+  },
+  'tools/access/grants.ts': {
+    begins: 'export const grantOps: Readonly<Record<string, readonly string[]>> = {\n',
+    imports: '',
+  },
+};
+
+const KINDS = 'test/contract/kinds.test.ts';
+const PARTS = ['resources', 'store', 'tools', 'facade', 'test/tools', KINDS];
+const COPIED = ['resources', 'store', 'tools', 'facade', 'data', 'package.json', 'test/support', 'test/store', KINDS];
+
+/** A copy of the source with the kind of the example in it, but for the lines of the lists left out. */
+async function withExample(leftOut: readonly string[], work: (folder: string) => Promise<void>): Promise<void> {
+  await withFolder(async (folder) => {
+    await Promise.all(COPIED.map((path) => cp(join(root, path), join(folder, path), { recursive: true })));
+    await writeFile(
+      join(folder, 'tsconfig.json'),
+      JSON.stringify({ extends: join(root, 'tsconfig.json'), include: PARTS }),
+    );
+    await symlink(await realpath(join(root, 'node_modules')), join(folder, 'node_modules'));
+    for (const [path, text] of files) {
+      await mkdir(dirname(join(folder, path)), { recursive: true });
+      await writeFile(join(folder, path), text);
+    }
+    for (const [path, line] of lines) {
+      if (leftOut.includes(path)) continue;
+      const { begins = '', imports = '' } = lists[path] ?? {};
+      const text = await readFile(join(folder, path), 'utf8');
+      assert.ok(begins !== '' && text.includes(begins), `${path}: the list begins otherwise`);
+      await writeFile(join(folder, path), imports + text.replace(begins, () => `${begins}${line}\n`));
+    }
+    await work(folder);
+  });
+}
+
+/** Without the lines of tests that passed. */
+function failuresIn(output: string): string {
+  const from = output.search(/^ *not ok/m);
+  return output.slice(Math.max(from, 0)).slice(0, 3000);
+}
+
+/** Runs a program of Node; what it printed where it failed. */
+function run(folder: string, ...args: readonly string[]): Promise<string | undefined> {
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  return new Promise((resolve) => {
+    const options = { cwd: folder, env: { ...env, TMPDIR: folder } };
+    execFile(process.execPath, args, options, (error, stdout, stderr) =>
+      resolve(error ? failuresIn(`${stdout}\n${stderr}`) : undefined),
+    );
+  });
+}
+
+const types = (folder: string) => run(folder, join(folder, 'node_modules/typescript/bin/tsc'), '-p', folder);
+const test = (folder: string, path: string) => run(folder, '--import', 'tsx', join(folder, path));
+
+describe('the kind of record that the README adds', () => {
+  it('takes three files and a line in each list', () => {
+    assert.deepEqual([...files.keys()], ['resources/webhook.ts', 'tools/webhooks.ts', 'test/tools/webhooks.test.ts']);
+    assert.deepEqual([...lines.keys()], Object.keys(lists));
+  });
+
+  it('fits the types, and is found, evented, addressed and purged', async () => {
+    await withExample([], async (folder) => {
+      assert.equal(await types(folder), undefined);
+      for (const path of ['test/tools/webhooks.test.ts', KINDS]) {
+        assert.equal(await test(folder, path), undefined, path);
+      }
+    });
+  });
+
+  it('does not fit the types without its collection', { skip: !FULL && 'with FULL=1' }, async () => {
+    await withExample(['store/collections.ts'], async (folder) => {
+      assert.match((await types(folder)) ?? '', /webhooks/);
+    });
+  });
+
+  for (const path of ['tools/kinds.ts', 'tools/catalog.ts', 'tools/access/grants.ts']) {
+    it(`is named by a contract test without its line in ${path}`, { skip: !FULL && 'with FULL=1' }, async () => {
+      await withExample([path], async (folder) => {
+        assert.match((await test(folder, KINDS)) ?? '', /webhook/);
+      });
+    });
+  }
+});
