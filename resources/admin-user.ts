@@ -16,7 +16,7 @@ export const adminUser = z.object({
   id: recordId,
   email,
   name: adminUserFields.name.optional(),
-  role: adminUserFields.role.describe('A label; `owner` marks those of whom one must stay active.'),
+  role: adminUserFields.role.describe('A label; one `owner` must always be active.'),
   isActive: z.boolean(),
   lastSignInAt: timestamp.optional(),
   ...bookkeeping,

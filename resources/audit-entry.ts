@@ -17,7 +17,7 @@ export const auditEntry = z.object({
   requestId: z.string(),
   door,
   principal: principalRef,
-  sessionId: recordId.optional().describe('Of a person, also one whom an agent acted for.'),
+  sessionId: recordId.optional().describe('Of a person, or of the person an agent acted for.'),
   onBehalfOf: z.array(principalRef).optional().describe('Whom an agent or flow acted for, nearest first.'),
   tool: z.string(),
   arguments: z
@@ -26,7 +26,7 @@ export const auditEntry = z.object({
   recordIds: z
     .array(recordId)
     .optional()
-    .describe('Records that the call made or was about, where its arguments do not tell.'),
+    .describe('Records that the call made or was about, except those in its arguments.'),
   outcome,
   code: errorCode.optional(),
   durationMs: z.number().min(0),

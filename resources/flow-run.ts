@@ -56,8 +56,8 @@ export const flowRunRecord = flowRun.extend({
   underWay: z
     .object({ step: z.string(), arguments: z.record(z.string(), z.unknown()) })
     .optional()
-    .describe('The call that is under way: templates that tell the time give something else the next time.'),
-  recordIds: z.array(z.string()).optional().describe('Records that outputs tell of, so that a purge finds them.'),
+    .describe('The call under way: templates with the time would give another one the next time.'),
+  recordIds: z.array(z.string()).optional().describe('Records that outputs contain, so that a purge finds them.'),
   cancelAsked: z.boolean().optional().describe('It is to end at the next step.'),
 });
 export type FlowRunRecord = z.infer<typeof flowRunRecord>;

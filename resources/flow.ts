@@ -79,7 +79,7 @@ export const flowFields = {
   name: z.string().trim().min(1).max(120),
   description: z.string().max(2000),
   steps: z.array(flowStep).max(100),
-  prompt: text.min(1).describe('What the agent is told; a Liquid template over `input`.'),
+  prompt: text.min(1).describe('The message to the agent; a Liquid template over `input`.'),
   agentId: agentRef.describe('Agent that does the work, instead of `steps`: id or name, see list_agents.'),
 };
 

@@ -9,7 +9,7 @@ export const memoryScope = z.enum(['workspace', 'agent', 'thread', 'user']);
 export const memoryFields = {
   content: z.string().trim().min(1).max(20_000).describe('What is remembered, one thing in plain words.'),
   kind: memoryKind,
-  scope: memoryScope.describe('For whom it holds; agent, thread and user need the id of that one.'),
+  scope: memoryScope.describe('Who it is for; agent, thread and user need the id.'),
   agentId: agentRef,
   threadId: recordId,
   userId: recordId.describe('`uid` of a product user.'),

@@ -5,7 +5,7 @@ export const skillFields = {
   name: nameText(120),
   displayName: z.string().min(1).max(200),
   description: z.string().max(2000),
-  instructions: z.string().max(200_000).describe('What the agent is told when it has the skill. Markdown.'),
+  instructions: z.string().max(200_000).describe('Instructions for agents that have the skill. Markdown.'),
 };
 
 /** Instructions that several agents can share. */

@@ -46,7 +46,7 @@ const getProject = defineTool({
 const createProject = defineTool({
   name: 'create_project',
   title: 'Create project',
-  description: 'Create a project, active unless told otherwise. Returns it; goals, tasks and documents take its id.',
+  description: 'Create a project, active by default. Returns it; goals, tasks and documents take its id.',
   access: { scope: 'projects:write', grant: 'project:write' },
   annotations: CREATES,
   input: z.strictObject({ name, description: description.optional(), status: projectStatus.default('active') }),

@@ -33,7 +33,7 @@ export async function definitionIssues(
     });
   }
   if (prompt !== undefined && agentId === undefined) {
-    issues.push({ path: 'prompt', message: 'A prompt needs an agentId; give the agent that is told it.' });
+    issues.push({ path: 'prompt', message: 'A prompt needs an agentId; give the agent that gets it.' });
   }
   if (trigger.kind === 'cron') {
     const problem = scheduleProblem(trigger.expression, trigger.timezone);

@@ -35,6 +35,6 @@ export async function flowHealth(
   if (stopped.length === 0) return [];
   const named = rights.allows({ scope: 'flows:read', needs: [{ resource: 'flow', op: 'read' }] });
   const which = stopped.slice(0, MOST_NAMED).map(({ id, name, runAs }) => `${id} "${name}" of ${runAs.name}`);
-  const lastError = `Runs of these enabled flows fail because whom they act for is deactivated or gone: ${named ? which.join(', ') : 'some'}.`;
+  const lastError = `Runs of these enabled flows fail because the user or key they act for is deactivated or gone: ${named ? which.join(', ') : 'some'}.`;
   return [{ name: 'flows', kind: 'flows', status: 'degraded', latencyMs: msSince(started), lastError }];
 }
