@@ -8,11 +8,11 @@ import { redacted, type ToolsByName } from './redact.ts';
 
 const LONGEST_ARGUMENTS = 4096;
 
-/** When a call began. Its id is made then, so that entries of one millisecond sort by beginning: a call before those made in it. */
+/** When a call began. The id of its entry is made then, so that a call sorts before the calls made inside of it, even within a millisecond. */
 export interface Beginning {
   readonly id: string;
   readonly at: Date;
-  /** By the clock that nobody sets. */
+  /** Of `performance.now()`, which a change of the clock does not move. */
   readonly ms: number;
 }
 
@@ -20,31 +20,33 @@ export function beginning(at: Date): Beginning {
   return { id: newId('aud'), at, ms: performance.now() };
 }
 
-/** A call as far as it has come. */
+/** What is known of a call when its entry is made. */
 interface AuditedCall {
   readonly asked: Pick<Call, 'requestId' | 'door' | 'principal'>;
   readonly wanted: Pick<Call, 'tool'>;
   readonly tool: Tool | undefined;
   readonly begun: Beginning;
-  /** The input as it was read. */
+  /** The input as it was read. It may be unchecked. */
   readonly given: unknown;
-  /** The checked input, with ids in the place of names, once the call was allowed. */
+  /** The checked input, with ids in the place of names. Undefined where the call was refused before. */
   readonly input: object | undefined;
 }
 
-/** What came of a call: the code of its error, or of one that wrote the output, and the session that it made and is of. */
-interface Outcomes {
+interface CameOfIt {
+  /** Only where the call failed. */
   readonly code?: ErrorCode;
+  /** Only of a call that writes: the records it made are in there. */
   readonly output?: object;
+  /** The session that the call began. The entry names it as the caller. */
   readonly session?: SessionPrincipal | undefined;
 }
 
-/** In the place of a name that is no tool's: callers could make such names without end. */
+/** Stands for every name that no tool has, because callers can invent such names without end. */
 const UNKNOWN_TOOL = '(unknown)';
 const LONGEST_NAME = 100;
 
 /** The audit entry of a tool call. */
-export function callEntry(call: AuditedCall, { code, output, session }: Outcomes, tools: ToolsByName): AuditEntry {
+export function callEntry(call: AuditedCall, { code, output, session }: CameOfIt, tools: ToolsByName): AuditEntry {
   const { asked, wanted, tool, begun, given, input } = call;
   const args = tool ? auditedArguments(tool, given, tools) : { name: wanted.tool.slice(0, LONGEST_NAME) };
   return auditEntryOf({
@@ -61,7 +63,7 @@ export function callEntry(call: AuditedCall, { code, output, session }: Outcomes
   });
 }
 
-/** The records of a call that its arguments, as the audit log keeps them, do not name. */
+/** The records in the input and the output that the kept arguments do not name. */
 function untold(args: object, input: unknown, output: object | undefined): string[] {
   const told = subjectsOf(args);
   const others = [...subjectsOf(input), ...subjectsOf(output)].filter((id) => !told.includes(id));

@@ -25,7 +25,7 @@ interface Outside {
   readonly write?: Write;
 }
 
-/** The context of one call. `Store` is that of the call's transaction, or the readers outside of one. */
+/** The context of one call. `Store` is the transaction of the call, or the store where the handler runs outside of one. */
 export class CallContext<Store> implements SteppingContext<Store, ErrorCode> {
   readonly store: Store;
   readonly principal: Principal;
@@ -117,7 +117,7 @@ export class CallContext<Store> implements SteppingContext<Store, ErrorCode> {
     return async (tool, input, as) => this.#caller.call(await this.#inside(tool, input, as));
   }
 
-  /** A call that the handler makes, by whoever is its caller now. */
+  /** The call that the handler makes. Its caller is asked for anew. */
   async #inside(tool: string, input: unknown, as: Acting | undefined): Promise<Call> {
     const { requestId, from } = this.#asked;
     const { principal, door } = as ?? this.#asked;

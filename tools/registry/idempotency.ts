@@ -39,10 +39,10 @@ export function repeatOf({ principal, requestId }: Call, { key, operation }: Ide
   };
 }
 
-/** Errors that say nothing of what a call asks for, so that it may be made again under its idempotency key. */
+/** Errors that have nothing to do with the input. They are not kept, so the call can be made again with its key. */
 const MAY_PASS_LATER: readonly ErrorCode[] = ['unauthenticated', 'rate_limited'];
 
-/** Sees to it that a call with an idempotency key runs once. */
+/** Runs a call with an idempotency key once, and answers its repeats with what was kept. */
 export class Repeats {
   readonly #store: Store;
   readonly #now: () => Date;
@@ -54,7 +54,7 @@ export class Repeats {
     this.#now = now;
   }
 
-  /** Runs `first`, which keeps its answer itself; a later call gets `again` of what was kept. An error of the caller's is kept here. */
+  /** The first call runs `first`, which keeps its own answer; errors that the caller caused are kept here. A later call gets `again`. */
   async once<Result>(
     repeat: Repeat,
     first: () => Promise<Result>,
@@ -72,7 +72,7 @@ export class Repeats {
     }
   }
 
-  /** Keeps the answer in the transaction of the call. Undefined: it is not kept, as it holds a secret. */
+  /** Keeps the answer in the transaction of the call. An output that is undefined holds a secret: repeats are refused then. */
   keep(tx: Transaction, repeat: Repeat, output: object | undefined): Promise<void> {
     return keep(tx, repeat, output && { output }, this.#now());
   }

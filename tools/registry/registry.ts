@@ -225,7 +225,7 @@ function standIn({ idempotency }: Call, other: { readonly tool: string; readonly
   return { ...other, idempotency: idempotency && { key: idempotency.key, operation: `tools/call ${other.tool}` } };
 }
 
-/** `defineTool` ties the context that a handler takes to the annotations of its tool, which this type does not show any more. */
+/** `Tool` does not say which context its handler takes. `defineTool` checked that it fits the annotations, and so does `#run`. */
 function handle(tool: Tool, input: object, context: CallContext<unknown>): Promise<unknown> {
   return tool.handler(input, context as never);
 }
