@@ -41,7 +41,7 @@ const NO_LINE = /[\p{Cc}\u2028-\u202e\u2066-\u2069]/u;
 /**
  * Whether the text is one line and looks as it is: no control characters, no line breaks, no marks that reverse the direction of writing.
  */
-export function isPlainLine(text: string): boolean {
+function isPlainLine(text: string): boolean {
   return !NO_LINE.test(text);
 }
 

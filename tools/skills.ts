@@ -122,7 +122,7 @@ async function requireSteeringUsers(
 }
 
 /** @throws an error that names the agents that use the skill, if the caller may read them. */
-export async function requireUnused(
+async function requireUnused(
   { store, principal, fail }: Pick<Context<Readers, 'conflict'>, 'store' | 'principal' | 'fail'>,
   id: string,
 ): Promise<void> {

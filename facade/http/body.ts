@@ -7,7 +7,7 @@ import { ToolError } from '../../tools/registry/errors.ts';
 import { type Excess, INPUT_BOUNDS, JsonGauge } from '../../tools/registry/json-gauge.ts';
 
 /** Largest request body in bytes, as sent and after decompression. */
-export const LARGEST_BODY = 4 * 1024 * 1024;
+const LARGEST_BODY = 4 * 1024 * 1024;
 
 /** What a body may be. */
 export interface BodyKind {

@@ -17,12 +17,6 @@ export async function findKey(store: Pick<Readers, 'apiKeys'>, secret: string): 
   return key && secretMatches(secret, key.hash) ? key : undefined;
 }
 
-/** The principal of an API key, by its secret. Undefined where the secret opens nothing, or no longer does. */
-export async function authenticateKey(store: Readers, secret: string, now: Date): Promise<Principal | undefined> {
-  const key = await findKey(store, secret);
-  return key && keyHolder(store, key, now);
-}
-
 /** The principal of an API key. Undefined where the key opens nothing, or no longer does. */
 export async function keyHolder(store: KeyReaders, key: ApiKeyRecord, now: Date): Promise<Principal | undefined> {
   return (await keyProblem(store, key, now)) === undefined ? principalOf(key) : undefined;

@@ -117,11 +117,7 @@ function outcomeOf(code: ErrorCode | undefined): Outcome {
 }
 
 /** The arguments as the audit log keeps them: sensitive values and unknown members replaced, cut at 4 KiB. */
-export function auditedArguments(
-  tool: Pick<Tool, 'input'>,
-  input: unknown,
-  tools: ToolsByName,
-): Record<string, unknown> {
+function auditedArguments(tool: Pick<Tool, 'input'>, input: unknown, tools: ToolsByName): Record<string, unknown> {
   return shownArguments(tool, input, { tools, longest: LONGEST_ARGUMENTS });
 }
 

@@ -103,6 +103,18 @@ const createCapsule = defineTool({
   },
 });
 
+/** The fields that an update can change. Null clears a field. */
+export const capsuleChanges = {
+  name: capsuleFields.name.optional(),
+  description: capsuleFields.description.nullable().optional(),
+  allowedTools: capsuleFields.allowedTools.optional(),
+  deniedTools: capsuleFields.deniedTools.optional(),
+  status: capsuleFields.status.optional(),
+  expiresAt: capsuleFields.expiresAt.nullable().optional(),
+  callsPerMinute: capsuleFields.callsPerMinute.nullable().optional(),
+  constraints: capsuleFields.constraints.nullable().optional(),
+};
+
 const updateCapsule = defineTool({
   name: 'update_capsule',
   title: 'Update capsule',
@@ -112,14 +124,7 @@ const updateCapsule = defineTool({
   annotations: UPDATES,
   input: z.strictObject({
     id: capsuleId,
-    name: capsuleFields.name.optional(),
-    description: capsuleFields.description.nullable().optional(),
-    allowedTools: capsuleFields.allowedTools.optional(),
-    deniedTools: capsuleFields.deniedTools.optional(),
-    status: capsuleFields.status.optional(),
-    expiresAt: capsuleFields.expiresAt.nullable().optional(),
-    callsPerMinute: capsuleFields.callsPerMinute.nullable().optional(),
-    constraints: capsuleFields.constraints.nullable().optional(),
+    ...capsuleChanges,
     expectedRevision,
   }),
   output: capsuleAnswer,

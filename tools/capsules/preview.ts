@@ -1,25 +1,15 @@
 import { z } from 'zod';
-import { capsuleFields } from '../../resources/capsule.ts';
 import { type CapsuleDefinition, reachOfCapsule } from '../access/capsule-principal.ts';
 import { reaches } from '../access/reach.ts';
 import { type Catalog, isListed } from '../registry/catalog-index.ts';
 import { defineTool, READS } from '../registry/define-tool.ts';
 import { listedTool } from '../registry/listed-tool.ts';
 import { requireDefinition, requireReach } from './capsule-definition.ts';
-import { capsuleId, changedConstraints, findCapsule, futureInstant } from './capsules.ts';
+import { capsuleChanges, capsuleId, changedConstraints, findCapsule, futureInstant } from './capsules.ts';
 import { entryVerdict, verdictsOf, warningsOf } from './verdicts.ts';
 
 /** Accepts the bodies of create_capsule and of update_capsule. */
-const draft = z.strictObject({
-  name: capsuleFields.name.optional(),
-  description: capsuleFields.description.nullable().optional(),
-  allowedTools: capsuleFields.allowedTools.optional(),
-  deniedTools: capsuleFields.deniedTools.optional(),
-  status: capsuleFields.status.optional(),
-  expiresAt: capsuleFields.expiresAt.nullable().optional(),
-  callsPerMinute: capsuleFields.callsPerMinute.nullable().optional(),
-  constraints: capsuleFields.constraints.nullable().optional(),
-});
+const draft = z.strictObject(capsuleChanges);
 
 export const previewCapsule = defineTool({
   name: 'preview_capsule',

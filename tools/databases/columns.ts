@@ -7,7 +7,7 @@ import { ToolError } from '../registry/errors.ts';
 export type Values = Readonly<Record<string, unknown>>;
 type NewColumn = Database['columns'][number];
 
-export const MOST_COLUMNS = 100;
+const MOST_COLUMNS = 100;
 
 /** @throws not_found */
 export async function findDatabase(

@@ -140,7 +140,7 @@ const deleteThread = defineTool({
 });
 
 /** Called after a thread was deleted. Deletes what only the thread needed. */
-export async function clearThread(
+async function clearThread(
   store: Pick<HistoryWriters, 'threads' | 'threadSources' | 'messages'>,
   { id, source }: Pick<ThreadRecord, 'id' | 'source'>,
 ): Promise<void> {

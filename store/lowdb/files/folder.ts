@@ -41,7 +41,7 @@ export function rowFilesIn(folder: string): number[] {
   });
 }
 
-export const RESTORE = 'Stop the server and restore a backup made with `npm run backup`.';
+const RESTORE = 'Stop the server and restore a backup made with `npm run backup`.';
 
 /** `place` names the file and line. `rescue` says what else the operator can do and what that loses. */
 export function damaged(place: string, what: string, rescue = ''): StoreDamaged {

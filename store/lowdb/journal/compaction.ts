@@ -26,7 +26,7 @@ export interface CompactionOptions {
   readonly settleAudit: () => Promise<void>;
 }
 
-export class CompactionStopped extends Error {}
+class CompactionStopped extends Error {}
 
 /** Merges the journals into a new snapshot, in the background, when they become too long. */
 export class Compaction {

@@ -3,7 +3,7 @@ import { OrderedSet } from '../../ordered-set.ts';
 import type { Scalar } from '../../port.ts';
 import type { Entry, Row } from '../rows/row.ts';
 
-export function isScalar(value: unknown): value is Scalar {
+function isScalar(value: unknown): value is Scalar {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
 }
 

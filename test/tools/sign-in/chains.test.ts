@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
 import { openLowdbStore } from '../../../store/lowdb/open.ts';
 import type { Store } from '../../../store/port.ts';
-import { authenticateKey } from '../../../tools/access/authenticate.ts';
+import { findKey, keyHolder } from '../../../tools/access/authenticate.ts';
 import { capsuleProblem } from '../../../tools/access/capsule-principal.ts';
 import { hashSecret, newSecret, prefixOf } from '../../../tools/access/key-secret.ts';
 import { endOf, type Principal } from '../../../tools/access/principal.ts';
@@ -89,7 +89,12 @@ async function rootKey(expiresAt: string | undefined): Promise<Credential> {
       ...(expiresAt !== undefined && { expiresAt }),
     }),
   );
-  return { what: 'root', keyId: key.id, userId, principal: () => authenticateKey(store, secret, now()) };
+  return { what: 'root', keyId: key.id, userId, principal: () => principalOf(secret) };
+}
+
+async function principalOf(secret: string): Promise<Principal | undefined> {
+  const key = await findKey(store, secret);
+  return key && keyHolder(store, key, now());
 }
 
 async function makeKey(world: World, maker: Principal, expiresAt: string | undefined): Promise<Credential> {
@@ -98,7 +103,7 @@ async function makeKey(world: World, maker: Principal, expiresAt: string | undef
     scopes: ['admin'],
     ...(expiresAt !== undefined && { expiresAt }),
   });
-  return { what: 'key', keyId: id, userId: ownerId, principal: () => authenticateKey(store, secret, now()) };
+  return { what: 'key', keyId: id, userId: ownerId, principal: () => principalOf(secret) };
 }
 
 const tokenOf = (url: string) => new URL(url).searchParams.get('token') ?? '';

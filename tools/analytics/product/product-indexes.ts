@@ -21,7 +21,7 @@ export function indexesOf({ events }: Model, { analytics }: Pick<SettingsRecord,
 }
 
 /** Each index is made when it is first asked for. */
-export class ProductIndexes {
+class ProductIndexes {
   readonly key: string;
   readonly #events: EventTable;
   readonly #analytics: Analytics;

@@ -4,7 +4,7 @@ import { Labels, Table } from '../model/tables.ts';
 import { PHASES, type Phase, type PhaseStep } from './subscription-timeline.ts';
 
 /** The sum of steps: how many more or fewer subscriptions are in each phase, in all and for each plan. */
-export class SubscriptionFlows {
+class SubscriptionFlows {
   started = 0;
   ended = 0;
   readonly #phases = new Float64Array(PHASES.length);
