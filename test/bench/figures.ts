@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { cpus } from 'node:os';
+import { cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { root } from '../../facade/launch/bundle.ts';
 import type { Compared, Latencies } from './load.ts';
@@ -56,7 +56,7 @@ function textOf({ rows, alone, starts, opened }: Figures): string {
   const model = cpus()[0]?.model.trim();
   const { ours, theirs } = alone;
   return [
-    `Measured on ${new Date().toISOString().slice(0, 10)}, Node ${process.versions.node}, ${cpus().length} × ${model}.`,
+    `Measured on ${new Date().toISOString().slice(0, 10)}, Node ${process.versions.node}, ${cpus().length} × ${model}, load average ${loadavg()[0]?.toFixed(0)}.`,
     '',
     ...head,
     ...cells.map((row) => line(Object.values(row))),
