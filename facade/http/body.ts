@@ -12,7 +12,7 @@ const LARGEST_BODY = 4 * 1024 * 1024;
 /** What a body may be. */
 export interface BodyKind {
   readonly largest: number;
-  /** It is JSON, of which no more is taken than `INPUT_BOUNDS` allow. */
+  /** The body is JSON, and reading stops as soon as it exceeds `INPUT_BOUNDS`. */
   readonly isJson: boolean;
   /** @throws ToolError (unsupported_media_type) */
   requireType(contentType: string | undefined): void;

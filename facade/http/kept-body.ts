@@ -62,7 +62,7 @@ function varyOf(response: ServerResponse): string {
   return others === undefined ? 'Accept-Encoding' : `${others}, Accept-Encoding`;
 }
 
-/** The bytes as they are, in blocks of which the last one says that it is the last. */
+/** The bytes uncompressed, as deflate blocks. The last block is marked as final. */
 function storedBlocks(bytes: Buffer): Buffer[] {
   const blocks: Buffer[] = [];
   let from = 0;

@@ -19,7 +19,7 @@ export class JsonGauge {
   #inString = false;
   /** The byte before was a backslash of a string. */
   #escaped = false;
-  /** An object or array has begun, of which nothing has come yet. */
+  /** True directly after the opening bracket of an object or array. */
   #opened = false;
   #looked = 0;
   #excess: Excess | undefined;

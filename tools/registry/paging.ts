@@ -40,7 +40,7 @@ export async function listPage<Record extends Position, Shown>(
   };
 }
 
-/** Of a reader the records for which something holds that no query can ask; for kinds of which there are not many. */
+/** Filters the records of a reader by a test that no query can express. It reads all records, so it is only for kinds with few of them. */
 export function lookedAt<Record extends Position>(
   reader: Pick<Reader<Record>, 'find'>,
   holds: (record: Record) => boolean,

@@ -30,7 +30,7 @@ export function* trafficParts(
   for (const dimension of [undefined, ...dimensions]) yield visits.sessions.by(dimension);
 }
 
-/** Measures periods, many of which begin where another one ends. */
+/** Measures periods. Neighbouring periods share a boundary, so the sessions that cross a boundary are found once and kept. */
 export class Traffic {
   readonly #sessions: Sessions;
   readonly #crossings = new Map<number, Crossing[]>();
