@@ -103,14 +103,17 @@ describe('the kind of record that the README adds', () => {
     });
   });
 
-  it('does not fit the types without its collection', { skip: !FULL && 'with FULL=1' }, async () => {
-    await withExample(['store/collections.ts'], async (folder) => {
-      assert.match((await types(folder)) ?? '', /webhooks/);
+  // Each line left out takes a run of its own over a copy of the sources: a heavy round.
+  if (FULL) {
+    it('does not fit the types without its collection', async () => {
+      await withExample(['store/collections.ts'], async (folder) => {
+        assert.match((await types(folder)) ?? '', /webhooks/);
+      });
     });
-  });
+  }
 
-  for (const path of ['tools/kinds.ts', 'tools/catalog.ts', 'tools/access/grants.ts']) {
-    it(`is named by a contract test without its line in ${path}`, { skip: !FULL && 'with FULL=1' }, async () => {
+  for (const path of FULL ? ['tools/kinds.ts', 'tools/catalog.ts', 'tools/access/grants.ts'] : []) {
+    it(`is named by a contract test without its line in ${path}`, async () => {
       await withExample([path], async (folder) => {
         assert.match((await test(folder, KINDS)) ?? '', /webhook/);
       });

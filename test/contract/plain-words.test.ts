@@ -6,13 +6,14 @@ import { importedRows } from '../../resources/imported-rows.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { ToolError } from '../../tools/registry/errors.ts';
 import { parseInput } from '../../tools/registry/validate.ts';
+import { rounds } from '../support/full.ts';
 import { fc } from '../support/property.ts';
 import { validInput } from './fuzz-inputs.ts';
 import { mutatedInput, type Value } from './fuzz-mutations.ts';
 import type { Pool } from './fuzz-workspace.ts';
 import { faultsOf } from './plain-words.ts';
 
-const SAMPLES = process.env.FULL ? 1000 : 25;
+const SAMPLES = rounds(25, 1000);
 const SEED = 20261122;
 const NOTHING: Pool = { ids: new Map(), versions: [] };
 

@@ -5,6 +5,7 @@ import { reachOfCapsule } from '../../tools/access/capsule-principal.ts';
 import type { Principal } from '../../tools/access/principal.ts';
 import { recall } from '../../tools/agents/run/recall.ts';
 import { catalog } from '../../tools/catalog.ts';
+import { rounds } from '../support/full.ts';
 import { fc } from '../support/property.ts';
 import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';
 import { KINDS, type Kind, makeWorld, type World } from './capsule-world.ts';
@@ -145,7 +146,7 @@ describe('whatever the tools of a capsule are and whatever is fixed', () => {
           }
         }
       }),
-      { numRuns: process.env.FULL ? 2000 : 250 },
+      { numRuns: rounds(250, 2000) },
     );
     assert.ok(held > 100, `only ${held} pairs were looked at`);
   });

@@ -9,10 +9,11 @@ import { FlowPlaces } from '../../tools/flows/run/places.ts';
 import { CREATES, defineTool } from '../../tools/registry/define-tool.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { FlowWorld } from '../support/flow-world.ts';
+import { rounds } from '../support/full.ts';
 import { until } from '../support/until.ts';
 
 const HOUR = 3_600_000;
-const MANY = process.env.FULL ? 1000 : 300;
+const MANY = rounds(300, 1000);
 
 let tries = 0;
 let begun = 0;

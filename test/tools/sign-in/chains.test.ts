@@ -17,6 +17,7 @@ import { SignInRefused } from '../../../tools/sign-in/refusal.ts';
 import { SignIn } from '../../../tools/sign-in/sign-in.ts';
 import { currentKeys, openKeys } from '../../../tools/sign-in/signing-keys.ts';
 import { temporaryFolder } from '../../store/folders.ts';
+import { rounds } from '../../support/full.ts';
 import { fc } from '../../support/property.ts';
 import { testFacts, toolAnswer } from '../../support/registry.ts';
 
@@ -200,7 +201,7 @@ describe('whatever is made with a credential that ends', () => {
       }
       await revive();
     });
-    await fc.assert(property, { numRuns: process.env.FULL ? 300 : 60, endOnFailure: true });
+    await fc.assert(property, { numRuns: rounds(60, 300), endOnFailure: true });
   });
 
   async function finish(world: World, target: Credential, how: string, end: string): Promise<void> {
