@@ -4,16 +4,13 @@ import { anonymous } from '../../tools/access/anonymous.ts';
 import type { Principal } from '../../tools/access/principal.ts';
 import { createRateLimit } from '../../tools/access/rate-limit.ts';
 import { toToolError } from '../../tools/registry/errors.ts';
-import type { Registry } from '../../tools/registry/registry.ts';
 import type { SignIn } from '../../tools/sign-in/sign-in.ts';
-import { routes } from '../routes.ts';
 import type { Authenticator } from './authenticate.ts';
 import { addressOf } from './caller-address.ts';
 import type { Guards } from './guards.ts';
 import type { RefusedRequests } from './refused-requests.ts';
 
 export interface AdmissionOptions {
-  readonly registry: Registry;
   readonly authenticator: Authenticator;
   readonly guards: Guards;
   readonly signIn: SignIn;
@@ -22,21 +19,16 @@ export interface AdmissionOptions {
   readonly rateLimitPerMinute: number;
 }
 
-type Request = IncomingMessage & { readonly originalUrl?: string };
-
 /** Finds who calls. What it refuses is counted. @throws ToolError (unauthenticated, forbidden, rate_limited) */
-export function createAdmission(options: AdmissionOptions): (request: Request) => Promise<Principal> {
-  const { registry, authenticator, guards, signIn, refused, rateLimitPerMinute } = options;
-  const limit = rateLimitPerMinute === 0 ? undefined : createRateLimit(rateLimitPerMinute, 'calls');
-  const signingIn = new Set(
-    routes
-      .filter(({ tool }) => registry.server.catalog.get(tool)?.tool.session === 'begins')
-      .map(({ method, path }) => `${method} ${path}`),
-  );
+export type Admission = (request: IncomingMessage, signsIn: boolean) => Promise<Principal>;
 
-  async function admit(request: Request): Promise<Principal> {
+export function createAdmission(options: AdmissionOptions): Admission {
+  const { authenticator, guards, signIn, refused, rateLimitPerMinute } = options;
+  const limit = rateLimitPerMinute === 0 ? undefined : createRateLimit(rateLimitPerMinute, 'calls');
+
+  async function admit(request: IncomingMessage, signsIn: boolean): Promise<Principal> {
     // Says who it is by its body, whatever else it carries.
-    if (signingIn.has(`${request.method} ${(request.originalUrl ?? request.url)?.split('?')[0]}`)) {
+    if (signsIn) {
       guards.check(request, true);
       const address = addressOf(request);
       await signIn.attempts.fromAddress('session', address);
@@ -48,9 +40,9 @@ export function createAdmission(options: AdmissionOptions): (request: Request) =
     return principal;
   }
 
-  return async (request) => {
+  return async (request, signsIn) => {
     try {
-      return await admit(request);
+      return await admit(request, signsIn);
     } catch (refusal) {
       const { code } = toToolError(refusal);
       if (errorStatus[code] < 500) refused.count(addressOf(request), code);

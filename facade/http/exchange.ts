@@ -12,6 +12,8 @@ export interface Exchange {
   readonly door: Door;
   /** Path and query as the client sent them. */
   readonly url: URL;
+  /** The capsule whose endpoint was called. */
+  readonly capsuleId?: string | undefined;
   /** The principal the credential stands for now, or why it is no longer accepted; asked while a call or stream goes on. */
   renewed(): Promise<Standing>;
   /** Counts a message that calls a tool, of callers whose calls are counted. @throws ToolError where there were too many */

@@ -1,27 +1,30 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import cors from 'cors';
-import type { Request, Response } from 'express';
 import type { Logger } from 'pino';
 import { addressOf } from './caller-address.ts';
 import { requestIdOf } from './native-prototypes.ts';
+import { isBelowApi, targetOf } from './target.ts';
 
-/** CORS for the pages of these origins; requests of all others go on as if there were none. */
-export function browserAccess(origins: readonly string[]) {
+/** What a request passes before it is served. */
+export type Step = (request: IncomingMessage, response: ServerResponse, next: () => void) => void;
+
+/** CORS for the pages of these origins, below `/api`; requests of all others go on as if there were none. */
+export function browserAccess(origins: readonly string[]): Step {
   const allow = cors({
     origin: [...origins],
     credentials: true,
     exposedHeaders: ['X-Request-Id', 'Idempotency-Replayed', 'Retry-After', 'WWW-Authenticate'],
   });
-  return (request: Request, response: Response, next: () => void): void => {
+  return (request, response, next) => {
     const preflight = 'access-control-request-method' in request.headers;
     const known = origins.includes(request.headers.origin ?? '') && (request.method !== 'OPTIONS' || preflight);
-    if (known) allow(request, response, next);
+    if (known && isBelowApi(targetOf(request))) allow(request, response, next);
     else next();
   };
 }
 
-export function requestLog(logger: Logger) {
-  return (request: IncomingMessage, response: ServerResponse, next: () => void) => {
+export function requestLog(logger: Logger): Step {
+  return (request, response, next) => {
     const started = performance.now();
     const { method, url } = request;
     // The connection tells it no more once it is closed.

@@ -1,58 +1,91 @@
-import type { Method, Route } from '../routes.ts';
+/** What the router needs to know of what it leads to. */
+interface Place {
+  readonly method: string;
+  readonly path: string;
+}
 
 export interface Match<Target> {
-  readonly target: Target;
+  /** Undefined where the path is known and the method is not. */
+  readonly target: Target | undefined;
+  /** Everything at this path; never empty. */
+  readonly here: readonly [Target, ...Target[]];
   /** Decoded path parameters. */
   readonly parameters: Readonly<Record<string, string>>;
 }
 
-export type MatchResult<Target> =
-  | { readonly found: Match<Target> }
-  /** The path is known, the method is not. */
-  | { readonly allow: readonly string[] }
-  | undefined;
-
 interface Node<Target> {
   readonly fixed: Map<string, Node<Target>>;
   parameter: Node<Target> | undefined;
-  readonly targets: Map<string, { readonly target: Target; readonly names: readonly string[] }>;
+  /** What answers at this path, and at every path below it that nothing else fits. */
+  here: Leaf<Target> | undefined;
+  below: Leaf<Target> | undefined;
+}
+
+interface Leaf<Target> {
+  readonly names: readonly string[];
+  readonly byMethod: Map<string, Target>;
+  readonly all: [Target, ...Target[]];
 }
 
 /**
- * Finds the route of a path, one look-up per segment. A fixed segment is never taken for a parameter: where a fixed one fits,
+ * Finds what a path leads to, one look-up per segment. A fixed segment is never taken for a parameter: where a fixed one fits,
  * the parameter beside it is not tried, so `/agents/health` is never an agent with the id `health`, whatever the method.
  */
-export function createMatcher<Target extends Pick<Route, 'method' | 'path'>>(targets: readonly Target[]) {
+export function createMatcher<Target extends Place>(targets: readonly Target[]) {
   const root = node<Target>();
   for (const target of targets) insert(root, target);
 
-  return function match(method: string, path: string): MatchResult<Target> {
+  return function match(method: string, path: string): Match<Target> | undefined {
     const values: string[] = [];
-    let current: Node<Target> | undefined = root;
-    for (const segment of path.slice(1).split('/')) {
-      const next: Node<Target> | undefined = current.fixed.get(segment) ?? current.parameter;
-      if (!next || segment === '') return undefined;
-      if (next === current.parameter) values.push(segment);
-      current = next;
-    }
-    if (current.targets.size === 0) return undefined;
-    const hit = current.targets.get(method === 'HEAD' ? 'GET' : method);
-    if (!hit) return { allow: allowed([...current.targets.keys()]) };
-    const parameters = decode(hit.names, values);
-    return parameters && { found: { target: hit.target, parameters } };
+    const found = find(root, path, values);
+    const parameters = found && decode(found.names, values);
+    if (!found || !parameters) return undefined;
+    const { byMethod, all } = found;
+    const target = byMethod.get(method === 'HEAD' ? 'GET' : method) ?? byMethod.get('*');
+    return { target, here: all, parameters };
   };
 }
 
-function node<Target>(): Node<Target> {
-  return { fixed: new Map(), parameter: undefined, targets: new Map() };
+/** The methods to name in `Allow`. */
+export function allowed(here: readonly Place[]): string {
+  const methods = here.map(({ method }) => method);
+  return (methods.includes('GET') ? ['HEAD', ...methods] : methods).join(', ');
 }
 
-function insert<Target extends Pick<Route, 'method' | 'path'>>(root: Node<Target>, target: Target): void {
+/** `values` receives what stands for the parameters. */
+function find<Target>(root: Node<Target>, path: string, values: string[]): Leaf<Target> | undefined {
+  let current: Node<Target> | undefined = root;
+  let below: { readonly leaf: Leaf<Target>; readonly values: number; readonly from: number } | undefined;
+  let at = 1;
+  for (const segment of path.slice(1).split('/')) {
+    if (current.below) below = { leaf: current.below, values: values.length, from: at };
+    const next: Node<Target> | undefined =
+      segment === '' ? undefined : (current.fixed.get(segment) ?? current.parameter);
+    if (next && next === current.parameter) values.push(segment);
+    current = next;
+    if (!current) break;
+    at += segment.length + 1;
+  }
+  if (current?.here) return current.here;
+  if (below) values.splice(below.values, Number.POSITIVE_INFINITY, path.slice(below.from));
+  return below?.leaf;
+}
+
+function node<Target>(): Node<Target> {
+  return { fixed: new Map(), parameter: undefined, here: undefined, below: undefined };
+}
+
+function insert<Target extends Place>(root: Node<Target>, target: Target): void {
   let current = root;
   const names: string[] = [];
   for (const segment of target.path.slice(1).split('/')) {
-    if (segment.startsWith('{')) {
-      names.push(segment.slice(1, -1));
+    const name = /^\{(\+?)(\w+)\}$/.exec(segment);
+    if (name?.[2]) names.push(name[2]);
+    if (name?.[1]) {
+      current.below = withTarget(current.below, target, names);
+      return;
+    }
+    if (name) {
       current.parameter ??= node();
       current = current.parameter;
     } else {
@@ -61,11 +94,16 @@ function insert<Target extends Pick<Route, 'method' | 'path'>>(root: Node<Target
       current = next;
     }
   }
-  current.targets.set(target.method satisfies Method, { target, names });
+  current.here = withTarget(current.here, target, names);
 }
 
-function allowed(methods: readonly string[]): string[] {
-  return methods.includes('GET') ? ['HEAD', ...methods] : [...methods];
+function withTarget<Target extends Place>(
+  leaf: Leaf<Target> | undefined,
+  target: Target,
+  names: readonly string[],
+): Leaf<Target> {
+  const all: [Target, ...Target[]] = leaf ? [...leaf.all, target] : [target];
+  return { names, byMethod: new Map(all.map((each) => [each.method, each])), all };
 }
 
 const NONE: Readonly<Record<string, string>> = Object.freeze({});

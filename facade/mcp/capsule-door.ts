@@ -6,9 +6,6 @@ import { ToolError } from '../../tools/registry/errors.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { RefusedRequests } from '../http/refused-requests.ts';
 
-export const CAPSULE_MCP_PATH = '/api/capsules/{id}/mcp';
-const ENDPOINT = /^\/api\/capsules\/([^/]+)\/mcp$/;
-
 export interface CapsuleDoorOptions {
   readonly store: Store;
   readonly refused: RefusedRequests;
@@ -32,34 +29,21 @@ export class CapsuleDoor {
 
   /** @throws ToolError (forbidden) where the caller is authenticated but may not use this door */
   async requireAdmitted(exchange: Exchange): Promise<void> {
-    const { principal, url } = exchange;
-    const problem = await this.#problem(principal, url);
+    const { principal, capsuleId } = exchange;
+    const problem = await this.#problem(principal, capsuleId);
     if (problem !== undefined) {
-      this.#refused.note(exchange, capsuleAt(url));
+      this.#refused.note(exchange, capsuleId);
       throw new ToolError('forbidden', 'Insufficient permissions', { issues: [{ path: '', message: problem }] });
     }
     if (principal.type === 'capsule') this.use.note(principal.id, 0);
   }
 
   /** The principal, if it would still be admitted. */
-  async stillAdmitted(principal: Principal | undefined, url: URL): Promise<Principal | undefined> {
-    return principal && (await this.#problem(principal, url)) === undefined ? principal : undefined;
+  async stillAdmitted(principal: Principal | undefined, capsuleId: string | undefined): Promise<Principal | undefined> {
+    return principal && (await this.#problem(principal, capsuleId)) === undefined ? principal : undefined;
   }
 
-  #problem(principal: Principal, url: URL): Promise<string | undefined> | undefined {
-    const capsuleId = capsuleAt(url);
-    // Nearly all requests end here, without a look-up.
-    if (principal.type !== 'capsule' && capsuleId === undefined) return undefined;
+  #problem(principal: Principal, capsuleId: string | undefined): Promise<string | undefined> {
     return doorProblem(this.#store, principal, { capsuleId, now: this.#now() });
-  }
-}
-
-/** The id of the capsule that the endpoint belongs to. */
-export function capsuleAt({ pathname }: URL): string | undefined {
-  const id = ENDPOINT.exec(pathname)?.[1];
-  try {
-    return id && decodeURIComponent(id);
-  } catch {
-    return id;
   }
 }

@@ -1,6 +1,6 @@
 import { SESSION_COOKIE } from '../../resources/session.ts';
 import type { ServerFacts } from '../../tools/registry/context.ts';
-import { CAPSULE_MCP_PATH } from '../mcp/capsule-door.ts';
+import { CAPSULE_MCP_PATH } from '../mcp/endpoints.ts';
 import { type Route, routes } from '../routes.ts';
 import { createErrorResponses } from './errors.ts';
 import { readExamples } from './examples.ts';

@@ -4,9 +4,9 @@ import { ToolError } from '../../tools/registry/errors.ts';
 import type { Registry } from '../../tools/registry/registry.ts';
 import { challengeOf } from '../http/authenticate.ts';
 import { type BodyKind, CREDENTIAL, decodeText, readBody } from '../http/body.ts';
+import type { ApiEndpoint, Parameters } from '../http/endpoint.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { sendErrorBody, sendJson } from '../http/respond.ts';
-import { createMatcher } from '../http/router.ts';
 import type { SessionCookies } from '../http/session-cookie.ts';
 import { type Route, routes } from '../routes.ts';
 import { type QueryReader, queryReader } from './query.ts';
@@ -25,47 +25,31 @@ interface RestOperation extends Route {
   readonly streams: boolean;
 }
 
-/** A path that is served by something other than a tool call of this door. */
-export interface OtherRoute extends Pick<Route, 'method' | 'path'> {
-  /** The names of its query parameters. */
-  readonly parameters: readonly string[];
-  serve(exchange: Exchange): Promise<void>;
-}
-
-export interface RestDoorOptions {
+export interface RestOptions {
   readonly registry: Registry;
   readonly cookies: SessionCookies;
-  readonly others: readonly OtherRoute[];
 }
 
-/** The REST door: finds the route, collects the input of its tool, calls the tool, and answers with the status of the route. */
-export function createRestDoor(options: RestDoorOptions) {
-  const operations = routes.map((route) => prepare(route, options.registry));
-  const match = createMatcher<RestOperation | OtherRoute>([...operations, ...options.others]);
-
-  return async function serve(exchange: Exchange): Promise<void> {
-    const { request, response, url } = exchange;
-    const result = match(request.method ?? '', url.pathname);
-    if (!result)
-      throw new ToolError('not_found', 'There is nothing at this path; GET /api/v1/openapi lists every path.');
-    if ('allow' in result) {
-      response.setHeader('Allow', result.allow.join(', '));
-      throw new ToolError('method_not_allowed', `This path takes ${result.allow.join(', ')}.`);
-    }
-    const { target, parameters } = result.found;
-    if (!('serve' in target)) return callTool(options, exchange, { target, parameters });
-    if (url.search !== '') requireKnown(url.searchParams, target.parameters);
-    return target.serve(exchange);
-  };
+/** The REST door: each operation collects the input of its tool, calls the tool, and answers with the status of its route. */
+export function restEndpoints(options: RestOptions): ApiEndpoint[] {
+  return routes.map((route) => {
+    const target = prepare(route, options.registry);
+    return {
+      method: route.method,
+      path: route.path,
+      signsIn: target.bodyKind === CREDENTIAL,
+      serve: (exchange, parameters) => callTool(options, exchange, { target, parameters }),
+    };
+  });
 }
 
 interface Found {
   readonly target: RestOperation;
-  readonly parameters: Readonly<Record<string, string>>;
+  readonly parameters: Parameters;
 }
 
 async function callTool(
-  { registry, cookies }: RestDoorOptions,
+  { registry, cookies }: RestOptions,
   exchange: Exchange,
   { target, parameters }: Found,
 ): Promise<void> {
@@ -127,7 +111,7 @@ function statusOf({ status, goesOn, tellsDown }: RestOperation, output: object):
 async function readInput(
   { request, url }: Exchange,
   { readQuery, takesBody, bodyKind, method }: RestOperation,
-  parameters: Readonly<Record<string, string>>,
+  parameters: Parameters,
 ): Promise<object> {
   const body = takesBody ? parseBody(await readBody(request, bodyKind)) : undefined;
   const hasQuery = url.search !== '' && url.searchParams.size > 0;
@@ -156,16 +140,6 @@ function withMembers(body: object, others: Readonly<Record<string, unknown>>): o
   }
   return body;
 }
-
-function requireKnown(query: URLSearchParams, known: readonly string[]): void {
-  const unknown = [...new Set(query.keys())].filter((name) => !known.includes(name)).slice(0, MOST_NAMED);
-  if (unknown.length === 0) return;
-  const allowed = known.length > 0 ? `allowed: ${known.join(', ')}` : 'none is allowed';
-  const issues = unknown.map((path) => ({ path, message: `There is no such query parameter here; ${allowed}.` }));
-  throw new ToolError('invalid_input', `${issues[0]?.path}: ${issues[0]?.message}`, { issues });
-}
-
-const MOST_NAMED = 100;
 
 function parseBody(body: Buffer): object {
   if (body.length === 0) return {};

@@ -1,0 +1,85 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { Logger } from 'pino';
+import { ToolError, toToolError } from '../../tools/registry/errors.ts';
+import type { CapsuleDoor } from '../mcp/capsule-door.ts';
+import { type AdmissionOptions, createAdmission } from './admit.ts';
+import type { Connections } from './connections.ts';
+import type { ApiEndpoint, Endpoint, OpenEndpoint } from './endpoint.ts';
+import { HttpExchange } from './http-exchange.ts';
+import { requestIdOf } from './native-prototypes.ts';
+import { sendError } from './respond.ts';
+import { allowed, createMatcher, type Match } from './router.ts';
+import { isBelowApi, type Target, targetOf } from './target.ts';
+
+export interface DoorOptions extends AdmissionOptions {
+  readonly endpoints: readonly Endpoint[];
+  readonly capsules: CapsuleDoor;
+  /** Is told which connections have authenticated somebody. */
+  readonly connections: Pick<Connections, 'admit'>;
+  readonly logger: Logger;
+}
+
+type Found = Match<Endpoint> | undefined;
+
+/** Answers at every endpoint, and whatever else is below `/api`; passes the rest on. */
+export function createDoor(options: DoorOptions, elsewhere: RequestListener): RequestListener {
+  const match = createMatcher(options.endpoints);
+  const admit = createAdmission(options);
+  const { capsules, connections } = options;
+
+  /** Finds who calls before it says anything about the path. */
+  async function serveApi(request: IncomingMessage, response: ServerResponse, { url }: Target, found: Found) {
+    const endpoint = found?.target && asApi(found.target);
+    const principal = await admit(request, endpoint?.signsIn === true);
+    if (principal.type !== 'anonymous') connections.admit(request);
+    if (!url) throw new ToolError('not_found', 'The path is malformed.');
+    const capsuleId = found && capsuleOf(found);
+    const requestId = requestIdOf(response);
+    const exchange = new HttpExchange({ request, response, requestId, principal, url, capsuleId }, options);
+    if (principal.type === 'capsule' || capsuleId !== undefined) await capsules.requireAdmitted(exchange);
+    if (!found) {
+      throw new ToolError('not_found', 'There is nothing at this path; GET /api/v1/openapi lists every path.');
+    }
+    if (!endpoint) throw wrongMethod(response, found);
+    await endpoint.serve(exchange, found.parameters);
+  }
+
+  return (request, response) => {
+    const target = targetOf(request);
+    const found = target.url && match(request.method ?? '', target.url.pathname);
+    const isOpen = found?.here[0].open === true;
+    if (!isOpen && !isBelowApi(target)) return elsewhere(request, response);
+    const served = isOpen ? serveOpen(request, response, found) : serveApi(request, response, target, found);
+    served.catch((thrown) => fail(response, thrown, options.logger));
+  };
+}
+
+async function serveOpen(request: IncomingMessage, response: ServerResponse, found: Match<Endpoint>): Promise<void> {
+  const { target, parameters } = found;
+  if (!target) throw wrongMethod(response, found);
+  await (target as OpenEndpoint).serve(request, response, parameters); // whoever calls this looked
+}
+
+/** Open paths are open with every method. */
+function asApi(endpoint: Endpoint): ApiEndpoint {
+  if (endpoint.open) throw new Error(`${endpoint.path} is open with some methods and not with others.`);
+  return endpoint;
+}
+
+function capsuleOf({ here: [first], parameters }: Match<Endpoint>): string | undefined {
+  return !first.open && first.mcp === 'capsule' ? parameters.id : undefined;
+}
+
+function wrongMethod(response: ServerResponse, { here }: Match<Endpoint>): ToolError {
+  const methods = allowed(here);
+  response.setHeader('Allow', methods);
+  return new ToolError('method_not_allowed', `This path takes ${methods}.`);
+}
+
+function fail(response: ServerResponse, thrown: unknown, logger: Logger): void {
+  const requestId = requestIdOf(response);
+  const error = toToolError(thrown);
+  if (error.code === 'internal') logger.error({ requestId, err: error.cause }, 'request failed');
+  if (response.headersSent) response.destroy();
+  else sendError(response, error, requestId);
+}

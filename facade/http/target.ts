@@ -1,0 +1,42 @@
+import type { IncomingMessage } from 'node:http';
+
+/** What a request asks for. */
+export interface Target {
+  /** The path as it was sent, also where a proxy sends a whole address. */
+  readonly path: string;
+  /** Undefined where the target cannot be read, or would be served as another path than it says (`/agents/../health`). */
+  readonly url: URL | undefined;
+}
+
+/** Targets that came before; nothing changes a URL of an exchange. */
+const known = new Map<string, Target>();
+const MOST_KNOWN = 1000;
+const LONGEST_KNOWN = 200;
+
+export function targetOf({ url: sent = '' }: IncomingMessage): Target {
+  const found = known.get(sent);
+  if (found) return found;
+  const path = pathIn(sent);
+  const target = { path, url: parse(sent, path) };
+  if (known.size >= MOST_KNOWN) known.clear();
+  if (sent.length <= LONGEST_KNOWN) known.set(sent, target);
+  return target;
+}
+
+export function isBelowApi({ path }: Target): boolean {
+  return path.startsWith('/api/') || path === '/api';
+}
+
+function parse(sent: string, path: string): URL | undefined {
+  try {
+    const url = new URL(sent.startsWith('/') ? `http://localhost${sent}` : sent);
+    return path === url.pathname ? url : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function pathIn(sent: string): string {
+  const [address = ''] = sent.split(/[?#]/, 1);
+  return address.startsWith('/') ? address : address.slice(address.indexOf('/', address.indexOf('//') + 2));
+}

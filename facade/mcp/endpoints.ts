@@ -1,0 +1,50 @@
+import type { Principal } from '../../tools/access/principal.ts';
+import { ToolError } from '../../tools/registry/errors.ts';
+import type { Registry } from '../../tools/registry/registry.ts';
+import { namesEvents } from '../http/accept.ts';
+import { readBody } from '../http/body.ts';
+import type { ApiEndpoint } from '../http/endpoint.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { requireKnown } from '../http/known-query.ts';
+import { sendJson } from '../http/respond.ts';
+import type { McpDoor } from './mcp.ts';
+
+export const MCP_PATH = '/api/v1/mcp';
+export const CAPSULE_MCP_PATH = '/api/capsules/{id}/mcp';
+/** The query parameters that narrow the list of tools. */
+const NARROWING = ['tools', 'groups', 'mode'];
+
+/** The unified endpoint and those of the capsules. `status`: what answers GET at the unified one. */
+export function mcpEndpoints(registry: Registry, mcp: McpDoor, status: ApiEndpoint): ApiEndpoint[] {
+  const serve = (exchange: Exchange) => {
+    requireKnown(exchange.url, NARROWING);
+    return mcp.serve(exchange, readBody(exchange.request));
+  };
+  const serveStatus: ApiEndpoint['serve'] = (exchange, parameters) => {
+    refuseStream(exchange);
+    return status.serve(exchange, parameters);
+  };
+  const serveCapsuleStatus = async (exchange: Exchange) => {
+    refuseStream(exchange);
+    requireKnown(exchange.url, NARROWING);
+    sendJson(exchange.response, 200, capsuleStatus(registry, exchange.principal));
+  };
+  return [
+    { method: 'GET', path: MCP_PATH, mcp: 'unified', serve: serveStatus },
+    { method: 'POST', path: MCP_PATH, mcp: 'unified', serve },
+    { method: 'GET', path: CAPSULE_MCP_PATH, mcp: 'capsule', serve: serveCapsuleStatus },
+    { method: 'POST', path: CAPSULE_MCP_PATH, mcp: 'capsule', serve },
+  ];
+}
+
+/** Clients that open a stream by GET accept JSON too. They understand a 405 to mean that there is no such stream. */
+function refuseStream({ request, response }: Exchange): void {
+  if (!namesEvents(request.headers.accept)) return;
+  response.setHeader('Allow', 'POST');
+  throw new ToolError('method_not_allowed', 'This server opens no stream by GET; POST to this path.');
+}
+
+function capsuleStatus(registry: Registry, principal: Principal) {
+  const { name, version, protocolVersions } = registry.server;
+  return { status: 'ok', name, version, protocolVersions, tools: registry.list(principal).length };
+}
