@@ -6,6 +6,7 @@ import { apiKeyRecord } from '../resources/api-key.ts';
 import { artifactRecord } from '../resources/artifact.ts';
 import { botConfigRecord } from '../resources/bot-config.ts';
 import { capsuleRecord } from '../resources/capsule.ts';
+import { connectedAppRecord } from '../resources/connected-app.ts';
 import { databaseRecord, storedDatabase } from '../resources/database.ts';
 import { document } from '../resources/document.ts';
 import { flow } from '../resources/flow.ts';
@@ -15,6 +16,7 @@ import { idempotencyRecord } from '../resources/idempotency.ts';
 import { integrationRecord } from '../resources/integration.ts';
 import { memoryRecord } from '../resources/memory.ts';
 import { message } from '../resources/message.ts';
+import { oauthClientRecord } from '../resources/oauth-client.ts';
 import { project } from '../resources/project.ts';
 import { report } from '../resources/report.ts';
 import { sessionRecord } from '../resources/session.ts';
@@ -156,6 +158,18 @@ export const collections = {
     unique: [{ fields: ['key'] }],
     indexes: [['key']],
     expires: 'expiresAt',
+  }),
+  connectedApps: define({
+    schema: connectedAppRecord,
+    idPrefix: 'app',
+    unique: [],
+    indexes: [['userId'], ['capsuleId'], ['clientId'], ['userId', 'capsuleId']],
+  }),
+  oauthClients: define({
+    schema: oauthClientRecord,
+    idPrefix: 'ocl',
+    unique: [{ fields: ['clientId'] }],
+    indexes: [['clientId'], ['kind']],
   }),
   reports: define({
     schema: report,

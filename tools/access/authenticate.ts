@@ -95,7 +95,7 @@ function withOwnThreads(id: string, grants: readonly Grant[]): Rights {
   return usual;
 }
 
-/** Writes `lastUsedAt` of keys and sessions, at most once a minute, without delaying the call that used them. */
+/** Writes `lastUsedAt` of keys, sessions and connected apps, at most once a minute, without delaying the call that used them. */
 export function createUseNotes(store: Store, onFailure: (cause: unknown) => void) {
   const noted = new Map<string, number>();
   return function noteUse(principal: Principal, now: Date): void {
@@ -107,8 +107,8 @@ export function createUseNotes(store: Store, onFailure: (cause: unknown) => void
     const lastUsedAt = now.toISOString();
     store
       .transaction(async (tx) => {
-        const used = isSession(principal) ? tx.sessions : tx.apiKeys;
-        // The session may have ended meanwhile.
+        const used = isSession(principal) ? tx.sessions : principal.type === 'app' ? tx.connectedApps : tx.apiKeys;
+        // The session or connection may have ended meanwhile.
         if (await used.get(id)) await used.touch(id, { lastUsedAt });
       })
       .catch(onFailure);

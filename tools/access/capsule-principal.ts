@@ -10,9 +10,9 @@ import type { Principal } from './principal.ts';
 import type { ToolLimit } from './tool-limit.ts';
 
 /** Tools of these resources manage things that act with rights of their own. */
-const NEVER: readonly string[] = ['key', 'capsule', 'session', 'admin-user', 'integration'];
+const NEVER: readonly string[] = ['key', 'capsule', 'session', 'admin-user', 'integration', 'app', 'oauth-client'];
 
-/** False for tools that manage keys, capsules, sessions, admin users and integrations, even where a capsule names them. */
+/** False for tools that manage keys, capsules, sessions, admin users, integrations and apps, even where a capsule names them. */
 export function canBeInCapsule({ access }: GuardedTool): boolean {
   const grants = 'among' in access ? access.among.flatMap(({ grant }) => grant) : [access.grant].flat();
   return !grants.some((text) => NEVER.some((resource) => text.startsWith(`${resource}:`)));
@@ -93,7 +93,7 @@ export function tokenHolder({ capsule, until }: ShownToken, catalog: Catalog, no
   return hasPassed(capsule.expiresAt, now) || hasPassed(until, now) ? undefined : capsulePrincipal(capsule, catalog);
 }
 
-function hasPassed(time: string | undefined, now: Date): boolean {
+export function hasPassed(time: string | undefined, now: Date): boolean {
   return time !== undefined && Date.parse(time) <= now.getTime();
 }
 

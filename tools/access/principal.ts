@@ -5,7 +5,7 @@ import type { ToolLimit } from './tool-limit.ts';
 
 /** Who makes a call. The door makes it, and it lives for one request. A session has the id of the admin user who signed in. */
 export interface Principal {
-  readonly type: 'session' | 'api-key' | 'capsule' | 'agent' | 'flow' | 'anonymous';
+  readonly type: 'session' | 'api-key' | 'app' | 'capsule' | 'agent' | 'flow' | 'anonymous';
   readonly id: string;
   readonly name: string;
   readonly scopes: readonly string[];
@@ -18,8 +18,13 @@ export interface Principal {
   readonly rights: Rights;
   /** Where present, the principal cannot see or call any other tool, whatever its rights. */
   readonly tools?: ToolLimit;
-  /** The principal that an agent or flow acts for. The agent or flow has that principal's rights, narrowed. */
+  /**
+   * The principal that an agent, a flow or an app acts for, and whose rights it has, narrowed. An app acts for a person, or for a capsule, which
+   * then acts for the person who connected the app, if anybody did.
+   */
   readonly actsFor?: Principal;
+  /** For an app: the URL of the MCP address that its tokens open. */
+  readonly resource?: string;
   /** For a flow: the flows whose runs led to this one, with itself last. */
   readonly causes?: readonly string[];
   /** For a flow: the run in which it acts. */

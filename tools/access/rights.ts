@@ -15,6 +15,8 @@ export interface Requirement {
 export interface Rights {
   /** Full access. The principal may give any right to others. */
   readonly isAdmin: boolean;
+  /** Those of a person who is signed in. Whatever else they may do, they manage what is their own (see `own` of a tool). */
+  readonly isPerson?: true;
   /** Equal for principals that may do the same, so that an answer made for one serves the other. */
   readonly fingerprint: string;
   /** Whether some call under the requirement could be allowed. A need that is open counts as met by any record. */
@@ -47,6 +49,12 @@ export function scopeRights(scopes: readonly Scope[]): Rights {
       return this;
     },
   };
+}
+
+/** Rights of a person who is signed in. */
+export function personRights(scopes: readonly Scope[]): Rights {
+  const rights = scopeRights(scopes);
+  return { ...rights, isPerson: true, fingerprint: `person ${rights.fingerprint}` };
 }
 
 /** What narrows grants, besides the ids in them. */

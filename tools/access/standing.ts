@@ -1,10 +1,11 @@
 import type { Readers } from '../../store/port.ts';
 import type { Catalog } from '../registry/catalog-index.ts';
 import { ToolError, toToolError } from '../registry/errors.ts';
+import { appPrincipal } from './app-principal.ts';
 import { keyProblem, principalOf } from './authenticate.ts';
 import { capsulePrincipal, capsuleProblem } from './capsule-principal.ts';
+import { personPrincipal } from './person-principal.ts';
 import type { Principal } from './principal.ts';
-import { scopeRights } from './rights.ts';
 
 /** The principal as it is now, or the reason why it may not continue. */
 export type Standing = Principal | ToolError;
@@ -75,7 +76,7 @@ export async function findStanding(
   if (type === 'session') {
     const user = await store.adminUsers.get(id);
     if (!user?.isActive) return `The admin user ${name} is deactivated or gone.`;
-    const person = { type, id, name, ownerId: id, scopes: USER_SCOPES, rights: USER_RIGHTS } as const;
+    const person = { ...personPrincipal(user), name };
     if (endsWith === undefined) return person;
     const key = await store.apiKeys.get(endsWith);
     const problem = key ? await keyProblem(store, key, now) : 'The key is gone.';
@@ -87,14 +88,17 @@ export async function findStanding(
     const problem = key ? await keyProblem(store, key, now) : 'The key is gone.';
     return key && !problem ? principalOf(key) : `The API key ${name} is not accepted any more. ${problem}`;
   }
+  if (type === 'app') {
+    const app = await store.connectedApps.get(id);
+    if (!app) return `The connected app ${name} is disconnected.`;
+    const found = await appPrincipal(store, app, { catalog, now });
+    return typeof found === 'string' ? `The connected app ${name} is not accepted any more. ${found}` : found;
+  }
   const capsule = type === 'capsule' ? await store.capsules.get(id) : undefined;
   if (!capsule) return `The ${type} ${name} is gone.`;
   const problem = await capsuleProblem(store, capsule, now);
   return problem === undefined ? capsulePrincipal(capsule, catalog) : `The capsule ${name}: ${problem}`;
 }
-
-const USER_SCOPES = ['*'];
-const USER_RIGHTS = scopeRights(USER_SCOPES);
 
 /** Why the credential of the principal is not accepted any more. */
 export async function endedCredential(
@@ -110,5 +114,6 @@ export async function endedCredential(
 
 const ENDED: Partial<Record<Principal['type'], string>> = {
   session: 'The session has ended; sign in again.',
+  app: 'The access token has expired; get another with the refresh token.',
   capsule: 'The token of the capsule was replaced; take the new one.',
 };

@@ -205,8 +205,12 @@ function beyondEntries({ type, id }: AccessPrincipal): ToolError {
   return new ToolError('forbidden', FORBIDDEN, { issues: [{ path: '', message }] });
 }
 
-/** The name of a caller in access entries. Agents and flows have the name of the principal that they act for. */
+/** The name of a caller in access entries. Agents, flows and apps have the name of the principal that they act for. */
 function entryPrincipalOf(principal: Principal): AccessPrincipal | undefined {
+  if (principal.type === 'capsule' && principal.actsFor) {
+    // The app of a person with a capsule: it sees what both see. With full access that is what the capsule sees.
+    return principal.actsFor.rights.isAdmin ? { type: 'capsule', id: principal.id } : undefined;
+  }
   if (principal.actsFor) return entryPrincipalOf(principal.actsFor);
   if (principal.type === 'session') return { type: 'user', id: principal.ownerId };
   if (principal.type === 'api-key' || principal.type === 'capsule') return { type: principal.type, id: principal.id };

@@ -66,7 +66,7 @@ export async function requireRights(
   { steps, agentId }: FlowDefinition,
   { store, catalog }: { readonly store: Pick<Readers, 'agents'>; readonly catalog: Catalog },
 ): Promise<void> {
-  if (principal.actsFor && (steps?.length || agentId !== undefined)) {
+  if (ACTING.includes(principal.type) && (steps?.length || agentId !== undefined)) {
     const message = `The ${principal.type} ${principal.name} acts for somebody and within limits that a run would not have; let that one change what the flow does.`;
     throw new ToolError('forbidden', 'Insufficient permissions', { issues: [{ path: '', message }] });
   }
@@ -80,6 +80,9 @@ export async function requireRights(
     issues: [{ path: 'agentId', message: 'You may not invoke this agent, so no flow of yours may.' }],
   });
 }
+
+/** Their limits end with the run of the agent or flow. */
+const ACTING: readonly Principal['type'][] = ['agent', 'flow'];
 
 async function agentIssues(id: string, store: Pick<Readers, 'agents'>): Promise<Issue[]> {
   const agent = await store.agents.get(id);

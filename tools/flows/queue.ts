@@ -23,7 +23,8 @@ export interface Wish {
 }
 
 type Runs = Pick<Writers, 'flowRuns'>;
-type Owned = Runs & Pick<Readers, 'apiKeys' | 'capsules'>;
+type Owned = Runs & Owners;
+type Owners = Pick<Readers, 'apiKeys' | 'capsules' | 'connectedApps'>;
 const OPEN = ['queued', 'running'];
 
 /** Why the flow cannot run now. Undefined where it can. */
@@ -50,9 +51,11 @@ export async function queueRun(store: Owned, flow: Flow, wish: Wish, now: Date):
 }
 
 /** The admin user that the runs act for. */
-async function ownerOf({ type, id }: Flow['runAs'], store: Pick<Readers, 'apiKeys' | 'capsules'>): Promise<string> {
+async function ownerOf({ type, id }: Flow['runAs'], store: Owners): Promise<string> {
+  const app = type === 'app' ? await store.connectedApps.get(id) : undefined;
+  if (app?.userId !== undefined) return app.userId;
   const acting = type === 'api-key' ? await store.apiKeys.get(id) : undefined;
-  const capsule = type === 'capsule' ? await store.capsules.get(id) : undefined;
+  const capsule = type === 'capsule' || app ? await store.capsules.get(app?.capsuleId ?? id) : undefined;
   return (acting ?? capsule)?.ownerId ?? id;
 }
 

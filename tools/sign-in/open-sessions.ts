@@ -5,8 +5,8 @@ import type { SessionRecord } from '../../resources/session.ts';
 import type { SignInLinkRecord } from '../../resources/sign-in.ts';
 import type { Readers } from '../../store/port.ts';
 import { type KeyReaders, keyProblem } from '../access/authenticate.ts';
+import { personPrincipal } from '../access/person-principal.ts';
 import type { SessionPrincipal } from '../access/principal.ts';
-import { scopeRights } from '../access/rights.ts';
 import { readSettings } from '../settings/settings.ts';
 import type { HistoryWriters } from '../versions/writers.ts';
 import { CLOCK_SKEW_SECONDS, type VerifiedIdentity } from './id-token.ts';
@@ -14,9 +14,6 @@ import { refuseSignIn } from './refusal.ts';
 
 /** A session ends this long after it began, whether or not it is used. */
 const SESSION_MS = 12 * 60 * 60 * 1000;
-
-const SCOPES = ['*'];
-const RIGHTS = scopeRights(SCOPES);
 
 /** The active admin user with this e-mail, if that user may sign in. */
 export async function mayUserSignIn(
@@ -125,10 +122,9 @@ export async function authenticateSession(
 
 function principalOf(
   { id: sessionId, expiresAt }: SessionRecord,
-  { id, email }: AdminUser,
+  user: AdminUser,
   key?: ApiKeyRecord,
 ): SessionPrincipal {
-  const principal = { type: 'session', id, name: email, scopes: SCOPES, ownerId: id, rights: RIGHTS } as const;
   const madeWith = key && { id: key.id, expiresAt: key.expiresAt };
-  return { ...principal, sessionId, expiresAt, ...(madeWith && { madeWith }) };
+  return { ...personPrincipal(user), sessionId, expiresAt, ...(madeWith && { madeWith }) };
 }

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { ConnectedAppRecord } from '../../resources/connected-app.ts';
+import { appPrincipal } from '../../tools/access/app-principal.ts';
+import type { Principal } from '../../tools/access/principal.ts';
+import { findStanding } from '../../tools/access/standing.ts';
+import { catalog } from '../../tools/catalog.ts';
+import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';
+
+const admin = principalOf({ type: 'api-key', id: 'key_admin', scopes: ['admin'] });
+const UNIFIED = 'https://example.com/api/v1/mcp';
+
+export async function addPerson({ store }: TestRegistry, email = 'ada@example.com') {
+  return store.transaction((tx) => tx.adminUsers.insert({ email, role: 'admin', isActive: true }));
+}
+
+type Given = Partial<Omit<ConnectedAppRecord, 'id' | 'createdAt' | 'updatedAt' | 'revision'>>;
+
+export async function connect({ store }: TestRegistry, given: Given): Promise<ConnectedAppRecord> {
+  const client = { name: 'Claude', host: 'claude.ai', verified: true };
+  return store.transaction((tx) =>
+    tx.connectedApps.insert({
+      clientId: 'https://claude.ai/client',
+      client,
+      resource: UNIFIED,
+      scopes: [],
+      ...given,
+    }),
+  );
+}
+
+async function outputOf(world: TestRegistry, caller: Principal, tool: string, input: object) {
+  const answer = await world.call(caller, tool, input);
+  assert.ok('output' in answer, JSON.stringify(answer));
+  return answer.output;
+}
+
+async function principalFor({ store }: TestRegistry, app: ConnectedAppRecord): Promise<Principal> {
+  const found = await appPrincipal(store, app, { catalog, now: new Date() });
+  assert.ok(typeof found !== 'string', String(found));
+  return found;
+}
+
+async function problemOf({ store }: TestRegistry, app: ConnectedAppRecord, now = new Date()): Promise<string> {
+  const found = await appPrincipal(store, app, { catalog, now });
+  assert.equal(typeof found, 'string');
+  const standing = await findStanding({ type: 'app', id: app.id, name: 'Claude' }, store, { catalog, now });
+  assert.equal(typeof standing, 'string');
+  return String(found);
+}
+
+describe('the principal of a connected app', () => {
+  it('is an app on behalf of its person, with what was handed out', async () => {
+    const world = await openTestRegistry();
+    const ada = await addPerson(world);
+    const reading = await principalFor(world, await connect(world, { userId: ada.id, scopes: ['read'] }));
+    assert.deepEqual(
+      [reading.type, reading.name, reading.ownerId, reading.actsFor?.type, reading.actsFor?.id, reading.rights.isAdmin],
+      ['app', 'Claude (claude.ai)', ada.id, 'session', ada.id, false],
+    );
+    const names = (principal: Principal) => world.registry.list(principal).map(({ tool }) => tool.name);
+    assert.ok(names(reading).includes('list_agents'));
+    assert.ok(!names(reading).includes('create_agent'));
+    const full = names(await principalFor(world, await connect(world, { userId: ada.id, scopes: ['admin'] })));
+    assert.ok(full.includes('create_agent') && full.includes('update_settings'));
+    for (const name of ['create_api_key', 'list_capsules', 'create_sign_in_link', 'list_integrations', 'list_sessions'])
+      assert.ok(!full.includes(name), name);
+    await world.close();
+  });
+
+  it('ends with its connection, its person and the key behind the sign-in', async () => {
+    const world = await openTestRegistry();
+    const ada = await addPerson(world);
+    const app = await connect(world, { userId: ada.id, scopes: ['read'] });
+    const key = await outputOf(world, admin, 'create_api_key', {
+      name: 'link',
+      scopes: ['admin'],
+      expiresAt: '2100-01-01T00:00:00Z',
+    });
+    await world.store.transaction((tx) =>
+      tx.adminUsers.insert({ id: 'usr_owner', email: 'o@example.com', role: 'owner', isActive: true }),
+    );
+    const linked = await connect(world, { userId: ada.id, scopes: ['read'], endsWith: String(key.id) });
+    assert.equal((await principalFor(world, linked)).actsFor?.madeWith?.id, key.id);
+    await world.call(admin, 'revoke_api_key', { id: key.id });
+    assert.match(await problemOf(world, linked), /API key/);
+    await world.store.transaction((tx) => tx.adminUsers.update(ada.id, { isActive: false }));
+    assert.match(await problemOf(world, app), /deactivated/);
+    await world.store.transaction((tx) => tx.adminUsers.update(ada.id, { isActive: true }));
+    await principalFor(world, app);
+    await world.store.transaction((tx) => tx.connectedApps.delete(app.id));
+    const now = new Date();
+    const standing = await findStanding({ type: 'app', id: app.id, name: 'Claude' }, world.store, { catalog, now });
+    assert.match(String(standing), /disconnected/);
+    await world.close();
+  });
+
+  it('has the reach of its capsule, and ends with its status, its token and its deletion', async () => {
+    const world = await openTestRegistry();
+    const ada = await addPerson(world, 'owner@example.com');
+    const owner = { ...admin, ownerId: ada.id };
+    const made = await outputOf(world, owner, 'create_capsule', {
+      name: 'Support',
+      allowedTools: ['list_agents', 'get_agent', 'create_project'],
+      status: 'live',
+    });
+    const { id, tokenPrefix } = made as { id: string; tokenPrefix: string };
+    const byToken = await connect(world, { capsuleId: id, tokenPrefix });
+    const byPerson = await connect(world, { capsuleId: id, userId: ada.id });
+    const principal = await principalFor(world, byToken);
+    assert.deepEqual(
+      world.registry.list(principal).map(({ tool }) => tool.name),
+      ['list_agents', 'get_agent', 'create_project'],
+    );
+    assert.deepEqual([principal.actsFor?.type, principal.actsFor?.actsFor], ['capsule', undefined]);
+    assert.deepEqual((await principalFor(world, byPerson)).actsFor?.actsFor?.id, ada.id);
+
+    await world.call(owner, 'update_capsule', { id, status: 'disabled' });
+    assert.match(await problemOf(world, byToken), /disabled/);
+    await world.call(owner, 'update_capsule', { id, status: 'live' });
+    await world.call(owner, 'rotate_capsule_token', { id, graceSeconds: 60 });
+    await principalFor(world, byToken);
+    assert.match(await problemOf(world, byToken, new Date(Date.now() + 61_000)), /token/);
+    await world.call(owner, 'rotate_capsule_token', { id });
+    assert.match(await problemOf(world, byToken), /token/);
+    await principalFor(world, byPerson);
+    await world.call(owner, 'delete_capsule', { id });
+    assert.match(await problemOf(world, byPerson), /deleted/);
+    await world.close();
+  });
+});
