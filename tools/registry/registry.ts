@@ -1,3 +1,4 @@
+import { compiled } from '../../resources/compiled.ts';
 import type { Store, Transaction } from '../../store/port.ts';
 import { authorOf, type Principal, type SessionPrincipal } from '../access/principal.ts';
 import { mayCall, reaches, reachOf, refusal, withFixed } from '../access/reach.ts';
@@ -136,7 +137,7 @@ class ToolRegistry implements Registry {
   async #read(call: Admitted): Promise<Answer> {
     const { tool, input } = call;
     const context = new CallContext(call, this.#store, this, { standing: this.#standing(call) });
-    const output = tool.output.parse(await context.run(() => handle(tool, input, context)));
+    const output = compiled(tool.output).parse(await context.run(() => handle(tool, input, context)));
     this.#store.audit.append(callEntry(call, {}, this.server.catalog));
     return succeeded(tool, output);
   }
@@ -164,7 +165,7 @@ class ToolRegistry implements Registry {
   /** The audit entry, and the answer for repeats, are stored with the changes of the call, or after the last of its steps. */
   async #finish(tx: Transaction, call: Admitted, { result, repeat, session }: Finishing): Promise<Answer> {
     const { asked, tool } = call;
-    const output = shownTo(asked.principal, tool, tool.output.parse(result));
+    const output = shownTo(asked.principal, tool, compiled(tool.output).parse(result));
     tx.audit.append(callEntry(call, { output, session }, this.server.catalog));
     const isKept = !tool.answersSecret && tool.session !== 'begins';
     if (repeat) await this.#repeats.keep(tx, repeat, isKept ? output : undefined);

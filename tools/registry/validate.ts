@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { compiled } from '../../resources/compiled.ts';
 import type { Issue } from '../../resources/error.ts';
 import { serverManaged } from '../../resources/markers.ts';
 import { nearest } from './catalog-index.ts';
@@ -13,7 +14,7 @@ export function parseInput<Schema extends z.ZodObject>(
   mostIssues = MOST_ISSUES,
 ): z.output<Schema> {
   const unstorable = new Inspection().of(input);
-  const parsed = schema.safeParse(unstorable?.fatal ? undefined : input, { error: inPlainWords });
+  const parsed = compiled(schema).safeParse(unstorable?.fatal ? undefined : input, { error: inPlainWords });
   if (parsed.success && !unstorable) return parsed.data;
   const problems = parsed.success || unstorable?.fatal ? [] : parsed.error.issues;
   const issues: Issue[] = [];

@@ -1,3 +1,4 @@
+import { compiled } from '../../../resources/compiled.ts';
 import { StoreDamaged } from '../../errors.ts';
 import { keptCollections } from '../records/kept-collections.ts';
 import { deepFreeze, type Row } from '../rows/row.ts';
@@ -28,7 +29,7 @@ export function parseRecord(format: Format, from: number, collection: string, ra
     if (!migration) throw new Error(`no migration leads from format ${step} to ${step + 1}`);
     record = migration(collection, record);
   }
-  const parsed = definition.schema.safeParse(record);
+  const parsed = compiled(definition.schema).safeParse(record);
   if (!parsed.success) {
     const problems = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ');
     throw new Error(`the record ${String(record.id)} does not fit the schema of ${collection} (${problems})`);

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { compiled } from '../../../resources/compiled.ts';
 import { NotFound, StaleRevision, UniqueTaken } from '../../errors.ts';
 import { newId } from '../../ids.ts';
 import type { Change, Guard, Page, Writer } from '../../port.ts';
@@ -109,7 +110,7 @@ export class Staging implements Writer<Row> {
   /** Refuses a record that does not fit its schema, because the next start could not read it. */
   #parse(record: Record<string, unknown>): Row {
     const { name, definition } = this.#collection;
-    const parsed = definition.schema.safeParse(record);
+    const parsed = compiled(definition.schema).safeParse(record);
     if (!parsed.success) throw new Error(`a record does not fit the schema of ${name}: ${parsed.error.message}`);
     // Every collection's schema has `id` and `createdAt`.
     return frozenCopy(parsed.data) as Row;

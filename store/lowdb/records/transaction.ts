@@ -1,4 +1,5 @@
 import { type AuditEntry, auditEntry } from '../../../resources/audit-entry.ts';
+import { compiled } from '../../../resources/compiled.ts';
 import { ByCollection } from '../../by-collection.ts';
 import type { NewLoggedRow, RowReader, Transaction } from '../../port.ts';
 import type { TransactionBody } from '../journal/recovery.ts';
@@ -107,7 +108,7 @@ class TransactionView extends ByCollection<Staging> {
       append: (entry) => {
         this.#staged.assertLive();
         // A copy of an audit entry is an audit entry.
-        this.#staged.audit.push(frozenCopy(auditEntry.parse(entry)) as AuditEntry);
+        this.#staged.audit.push(frozenCopy(compiled(auditEntry).parse(entry)) as AuditEntry);
       },
     };
   }
