@@ -138,6 +138,7 @@ export const artifactKind = defineKind({
   list: listArtifacts,
   get: getArtifact,
   update: updateArtifact,
+  refersTo: { projectId: 'project', threadId: 'thread' },
   address: {
     description: 'What is in an artifact, under its own media type.',
     mimeType: undefined,

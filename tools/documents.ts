@@ -120,6 +120,7 @@ export const documentKind = defineKind({
   get: getDocument,
   update: updateDocument,
   address: { description: 'Markdown of a document.', mimeType: 'text/markdown', text: 'content' },
+  refersTo: { projectId: 'project' },
   history: {
     text: 'content',
     payload: withoutBookkeeping,

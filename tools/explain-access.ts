@@ -9,6 +9,7 @@ import { explainRight, type Finding } from './access/explain.ts';
 import type { GuardedTool } from './access/guarded-tool.ts';
 import type { Principal } from './access/principal.ts';
 import { mayCall, withFixed } from './access/reach.ts';
+import type { Subjects } from './access/requirement.ts';
 import { subjectsIn } from './access/subjects.ts';
 import { verdictsOf } from './capsules/verdicts.ts';
 import { isListed, unknownTool } from './registry/catalog-index.ts';
@@ -85,7 +86,7 @@ async function explainKey(id: string, tool: GuardedTool, given: object | undefin
   const principal = principalOf(key);
   const parsed = tool.input.safeParse(given ?? {});
   const input = parsed.success ? parsed.data : (given ?? {});
-  const right = await explainRight(principal, tool, input, parsed.success, subjectsIn(store));
+  const right = await explainRight(principal, tool, input, parsed.success, subjectsIn(store, server.kinds));
   return {
     principal,
     checks: [credential(await keyProblem(store, key, server.now())), { check: 'right', ...right }],
@@ -119,7 +120,7 @@ async function explainCapsule(
   if (!deciding?.served) return { principal, checks };
   try {
     const input = tool.input.safeParse(withFixed(principal, tool, given ?? {}));
-    const narrowed = await narrowing(principal, tool, input.data, context.store);
+    const narrowed = await narrowing(principal, tool, input.data, subjectsIn(store, server.kinds));
     return { principal, checks: [...checks, ...narrowed] };
   } catch (thrown) {
     if (!(thrown instanceof ToolError)) throw thrown;
@@ -130,10 +131,10 @@ async function explainCapsule(
 /**
  * How the fixed arguments of the capsule's other tools narrow the call. `input` is parsed, and undefined where it does not fit the schema.
  */
-async function narrowing(principal: Principal, tool: GuardedTool, input: object | undefined, store: Readers) {
+async function narrowing(principal: Principal, tool: GuardedTool, input: object | undefined, subjects: Subjects) {
   const rule = principal.tools?.narrowed?.(tool);
   if (rule === undefined) return [];
-  const isAllowed = input && (await mayCall(principal, tool, input, subjectsIn(store)));
+  const isAllowed = input && (await mayCall(principal, tool, input, subjects));
   // A list is always allowed, because it leaves out the other records.
   const verdict = input === undefined ? 'depends' : isAllowed ? 'allowed' : 'denied';
   return [{ check: 'right', verdict, rule } satisfies Check];

@@ -106,7 +106,7 @@ const deleteGoal = defineTool({
   errors: ['not_found', 'conflict'],
 
   async handler({ id, expectedRevision }, context) {
-    await requireUnnamed(context, { goalId: id }, 'tasks');
+    await requireUnnamed(context, 'goal', id);
     await context.store.goals.delete(id, { expectedRevision });
     return {};
   },
@@ -120,9 +120,6 @@ export const goalKind = defineKind({
   list: listGoals,
   get: getGoal,
   update: updateGoal,
-
-  async purge(id, context) {
-    await requireUnnamed(context, { goalId: id }, 'tasks');
-    return context.store.purge('goals', id);
-  },
+  refersTo: { projectId: 'project' },
+  purge: 'alone',
 });

@@ -87,7 +87,7 @@ const deleteProject = defineTool({
   errors: ['not_found', 'conflict'],
 
   async handler({ id, expectedRevision }, context) {
-    await requireUnnamed(context, { projectId: id }, 'goals', 'tasks', 'documents', 'artifacts');
+    await requireUnnamed(context, 'project', id);
     await context.store.projects.delete(id, { expectedRevision });
     return {};
   },
@@ -104,9 +104,5 @@ export const projectKind = defineKind({
   history: {
     payload: withoutBookkeeping,
   },
-
-  async purge(id, context) {
-    await requireUnnamed(context, { projectId: id }, 'goals', 'tasks', 'documents', 'artifacts');
-    return context.store.purge('projects', id);
-  },
+  purge: 'alone',
 });

@@ -165,6 +165,7 @@ export const taskKind = defineKind({
   list: listTasks,
   get: getTask,
   update: updateTask,
+  refersTo: { projectId: 'project', goalId: 'goal', assigneeAgentId: 'agent' },
 
   async purge(id, { store }) {
     const [task, document] = [await store.purge('tasks', id), await store.purge('taskDocuments', id)];

@@ -11,8 +11,8 @@ import { createSchemaComponents, type Part } from './schemas.ts';
 const OPENAPI = '3.1.1';
 const TITLE = 'Admin REST API';
 
-/** The groups in their order in the document. */
-const GROUPS: Readonly<Record<string, string>> = {
+/** What groups of operations are about, for the reader of the document. */
+const ABOUT: Readonly<Record<string, string>> = {
   Auth: 'The session of the dashboard.',
   Agents: 'Agents, and what they can use: memories, models, tools.',
   Skills: 'Instructions that agents share.',
@@ -36,7 +36,11 @@ export function createOpenApi(server: Described, baseUrl: string, table: readonl
   const schemas = createSchemaComponents();
   const components = { schemas, errors: createErrorResponses(schemas), examples: readExamples() };
   const paths = pathsOf(server, table, components);
-  const used = new Set(Object.values(paths).flatMap((item) => Object.values(item).flatMap(({ tags }) => tags)));
+  const used = new Set(
+    Object.values(paths)
+      .flatMap((item) => Object.values(item).flatMap(({ tags }) => tags))
+      .map(String),
+  );
   return {
     openapi: OPENAPI,
     info: {
@@ -47,9 +51,7 @@ export function createOpenApi(server: Described, baseUrl: string, table: readonl
     },
     servers: [{ url: baseUrl }],
     security: [{ apiKey: [] }, { session: [] }],
-    tags: Object.entries(GROUPS)
-      .filter(([name]) => used.has(name))
-      .map(([name, description]) => ({ name, description })),
+    tags: Array.from(used, (name) => ({ name, ...(ABOUT[name] !== undefined && { description: ABOUT[name] }) })),
     paths,
     components: {
       schemas: schemas.collect(),

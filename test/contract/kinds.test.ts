@@ -4,7 +4,8 @@ import { z } from 'zod';
 import { entityType } from '../../resources/version.ts';
 import { type CollectionName, collections } from '../../store/collections.ts';
 import type { Writers } from '../../store/port.ts';
-import { grantOps } from '../../tools/access/grants.ts';
+import { grantNames } from '../../tools/access/assignable.ts';
+import { subjectOf } from '../../tools/access/subjects.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { kinds } from '../../tools/kinds.ts';
 import { isVersioned } from '../../tools/registry/kind.ts';
@@ -22,6 +23,10 @@ type Searchable = (typeof searchable)[number];
 /** They decide who may do what: flows wait for no change of them. */
 const WITHOUT_EVENTS: readonly CollectionName[] = ['capsules', 'adminUsers'];
 
+/** Members with rules of their own: a skill may be deleted once no active agent uses it, messages go with their thread. */
+const ELSEWHERE = ['agent.skillIds', 'message.threadId', 'message.agentId'];
+
+type Named = { readonly id: string; readonly [member: string]: unknown };
 type Kept = { readonly id: string };
 interface AnyWriter {
   insert(record: object): Promise<Kept>;
@@ -77,9 +82,37 @@ describe('every kind of record', () => {
     it(`${type} has tools of the catalog, and grants that can be given`, () => {
       const tools = [list, get, update].filter((tool) => tool !== undefined);
       for (const tool of tools) assert.equal(catalog.get(tool.name)?.tool, tool, `${tool.name} of the kind ${type}`);
-      assert.ok(grantOps[resource]?.includes('read'), `${resource} is no resource of a grant`);
+      assert.ok(grantNames(catalog).get(resource)?.has('read'), `${resource} is no resource of a grant`);
     });
   }
+
+  for (const { type, collection, resource, names, get } of kinds) {
+    if (!get || !names.includes('id')) continue;
+    it(`${type} is found by the names that grants use for it`, () => {
+      const record: Named = { id: '', ...sampleRecord(collections[collection].schema, []), status: 'active' };
+      assert.deepEqual(
+        subjectOf(resource, record).names,
+        names.map((name) => record[name]),
+      );
+    });
+  }
+
+  it('says which of its members refer to other records, each to a kind, a name to the same kind everywhere', () => {
+    const types = new Set([...kinds.map(({ type }) => type), 'user']);
+    const referring = [...types].map((type) => `${type.replace(/-(.)/g, (_, letter) => letter.toUpperCase())}Id`);
+    const meanings = new Map<string, string>();
+    for (const { type, collection, refersTo = {} } of kinds) {
+      const members = Object.keys(collections[collection].schema.shape);
+      const found = members.filter((member) => [...referring, 'assigneeAgentId'].includes(member.replace(/s$/, '')));
+      const exempt = found.filter((member) => ELSEWHERE.includes(`${type}.${member}`));
+      assert.deepEqual(Object.keys(refersTo).sort(), found.filter((member) => !exempt.includes(member)).sort(), type);
+      for (const [member, other = ''] of Object.entries(refersTo)) {
+        assert.ok(types.has(other), `${type}.${member} refers to ${other}, which is no kind`);
+        assert.equal(meanings.get(member) ?? other, other, `${type}.${member} refers to another kind elsewhere`);
+        meanings.set(member, other);
+      }
+    }
+  });
 
   it('that has a history is a type of versions, and no other is', () => {
     const versioned = kinds.filter(isVersioned).map(({ type }) => type);

@@ -34,8 +34,8 @@ const lists: Readonly<Record<string, { readonly begins: string; readonly imports
     begins: 'export const catalog = indexCatalog([\n',
     imports: "import { webhookTools } from './webhooks.ts';\n",
   },
-  'tools/access/grants.ts': {
-    begins: 'export const grantOps: Readonly<Record<string, readonly string[]>> = {\n',
+  'facade/routes.ts': {
+    begins: 'export const routes: readonly Route[] = [\n',
     imports: '',
   },
 };
@@ -94,7 +94,7 @@ describe('the kind of record that the README adds', () => {
     assert.deepEqual([...lines.keys()], Object.keys(lists));
   });
 
-  it('fits the types, and is found, evented, addressed and purged', async () => {
+  it('fits the types, and is found, evented, addressed, described and purged', async () => {
     await withExample([], async (folder) => {
       assert.equal(await types(folder), undefined);
       for (const path of ['test/tools/webhooks.test.ts', KINDS]) {
@@ -112,7 +112,7 @@ describe('the kind of record that the README adds', () => {
     });
   }
 
-  for (const path of FULL ? ['tools/kinds.ts', 'tools/catalog.ts', 'tools/access/grants.ts'] : []) {
+  for (const path of FULL ? ['tools/kinds.ts', 'tools/catalog.ts'] : []) {
     it(`is named by a contract test without its line in ${path}`, async () => {
       await withExample([path], async (folder) => {
         assert.match((await test(folder, KINDS)) ?? '', /webhook/);

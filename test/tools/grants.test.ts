@@ -1,13 +1,23 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { formatGrant, type Grant, grantAllows, grantCovers, grantOps, parseGrant } from '../../tools/access/grants.ts';
+import { grantNames } from '../../tools/access/assignable.ts';
+import {
+  formatGrant,
+  type Grant,
+  grantAllows,
+  grantCovers,
+  parseGrant,
+  unknownName,
+} from '../../tools/access/grants.ts';
 import { narrowestGrant } from '../../tools/access/requirement.ts';
 import { grantRights } from '../../tools/access/rights.ts';
+import { catalog } from '../../tools/catalog.ts';
 import { fc } from '../support/property.ts';
 
+const names = grantNames(catalog);
 const resourceAndOp = fc
-  .constantFrom(...Object.keys(grantOps))
-  .chain((resource) => fc.tuple(fc.constant(resource), fc.constantFrom('*', ...(grantOps[resource] ?? []))));
+  .constantFrom(...names.keys())
+  .chain((resource) => fc.tuple(fc.constant(resource), fc.constantFrom('*', ...(names.get(resource) ?? []))));
 const id = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._@/-]{0,12}$/);
 /** Few, so that they meet. */
 const guest = fc
@@ -65,8 +75,7 @@ describe('grant grammar', () => {
   for (const [text, message] of Object.entries(refused)) {
     it(`refuses ${JSON.stringify(text)} and says why`, () => {
       const result = parseGrant(text);
-      assert.equal(result.ok, false);
-      assert.match(result.ok ? '' : result.message, message);
+      assert.match((result.ok ? unknownName(result.grant, names) : result.message) ?? '', message);
     });
   }
 

@@ -6,13 +6,13 @@ import { type Catalog, nearest } from '../registry/catalog-index.ts';
 import { CREATES, DELETES, defineTool, READS } from '../registry/define-tool.ts';
 import { ToolError } from '../registry/errors.ts';
 import { listPage, lookedAt, onlyThese } from '../registry/paging.ts';
+import { assignableScopes, grantNames } from './assignable.ts';
 import { grantsOf } from './authenticate.ts';
 import { requireWithin } from './delegation.ts';
 import { endMadeWith } from './ended-credentials.ts';
-import { type Grant, parseGrant } from './grants.ts';
+import { type Grant, parseGrant, unknownName } from './grants.ts';
 import { hashSecret, newSecret, prefixOf } from './key-secret.ts';
 import { bondOf } from './principal.ts';
-import { COARSE_SCOPES, GUEST_SCOPES } from './scopes.ts';
 
 export function showKey({ hash: _, ...shown }: ApiKeyRecord): ApiKey {
   return shown;
@@ -117,7 +117,7 @@ export const apiKeyTools = [listApiKeys, createApiKey, revokeApiKey];
 /** The parsed grants. @throws ToolError that names every scope and grant that the key cannot have. */
 function readRights(scopes: readonly string[], texts: readonly string[], catalog: Catalog): Grant[] {
   const issues: Issue[] = [];
-  const assignable = assignableScopes(catalog);
+  const [assignable, names] = [assignableScopes(catalog), grantNames(catalog)];
   for (const [index, scope] of scopes.entries()) {
     if (!assignable.includes(scope))
       issues.push({ path: `scopes[${index}]`, message: unknownScope(scope, assignable) });
@@ -125,22 +125,15 @@ function readRights(scopes: readonly string[], texts: readonly string[], catalog
   const grants: Grant[] = [];
   for (const [index, text] of texts.entries()) {
     const parsed = parseGrant(text);
-    if (parsed.ok) grants.push(parsed.grant);
-    else issues.push({ path: `grants[${index}]`, message: parsed.message });
+    const message = parsed.ok ? unknownName(parsed.grant, names) : parsed.message;
+    if (message !== undefined) issues.push({ path: `grants[${index}]`, message });
+    else if (parsed.ok) grants.push(parsed.grant);
   }
   if (scopes.length === 0 && texts.length === 0) {
     issues.push({ path: 'scopes', message: 'A key without scopes and grants opens nothing; give at least one.' });
   }
   if (issues[0]) throw new ToolError('invalid_input', `${issues[0].path}: ${issues[0].message}`, { issues });
   return grants;
-}
-
-/** The scopes that a key may have: the coarse ones, and those that some tool requires. Only sessions have `*`. */
-function assignableScopes(catalog: Catalog): string[] {
-  const required = catalog.entries.flatMap(({ tool: { access } }) =>
-    'among' in access ? access.among.map(({ scope }) => scope) : [access.scope],
-  );
-  return [...new Set([...COARSE_SCOPES, ...Object.values(GUEST_SCOPES), ...required.filter(Boolean)])];
 }
 
 function unknownScope(scope: string, assignable: readonly string[]): string {

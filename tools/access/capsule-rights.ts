@@ -1,4 +1,4 @@
-import { type Grant, grantOps } from './grants.ts';
+import type { Grant } from './grants.ts';
 import type { GuardedTool } from './guarded-tool.ts';
 import { NAME } from './guarded-tool.ts';
 import { bothLimited, isNothing, type Limit, NO_RECORD } from './limit.ts';
@@ -155,7 +155,7 @@ function isAboutNone({ parameter, narrows }: NeededRight): boolean {
 function isHeldBy(hold: Hold, resource: string, op: string): boolean {
   if (hold.resource !== resource) return false;
   if (hold.op === 'read' || hold.op === op) return true;
-  return op !== 'read' && !ACTS.includes(op) && !ACTS.includes(hold.op) && grantOps[resource]?.includes(op) === true;
+  return op !== 'read' && !ACTS.includes(op) && !ACTS.includes(hold.op);
 }
 
 function holdsOf(tool: GuardedTool, fixed: FixedArguments | undefined): Hold[] {

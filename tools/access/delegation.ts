@@ -4,7 +4,7 @@ import { firstBeyond, isGlob, isGuest } from './allowlist.ts';
 import { formatGrant, type Grant, grantCovers } from './grants.ts';
 import { endOf, type Principal } from './principal.ts';
 import { accessFor, hasWithoutLimit, narrowestGrant } from './requirement.ts';
-import { GUEST_SCOPES, scopesSatisfy } from './scopes.ts';
+import { GUEST_GRANT, GUEST_SCOPES, scopesSatisfy } from './scopes.ts';
 
 /** The rights that a call would give to something that acts: a key, a capsule, a flow, an agent's allowlist. */
 export interface HandedRights {
@@ -88,10 +88,10 @@ function beyondGuests(giver: Principal, entry: string): Beyond | undefined {
 
 /** The grant for every tool of integrations that the entry could ever match. */
 function guestGrant(entry: string): string {
-  if (!isGuest(entry)) return 'tool:call';
-  if (!isGlob(entry)) return `tool:call:${entry.replace('__', '/')}`;
+  if (!isGuest(entry)) return GUEST_GRANT;
+  if (!isGlob(entry)) return `${GUEST_GRANT}:${entry.replace('__', '/')}`;
   const [prefix = ''] = entry.split('__', 1);
-  return isGlob(prefix) ? 'tool:call' : `tool:call:${prefix}/*`;
+  return isGlob(prefix) ? GUEST_GRANT : `${GUEST_GRANT}:${prefix}/*`;
 }
 
 function requireLifetimeWithin(giver: Principal, lifetime: NonNullable<HandedRights['lifetime']>): void {

@@ -8,37 +8,6 @@ export interface Grant {
   readonly id: string;
 }
 
-/** The resources of grants, each with its operations. */
-export const grantOps: Readonly<Record<string, readonly string[]>> = {
-  agent: ['read', 'write', 'delete', 'invoke', 'provision'],
-  skill: ['read', 'write', 'delete'],
-  flow: ['read', 'write', 'delete', 'trigger'],
-  thread: ['read', 'write', 'delete', 'share'],
-  memory: ['read', 'write', 'delete'],
-  model: ['read'],
-  tool: ['read', 'call'],
-  user: ['read', 'import'],
-  'admin-user': ['read', 'write'],
-  analytics: ['read'],
-  report: ['read', 'write', 'delete'],
-  settings: ['read', 'write'],
-  system: ['read'],
-  search: ['read'],
-  capsule: ['read', 'write', 'delete', 'use'],
-  key: ['read', 'write'],
-  session: ['read', 'write'],
-  app: ['read', 'write'],
-  'oauth-client': ['read', 'write'],
-  project: ['read', 'write', 'delete'],
-  goal: ['read', 'write', 'delete'],
-  task: ['read', 'write', 'delete'],
-  document: ['read', 'write', 'delete'],
-  artifact: ['read', 'write', 'delete'],
-  record: ['read', 'write', 'delete', 'purge'],
-  integration: ['read', 'write'],
-  audit: ['read'],
-};
-
 const SEGMENT = /^(?:\*|[A-Za-z0-9%][A-Za-z0-9._@/%-]*(?:\/\*)?)$/;
 /** The end of a grant's id that stands for all tools of an integration. */
 const WHOLE = '/*';
@@ -48,13 +17,11 @@ export type GrantResult =
   | { readonly ok: true; readonly grant: Grant }
   | { readonly ok: false; readonly message: string };
 
-/** Parses a grant, or says what is wrong with it and how to write it. */
+/** Parses a grant, or says what is wrong with its form and how to write it. Whether it names anything is for `unknownName`. */
 export function parseGrant(text: string): GrantResult {
   const problem = malformed(text);
   if (problem) return { ok: false, message: problem };
   const [resource = '*', op = '*', id = '*'] = text.split(':');
-  const unknown = unknownName(resource, op);
-  if (unknown) return { ok: false, message: unknown };
   return { ok: true, grant: { resource, op, id } };
 }
 
@@ -76,11 +43,15 @@ function malformed(text: string): string | undefined {
   return decodable(id) ? undefined : 'Segment 3 of the grant has a % that starts no percent-encoding.';
 }
 
-function unknownName(resource: string, op: string): string | undefined {
-  const ops = resource === '*' ? [...new Set(Object.values(grantOps).flat())] : grantOps[resource];
-  if (!ops) return `"${resource}" is no resource of a grant. Allowed: *, ${Object.keys(grantOps).join(', ')}.`;
-  if (op === '*' || ops.includes(op)) return undefined;
-  return `"${op}" is no operation of ${resource === '*' ? 'any resource' : resource}. Allowed: *, ${ops.join(', ')}.`;
+/** The resources of grants, each with its operations. */
+export type GrantNames = ReadonlyMap<string, ReadonlySet<string>>;
+
+/** What is wrong with the resource or the operation of a grant, if they are not among the names. */
+export function unknownName({ resource, op }: Grant, names: GrantNames): string | undefined {
+  const ops = resource === '*' ? new Set([...names.values()].flatMap((each) => [...each])) : names.get(resource);
+  if (!ops) return `"${resource}" is no resource of a grant. Allowed: *, ${[...names.keys()].join(', ')}.`;
+  if (op === '*' || ops.has(op)) return undefined;
+  return `"${op}" is no operation of ${resource === '*' ? 'any resource' : resource}. Allowed: *, ${[...ops].join(', ')}.`;
 }
 
 function decodable(segment: string): boolean {

@@ -5,6 +5,8 @@ export const COARSE_SCOPES = ['read', 'write', 'admin'] as const;
 
 /** The scopes that tools of integrations require. Keys can have them also while there are no such tools. */
 export const GUEST_SCOPES = { reads: 'tools:read', writes: 'tools:write' } as const;
+/** The grant that all tools of integrations require. */
+export const GUEST_GRANT = 'tool:call';
 
 /** Whether any of the held scopes satisfies the required one. */
 export function scopesSatisfy(held: readonly Scope[], required: Scope): boolean {

@@ -1,5 +1,5 @@
-import type { CollectionName } from '../../store/collections.ts';
 import type { Readers } from '../../store/port.ts';
+import type { RecordKind } from '../registry/kind.ts';
 import type { Subject, Subjects } from './requirement.ts';
 
 type Found = { readonly id: string; readonly [member: string]: unknown };
@@ -8,7 +8,7 @@ type Found = { readonly id: string; readonly [member: string]: unknown };
  * Looks up the record that a value names, with all names that grants may use: for an agent its id and, while it is not deleted, its name;
  * for a database record its id and its database's; for a run of a flow its id and the flow's; for every other record the value.
  */
-export function subjectsIn(store: Readers): Subjects {
+export function subjectsIn(store: Readers, kinds: readonly RecordKind[]): Subjects {
   return async (resource, value) => {
     if (resource === 'flow') return flowSubject(store, value);
     if (resource === 'record') return recordSubject(store, value);
@@ -16,8 +16,8 @@ export function subjectsIn(store: Readers): Subjects {
       const agent = (await store.agents.get(value)) ?? (await agentNamed(store, value));
       return agent ? subjectOf(resource, agent) : { names: [value] };
     }
-    const collection = collectionOf[resource];
-    return { names: [value], record: collection && (await store[collection].get(value)) };
+    const kind = kinds.find((each) => each.resource === resource);
+    return { names: [value], record: kind && (await store[kind.collection].get(value)) };
   };
 }
 
@@ -26,19 +26,6 @@ export function subjectOf(resource: string, record: Found): Subject {
   const other = { agent: record.status === 'deleted' ? undefined : record.name, record: record.databaseId }[resource];
   return { names: typeof other === 'string' ? [record.id, other] : [record.id], record };
 }
-
-/** The collections of records whose only name is their id. */
-const collectionOf: Readonly<Record<string, CollectionName>> = {
-  skill: 'skills',
-  thread: 'threads',
-  memory: 'memories',
-  report: 'reports',
-  project: 'projects',
-  goal: 'goals',
-  task: 'tasks',
-  document: 'documents',
-  artifact: 'artifacts',
-};
 
 async function flowSubject(store: Readers, id: string): Promise<Subject> {
   const run = id.startsWith('run_') ? await store.flowRuns.get(id) : undefined;

@@ -237,9 +237,7 @@ export const agentKind = defineKind({
 
   async purge(id, context) {
     await requireNoDefault(context, id);
-    await requireUnnamed(context, { assigneeAgentId: id }, 'tasks');
-    await requireUnnamed(context, { agentId: id }, 'memories', 'flows');
-    await requireUnnamed(context, { agentIds: id }, 'threads');
+    await requireUnnamed(context, 'agent', id);
     return context.store.purge('agents', id);
   },
 });

@@ -112,7 +112,7 @@ const deleteDatabase = defineTool({
   errors: ['not_found', 'conflict'],
 
   async handler({ id, expectedRevision }, context) {
-    await requireUnnamed(context, { databaseId: id }, 'databaseRecords');
+    await requireUnnamed(context, 'database', id);
     await context.store.databases.delete(id, { expectedRevision });
     return {};
   },
@@ -126,9 +126,5 @@ export const databaseKind = defineKind({
   list: listDatabases,
   get: getDatabase,
   update: updateDatabase,
-
-  async purge(id, context) {
-    await requireUnnamed(context, { databaseId: id }, 'databaseRecords');
-    return context.store.purge('databases', id);
-  },
+  purge: 'alone',
 });

@@ -134,6 +134,7 @@ export const databaseRecordKind = defineKind({
   get: getRecord,
   update: updateRecord,
   names: ['id', 'databaseId'],
+  refersTo: { databaseId: 'database' },
   event: { name: 'record', words: 'A record of a database' },
   history: {
     payload: withoutBookkeeping,

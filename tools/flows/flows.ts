@@ -150,6 +150,7 @@ export const flowKind = defineKind({
   list: listFlows,
   get: getFlow,
   update: updateFlow,
+  refersTo: { agentId: 'agent' },
   history: {
     payload: withoutBookkeeping,
 

@@ -1,9 +1,9 @@
 import { requireSteeringBy } from '../access/steering.ts';
 import { accessKeysWith, mayKnowOf } from '../access/visibility.ts';
 import { defineKind } from '../registry/define-kind.ts';
+import { requireReferencesToRestore } from '../registry/references.ts';
 import { withoutBookkeeping } from '../versions/history.ts';
 import { getMemory, holdAgain, listMemories, replacedBy, searchMemories, updateMemory } from './memory.ts';
-import { requireNamed } from './rules.ts';
 
 const MEMORIES = { type: 'memory', collection: 'memories' } as const;
 
@@ -12,6 +12,7 @@ export const memoryKind = defineKind({
   list: listMemories,
   get: getMemory,
   update: updateMemory,
+  refersTo: { agentId: 'agent', threadId: 'thread', userId: 'user' },
   address: { label: 'content' },
   search: { where: { superseded: false }, shownBy: [searchMemories] },
   history: {
@@ -21,8 +22,8 @@ export const memoryKind = defineKind({
     },
 
     async prepareRestore({ expiresAt, ...state }, current, context) {
-      const { store, server, fail } = context;
-      await requireNamed(context, state, (_, message) => fail('conflict', message));
+      const { store, server } = context;
+      await requireReferencesToRestore(context, state);
       await requireSteeringBy(context, state, current, await replacedBy(store, state));
       if (state.supersedes !== undefined && (await store.memories.get(state.supersedes))) {
         await store.memories.touch(state.supersedes, { superseded: true });

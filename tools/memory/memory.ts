@@ -25,8 +25,9 @@ import { requireSteeringBy } from '../access/steering.ts';
 import { accessKeysWith, seenBy, visibleTo } from '../access/visibility.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from '../registry/define-tool.ts';
 import { listPage, onlyThese, openRank, sealRank } from '../registry/paging.ts';
+import { requireReferences } from '../registry/references.ts';
 import type { HistoryWriters } from '../versions/writers.ts';
-import { findMemory, findReplaced, future, given, requireNamed, requireOwnerOfScope } from './rules.ts';
+import { findMemory, findReplaced, future, given, requireOwnerOfScope } from './rules.ts';
 
 const memoryId = recordId.describe('Memory id (`mem_…`), see list_memories.');
 
@@ -102,9 +103,7 @@ const createMemory = defineTool({
   async handler({ expiresAt, tags, ...input }, context) {
     const { store, server, fail } = context;
     requireOwnerOfScope(input, fail);
-    await requireNamed(context, input, (path, message) =>
-      fail('invalid_input', message, { issues: [{ path, message }] }),
-    );
+    await requireReferences(context, input);
     const replaced = input.supersedes === undefined ? undefined : await findReplaced(context, input.supersedes);
     await requireSteeringBy(context, input, replaced);
     if (replaced) {
@@ -162,9 +161,7 @@ export const updateMemory = defineTool({
     const { store, server, fail } = context;
     const current = await findMemory(context, id);
     requireOwnerOfScope({ ...current, ...given(members) }, fail);
-    await requireNamed(context, members, (path, message) =>
-      fail('invalid_input', message, { issues: [{ path, message }] }),
-    );
+    await requireReferences(context, members);
     await requireSteeringBy(context, current, { ...current, ...given(members) });
     const change = {
       ...members,

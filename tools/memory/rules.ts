@@ -34,23 +34,6 @@ export function requireOwnerOfScope(state: Owners & Pick<Memory, 'scope'>, fail:
   if (member && !state[member]) throw invalid(fail, member, `A memory of scope ${state.scope} needs ${member}.`);
 }
 
-/** Checks that the records that the memory names exist and that the caller may see them. */
-export async function requireNamed(
-  { store, principal }: { readonly store: Pick<Readers, 'agents' | 'threads'>; readonly principal: Principal },
-  { agentId, threadId }: Owners,
-  refuse: (path: string, message: string) => Error,
-): Promise<void> {
-  const agent = agentId ? await store.agents.get(agentId) : undefined;
-  if (agentId && (!agent || agent.status === 'deleted' || isKeptFrom(principal, 'agent', 'read', agent))) {
-    throw refuse('agentId', `There is no agent ${agentId}; see list_agents.`);
-  }
-  const thread = threadId ? await store.threads.get(threadId) : undefined;
-  const isThere = thread && isSeen(thread, principal) && !isKeptFrom(principal, 'thread', 'read', thread);
-  if (threadId && !isThere) {
-    throw refuse('threadId', `There is no thread ${threadId}; see list_threads.`);
-  }
-}
-
 export function future(expiresAt: string, now: Date, fail: Fail<never>): string {
   if (Date.parse(expiresAt) > now.getTime()) return instant(expiresAt);
   throw invalid(fail, 'expiresAt', 'expiresAt is in the past; give a later time or leave it out.');

@@ -10,9 +10,11 @@ import type { Tool } from './tool.ts';
 /** A kind of record with its tools: what versions, search, events, purges and resources do with it follows from this. */
 export interface Kind<Name extends CollectionName = CollectionName> extends RecordKind, Tools {
   readonly collection: Name;
+  readonly list?: Tool | undefined;
   readonly history?: History<Name> | undefined;
   readonly search?: Searched<Name> | undefined;
   readonly address?: Addressed | 'none' | undefined;
+  /** `alone`: nothing else goes with the record, which stays while others refer to it. */
   readonly purge?: 'alone' | Purge | undefined;
 }
 
@@ -69,6 +71,7 @@ type Definition<Name extends CollectionName> = Tools & {
   readonly collection: Name;
   readonly noun?: string;
   readonly names?: readonly (keyof RecordOf<Name> & string)[];
+  readonly refersTo?: { readonly [Member in keyof RecordOf<Name> & string]?: string };
   /** Default: events are called as the type is. `none`: flows wait for no change of such a record. */
   readonly event?: EventNames | 'none';
   readonly search?: Searched<Name>;

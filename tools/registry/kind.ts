@@ -6,7 +6,7 @@ import type { Transaction } from '../../store/port.ts';
 export interface RecordKind {
   /** As answers, version paths and purges call it. */
   readonly type: string;
-  /** As refusals call one: the type unless told otherwise. */
+  /** As refusals call one: the type, if nothing else is given. */
   readonly noun: string;
   readonly collection: CollectionName;
   /** The resource of the grants for it, and the scope that reads it. */
@@ -14,6 +14,10 @@ export interface RecordKind {
   readonly scope: string;
   /** The members by which grants name a record. */
   readonly names: readonly string[];
+  /** The tool that lists such records. */
+  readonly list?: { readonly name: string } | undefined;
+  /** The members that hold ids of other records, each with the type of those. A member of one name refers to one type in all kinds. */
+  readonly refersTo?: Readonly<Partial<Record<string, string>>> | undefined;
   /** Absent where no flow waits for what happens to such records. */
   readonly event?: EventNames | undefined;
   readonly history?: KeptHistory | undefined;

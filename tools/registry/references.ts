@@ -4,99 +4,95 @@ import type { Readers } from '../../store/port.ts';
 import type { Principal } from '../access/principal.ts';
 import { isKeptFrom } from '../access/reach.ts';
 import { isSeen, whoeverSees } from '../access/visibility.ts';
+import type { ServerFacts } from './context.ts';
 import type { Fail } from './errors.ts';
-
-/** Where the record is that a member names. */
-const named = {
-  projectId: { collection: 'projects', noun: 'project', see: 'list_projects' },
-  goalId: { collection: 'goals', noun: 'goal', see: 'list_goals' },
-  assigneeAgentId: { collection: 'agents', noun: 'agent', see: 'list_agents' },
-  threadId: { collection: 'threads', noun: 'thread', see: 'list_threads' },
-  databaseId: { collection: 'databases', noun: 'database', see: 'list_databases' },
-} as const;
-type Reference = keyof typeof named;
-type References = { readonly [Member in Reference]?: string | null | undefined };
+import type { RecordKind } from './kind.ts';
 
 interface Caller<Code extends 'conflict'> {
   readonly store: Readers;
   readonly principal: Principal;
+  readonly server: Pick<ServerFacts, 'kinds'>;
   readonly fail: Fail<Code>;
 }
 
-/** Every record that the given members name is there for the caller, and no deleted agent. @throws naming all that are not. */
-export async function requireReferences(caller: Caller<never>, record: References): Promise<void> {
-  const members = Object.keys(named) as Reference[]; // the keys of the table above
-  const issues = (await Promise.all(members.map((member) => problemOf(caller, member, record[member])))).flat();
+/** Every record that the given members refer to is there for the caller, and no deleted agent. @throws naming all that are not. */
+export async function requireReferences(caller: Caller<never>, record: object): Promise<void> {
+  const members = Object.entries(record);
+  const issues = (await Promise.all(members.map(([member, id]) => problemOf(caller, member, id)))).flat();
   if (issues[0]) throw caller.fail('invalid_input', issues[0].message, { issues });
 }
 
-async function problemOf(
-  { store, principal }: Caller<never>,
-  member: Reference,
-  id: string | null | undefined,
-): Promise<Issue[]> {
-  if (id === undefined || id === null) return [];
-  const { collection, noun, see } = named[member];
-  const resource = collection === 'databases' ? 'record' : noun;
-  const found = await store[collection].get(id);
-  const isSeenBy = found && !('accessKeys' in found && !isSeen(found, principal));
-  if (!isSeenBy || isKeptFrom(principal, resource, 'read', found)) {
-    return [{ path: member, message: `There is no ${noun} ${id}; see ${see}.` }];
+async function problemOf(caller: Caller<never>, member: string, id: unknown): Promise<Issue[]> {
+  const kind = referredBy(caller.server.kinds, member);
+  if (!kind || typeof id !== 'string') return [];
+  const { collection, noun, resource, list } = kind;
+  const found = await caller.store[collection].get(id);
+  const isSeenBy = found && !('accessKeys' in found && !isSeen(found, caller.principal));
+  if (!isSeenBy || isKeptFrom(caller.principal, resource, 'read', found)) {
+    return [{ path: member, message: `There is no ${noun} ${id}${list ? `; see ${list.name}` : ''}.` }];
   }
-  if (collection !== 'agents' || !('status' in found) || found.status !== 'deleted') return [];
+  const status: unknown = 'status' in found ? found.status : undefined;
+  if (collection !== 'agents' || status !== 'deleted') return [];
   return [{ path: member, message: `The agent ${id} is deleted; name another, or revive it with update_agent.` }];
 }
 
+/** The kind of the records whose ids the member holds. */
+function referredBy(kinds: readonly RecordKind[], member: string): RecordKind | undefined {
+  const referring = kinds.find(({ refersTo = {} }) => Object.hasOwn(refersTo, member));
+  return kinds.find(({ type }) => type === referring?.refersTo?.[member]);
+}
+
 /** Serves as `prepareRestore`: a state is not brought back while something is gone that it names and the record now does not. */
-export async function restoreWithReferences<State extends References>(
+export async function restoreWithReferences<State extends object>(
   state: State,
   current: State | undefined,
-  { store, principal, fail }: Caller<'conflict'>,
+  caller: Caller<'conflict'>,
 ): Promise<State> {
-  const added = Object.entries(state).filter(([member, id]) => current?.[member as Reference] !== id); // others are undefined
-  const refuse: Fail<never> = (_, message) => fail('conflict', message);
-  await requireReferences({ store, principal, fail: refuse }, Object.fromEntries(added));
+  const kept = new Map(Object.entries(current ?? {}));
+  const added = Object.entries(state).filter(([member, id]) => kept.get(member) !== id);
+  await requireReferencesToRestore(caller, Object.fromEntries(added));
   return state;
 }
 
-/** What names others, with the right that it takes to see it. */
-const naming = {
-  memories: { noun: 'memory', scope: 'memory:read', resource: 'memory' },
-  flows: { noun: 'flow', scope: 'flows:read', resource: 'flow' },
-  threads: { noun: 'thread', scope: 'threads:read', resource: 'thread' },
-  goals: { noun: 'goal', scope: 'goals:read', resource: 'goal' },
-  tasks: { noun: 'task', scope: 'tasks:read', resource: 'task' },
-  documents: { noun: 'document', scope: 'documents:read', resource: 'document' },
-  artifacts: { noun: 'artifact', scope: 'artifacts:read', resource: 'artifact' },
-  databaseRecords: { noun: 'record', scope: 'records:read', resource: 'record' },
-} as const;
-type Naming = keyof typeof naming;
+/** As `requireReferences`, for members of a state that is to be restored. */
+export function requireReferencesToRestore(
+  { store, principal, server, fail }: Caller<'conflict'>,
+  state: object,
+): Promise<void> {
+  const refuse: Fail<never> = (_, message) => fail('conflict', message);
+  return requireReferences({ store, principal, server, fail: refuse }, state);
+}
 
 const NAMED_AT_MOST = 5;
 
-/** Nothing in these collections names the record. @throws naming a few that do, as far as the caller may see them. */
-export async function requireUnnamed(
-  { store, principal, fail }: Caller<'conflict'>,
-  where: { readonly [Member in Reference | 'agentIds' | 'agentId' | 'userId']?: string },
-  ...among: readonly Naming[]
-): Promise<void> {
-  const uses: string[] = [];
-  for (const collection of among) {
-    // Each of these collections has the member of `where`, which the types of all of them together do not tell.
-    const guarded = 'accessKeys' in collections[collection].schema.shape;
-    const all = { ...where, ...(guarded && whoeverSees) } as never;
-    const found = await store[collection].find({ where: all, limit: NAMED_AT_MOST });
-    if (found.records.length === 0) continue;
-    const { noun, scope, resource } = naming[collection];
-    const seen = principal.rights.allows({ scope, needs: [{ resource, op: 'read' }] });
-    const shown = seen ? found.records.filter((record) => !('accessKeys' in record) || isSeen(record, principal)) : [];
-    uses.push(...shown.map((record) => `${noun} ${titleOf(record)}${record.id}`));
-    const rest = shown.length < found.records.length || found.next;
-    if (rest) uses.push(`${shown.length > 0 ? 'more' : 'some'} ${noun === 'memory' ? 'memories' : `${noun}s`}`);
+/** No record refers to the record of this type. @throws naming a few that do, as far as the caller may see them. */
+export async function requireUnnamed(caller: Caller<'conflict'>, type: string, id: string): Promise<void> {
+  const uses = new Map<string, string[]>();
+  for (const kind of caller.server.kinds) {
+    for (const [member, referred] of Object.entries(kind.refersTo ?? {})) {
+      if (referred !== type) continue;
+      const found = await usesBy(caller, kind, { [member]: id });
+      if (found.length > 0) uses.set(member, [...(uses.get(member) ?? []), ...found]);
+    }
   }
-  if (uses.length === 0) return;
-  const [member = ''] = Object.keys(where);
-  throw fail('conflict', `Still the ${member} of ${uses.join(', ')}; change or delete what names it first.`);
+  if (uses.size === 0) return;
+  const named = Array.from(uses, ([member, records]) => `the ${member} of ${records.join(', ')}`).join(' and ');
+  throw caller.fail('conflict', `Still ${named}; change or delete what names it first.`);
+}
+
+/** The records of the kind that have the member, by type, title and id; of those that the caller may not see, only that there are some. */
+async function usesBy({ store, principal }: Caller<never>, kind: RecordKind, member: object): Promise<string[]> {
+  const { collection, noun, scope, resource } = kind;
+  const guarded = 'accessKeys' in collections[collection].schema.shape;
+  // The kind has this member, which the types of all collections together do not say.
+  const where = { ...member, ...(guarded && whoeverSees) } as never;
+  const found = await store[collection].find({ where, limit: NAMED_AT_MOST });
+  if (found.records.length === 0) return [];
+  const seen = principal.rights.allows({ scope, needs: [{ resource, op: 'read' }] });
+  const shown = seen ? found.records.filter((record) => !('accessKeys' in record) || isSeen(record, principal)) : [];
+  const uses = shown.map((record) => `${noun} ${titleOf(record)}${record.id}`);
+  const rest = shown.length < found.records.length || found.next;
+  return rest ? [...uses, `${shown.length > 0 ? 'more' : 'some'} ${noun.replace(/y$/, 'ie')}s`] : uses;
 }
 
 function titleOf(record: object): string {

@@ -67,7 +67,7 @@ class ToolRegistry implements Registry {
     this.server = server;
     this.#store = store;
     this.#onFailure = onFailure;
-    this.#subjects = subjectsIn(store);
+    this.#subjects = subjectsIn(store, server.kinds);
     this.#repeats = new Repeats(store, server.now);
   }
 

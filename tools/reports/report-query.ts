@@ -14,12 +14,12 @@ type Query = Report['query'];
 
 /** Refuses a query that the caller could not run now. */
 export async function requireQuery(query: Query, context: Context<Readers, never>): Promise<void> {
-  const { principal, store, fail } = context;
+  const { principal, store, server, fail } = context;
   const tool = requireReadOnly(query.tool, context);
   requireNoSecrets(tool, query, context);
   const shape = z.object({ query: z.object({ arguments: tool.input }) });
   const parsed = parseInput(shape, { query: { arguments: query.arguments } }).query.arguments;
-  if (await mayCall(principal, tool, parsed, subjectsIn(store))) return;
+  if (await mayCall(principal, tool, parsed, subjectsIn(store, server.kinds))) return;
   throw fail('forbidden', 'Insufficient permissions', {
     ...refusal(principal, tool, parsed).detail,
     issues: [{ path: 'query.tool', message: `You may not call ${tool.name} with these arguments.` }],

@@ -172,6 +172,7 @@ export const threadKind = defineKind({
   list: listThreads,
   get: getThread,
   update: updateThread,
+  refersTo: { agentIds: 'agent' },
 
   async purge(id, context) {
     const { source } = await openThread(context, id, 'owner');

@@ -144,7 +144,7 @@ export const purgeableUser: Purgeable = {
   async purge(id, context) {
     const { store, server } = context;
     if (!(await server.imported.current()).knowsOf(id)) return false;
-    await requireUnnamed(context, { userId: id }, 'memories');
+    await requireUnnamed(context, 'user', id);
     store.rows.append([{ type: PURGE, at: server.now().toISOString(), row: { uid: id } }]);
     server.imported.expectPurge();
     return true;

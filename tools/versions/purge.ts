@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import { recordId } from '../../resources/fields.ts';
 import { orAgentName } from '../../resources/markers.ts';
+import type { CollectionName } from '../../store/collections.ts';
 import { fits } from '../access/limit.ts';
 import { subjectsIn } from '../access/subjects.ts';
 import type { Kind, Purge, PurgeContext } from '../registry/define-kind.ts';
 import { DELETES, defineTool } from '../registry/define-tool.ts';
+import { requireUnnamed } from '../registry/references.ts';
 import type { Tool } from '../registry/tool.ts';
 
 /** What is purged: records of a kind, or what is kept otherwise. */
@@ -19,8 +21,15 @@ export interface Purgeable {
 export function purgeableAmong(kinds: readonly Kind[]): Purgeable[] {
   return kinds.flatMap(({ type, resource, collection, purge }) => {
     if (!purge) return [];
-    return { type, resource, purge: purge === 'alone' ? (id, { store }) => store.purge(collection, id) : purge };
+    return { type, resource, purge: purge === 'alone' ? purgeAlone(type, collection) : purge };
   });
+}
+
+function purgeAlone(type: string, collection: CollectionName): Purge {
+  return async (id, context) => {
+    await requireUnnamed(context, type, id);
+    return context.store.purge(collection, id);
+  };
 }
 
 export function purgeTool(purgeable: readonly Purgeable[]): Tool {
@@ -53,9 +62,13 @@ const recordName = orAgentName(
 );
 
 /** Whether fixed arguments keep the record from the caller, for whom it is then not there. */
-async function isKept({ resource }: Purgeable, id: string, { store, principal }: PurgeContext): Promise<boolean> {
+async function isKept(
+  { resource }: Purgeable,
+  id: string,
+  { store, principal, server }: PurgeContext,
+): Promise<boolean> {
   const limit = principal.rights.held(resource, 'delete');
   if (!limit) return false;
-  const { names, record } = await subjectsIn(store)(resource, id);
+  const { names, record } = await subjectsIn(store, server.kinds)(resource, id);
   return !fits(limit, { resource, op: 'delete', ids: names, record });
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { canonicalize } from 'json-canonicalize';
 import type { IntegrationRecord, ToolDefinition } from '../../../resources/integration.ts';
+import { GUEST_GRANT } from '../../access/scopes.ts';
 import type { JsonSchema } from '../../registry/json-schema.ts';
 import { boundSchema, SchemaProblem } from './schema.ts';
 import { isSchemaObject } from './schema-references.ts';
@@ -36,7 +37,7 @@ function localName(name: string): string {
 
 /** The grant for one tool of an integration. An integration without a prefix is named by its id. */
 export function grantOf({ id, toolPrefix }: Pick<IntegrationRecord, 'id' | 'toolPrefix'>, name: string): string {
-  return `tool:call:${toolPrefix || id}/${localName(name)}`;
+  return `${GUEST_GRANT}:${toolPrefix || id}/${localName(name)}`;
 }
 
 /** The name of an integration in messages. */

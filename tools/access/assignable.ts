@@ -1,0 +1,28 @@
+import type { Catalog } from '../registry/catalog-index.ts';
+import type { GrantNames } from './grants.ts';
+import type { Access } from './guarded-tool.ts';
+import { COARSE_SCOPES, GUEST_GRANT, GUEST_SCOPES } from './scopes.ts';
+
+/** The scopes that a key may have: the coarse ones, and those that some tool requires. Only sessions have `*`. */
+export function assignableScopes(catalog: Catalog): string[] {
+  const required = accessesOf(catalog).map(({ scope }) => scope);
+  return [...new Set([...COARSE_SCOPES, ...Object.values(GUEST_SCOPES), ...required.filter(Boolean)])];
+}
+
+/** Required by tools of integrations, and where an app asks to act for a capsule. */
+const BESIDE_CATALOG = [GUEST_GRANT, 'capsule:use'];
+
+/** The resources and operations that a grant may name: those that some tool requires. */
+export function grantNames(catalog: Catalog): GrantNames {
+  const names = new Map<string, Set<string>>();
+  const required = accessesOf(catalog).flatMap(({ grant }) => grant);
+  for (const grant of [...required, ...BESIDE_CATALOG]) {
+    const [resource = '', op = ''] = grant.split(':');
+    names.set(resource, (names.get(resource) ?? new Set()).add(op));
+  }
+  return names;
+}
+
+function accessesOf(catalog: Catalog): readonly Access[] {
+  return catalog.entries.flatMap(({ tool: { access } }) => ('among' in access ? access.among : [access]));
+}
