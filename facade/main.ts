@@ -1,6 +1,6 @@
 import { openLowdbStore } from '../store/lowdb/open.ts';
 import { explainExit } from './commands/explain-exit.ts';
-import { readConfig } from './config.ts';
+import { readConfig } from './config/config.ts';
 import { prepareStore } from './launch/first-start.ts';
 import { createLogger } from './launch/logger.ts';
 import { serve } from './launch/serve.ts';

@@ -20,7 +20,7 @@ import { Issuer } from '../tools/sign-in/issuer.ts';
 import { SignInRefused } from '../tools/sign-in/refusal.ts';
 import { SignIn } from '../tools/sign-in/sign-in.ts';
 import { type AppOptions, createApp } from './app.ts';
-import type { Config } from './config.ts';
+import type { Config } from './config/config.ts';
 import { createAuthenticator } from './http/authenticate.ts';
 import { createGuards } from './http/guards.ts';
 import { RefusedRequests } from './http/refused-requests.ts';

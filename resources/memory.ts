@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { agentRef, bookkeeping, plainLine, recordId, time } from './fields.ts';
 import { accessKeys } from './thread.ts';
 
-export const memoryKind = z.enum(['fact', 'preference', 'instruction', 'episode', 'summary']);
+export const kindOfMemory = z.enum(['fact', 'preference', 'instruction', 'episode', 'summary']);
 export const memoryScope = z.enum(['workspace', 'agent', 'thread', 'user']);
 
 /** Limits shared by the record and the inputs that write it. */
 export const memoryFields = {
   content: z.string().trim().min(1).max(20_000).describe('What is remembered, one thing in plain words.'),
-  kind: memoryKind,
+  kind: kindOfMemory,
   scope: memoryScope.describe('Who it is for; agent, thread and user need the id.'),
   agentId: agentRef,
   threadId: recordId,

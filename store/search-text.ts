@@ -2,7 +2,7 @@
  * Says what a word is, for every place that compares text with a search. Words have no case, accents or ligatures, and scripts without
  * spaces are split into words.
  */
-export interface Word {
+interface Word {
   readonly term: string;
   /** Where the word starts in the original text. */
   readonly start: number;

@@ -4,7 +4,7 @@ import { provisionAgentIdentity } from './agents/provision.ts';
 import { importRecords } from './analytics/import-records.ts';
 import { analyticsTools } from './analytics/tools.ts';
 import { artifactTools } from './artifacts.ts';
-import { listAuditEntries } from './audit/log.ts';
+import { listAuditEntries } from './audit/list-audit-entries.ts';
 import { capsuleTools } from './capsules/capsules.ts';
 import { previewCapsule } from './capsules/preview.ts';
 import { invokeAgent } from './chat/invoke-agent.ts';

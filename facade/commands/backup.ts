@@ -1,5 +1,5 @@
 import { copySnapshot } from '../../store/lowdb/backup.ts';
-import { readConfig } from '../config.ts';
+import { readConfig } from '../config/config.ts';
 import { explainExit } from './explain-exit.ts';
 
 /** Copies a consistent snapshot of the data folder, also while the server runs. */

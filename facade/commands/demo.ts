@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
-import { readConfig } from '../config.ts';
+import { readConfig } from '../config/config.ts';
 import { fillDemo } from '../demo/fill.ts';
 import { DemoClock } from '../demo/workspace.ts';
 import { createLogger } from '../launch/logger.ts';

@@ -1,5 +1,5 @@
 import { openLowdbStore } from '../../store/lowdb/open.ts';
-import { readConfig } from '../config.ts';
+import { readConfig } from '../config/config.ts';
 import { recoverKey } from '../launch/first-start.ts';
 import { explainExit } from './explain-exit.ts';
 

@@ -3,7 +3,7 @@ import { OperatorError } from '../../store/errors.ts';
 import type { ClientConfig } from './client-config.ts';
 
 /** The answer of the running server: the tool's output, its error body, or why no tool was called. */
-export type ServerAnswer = { readonly output: unknown } | { readonly failure: Failure } | { readonly refusal: string };
+type ServerAnswer = { readonly output: unknown } | { readonly failure: Failure } | { readonly refusal: string };
 
 interface Failure {
   readonly error: string;

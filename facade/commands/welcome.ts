@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import type { FirstKeys } from '../launch/first-start.ts';
 
-export interface Welcome {
+interface Welcome {
   readonly baseUrl: string;
   readonly keys: FirstKeys;
   /** The link that signs the owner in. */

@@ -3,7 +3,7 @@ import type { Store } from '../../store/port.ts';
 import { addDays } from '../../tools/analytics/calendar.ts';
 import { queueRun } from '../../tools/flows/queue.ts';
 import { prepareSettings } from '../../tools/settings/defaults.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { type FirstStart, prepareStore } from '../launch/first-start.ts';
 import { eventRows, visitRows } from './activity.ts';
 import { invoiceRows, makeSubscriptions, subscriptionRows, userRows } from './customers.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { ErrorCode } from '../../resources/error.ts';
-import { errorBody, ToolError } from '../../tools/registry/errors.ts';
+import { errorBodyOf, ToolError } from '../../tools/registry/errors.ts';
 
 /** How long a client has to take the answer before its connection ends in any case. */
 const LINGER_MS = 1000;
@@ -30,7 +30,7 @@ export const refusals = {
 export function refuseSocket(socket: Duplex, { status, code, message }: Refusal): void {
   if (!socket.writable) return void socket.destroy();
   const requestId = randomUUID();
-  const body = JSON.stringify(errorBody(new ToolError(code, message), requestId));
+  const body = JSON.stringify(errorBodyOf(new ToolError(code, message), requestId));
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     `X-Request-Id: ${requestId}`,

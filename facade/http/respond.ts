@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { type ErrorBody, errorStatus } from '../../resources/error.ts';
 import type { ErrorDetail, ToolError } from '../../tools/registry/errors.ts';
-import { errorBody } from '../../tools/registry/errors.ts';
+import { errorBodyOf } from '../../tools/registry/errors.ts';
 import { isUnread } from './body.ts';
 import { endSoon } from './end-soon.ts';
 
@@ -36,5 +36,5 @@ export function sendErrorBody(
 }
 
 export function sendError(response: ServerResponse, error: ToolError, requestId: string): void {
-  sendErrorBody(response, errorBody(error, requestId), error.detail);
+  sendErrorBody(response, errorBodyOf(error, requestId), error.detail);
 }

@@ -2,7 +2,7 @@ import type { RequestListener, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Express } from 'express';
 import type { Logger } from 'pino';
-import { type Config, httpUrl, localUrl } from '../config.ts';
+import { type Config, httpUrl, localUrl } from '../config/config.ts';
 import { proxyTest } from './caller-address.ts';
 import { Connections } from './connections.ts';
 import { createNativeServer } from './native-prototypes.ts';

@@ -1,7 +1,7 @@
 import { OperatorError } from '../../store/errors.ts';
 import type { Store } from '../../store/port.ts';
 import { hashSecret, newSecret, prefixOf } from '../../tools/access/key-secret.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 
 /** What the operator is told at the first start, or must be warned of. */
 export interface FirstStart {

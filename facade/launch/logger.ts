@@ -1,5 +1,5 @@
 import { type Logger, pino } from 'pino';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 
 /** Logs JSON lines on standard error. Standard output is only for what the operator should read. */
 export function createLogger({ logLevel }: Pick<Config, 'logLevel'>): Logger {

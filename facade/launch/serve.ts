@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Store } from '../../store/port.ts';
 import { welcome } from '../commands/welcome.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { type RunningServer, startServer } from '../server.ts';
 import type { FirstStart } from './first-start.ts';
 

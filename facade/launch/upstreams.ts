@@ -4,7 +4,7 @@ import { SECRETS_KEY } from '../../store/lowdb/files/folder.ts';
 import { createSecretBox } from '../../tools/integrations/secrets.ts';
 import { Upstreams } from '../../tools/integrations/upstream/upstreams.ts';
 import type { LiveCatalog } from '../../tools/registry/live-catalog.ts';
-import type { IntegrationSettings } from '../integration-config.ts';
+import type { IntegrationSettings } from '../config/integration-config.ts';
 
 type Settings = IntegrationSettings & { readonly dataDir: string };
 

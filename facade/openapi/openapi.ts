@@ -2,9 +2,9 @@ import { SESSION_COOKIE } from '../../resources/session.ts';
 import type { ServerFacts } from '../../tools/registry/context.ts';
 import { CAPSULE_MCP_PATH } from '../mcp/endpoints.ts';
 import { type Route, routes } from '../routes.ts';
-import { createErrorResponses } from './errors.ts';
+import { createErrorResponses } from './error-responses.ts';
 import { readExamples } from './examples.ts';
-import { capsuleMcpOperations, mcpOperations } from './mcp.ts';
+import { capsuleMcpOperations, mcpOperations } from './mcp-operations.ts';
 import { type Components, headerRefs, toolOperation } from './operation.ts';
 import { createSchemaComponents, type Part } from './schemas.ts';
 

@@ -8,8 +8,8 @@ import { COMMON_ERRORS } from '../../tools/registry/errors.ts';
 import type { JsonSchema } from '../../tools/registry/json-schema.ts';
 import { unwrap } from '../../tools/registry/validate.ts';
 import type { Route } from '../routes.ts';
-import type { ErrorResponses } from './errors.ts';
-import { eventStream } from './events.ts';
+import type { ErrorResponses } from './error-responses.ts';
+import { eventStream } from './event-stream.ts';
 import type { Example, Examples } from './examples.ts';
 import type { Part, SchemaComponents } from './schemas.ts';
 

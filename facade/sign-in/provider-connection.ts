@@ -6,7 +6,7 @@ import type { Dependency } from '../../tools/registry/context.ts';
 import { Watched } from '../../tools/registry/dependency-health.ts';
 import { ToolError } from '../../tools/registry/errors.ts';
 import { CLOCK_SKEW_SECONDS, type TokenHeader } from '../../tools/sign-in/id-token.ts';
-import { isLoopback, type OidcSettings } from './config.ts';
+import { isLoopback, type OidcSettings } from '../config/sign-in-config.ts';
 
 export interface ProviderConnectionOptions extends OidcSettings {
   readonly logger: Logger;

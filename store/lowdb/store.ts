@@ -28,7 +28,7 @@ import type { RowFile } from './rows/row-file.ts';
 import type { RowExtent } from './rows/row-lines.ts';
 import { search } from './text/text-search.ts';
 
-export interface StoreParts {
+interface StoreParts {
   readonly collections: ReadonlyMap<string, Collection>;
   readonly journal: Journal;
   readonly unwritten: Unwritten;
@@ -40,7 +40,7 @@ export interface StoreParts {
 }
 
 /** The store without the readers of the collections, which are added by name. */
-export type StoreCore = Omit<Store, Exclude<keyof Readers, 'rows'>>;
+type StoreCore = Omit<Store, Exclude<keyof Readers, 'rows'>>;
 
 export class LowdbStore implements StoreCore {
   readonly kind = 'lowdb';

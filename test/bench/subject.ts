@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readConfig } from '../../facade/config.ts';
+import { readConfig } from '../../facade/config/config.ts';
 import { prepareStore } from '../../facade/launch/first-start.ts';
 import { createLogger } from '../../facade/launch/logger.ts';
 import { startServer } from '../../facade/server.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { readConfig } from '../../facade/config.ts';
+import { readConfig } from '../../facade/config/config.ts';
 import { prepareStore } from '../../facade/launch/first-start.ts';
 import { createLogger } from '../../facade/launch/logger.ts';
 import { startServer } from '../../facade/server.ts';

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { describeEnvironment } from '../../facade/config.ts';
+import { describeEnvironment } from '../../facade/config/config.ts';
 import { routes } from '../../facade/routes.ts';
 import { importedRows } from '../../resources/imported-rows.ts';
 import { ANYONE } from '../../tools/access/guarded-tool.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ConfigError, readConfig } from '../../facade/config.ts';
+import { ConfigError, readConfig } from '../../facade/config/config.ts';
 
 function problemsOf(env: Record<string, string>): string[] {
   try {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, it } from 'node:test';
-import { readConfig } from '../../facade/config.ts';
+import { readConfig } from '../../facade/config/config.ts';
 import { mustCall, rest } from '../support/calls.ts';
 import { serverForTests, startTestServer, type TestServer } from '../support/server.ts';
 

@@ -5,7 +5,7 @@ import type { Flow } from '../../resources/flow.ts';
 import type { FlowRun } from '../../resources/flow-run.ts';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
 import type { Store } from '../../store/port.ts';
-import { principalOf as keyPrincipal } from '../../tools/access/authenticate.ts';
+import { principalOf as keyPrincipal } from '../../tools/access/key-principal.ts';
 import { hashSecret, newSecret, prefixOf } from '../../tools/access/key-secret.ts';
 import type { Principal } from '../../tools/access/principal.ts';
 import { catalog as ownCatalog } from '../../tools/catalog.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before } from 'node:test';
 import { pino } from 'pino';
-import { type Config, readConfig } from '../../facade/config.ts';
+import { type Config, readConfig } from '../../facade/config/config.ts';
 import { prepareStore } from '../../facade/launch/first-start.ts';
 import { type Fixtures, startServer } from '../../facade/server.ts';
 import type { Files } from '../../store/lowdb/files/files.ts';

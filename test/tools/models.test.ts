@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { generateText } from 'ai';
-import { readConfig } from '../../facade/config.ts';
+import { readConfig } from '../../facade/config/config.ts';
 import { createModels } from '../../tools/models/models.ts';
 import { stoppedAtEnd } from '../support/at-end.ts';
 import { mustCall, rest } from '../support/calls.ts';

@@ -7,10 +7,10 @@ import { CREATES, DELETES, defineTool, READS } from '../registry/define-tool.ts'
 import { ToolError } from '../registry/errors.ts';
 import { listPage, lookedAt, onlyThese } from '../registry/paging.ts';
 import { assignableScopes, grantNames } from './assignable.ts';
-import { grantsOf } from './authenticate.ts';
 import { requireWithin } from './delegation.ts';
 import { endMadeWith } from './ended-credentials.ts';
 import { type Grant, parseGrant, unknownName } from './grants.ts';
+import { grantsOf } from './key-principal.ts';
 import { hashSecret, newSecret, prefixOf } from './key-secret.ts';
 import { bondOf } from './principal.ts';
 

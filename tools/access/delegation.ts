@@ -7,7 +7,7 @@ import { accessFor, hasWithoutLimit, narrowestGrant } from './requirement.ts';
 import { GUEST_GRANT, GUEST_SCOPES, scopesSatisfy } from './scopes.ts';
 
 /** The rights that a call would give to something that acts: a key, a capsule, a flow, an agent's allowlist. */
-export interface HandedRights {
+interface HandedRights {
   readonly scopes?: readonly string[];
   readonly grants?: readonly Grant[];
   readonly tools?: { readonly entries: readonly string[]; readonly catalog: Catalog };

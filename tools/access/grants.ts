@@ -13,9 +13,7 @@ const SEGMENT = /^(?:\*|[A-Za-z0-9%][A-Za-z0-9._@/%-]*(?:\/\*)?)$/;
 const WHOLE = '/*';
 const FORM = 'Write <resource>:<op>:<id>, for example agent:read; op and id may be left out.';
 
-export type GrantResult =
-  | { readonly ok: true; readonly grant: Grant }
-  | { readonly ok: false; readonly message: string };
+type GrantResult = { readonly ok: true; readonly grant: Grant } | { readonly ok: false; readonly message: string };
 
 /** Parses a grant, or says what is wrong with its form and how to write it. Whether it names anything is for `unknownName`. */
 export function parseGrant(text: string): GrantResult {

@@ -7,7 +7,7 @@ const FORMS = {
   key: { mark: 'ak', form: /^ak_([0-9A-Za-z]{8})_[0-9A-Za-z_-]{40,200}$/ },
   capsule: { mark: 'cpt', form: /^cpt_([0-9A-Za-z]{8})_[0-9A-Za-z_-]{40,200}$/ },
 } as const;
-export type SecretKind = keyof typeof FORMS;
+type SecretKind = keyof typeof FORMS;
 
 /** A new secret, for a key `ak_<8 characters prefix>_<43 characters>`. It has 256 bits, is shown once and is never stored. */
 export function newSecret(kind: SecretKind): string {

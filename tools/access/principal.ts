@@ -34,7 +34,7 @@ export interface Principal {
 }
 
 /** A key that was used to make something else. */
-export interface KeyBehind {
+interface KeyBehind {
   readonly id: string;
   readonly expiresAt?: string | undefined;
 }

@@ -58,7 +58,7 @@ export function personRights(scopes: readonly Scope[]): Rights {
 }
 
 /** What narrows grants, besides the ids in them. */
-export interface Narrowing {
+interface Narrowing {
   fingerprint(): string;
   readonly limits: Limits;
   readonly held: Limits;

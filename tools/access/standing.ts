@@ -2,8 +2,8 @@ import type { Readers } from '../../store/port.ts';
 import type { Catalog } from '../registry/catalog-index.ts';
 import { ToolError, toToolError } from '../registry/errors.ts';
 import { appPrincipal } from './app-principal.ts';
-import { keyProblem, principalOf } from './authenticate.ts';
 import { capsulePrincipal, capsuleProblem } from './capsule-principal.ts';
+import { keyProblem, principalOf } from './key-principal.ts';
 import { personPrincipal } from './person-principal.ts';
 import type { Principal } from './principal.ts';
 

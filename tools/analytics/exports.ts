@@ -1,6 +1,6 @@
 /** What other groups use of the imported rows and of what is computed from them. */
 export { type Day, lastDays } from './days.ts';
-export { type Model, PURGE } from './model/model.ts';
+export { type ImportedModel, USER_PURGE } from './model/imported-model.ts';
 export { websiteHistory } from './model/website-history.ts';
 export { workspaceSettings } from './request.ts';
 export { MICROS, Money, roundCents, unitsIn } from './revenue/money.ts';

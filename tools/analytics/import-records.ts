@@ -5,7 +5,7 @@ import { secret } from '../../resources/markers.ts';
 import { defineTool, type Fail, UPDATES } from '../registry/define-tool.ts';
 import { ToolError } from '../registry/errors.ts';
 import { parseInput } from '../registry/validate.ts';
-import type { Known, Model, TypedRow } from './model/model.ts';
+import type { ImportedModel, Known, TypedRow } from './model/imported-model.ts';
 
 export const importRecords = defineTool({
   name: 'import_records',
@@ -89,7 +89,7 @@ function withInstants(row: Row): Row {
 }
 
 /** The rows that change something. A row is compared with the last new row of the call that has the same key, otherwise with the model. */
-function freshRows(model: Model, type: RowType, rows: readonly Row[]) {
+function freshRows(model: ImportedModel, type: RowType, rows: readonly Row[]) {
   const last = new Map<unknown, string>();
   const fresh: Row[] = [];
   const counts: Record<Known, number> = { new: 0, changed: 0, same: 0 };

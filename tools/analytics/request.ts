@@ -6,7 +6,7 @@ import type { ServerFacts } from '../registry/context.ts';
 import { defineTool, type Fail, READS, type Tool } from '../registry/define-tool.ts';
 import { addDays, addIntervals, dateIn, floorTo, type Interval, type Period, periodsOf } from './calendar.ts';
 import type { ImportedData } from './model/imported-data.ts';
-import type { Model } from './model/model.ts';
+import type { ImportedModel } from './model/imported-model.ts';
 import type { Settling } from './model/settling.ts';
 
 const MOST_PERIODS = 800;
@@ -43,7 +43,7 @@ const wholeRange = range.omit({ interval: true });
 
 /** One question: the data, the settings, and the range cut into periods. */
 export interface Question {
-  readonly model: Model;
+  readonly model: ImportedModel;
   readonly settings: SettingsRecord;
   readonly now: number;
   readonly zone: string;
@@ -97,7 +97,7 @@ export function metric<Shape extends z.ZodRawShape>(given: Metric<Shape>): Tool 
       const asked = asking(input, given, { settings, now: server.now().getTime(), fail });
       const { from, to, interval, zone, now } = asked;
       const memory = memoryOf(server.imported);
-      const keyOf = ({ version }: Model) =>
+      const keyOf = ({ version }: ImportedModel) =>
         JSON.stringify([name, version, settings.revision, Math.floor(now / 60_000), from, to, interval, zone]);
       const kept = await server.imported.ask(
         (model) => (memory.has(keyOf(model)) ? [] : given.parts({ ...asked, model })),

@@ -2,7 +2,7 @@ import { getInsights } from './insights.ts';
 import { getOverview } from './overview.ts';
 import { getActiveUsers } from './product/active-users.ts';
 import { getFeatureAdoption, getOnboardingFunnel, getWebsiteStates } from './product/product.ts';
-import { getCohortRetention } from './product/retention.ts';
+import { getCohortRetention } from './product/user-retention.ts';
 import { getChurn, getLtv, getMrr, getSubscriptions } from './revenue/revenue.ts';
 import {
   getTrafficChannels,

@@ -7,7 +7,7 @@ import { REHEARSAL } from '../models/rehearsal.ts';
 import { readBotConfig } from '../settings/bot-config.ts';
 
 /** Something that a rule found, in the rule's words. */
-export interface Found {
+interface Found {
   readonly title: string;
   readonly detail: string;
   readonly evidence: readonly { readonly arguments: Readonly<Record<string, string>>; readonly value: number | null }[];

@@ -71,7 +71,7 @@ function untold(args: object, input: unknown, output: object | undefined): strin
 }
 
 /** What one call leaves behind, whatever came of it. */
-export interface CallRecord {
+interface CallRecord {
   /** Made when the call began, so that entries of one millisecond sort by beginning: a call before those made in it. */
   readonly id: string;
   readonly requestId: string;

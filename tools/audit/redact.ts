@@ -5,7 +5,7 @@ import type { Tool } from '../registry/tool.ts';
 import { unwrap } from '../registry/validate.ts';
 import { mapItems, mapMembers, plain, Room } from './room.ts';
 
-export const REDACTED = '[redacted]';
+const REDACTED = '[redacted]';
 const UNKNOWN = '[unknown member]';
 
 /** Finds the tools whose arguments an input may hold. */
@@ -150,7 +150,7 @@ export function secretsIn(tool: Pick<Tool, 'input'>, input: object, tools: Tools
   return differences(input, redacted(tool, input, tools), []);
 }
 
-export interface Secret {
+interface Secret {
   readonly path: readonly PropertyKey[];
   readonly value: unknown;
 }

@@ -22,7 +22,7 @@ export const entryVerdict = z.object({
     .describe('The tools it matches.'),
 });
 type Judged = z.infer<typeof entryVerdict>['tools'][number];
-export type EntryVerdict = z.infer<typeof entryVerdict>;
+type EntryVerdict = z.infer<typeof entryVerdict>;
 
 const NAMED = 'allowed by name';
 const BY_GLOB = 'allowed by a glob';

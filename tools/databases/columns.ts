@@ -43,7 +43,7 @@ export function showRecord(columns: readonly Column[], record: DatabaseRecord): 
 }
 
 /** A new name for an existing column. */
-export interface Rename {
+interface Rename {
   readonly from: string;
   readonly to: string;
 }

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { DatabaseRecord } from '../../resources/database.ts';
 import type { Position, Reader, Where } from '../../store/port.ts';
 import type { Fail } from '../registry/define-tool.ts';
-import { fitting, foreignCursor, seal, unseal } from '../registry/paging.ts';
+import { countFitting, foreignCursor, seal, unseal } from '../registry/paging.ts';
 import type { RecordQuery, SortKey } from './record-query.ts';
 
 /** One call reads at most this many records. A record counts once more for each 500 characters in which a text is searched. */
@@ -129,7 +129,7 @@ class PageOf {
   /** The page, and where the next one starts: after its last record, or where reading stopped. */
   end(stoppedAt: DatabaseRecord | undefined): { found: readonly Found[]; last: Place | undefined } {
     this.#settle();
-    const most = fitting(this.#found.map(({ record }) => record));
+    const most = countFitting(this.#found.map(({ record }) => record));
     const found = this.#found.slice(0, Math.min(this.#limit, most));
     if (found.length < this.#found.length) return { found, last: found.at(-1)?.place };
     return { found, last: stoppedAt && placeOf(stoppedAt, this.#query) };

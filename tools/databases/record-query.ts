@@ -18,7 +18,7 @@ export interface RecordQuery {
   readonly order?: RecordOrder;
 }
 
-export interface RecordOrder {
+interface RecordOrder {
   readonly direction: 'asc' | 'desc';
   /** The sort value of the record in a form that a cursor can hold. Null where the record has no value. */
   keyOf(values: Values): SortKey;

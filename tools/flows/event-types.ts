@@ -4,7 +4,7 @@ import type { RecordKind } from '../registry/kind.ts';
 const HAPPENS = { created: 'was created', updated: 'was changed', deleted: 'was deleted' } as const;
 
 /** A type of event that a flow can wait for. */
-export interface EventType {
+interface EventType {
   readonly type: string;
   readonly description: string;
   /** Of the records that it happens to. */

@@ -10,11 +10,11 @@ import {
   recordId,
 } from '../../resources/fields.ts';
 import {
+  kindOfMemory,
   type Memory,
   type MemoryRecord,
   memory,
   memoryFields,
-  memoryKind,
   memoryScope,
   memoryTags,
 } from '../../resources/memory.ts';
@@ -41,7 +41,7 @@ const filters = {
   threadId: recordId.optional(),
   userId: recordId.optional(),
   scope: memoryScope.optional(),
-  kind: memoryKind.optional(),
+  kind: kindOfMemory.optional(),
   tag: memoryFields.tag.optional(),
   pinned: z.boolean().optional(),
   superseded: z.boolean().default(false).describe('True shows those that others have replaced.'),
@@ -85,7 +85,7 @@ const createMemory = defineTool({
   annotations: CREATES,
   input: z.strictObject({
     content: memoryFields.content,
-    kind: memoryKind.default('fact'),
+    kind: kindOfMemory.default('fact'),
     scope: memoryFields.scope.default('workspace'),
     agentId: memoryFields.agentId.optional(),
     threadId: memoryFields.threadId.optional(),
@@ -142,7 +142,7 @@ export const updateMemory = defineTool({
   input: z.strictObject({
     id: memoryId,
     content: memoryFields.content.optional(),
-    kind: memoryKind.optional(),
+    kind: kindOfMemory.optional(),
     scope: memoryFields.scope.optional(),
     agentId: memoryFields.agentId.nullable().optional(),
     threadId: memoryFields.threadId.nullable().optional(),

@@ -1,7 +1,7 @@
 import type { LanguageModel } from './language-model.ts';
 import { ProviderFailure } from './provider-failure.ts';
 
-export interface Asked {
+interface Asked {
   readonly system: string;
   readonly prompt: string;
   readonly maxOutputTokens: number;

@@ -11,7 +11,7 @@ const LONGEST_NAME = 190;
 
 const listed = z.object({ data: z.array(z.object({ id: z.string().min(1) })) });
 
-export interface Listed {
+interface Listed {
   readonly names: readonly string[];
   /** False where the provider could not be reached or refused the key. A provider that answers without a list is up. */
   readonly up: boolean;

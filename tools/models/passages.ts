@@ -8,7 +8,7 @@ export interface Source {
 }
 
 /** A part of a source that can be quoted. */
-export interface Passage {
+interface Passage {
   readonly source: Source;
   readonly text: string;
 }

@@ -39,7 +39,7 @@ export const DELETES = {
 } as const;
 
 /** Runs outside a transaction on a store it can only read. */
-export interface ReadTool<Input extends z.ZodObject, Output extends z.ZodObject, Code extends ErrorCode>
+interface ReadTool<Input extends z.ZodObject, Output extends z.ZodObject, Code extends ErrorCode>
   extends Meaning<Input, Output, Code> {
   readonly annotations: Annotations & { readonly readOnlyHint: true };
   /** Whether the output tells that the server does not work, which REST says by the status 503. */
@@ -48,7 +48,7 @@ export interface ReadTool<Input extends z.ZodObject, Output extends z.ZodObject,
 }
 
 /** Runs in one transaction, in which the audit entry and the versions of changed records are written too. */
-export interface WriteTool<Input extends z.ZodObject, Output extends z.ZodObject, Code extends ErrorCode>
+interface WriteTool<Input extends z.ZodObject, Output extends z.ZodObject, Code extends ErrorCode>
   extends Meaning<Input, Output, Code> {
   readonly annotations: Annotations & { readonly readOnlyHint: false };
   handler(input: z.output<Input>, context: Context<HistoryWriters, Code>): Promise<z.input<Output>>;
@@ -58,7 +58,7 @@ export interface WriteTool<Input extends z.ZodObject, Output extends z.ZodObject
  * Runs outside a transaction and changes data in steps, each in one of its own: for calls that wait for something outside, or that
  * call other tools. The audit entry follows the last step and is stored before the answer is given.
  */
-export interface SteppedTool<Input extends z.ZodObject, Output extends z.ZodObject, Code extends ErrorCode>
+interface SteppedTool<Input extends z.ZodObject, Output extends z.ZodObject, Code extends ErrorCode>
   extends Meaning<Input, Output, Code> {
   readonly annotations: Annotations & { readonly readOnlyHint: false };
   readonly inSteps: true;
@@ -70,7 +70,7 @@ export interface SteppedTool<Input extends z.ZodObject, Output extends z.ZodObje
 }
 
 /** Runs nothing: its call is, in every respect, the call of the other tool that the input names. */
-export interface StandIn<Input extends z.ZodObject, Output extends z.ZodObject> extends Meaning<Input, Output, never> {
+interface StandIn<Input extends z.ZodObject, Output extends z.ZodObject> extends Meaning<Input, Output, never> {
   readonly annotations: Annotations;
   standsFor(input: z.output<Input>): { readonly tool: string; readonly input: unknown };
 }

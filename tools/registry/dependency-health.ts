@@ -7,7 +7,7 @@ const FRESH_MS = 60_000;
 const FIRST_ANSWER_MS = 1000;
 const LONGEST_ERROR = 300;
 
-export interface WatchedOptions {
+interface WatchedOptions {
   readonly name: string;
   readonly kind: string;
   /** Rejects where the other side does not work; has a time limit of its own. */

@@ -34,7 +34,7 @@ export type Fail<Code extends ErrorCode> = (
 export const COMMON_ERRORS = ['invalid_input', 'unauthenticated', 'forbidden', 'internal', 'unavailable'] as const;
 
 /** The body for a caller. Anything but a ToolError or a refusal of the store becomes `internal` with a fixed sentence. */
-export function errorBody(error: ToolError, requestId: string): ErrorBody {
+export function errorBodyOf(error: ToolError, requestId: string): ErrorBody {
   const { issues, required, currentRevision } = error.detail;
   return {
     error: error.message,

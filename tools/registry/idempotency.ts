@@ -5,7 +5,7 @@ import type { Readers, Store, Transaction, Writers } from '../../store/port.ts';
 import type { Principal } from '../access/principal.ts';
 import { guardedAmong, isSeen } from '../access/visibility.ts';
 import type { Call, IdempotencyWish } from './call.ts';
-import { errorBody, ToolError, toToolError } from './errors.ts';
+import { errorBodyOf, ToolError, toToolError } from './errors.ts';
 
 const KEPT_MS = 24 * 60 * 60 * 1000;
 const IDS = /\b[a-z]{3}_[0-9a-z]{26}\b/g;
@@ -79,7 +79,7 @@ export class Repeats {
 
   async #keepError(repeat: Repeat, error: ToolError): Promise<never> {
     if (errorStatus[error.code] < 500 && !MAY_PASS_LATER.includes(error.code)) {
-      const answer = { error: errorBody(error, repeat.requestId) };
+      const answer = { error: errorBodyOf(error, repeat.requestId) };
       await this.#store.transaction((tx) => keep(tx, repeat, answer, this.#now()));
     }
     throw error;

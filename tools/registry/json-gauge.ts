@@ -1,5 +1,5 @@
 /** What JSON may hold, told before anything parses or walks over it. */
-export interface JsonBounds {
+interface JsonBounds {
   /** Names of objects and items of arrays, counted together. */
   readonly members: number;
   /** Arrays and objects inside of each other. */

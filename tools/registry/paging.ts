@@ -80,7 +80,7 @@ export function pageBody<Record, Shown>(page: Page<Record>, filters: unknown, sh
 }
 
 /** How many of the records, of the first at least one, hold no more characters of JSON together. */
-export function fitting(records: readonly object[], mostCharacters = LARGEST_PAGE): number {
+export function countFitting(records: readonly object[], mostCharacters = LARGEST_PAGE): number {
   let characters = 0;
   const end = records.findIndex((record) => {
     characters += JSON.stringify(record).length;
@@ -91,7 +91,7 @@ export function fitting(records: readonly object[], mostCharacters = LARGEST_PAG
 
 function shortened<Record extends Position>(page: Page<Record>, mostCharacters: number): Page<Record> {
   if (mostCharacters === Number.POSITIVE_INFINITY) return page;
-  const records = page.records.slice(0, fitting(page.records, mostCharacters));
+  const records = page.records.slice(0, countFitting(page.records, mostCharacters));
   const last = records.at(-1);
   if (records.length === page.records.length || !last) return page;
   return { records, next: { createdAt: last.createdAt, id: last.id } };

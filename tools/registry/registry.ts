@@ -12,7 +12,7 @@ import type { Answer, Call } from './call.ts';
 import { CallContext, requireCallable } from './call-context.ts';
 import { type CatalogEntry, isListed, unknownTool } from './catalog-index.ts';
 import type { ServerFacts } from './context.ts';
-import { errorBody, ToolError, toToolError } from './errors.ts';
+import { errorBodyOf, ToolError, toToolError } from './errors.ts';
 import { type KeptAnswer, type Repeat, Repeats, repeatOf } from './idempotency.ts';
 import type { Tool } from './tool.ts';
 import { parseInput } from './validate.ts';
@@ -29,7 +29,7 @@ export interface Registry {
   call(call: Call): Promise<Answer>;
 }
 
-export interface RegistryOptions {
+interface RegistryOptions {
   readonly store: Store;
   readonly server: ServerFacts;
   /** Receives the cause of every `internal` and `unavailable` answer. */
@@ -243,7 +243,7 @@ function failed(error: ToolError, { requestId }: Call): Answer {
   const { retryAfterSeconds } = error.detail;
   return {
     ok: false,
-    error: errorBody(error, requestId),
+    error: errorBodyOf(error, requestId),
     ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
   };
 }

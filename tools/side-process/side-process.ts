@@ -18,7 +18,7 @@ export type JobOutcome = { readonly ms: number } & (
   | { readonly ended: string }
 );
 
-export interface SideProcessOptions {
+interface SideProcessOptions {
   /** The largest heap of the process. */
   readonly mostMegabytes: number;
   /** The largest number of waiting jobs. One more is refused. */

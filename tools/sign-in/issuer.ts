@@ -10,7 +10,7 @@ export const SIGN_IN_MS = 10 * 60 * 1000;
 /** The client id of this server at its own issuer. */
 const AUDIENCE = 'agent-admin';
 
-export interface IssuedToken {
+interface IssuedToken {
   readonly idToken: string;
   readonly expiresAt: Date;
 }

@@ -4,7 +4,7 @@ import type { ApiKeyRecord } from '../../resources/api-key.ts';
 import type { SessionRecord } from '../../resources/session.ts';
 import type { SignInLinkRecord } from '../../resources/sign-in.ts';
 import type { Readers } from '../../store/port.ts';
-import { type KeyReaders, keyProblem } from '../access/authenticate.ts';
+import { type KeyReaders, keyProblem } from '../access/key-principal.ts';
 import { personPrincipal } from '../access/person-principal.ts';
 import type { SessionPrincipal } from '../access/principal.ts';
 import { readSettings } from '../settings/settings.ts';
@@ -27,7 +27,7 @@ export async function mayUserSignIn(
   return records[0]?.isActive ? records[0] : undefined;
 }
 
-export interface OpenedSession {
+interface OpenedSession {
   readonly user: AdminUser;
   readonly principal: SessionPrincipal;
 }

@@ -5,7 +5,7 @@ import type { SignInLinkRecord } from '../../resources/sign-in.ts';
 import { newId } from '../../store/ids.ts';
 import type { Store } from '../../store/port.ts';
 import { anonymous } from '../access/anonymous.ts';
-import { type KeyReaders, keyProblem } from '../access/authenticate.ts';
+import { type KeyReaders, keyProblem } from '../access/key-principal.ts';
 import { hashSecret, secretMatches } from '../access/key-secret.ts';
 import { keyBehind, type Principal } from '../access/principal.ts';
 import { auditEntryOf } from '../audit/entry.ts';
@@ -30,13 +30,13 @@ export interface Visitor {
   readonly requestId: string;
 }
 
-export interface CreatedLink {
+interface CreatedLink {
   readonly id: string;
   readonly url: string;
   readonly expiresAt: string;
 }
 
-export interface SignInOptions {
+interface SignInOptions {
   readonly store: Store;
   readonly issuer: Issuer;
   /** Without a trailing slash. */

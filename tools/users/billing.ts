@@ -3,8 +3,8 @@ import type { InvoiceRow, SubscriptionRow, UserRow } from '../../resources/impor
 import type { userBilling } from '../../resources/product-user.ts';
 import type { SettingsRecord } from '../../resources/settings.ts';
 import {
+  type ImportedModel,
   MICROS,
-  type Model,
   Money,
   type Phase,
   paidUntil,
@@ -17,7 +17,7 @@ const MOST_INVOICES = 100;
 
 /** What a user pays at the time. */
 export function billingOf(
-  model: Model,
+  model: ImportedModel,
   settings: SettingsRecord,
   uid: string,
   now: number,

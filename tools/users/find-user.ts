@@ -1,11 +1,11 @@
 import { recordId } from '../../resources/fields.ts';
 import type { UserRow } from '../../resources/imported-rows.ts';
-import type { Model } from '../analytics/exports.ts';
+import type { ImportedModel } from '../analytics/exports.ts';
 import type { Fail } from '../registry/define-tool.ts';
 
 export const userId = recordId.describe('Uid of a product user, see list_users.');
 
-export function findUser(model: Model, uid: string, fail: Fail<'not_found'>): UserRow {
+export function findUser(model: ImportedModel, uid: string, fail: Fail<'not_found'>): UserRow {
   const found = model.users.get(uid);
   if (!found) throw fail('not_found', `There is no user ${uid}; list_users shows the ones you can see.`);
   return found;

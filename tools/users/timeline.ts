@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { pageOf, paging } from '../../resources/fields.ts';
 import { type TimelineEntry, timelineEntry } from '../../resources/product-user.ts';
 import type { Position } from '../../store/port.ts';
-import { type Model, paidUntil, websiteHistory } from '../analytics/exports.ts';
+import { type ImportedModel, paidUntil, websiteHistory } from '../analytics/exports.ts';
 import { defineTool, READS } from '../registry/define-tool.ts';
-import { fitting, openCursor, pageBody } from '../registry/paging.ts';
+import { countFitting, openCursor, pageBody } from '../registry/paging.ts';
 import { findUser, userId } from './find-user.ts';
 
 export const getUserTimeline = defineTool({
@@ -32,7 +32,7 @@ export const getUserTimeline = defineTool({
     const completed = wanted.map(({ position, ...entry }) =>
       position === undefined ? entry : eventEntry(entry, rows.get(position)),
     );
-    const records = completed.slice(0, fitting(completed));
+    const records = completed.slice(0, countFitting(completed));
     const last = records.at(-1);
     const next = entries.length > records.length && last ? placeOf(last) : null;
     const total = includeTotal && { total: ofRecords.length + model.events.countOf(uid) };
@@ -53,7 +53,7 @@ function comparePlaces(a: Position, b: Position): number {
 }
 
 /** The latest events at or before the place, with all events at the time of the last one. */
-function eventEntries({ events }: Model, uid: string, count: number, after: Position | undefined): Pending[] {
+function eventEntries({ events }: ImportedModel, uid: string, count: number, after: Position | undefined): Pending[] {
   const found: Pending[] = [];
   let last = Number.NaN;
   let more = 0;
@@ -83,7 +83,7 @@ function eventEntry(entry: TimelineEntry, row: Readonly<Record<string, unknown>>
 }
 
 /** All entries up to the time except product events. A user has tens of these. */
-function recordEntries(model: Model, uid: string, now: number): TimelineEntry[] {
+function recordEntries(model: ImportedModel, uid: string, now: number): TimelineEntry[] {
   const entries = [
     ...userEntries(model, uid),
     ...subscriptionEntries(model, uid),
@@ -111,14 +111,14 @@ function entry(
   };
 }
 
-function userEntries({ users }: Model, uid: string): TimelineEntry[] {
+function userEntries({ users }: ImportedModel, uid: string): TimelineEntry[] {
   const row = users.get(uid);
   if (!row) return [];
   const created = entry('user.created', uid, row.createdAt, 'Signed up');
   return row.deletedAt === undefined ? [created] : [created, entry('user.deleted', uid, row.deletedAt, 'Deleted')];
 }
 
-function subscriptionEntries(model: Model, uid: string): TimelineEntry[] {
+function subscriptionEntries(model: ImportedModel, uid: string): TimelineEntry[] {
   return model.owned.subscriptions.of(uid).flatMap((id) => {
     const states = model.subscriptions.get(id);
     const row = states?.latest;
@@ -138,7 +138,7 @@ function subscriptionEntries(model: Model, uid: string): TimelineEntry[] {
   });
 }
 
-function invoiceEntries(model: Model, uid: string): TimelineEntry[] {
+function invoiceEntries(model: ImportedModel, uid: string): TimelineEntry[] {
   return model.owned.invoices.of(uid).flatMap((id) => {
     const row = model.invoices.get(id);
     if (!row) return [];
@@ -150,7 +150,7 @@ function invoiceEntries(model: Model, uid: string): TimelineEntry[] {
   });
 }
 
-function websiteEntries(model: Model, uid: string): TimelineEntry[] {
+function websiteEntries(model: ImportedModel, uid: string): TimelineEntry[] {
   return model.owned.websites.of(uid).flatMap((id) => {
     const states = model.websites.get(id);
     const row = states?.latest;

@@ -3,7 +3,7 @@ import { pageOf, paging } from '../../resources/fields.ts';
 import { type UserRow, userStatus } from '../../resources/imported-rows.ts';
 import { productUser, userBilling, userWebsite } from '../../resources/product-user.ts';
 import type { Page } from '../../store/port.ts';
-import { type Model, PURGE, websiteHistory, workspaceSettings } from '../analytics/exports.ts';
+import { type ImportedModel, USER_PURGE, websiteHistory, workspaceSettings } from '../analytics/exports.ts';
 import { defineTool, READS } from '../registry/define-tool.ts';
 import { openCursor, pageBody } from '../registry/paging.ts';
 import { requireUnnamed } from '../registry/references.ts';
@@ -130,7 +130,7 @@ function placeOf(item: object | undefined): Place | null {
   return { createdAt: String(item.createdAt), id: String(id) };
 }
 
-function showUser(model: Model, row: UserRow) {
+function showUser(model: ImportedModel, row: UserRow) {
   const last = model.events.ofUser(row.uid).next().value;
   if (last === undefined) return row;
   return { ...row, lastActiveAt: new Date(model.events.table.at('time', last)).toISOString() };
@@ -145,7 +145,7 @@ export const purgeableUser: Purgeable = {
     const { store, server } = context;
     if (!(await server.imported.current()).knowsOf(id)) return false;
     await requireUnnamed(context, 'user', id);
-    store.rows.append([{ type: PURGE, at: server.now().toISOString(), row: { uid: id } }]);
+    store.rows.append([{ type: USER_PURGE, at: server.now().toISOString(), row: { uid: id } }]);
     server.imported.expectPurge();
     return true;
   },

@@ -9,7 +9,7 @@ type Change = NonNullable<VersionDiff['changes']>[number];
 type Line = NonNullable<VersionDiff['lines']>[number];
 
 /** Members of a record, without its text where it is a text. */
-export type Members = Readonly<Record<string, unknown>>;
+type Members = Readonly<Record<string, unknown>>;
 
 /** One state of a record: its text, if it is a text, and its other members. */
 export interface State {

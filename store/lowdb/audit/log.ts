@@ -11,7 +11,7 @@ import { AuditIndex, type IndexFilter, type Place } from './index.ts';
 import { AuditSegment, READ, segmentDays } from './segment.ts';
 import { markOf } from './stretch.ts';
 
-export interface AuditOptions {
+interface AuditOptions {
   readonly folder: string;
   readonly files: Files;
   /** The largest number of entries of reads that wait in memory while the disk refuses them. */

@@ -23,7 +23,7 @@ interface Written extends Extent {
 }
 
 /** Receives a stretch that matches its segment, and the bytes of the segment there. */
-export type StretchVisitor = (stretch: Stretch, start: number, bytes: Buffer) => void;
+type StretchVisitor = (stretch: Stretch, start: number, bytes: Buffer) => void;
 
 /**
  * A file beside each segment with what the index needs of its entries, so that a start need not read them one by one. It has one line for

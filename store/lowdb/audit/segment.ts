@@ -21,18 +21,18 @@ const BATCH = 4000;
 const LOOK = 1000;
 
 /** A line that takes the place of another line of the same length. */
-export interface Replacement {
+interface Replacement {
   readonly offset: number;
   readonly text: string;
 }
 
 /** An entry with the place where its line is or will be. */
-export interface Placed extends Outlined {
+interface Placed extends Outlined {
   readonly offset: number;
 }
 
 /** What a start learns from a segment. */
-export interface SegmentVisitor {
+interface SegmentVisitor {
   /** The number of the first transaction that only the journals hold. */
   readonly firstSequence: number;
   onStretch(stretch: Stretch, start: number): void;

@@ -11,7 +11,7 @@ export type Label = (typeof LABELS)[number];
  * record that the entry is about, and `other` the second: 0 where there is none, `MORE` where there are three or more.
  */
 export const MARKS = ['request', 'record', 'other'] as const;
-export type Mark = (typeof MARKS)[number];
+type Mark = (typeof MARKS)[number];
 export const MORE = 1;
 
 /** What the index keeps of an entry. */
@@ -60,7 +60,7 @@ export interface Stretch extends Readonly<Record<Label, LabelColumn>>, Readonly<
 }
 
 /** Texts that repeat, stored as numbers: each is an index into `names`. */
-export interface LabelColumn {
+interface LabelColumn {
   readonly names: readonly string[];
   readonly numbers: readonly number[];
 }

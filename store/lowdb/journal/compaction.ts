@@ -9,7 +9,7 @@ import type { ChainEnd } from './recovery.ts';
 import { emptySnapshot, type Snapshot, type SnapshotAdapter } from './snapshot.ts';
 import type { StoredChange } from './unwritten.ts';
 
-export interface CompactionOptions {
+interface CompactionOptions {
   readonly folder: string;
   readonly files: Files;
   readonly format: number;

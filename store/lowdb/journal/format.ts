@@ -3,9 +3,9 @@ import { StoreDamaged } from '../../errors.ts';
 import { keptCollections } from '../records/kept-collections.ts';
 import { deepFreeze, type Row } from '../rows/row.ts';
 
-export type RawRecord = Record<string, unknown>;
+type RawRecord = Record<string, unknown>;
 /** Brings a raw record of a collection from one format number to the next. */
-export type Migration = (collection: string, record: RawRecord) => RawRecord;
+type Migration = (collection: string, record: RawRecord) => RawRecord;
 
 export interface Format {
   readonly number: number;

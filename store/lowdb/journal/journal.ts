@@ -6,7 +6,7 @@ import { sealLine } from './line.ts';
 import { type ChainEnd, journalHeaderLine } from './recovery.ts';
 
 /** One transaction that waits to be written. Its changes are already in memory. */
-export interface Queued {
+interface Queued {
   readonly json: string;
   /** Called once the transaction is durable, in the order of the transactions. */
   readonly written: (sequence: number) => void;
@@ -19,7 +19,7 @@ interface Waiting extends Queued {
   readonly reject: (error: Error) => void;
 }
 
-export interface JournalOptions {
+interface JournalOptions {
   readonly folder: string;
   readonly files: Files;
   readonly format: number;

@@ -28,7 +28,7 @@ export interface ChainEnd {
 }
 
 /** An audit entry of a transaction, with its origin `<sequence>.<index>`. */
-export interface JournaledEntry {
+interface JournaledEntry {
   readonly origin: string;
   readonly entry: AuditEntry;
 }

@@ -17,7 +17,7 @@ const snapshotHeader = z.object({
   sequence: z.int().min(0),
   chain: z.string().regex(/^[0-9a-f]{8}$/),
 });
-export type SnapshotHeader = z.infer<typeof snapshotHeader>;
+type SnapshotHeader = z.infer<typeof snapshotHeader>;
 
 export interface Snapshot extends SnapshotHeader {
   readonly collections: Readonly<Record<string, Iterable<Row>>>;

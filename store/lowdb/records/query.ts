@@ -25,7 +25,7 @@ export type RowQuery = Query<Row>;
 export type RowFilter = Omit<RowQuery, 'limit' | 'after' | 'order'>;
 
 /** Uncommitted changes over a collection: rows by id, undefined where the record was deleted. */
-export type Overlay = ReadonlyMap<string, Row | undefined>;
+type Overlay = ReadonlyMap<string, Row | undefined>;
 
 export function find(collection: Collection, query: RowQuery, overlay?: Overlay): Page<Row> {
   const plan = planOf(collection, query);

@@ -10,7 +10,7 @@ import type { Collection } from './collection.ts';
 import { ROW_FILE_ID, ROW_FILES } from './kept-collections.ts';
 import { Staging } from './staging.ts';
 
-export interface TransactionParts {
+interface TransactionParts {
   readonly collections: ReadonlyMap<string, Collection>;
   readonly rowLog: RowReader;
   readonly now: () => string;

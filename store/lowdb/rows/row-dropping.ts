@@ -5,7 +5,7 @@ import type { RowFile } from './row-file.ts';
 import type { RowExtent } from './row-lines.ts';
 import type { RowRewrite } from './row-rewrite.ts';
 
-export interface RowDroppingOptions {
+interface RowDroppingOptions {
   readonly rows: RowFile;
   readonly journal: Journal;
   /** The turns that writers take. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { PURGE } from '../../../tools/analytics/model/model.ts';
+import { USER_PURGE } from '../../../tools/analytics/model/imported-model.ts';
 import { fc } from '../../support/property.ts';
 import { RUNS } from './rounds.ts';
 import { openWorlds, type World } from './worlds.ts';
@@ -122,7 +122,7 @@ const kinds: readonly { readonly rows: fc.Arbitrary<World[number]>; readonly too
   { rows: fc.oneof(visits, events, users, subscriptions, websites), tools: [...traffic, ...product, ...revenue] },
 ];
 
-const purges = fc.record({ type: fc.constant(PURGE), row: fc.record({ uid }) });
+const purges = fc.record({ type: fc.constant(USER_PURGE), row: fc.record({ uid }) });
 const withPurges = (rows: fc.Arbitrary<World[number]>) =>
   fc.oneof({ arbitrary: rows, weight: 30 }, { arbitrary: purges, weight: 1 });
 
@@ -138,7 +138,7 @@ const keyOf = ({ type, row }: World[number]) => `${type} ${type === 'users' ? ro
 /** Without the rows that a later one replaced; earlier statements about subscriptions and websites go on to count. */
 function lasting(world: World): World {
   const last = new Map(world.map((row, at) => [keyOf(row), at]));
-  return world.filter((row, at) => /^(s|w)/.test(keyOf(row)) || row.type === PURGE || last.get(keyOf(row)) === at);
+  return world.filter((row, at) => /^(s|w)/.test(keyOf(row)) || row.type === USER_PURGE || last.get(keyOf(row)) === at);
 }
 
 async function sameAsFresh(world: World, asked: readonly string[], input: object): Promise<void> {

@@ -4,7 +4,12 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { LoggedRow, RowLog } from '../../../store/port.ts';
 import { ImportedData } from '../../../tools/analytics/model/imported-data.ts';
-import { Model, PURGE, type Purge, type TypedRow } from '../../../tools/analytics/model/model.ts';
+import {
+  ImportedModel,
+  type TypedRow,
+  USER_PURGE,
+  type UserPurge,
+} from '../../../tools/analytics/model/imported-model.ts';
 import { mustCall } from '../../support/calls.ts';
 import { fc } from '../../support/property.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
@@ -46,12 +51,12 @@ const rows = fc.oneof(
     .record({ id, uid, state: fc.constantFrom('draft', 'published'), createdAt: fc.constant(day(0)), effectiveAt })
     .map((row) => ({ type: 'websites', row: { ...row } })),
   uid.map((user) => ({ type: 'purge', row: { uid: user } })),
-) as fc.Arbitrary<TypedRow | Purge>; // as far as the model looks at them
+) as fc.Arbitrary<TypedRow | UserPurge>; // as far as the model looks at them
 
-type Line = (TypedRow | Purge) & { readonly position: number; readonly at: string };
+type Line = (TypedRow | UserPurge) & { readonly position: number; readonly at: string };
 
-function fold(lines: readonly Line[]): Model {
-  const model = new Model();
+function fold(lines: readonly Line[]): ImportedModel {
+  const model = new ImportedModel();
   for (const line of lines) model.put(line, line.position, line.at);
   return model;
 }
@@ -59,7 +64,7 @@ function fold(lines: readonly Line[]): Model {
 const byKey = (entries: readonly [string, unknown][]) => entries.toSorted(([a], [b]) => (a < b ? -1 : 1));
 
 /** All that a model can be asked, but for the order of what has none. */
-function told(model: Model, probes: readonly (TypedRow | Purge)[]) {
+function told(model: ImportedModel, probes: readonly (TypedRow | UserPurge)[]) {
   const { events, visits, uids } = model;
   for (const { feed } of [events, visits]) assert.ok(feed.settle(Number.POSITIVE_INFINITY));
   const sessions = [...(visits.sessions.by(undefined).sets.get(0)?.ascending(Number.NEGATIVE_INFINITY) ?? [])];
@@ -81,7 +86,7 @@ function told(model: Model, probes: readonly (TypedRow | Purge)[]) {
       (['start', 'end', 'pages'] as const).map((name) => visits.sessions.table.at(name, session)),
     ),
     owned: ['u1', 'u2'].map((user) => Object.values(model.owned).map((owned) => owned.of(user).toSorted())),
-    knows: probes.map((probe) => (probe.type === PURGE ? model.knowsOf(probe.row.uid) : model.knows(probe))),
+    knows: probes.map((probe) => (probe.type === USER_PURGE ? model.knowsOf(probe.row.uid) : model.knows(probe))),
   };
 }
 
@@ -89,7 +94,7 @@ function told(model: Model, probes: readonly (TypedRow | Purge)[]) {
 function withoutPurged(lines: readonly Line[]): Line[] {
   let kept: Line[] = [];
   for (const line of lines) {
-    if (line.type !== PURGE) {
+    if (line.type !== USER_PURGE) {
       kept.push(line);
       continue;
     }
@@ -109,8 +114,8 @@ describe('rows that later ones replaced', () => {
     fc.assert(
       fc.property(fc.array(rows, { maxLength: 25 }), fc.array(fc.boolean(), { maxLength: 25 }), (made, drops) => {
         let log: Line[] = [];
-        const whole = new Model();
-        let model = new Model();
+        const whole = new ImportedModel();
+        let model = new ImportedModel();
         for (const [position, row] of made.entries()) {
           const line = { ...row, position, at: day(position) };
           log.push(line);
@@ -218,7 +223,7 @@ describe('rows that later ones replaced', () => {
 describe('rows of a user who was purged', () => {
   it('are dropped at once, with the row that says so, also after a start', async () => {
     const row = { uid: 'u1', email: 'x', status: 'PRO', createdAt: day(0) };
-    const log = ['users', 'users', PURGE].map(
+    const log = ['users', 'users', USER_PURGE].map(
       (type, at): LoggedRow => ({
         position: at,
         next: at + 1,

@@ -4,7 +4,7 @@ import type { RowType } from '../../../resources/imported-rows.ts';
 import type { LoggedRow } from '../../../store/port.ts';
 import { checkRow } from '../../../tools/analytics/import-records.ts';
 import { ImportedData } from '../../../tools/analytics/model/imported-data.ts';
-import { PURGE } from '../../../tools/analytics/model/model.ts';
+import { USER_PURGE } from '../../../tools/analytics/model/imported-model.ts';
 import { catalog } from '../../../tools/catalog.ts';
 import { kinds } from '../../../tools/kinds.ts';
 import { createModels } from '../../../tools/models/models.ts';
@@ -13,7 +13,7 @@ import { fc } from '../../support/property.ts';
 import { openTestRegistry, principalOf } from '../../support/registry.ts';
 
 export type Raw = Readonly<Record<string, unknown>>;
-export type World = readonly { readonly type: RowType | typeof PURGE; readonly row: Raw }[];
+export type World = readonly { readonly type: RowType | typeof USER_PURGE; readonly row: Raw }[];
 
 /** Asks the tools about rows that are in no store: a new world costs nothing. */
 export async function openWorlds(now: string, settings: object) {
@@ -70,7 +70,7 @@ export async function openWorlds(now: string, settings: object) {
 
 function logged(world: World, from = 0): LoggedRow[] {
   return world.map(({ type, row }, at): LoggedRow => {
-    const checked = type === PURGE ? { row } : checkRow(type, row);
+    const checked = type === USER_PURGE ? { row } : checkRow(type, row);
     assert.ok('row' in checked, JSON.stringify([type, row, checked]));
     const position = from + at;
     return { position, next: position + 1, type, at: '2026-07-01T00:00:00.000Z', row: checked.row };

@@ -24,7 +24,7 @@ export interface Listener {
   stepped(step: Step): Promise<void>;
 }
 
-export interface LoopOptions {
+interface LoopOptions {
   readonly model: LanguageModel;
   readonly system: string;
   readonly messages: readonly ModelMessage[];

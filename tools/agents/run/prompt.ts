@@ -13,7 +13,7 @@ const MEMORIES = 4000;
 /** Longer names of an agent are shortened. */
 const LONGEST_NAME = 120;
 
-export interface PromptParts {
+interface PromptParts {
   readonly config: Pick<BotConfigRecord, 'promptSections'>;
   readonly agent: Agent | undefined;
   /** In the order in which the agent names them. */

@@ -8,7 +8,7 @@ import { reaches } from '../../access/reach.ts';
 import type { AskStanding } from '../../access/standing.ts';
 import type { Catalog } from '../../registry/catalog-index.ts';
 import type { CallingContext } from '../../registry/context.ts';
-import { errorBody, ToolError, toToolError } from '../../registry/errors.ts';
+import { errorBodyOf, ToolError, toToolError } from '../../registry/errors.ts';
 import { jsonSchema } from '../../registry/json-schema.ts';
 import { parseInput } from '../../registry/validate.ts';
 import type { LoopTool } from './agent-tools.ts';
@@ -62,7 +62,7 @@ export function rememberTool(remembering: Remembering): LoopTool | undefined {
         const owner = { scope: 'agent', agentId: agent.id, ...thread, source: `agent run ${run.id}` };
         return await call(STORES, { ...memory, ...owner }, { principal, renewed, door: 'agent', signal });
       } catch (thrown) {
-        return { ok: false, error: errorBody(toToolError(thrown), '') };
+        return { ok: false, error: errorBodyOf(toToolError(thrown), '') };
       }
     },
   };

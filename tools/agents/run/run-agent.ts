@@ -21,7 +21,7 @@ import { rememberTool } from './remember.ts';
 import { RunReporter } from './run-reporter.ts';
 
 /** What to do. The context says for whom. */
-export interface AgentTask {
+interface AgentTask {
   readonly run: AgentRun;
   /** Undefined: the assistant of the workspace, which has no tools. */
   readonly agent: Agent | undefined;
@@ -34,7 +34,7 @@ export interface AgentTask {
   stepped(step: Step): Promise<void>;
 }
 
-export type RunContext = Pick<
+type RunContext = Pick<
   SteppingContext<Readers & TextSearch, never>,
   'store' | 'principal' | 'server' | 'signal' | 'report' | 'call' | 'standing'
 >;

@@ -1,6 +1,6 @@
 import type { RowType } from '../../../resources/imported-rows.ts';
 import type { LoggedRow, RowLog } from '../../../store/port.ts';
-import { Model, PURGE, type Purge, type TypedRow } from './model.ts';
+import { ImportedModel, type TypedRow, USER_PURGE, type UserPurge } from './imported-model.ts';
 import { type Settling, settleAll, Turn } from './settling.ts';
 
 declare module '../../registry/context.ts' {
@@ -24,11 +24,11 @@ const RETRY_MS = 10 * 60 * 1000;
 
 /** A model, and the position up to which the log was read into it. */
 interface Fold {
-  readonly model: Model;
+  readonly model: ImportedModel;
   position: number;
 }
 
-const emptyFold = (): Fold => ({ model: new Model(), position: 0 });
+const emptyFold = (): Fold => ({ model: new ImportedModel(), position: 0 });
 
 /** The model of a store. It reads the row log and keeps up with it. */
 export class ImportedData {
@@ -47,7 +47,7 @@ export class ImportedData {
   }
 
   /** The model with every row that was imported before the call. */
-  current(): Promise<Model> {
+  current(): Promise<ImportedModel> {
     return this.ask(
       () => [],
       (model) => model,
@@ -55,7 +55,10 @@ export class ImportedData {
   }
 
   /** Calls `answer` with a model in which these parts are up to date. No row is added in between. */
-  ask<Answer>(parts: (model: Model) => Iterable<Settling>, answer: (model: Model) => Answer): Promise<Answer> {
+  ask<Answer>(
+    parts: (model: ImportedModel) => Iterable<Settling>,
+    answer: (model: ImportedModel) => Answer,
+  ): Promise<Answer> {
     const asked = this.#last.then(async () => {
       await this.#catchUp(this.#fold);
       const { model } = this.#fold;
@@ -103,7 +106,7 @@ export class ImportedData {
       const turn = new Turn();
       for (const [at, logged] of rows.entries()) {
         // A purge finds what it removes through these indexes, so they must be up to date.
-        if (logged.type === PURGE) await settleAll([events.feed, visits.feed], turn);
+        if (logged.type === USER_PURGE) await settleAll([events.feed, visits.feed], turn);
         model.put(typed(logged), logged.position, logged.at);
         fold.position = logged.next;
         if (at % STRIDE === 0) await turn.goOn();
@@ -157,7 +160,7 @@ export class ImportedData {
   }
 }
 
-function typed({ type, row }: LoggedRow): TypedRow | Purge {
+function typed({ type, row }: LoggedRow): TypedRow | UserPurge {
   // `import_records` checked the row by the schema of its type. All other rows are purges.
-  return { type: type as RowType | typeof PURGE, row } as TypedRow | Purge;
+  return { type: type as RowType | typeof USER_PURGE, row } as TypedRow | UserPurge;
 }

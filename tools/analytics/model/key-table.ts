@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 
 /** 128 bits of a hash. No two texts in a store have the same. */
-export interface Digest {
+interface Digest {
   readonly a: number;
   readonly b: number;
   readonly c: number;

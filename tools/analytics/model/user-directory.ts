@@ -2,7 +2,7 @@ import type { UserRow } from '../../../resources/imported-rows.ts';
 import { comparePositions, OrderedSet } from '../../../store/ordered-set.ts';
 import type { Position } from '../../../store/port.ts';
 
-export interface UserQuery {
+interface UserQuery {
   readonly status?: UserRow['status'] | undefined;
   /** A part of the uid, email or name, in any case. */
   readonly search?: string | undefined;

@@ -1,7 +1,7 @@
 import type { WebsiteRow, WebsiteState } from '../../../resources/imported-rows.ts';
 import type { States } from './states.ts';
 
-export interface WebsiteStep {
+interface WebsiteStep {
   readonly time: number;
   readonly state: WebsiteState;
 }

@@ -1,10 +1,14 @@
 import type { SettingsRecord } from '../../../resources/settings.ts';
-import type { Model } from '../model/model.ts';
+import type { ImportedModel } from '../model/imported-model.ts';
 import { NONE } from '../model/ordered-rows.ts';
 import { indexesOf } from './product-indexes.ts';
 
 /** For each step of the funnel: how many users passed it in [from, to), and how many seconds each of them took from the step before. */
-export function passages(model: Model, settings: SettingsRecord, { start, end }: { start: number; end: number }) {
+export function passages(
+  model: ImportedModel,
+  settings: SettingsRecord,
+  { start, end }: { start: number; end: number },
+) {
   const indexes = indexesOf(model, settings);
   const { funnel } = indexes;
   const { time } = model.events.table.columns;
@@ -26,7 +30,7 @@ export function passages(model: Model, settings: SettingsRecord, { start, end }:
 }
 
 /** The parts that must be up to date before the funnel is used. */
-export function funnelParts(model: Model, settings: SettingsRecord) {
+export function funnelParts(model: ImportedModel, settings: SettingsRecord) {
   const indexes = indexesOf(model, settings);
   return indexes.parts(indexes.funnel.steps.slice(0, 1).map((step) => indexes.of([step])));
 }

@@ -1,7 +1,7 @@
 import type { SettingsRecord } from '../../../resources/settings.ts';
 import { EventSet } from '../model/event-set.ts';
 import type { EventTable } from '../model/events.ts';
-import type { Model } from '../model/model.ts';
+import type { ImportedModel } from '../model/imported-model.ts';
 import type { Settling } from '../model/settling.ts';
 import { Funnel } from './funnel.ts';
 
@@ -10,7 +10,7 @@ type Analytics = SettingsRecord['analytics'];
 const indexes = new WeakMap<EventTable, ProductIndexes>();
 
 /** The events by what the settings call activity, features and steps. Made again when these settings change. */
-export function indexesOf({ events }: Model, { analytics }: Pick<SettingsRecord, 'analytics'>): ProductIndexes {
+export function indexesOf({ events }: ImportedModel, { analytics }: Pick<SettingsRecord, 'analytics'>): ProductIndexes {
   const key = JSON.stringify(analytics);
   const before = indexes.get(events);
   if (before?.key === key) return before;

@@ -1,5 +1,5 @@
 import { type WebsiteState, websiteState } from '../../../resources/imported-rows.ts';
-import type { Model } from '../model/model.ts';
+import type { ImportedModel } from '../model/imported-model.ts';
 import type { Settling } from '../model/settling.ts';
 import { SummedRows } from '../model/summed-rows.ts';
 import { Table } from '../model/tables.ts';
@@ -52,9 +52,9 @@ function kindOf(from: WebsiteState | undefined, to: WebsiteState): number {
   return (from === undefined ? 0 : STATES.indexOf(from) + 1) * STATES.length + STATES.indexOf(to);
 }
 
-const kept = new WeakMap<Model, WebsiteSteps>();
+const kept = new WeakMap<ImportedModel, WebsiteSteps>();
 
-export function websiteStepsOf(model: Model): WebsiteSteps {
+export function websiteStepsOf(model: ImportedModel): WebsiteSteps {
   const steps = kept.get(model) ?? new WebsiteSteps(model);
   kept.set(model, steps);
   return steps;
@@ -62,13 +62,13 @@ export function websiteStepsOf(model: Model): WebsiteSteps {
 
 /** The changes of state of all websites, by time. */
 class WebsiteSteps implements Settling {
-  readonly #model: Model;
+  readonly #model: ImportedModel;
   readonly #table = new Table({ time: 'float', kind: 'int' });
   readonly #byTime: SummedRows<WebsiteFlows>;
   readonly #rowsOf = new Map<string, readonly number[]>();
   #seen = 0;
 
-  constructor(model: Model) {
+  constructor(model: ImportedModel) {
     this.#model = model;
     const { columns } = this.#table;
     this.#byTime = new SummedRows(

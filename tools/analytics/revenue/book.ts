@@ -1,15 +1,15 @@
 import type { SettingsRecord } from '../../../resources/settings.ts';
-import type { Model } from '../model/model.ts';
+import type { ImportedModel } from '../model/imported-model.ts';
 import type { Settling } from '../model/settling.ts';
 import { CustomerChanges } from './customer-changes.ts';
 import { Money } from './money.ts';
 import { SubscriptionSteps } from './subscription-steps.ts';
 import { timelineOf } from './subscription-timeline.ts';
 
-const books = new WeakMap<Model, { readonly revision: number; readonly book: Book }>();
+const books = new WeakMap<ImportedModel, { readonly revision: number; readonly book: Book }>();
 
 /** Made again when the currency or exchange rates change. Changes of subscriptions are followed. */
-export function bookOf(model: Model, settings: SettingsRecord): Book {
+export function bookOf(model: ImportedModel, settings: SettingsRecord): Book {
   const kept = books.get(model);
   if (kept?.revision === settings.revision) return kept.book;
   const key = JSON.stringify([settings.currency, settings.exchangeRates]);
@@ -24,14 +24,14 @@ export class Book implements Settling {
   readonly money: Money;
   readonly customers = new CustomerChanges();
   readonly subscriptions = new SubscriptionSteps();
-  readonly #model: Model;
+  readonly #model: ImportedModel;
   #seen = 0;
   /** The customer of each subscription. */
   readonly #customerOf = new Map<string, string>();
   /** Customers whose subscriptions changed. */
   readonly #waiting = new Set<string>();
 
-  constructor(model: Model, settings: SettingsRecord, key: string) {
+  constructor(model: ImportedModel, settings: SettingsRecord, key: string) {
     this.#model = model;
     this.money = new Money(settings);
     this.key = key;

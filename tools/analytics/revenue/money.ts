@@ -3,7 +3,7 @@ import type { SettingsRecord } from '../../../resources/settings.ts';
 /** Amounts are whole millionths of a minor unit of the workspace currency, so sums are exact in any order. */
 export const MICROS = 1_000_000;
 
-export interface Warning {
+interface Warning {
   readonly reason: string;
   readonly type: string;
   readonly currency: string;

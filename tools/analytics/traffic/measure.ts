@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import type { ImportedModel } from '../model/imported-model.ts';
 import { medianOfSorted } from '../model/median.ts';
-import type { Model } from '../model/model.ts';
 import { countBefore } from '../model/previous.ts';
 import type { SessionSums, VisitDimension } from '../model/session-index.ts';
 import type { Settling } from '../model/settling.ts';
@@ -22,7 +22,7 @@ const NOTHING: Measures = { visitors: 0, sessions: 0, pageViews: 0, bounceRate: 
 
 /** The parts that must be up to date before traffic is measured, by these dimensions and as a whole. */
 export function* trafficParts(
-  { events, visits }: Model,
+  { events, visits }: ImportedModel,
   dimensions: readonly VisitDimension[] = [],
 ): Generator<Settling> {
   yield events.feed;
@@ -35,7 +35,7 @@ export class Traffic {
   readonly #sessions: Sessions;
   readonly #crossings = new Map<number, Crossing[]>();
 
-  constructor({ visits }: Model) {
+  constructor({ visits }: ImportedModel) {
     this.#sessions = visits.sessions;
   }
 

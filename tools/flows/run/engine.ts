@@ -5,7 +5,7 @@ import { type Awaited, FlowRunner } from './runner.ts';
 import { FlowTriggers } from './triggers.ts';
 
 /** What tools need from the engine that runs flows. */
-export interface Flows {
+interface Flows {
   /** Looks at the flow's queue. Called after a run was added to it. */
   wake(flowId: string): void;
   /**
@@ -24,7 +24,7 @@ declare module '../../registry/context.ts' {
   }
 }
 
-export interface FlowEngineOptions {
+interface FlowEngineOptions {
   readonly store: Store;
   readonly clock?: Clock;
   onFailure(cause: unknown): void;

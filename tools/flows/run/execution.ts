@@ -37,7 +37,7 @@ export interface ExecutionParts {
   readonly clock: Clock;
 }
 
-export interface Beginning {
+interface Beginning {
   readonly flow: Pick<Flow, 'id' | 'name'>;
   /** The stored run with its plan. An earlier process may have begun it. */
   readonly run: FlowRunRecord;

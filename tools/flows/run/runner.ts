@@ -13,7 +13,7 @@ const RESUME_MS = 30_000;
 /** How long a stopping server waits for the current calls. */
 const LEAVE_MS = 8_000;
 
-export interface FlowRunnerParts extends ExecutionParts {
+interface FlowRunnerParts extends ExecutionParts {
   onFailure(cause: unknown): void;
 }
 

@@ -18,7 +18,7 @@ const LONGEST_SLEEP_MS = 600_000;
 /** The largest number of events that wait. Further events are dropped. */
 const MOST_PENDING = 5000;
 
-export interface TriggerParts {
+interface TriggerParts {
   readonly store: Store;
   readonly catalog: Catalog;
   readonly kinds: readonly RecordKind[];

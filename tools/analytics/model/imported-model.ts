@@ -22,16 +22,16 @@ export type TypedRow =
   | { readonly type: 'websites'; readonly row: WebsiteRow };
 
 /** The type of a log row that removes a user and everything that belongs to the user. */
-export const PURGE = 'purge';
-export interface Purge {
-  readonly type: typeof PURGE;
+export const USER_PURGE = 'purge';
+export interface UserPurge {
+  readonly type: typeof USER_PURGE;
   readonly row: { readonly uid: string };
 }
 
 export type Known = 'new' | 'changed' | 'same';
 
 /** The result of all imported rows, in memory: the log read in order. It is brought up to date before each use. */
-export class Model {
+export class ImportedModel {
   readonly users = new UserDirectory();
   readonly subscriptions = new Map<string, States<SubscriptionRow>>();
   readonly invoices = new Map<string, InvoiceRow>();
@@ -74,10 +74,10 @@ export class Model {
     return Object.values(this.owned).some((owned) => owned.of(uid).length > 0);
   }
 
-  put(stated: TypedRow | Purge, position: number, at: string): void {
+  put(stated: TypedRow | UserPurge, position: number, at: string): void {
     this.version += 1;
     this.rows += 1;
-    if (stated.type === PURGE) {
+    if (stated.type === USER_PURGE) {
       this.superseded.push(...this.#purge(stated.row.uid), position);
       this.isPurged = true;
     } else {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { ModelSettings } from '../tools/models/models.ts';
-import type { ProviderSettings } from '../tools/models/providers.ts';
+import type { ModelSettings } from '../../tools/models/models.ts';
+import type { ProviderSettings } from '../../tools/models/providers.ts';
 
 /** The environment variables for language models. */
 export const modelEnvironment = {

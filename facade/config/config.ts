@@ -1,16 +1,16 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { email } from '../resources/fields.ts';
-import { OperatorError } from '../store/errors.ts';
-import { prefixOf } from '../tools/access/key-secret.ts';
-import type { ModelSettings } from '../tools/models/models.ts';
-import { inPlainWords } from '../tools/registry/plain-words.ts';
-import { isProxyName } from './http/caller-address.ts';
-import type { ConnectionLimits } from './http/connections.ts';
+import { email } from '../../resources/fields.ts';
+import { OperatorError } from '../../store/errors.ts';
+import { prefixOf } from '../../tools/access/key-secret.ts';
+import type { ModelSettings } from '../../tools/models/models.ts';
+import { inPlainWords } from '../../tools/registry/plain-words.ts';
+import { isProxyName } from '../http/caller-address.ts';
+import type { ConnectionLimits } from '../http/connections.ts';
+import { SHORTEST_SECRET } from '../launch/secret-files.ts';
 import { type IntegrationSettings, integrationEnvironment, integrationSettings } from './integration-config.ts';
-import { SHORTEST_SECRET } from './launch/secret-files.ts';
 import { modelEnvironment, modelProblems, modelSettings } from './model-config.ts';
-import { type SignInSettings, signInEnvironment, signInProblems, signInSettings } from './sign-in/config.ts';
+import { type SignInSettings, signInEnvironment, signInProblems, signInSettings } from './sign-in-config.ts';
 
 const origin = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
 
