@@ -3,6 +3,9 @@ import { agentTools } from './agents/agents.ts';
 import { provisionAgentIdentity } from './agents/provision.ts';
 import { importRecords } from './analytics/import-records.ts';
 import { analyticsTools } from './analytics/tools.ts';
+import { authorizeApp } from './apps/authorize-app.ts';
+import { connectedAppTools } from './apps/connected-apps.ts';
+import { oauthClientTools } from './apps/oauth-clients.ts';
 import { artifactTools } from './artifacts.ts';
 import { listAuditEntries } from './audit/list-audit-entries.ts';
 import { capsuleTools } from './capsules/capsules.ts';
@@ -66,6 +69,7 @@ export const catalog = indexCatalog([
   ...group('Memory', ...memoryTools),
   ...group('API keys', ...apiKeyTools),
   ...group('Sessions', ...sessionTools),
+  ...group('Connected apps', ...connectedAppTools, ...oauthClientTools, authorizeApp),
   ...group('Access', explainAccess),
   ...group('Projects', ...projectTools),
   ...group('Goals', ...goalTools),

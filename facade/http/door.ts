@@ -1,5 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
+import type { Principal } from '../../tools/access/principal.ts';
 import { ToolError, toToolError } from '../../tools/registry/errors.ts';
 import type { CapsuleDoor } from '../mcp/capsule-door.ts';
 import { type AdmissionOptions, createAdmission } from './admit.ts';
@@ -17,6 +18,8 @@ export interface DoorOptions extends AdmissionOptions {
   /** Is told which connections have authenticated somebody. */
   readonly connections: Pick<Connections, 'admit'>;
   readonly logger: Logger;
+  /** Is told of each connected app (by id) that was asked to ask its person for more. */
+  onStepUp?(app: string): void;
 }
 
 type Found = Match<Endpoint> | undefined;
@@ -36,7 +39,7 @@ export function createDoor(options: DoorOptions, elsewhere: RequestListener): Re
     const capsuleId = found && capsuleOf(found);
     const requestId = requestIdOf(response);
     const exchange = new HttpExchange({ request, response, requestId, principal, url, capsuleId }, options);
-    if (principal.type === 'capsule' || capsuleId !== undefined) await capsules.requireAdmitted(exchange);
+    if (CONFINED.includes(principal.type) || capsuleId !== undefined) await capsules.requireAdmitted(exchange);
     if (!found) {
       throw new ToolError('not_found', 'There is nothing at this path; GET /api/v1/openapi lists every path.');
     }
@@ -53,6 +56,9 @@ export function createDoor(options: DoorOptions, elsewhere: RequestListener): Re
     served.catch((thrown) => fail(response, thrown, options.logger));
   };
 }
+
+/** Callers whose credential opens one MCP address alone. */
+const CONFINED: readonly Principal['type'][] = ['capsule', 'app'];
 
 async function serveOpen(request: IncomingMessage, response: ServerResponse, found: Match<Endpoint>): Promise<void> {
   const { target, parameters } = found;

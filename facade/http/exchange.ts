@@ -18,4 +18,6 @@ export interface Exchange {
   renewed(): Promise<Standing>;
   /** Counts a message that calls a tool, of callers whose calls are counted. @throws ToolError where there were too many */
   beforeCall?(): Promise<void> | undefined;
+  /** Names, in the headers of the answer, the scopes that a connected app can ask its person for. */
+  askFor?(scopes: readonly string[]): void;
 }

@@ -1,14 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Door } from '../../resources/audit-entry.ts';
-import type { Principal } from '../../tools/access/principal.ts';
+import { capsuleIn, type Principal } from '../../tools/access/principal.ts';
 import type { Standing } from '../../tools/access/standing.ts';
 import type { CapsuleDoor } from '../mcp/capsule-door.ts';
 import type { Authenticator } from './authenticate.ts';
+import { stepUpChallenge } from './challenge.ts';
 import type { Exchange } from './exchange.ts';
 
 interface Doors {
   readonly authenticator: Authenticator;
   readonly capsules: CapsuleDoor;
+  onStepUp?(app: string): void;
 }
 
 /** A request below `/api` from a caller who was admitted. */
@@ -21,7 +23,7 @@ export class HttpExchange implements Exchange {
   readonly capsuleId: string | undefined;
   readonly #doors: Doors;
 
-  constructor(parts: Omit<Exchange, 'door' | 'renewed' | 'beforeCall'>, doors: Doors) {
+  constructor(parts: Omit<Exchange, 'door' | 'renewed' | 'beforeCall' | 'askFor'>, doors: Doors) {
     this.request = parts.request;
     this.response = parts.response;
     this.requestId = parts.requestId;
@@ -33,7 +35,7 @@ export class HttpExchange implements Exchange {
 
   /** The stdio door and the dashboard reach the server over MCP and say who they are; it is a label and gives no rights. */
   get door(): Door {
-    if (this.principal.type === 'capsule') return 'capsule';
+    if (this.principal.type === 'capsule' || this.capsuleId !== undefined) return 'capsule';
     const said = this.request.headers['x-agent-admin-door'];
     if (said === 'dashboard' && this.principal.type === 'session') return 'dashboard';
     return said === 'stdio' ? 'stdio' : 'mcp';
@@ -46,6 +48,14 @@ export class HttpExchange implements Exchange {
   }
 
   beforeCall(): Promise<void> | undefined {
-    return this.principal.type === 'capsule' ? this.#doors.capsules.use.beforeCall(this.principal.id) : undefined;
+    const capsule = capsuleIn(this.principal);
+    return capsule && this.#doors.capsules.use.beforeCall(capsule.id);
+  }
+
+  askFor(scopes: readonly string[]): void {
+    const { resource, id } = this.principal;
+    if (resource === undefined || this.response.headersSent) return;
+    this.response.setHeader('WWW-Authenticate', stepUpChallenge(resource, scopes));
+    this.#doors.onStepUp?.(id);
   }
 }

@@ -1,6 +1,6 @@
 import type { Store } from '../../store/port.ts';
 import { doorProblem } from '../../tools/access/capsule-principal.ts';
-import type { Principal } from '../../tools/access/principal.ts';
+import { capsuleIn, type Principal } from '../../tools/access/principal.ts';
 import { CapsuleUse } from '../../tools/capsules/use.ts';
 import { ToolError } from '../../tools/registry/errors.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -13,7 +13,9 @@ export interface CapsuleDoorOptions {
   now(): Date;
 }
 
-/** Admits to a capsule's endpoint only that capsule's tokens, keeps these tokens from other endpoints, and counts the calls. */
+/**
+ * Admits to a capsule's endpoint only that capsule's tokens and the apps connected there, keeps both from other endpoints, and counts the calls.
+ */
 export class CapsuleDoor {
   readonly use: CapsuleUse;
   readonly #store: Store;
@@ -35,7 +37,8 @@ export class CapsuleDoor {
       this.#refused.note(exchange, capsuleId);
       throw new ToolError('forbidden', 'Insufficient permissions', { issues: [{ path: '', message: problem }] });
     }
-    if (principal.type === 'capsule') this.use.note(principal.id, 0);
+    const capsule = capsuleIn(principal);
+    if (capsule) this.use.note(capsule.id, 0);
   }
 
   /** The principal, if it would still be admitted. */
@@ -43,7 +46,16 @@ export class CapsuleDoor {
     return principal && (await this.#problem(principal, capsuleId)) === undefined ? principal : undefined;
   }
 
-  #problem(principal: Principal, capsuleId: string | undefined): Promise<string | undefined> {
+  async #problem(principal: Principal, capsuleId: string | undefined): Promise<string | undefined> {
+    if (principal.type === 'app') return isConnectedTo(principal, capsuleId) ? undefined : OTHER_ADDRESS;
     return doorProblem(this.#store, principal, { capsuleId, now: this.#now() });
   }
+}
+
+const CAPSULE_ADDRESS = /\/api\/capsules\/([^/]+)\/mcp$/;
+const OTHER_ADDRESS = 'A connected app reaches the address that it was connected to and no other.';
+
+/** Whether the app was connected to this capsule's endpoint, or to none of a capsule. The reach of the app is decided elsewhere. */
+function isConnectedTo({ resource = '' }: Principal, capsuleId: string | undefined): boolean {
+  return CAPSULE_ADDRESS.exec(resource)?.[1] === capsuleId;
 }

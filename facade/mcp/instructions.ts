@@ -1,4 +1,4 @@
-import type { Principal } from '../../tools/access/principal.ts';
+import { capsuleIn, type Principal } from '../../tools/access/principal.ts';
 import type { Registry } from '../../tools/registry/registry.ts';
 import { shortened } from '../../tools/search/snippet.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -53,9 +53,10 @@ function whereToBegin(names: readonly string[]): string | false {
 
 const ABOUT = 'the administration server for AI agents and the data around them';
 
-function introduction({ type, name }: Principal): string {
-  if (type !== 'capsule') return `This is agent-admin, ${ABOUT}.`;
-  return `This is the capsule ${JSON.stringify(shortName(name))} of agent-admin, ${ABOUT}.`;
+function introduction(principal: Principal): string {
+  const capsule = capsuleIn(principal);
+  if (!capsule) return `This is agent-admin, ${ABOUT}.`;
+  return `This is the capsule ${JSON.stringify(shortName(capsule.name))} of agent-admin, ${ABOUT}.`;
 }
 
 /** Up to 32 bytes, because a token can be a single byte. */

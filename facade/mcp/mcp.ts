@@ -8,6 +8,7 @@ import { DirectPath } from './fast-path.ts';
 import { LogLevels } from './logging.ts';
 import { answerableId, isObject, parseMessage, RpcError, requireLight, rpcErrorJson } from './message.ts';
 import { SdkPath } from './sdk.ts';
+import { refuseForMore } from './step-up.ts';
 import { ToolLists } from './tool-list.ts';
 import { ResponseWriter, sendJsonText } from './wire.ts';
 
@@ -64,7 +65,9 @@ export function createMcpDoor({ registry, store, onError, direct = true, answerF
       }
       const counting = callsTool(message) ? exchange.beforeCall?.() : undefined;
       if (counting) await counting;
-      await (directPath?.serve(exchange, message) ?? sdkPath.serve(exchange, message));
+      await (refuseForMore(parts, exchange, message) ??
+        directPath?.serve(exchange, message) ??
+        sdkPath.serve(exchange, message));
     },
     toolsChanged: () => sdkPath.toolsChanged(),
     close: () => sdkPath.close(),

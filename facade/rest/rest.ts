@@ -76,6 +76,7 @@ async function callTool(
   if (answer.replayed && !response.headersSent) response.setHeader('Idempotency-Replayed', 'true');
   if (live?.finish(answer)) return;
   if (!answer.ok) {
+    if (answer.askFor) exchange.askFor?.(answer.askFor);
     // The caller was authenticated when the request came. So the credential has ended since.
     const challenge = principal.type === 'anonymous' ? {} : challengeOf(request);
     return sendErrorBody(response, answer.error, { ...answer, ...challenge });

@@ -40,6 +40,8 @@ const fullAccessTools = new Set([
   'update_integration',
   'delete_integration',
   'refresh_integration',
+  'create_oauth_client',
+  'delete_oauth_client',
 ]);
 const fullAccess: Right = { scope: 'admin', grant: '*' };
 
@@ -197,7 +199,7 @@ for (const { tool } of catalog.entries) {
       const outside = await capsuleWith(without);
       assert.equal((await call(outside, tool.name, input)).code, 'forbidden');
       assert.ok(!(await namesIn(outside)).includes(tool.name));
-      if (/^(key|capsule|session|admin-user|integration)$/.test(resource)) {
+      if (/^(key|capsule|session|admin-user|integration|app|oauth-client)$/.test(resource)) {
         const refused = await callTool(server, server.adminKey, 'create_capsule', {
           name: 'x',
           allowedTools: [tool.name],

@@ -70,6 +70,13 @@ async function makeSessions(): Promise<readonly [string, string]> {
   return [one.id, other.id];
 }
 
+async function makeApps(): Promise<readonly [string, string]> {
+  const client = { name: 'x', host: 'example.com', verified: false };
+  const app = { clientId: 'x', client, resource: 'https://example.com/api/v1/mcp', scopes: [], userId: 'usr_none' };
+  const make = () => server.store.transaction((tx) => tx.connectedApps.insert(app));
+  return [(await make()).id, (await make()).id];
+}
+
 const messages = [{ role: 'user', content: WORD }];
 const kinds: Readonly<Record<string, Kind>> = {
   agents: {
@@ -141,6 +148,20 @@ const kinds: Readonly<Record<string, Kind>> = {
     make: two('create_api_key', (name) => ({ name, scopes: ['read'] })),
     grant: (id) => `key:read:${id}`,
     lists: [['list_api_keys'], ['list_api_keys', { state: 'active' }]],
+  },
+  'connected apps': {
+    make: makeApps,
+    grant: (id) => `app:read:${id}`,
+    lists: [['list_connected_apps'], ['list_connected_apps', { userId: 'usr_none' }]],
+  },
+  'OAuth clients': {
+    make: two('create_oauth_client', (name) => ({
+      name,
+      redirectUris: ['https://example.com/back'],
+      confidential: false,
+    })),
+    grant: (id) => `oauth-client:read:${id}`,
+    lists: [['list_oauth_clients'], ['list_oauth_clients', { kind: 'made' }]],
   },
   sessions: { make: makeSessions, grant: (id) => `session:read:${id}`, lists: [['list_sessions']] },
   projects: {

@@ -3,7 +3,9 @@ import { after, before, describe, it } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { z } from 'zod';
+import type { ConnectedAppRecord } from '../../resources/connected-app.ts';
 import type { ErrorBody } from '../../resources/error.ts';
+import type { NewRecord } from '../../store/port.ts';
 import { documentOf, operationsOf } from '../facade/openapi-document.ts';
 import { callTool, makeKey, rest, type ToolAnswer } from '../support/calls.ts';
 import { pythonLacks, runPython } from '../support/python.ts';
@@ -53,7 +55,17 @@ before(async () => {
 });
 after(() => Promise.all([server?.close(), upstream?.close()]));
 
-/** What the story cannot tell alike at every door: sessions, a run that waits, an upstream that is reached, and values at the edge of a format. */
+const APP: NewRecord<ConnectedAppRecord> = {
+  clientId: 'https://example.com/client',
+  client: { name: 'Claude', host: 'example.com', verified: true },
+  resource: 'https://example.com/api/v1/mcp',
+  scopes: ['read'],
+  userId: 'usr_one',
+  capsuleId: 'cap_one',
+  lastUsedAt: '2026-01-01T00:00:00.000Z',
+};
+
+/** What the story cannot tell alike at every door: sessions, connected apps, a run that waits, an upstream that is reached, and values at the edge of a format. */
 async function sequel(ask: Ask): Promise<void> {
   const tell = async (tool: string, input: Input = {}) => {
     const answer = await ask(tool, input);
@@ -66,6 +78,9 @@ async function sequel(ask: Ask): Promise<void> {
   await signIn(server);
   const { data } = await tell('list_sessions');
   await tell('end_session', { id: data[0].id });
+  const app = await server.store.transaction((tx) => tx.connectedApps.insert(APP));
+  await tell('list_connected_apps');
+  await tell('disconnect_app', { id: app.id });
   await tell('create_goal', { title: 'x', targetDate: '0001-01-01' });
   await tell('create_task', { title: 'x', dueAt: '9999-12-31T23:59:59.999Z' });
   await tell('create_capsule', { name: 'x', expiresAt: '2999-02-28T23:59:00+05:30' });

@@ -141,6 +141,7 @@ export async function story(ask: Ask, asReader: Ask): Promise<ToolAnswer[]> {
   await tell('create_sign_in_link', { email: 'GRACE@example.com' });
   await tell('create_sign_in_link', { email: 'nobody@example.com' });
   await tell('create_sign_in_link', { email: 'grace@example.com' }, asReader);
+  await clientStory(tell);
   await tell('list_sessions', { userId: user.id, includeTotal: true });
   await tell('end_session', { id: 'ses_none' });
   const steps = [{ id: 'a', tool: 'list_skills', arguments: { limit: '{{ input.limit }}' }, when: 'input.go' }];
@@ -251,6 +252,19 @@ async function capsuleStory(tell: Tell, asReader: Ask): Promise<void> {
   await tell('list_capsules', { status: 'live' });
   await tell('delete_capsule', { id });
   for (const tool of ['get_capsule', 'delete_capsule', 'rotate_capsule_token']) await tell(tool, { id });
+}
+
+/** A client that an administrator made, and no app that was let in. */
+async function clientStory(tell: Tell): Promise<void> {
+  const redirectUris = ['https://example.com/back'];
+  const { id } = await tell('create_oauth_client', { name: 'Portal', redirectUris, confidential: true });
+  await tell('create_oauth_client', { name: 'Desk', redirectUris: ['http://127.0.0.1/back'], confidential: false });
+  await tell('create_oauth_client', { name: 'Bad', redirectUris: ['javascript:x', 'http://a.b'], confidential: false });
+  await tell('list_oauth_clients', { kind: 'made' });
+  await tell('delete_oauth_client', { id });
+  await tell('delete_oauth_client', { id });
+  await tell('list_connected_apps', { includeTotal: true });
+  await tell('disconnect_app', { id: 'app_none' });
 }
 
 /** An integration that is not connected to. */

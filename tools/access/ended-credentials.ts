@@ -1,4 +1,6 @@
 import type { ApiKeyRecord } from '../../resources/api-key.ts';
+import type { CapsuleRecord } from '../../resources/capsule.ts';
+import type { ConnectedAppRecord } from '../../resources/connected-app.ts';
 import type { Page, Where, Writer } from '../../store/port.ts';
 import type { HistoryWriters } from '../versions/writers.ts';
 
@@ -9,12 +11,33 @@ export async function endSessionsOf({ sessions, signInLinks }: SignInWriters, us
   await deleteAll(signInLinks, { makerId: userId });
 }
 
-/** Ends all sessions of the user, and all links and ID tokens that could begin one. */
-export async function endSignInsOf(store: SignInWriters, userId: string): Promise<void> {
+/** Ends all sessions of the user, all links and ID tokens that could begin one, and all apps that the user let in. */
+export async function endSignInsOf(store: SignInWriters & AppWriters, userId: string): Promise<void> {
+  await endConnections(store, { userId });
   await deleteAll(store.sessions, { userId });
   await deleteAll(store.signInLinks, { userId });
 }
 
+/** Ends the connected apps that match. */
+export function endConnections({ connectedApps }: AppWriters, where: Where<ConnectedAppRecord>): Promise<void> {
+  return deleteAll(connectedApps, where);
+}
+
+/** After a capsule got other tokens: ends the apps that were connected by tokens it has no more. */
+export async function endConnectionsByToken(
+  { connectedApps }: AppWriters,
+  { id, tokenPrefixes }: Pick<CapsuleRecord, 'id' | 'tokenPrefixes'>,
+): Promise<void> {
+  let page: Page<ConnectedAppRecord> | undefined;
+  do {
+    page = await connectedApps.find({ where: { capsuleId: id }, limit: 100, after: page?.next ?? undefined });
+    for (const app of page.records) {
+      if (app.tokenPrefix !== undefined && !tokenPrefixes.includes(app.tokenPrefix)) await connectedApps.delete(app.id);
+    }
+  } while (page.next);
+}
+
+type AppWriters = Pick<HistoryWriters, 'connectedApps'>;
 type SignInWriters = Pick<HistoryWriters, 'sessions' | 'signInLinks'>;
 
 /** Ends what depends on the key: its links, the sessions that they began, and, if the key expires, the keys made with it. */

@@ -55,6 +55,8 @@ export interface GuardedTool {
    * no principal and authenticates by its input, so every fault in the input is `unauthenticated`. Its answer is never stored.
    */
   readonly session?: 'begins' | 'ends';
+  /** A person who is signed in may call it for what is their own, whatever their other rights. The handler leaves out what is not. */
+  readonly own?: true;
   /** Continues threads that its caller made, also where the caller has no other right to threads; see `ownThreads`. */
   readonly continuesThreads?: true;
 }

@@ -6,6 +6,8 @@ const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const FORMS = {
   key: { mark: 'ak', form: /^ak_([0-9A-Za-z]{8})_[0-9A-Za-z_-]{40,200}$/ },
   capsule: { mark: 'cpt', form: /^cpt_([0-9A-Za-z]{8})_[0-9A-Za-z_-]{40,200}$/ },
+  /** Of an OAuth client that can hold one. */
+  client: { mark: 'ocs', form: /^ocs_([0-9A-Za-z]{8})_[0-9A-Za-z_-]{40,200}$/ },
 } as const;
 type SecretKind = keyof typeof FORMS;
 

@@ -62,6 +62,11 @@ export function bondOf(principal: Principal): { readonly endsWith?: string } {
   return key?.expiresAt === undefined ? {} : { endsWith: key.id };
 }
 
+/** The capsule that a caller is, or whose reach a connected app has. */
+export function capsuleIn(principal: Principal): Principal | undefined {
+  return [principal, ...chainOf(principal)].find(({ type }) => type === 'capsule');
+}
+
 function rootOf(principal: Principal): Principal {
   return chainOf(principal).at(-1) ?? principal;
 }

@@ -20,9 +20,13 @@ export function reachOf({ rights, tools }: Reach): string {
 
 /** Whether the principal sees the tool: at least one call of it could be allowed. */
 export function reaches(reach: Reach, tool: GuardedTool): boolean {
-  if (tool.discovery) return true;
+  if (tool.discovery || isForOwn(reach, tool)) return true;
   if (!(reach.tools?.allows(tool) ?? true) || !mayTry(reach.rights.inCallOf(tool), tool.access)) return false;
   return !tool.actsAs || tool.actsAs.tools.some((other) => standsIn(reach, tool, other));
+}
+
+function isForOwn({ rights, tools }: Reach, tool: GuardedTool): boolean {
+  return tool.own === true && rights.isPerson === true && !tools;
 }
 
 /** Whether every call of the tool is allowed, whatever its arguments. */
@@ -39,7 +43,7 @@ export function mayCall(
   input: object,
   subjects: Subjects,
 ): boolean | Promise<boolean> {
-  if (tool.discovery) return true;
+  if (tool.discovery || isForOwn(reach, tool)) return true;
   const { rights, tools } = reach;
   const other = tool.actsAs?.of(input);
   if (!(tools?.allows(tool) ?? true) || !(tools?.admits?.(tool, input) ?? true)) return false;

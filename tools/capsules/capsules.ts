@@ -3,6 +3,7 @@ import { type Capsule, type CapsuleRecord, capsule, capsuleFields, capsuleStatus
 import { expectedRevision, instant, pageOf, paging, recordId } from '../../resources/fields.ts';
 import type { Readers } from '../../store/port.ts';
 import { requireWithin } from '../access/delegation.ts';
+import { endConnections, endConnectionsByToken } from '../access/ended-credentials.ts';
 import { hashSecret, newSecret, prefixOf } from '../access/key-secret.ts';
 import { bondOf } from '../access/principal.ts';
 import { FORBIDDEN } from '../access/reach.ts';
@@ -148,7 +149,7 @@ const updateCapsule = defineTool({
 const deleteCapsule = defineTool({
   name: 'delete_capsule',
   title: 'Delete capsule',
-  description: 'Delete a capsule for good: its endpoint and tokens stop at once.',
+  description: 'Delete a capsule for good: its endpoint, tokens and connected apps stop at once.',
   access: { scope: 'admin', grant: 'capsule:delete:{id}' },
   annotations: DELETES,
   input: z.strictObject({ id: capsuleId, expectedRevision }),
@@ -158,6 +159,7 @@ const deleteCapsule = defineTool({
   async handler({ id, expectedRevision }, { store, fail }) {
     await findCapsule(store, id, fail);
     await store.capsules.delete(id, { expectedRevision });
+    await endConnections(store, { capsuleId: id });
     return {};
   },
 });
@@ -166,7 +168,7 @@ const rotateCapsuleToken = defineTool({
   name: 'rotate_capsule_token',
   title: 'Rotate capsule token',
   description:
-    'Give a capsule within your rights a new token, returned this once; the old one stops at once, or after graceSeconds.',
+    'Give a capsule within your rights a new token, returned this once; the old one and apps connected with it stop at once, or after graceSeconds.',
   access: { scope: 'admin', grant: 'capsule:write:{id}' },
   annotations: { ...DELETES, idempotentHint: false },
   answersSecret: true,
@@ -187,6 +189,7 @@ const rotateCapsuleToken = defineTool({
     const { secret, members } = newToken(now, tokensInGrace(current, now, graceSeconds));
     const { endsWith = null } = bondOf(principal);
     const rotated = await store.capsules.update(id, { ...members, endsWith }, { expectedRevision });
+    await endConnectionsByToken(store, rotated);
     return { ...showWithWarnings(rotated, server.catalog), token: secret };
   },
 });

@@ -66,6 +66,8 @@ export type Answer =
       readonly replayed?: true;
       /** Of a `rate_limited` error. */
       readonly retryAfterSeconds?: number;
+      /** The scopes that a connected app can ask its person for, so that the call would be allowed. */
+      readonly askFor?: readonly string[];
     };
 
 /** The error of a call, to be thrown by the handler that made the call. Its cause was logged with the call. */

@@ -9,6 +9,8 @@ export interface ErrorDetail {
   readonly retryAfterSeconds?: number;
   /** Of an `unauthenticated` error: a token was given, and it is not valid. */
   readonly invalidToken?: true;
+  /** Of a `forbidden` error: the scopes that a connected app can ask its person for, so that the call would be allowed. */
+  readonly askFor?: readonly string[];
 }
 
 /** An error whose message is safe to show to the caller and names the next step. */
@@ -20,6 +22,11 @@ export class ToolError extends Error {
     super(message, cause === undefined ? undefined : { cause });
     this.code = code;
     this.detail = detail;
+  }
+
+  /** The same error with more detail. */
+  with(detail: ErrorDetail): ToolError {
+    return new ToolError(this.code, this.message, { ...this.detail, ...detail }, this.cause);
   }
 }
 

@@ -1,9 +1,10 @@
 import { compiled } from '../../resources/compiled.ts';
 import type { Store, Transaction } from '../../store/port.ts';
 import { authorOf, type Principal, type SessionPrincipal } from '../access/principal.ts';
-import { mayCall, reaches, reachOf, refusal, withFixed } from '../access/reach.ts';
+import { mayCall, reaches, reachOf, withFixed } from '../access/reach.ts';
 import type { Subjects } from '../access/requirement.ts';
 import type { AskStanding } from '../access/standing.ts';
+import { refusalFor } from '../access/step-up.ts';
 import { subjectsIn } from '../access/subjects.ts';
 import { type Beginning, beginning, callEntry } from '../audit/entry.ts';
 import { withHistory } from '../versions/history.ts';
@@ -106,12 +107,12 @@ class ToolRegistry implements Registry {
       requireCallable(tool, asked);
       const isReached = reaches(principal, tool);
       given = await readInput(wanted, isReached);
-      if (!isReached) throw refusal(principal, tool, nameable(tool, given));
+      if (!isReached) throw refusalFor(principal, tool, nameable(tool, given));
       given = withFixed(principal, tool, given);
       const parsed = validated(tool, given);
       const resolved = await withAgentIds(tool.input, parsed, this.#store, this.server.catalog);
       const isAllowed = await mayCall(principal, tool, resolved, this.#subjects);
-      if (!isAllowed) throw refusal(principal, tool, parsed); // with the names that the caller gave
+      if (!isAllowed) throw refusalFor(principal, tool, parsed); // with the names that the caller gave
       input = resolved;
       if (tool.standsFor) return await this.#answer(asked, standIn(asked, tool.standsFor(input)));
       return await this.#run({ asked, wanted, tool, begun, given, input });
@@ -190,7 +191,7 @@ class ToolRegistry implements Registry {
     return async () => {
       const now = await renewed();
       if (now instanceof ToolError || (await mayCall(now, tool, input, this.#subjects))) return now;
-      return refusal(now, tool, input);
+      return refusalFor(now, tool, input);
     };
   }
 }
@@ -240,11 +241,12 @@ function succeeded(tool: Tool, output: object) {
 }
 
 function failed(error: ToolError, { requestId }: Call): Answer {
-  const { retryAfterSeconds } = error.detail;
+  const { retryAfterSeconds, askFor } = error.detail;
   return {
     ok: false,
     error: errorBodyOf(error, requestId),
     ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+    ...(askFor && { askFor }),
   };
 }
 

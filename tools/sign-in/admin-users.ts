@@ -68,7 +68,7 @@ const updateAdminUser = defineTool({
   name: 'update_admin_user',
   title: 'Update admin user',
   description:
-    'Change e-mail, name or role of an admin user. Another e-mail or role ends their sessions and links, and needs full access without expiry; of an owner, an owner. Returns the admin user.',
+    'Change e-mail, name or role of an admin user. Another e-mail or role ends their sessions, links and connected apps, and needs full access without expiry; of an owner, an owner. Returns the admin user.',
   access: { scope: 'admin', grant: 'admin-user:write:{id}' },
   annotations: UPDATES,
   input: z.strictObject({

@@ -39,14 +39,14 @@ const createSession = defineTool({
 const getSession = defineTool({
   name: 'get_session',
   title: 'Verify session',
-  description: 'Tell who you are: the session or key you call with, what it may do and until when.',
+  description: 'Tell who you are: the session, key or connected app you call with, what it may do and until when.',
   access: ANYONE,
   annotations: READS,
   doorOnly: true,
   input: z.strictObject({}),
   output: z.object({
-    type: z.enum(['session', 'api-key']),
-    user: adminUser.optional().describe('Who is signed in, of a session.'),
+    type: z.enum(['session', 'api-key', 'app']),
+    user: adminUser.optional().describe('Who is signed in, or whom the app acts for.'),
     key: apiKey.optional().describe('Of an API key.'),
     scopes: z.array(z.string()),
     grants: z.array(z.string()).optional().describe('Where present, they alone decide and scopes do not count.'),
@@ -55,7 +55,7 @@ const getSession = defineTool({
   errors: [],
 
   async handler(_, { store, principal: { type, id, ownerId, scopes, grants, expiresAt } }) {
-    const user = type === 'session' ? await store.adminUsers.get(ownerId) : undefined;
+    const user = type === 'session' || type === 'app' ? await store.adminUsers.get(ownerId) : undefined;
     const key = type === 'api-key' ? await store.apiKeys.get(id) : undefined;
     return {
       type: credentialOf(type),
@@ -84,7 +84,7 @@ const deleteSession = defineTool({
     if (!isSession(principal)) {
       throw fail(
         'conflict',
-        'You are calling with an API key, which has no session to end; revoke_api_key ends a key.',
+        'You are calling without a session, so there is none to end; revoke_api_key ends a key, disconnect_app an app.',
       );
     }
     await store.sessions.delete(principal.sessionId);
@@ -94,8 +94,8 @@ const deleteSession = defineTool({
 
 export const authTools = [createSession, getSession, deleteSession];
 
-/** REST admits sessions and keys only. */
-function credentialOf(type: Principal['type']): 'session' | 'api-key' {
-  if (type === 'session' || type === 'api-key') return type;
+/** REST admits sessions, keys and connected apps only. */
+function credentialOf(type: Principal['type']): 'session' | 'api-key' | 'app' {
+  if (type === 'session' || type === 'api-key' || type === 'app') return type;
   throw new Error(`A caller of the type ${type} came in at the REST door.`);
 }

@@ -1,0 +1,53 @@
+import { scopesToAskFor } from '../../tools/access/step-up.ts';
+import type { Registry } from '../../tools/registry/registry.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { type CallParams, callTool, type Flights } from './calls.ts';
+import { isObject, isRequestId, type RequestId } from './message.ts';
+import { MODERN_VERSION } from './protocol-versions.ts';
+import { type ResponseWriter, sendJsonText } from './wire.ts';
+
+interface Parts {
+  readonly registry: Registry;
+  readonly flights: Flights;
+  readonly writer: ResponseWriter;
+}
+
+/**
+ * Answers the call of a tool that a connected app may not use although its person may: HTTP 403 tells the app's host which scopes to ask the
+ * person for. Undefined where the message is no such call. It is known before the answer begins, because a stream would begin with 200.
+ */
+export function refuseForMore(parts: Parts, exchange: Exchange, message: unknown): Promise<void> | undefined {
+  if (exchange.principal.type !== 'app') return undefined;
+  const call = callIn(message);
+  return call && asksForMore(parts, exchange, call) ? refuse(parts, exchange, call) : undefined;
+}
+
+interface RequestedCall extends CallParams {
+  readonly id: RequestId;
+}
+
+function callIn(message: unknown): RequestedCall | undefined {
+  if (!isObject(message) || message.method !== 'tools/call' || !isObject(message.params)) return undefined;
+  const { name, arguments: given = {} } = message.params;
+  if (!isRequestId(message.id) || typeof name !== 'string' || !isObject(given)) return undefined;
+  return { id: message.id, name, arguments: given };
+}
+
+function asksForMore({ registry }: Parts, { principal }: Exchange, { name, arguments: given }: CallParams): boolean {
+  const tool = registry.find(name);
+  if (!tool?.standsFor) return tool !== undefined && scopesToAskFor(principal, tool, given) !== undefined;
+  const { data } = tool.input.safeParse(given);
+  const meant = data && tool.standsFor(data);
+  const other = meant && registry.find(meant.tool);
+  return other !== undefined && isObject(meant?.input) && scopesToAskFor(principal, other, meant.input) !== undefined;
+}
+
+/** The call is made, so that it is refused and audited as any other. */
+async function refuse({ registry, flights, writer }: Parts, exchange: Exchange, call: RequestedCall): Promise<void> {
+  const era = exchange.request.headers['mcp-protocol-version'] === MODERN_VERSION ? 'modern' : 'legacy';
+  const flight = flights.enter(exchange, null);
+  const answer = await callTool(registry, { exchange, flight }, call);
+  const askFor = answer.ok ? undefined : answer.askFor;
+  if (askFor) exchange.askFor?.(askFor);
+  sendJsonText(exchange.response, askFor ? 403 : 200, writer.toolResult(answer, call.id, era));
+}

@@ -1,0 +1,85 @@
+import { z } from 'zod';
+import { type ConnectedApp, type ConnectedAppRecord, connectedApp } from '../../resources/connected-app.ts';
+import { pageOf, paging, recordId } from '../../resources/fields.ts';
+import type { Filter } from '../../store/port.ts';
+import type { Principal } from '../access/principal.ts';
+import { DELETES, defineTool, READS } from '../registry/define-tool.ts';
+import { listPage, onlyThese } from '../registry/paging.ts';
+
+const listConnectedApps = defineTool({
+  name: 'list_connected_apps',
+  title: 'List connected apps',
+  description:
+    'List programs such as Claude or ChatGPT that people let in, newest first, with what each may do and last use. Without admin rights: your own.',
+  access: { scope: 'admin', grant: 'app:read', narrows: true },
+  annotations: READS,
+  own: true,
+  input: z.strictObject({
+    userId: recordId.optional().describe('Only those that act for this admin user.'),
+    capsuleId: recordId.optional().describe('Only those with the tools of this capsule.'),
+    ...paging,
+  }),
+  output: pageOf(connectedApp),
+  errors: [],
+
+  handler({ userId, capsuleId, ...page }, { store, principal }) {
+    const query = { where: { userId, capsuleId }, any: visibleTo(principal) };
+    return listPage(store.connectedApps, page, query, showApp);
+  },
+});
+
+const disconnectApp = defineTool({
+  name: 'disconnect_app',
+  title: 'Disconnect app',
+  description:
+    'End what a connected app may do, from the next request on: its tokens, open streams and the flows it made stop. Without admin rights: your own.',
+  access: { scope: 'admin', grant: 'app:write:{id}' },
+  annotations: DELETES,
+  own: true,
+  input: z.strictObject({ id: recordId.describe('Connection id (`app_…`), see list_connected_apps.') }),
+  output: z.object({
+    connection: connectedApp.describe('As it was.'),
+    ended: z.boolean().describe('True: it opens nothing any more.'),
+  }),
+  errors: ['not_found'],
+
+  async handler({ id }, { store, principal, fail }) {
+    const app = await store.connectedApps.get(id);
+    if (!app || !(isOwn(app, principal) || mayEnd(id, principal))) {
+      throw fail('not_found', `There is no connected app ${id}; list_connected_apps shows the ones you can see.`);
+    }
+    return { connection: showApp(await store.connectedApps.delete(id)), ended: true };
+  },
+});
+
+export const connectedAppTools = [listConnectedApps, disconnectApp];
+
+function showApp(app: ConnectedAppRecord): ConnectedApp {
+  const { id, client, resource, scopes, userId, capsuleId, createdAt, lastUsedAt } = app;
+  return {
+    id,
+    client,
+    resource,
+    scopes,
+    ...(userId !== undefined && { userId }),
+    ...(capsuleId !== undefined && { capsuleId }),
+    createdAt,
+    ...(lastUsedAt !== undefined && { lastUsedAt }),
+  };
+}
+
+/** What the caller may see by its rights, and what is its own. Undefined: everything. */
+function visibleTo({ rights, ownerId }: Principal): Filter<ConnectedAppRecord>['any'] {
+  const own = rights.isPerson ? [{ userId: ownerId }] : [];
+  if (!rights.allows({ scope: 'admin', needs: [{ resource: 'app', op: 'read' }], narrows: true })) return own;
+  const limited = onlyThese<ConnectedAppRecord>(rights.limitedTo('app', 'read'), 'id');
+  return limited && [...limited, ...own];
+}
+
+function isOwn({ userId }: ConnectedAppRecord, { rights, ownerId }: Principal): boolean {
+  return rights.isPerson === true && userId === ownerId;
+}
+
+function mayEnd(id: string, { rights }: Principal): boolean {
+  return rights.allows({ scope: 'admin', needs: [{ resource: 'app', op: 'write', ids: [id] }] });
+}

@@ -1,0 +1,112 @@
+import { z } from 'zod';
+import type { Issue } from '../../resources/error.ts';
+import { pageOf, paging, plainLine, recordId } from '../../resources/fields.ts';
+import {
+  type OAuthClient,
+  type OAuthClientRecord,
+  oauthClient,
+  oauthClientFields,
+  oauthClientKind,
+} from '../../resources/oauth-client.ts';
+import { newId } from '../../store/ids.ts';
+import { requireWithin } from '../access/delegation.ts';
+import { endConnections } from '../access/ended-credentials.ts';
+import { hashSecret, newSecret } from '../access/key-secret.ts';
+import { CREATES, DELETES, defineTool, READS } from '../registry/define-tool.ts';
+import { ToolError } from '../registry/errors.ts';
+import { listPage, onlyThese } from '../registry/paging.ts';
+import { redirectProblem } from './redirect-uri.ts';
+
+const listOAuthClients = defineTool({
+  name: 'list_oauth_clients',
+  title: 'List OAuth clients',
+  description:
+    'List the programs that can ask people to let them in, newest first, and how each became known. See list_connected_apps for who let them in.',
+  access: { scope: 'admin', grant: 'oauth-client:read', narrows: true },
+  annotations: READS,
+  input: z.strictObject({ kind: oauthClientKind.optional(), ...paging }),
+  output: pageOf(oauthClient),
+  errors: [],
+
+  handler({ kind, ...page }, { store, principal }) {
+    const any = onlyThese<OAuthClientRecord>(principal.rights.limitedTo('oauth-client', 'read'), 'id');
+    return listPage(store.oauthClients, page, { where: { kind }, any }, showClient);
+  },
+});
+
+const createOAuthClient = defineTool({
+  name: 'create_oauth_client',
+  title: 'Create OAuth client',
+  description:
+    'Make a client for a program that cannot register itself. Needs full access. Returns its `clientId` and, this once, the `secret` of a confidential one.',
+  access: { scope: 'admin', grant: 'oauth-client:write' },
+  annotations: CREATES,
+  answersSecret: true,
+  input: z.strictObject({
+    name: plainLine(oauthClientFields.name).describe('People see it when the program asks.'),
+    redirectUris: z
+      .array(plainLine(oauthClientFields.redirectUris.element))
+      .min(1)
+      .max(50)
+      .describe('Where people are sent back to, letter for letter; on a loopback address any port.'),
+    confidential: z.boolean().describe('Whether it can keep a secret, as a server can.'),
+  }),
+  output: oauthClient.extend({
+    secret: z.string().optional().describe('Of a confidential client. Keep it: it cannot be shown again.'),
+  }),
+  errors: [],
+
+  async handler({ name, redirectUris, confidential }, { store, principal }) {
+    requireWithin(principal, { fullAccess: true });
+    requireRedirects(redirectUris);
+    const secret = confidential ? newSecret('client') : undefined;
+    const id = newId('ocl');
+    const record = await store.oauthClients.insert({
+      id,
+      clientId: id,
+      kind: 'made',
+      name,
+      redirectUris: [...new Set(redirectUris)],
+      ...(secret !== undefined && { secretHash: hashSecret(secret) }),
+      metadata: {},
+    });
+    return { ...showClient(record), ...(secret !== undefined && { secret }) };
+  },
+});
+
+const deleteOAuthClient = defineTool({
+  name: 'delete_oauth_client',
+  title: 'Delete OAuth client',
+  description:
+    'Forget a client and end all its connections, from the next request on. Needs full access. One that made itself known can do so again.',
+  access: { scope: 'admin', grant: 'oauth-client:write:{id}' },
+  annotations: DELETES,
+  input: z.strictObject({ id: recordId.describe('Client record id (`ocl_…`), see list_oauth_clients.') }),
+  output: oauthClient,
+  errors: ['not_found'],
+
+  async handler({ id }, { store, principal, fail }) {
+    requireWithin(principal, { fullAccess: true });
+    const client = await store.oauthClients.get(id);
+    if (!client) throw fail('not_found', `There is no OAuth client ${id}; list_oauth_clients shows them.`);
+    await endConnections(store, { clientId: client.clientId });
+    return showClient(await store.oauthClients.delete(id));
+  },
+});
+
+export const oauthClientTools = [listOAuthClients, createOAuthClient, deleteOAuthClient];
+
+function showClient({ secretHash: _, metadata: __, revision: ___, updatedAt: ____, ...shown }: OAuthClientRecord) {
+  return shown satisfies OAuthClient;
+}
+
+/** @throws ToolError that names every address to which people may not be sent */
+function requireRedirects(uris: readonly string[]): void {
+  const issues = uris.flatMap((uri, index): Issue[] => {
+    const problem = redirectProblem(uri);
+    return problem === undefined
+      ? []
+      : [{ path: `redirectUris[${index}]`, message: `The address ${problem.replace(/\.$/, '')}; give another.` }];
+  });
+  if (issues[0]) throw new ToolError('invalid_input', `${issues[0].path}: ${issues[0].message}`, { issues });
+}
