@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { run } from 'node:test';
@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { bundle } from '../facade/launch/bundle.ts';
 import { FULL } from './support/full.ts';
 import { BUNDLE } from './support/node-args.ts';
+import { sourcePlaces } from './support/source-places.ts';
 
 /**
  * Runs every test file below this folder, or those whose path holds one of the arguments; fails where none ran. With `FULL=1` the
@@ -25,17 +26,20 @@ const files = all.filter(
 const folder = mkdtempSync(join(tmpdir(), 'agent-admin-tests-'));
 process.env.TMPDIR = folder;
 process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
-// One bundle of all of them, as reading 500 files of TypeScript again in each of 150 processes takes longer than many of them run.
-const bundled = join(root, '../node_modules/.cache/agent-admin-tests', String(process.pid));
+// One bundle of all of them and their packages, as reading 1,000 files again in each of 190 processes takes longer than most of them run.
+const bundled = join(realpathSync(join(root, '../node_modules')), '.cache/agent-admin-tests', String(process.pid));
 process.once('exit', () => rmSync(bundled, { recursive: true, force: true }));
+/** Packages that look for files of their own, or that few tests use and that are large. */
+const EXTERNAL = ['playwright-core', 'gpt-tokenizer', 'esbuild', 'typescript'];
 const programs = all.filter((file) => !file.endsWith('.test.ts'));
 await bundle(
   [...programs, ...files].map((file) => `test/${file}`),
   bundled,
-  { packages: 'external' },
+  EXTERNAL,
 );
 process.env[BUNDLE] = bundled;
-process.env.NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} --enable-source-maps`;
+// Else each process would load tsx, which this one needs and the bundle does not.
+process.execArgv.length = 0;
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
@@ -69,9 +73,10 @@ stream.on('end', () => {
   process.exitCode = failed > 0 || passed === 0 || incomplete ? 1 : 0;
 });
 // The report of the runner comes first: what it prints is written before this stream ends.
+const inSources = sourcePlaces(bundled);
 const report = stream.compose(new spec());
 report.on('end', () => process.stdout.write(closing()));
-report.pipe(process.stdout);
+report.on('data', (text: string | Buffer) => process.stdout.write(inSources(String(text))));
 
 function addTime(file: string | undefined, ms: number): void {
   if (file) took.set(file, (took.get(file) ?? 0) + ms);

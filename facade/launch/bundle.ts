@@ -11,13 +11,14 @@ const KEPT_MS = 24 * 60 * 60 * 1000;
 const KEPT = 3;
 
 /**
- * Bundles the programs (paths below the project) into `folder`, each as `<path>.mjs`, with shared code in files of its own. Code that is
- * imported dynamically stays in separate files and is loaded when it is needed. The folder appears complete or not at all.
+ * Bundles the programs (paths below the project) into `folder`, each as `<path>.mjs`, with shared code in files of its own and with the
+ * packages they use but for the `external` ones. Code that is imported dynamically stays in separate files and is loaded when it is
+ * needed. The folder appears complete or not at all.
  */
 export async function bundle(
   entries: readonly string[],
   folder: string,
-  options: { readonly packages: 'bundle' | 'external' },
+  external: readonly string[] = [],
 ): Promise<void> {
   mkdirSync(dirname(folder), { recursive: true });
   const unfinished = mkdtempSync(`${folder}-`);
@@ -33,11 +34,11 @@ export async function bundle(
       format: 'esm',
       platform: 'node',
       target: 'node20',
-      packages: options.packages,
+      external: [...external],
       sourcemap: 'linked',
       sourcesContent: false,
       plugins: [ownAddresses],
-      banner: options.packages === 'bundle' ? { js: REQUIRE } : {},
+      banner: { js: REQUIRE },
       logLevel: 'error',
     });
     renameSync(unfinished, folder);
@@ -57,7 +58,6 @@ export async function bundlePrograms(cache: string, folder: string): Promise<boo
     await bundle(
       PROGRAMS.map((program) => `facade/${program}.ts`),
       folder,
-      { packages: 'bundle' },
     );
     removeOldBundles(cache);
     return true;

@@ -21,7 +21,7 @@ process.once('exit', () => rmSync(programs, { recursive: true, force: true }));
 
 /** Bundles the servers as `npm start` bundles the product. */
 export function prepare(): Promise<void> {
-  return bundle(['test/bench/subject.ts', 'test/bench/baseline.ts'], programs, { packages: 'bundle' });
+  return bundle(['test/bench/subject.ts', 'test/bench/baseline.ts'], programs);
 }
 
 export async function start(program: 'subject' | 'baseline', ...args: string[]): Promise<Subject> {

@@ -16,5 +16,5 @@ export function programArgs(program: string): string[] {
 export function nodeArgs(file: string): string[] {
   const folder = process.env[BUNDLE];
   const bundled = folder && join(folder, relative(root, file)).replace(/\.ts$/, '.mjs');
-  return bundled && existsSync(bundled) ? ['--enable-source-maps', bundled] : ['--import', 'tsx', file];
+  return bundled && existsSync(bundled) ? [bundled] : ['--import', 'tsx', file];
 }
