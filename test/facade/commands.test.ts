@@ -5,6 +5,8 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { promisify } from 'node:util';
+import { readClientConfig } from '../../facade/commands/client-config.ts';
+import { callServer } from '../../facade/commands/server-call.ts';
 import { killedAtEnd, stoppedAtEnd } from '../support/at-end.ts';
 import { mustCall, rest } from '../support/calls.ts';
 import { runFile, startProcess, withFolder } from '../support/child.ts';
@@ -22,26 +24,44 @@ function blockIn(text: string) {
   return block.mcpServers['agent-admin'];
 }
 
+/** The next start on the folder is the first. */
+async function printsAddresses(folder: string): Promise<void> {
+  const BASE_URL = 'https://admin.example.com/agents';
+  const server = await startProcess(folder, { BASE_URL, HOST: 'localhost' });
+  const said = /^agent-admin listens on (\S+) and tells clients to use (\S+)$/m.exec(server.stdout);
+  assert.equal(said?.[2], BASE_URL);
+  assert.match(server.baseUrl, /^http:\/\/(127\.0\.0\.1|\[::1\]):[1-9]\d*$/);
+  assert.equal((await rest(server, 'GET', '/api/v1/health', { key: keyIn(server.stdout) })).status, 200);
+  assert.equal(blockIn(server.stdout).env.BASE_URL, BASE_URL);
+  await server.stop('SIGTERM');
+}
+
+/** The server on the folder is stopped. */
+async function getsNewKey(folder: string): Promise<void> {
+  const { code, stdout } = await runFile('facade/commands/recover-key.ts', { env: { DATA_DIR: folder } });
+  assert.equal(code, 0);
+  const again = await startProcess(folder);
+  assert.ok(await mustCall(again, stdout.trim(), 'list_api_keys'));
+  await again.stop('SIGTERM');
+  const empty = await runFile('facade/commands/recover-key.ts', { env: { DATA_DIR: join(folder, 'none') } });
+  assert.deepEqual([empty.code, /no active owner/.test(empty.stderr)], [1, true]);
+}
+
 describe('the first start', () => {
-  it('prints the address it listens on, and beside it the one that clients use', async () => {
+  it('is still to come when a start fails, as on a port in use', async () => {
     await withFolder(async (folder) => {
-      const BASE_URL = 'https://admin.example.com/agents';
-      const server = await startProcess(folder, { BASE_URL, HOST: 'localhost' });
-      const said = /^agent-admin listens on (\S+) and tells clients to use (\S+)$/m.exec(server.stdout);
-      assert.equal(said?.[2], BASE_URL);
-      assert.match(server.baseUrl, /^http:\/\/(127\.0\.0\.1|\[::1\]):[1-9]\d*$/);
-      assert.equal((await rest(server, 'GET', '/api/v1/health', { key: keyIn(server.stdout) })).status, 200);
-      assert.equal(blockIn(server.stdout).env.BASE_URL, BASE_URL);
-      await server.stop('SIGTERM');
-      const everywhere = await startProcess(folder, { HOST: '0.0.0.0' });
-      const { port } = new URL(everywhere.baseUrl);
-      const line = `agent-admin listens on http://0.0.0.0:${port} and tells clients to use http://localhost:${port}\n`;
-      assert.ok(everywhere.stdout.includes(line), everywhere.stdout);
-      await everywhere.stop('SIGTERM');
+      const holder = stoppedAtEnd(createServer()).listen(0, '127.0.0.1');
+      await once(holder, 'listening');
+      const { port } = holder.address() as AddressInfo; // listening on TCP
+      const failed = await runFile('facade/main.ts', { env: { DATA_DIR: folder, PORT: String(port) } });
+      assert.deepEqual([failed.code, keyIn(failed.stdout)], [1, '']);
+      assert.match(failed.stderr, /EADDRINUSE/);
+      holder.close();
+      await printsAddresses(folder);
     });
   });
 
-  it('prints a key, a curl line and a Claude Desktop block that work as pasted', async () => {
+  it('prints a key, a curl line and a Claude Desktop block that work as pasted; recover-key makes a new one', async () => {
     await withFolder(async (folder) => {
       const server = await startProcess(folder);
       const curl = /^ {2}(curl .+)$/m.exec(server.stdout)?.[1] ?? '';
@@ -66,10 +86,11 @@ describe('the first start', () => {
       assert.ok((await mustCall(server, env.API_KEY, 'create_skill', { name: 'made by the client' })).id);
       await assert.rejects(mustCall(server, env.API_KEY, 'list_api_keys'), /forbidden/);
       assert.equal(await server.stop('SIGTERM'), 0);
+      await getsNewKey(folder);
     });
   });
 
-  it('takes BOOTSTRAP_API_KEY without repeating it, and later starts print no key and warn of another one', async () => {
+  it('takes BOOTSTRAP_API_KEY without repeating it, and later starts print no key and ignore another one', async () => {
     await withFolder(async (folder) => {
       const key = `ak_boot0000_${'x'.repeat(40)}`;
       const first = await startProcess(folder, { BOOTSTRAP_API_KEY: key });
@@ -80,10 +101,15 @@ describe('the first start', () => {
       assert.equal(blockIn(first.stdout).env.API_KEY.slice(0, 3), 'ak_');
       assert.equal((await rest(first, 'GET', '/api/v1/health', { key })).status, 200);
       await first.stop('SIGTERM');
-      const second = await startProcess(folder, { BOOTSTRAP_API_KEY: `ak_boot0001_${'x'.repeat(40)}` });
+      const other = `ak_boot0001_${'x'.repeat(40)}`;
+      const second = await startProcess(folder, { BOOTSTRAP_API_KEY: other, HOST: '0.0.0.0' });
       assert.equal(keyIn(second.stdout), '');
-      assert.equal((await rest(second, 'GET', '/api/v1/health', { key })).status, 200);
-      assert.equal((await rest(second, 'GET', '/api/v1/health', { key: `ak_boot0001_${'x'.repeat(40)}` })).status, 401);
+      const { port } = new URL(second.baseUrl);
+      const line = `agent-admin listens on http://0.0.0.0:${port} and tells clients to use http://localhost:${port}\n`;
+      assert.ok(second.stdout.includes(line), second.stdout);
+      const local = { baseUrl: `http://127.0.0.1:${port}` };
+      assert.equal((await rest(local, 'GET', '/api/v1/health', { key })).status, 200);
+      assert.equal((await rest(local, 'GET', '/api/v1/health', { key: other })).status, 401);
       await second.stop('SIGTERM');
     });
   });
@@ -103,51 +129,14 @@ describe('the first start', () => {
   });
 });
 
-describe('a start that fails', () => {
-  it('on a port in use costs nothing: the next one is the first and prints the key', async () => {
-    await withFolder(async (folder) => {
-      const holder = stoppedAtEnd(createServer()).listen(0, '127.0.0.1');
-      await once(holder, 'listening');
-      const { port } = holder.address() as AddressInfo; // listening on TCP
-      const failed = await runFile('facade/main.ts', { env: { DATA_DIR: folder, PORT: String(port) } });
-      assert.deepEqual([failed.code, keyIn(failed.stdout)], [1, '']);
-      holder.close();
-      const next = await startProcess(folder);
-      assert.match(keyIn(next.stdout), /^ak_/);
-      await next.stop('SIGTERM');
-    });
-  });
-});
-
-describe('a stopped server', () => {
-  it('gets a new admin key from recover-key', async () => {
-    await withFolder(async (folder) => {
-      const first = await startProcess(folder);
-      await first.stop('SIGTERM');
-      const { code, stdout } = await runFile('facade/commands/recover-key.ts', { env: { DATA_DIR: folder } });
-      assert.equal(code, 0);
-      const again = await startProcess(folder);
-      assert.ok(await mustCall(again, stdout.trim(), 'list_api_keys'));
-      await again.stop('SIGTERM');
-      const empty = await runFile('facade/commands/recover-key.ts', { env: { DATA_DIR: join(folder, 'none') } });
-      assert.deepEqual([empty.code, /no active owner/.test(empty.stderr)], [1, true]);
-    });
-  });
-});
-
 describe('a running server', () => {
   const server = serverForTests();
 
-  it('keeps a second process off its data folder and its port', async () => {
-    const { folder, baseUrl } = server;
-    for (const [file, env, message] of [
-      ['facade/main.ts', { DATA_DIR: folder, PORT: '0' }, /open in process/],
-      ['facade/commands/recover-key.ts', { DATA_DIR: folder }, /open in process/],
-      ['facade/main.ts', { DATA_DIR: join(folder, 'other'), PORT: new URL(baseUrl).port }, /EADDRINUSE/],
-    ] as const) {
-      const { code, stderr } = await runFile(file, { env });
+  it('keeps a second process off its data folder', async () => {
+    for (const file of ['facade/main.ts', 'facade/commands/recover-key.ts']) {
+      const { code, stderr } = await runFile(file, { env: { DATA_DIR: server.folder, PORT: '0' } });
       assert.equal(code, 1);
-      assert.match(stderr, message);
+      assert.match(stderr, /open in process/);
     }
   });
 
@@ -174,12 +163,6 @@ describe('a running server', () => {
     const away = { ...env, BASE_URL: 'http://127.0.0.1:1' };
     const gone = await runFile('facade/commands/tool.ts', { args: ['list_agents'], env: away });
     assert.match(gone.stderr, /No server answers at/);
-    const { token } = await mustCall(server, server.adminKey, 'create_capsule', { name: 'c', status: 'live' });
-    const elsewhere = await runFile('facade/commands/tool.ts', {
-      args: ['list_agents'],
-      env: { ...env, API_KEY: token },
-    });
-    assert.match(elsewhere.stderr, /API_KEY: is the token of a capsule; set CAPSULE_ID/);
   });
 
   it('says so when something else answers in its place', async () => {
@@ -190,13 +173,11 @@ describe('a running server', () => {
     stoppedAtEnd(proxy);
     await once(proxy, 'listening');
     const BASE_URL = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
-    const env = { BASE_URL, API_KEY: server.adminKey };
-    const { code, stderr } = await runFile('facade/commands/tool.ts', { args: ['list_agents'], env });
+    const config = readClientConfig({ BASE_URL, API_KEY: server.adminKey });
+    await assert.rejects(callServer(config, 'list_agents', {}), {
+      message: `What answers at ${BASE_URL}/api/v1/mcp is no agent-admin (HTTP 502); check BASE_URL.`,
+    });
     proxy.close();
-    assert.deepEqual(
-      [code, stderr],
-      [1, `What answers at ${BASE_URL}/api/v1/mcp is no agent-admin (HTTP 502); check BASE_URL.\n`],
-    );
   });
 
   it('prints the text of a tool of an integration that answers with content alone', async () => {
