@@ -4,15 +4,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { callsOf, rest } from '../support/calls.ts';
 import { serverForTests } from '../support/server.ts';
 import { cookieOf, postIdToken } from '../support/sign-in.ts';
+import { openStream } from '../support/stream.ts';
+import { modernHeaders, modernMeta } from './mcp-requests.ts';
 
 const server = serverForTests();
 const { must } = callsOf(server);
-const MODERN = '2026-07-28';
-const _meta = {
-  'io.modelcontextprotocol/protocolVersion': MODERN,
-  'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
-  'io.modelcontextprotocol/clientCapabilities': {},
-};
 
 /** Everything a session reads by, each a request and the status it has. */
 function doorsOf(skillId: string): Readonly<Record<string, (key: string) => Promise<number>>> {
@@ -21,7 +17,6 @@ function doorsOf(skillId: string): Readonly<Record<string, (key: string) => Prom
     const body = { jsonrpc: '2.0', id: 1, method, ...(params && { params }) };
     return (await rest(server, 'POST', '/api/v1/mcp', { key, body, ...(headers && { headers }) })).status;
   };
-  const modern = { 'MCP-Protocol-Version': MODERN, 'Mcp-Method': 'tools/list' };
   return {
     'a REST record': get(`/api/v1/agents/skills/${skillId}`),
     'a REST list': get('/api/v1/agents/skills'),
@@ -29,7 +24,7 @@ function doorsOf(skillId: string): Readonly<Record<string, (key: string) => Prom
     OpenAPI: get('/api/v1/openapi'),
     'the MCP stub': get('/api/v1/mcp'),
     'tools/list': rpc('tools/list'),
-    'tools/list of 2026-07-28': rpc('tools/list', { _meta }, modern),
+    'tools/list of 2026-07-28': rpc('tools/list', { _meta: modernMeta }, modernHeaders('tools/list')),
     'tools/call': rpc('tools/call', { name: 'get_skill', arguments: { id: skillId } }),
     'tools/call of the dashboard': rpc('tools/call', { name: 'list_skills' }, { 'X-Agent-Admin-Door': 'dashboard' }),
     'resources/read': rpc('resources/read', { uri: `skill://${skillId}` }),
@@ -40,29 +35,6 @@ function doorsOf(skillId: string): Readonly<Record<string, (key: string) => Prom
       return response.status;
     },
   };
-}
-
-/** A subscription of the session, with a promise of its end. */
-async function openStream(cookie: string): Promise<{ readonly ended: Promise<string> }> {
-  const params = { notifications: { toolsListChanged: true }, _meta };
-  const response = await fetch(`${server.baseUrl}/api/v1/mcp`, {
-    method: 'POST',
-    headers: {
-      Cookie: cookie,
-      'Content-Type': 'application/json',
-      Accept: 'application/json, text/event-stream',
-      'MCP-Protocol-Version': MODERN,
-      'Mcp-Method': 'subscriptions/listen',
-    },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'subscriptions/listen', params }),
-  });
-  const reader = response.body?.getReader();
-  await reader?.read();
-  const drain = async () => {
-    while (!(await reader?.read())?.done);
-    return 'ended';
-  };
-  return { ended: drain().catch(() => 'ended') };
 }
 
 let made = 0;
@@ -132,7 +104,7 @@ describe('a session that has read', () => {
       const { cookie, end } = await begin();
       const doors = Object.entries(doorsOf(id));
       for (const [door, read] of doors) assert.equal(await read(cookie), 200, door);
-      const stream = await openStream(cookie);
+      const stream = await openStream(server, cookie);
       await end();
       const statuses = await Promise.all(doors.map(async ([door, read]) => [door, await read(cookie)]));
       assert.deepEqual(

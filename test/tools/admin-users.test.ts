@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { callsOf, callTool, makeKey, mustCall, rest } from '../support/calls.ts';
 import { serverForTests } from '../support/server.ts';
 import { postIdToken, signIn, statusWith } from '../support/sign-in.ts';
+import { openStream } from '../support/stream.ts';
 
 const server = serverForTests();
 
@@ -14,36 +15,6 @@ async function person(email: string, role?: string) {
   const { status, body } = await ask('POST', '', { email, role });
   assert.equal(status, 201);
   return body;
-}
-
-const VERSION = '2026-07-28';
-
-/** A subscription over MCP as the key; resolves once it is open, with a promise of its end. */
-async function openStream(key: string): Promise<{ ended: Promise<void> }> {
-  const _meta = {
-    'io.modelcontextprotocol/protocolVersion': VERSION,
-    'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
-    'io.modelcontextprotocol/clientCapabilities': {},
-  };
-  const params = { notifications: { toolsListChanged: true }, _meta };
-  const response = await fetch(`${server.baseUrl}/api/v1/mcp`, {
-    method: 'POST',
-    headers: {
-      Authorization: `Bearer ${key}`,
-      'Content-Type': 'application/json',
-      Accept: 'application/json, text/event-stream',
-      'MCP-Protocol-Version': VERSION,
-      'Mcp-Method': 'subscriptions/listen',
-    },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'subscriptions/listen', params }),
-  });
-  assert.match(response.headers.get('content-type') ?? '', /^text\/event-stream/);
-  const reader = response.body?.getReader();
-  await reader?.read();
-  const drain = async () => {
-    while (!(await reader?.read())?.done);
-  };
-  return { ended: drain().catch(() => undefined) };
 }
 
 /** A key of the rights that acts for the user. */
@@ -254,16 +225,13 @@ describe('deactivate_admin_user and reactivate_admin_user', () => {
 
   it('end the open streams of the user, and of nobody else', async () => {
     const user = await person('streams@example.com');
-    const theirs = await openStream(await keyOf(user.id, { scopes: ['read'] }));
-    const others = await openStream(await makeKey(server, { scopes: ['read'] }));
+    const theirs = await openStream(server, await keyOf(user.id, { scopes: ['read'] }));
+    const others = await openStream(server, await makeKey(server, { scopes: ['read'] }));
     await delay(1200);
-    assert.equal(await Promise.race([theirs.ended.then(() => 'ended'), delay(1, 'open')]), 'open');
+    assert.equal(await Promise.race([theirs.ended, delay(1, 'open')]), 'open');
     await ask('POST', `/${user.id}/deactivate`);
-    assert.equal(
-      await Promise.race([theirs.ended.then(() => 'ended'), delay(30_000, 'open', { ref: false })]),
-      'ended',
-    );
-    assert.equal(await Promise.race([others.ended.then(() => 'ended'), delay(1, 'open')]), 'open');
+    assert.equal(await Promise.race([theirs.ended, delay(30_000, 'open', { ref: false })]), 'ended');
+    assert.equal(await Promise.race([others.ended, delay(1, 'open')]), 'open');
   });
 
   it('refuse to lock yourself out', async () => {

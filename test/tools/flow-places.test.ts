@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
 import { setMaxListeners } from 'node:events';
 import { afterEach, describe, it } from 'node:test';
-import { z } from 'zod';
 import type { Flow } from '../../resources/flow.ts';
-import { ANYONE } from '../../tools/access/guarded-tool.ts';
 import type { Principal } from '../../tools/access/principal.ts';
 import { FlowPlaces } from '../../tools/flows/run/places.ts';
-import { CREATES, defineTool } from '../../tools/registry/define-tool.ts';
+import { defineTool } from '../../tools/registry/define-tool.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { FlowWorld } from '../support/flow-world.ts';
 import { rounds } from '../support/full.ts';
+import { testTool } from '../support/test-tool.ts';
 import { until } from '../support/until.ts';
 
 const HOUR = 3_600_000;
@@ -19,19 +18,9 @@ let tries = 0;
 let begun = 0;
 let release = () => {};
 let held = Promise.resolve();
-const parts = {
-  title: 'Test',
-  description: 'For a test.',
-  access: ANYONE,
-  annotations: { ...CREATES, openWorldHint: true },
-  inSteps: true,
-  input: z.strictObject({}),
-  output: z.object({ ok: z.boolean() }),
-  errors: [],
-} as const;
 const tools = [
   defineTool({
-    ...parts,
+    ...testTool,
     name: 'is_away',
     async handler(_, { fail }) {
       tries += 1;
@@ -39,7 +28,7 @@ const tools = [
     },
   }),
   defineTool({
-    ...parts,
+    ...testTool,
     name: 'holds',
     async handler() {
       begun += 1;

@@ -1,29 +1,21 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { z } from 'zod';
 import type { Flow } from '../../resources/flow.ts';
 import { StoreUnavailable } from '../../store/errors.ts';
-import { ANYONE } from '../../tools/access/guarded-tool.ts';
 import { systemClock } from '../../tools/flows/run/clock.ts';
 import { FlowRunner } from '../../tools/flows/run/runner.ts';
-import { CREATES, defineTool } from '../../tools/registry/define-tool.ts';
+import { defineTool } from '../../tools/registry/define-tool.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { FlowWorld } from '../support/flow-world.ts';
+import { testTool } from '../support/test-tool.ts';
 import { until } from '../support/until.ts';
 
 let calls = 0;
 let passed = Promise.resolve();
 const counts = defineTool({
+  ...testTool,
   name: 'counts',
-  title: 'Counts',
-  description: 'Counts its calls and answers when it may.',
-  access: ANYONE,
-  annotations: { ...CREATES, openWorldHint: true },
-  inSteps: true,
-  input: z.strictObject({}),
-  output: z.object({ ok: z.boolean() }),
-  errors: [],
 
   async handler() {
     calls += 1;

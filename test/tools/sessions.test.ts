@@ -8,6 +8,7 @@ import { authenticateSession } from '../../tools/sign-in/open-sessions.ts';
 import { callTool, makeKey, mustCall, rest } from '../support/calls.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { cookieOf, idTokenFor, postIdToken, signIn, statusWith } from '../support/sign-in.ts';
+import { openStream } from '../support/stream.ts';
 
 let server: TestServer;
 /** One for each test: attempts to sign in are counted. */
@@ -27,40 +28,6 @@ const toolNames = async (key: string) => {
 
 async function auditOf(tool: string) {
   return (await admin('list_audit_entries', { tool, limit: 1 })).data[0];
-}
-
-/** A subscription over MCP as the caller, with a promise of its end. */
-async function openStream(cookie: string): Promise<{ ended: Promise<string> }> {
-  const version = '2026-07-28';
-  const _meta = {
-    'io.modelcontextprotocol/protocolVersion': version,
-    'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
-    'io.modelcontextprotocol/clientCapabilities': {},
-  };
-  const response = await fetch(`${server.baseUrl}/api/v1/mcp`, {
-    method: 'POST',
-    headers: {
-      Cookie: cookie,
-      'Content-Type': 'application/json',
-      Accept: 'application/json, text/event-stream',
-      'MCP-Protocol-Version': version,
-      'Mcp-Method': 'subscriptions/listen',
-    },
-    body: JSON.stringify({
-      jsonrpc: '2.0',
-      id: 1,
-      method: 'subscriptions/listen',
-      params: { notifications: { toolsListChanged: true }, _meta },
-    }),
-  });
-  assert.match(response.headers.get('content-type') ?? '', /^text\/event-stream/);
-  const reader = response.body?.getReader();
-  await reader?.read();
-  const drain = async () => {
-    while (!(await reader?.read())?.done);
-    return 'ended';
-  };
-  return { ended: drain().catch(() => 'ended') };
 }
 
 describe('a session', () => {
@@ -141,7 +108,7 @@ describe('a session', () => {
 
   it('ends its open streams with it', async () => {
     const cookie = await signIn(server);
-    const stream = await openStream(cookie);
+    const stream = await openStream(server, cookie);
     assert.equal(await Promise.race([stream.ended, delay(1200, 'open')]), 'open');
     await rest(server, 'DELETE', '/api/v1/auth/session', { key: cookie });
     assert.equal(await Promise.race([stream.ended, delay(30_000, 'open', { ref: false })]), 'ended');

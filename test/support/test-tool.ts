@@ -1,0 +1,15 @@
+import { z } from 'zod';
+import { ANYONE } from '../../tools/access/guarded-tool.ts';
+import { CREATES } from '../../tools/registry/define-tool.ts';
+
+/** All but the name and the handler of a tool that anyone may call, and that is run again only where a step may be. */
+export const testTool = {
+  title: 'Test',
+  description: 'For a test.',
+  access: ANYONE,
+  annotations: { ...CREATES, openWorldHint: true },
+  inSteps: true,
+  input: z.strictObject({}),
+  output: z.object({ ok: z.boolean() }),
+  errors: [],
+} as const;
