@@ -30,17 +30,23 @@ export interface UpdateParts {
 export class ResourceUpdates {
   readonly #parts: UpdateParts;
   readonly #followers = new Map<string, Set<Follower>>();
-  /** Ends all notifications. */
-  readonly close: () => void;
+  #forgetListener = () => {};
 
   constructor(parts: UpdateParts) {
     this.#parts = parts;
-    this.close = parts.store.onCommit((commit) => this.#committed(commit));
+  }
+
+  /** Ends all notifications. */
+  close(): void {
+    this.#forgetListener();
   }
 
   /** Calls `tell` after each change from now on, with the URI that `uris` holds for the canonical one. The returned function ends it. */
   follow(visit: UnderWay, uris: ReadonlyMap<string, string>, tell: (uri: string) => void): () => void {
     const follower = new Follower(this.#parts, visit, (uri) => tell(uris.get(uri) ?? uri));
+    // Commits are followed while somebody subscribes to something.
+    if (this.#followers.size === 0 && uris.size > 0)
+      this.#forgetListener = this.#parts.store.onCommit((commit) => this.#committed(commit));
     for (const uri of uris.keys()) {
       this.#followers.set(uri, (this.#followers.get(uri) ?? new Set()).add(follower));
     }
@@ -51,11 +57,11 @@ export class ResourceUpdates {
         others?.delete(follower);
         if (others?.size === 0) this.#followers.delete(uri);
       }
+      if (this.#followers.size === 0) this.#forgetListener();
     };
   }
 
   #committed({ changes }: Commit): void {
-    if (this.#followers.size === 0) return;
     for (const { kind, collection, record } of changes) {
       const address = addressOf.get(collection);
       if (address) this.#changed(uriOf(address, record), { address, record, deleted: kind === 'deleted' });

@@ -13,14 +13,15 @@ export class Collection {
   readonly indexes: readonly FieldIndex[];
   readonly uniques: readonly UniqueIndex[];
   readonly #entries = new Map<string, Entry>();
-  /** Records that expire, sorted by the time when they do. */
-  readonly #due = new OrderedSet();
+  /** Records that expire, sorted by the time when they do, where those of the collection can. */
+  readonly #due: OrderedSet | undefined;
   #text: TextUpkeep | undefined;
 
   constructor(name: string, definition: CollectionDefinition) {
     this.name = name;
     this.definition = definition;
     this.indexes = definition.indexes.map((fields) => new FieldIndex(fields));
+    if (definition.expires !== undefined) this.#due = new OrderedSet();
     this.uniques = definition.unique.map((rule) => new UniqueIndex(rule));
   }
 
@@ -71,7 +72,7 @@ export class Collection {
 
   /** Removes the expired records. Every read and every transaction begins with it. */
   expire(now: () => string): void {
-    if (this.#due.size === 0) return;
+    if (!this.#due?.size) return;
     const over = this.#due.rank({ createdAt: now(), id: '\uffff' });
     for (const { id } of [...this.#due.ascending(0, over)]) this.set(id, undefined);
   }
@@ -100,8 +101,8 @@ export class Collection {
     const { expires } = this.definition;
     if (expires === undefined) return;
     const [was, is] = [dueAt(before?.[expires]), dueAt(after?.[expires])];
-    if (was !== undefined) this.#due.delete({ createdAt: was, id: entry.id });
-    if (is !== undefined) this.#due.add({ createdAt: is, id: entry.id });
+    if (was !== undefined) this.#due?.delete({ createdAt: was, id: entry.id });
+    if (is !== undefined) this.#due?.add({ createdAt: is, id: entry.id });
   }
 }
 

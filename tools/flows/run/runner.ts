@@ -63,7 +63,6 @@ export class FlowRunner {
   /** Continues what an earlier process left, and the queued runs. */
   async start(): Promise<void> {
     const { store } = this.#parts;
-    this.#forgetListener = store.onCommit((commit) => this.#committed(commit));
     for (const status of ['running', 'queued']) {
       let after: Parameters<typeof store.flowRuns.find>[0]['after'];
       do {
@@ -111,6 +110,9 @@ export class FlowRunner {
 
   async #end(runId: string, signal: AbortSignal | undefined): Promise<void> {
     const { promise, resolve } = waiter();
+    // Commits are followed while somebody waits.
+    if (this.#waiting.size === 0)
+      this.#forgetListener = this.#parts.store.onCommit((commit) => this.#committed(commit));
     const waiting = this.#waiting.get(runId) ?? new Set();
     this.#waiting.set(runId, waiting.add(resolve));
     signal?.addEventListener('abort', resolve, { once: true });
@@ -120,6 +122,7 @@ export class FlowRunner {
       signal?.removeEventListener('abort', resolve);
       waiting.delete(resolve);
       if (waiting.size === 0 && this.#waiting.get(runId) === waiting) this.#waiting.delete(runId);
+      if (this.#waiting.size === 0) this.#forgetListener();
     }
   }
 
@@ -169,7 +172,6 @@ export class FlowRunner {
 
   /** Resumes whoever waits for a run, when that run ends or is deleted. */
   #committed({ changes }: Commit): void {
-    if (this.#waiting.size === 0) return;
     for (const { kind, collection, record } of changes) {
       if (collection !== 'flowRuns' || (kind !== 'deleted' && !hasEnded(record))) continue;
       for (const resolve of this.#waiting.get(record.id) ?? []) resolve();
