@@ -1,10 +1,10 @@
 import { crc32 } from 'node:zlib';
-import { hex } from '../journal/line.ts';
 
 const SMALLEST = 64 * 1024;
 /** An empty buffer larger than this is released. */
 const LARGEST_IDLE = 1024 * 1024;
 const CRC = 8;
+const DIGITS = Buffer.from('0123456789abcdef', 'latin1');
 
 /**
  * Sealed lines that wait to be written, as bytes. They are many and short-lived; outside the heap they give the garbage collector no work.
@@ -18,7 +18,7 @@ export class LineBuffer {
     const start = this.#length;
     this.#makeRoom(start + CRC + label.length + 3 * (json.length + 1));
     const end = start + CRC + this.#bytes.write(` ${label} ${json}\n`, start + CRC);
-    this.#bytes.write(hex(crc32(this.#bytes.subarray(start + CRC, end))), start, 'latin1');
+    this.#writeHex(crc32(this.#bytes.subarray(start + CRC, end)), start);
     this.#length = end;
     return end - start;
   }
@@ -33,6 +33,13 @@ export class LineBuffer {
     this.#bytes.copyWithin(0, length, this.#length);
     this.#length -= length;
     if (this.#length === 0 && this.#bytes.length > LARGEST_IDLE) this.#bytes = Buffer.allocUnsafeSlow(SMALLEST);
+  }
+
+  /** What `hex` of a line makes, without a text in between. */
+  #writeHex(crc: number, start: number): void {
+    for (let at = start + CRC - 1, rest = crc; at >= start; at -= 1, rest >>>= 4) {
+      this.#bytes[at] = DIGITS[rest & 15] ?? 0;
+    }
   }
 
   #makeRoom(length: number): void {
