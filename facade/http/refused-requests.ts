@@ -1,8 +1,7 @@
 import type { AuditEntry } from '../../resources/audit-entry.ts';
 import type { ErrorCode } from '../../resources/error.ts';
-import { newId } from '../../store/ids.ts';
 import { anonymous } from '../../tools/access/anonymous.ts';
-import { auditEntryOf } from '../../tools/audit/entry.ts';
+import { auditEntryOf, beginning } from '../../tools/audit/entry.ts';
 import type { Exchange } from './exchange.ts';
 
 const MOST_COUNTED = 10_000;
@@ -42,16 +41,13 @@ export class RefusedRequests {
   note({ principal, door, requestId }: Pick<Exchange, 'principal' | 'door' | 'requestId'>, capsuleId?: string): void {
     this.#append(
       auditEntryOf({
-        id: newId('aud'),
-        at: new Date(),
+        begun: beginning(new Date()),
         requestId,
         door: capsuleId === undefined ? door : 'capsule',
         principal,
         tool: AUTHENTICATE,
         arguments: capsuleId === undefined ? {} : { capsuleId: capsuleId.slice(0, LONGEST_ID) },
-        recordIds: [],
         code: 'forbidden',
-        durationMs: 0,
       }),
     );
   }
@@ -60,16 +56,13 @@ export class RefusedRequests {
     for (const { address, code, attempts } of this.#counts.values()) {
       this.#append(
         auditEntryOf({
-          id: newId('aud'),
-          at: new Date(),
+          begun: beginning(new Date()),
           requestId: '',
           door: 'rest',
           principal: anonymous(address),
           tool: AUTHENTICATE,
           arguments: { attempts },
-          recordIds: [],
           code,
-          durationMs: 0,
         }),
       );
     }

@@ -6,6 +6,7 @@ import type { Call } from '../registry/call.ts';
 import type { Tool } from '../registry/tool.ts';
 import { redacted, type ToolsByName } from './redact.ts';
 
+/** In bytes of JSON. */
 const LONGEST_ARGUMENTS = 4096;
 
 /** When a call began. The id of its entry is made then, so that a call sorts before the calls made inside of it, even within a millisecond. */
@@ -30,15 +31,14 @@ interface AuditedCall {
   readonly given: unknown;
   /** The checked input, with ids in the place of names. Undefined where the call was refused before. */
   readonly input: object | undefined;
-}
-
-interface CameOfIt {
-  /** Only where the call failed. */
-  readonly code?: ErrorCode;
-  /** Only of a call that writes: the records it made are in there. */
-  readonly output?: object;
   /** The session that the call began. The entry names it as the caller. */
   readonly session?: SessionPrincipal | undefined;
+}
+
+/** The code of a call that failed, or the output of one that writes: the records it made are in there. */
+interface CameOfIt {
+  readonly code?: ErrorCode;
+  readonly output?: object;
 }
 
 /** Stands for every name that no tool has, because callers can invent such names without end. */
@@ -46,13 +46,13 @@ const UNKNOWN_TOOL = '(unknown)';
 const LONGEST_NAME = 100;
 
 /** The audit entry of a tool call. */
-export function callEntry(call: AuditedCall, { code, output, session }: CameOfIt, tools: ToolsByName): AuditEntry {
-  const { asked, wanted, tool, begun, given, input } = call;
-  const args = tool ? auditedArguments(tool, given, tools) : { name: wanted.tool.slice(0, LONGEST_NAME) };
+export function callEntry(call: AuditedCall, { code, output }: CameOfIt, tools: ToolsByName): AuditEntry {
+  const { asked, wanted, tool, begun, given, input, session } = call;
+  const args = tool
+    ? shownArguments(tool, given, { tools, longest: LONGEST_ARGUMENTS })
+    : { name: wanted.tool.slice(0, LONGEST_NAME) };
   return auditEntryOf({
-    id: begun.id,
-    at: begun.at,
-    durationMs: performance.now() - begun.ms,
+    begun,
     requestId: asked.requestId,
     door: asked.door,
     principal: session ?? asked.principal,
@@ -72,26 +72,23 @@ function untold(args: object, input: unknown, output: object | undefined): strin
 
 /** What one call leaves behind, whatever came of it. */
 interface CallRecord {
-  /** Made when the call began, so that entries of one millisecond sort by beginning: a call before those made in it. */
-  readonly id: string;
+  readonly begun: Beginning;
   readonly requestId: string;
   readonly door: Door;
   readonly principal: Principal;
   readonly tool: string;
   readonly arguments: Record<string, unknown>;
-  readonly recordIds: readonly string[];
-  readonly at: Date;
-  readonly durationMs: number;
+  readonly recordIds?: readonly string[];
   readonly code?: ErrorCode | undefined;
 }
 
 /** The only maker of audit entries. */
 export function auditEntryOf(call: CallRecord): AuditEntry {
-  const { principal, code, recordIds } = call;
+  const { begun, principal, code, recordIds = [] } = call;
   const session = [principal, ...chainOf(principal)].find(isSession);
   return {
-    at: call.at.toISOString(),
-    id: call.id,
+    at: textOf(begun.at),
+    id: begun.id,
     requestId: call.requestId,
     door: call.door,
     tool: call.tool,
@@ -102,8 +99,17 @@ export function auditEntryOf(call: CallRecord): AuditEntry {
     ...(recordIds.length > 0 && { recordIds: [...recordIds] }),
     outcome: outcomeOf(code),
     ...(code && { code }),
-    durationMs: Math.round(call.durationMs * 1000) / 1000,
+    durationMs: Math.round((performance.now() - begun.ms) * 1000) / 1000,
   };
+}
+
+const latest = { ms: Number.NaN, text: '' };
+
+/** Kept for the calls of the same millisecond. */
+function textOf(at: Date): string {
+  const ms = at.getTime();
+  if (ms !== latest.ms) Object.assign(latest, { ms, text: at.toISOString() });
+  return latest.text;
 }
 
 function refOf({ type, id, name }: Principal) {
@@ -116,11 +122,6 @@ function outcomeOf(code: ErrorCode | undefined): Outcome {
   return code === 'invalid_input' ? 'invalid' : 'failed';
 }
 
-/** The arguments as the audit log keeps them: sensitive values and unknown members replaced, cut at 4 KiB. */
-function auditedArguments(tool: Pick<Tool, 'input'>, input: unknown, tools: ToolsByName): Record<string, unknown> {
-  return shownArguments(tool, input, { tools, longest: LONGEST_ARGUMENTS });
-}
-
 interface Showing {
   /** Those whose arguments others may hold. */
   readonly tools: ToolsByName;
@@ -128,7 +129,7 @@ interface Showing {
   readonly longest: number;
 }
 
-/** The same, cut after so many bytes. */
+/** The arguments as others may see them: sensitive values and unknown members replaced, cut after so many bytes. */
 export function shownArguments(
   tool: Pick<Tool, 'input'>,
   input: unknown,

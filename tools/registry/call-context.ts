@@ -27,15 +27,21 @@ interface Outside {
 
 /** The context of one call. `Store` is the transaction of the call, or the store where the handler runs outside of one. */
 export class CallContext<Store> implements SteppingContext<Store, ErrorCode> {
+  readonly fail = fail;
   readonly store: Store;
   readonly principal: Principal;
-  readonly fail = fail;
+  readonly door: Door;
+  readonly client: string | undefined;
+  readonly report: (progress: Progress) => void;
+  readonly server: ServerFacts;
+  readonly standing: AskStanding | undefined;
+  /** The session that the call began. */
+  session: SessionPrincipal | undefined;
   readonly #asked: Call;
   readonly #tool: Tool;
   readonly #caller: Caller;
   readonly #outside: Outside | undefined;
   #watch: StandingSignal | undefined;
-  #session: SessionPrincipal | undefined;
 
   constructor(
     { asked, tool }: { readonly asked: Call; readonly tool: Tool },
@@ -45,42 +51,22 @@ export class CallContext<Store> implements SteppingContext<Store, ErrorCode> {
   ) {
     this.store = store;
     this.principal = inCallOf(asked.principal, tool);
+    this.door = asked.door;
+    this.client = asked.client;
+    this.report = asked.onProgress ?? ignore;
+    this.server = caller.server;
+    this.standing = outside?.standing;
     this.#asked = asked;
     this.#tool = tool;
     this.#caller = caller;
     this.#outside = outside;
   }
 
-  get door(): Door {
-    return this.#asked.door;
-  }
-
-  get server(): ServerFacts {
-    return this.#caller.server;
-  }
-
-  get client(): string | undefined {
-    return this.#asked.client;
-  }
-
-  get report(): (progress: Progress) => void {
-    return this.#asked.onProgress ?? ignore;
-  }
-
-  get standing(): AskStanding | undefined {
-    return this.#outside?.standing;
-  }
-
-  /** The session that the call began. */
-  get session(): SessionPrincipal | undefined {
-    return this.#session;
-  }
-
   get began(): SteppingContext<never, never>['began'] {
     // What other handlers are typed with takes no notice of it.
     if (this.#tool.session !== 'begins') throw new Error('Only a tool that is declared to begin a session begins one.');
     return (session) => {
-      this.#session = session;
+      this.session = session;
     };
   }
 

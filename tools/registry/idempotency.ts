@@ -65,85 +65,76 @@ export class Repeats {
     }
     this.#running.add(repeat.key);
     try {
-      const kept = await findKept(this.#store, repeat, this.#now());
+      const kept = await this.#find(repeat);
       return kept ? again(kept) : await first().catch((thrown) => this.#keepError(repeat, toToolError(thrown)));
     } finally {
       this.#running.delete(repeat.key);
     }
   }
 
-  /** Keeps the answer in the transaction of the call. An output that is undefined holds a secret: repeats are refused then. */
-  keep(tx: Transaction, repeat: Repeat, output: object | undefined): Promise<void> {
-    return keep(tx, repeat, output && { output }, this.#now());
+  /**
+   * Keeps the answer in the transaction of the call, and forgets a few that are older than a day. An answer that is undefined holds a
+   * secret: repeats are refused then.
+   */
+  async keep(tx: Writers & Readers, repeat: Repeat, answer: KeptAnswer | undefined): Promise<void> {
+    const { key, inputHash, principal, limit, inputIds } = repeat;
+    const to = this.#oldest();
+    const same = await tx.idempotency.find({ where: { key }, to, limit: 1 });
+    const expired = await tx.idempotency.find({ to, order: 'oldest', limit: 3 });
+    for (const id of new Set([...same.records, ...expired.records].map((record) => record.id))) {
+      await tx.idempotency.delete(id);
+    }
+    const answerIds = idsIn(answer ?? '');
+    // Of what the caller could not see anyway a repeat must not tell whether it is there.
+    const guarded = await guardedAmong(tx, [...inputIds, ...answerIds]);
+    const guardedIds = guarded.filter((record) => isSeen(record, principal)).map(({ id }) => id);
+    const recordIds = [...new Set([...answerIds, ...guardedIds])];
+    await tx.idempotency.insert({
+      key,
+      inputHash,
+      ...(answer && { answer }),
+      ...(limit !== undefined && { limit }),
+      ...(recordIds.length > 0 && { recordIds }),
+      ...(guardedIds.length > 0 && { guardedIds }),
+    });
   }
 
   async #keepError(repeat: Repeat, error: ToolError): Promise<never> {
     if (errorStatus[error.code] < 500 && !MAY_PASS_LATER.includes(error.code)) {
       const answer = { error: errorBodyOf(error, repeat.requestId) };
-      await this.#store.transaction((tx) => keep(tx, repeat, answer, this.#now()));
+      await this.#store.transaction((tx) => this.keep(tx, repeat, answer));
     }
     throw error;
   }
+
+  /**
+   * The answer kept for an earlier call, or undefined for the first one.
+   * @throws ToolError (conflict) for another input; (not_found) where the call was about what the caller may not see any more.
+   */
+  async #find({ key, inputHash, limit, principal }: Repeat): Promise<KeptAnswer | undefined> {
+    const { records } = await this.#store.idempotency.find({ where: { key }, from: this.#oldest(), limit: 1 });
+    const kept = records[0];
+    if (!kept) return undefined;
+    if (kept.inputHash !== inputHash) throw new ToolError('conflict', OTHER_INPUT);
+    if (kept.answer === undefined) throw new ToolError('conflict', NOT_KEPT);
+    if (kept.limit !== undefined && kept.limit !== limit) throw new ToolError('conflict', OTHER_LIMIT);
+    const guarded = await guardedAmong(this.#store, kept.guardedIds ?? []);
+    const hidden = guarded.find((record) => !isSeen(record, principal));
+    if (!hidden) return kept.answer as KeptAnswer; // written by `keep`
+    const message = `This call was made before, and ${hidden.id}, which it was about, is not there for you now.`;
+    throw new ToolError('not_found', message);
+  }
+
+  #oldest(): string {
+    return new Date(this.#now().getTime() - KEPT_MS).toISOString();
+  }
 }
 
-/**
- * The answer kept for an earlier call, or undefined for the first one.
- * @throws ToolError (conflict) for another input; (not_found) where the call was about what the caller may not see any more.
- */
-async function findKept(store: Readers, repeat: Repeat, now: Date): Promise<KeptAnswer | undefined> {
-  const { records } = await store.idempotency.find({ where: { key: repeat.key }, from: oldest(now), limit: 1 });
-  const kept = records[0];
-  if (!kept) return undefined;
-  if (kept.inputHash !== repeat.inputHash) {
-    throw new ToolError('conflict', 'This idempotency key was used with another input; take a new key for a new call.');
-  }
-  if (kept.answer === undefined) {
-    const message =
-      'This call was made before and was not made again; its answer is not kept: it held a secret, or told of a record that was purged or of a restricted thread that was deleted.';
-    throw new ToolError('conflict', message);
-  }
-  if (kept.limit !== undefined && kept.limit !== repeat.limit) {
-    const message =
-      'This call was made before and was not made again; since then the tools or fixed arguments that you are held to have changed, so its answer is not shown. Take a new key for a new call.';
-    throw new ToolError('conflict', message);
-  }
-  const guarded = await guardedAmong(store, kept.guardedIds ?? []);
-  const hidden = guarded.find((record) => !isSeen(record, repeat.principal));
-  if (hidden) {
-    throw new ToolError(
-      'not_found',
-      `This call was made before, and ${hidden.id}, which it was about, is not there for you now.`,
-    );
-  }
-  return kept.answer as KeptAnswer; // written by `keep` below
-}
-
-/** Keeps the answer (undefined: it holds a secret), and forgets a few that are older than a day. */
-async function keep(
-  tx: Writers & Readers,
-  { key, inputHash, principal, limit, inputIds }: Repeat,
-  answer: KeptAnswer | undefined,
-  now: Date,
-): Promise<void> {
-  const same = await tx.idempotency.find({ where: { key }, to: oldest(now), limit: 1 });
-  const expired = await tx.idempotency.find({ to: oldest(now), order: 'oldest', limit: 3 });
-  for (const id of new Set([...same.records, ...expired.records].map((record) => record.id))) {
-    await tx.idempotency.delete(id);
-  }
-  const answerIds = idsIn(answer ?? '');
-  // Of what the caller could not see anyway a repeat must not tell whether it is there.
-  const guarded = await guardedAmong(tx, [...inputIds, ...answerIds]);
-  const guardedIds = guarded.filter((record) => isSeen(record, principal)).map(({ id }) => id);
-  const recordIds = [...new Set([...answerIds, ...guardedIds])];
-  await tx.idempotency.insert({
-    key,
-    inputHash,
-    ...(answer && { answer }),
-    ...(limit !== undefined && { limit }),
-    ...(recordIds.length > 0 && { recordIds }),
-    ...(guardedIds.length > 0 && { guardedIds }),
-  });
-}
+const OTHER_INPUT = 'This idempotency key was used with another input; take a new key for a new call.';
+const NOT_KEPT =
+  'This call was made before and was not made again; its answer is not kept: it held a secret, or told of a record that was purged or of a restricted thread that was deleted.';
+const OTHER_LIMIT =
+  'This call was made before and was not made again; since then the tools or fixed arguments that you are held to have changed, so its answer is not shown. Take a new key for a new call.';
 
 /** Takes away the answers that tell of the record. A repeat of such a call is refused: made again it would bring the record back. */
 export async function forgetAnswers(tx: Pick<Transaction, 'idempotency'>, id: string): Promise<void> {
@@ -153,10 +144,6 @@ export async function forgetAnswers(tx: Pick<Transaction, 'idempotency'>, id: st
     for (const kept of records)
       await tx.idempotency.touch(kept.id, { answer: null, recordIds: null, guardedIds: null });
   }
-}
-
-function oldest(now: Date): string {
-  return new Date(now.getTime() - KEPT_MS).toISOString();
 }
 
 /** The ids of records that occur anywhere in it. */

@@ -20,16 +20,6 @@ import { parseInput } from './validate.ts';
 
 export type { Answer, Call } from './call.ts';
 
-export interface Registry {
-  readonly server: ServerFacts;
-  /** The tools the principal may call, in catalog order. */
-  list(principal: Principal): readonly CatalogEntry[];
-  /** The tool as a door other than its own sees it: door-only tools do not exist there. */
-  find(name: string): Tool | undefined;
-  /** The only way to run a tool. Never rejects: whatever happens is an answer and an audit entry. */
-  call(call: Call): Promise<Answer>;
-}
-
 interface RegistryOptions {
   readonly store: Store;
   readonly server: ServerFacts;
@@ -38,7 +28,7 @@ interface RegistryOptions {
 }
 
 export function createRegistry(options: RegistryOptions): Registry {
-  return new ToolRegistry(options);
+  return new Registry(options);
 }
 
 /** What is to be called: the call itself, or the one that it stands in for. */
@@ -52,9 +42,12 @@ interface Admitted {
   readonly begun: Beginning;
   readonly given: unknown;
   readonly input: object;
+  readonly repeat?: Repeat;
+  /** The session that it began. */
+  readonly session?: SessionPrincipal | undefined;
 }
 
-class ToolRegistry implements Registry {
+export class Registry {
   readonly server: ServerFacts;
   readonly #store: Store;
   readonly #onFailure: RegistryOptions['onFailure'];
@@ -72,30 +65,30 @@ class ToolRegistry implements Registry {
     this.#repeats = new Repeats(store, server.now);
   }
 
+  /** The tool as a door other than its own sees it: door-only tools do not exist there. */
   find(name: string): Tool | undefined {
     const tool = this.server.catalog.get(name)?.tool;
     return tool?.doorOnly ? undefined : tool;
   }
 
+  /** The tools the principal may call, in catalog order. */
   list(principal: Principal): readonly CatalogEntry[] {
     const { catalog } = this.server;
-    if (catalog.version !== this.#listsVersion) this.#lists.clear();
+    if (catalog.version !== this.#listsVersion || this.#lists.size >= MOST_LISTS) this.#lists.clear();
     this.#listsVersion = catalog.version;
     const reach = reachOf(principal);
-    let found = this.#lists.get(reach);
-    if (!found) {
-      found = catalog.entries.filter(({ tool }) => isListed(tool) && reaches(principal, tool));
-      if (this.#lists.size >= MOST_LISTS) this.#lists.clear();
-      this.#lists.set(reach, found);
-    }
+    const found =
+      this.#lists.get(reach) ?? catalog.entries.filter(({ tool }) => isListed(tool) && reaches(principal, tool));
+    this.#lists.set(reach, found);
     return found;
   }
 
+  /** The only way to run a tool. Never rejects: whatever happens is an answer and an audit entry. */
   call(asked: Call): Promise<Answer> {
     return this.#answer(asked, asked);
   }
 
-  /** Find, coarse check, validate, exact check, run; whatever fails becomes an answer and an audit entry too. */
+  /** Find, coarse check, validate, exact check, run, check output, audit. What fails is an answer and an audit entry too. */
   async #answer(asked: Call, wanted: Wanted): Promise<Answer> {
     const { principal, door, from } = asked;
     const tool = door === 'rest' && !from ? this.server.catalog.get(wanted.tool)?.tool : this.find(wanted.tool);
@@ -106,7 +99,7 @@ class ToolRegistry implements Registry {
       if (!tool) throw unknownTool(wanted.tool, this.list(principal));
       requireCallable(tool, asked);
       const isReached = reaches(principal, tool);
-      given = await readInput(wanted, isReached);
+      if (wanted.readInput) given = await readInput(wanted, isReached);
       if (!isReached) throw refusalFor(principal, tool, nameable(tool, given));
       given = withFixed(principal, tool, given);
       const parsed = validated(tool, given);
@@ -118,25 +111,21 @@ class ToolRegistry implements Registry {
       return await this.#run({ asked, wanted, tool, begun, given, input });
     } catch (thrown) {
       const error = toToolError(thrown);
-      if (error.cause !== undefined)
-        this.#onFailure(error.cause, { requestId: asked.requestId, tool: wanted.tool, principal });
-      const { code } = error;
+      const { code, cause } = error;
+      if (cause !== undefined) this.#onFailure(cause, { requestId: asked.requestId, tool: wanted.tool, principal });
       this.#store.audit.append(callEntry({ asked, wanted, tool, begun, given, input }, { code }, this.server.catalog));
       return failed(error, asked);
     }
   }
 
-  #run(call: Admitted): Promise<Answer> {
+  async #run(call: Admitted): Promise<Answer> {
     const { asked, wanted, tool, input } = call;
-    if (tool.annotations.readOnlyHint) return this.#read(call);
-    if (!wanted.idempotency) return this.#change(call);
-    const repeat = repeatOf(asked, wanted.idempotency, input);
-    const first = () => this.#change(call, repeat);
-    return this.#repeats.once(repeat, first, (kept) => this.#replay(call, kept));
-  }
-
-  async #read(call: Admitted): Promise<Answer> {
-    const { tool, input } = call;
+    if (!tool.annotations.readOnlyHint) {
+      if (!wanted.idempotency) return this.#change(call);
+      const repeat = repeatOf(asked, wanted.idempotency, input);
+      const first = () => this.#change({ ...call, repeat });
+      return this.#repeats.once(repeat, first, (kept) => this.#replay(call, kept));
+    }
     const context = new CallContext(call, this.#store, this, { standing: this.#standing(call) });
     const output = compiled(tool.output).parse(await context.run(() => handle(tool, input, context)));
     this.#store.audit.append(callEntry(call, {}, this.server.catalog));
@@ -144,72 +133,64 @@ class ToolRegistry implements Registry {
   }
 
   /** In one transaction, or in the steps of the handler. */
-  async #change(call: Admitted, repeat?: Repeat): Promise<Answer> {
-    const { asked, tool, input } = call;
-    const history = (tx: Transaction) => withHistory(tx, this.server.kinds, authorOf(asked.principal), this.server.now);
-    const transaction = <Result>(work: (tx: Transaction) => Promise<Result>) =>
-      this.#store.transaction(work, asked.principal);
+  async #change(call: Admitted): Promise<Answer> {
+    const { tool, input } = call;
+    const { principal } = call.asked;
+    const history = (tx: Transaction) => withHistory(tx, this.server.kinds, authorOf(principal), this.server.now);
     if (!tool.inSteps) {
-      return transaction(async (tx) => {
+      return this.#store.transaction(async (tx) => {
         const result = await handle(tool, input, new CallContext(call, history(tx), this));
-        return this.#finish(tx, call, { result, repeat });
-      });
+        return this.#finish(tx, call, result);
+      }, principal);
     }
     const context = new CallContext(call, this.#store, this, {
       standing: this.#standing(call),
-      write: (step) => transaction((tx) => step(history(tx))),
+      write: (step) => this.#store.transaction((tx) => step(history(tx)), principal),
     });
     const result = await context.run(() => handle(tool, input, context));
-    return this.#store.transaction((tx) => this.#finish(tx, call, { result, repeat, session: context.session }));
+    return this.#store.transaction((tx) => this.#finish(tx, { ...call, session: context.session }, result));
   }
 
   /** The audit entry, and the answer for repeats, are stored with the changes of the call, or after the last of its steps. */
-  async #finish(tx: Transaction, call: Admitted, { result, repeat, session }: Finishing): Promise<Answer> {
-    const { asked, tool } = call;
+  async #finish(tx: Transaction, call: Admitted, result: unknown): Promise<Answer> {
+    const { asked, tool, repeat, session } = call;
     const output = shownTo(asked.principal, tool, compiled(tool.output).parse(result));
-    tx.audit.append(callEntry(call, { output, session }, this.server.catalog));
+    tx.audit.append(callEntry(call, { output }, this.server.catalog));
     const isKept = !tool.answersSecret && tool.session !== 'begins';
-    if (repeat) await this.#repeats.keep(tx, repeat, isKept ? output : undefined);
+    if (repeat) await this.#repeats.keep(tx, repeat, isKept ? { output } : undefined);
     return { ...succeeded(tool, output), ...(session && { began: session }) };
   }
 
   #replay(call: Admitted, kept: KeptAnswer): Answer {
     const { asked, tool } = call;
-    const { audit } = this.#store;
-    if ('output' in kept) {
-      const output = shownTo(asked.principal, tool, kept.output);
-      audit.append(callEntry(call, { output }, this.server.catalog));
-      return { ...succeeded(tool, output), replayed: true };
-    }
-    audit.append(callEntry(call, { code: kept.error.code }, this.server.catalog));
-    return { ok: false, error: { ...kept.error, requestId: asked.requestId }, replayed: true };
+    const answer: Answer =
+      'output' in kept
+        ? { ...succeeded(tool, shownTo(asked.principal, tool, kept.output)), replayed: true }
+        : { ok: false, error: { ...kept.error, requestId: asked.requestId }, replayed: true };
+    const came = answer.ok ? { output: answer.output } : { code: answer.error.code };
+    this.#store.audit.append(callEntry(call, came, this.server.catalog));
+    return answer;
   }
 
   /** Asks whether the caller, as it stands now, could make the call again. */
   #standing({ asked: { renewed }, tool, input }: Admitted): AskStanding | undefined {
-    if (!renewed) return undefined;
-    return async () => {
-      const now = await renewed();
-      if (now instanceof ToolError || (await mayCall(now, tool, input, this.#subjects))) return now;
-      return refusalFor(now, tool, input);
-    };
+    return (
+      renewed &&
+      (async () => {
+        const now = await renewed();
+        const isAllowed = now instanceof ToolError || (await mayCall(now, tool, input, this.#subjects));
+        return isAllowed ? now : refusalFor(now, tool, input);
+      })
+    );
   }
 }
 
 /** Lists kept per set of rights; beyond that they are made again. */
 const MOST_LISTS = 1000;
 
-interface Finishing {
-  readonly result: unknown;
-  readonly repeat: Repeat | undefined;
-  /** The session that the call began. */
-  readonly session?: SessionPrincipal | undefined;
-}
-
 /** A refused call's input is read only for its audit entry, so any fault in it is ignored. */
 async function readInput({ input, readInput: read }: Wanted, isReached: boolean): Promise<unknown> {
-  if (!read) return input;
-  return isReached ? read() : read().catch(() => input);
+  return isReached ? read?.() : read?.().catch(() => input);
 }
 
 /** The parsed input. What is wrong with the input by which a caller says who it is makes it nobody. */

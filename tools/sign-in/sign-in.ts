@@ -2,13 +2,12 @@ import { randomBytes } from 'node:crypto';
 import type { AdminUser } from '../../resources/admin-user.ts';
 import { email as emailField } from '../../resources/fields.ts';
 import type { SignInLinkRecord } from '../../resources/sign-in.ts';
-import { newId } from '../../store/ids.ts';
 import type { Store } from '../../store/port.ts';
 import { anonymous } from '../access/anonymous.ts';
 import { type KeyReaders, keyProblem } from '../access/key-principal.ts';
 import { hashSecret, secretMatches } from '../access/key-secret.ts';
 import { keyBehind, type Principal } from '../access/principal.ts';
-import { auditEntryOf } from '../audit/entry.ts';
+import { auditEntryOf, beginning } from '../audit/entry.ts';
 import { ToolError, toToolError } from '../registry/errors.ts';
 import type { HistoryWriters } from '../versions/writers.ts';
 import { Attempts, type SignInStep } from './attempts.ts';
@@ -158,19 +157,16 @@ export class SignIn {
     work: () => Promise<Result>,
   ): Promise<Result> {
     await this.#admit(step, visitor.address);
-    const [id, at, started] = [newId('aud'), this.#options.now(), performance.now()];
+    const begun = beginning(this.#options.now());
     const note = (code?: ToolError['code']) =>
       this.#options.store.audit.append(
         auditEntryOf({
-          id,
+          begun,
           requestId: visitor.requestId,
           door: 'rest',
           principal: anonymous(visitor.address),
           tool: `sign_in_${step}`,
           arguments: { ...args },
-          recordIds: [],
-          at,
-          durationMs: performance.now() - started,
           code,
         }),
       );
