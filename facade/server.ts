@@ -21,6 +21,7 @@ import { SignInRefused } from '../tools/sign-in/refusal.ts';
 import { SignIn } from '../tools/sign-in/sign-in.ts';
 import { type AppOptions, createApp } from './app.ts';
 import type { Config } from './config/config.ts';
+import { createDashboard, type Dashboard } from './dashboard/server/dashboard.ts';
 import { createAuthenticator } from './http/authenticate.ts';
 import { createGuards } from './http/guards.ts';
 import { RefusedRequests } from './http/refused-requests.ts';
@@ -41,6 +42,8 @@ export interface RunningServer {
   readonly address: string;
   readonly baseUrl: string;
   readonly signIn: SignIn;
+  /** Builds the dashboard if it is not built yet. Otherwise the first page that is asked for waits for it. */
+  prepareDashboard(): Promise<void>;
   /** Stops accepting calls, lets running calls finish, and ends what is left after 10 s. The store stays open. */
   close(): Promise<void>;
 }
@@ -96,6 +99,7 @@ export async function startServer(
     address: http.address,
     baseUrl,
     signIn: people.signIn,
+    prepareDashboard: () => doors.dashboard.prepare(),
     async close() {
       await Promise.all([http.close(), mcp.close(), flows.close()]);
       for (const part of [upstreams, people.mailer, doors.capsules.use, refused, upkeep]) await part.close();
@@ -143,13 +147,16 @@ function createDoors(
   base: Base,
   people: ReturnType<typeof createPeople>,
   { registry, mcp, connections }: Pick<AppOptions, 'registry' | 'mcp' | 'connections'>,
-): AppOptions {
+): AppOptions & { readonly dashboard: Dashboard } {
   const { config, store, logger, baseUrl, secrets, refused, onFailure, now } = base;
   const cookies = createSessionCookies({ secrets: secrets.cookies, secure: baseUrl.startsWith('https:') });
   const authenticator = createAuthenticator({ store, catalog: registry.server.catalog, cookies, onFailure, now });
   const capsules = new CapsuleDoor({ store, refused, onFailure, now });
   const guards = createGuards({ ...config, baseUrl });
-  const pages = createPages({ ...people, store, registry, cookies, guards, refused, baseUrl, logger });
+  const dashboard = createDashboard(version);
+  const signPages = createPages({ ...people, store, registry, cookies, guards, refused, baseUrl, logger, dashboard });
+  const pages: AppOptions['pages'] = (request, response, next) =>
+    dashboard.serveAssets(request, response, () => signPages(request, response, next));
   const { signIn } = people;
   return {
     ...config,
@@ -163,6 +170,7 @@ function createDoors(
     signIn,
     refused,
     pages,
+    dashboard,
     baseUrl,
     logger,
   };

@@ -34,7 +34,7 @@ export async function bundle(
       format: 'esm',
       platform: 'node',
       target: 'node20',
-      external: [...external],
+      external: ['esbuild', ...external], // it finds its program beside its own files
       sourcemap: 'linked',
       sourcesContent: false,
       plugins: [ownAddresses],

@@ -16,7 +16,7 @@ export async function serve(
   try {
     // Listening comes first: if the port is in use, the key must not be lost, since it is shown only once.
     server = await startServer(config, store, logger);
-    const { made, warning } = await prepare();
+    const [{ made, warning }] = await Promise.all([prepare(), server.prepareDashboard()]);
     if (warning) logger.warn(warning);
     if (made) {
       const { url } = await server.signIn.linkFor(config.adminEmail);

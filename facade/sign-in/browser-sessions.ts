@@ -1,11 +1,18 @@
+import type { AdminUser } from '../../resources/admin-user.ts';
 import { anonymous } from '../../tools/access/anonymous.ts';
 import type { Principal } from '../../tools/access/principal.ts';
 import type { Call } from '../../tools/registry/call.ts';
 import { ToolError } from '../../tools/registry/errors.ts';
 import { authenticateSession } from '../../tools/sign-in/open-sessions.ts';
 import { sendOn } from './layout.ts';
-import type { Signed } from './views.ts';
+import { returnPath } from './return-path.ts';
 import type { HandlerOptions, Visit } from './visit.ts';
+
+/** What `get_session` answers. */
+export interface Signed {
+  readonly user: Pick<AdminUser, 'id' | 'email' | 'name' | 'role'>;
+  readonly expiresAt: string;
+}
 
 type Options = Pick<HandlerOptions, 'store' | 'registry' | 'cookies'>;
 
@@ -28,13 +35,13 @@ export class BrowserSessions {
     return output as Signed; // declared by get_session
   }
 
-  /** Ends the request with the home page. */
+  /** Ends the request with the page that was asked for before, or the home page. */
   async begin(visit: Visit, idToken: string): Promise<void> {
     const principal = anonymous(visit.visitor.address);
     const { began } = await this.#call(visit, { principal, tool: 'create_session', input: { idToken } });
     if (!began) throw new Error('create_session began no session.');
     this.#options.cookies.set(visit.response, began);
-    sendOn(visit.response, visit.around.at('/'));
+    sendOn(visit.response, visit.around.at(returnPath.take(visit.request, visit.response)));
   }
 
   /** The cookie is removed even where ending the session fails. */

@@ -3,13 +3,17 @@ import { BrowserSessions } from './browser-sessions.ts';
 import { sendOn, sendPage } from './layout.ts';
 import { linkMail } from './mail.ts';
 import type { IdentityProvider } from './provider.ts';
-import { homePage, linkPage, sentPage, signInPage } from './views.ts';
+import { returnPath } from './return-path.ts';
+import { linkPage, sentPage, signInPage } from './views.ts';
 import type { HandlerOptions, Visit } from './visit.ts';
 
 export type Handler = (visit: Visit) => Promise<void>;
 
 /** Handlers by method and path. */
 export type Handlers = Readonly<Record<`${'GET' | 'POST'} ${string}`, Handler>>;
+
+/** The handler of every page of the dashboard, whatever its path. */
+export const ANY_PAGE = 'GET *';
 
 /** What the pages do. Every change is a POST, because programs that scan mail follow links. */
 export function createHandlers(options: HandlerOptions): Handlers {
@@ -21,12 +25,17 @@ export function createHandlers(options: HandlerOptions): Handlers {
   };
 }
 
-function sessionHandlers({ provider }: HandlerOptions, sessions: BrowserSessions): Handlers {
-  async function showHome(visit: Visit): Promise<void> {
-    const { response, around } = visit;
+function sessionHandlers({ provider, dashboard }: HandlerOptions, sessions: BrowserSessions): Handlers {
+  async function showDashboard(visit: Visit): Promise<void> {
+    const { request, response, around, url } = visit;
     const principal = await sessions.of(visit);
-    if (!principal) sendOn(response, around.at('/sign-in'));
-    else sendPage(response, 200, homePage(around, await sessions.show(visit, principal)));
+    if (!principal) {
+      returnPath.keep(response, `${url.pathname}${url.search}`);
+      return sendOn(response, around.at('/sign-in'));
+    }
+    const { workspace, formToken } = around;
+    const { user, expiresAt } = await sessions.show(visit, principal);
+    await dashboard.sendPage(request, response, { workspace, formToken, user, expiresAt, base: around.at('') });
   }
 
   async function showSignIn(visit: Visit): Promise<void> {
@@ -41,7 +50,7 @@ function sessionHandlers({ provider }: HandlerOptions, sessions: BrowserSessions
     sendOn(visit.response, visit.around.at('/sign-in?signed-out'));
   }
 
-  return { 'GET /': showHome, 'GET /sign-in': showSignIn, 'POST /sign-out': signOut };
+  return { 'GET /': showDashboard, [ANY_PAGE]: showDashboard, 'GET /sign-in': showSignIn, 'POST /sign-out': signOut };
 }
 
 function linkHandlers({ signIn, mailer, provider }: HandlerOptions, sessions: BrowserSessions): Handlers {

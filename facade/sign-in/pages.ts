@@ -4,13 +4,14 @@ import { errorStatus } from '../../resources/error.ts';
 import { ToolError, toToolError } from '../../tools/registry/errors.ts';
 import { readSettings } from '../../tools/settings/settings.ts';
 import { isLoopback } from '../config/sign-in-config.ts';
+import { acceptedTypes } from '../http/accept.ts';
 import { readForm } from '../http/body.ts';
 import { addressOf } from '../http/caller-address.ts';
 import type { Guards } from '../http/guards.ts';
 import { requestIdOf } from '../http/native-prototypes.ts';
 import type { RefusedRequests } from '../http/refused-requests.ts';
 import { type Browsers, createBrowsers, formToken } from './browser.ts';
-import { createHandlers, type Handler } from './handlers.ts';
+import { ANY_PAGE, createHandlers, type Handler } from './handlers.ts';
 import { sendOn, sendPage } from './layout.ts';
 import { type PageProblem, problemPage } from './views.ts';
 import type { HandlerOptions, Visit } from './visit.ts';
@@ -44,7 +45,7 @@ class Pages {
 
   serve(request: IncomingMessage, response: ServerResponse, next: () => void): void {
     const [path = ''] = (request.url ?? '').split('?');
-    if (this.#methodsOf(path).length === 0) {
+    if (this.#methodsOf(path).length === 0 && !isPage(request, path)) {
       next();
       return;
     }
@@ -62,7 +63,7 @@ class Pages {
     const requestId = requestIdOf(response);
     const workspace = (await readSettings(this.#options.store)).workspaceName;
     try {
-      const handle = this.#handlers.get(`${request.method === 'HEAD' ? 'GET' : request.method} ${url.pathname}`);
+      const handle = this.#handlerOf(request.method === 'HEAD' ? 'GET' : request.method, url.pathname);
       if (!handle) {
         response.setHeader('Allow', this.#methodsOf(url.pathname).join(', ').replace('GET', 'HEAD, GET'));
         throw new ToolError('method_not_allowed', 'This page does not accept that method.');
@@ -104,6 +105,10 @@ class Pages {
 
   readonly #at = (path: string): string => `${this.#base.pathname.replace(/\/$/, '')}${path}`;
 
+  #handlerOf(method = '', path: string): Handler | undefined {
+    return this.#handlers.get(this.#methodsOf(path).length === 0 ? ANY_PAGE : `${method} ${path}`);
+  }
+
   #methodsOf(path: string): string[] {
     return ['GET', 'POST'].filter((method) => this.#handlers.has(`${method} ${path}`));
   }
@@ -116,6 +121,14 @@ class Pages {
     const base = this.#base;
     return host !== base.host && isLoopback(here) && isLoopback(base.href) && new URL(here).port === base.port;
   }
+}
+
+/** Paths that are for programs, or belong to other parts of the server. */
+const NO_PAGE = /^\/(\/|(api|assets|oauth|sign-in|sign-out|\.well-known)(\/|$))/;
+
+/** Whether a browser opens a page of the dashboard. Programs that ask for an unknown path are told so in JSON. */
+function isPage({ method, headers }: IncomingMessage, path: string): boolean {
+  return method === 'GET' && !NO_PAGE.test(path) && acceptedTypes(headers.accept).includes('text/html');
 }
 
 interface Failed {

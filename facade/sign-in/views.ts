@@ -1,4 +1,3 @@
-import type { AdminUser } from '../../resources/admin-user.ts';
 import { html } from './html.ts';
 import type { HtmlPage } from './layout.ts';
 
@@ -70,28 +69,6 @@ export function linkPage({ workspace, at, formToken }: PageContext, secret: stri
   };
 }
 
-export interface Signed {
-  readonly user: Pick<AdminUser, 'email' | 'name' | 'role'>;
-  readonly expiresAt: string;
-}
-
-export function homePage({ workspace, at, formToken }: PageContext, { user, expiresAt }: Signed): HtmlPage {
-  return {
-    title: workspace,
-    body: html`<h1>${workspace}</h1>
-<p>You are signed in as <strong>${user.email}</strong>.</p>
-<dl>
-${user.name !== undefined && html`<dt>Name</dt><dd>${user.name}</dd>`}
-<dt>Role</dt><dd>${user.role}</dd>
-<dt>Until</dt><dd><time datetime="${expiresAt}">${readable(expiresAt)}</time></dd>
-</dl>
-<form method="post" action="${at('/sign-out')}">
-<input type="hidden" name="form" value="${formToken}">
-<button class="second">Sign out</button>
-</form>`,
-  };
-}
-
 export interface PageProblem {
   readonly title: string;
   readonly text: string;
@@ -106,10 +83,4 @@ export function problemPage({ workspace, at }: Omit<PageContext, 'formToken'>, p
 <p class="hint">Request ${problem.requestId}</p>
 <a class="button second" href="${at('/sign-in')}">Back to sign-in</a>`,
   };
-}
-
-function readable(instant: string): string {
-  return new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
-    .format(new Date(instant))
-    .concat(' UTC');
 }

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Store } from '../../store/port.ts';
 import type { Registry } from '../../tools/registry/registry.ts';
 import type { SignIn, Visitor } from '../../tools/sign-in/sign-in.ts';
+import type { Dashboard } from '../dashboard/server/dashboard.ts';
 import type { SessionCookies } from '../http/session-cookie.ts';
 import type { Browsers } from './browser.ts';
 import type { Mailer } from './mail.ts';
@@ -29,6 +30,7 @@ export interface HandlerOptions {
   readonly cookies: SessionCookies;
   readonly browsers: Browsers;
   readonly mailer: Mailer;
+  readonly dashboard: Pick<Dashboard, 'sendPage'>;
   /** Undefined: people can sign in by link only. */
   readonly provider: IdentityProvider | undefined;
 }

@@ -51,13 +51,14 @@ export async function startTestServer(
   fill?: (store: Store) => Promise<void>,
   fixtures?: Fixtures,
   files?: Files,
+  storeClock?: { now(): Date },
 ): Promise<TestServer> {
   const folder = await mkdtemp(join(tmpdir(), 'agent-admin-'));
   const config: Config = readConfig({ PORT: '0', DATA_DIR: folder, LOG_LEVEL: 'debug', ...env });
   const log: Record<string, unknown>[] = [];
   const logger = pino({ level: config.logLevel }, { write: (line: string) => log.push(JSON.parse(line)) });
   const clock = new TestClock();
-  const store = await openLowdbStore({ folder, now: clock.now, ...(files && { files }) });
+  const store = await openLowdbStore({ folder, now: (storeClock ?? clock).now, ...(files && { files }) });
   let stop = async () => {};
   const close = closedAtEnd(async () => {
     await stop();

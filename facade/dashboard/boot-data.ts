@@ -1,0 +1,17 @@
+/** What the page is told before its first call. */
+export interface Boot {
+  readonly workspace: string;
+  readonly user: {
+    readonly id: string;
+    readonly email: string;
+    readonly name?: string | undefined;
+    readonly role: string;
+  };
+  /** The end of the session. */
+  readonly expiresAt: string;
+  /** The path below which browsers find the server, without a slash at its end. */
+  readonly base: string;
+  /** Part of the form that signs out. */
+  readonly formToken: string;
+  readonly version: string;
+}

@@ -1,0 +1,164 @@
+import { boot, toSignIn } from './boot.ts';
+import { readEvents } from './events.ts';
+
+const VERSION = '2026-07-28';
+const META = {
+  'io.modelcontextprotocol/protocolVersion': VERSION,
+  'io.modelcontextprotocol/clientInfo': { name: 'dashboard', version: boot.version },
+  'io.modelcontextprotocol/clientCapabilities': {},
+};
+
+export interface Issue {
+  /** The member that is wrong, as `steps[0].tool`. Empty for the whole input. */
+  readonly path: string;
+  readonly message: string;
+}
+
+/** A call that the server refused, in its own words. */
+export class CallError extends Error {
+  readonly code: string;
+  readonly tool: string;
+  readonly requestId: string | undefined;
+  readonly issues: readonly Issue[];
+  readonly required: { readonly scope?: string; readonly grant?: string; readonly role?: string } | undefined;
+  readonly currentRevision: number | undefined;
+
+  constructor(tool: string, body: ErrorBody) {
+    super(body.error);
+    this.tool = tool;
+    this.code = body.code;
+    this.requestId = body.requestId;
+    this.issues = body.issues ?? [];
+    this.required = body.required;
+    this.currentRevision = body.currentRevision;
+  }
+}
+
+interface ErrorBody {
+  readonly error: string;
+  readonly code: string;
+  readonly requestId?: string;
+  readonly issues?: readonly Issue[];
+  readonly required?: CallError['required'];
+  readonly currentRevision?: number;
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Called with each report of a call that takes a while, such as a chat. */
+  readonly onProgress?: (progress: { readonly progress: number; readonly message?: string }) => void;
+  /** Called with each log line of the call. */
+  readonly onMessage?: (message: { readonly level: string; readonly data: string }) => void;
+}
+
+/** Calls a tool with the rights of the session. Resolves to its structured content. @throws CallError */
+export async function call<Output = Readonly<Record<string, unknown>>>(
+  tool: string,
+  input: object = {},
+  options: CallOptions = {},
+): Promise<Output> {
+  const result = (await request(
+    'tools/call',
+    { name: tool, arguments: input },
+    { ...options, name: tool },
+  )) as ToolResult;
+  const text = result.content?.find(({ type }) => type === 'text')?.text ?? '';
+  if (result.isError) throw new CallError(tool, errorIn(text));
+  return (result.structuredContent ?? result) as Output; // declared by the tool; those of integrations answer content
+}
+
+interface ToolResult {
+  readonly content?: readonly { readonly type: string; readonly text?: string }[];
+  readonly structuredContent?: object;
+  readonly isError?: boolean;
+}
+
+/** Tools of integrations answer errors in words of their own. */
+function errorIn(text: string): ErrorBody {
+  try {
+    const body: unknown = JSON.parse(text);
+    if (typeof body === 'object' && body !== null && 'code' in body) return body as ErrorBody; // as every tool answers
+  } catch {
+    // no JSON: the text itself says what is wrong
+  }
+  return { error: text, code: 'failed' };
+}
+
+export interface RequestOptions extends CallOptions {
+  /** The tool, for `tools/call`. */
+  readonly name?: string;
+  /** The query of the endpoint, as `?tools=...`. */
+  readonly query?: string;
+  /** Called with every notification of the stream. */
+  readonly onNotification?: (notification: Notification) => void;
+}
+
+export interface Notification {
+  readonly method: string;
+  readonly params?: Readonly<Record<string, unknown>>;
+}
+
+let lastId = 0;
+
+/** Sends one MCP request. Resolves to its result. @throws CallError */
+export async function request(method: string, params: object, options: RequestOptions = {}): Promise<unknown> {
+  const { name, query = '', signal, onProgress, onMessage, onNotification } = options;
+  const streams = Boolean(onProgress ?? onMessage ?? onNotification);
+  lastId += 1;
+  const meta = {
+    ...META,
+    ...(onProgress && { progressToken: lastId }),
+    ...(onMessage && { 'io.modelcontextprotocol/logLevel': 'debug' }),
+  };
+  const response = await fetch(`${boot.base}/api/v1/mcp${query}`, {
+    method: 'POST',
+    credentials: 'same-origin',
+    headers: {
+      'Content-Type': 'application/json',
+      Accept: streams ? 'application/json, text/event-stream' : 'application/json',
+      'MCP-Protocol-Version': VERSION,
+      'Mcp-Method': method,
+      'X-Agent-Admin-Door': 'dashboard',
+      ...(name !== undefined && { 'Mcp-Name': name }),
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: lastId, method, params: { ...params, _meta: meta } }),
+    signal: signal ?? null,
+  }).catch((cause) => {
+    throw signal?.aborted ? cause : new CallError(name ?? method, AWAY);
+  });
+  return resultOf(response, name ?? method, options);
+}
+
+const AWAY = { error: 'The server cannot be reached. Check the connection and try again.', code: 'unreachable' };
+
+async function resultOf(response: Response, about: string, options: RequestOptions): Promise<unknown> {
+  if (response.headers.get('Content-Type')?.startsWith('text/event-stream')) {
+    for await (const message of readEvents(response)) {
+      if ('method' in message) notify(message as Notification, options);
+      else return resultIn(message, about, response);
+    }
+    throw new CallError(about, { error: 'The answer ended before it was complete.', code: 'interrupted' });
+  }
+  return resultIn(await response.json().catch(() => AWAY), about, response);
+}
+
+function notify(notification: Notification, { onProgress, onMessage, onNotification }: RequestOptions): void {
+  const { method, params } = notification;
+  // The members are those that MCP names for these notifications.
+  if (method === 'notifications/progress') onProgress?.(params as never);
+  else if (method === 'notifications/message') onMessage?.(params as never);
+  onNotification?.(notification);
+}
+
+function resultIn(body: unknown, about: string, { status, headers }: Response): unknown {
+  if (status === 401) toSignIn();
+  const message = body as { result?: unknown; error?: string | { message: string }; code?: string; requestId?: string };
+  if (message.result !== undefined) return message.result;
+  if (typeof message.error === 'string') throw new CallError(about, body as ErrorBody);
+  const requestId = headers.get('X-Request-Id');
+  throw new CallError(about, {
+    error: message.error?.message ?? 'The server answered in a way that this page does not understand.',
+    code: 'failed',
+    ...(requestId !== null && { requestId }),
+  });
+}

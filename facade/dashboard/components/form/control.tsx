@@ -1,0 +1,165 @@
+import { wordOf } from '../../format.ts';
+import { refs } from '../../refs.ts';
+import type { JsonSchema } from '../../schema.ts';
+import { text } from '../../text.ts';
+import { Field, type Tied } from './field.tsx';
+import { Picker } from './picker.tsx';
+import { issueAt, type PartProps } from './state.ts';
+import { hintOf, titleOf } from './state-words.ts';
+
+const MANY_LINES =
+  /^(instructions|description|content|prompt|text|message|bio|signature|summary|body|notes?|markdown|systemPrompt|persona|value)$/i;
+const SECRET = /(secret|password|token|apiKey)$/i;
+const ONE_LINE = 300;
+
+/** One value: a text, a number, a choice, a time, or a record that is picked. */
+export function Control(props: PartProps) {
+  const { schema, value, onChange, needed } = props;
+  const label = titleOf(props);
+  const issue = issueAt(props);
+  if (schema.type === 'boolean') return <Check {...props} />;
+  return (
+    <Field label={label} hint={hintOf(schema)} needed={needed} issue={issue}>
+      {(tied) => <Input {...props} tied={tied} value={value} onChange={onChange} />}
+    </Field>
+  );
+}
+
+/** The kind of record that a member refers to: said by a hint, by its description or by its name. */
+export function refOf(name: string, schema: JsonSchema): string | undefined {
+  const hinted = schema['x-ref'];
+  if (hinted !== undefined) return refs[hinted] ? hinted : undefined;
+  const list = /see (list_\w+)/.exec(schema.description ?? '')?.[1];
+  if (list !== undefined) return Object.keys(refs).find((kind) => refs[kind]?.list === list);
+  const kind = /^(?:\w*?)(agent|skill|flow|project|goal|task|document|database|capsule)Ids?$/i
+    .exec(name)?.[1]
+    ?.toLowerCase();
+  return kind !== undefined && refs[kind] ? kind : undefined;
+}
+
+function Input({ name, schema, value, onChange, tied }: PartProps & { readonly tied: Tied }) {
+  if (schema.enum) return <Choice schema={schema} value={value} onChange={onChange} tied={tied} />;
+  if (schema.type === 'integer' || schema.type === 'number') {
+    return <NumberInput schema={schema} value={value} onChange={onChange} tied={tied} />;
+  }
+  const shown = typeof value === 'string' ? value : '';
+  const ref = refOf(name, schema);
+  if (ref) return <Picker kind={ref} value={shown} onChange={onChange} tied={tied} />;
+  if (schema.format === 'date-time') return <Moment value={shown} onChange={onChange} tied={tied} />;
+  const control = schema['x-control'];
+  const isLong = control ? /^(text|code)$/.test(control) : MANY_LINES.test(name) || (schema.maxLength ?? 0) > ONE_LINE;
+  const give = (event: { readonly currentTarget: { readonly value: string } }) => onChange(event.currentTarget.value);
+  if (isLong) {
+    const rows = Math.min(
+      16,
+      Math.max(/^(description|bio|signature)$/.test(name) ? 3 : 6, shown.split('\n').length + 1),
+    );
+    return (
+      <textarea
+        class={control === 'code' ? 'input code-input' : 'input'}
+        {...tied}
+        rows={rows}
+        value={shown}
+        onInput={give}
+      />
+    );
+  }
+  const isSecret = control === 'secret' || SECRET.test(name);
+  const type = isSecret ? 'password' : schema.format === 'date' ? 'date' : name === 'email' ? 'email' : 'text';
+  return (
+    <input
+      class="input"
+      type={type as 'text' /* Preact has a type for each kind of input, and this is one of four */}
+      autocomplete={isSecret ? 'new-password' : 'off'}
+      {...tied}
+      value={shown}
+      onInput={give}
+    />
+  );
+}
+
+type Given = Pick<PartProps, 'value' | 'onChange'> & { readonly tied: Tied };
+
+function Choice({ schema, value, onChange, tied }: Given & { readonly schema: JsonSchema }) {
+  const options = schema.enum ?? [];
+  return (
+    <select
+      class="input"
+      {...tied}
+      value={value === undefined || value === null ? '' : String(value)}
+      onChange={({ currentTarget }) => onChange(options.find((option) => String(option) === currentTarget.value))}
+    >
+      {!(tied.required && value !== undefined) && <option value="">{tied.required ? text.choose : '–'}</option>}
+      {options.map((option) => (
+        <option key={option} value={String(option)}>
+          {wordOf(String(option))}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+function NumberInput({ schema, value, onChange, tied }: Given & { readonly schema: JsonSchema }) {
+  return (
+    <input
+      class="input short"
+      type="number"
+      step={schema.type === 'integer' ? 1 : 'any'}
+      min={schema.minimum}
+      max={schema.maximum}
+      {...tied}
+      value={typeof value === 'number' ? value : ''}
+      onInput={({ currentTarget }) => onChange(currentTarget.value === '' ? undefined : currentTarget.valueAsNumber)}
+    />
+  );
+}
+
+/** Shown in the time of the person, sent as the moment that it is. */
+function Moment({ value, onChange, tied }: Given & { readonly value: string }) {
+  const shown = value === '' ? '' : local(new Date(value));
+  return (
+    <input
+      class="input short"
+      type="datetime-local"
+      {...tied}
+      value={shown}
+      onChange={({ currentTarget }) =>
+        onChange(currentTarget.value === '' ? undefined : new Date(currentTarget.value).toISOString())
+      }
+    />
+  );
+}
+
+function local(date: Date): string {
+  const shifted = new Date(date.getTime() - date.getTimezoneOffset() * 60_000);
+  return Number.isNaN(shifted.getTime()) ? '' : shifted.toISOString().slice(0, 16);
+}
+
+function Check(props: PartProps) {
+  const { value, schema, onChange, path } = props;
+  const issue = issueAt(props);
+  const hint = hintOf(schema);
+  return (
+    <div class={issue ? 'field wrong' : 'field'}>
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={(value ?? schema.default) === true}
+          aria-describedby={hint ? `${path}-hint` : undefined}
+          onChange={({ currentTarget }) => onChange(currentTarget.checked)}
+        />
+        <span>{titleOf(props)}</span>
+      </label>
+      {hint && (
+        <p class="hint" id={`${path}-hint`}>
+          {hint}
+        </p>
+      )}
+      {issue && (
+        <p class="issue" role="alert">
+          {issue}
+        </p>
+      )}
+    </div>
+  );
+}

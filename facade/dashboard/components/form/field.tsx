@@ -1,0 +1,50 @@
+import type { ComponentChildren } from 'preact';
+import { useId } from 'preact/hooks';
+import { text } from '../../text.ts';
+
+export interface FieldProps {
+  readonly label: string;
+  readonly hint?: string | undefined;
+  readonly needed?: boolean | undefined;
+  readonly issue?: string | undefined;
+  /** Draws the control with the attributes that tie it to its words. */
+  readonly children: (tied: Tied) => ComponentChildren;
+}
+
+/** Attributes of a control that belongs to a field. */
+export interface Tied {
+  readonly id: string;
+  readonly 'aria-describedby': string | undefined;
+  readonly 'aria-invalid': boolean | undefined;
+  readonly required: boolean | undefined;
+}
+
+/** A control with its label, what to know of it, and what the server found wrong. */
+export function Field({ label, hint, needed, issue, children }: FieldProps) {
+  const id = useId();
+  const described = [hint && `${id}-hint`, issue && `${id}-issue`].filter(Boolean).join(' ');
+  return (
+    <div class={issue ? 'field wrong' : 'field'}>
+      <label class="label" for={id}>
+        <span>{label}</span>
+        {needed && <span class="needed">{text.needed}</span>}
+      </label>
+      {children({
+        id,
+        'aria-describedby': described || undefined,
+        'aria-invalid': issue !== undefined || undefined,
+        required: needed,
+      })}
+      {hint && (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+      {issue && (
+        <p class="issue" id={`${id}-issue`} role="alert">
+          {issue}
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,87 @@
+import type { ComponentChildren, ComponentType } from 'preact';
+import { useMemo, useRef, useState } from 'preact/hooks';
+import { text } from '../../text.ts';
+import { useTool } from '../../tools.ts';
+import { Button } from '../button.tsx';
+import { ErrorBox } from '../error-box.tsx';
+import { Skeleton } from '../waiting.tsx';
+import { MemberParts } from './groups.tsx';
+import { Part } from './part.tsx';
+import { changes, initial, isShown, issuesOf, type Members, type PartProps, withoutEmpty } from './state.ts';
+
+export interface FormProps {
+  /** The tool whose input the form is. */
+  readonly tool: string;
+  /** The record to change: only what differs is sent. Without it, all that was filled in. */
+  readonly record?: Members | undefined;
+  /** Members that are given anyway and not asked for, such as the id. */
+  readonly given?: Members;
+  /** Members that are neither asked for nor given. */
+  readonly hidden?: readonly string[];
+  /** What a new form begins with. */
+  readonly start?: Members;
+  /** Controls of one's own, by member. */
+  readonly own?: Readonly<Record<string, ComponentType<PartProps>>>;
+  readonly action?: string;
+  /** Calls the tool, mostly by `act`. What it throws is shown, at the fields as far as it says which. */
+  readonly run: (input: Members) => Promise<unknown>;
+  readonly onCancel?: () => void;
+  /** Shown beside the error, for example to resolve a conflict. */
+  readonly onError?: (error: unknown, input: Members) => void;
+  readonly children?: ComponentChildren;
+}
+
+/** The form that the input schema of a tool describes. The server is what validates. */
+export function Form(props: FormProps) {
+  const tool = useTool(props.tool);
+  return tool ? <FormOf {...props} schema={tool.inputSchema} /> : <Skeleton lines={5} />;
+}
+
+const ALWAYS_HIDDEN = ['expectedRevision'];
+
+function FormOf(props: FormProps & { readonly schema: NonNullable<ReturnType<typeof useTool>>['inputSchema'] }) {
+  const { schema, record, given = {}, hidden = [], start, own, action, run, onCancel, onError, children } = props;
+  const away = useMemo(() => [...ALWAYS_HIDDEN, ...Object.keys(given), ...hidden], [given, hidden]);
+  const before = useRef<Members>(record ?? { ...(initial(schema) as Members), ...start });
+  const [value, setValue] = useState<Members>(before.current);
+  const [error, setError] = useState<unknown>();
+  const [busy, setBusy] = useState(false);
+  const form = useRef<HTMLFormElement>(null);
+
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    setBusy(true);
+    setError(undefined);
+    const input = { ...(record ? changes(before.current, value, schema) : withoutEmpty(value, schema)), ...given };
+    try {
+      await run(input);
+    } catch (problem) {
+      setError(problem);
+      onError?.(problem, input);
+      requestAnimationFrame(() => form.current?.querySelector<HTMLElement>('[aria-invalid], .error-box')?.focus());
+    }
+    setBusy(false);
+  };
+  return (
+    <form class="form" ref={form} onSubmit={submit}>
+      <MemberParts
+        schema={schema}
+        path=""
+        value={value}
+        issues={issuesOf(error)}
+        onChange={setValue}
+        part={Part}
+        hidden={away}
+        own={own}
+      />
+      {children}
+      {error !== undefined && <ErrorBox error={error} shownElsewhere={(path) => isShown(schema, path, away)} />}
+      <div class="actions form-actions">
+        <Button type="submit" look="primary" busy={busy}>
+          {action ?? text.save}
+        </Button>
+        {onCancel && <Button onClick={onCancel}>{text.cancel}</Button>}
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,151 @@
+import type { ComponentType } from 'preact';
+import { text } from '../../text.ts';
+import { Button } from '../button.tsx';
+import { initial, issueAt, type Members, memberPath, type PartProps } from './state.ts';
+import { hintOf, titleOf } from './state-words.ts';
+
+export interface NestedProps extends PartProps {
+  /** Draws what is inside, of any schema. */
+  readonly part: ComponentType<PartProps>;
+}
+
+/** An object: its members in a frame. One that need not be there is shown after it was asked for. */
+export function Group(props: NestedProps) {
+  const { schema, value, needed, onChange, part } = props;
+  const title = titleOf(props);
+  const isSet = needed || (typeof value === 'object' && value !== null);
+  if (!isSet) {
+    return (
+      <div class="field">
+        <Button icon="plus" onClick={() => onChange(initial(schema) ?? {})}>{`Set ${title.toLowerCase()}`}</Button>
+        {hintOf(schema) && <p class="hint">{hintOf(schema)}</p>}
+      </div>
+    );
+  }
+  return (
+    <Frame {...props} onRemove={needed ? undefined : () => onChange(undefined)}>
+      <MemberParts {...props} value={(value ?? {}) as Members /* objects only, see above */} part={part} />
+    </Frame>
+  );
+}
+
+/** A frame with a title around several parts. */
+export function Frame(
+  props: PartProps & { readonly onRemove?: (() => void) | undefined; readonly children: preact.ComponentChildren },
+) {
+  const { schema, onRemove, children } = props;
+  const issue = issueAt(props);
+  const title = titleOf(props);
+  return (
+    <fieldset class={issue ? 'frame wrong' : 'frame'}>
+      <legend>{title}</legend>
+      {onRemove && (
+        <span class="frame-remove">
+          <Button look="quiet" icon="close" label={`${text.unset}: ${title.toLowerCase()}`} onClick={onRemove} />
+        </span>
+      )}
+      {hintOf(schema) && <p class="hint">{hintOf(schema)}</p>}
+      {children}
+      {issue && (
+        <p class="issue" role="alert">
+          {issue}
+        </p>
+      )}
+    </fieldset>
+  );
+}
+
+export interface MemberPartsProps extends Pick<NestedProps, 'schema' | 'path' | 'issues' | 'part'> {
+  readonly value: Members;
+  readonly onChange: (value: Members) => void;
+  /** Members that are not asked for here. */
+  readonly hidden?: readonly string[];
+  /** Controls of one's own, by member. */
+  readonly own?: Readonly<Record<string, ComponentType<PartProps>>> | undefined;
+}
+
+/** The parts for the members of an object, one below the other. */
+export function MemberParts({
+  schema,
+  path,
+  value,
+  issues,
+  onChange,
+  part: Any,
+  hidden = [],
+  own = {},
+}: MemberPartsProps) {
+  const needed = new Set(schema.required ?? []);
+  return (
+    <>
+      {Object.entries(schema.properties ?? {}).map(([name, member]) => {
+        if (hidden.includes(name)) return null;
+        const One = own[name] ?? Any;
+        return (
+          <One
+            key={name}
+            name={name}
+            path={memberPath(path, name)}
+            schema={member}
+            needed={needed.has(name)}
+            value={value[name]}
+            issues={issues}
+            onChange={(given) => onChange({ ...value, [name]: given })}
+          />
+        );
+      })}
+    </>
+  );
+}
+
+/** A record whose names are chosen freely. */
+export function Pairs(props: NestedProps) {
+  const { schema, value, onChange, issues, path, part: Any } = props;
+  const pairs = Object.entries((value ?? {}) as Members); // a record, or nothing yet
+  const values = typeof schema.additionalProperties === 'object' ? schema.additionalProperties : {};
+  const give = (next: readonly (readonly [string, unknown])[]) =>
+    onChange(next.length > 0 ? Object.fromEntries(next) : undefined);
+  return (
+    <Frame {...props}>
+      {pairs.map(([name, member], index) => (
+        <div class="pair" key={index}>
+          <label class="field">
+            <span class="label">Name</span>
+            <input
+              class="input"
+              value={name}
+              onChange={({ currentTarget }) =>
+                give(pairs.map((pair, at) => (at === index ? [currentTarget.value, pair[1]] : pair)))
+              }
+            />
+          </label>
+          <Any
+            name="value"
+            path={memberPath(path, name)}
+            schema={{ ...values, title: 'Value' }}
+            needed={false}
+            value={member}
+            issues={issues}
+            onChange={(given) => give(pairs.map((pair, at) => (at === index ? [pair[0], given] : pair)))}
+          />
+          <Button
+            look="quiet"
+            icon="close"
+            label={`${text.remove} ${name}`}
+            onClick={() => give(pairs.filter((_, at) => at !== index))}
+          />
+        </div>
+      ))}
+      <Button
+        icon="plus"
+        onClick={() => give([...pairs, [freeName(pairs.map(([name]) => name)), initial(values) ?? '']])}
+      >
+        {text.add}
+      </Button>
+    </Frame>
+  );
+}
+
+function freeName(taken: readonly string[]): string {
+  for (let count = 1; ; count += 1) if (!taken.includes(`name${count}`)) return `name${count}`;
+}

@@ -1,0 +1,179 @@
+import { wordOf } from '../../format.ts';
+import { usePages } from '../../pages-of.ts';
+import { refs } from '../../refs.ts';
+import { discriminator, onlyValue } from '../../schema.ts';
+import { text } from '../../text.ts';
+import { useTool } from '../../tools.ts';
+import { Button } from '../button.tsx';
+import { refOf } from './control.tsx';
+import { Field } from './field.tsx';
+import { Frame, MemberParts, type NestedProps } from './groups.tsx';
+import { inputOf } from './picker.tsx';
+import { initial, issueAt, type Members, type PartProps } from './state.ts';
+import { hintOf, titleOf } from './state-words.ts';
+
+/** A list: of choices, of records that are picked, of texts one a line, or of anything else one below the other. */
+export function List(props: NestedProps) {
+  const { schema, name } = props;
+  const items = schema.items ?? {};
+  if (items.enum)
+    return <Choices {...props} options={items.enum.map((value) => ({ value, label: wordOf(String(value)) }))} />;
+  if (items.type !== 'string') return <Items {...props} />;
+  const kind = refOf(name, items.description || items['x-ref'] ? items : schema);
+  return kind ? <Picked {...props} kind={kind} /> : <Lines {...props} />;
+}
+
+/** Short texts, one a line. */
+function Lines(props: PartProps) {
+  const { value, onChange, needed, schema } = props;
+  const lines = Array.isArray(value) ? value.map(String) : [];
+  return (
+    <Field
+      label={titleOf(props)}
+      hint={[hintOf(schema), 'One a line.'].filter(Boolean).join(' ')}
+      needed={needed}
+      issue={nestedIssue(props)}
+    >
+      {(tied) => (
+        <textarea
+          class="input"
+          {...tied}
+          rows={Math.min(10, Math.max(2, lines.length + 1))}
+          value={lines.join('\n')}
+          onInput={({ currentTarget }) => {
+            const given = currentTarget.value;
+            onChange(given === '' ? undefined : given.split('\n'));
+          }}
+          onBlur={() =>
+            onChange(lines.length > 0 ? lines.map((line) => line.trim()).filter((line) => line !== '') : undefined)
+          }
+        />
+      )}
+    </Field>
+  );
+}
+
+function nestedIssue(props: PartProps): string | undefined {
+  const inside = props.issues.find(({ path }) => path.startsWith(`${props.path}[`));
+  return issueAt(props) ?? inside?.message;
+}
+
+function Picked(props: PartProps & { readonly kind: string }) {
+  const ref = refs[props.kind];
+  const tool = useTool(ref?.list);
+  const { rows } = usePages<Members>(tool?.name, inputOf(tool));
+  if (!ref || !tool) return <Lines {...props} />;
+  return (
+    <Choices
+      {...props}
+      options={rows.map((row) => ({ value: String(row.id), label: String(row[ref.title] ?? row.id) }))}
+    />
+  );
+}
+
+function Choices(
+  props: PartProps & { readonly options: readonly { readonly value: string | number; readonly label: string }[] },
+) {
+  const { value, onChange, options } = props;
+  const picked: readonly unknown[] = Array.isArray(value) ? value : [];
+  const unknown = picked.filter((one) => !options.some((option) => option.value === one));
+  const shown = [...options, ...unknown.map((one) => ({ value: String(one), label: String(one) }))];
+  return (
+    <Frame {...props}>
+      {shown.length === 0 && <p class="hint">{text.none}</p>}
+      <div class="choices">
+        {shown.map((option) => (
+          <label key={option.value} class="check">
+            <input
+              type="checkbox"
+              checked={picked.includes(option.value)}
+              onChange={({ currentTarget }) =>
+                onChange(
+                  currentTarget.checked ? [...picked, option.value] : picked.filter((one) => one !== option.value),
+                )
+              }
+            />
+            <span>{option.label}</span>
+          </label>
+        ))}
+      </div>
+    </Frame>
+  );
+}
+
+function Items(props: NestedProps) {
+  const { value, onChange, schema, path, issues, part: Any, name } = props;
+  const list: readonly unknown[] = Array.isArray(value) ? value : [];
+  const items = schema.items ?? {};
+  const one = titleOf({ name, schema: {} }).replace(/s$/, '');
+  const give = (next: readonly unknown[]) => onChange(next.length > 0 || props.needed ? next : undefined);
+  return (
+    <Frame {...props}>
+      {list.map((item, index) => (
+        <div class="item" key={index}>
+          <Any
+            name={name}
+            path={`${path}[${index}]`}
+            schema={{ ...items, title: `${one} ${index + 1}` }}
+            needed
+            value={item}
+            issues={issues}
+            onChange={(given) => give(list.map((other, at) => (at === index ? given : other)))}
+          />
+          <Button
+            look="quiet"
+            icon="close"
+            label={`${text.remove} ${index + 1}`}
+            onClick={() => give(list.filter((_, at) => at !== index))}
+          />
+        </div>
+      ))}
+      <Button icon="plus" onClick={() => give([...list, initial(items) ?? {}])}>
+        {text.add}
+      </Button>
+    </Frame>
+  );
+}
+
+/** One of several objects, told apart by a member such as `kind`. */
+export function Union(props: NestedProps) {
+  const { schema, value, onChange, needed, path, issues, part } = props;
+  const options = schema.anyOf ?? [];
+  const by = discriminator(options) ?? '';
+  const members = (value ?? {}) as Members; // an object, or nothing yet
+  const picked = options.find((option) => by !== '' && onlyValue(option.properties?.[by]) === members[by]);
+  return (
+    <Frame {...props}>
+      <select
+        class="input"
+        aria-label={titleOf(props)}
+        value={picked ? String(members[by]) : ''}
+        onChange={({ currentTarget }) => {
+          const next = options.find((option) => onlyValue(option.properties?.[by]) === currentTarget.value);
+          onChange(next ? initial(next) : undefined);
+        }}
+      >
+        <option value="">{needed ? text.choose : '–'}</option>
+        {options.map((option) => {
+          const only = onlyValue(option.properties?.[by]) ?? '';
+          return (
+            <option key={only} value={only}>
+              {wordOf(only)}
+            </option>
+          );
+        })}
+      </select>
+      {picked && (
+        <MemberParts
+          schema={picked}
+          path={path}
+          value={members}
+          issues={issues}
+          onChange={onChange}
+          part={part}
+          hidden={[by]}
+        />
+      )}
+    </Frame>
+  );
+}

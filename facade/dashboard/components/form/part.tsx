@@ -1,0 +1,21 @@
+import { isObjectSchema, withoutNull } from '../../schema.ts';
+import { Control } from './control.tsx';
+import { Group, Pairs } from './groups.tsx';
+import { JsonText } from './json-text.tsx';
+import { List, Union } from './lists.tsx';
+import type { PartProps } from './state.ts';
+
+/** The part of a form for any schema. */
+export function Part(props: PartProps) {
+  const { schema } = withoutNull(props.schema);
+  const plain = { ...props, schema };
+  if (schema.anyOf) {
+    return schema.anyOf.every(isObjectSchema) ? <Union {...plain} part={Part} /> : <JsonText {...plain} />;
+  }
+  if (isObjectSchema(schema)) return <Group {...plain} part={Part} />;
+  if (schema.type === 'object') {
+    return typeof schema.additionalProperties === 'object' ? <Pairs {...plain} part={Part} /> : <JsonText {...plain} />;
+  }
+  if (schema.type === 'array') return <List {...plain} part={Part} />;
+  return typeof schema.type === 'string' || schema.enum ? <Control {...plain} /> : <JsonText {...plain} />;
+}

@@ -1,0 +1,17 @@
+import { labelOf } from '../../format.ts';
+import type { JsonSchema } from '../../schema.ts';
+import type { PartProps } from './state.ts';
+
+export function titleOf({ schema, name }: Pick<PartProps, 'schema' | 'name'>): string {
+  return schema.title ?? labelOf(name);
+}
+
+/** Descriptions are written for models: what leads them to a list stands in the control here. */
+export function hintOf({ description }: JsonSchema): string | undefined {
+  const hint = description
+    ?.replaceAll('`', '')
+    .replace(/[,;]? ?see list_\w+/g, '')
+    .replace(/ \((\w{3}_…)\)/g, '')
+    .replace(/\s+\./g, '.');
+  return hint === '' || hint === '.' ? undefined : hint;
+}

@@ -1,0 +1,170 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { boot } from '../boot.ts';
+import { type PageEntry, pageAt, pages } from '../pages.ts';
+import { at, usePlace } from '../router.ts';
+import { text } from '../text.ts';
+import { setTheme, themeNow } from '../theme.ts';
+import { type Tools, useTools } from '../tools.ts';
+import { Button } from './button.tsx';
+import { Icon } from './icon.tsx';
+import { SearchPalette } from './search-palette.tsx';
+import { Avatar } from './small.tsx';
+
+/** The frame of every page: navigation at the side, on a phone behind a button; search by one key. */
+export function Layout({ children }: { readonly children: ComponentChildren }) {
+  const { path } = usePlace();
+  const [opened, setOpened] = useState(false);
+  const [searches, setSearches] = useState(false);
+  useSearchKey(() => setSearches(true));
+  useEffect(() => setOpened(false), [path]);
+  const page = pageAt(path);
+  return (
+    <div class={opened ? 'layout opened' : 'layout'}>
+      <a class="skip" href="#main">
+        Skip to content
+      </a>
+      <header class="bar">
+        <Button look="quiet" icon="menu" label="Navigation" onClick={() => setOpened(!opened)} />
+        <span class="bar-title">{page?.title ?? boot.workspace}</span>
+        <Button look="quiet" icon="search" label={text.search} onClick={() => setSearches(true)} />
+      </header>
+      <Side path={path} onSearch={() => setSearches(true)} />
+      {/* biome-ignore lint/a11y/noStaticElementInteractions lint/a11y/useKeyWithClickEvents: beside the navigation's own button, for pointers */}
+      {opened && <div class="veil" onClick={() => setOpened(false)} />}
+      <div class="content">
+        <main class="page" id="main" tabIndex={-1}>
+          {children}
+        </main>
+      </div>
+      {searches && <SearchPalette onClose={() => setSearches(false)} />}
+    </div>
+  );
+}
+
+/** `/` or Ctrl+K, except while something is typed or a dialog is open. */
+function useSearchKey(open: () => void): void {
+  const latest = useRef(open);
+  latest.current = open;
+  useEffect(() => {
+    const listen = (event: KeyboardEvent) => {
+      const typing =
+        event.target instanceof HTMLElement && event.target.matches('input, textarea, select, [contenteditable]');
+      const isKey = (event.key === '/' && !typing) || (event.key === 'k' && (event.ctrlKey || event.metaKey));
+      if (!isKey || document.querySelector('dialog[open]')) return;
+      event.preventDefault();
+      latest.current();
+    };
+    addEventListener('keydown', listen);
+    return () => removeEventListener('keydown', listen);
+  }, []);
+}
+
+const GROUPS = ['Top', 'Automation', 'Knowledge', 'Business', 'Access', 'Server'] as const;
+
+function Side({ path, onSearch }: { readonly path: string; readonly onSearch: () => void }) {
+  const tools = useTools();
+  const here = pageAt(path);
+  return (
+    <nav class="side" aria-label="Pages">
+      <a class="brand" href={at('/')}>
+        <span class="brand-mark">{[...boot.workspace][0]?.toUpperCase()}</span>
+        <span class="brand-name">{boot.workspace}</span>
+      </a>
+      <button type="button" class="search-button" onClick={onSearch}>
+        <Icon name="search" />
+        <span>{text.search}</span>
+        <kbd>/</kbd>
+      </button>
+      <div class="nav">
+        {GROUPS.map((group) => (
+          <Group key={group} title={group} entries={shown(tools, group)} here={here} />
+        ))}
+      </div>
+      <Person />
+    </nav>
+  );
+}
+
+function shown(tools: Tools | undefined, group: string): PageEntry[] {
+  return pages.filter((page) => page.group === group && (!page.needs || tools?.has(page.needs)));
+}
+
+function Group({
+  title,
+  entries,
+  here,
+}: {
+  readonly title: string;
+  readonly entries: readonly PageEntry[];
+  readonly here: PageEntry | undefined;
+}) {
+  if (entries.length === 0) return null;
+  return (
+    <div class="nav-group">
+      {title !== 'Top' && <h2 class="nav-title">{title}</h2>}
+      {entries.map((entry) => (
+        <a key={entry.path} class="nav-link" href={at(entry.path)} aria-current={entry === here ? 'page' : undefined}>
+          <Icon name={entry.icon} />
+          {entry.title}
+        </a>
+      ))}
+    </div>
+  );
+}
+
+function Person() {
+  const { email, name, role } = boot.user;
+  return (
+    <div class="person">
+      <button type="button" class="person-button" popovertarget="person-menu">
+        <Avatar name={name ?? email} size="s" />
+        <span class="person-name">{name ?? email}</span>
+      </button>
+      <div id="person-menu" popover="auto" class="menu person-menu">
+        <p class="menu-note">
+          <strong>{name ?? email}</strong>
+          <span class="quiet">
+            {email} · {role}
+          </span>
+        </p>
+        <ThemeChoice />
+        <form method="post" action={at('/sign-out')}>
+          <input type="hidden" name="form" value={boot.formToken} />
+          <button type="submit" class="menu-item">
+            {text.signOut}
+          </button>
+        </form>
+      </div>
+    </div>
+  );
+}
+
+const THEMES = [
+  { value: undefined, label: 'As the system' },
+  { value: 'light', label: 'Light' },
+  { value: 'dark', label: 'Dark' },
+] as const;
+
+function ThemeChoice() {
+  const [theme, set] = useState(themeNow);
+  return (
+    <fieldset class="theme">
+      <legend class="menu-label">Appearance</legend>
+      {THEMES.map(({ value, label }) => (
+        <label key={label} class="check">
+          <input
+            type="radio"
+            name="theme"
+            checked={theme === value}
+            onChange={() => {
+              setTheme(value);
+              set(value);
+            }}
+          />
+          {label}
+        </label>
+      ))}
+    </fieldset>
+  );
+}

@@ -1,0 +1,52 @@
+import { useId, useRef } from 'preact/hooks';
+import { text } from '../text.ts';
+import { Button } from './button.tsx';
+import { Icon, type IconName } from './icon.tsx';
+
+export interface MenuItem {
+  readonly label: string;
+  readonly icon?: IconName;
+  readonly alarm?: boolean;
+  readonly run: () => void;
+}
+
+/** Further actions in a native popover. Nothing where there are none. */
+export function Menu({ items, label = text.more }: { readonly items: readonly MenuItem[]; readonly label?: string }) {
+  const id = useId();
+  const ref = useRef<HTMLDivElement>(null);
+  const anchor = useRef<HTMLSpanElement>(null);
+  if (items.length === 0) return null;
+  const place = (event: { readonly newState: string }) => {
+    const [menu, box] = [ref.current, anchor.current?.getBoundingClientRect()];
+    if (!menu || !box || event.newState !== 'open') return;
+    menu.style.top = `${box.bottom + 4}px`;
+    menu.style.right = `${document.documentElement.clientWidth - box.right}px`;
+  };
+  return (
+    <span class="menu-anchor" ref={anchor}>
+      <Button look="quiet" icon="more" label={label} popovertarget={id} />
+      <div
+        id={id}
+        ref={ref}
+        popover="auto"
+        class="menu"
+        onToggle={place as never /* Preact's types know the event without its state */}
+      >
+        {items.map(({ label: name, icon, alarm, run }) => (
+          <button
+            key={name}
+            type="button"
+            class={alarm ? 'menu-item alarm' : 'menu-item'}
+            onClick={() => {
+              ref.current?.hidePopover();
+              run();
+            }}
+          >
+            {icon && <Icon name={icon} />}
+            {name}
+          </button>
+        ))}
+      </div>
+    </span>
+  );
+}

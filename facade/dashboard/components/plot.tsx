@@ -1,0 +1,132 @@
+import { useEffect, useRef } from 'preact/hooks';
+import UPlot from 'uplot';
+import type { ChartProps, Series } from './series.ts';
+
+/** The drawing of a chart. Loaded when the first one is shown. */
+export function Plot({ labels, series, format = String, bars = false, height = 220 }: ChartProps) {
+  const ref = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const box = ref.current;
+    if (!box) return undefined;
+    let plot: UPlot | undefined;
+    const draw = () => {
+      plot?.destroy();
+      const data = [labels.map((_, index) => index), ...series.map(({ values }) => [...values])] as UPlot.AlignedData;
+      plot = new UPlot(optionsOf({ labels, series, format, bars, height, box }), data, box);
+    };
+    draw();
+    const observer = new ResizeObserver(() => plot?.setSize({ width: box.clientWidth, height }));
+    observer.observe(box);
+    const scheme = matchMedia('(prefers-color-scheme: dark)');
+    scheme.addEventListener('change', draw);
+    addEventListener('themechange', draw);
+    return () => {
+      observer.disconnect();
+      scheme.removeEventListener('change', draw);
+      removeEventListener('themechange', draw);
+      plot?.destroy();
+    };
+  }, [labels, series, format, bars, height]);
+  return <div ref={ref} class="plot" />;
+}
+
+interface Drawn extends Required<Pick<ChartProps, 'labels' | 'series' | 'format' | 'bars' | 'height'>> {
+  readonly box: HTMLElement;
+}
+
+function optionsOf({ labels, series, format, bars, height, box }: Drawn): UPlot.Options {
+  const [quiet, grid] = [colour(box, '--quiet'), colour(box, '--grid')];
+  const font = `11px ${getComputedStyle(box).fontFamily}`;
+  const axis = { stroke: quiet, font, ticks: { show: false }, border: { show: false } };
+  return {
+    width: box.clientWidth,
+    height,
+    padding: [8, 12, 0, 0],
+    legend: { show: false },
+    cursor: { y: false, drag: { x: false, y: false }, points: { size: 7 } },
+    scales: {
+      x: { time: false, range: (_, least, most) => (bars ? [least - 0.5, most + 0.5] : [least, most]) },
+      y: { range: rangeOf },
+    },
+    axes: [
+      {
+        ...axis,
+        grid: { show: false },
+        values: (_, places) => places.map((place) => labels[place] ?? ''),
+        incrs: STEPS,
+        space: 56,
+      },
+      {
+        ...axis,
+        grid: { stroke: grid, width: 1 },
+        size: 56,
+        values: (_, values) => values.map((value) => format(value)),
+      },
+    ],
+    series: [{ label: 'Period' }, ...series.map((one, index) => seriesOf(one, index, bars, box))],
+    plugins: [tooltip(labels, series, format)],
+  };
+}
+
+const STEPS = [1, 2, 3, 4, 6, 12, 24, 48, 96, 192, 384];
+
+function rangeOf(_: UPlot, least: number, most: number): [number, number] {
+  if (least >= 0) return [0, most === 0 ? 1 : most * 1.08];
+  return [least * 1.08, Math.max(0, most * 1.08)];
+}
+
+function seriesOf({ label, tone, filled }: Series, index: number, bars: boolean, box: HTMLElement): UPlot.Series {
+  const stroke = colour(box, `--s${tone ?? (index % 5) + 1}`);
+  const fill = bars ? stroke : filled ? transparent(stroke) : undefined;
+  return {
+    label,
+    stroke,
+    width: 1.5,
+    points: { show: false },
+    ...(fill && { fill }),
+    ...(bars && UPlot.paths.bars && { paths: UPlot.paths.bars({ size: [0.6, 40], radius: 0.15 }) }),
+  };
+}
+
+/** A canvas knows no custom properties and no `light-dark()`: an element resolves them. */
+function colour(box: HTMLElement, name: string): string {
+  const probe = document.createElement('span');
+  probe.style.color = `var(${name})`;
+  box.append(probe);
+  const found = getComputedStyle(probe).color;
+  probe.remove();
+  return found;
+}
+
+function transparent(rgb: string): string {
+  const channels = rgb.match(/[\d.]+/g)?.slice(0, 3) ?? ['0', '0', '0'];
+  return `rgba(${channels.join(', ')}, 0.1)`;
+}
+
+/** Says the values at the pointer. */
+function tooltip(
+  labels: readonly string[],
+  series: readonly Series[],
+  format: (value: number) => string,
+): UPlot.Plugin {
+  const tip = document.createElement('div');
+  tip.className = 'tip';
+  return {
+    hooks: {
+      init: (plot) => {
+        tip.hidden = true;
+        plot.over.append(tip);
+      },
+      setCursor: (plot) => {
+        const { idx, left = 0 } = plot.cursor;
+        tip.hidden = idx == null || left < 0;
+        if (idx == null) return;
+        const lines = series.map(({ label, values }) => `${label} ${values[idx] == null ? '–' : format(values[idx])}`);
+        tip.textContent = [labels[idx], ...lines].join('\n');
+        const after = left < plot.over.clientWidth / 2;
+        tip.style.left = after ? `${left + 12}px` : 'auto';
+        tip.style.right = after ? 'auto' : `${plot.over.clientWidth - left + 12}px`;
+      },
+    },
+  };
+}

@@ -1,0 +1,158 @@
+import { useEffect, useState } from 'preact/hooks';
+import { wordOf } from '../format.ts';
+import { pages } from '../pages.ts';
+import { pathOfType } from '../refs.ts';
+import { go } from '../router.ts';
+import { useAnswer } from '../store.ts';
+import { text } from '../text.ts';
+import { useMay, useTools } from '../tools.ts';
+import { Icon, type IconName } from './icon.tsx';
+import { useModal } from './modal.ts';
+
+interface Hit {
+  readonly type: string;
+  readonly id: string;
+  readonly title: string;
+  readonly snippet: string;
+  readonly parent?: { readonly type: string; readonly id: string };
+}
+
+interface Found {
+  readonly key: string;
+  readonly icon: IconName;
+  readonly title: string;
+  readonly more: string;
+  readonly path: string;
+}
+
+/** Pages and records by a few letters. Arrows choose, Enter opens. */
+export function SearchPalette({ onClose }: { readonly onClose: () => void }) {
+  const ref = useModal();
+  const [typed, setTyped] = useState('');
+  const [place, setPlace] = useState(0);
+  const found = useFound(typed.trim());
+  const open = (path: string | undefined) => {
+    if (path === undefined) return;
+    onClose();
+    go(path);
+  };
+  const move = (event: KeyboardEvent) => {
+    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
+    if (event.key === 'Enter') open(found[place]?.path);
+    if (step === 0) return;
+    event.preventDefault();
+    setPlace(Math.max(0, Math.min(found.length - 1, place + step)));
+  };
+  const type = (words: string) => {
+    setTyped(words);
+    setPlace(0);
+  };
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes it for the keyboard
+    <dialog
+      ref={ref}
+      class="palette"
+      aria-label={text.search}
+      onCancel={onClose}
+      onClick={(event) => event.target === ref.current && onClose()}
+    >
+      <PaletteInput typed={typed} chosen={found[place] && `found-${place}`} onType={type} onKey={move} />
+      <FoundList found={found} place={place} typed={typed} onOpen={open} />
+    </dialog>
+  );
+}
+
+interface PaletteInputProps {
+  readonly typed: string;
+  /** The id of what Enter opens. */
+  readonly chosen: string | undefined;
+  readonly onType: (typed: string) => void;
+  readonly onKey: (event: KeyboardEvent) => void;
+}
+
+function PaletteInput({ typed, chosen, onType, onKey }: PaletteInputProps) {
+  return (
+    <label class="palette-input">
+      <Icon name="search" size={18} />
+      <input
+        type="search"
+        placeholder="Search pages and records"
+        aria-label="Search pages and records"
+        value={typed}
+        onInput={({ currentTarget }) => onType(currentTarget.value)}
+        onKeyDown={onKey}
+        {...{ ...COMBOBOX, 'aria-activedescendant': chosen }}
+      />
+    </label>
+  );
+}
+
+/** Preact's types want a `list` beside this role; ours is no datalist. */
+const COMBOBOX: object = { role: 'combobox', 'aria-expanded': 'true', 'aria-controls': 'palette-list' };
+
+function FoundList({
+  found,
+  place,
+  typed,
+  onOpen,
+}: {
+  readonly found: readonly Found[];
+  readonly place: number;
+  readonly typed: string;
+  readonly onOpen: (path: string) => void;
+}) {
+  if (found.length === 0) return <p class="palette-none">{typed === '' ? '' : 'Nothing found.'}</p>;
+  return (
+    <div class="palette-list" id="palette-list" role="listbox" aria-label="Found">
+      {found.map(({ key, icon, title, more, path }, index) => (
+        <button
+          key={key}
+          type="button"
+          id={`found-${index}`}
+          role="option"
+          tabIndex={-1}
+          aria-selected={index === place}
+          class="palette-item"
+          onClick={() => onOpen(path)}
+        >
+          <Icon name={icon} />
+          <span class="palette-title">{title}</span>
+          <span class="palette-more">{more}</span>
+        </button>
+      ))}
+    </div>
+  );
+}
+
+function useFound(typed: string): readonly Found[] {
+  const asked = useLater(typed);
+  const tools = useTools();
+  const maySearch = useMay('search');
+  const { data } = useAnswer<{ data: readonly Hit[] }>(maySearch && asked.length > 1 ? 'search' : undefined, {
+    q: asked,
+    limit: 20,
+  });
+  const wanted = typed.toLowerCase();
+  const named = pages
+    .filter(({ group, needs, title }) => group && (!needs || tools?.has(needs)) && title.toLowerCase().includes(wanted))
+    .map(({ path, icon, title }) => ({ key: path, icon, title, more: 'Page', path }));
+  const records = (asked.length > 1 ? (data?.data ?? []) : []).flatMap((hit) => foundOf(hit));
+  return [...named.slice(0, typed === '' ? 30 : 5), ...records];
+}
+
+function foundOf(hit: Hit): Found[] {
+  const path = pathOfType(hit.type, hit.id) ?? (hit.parent && pathOfType(hit.parent.type, hit.parent.id));
+  if (path === undefined) return [];
+  const icon = pages.find((page) => path.startsWith(`${page.path}/`))?.icon ?? 'document';
+  return [{ key: `${hit.type} ${hit.id}`, icon, title: hit.title || hit.snippet, more: wordOf(hit.type), path }];
+}
+
+/** The text after a short rest, so that not every letter is a call. */
+function useLater(typed: string): string {
+  const [later, setLater] = useState(typed);
+  useEffect(() => {
+    const timer = setTimeout(() => setLater(typed), 150);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  return later;
+}

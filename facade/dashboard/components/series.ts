@@ -1,0 +1,19 @@
+export interface Series {
+  readonly label: string;
+  readonly values: readonly (number | null)[];
+  /** The colour, as in the tokens; by place where it is left out. */
+  readonly tone?: 1 | 2 | 3 | 4 | 5;
+  /** The area below is filled. */
+  readonly filled?: boolean;
+}
+
+export interface ChartProps {
+  readonly title: string;
+  /** The words below, one for each value. */
+  readonly labels: readonly string[];
+  readonly series: readonly Series[];
+  readonly format?: (value: number) => string;
+  /** Bars instead of lines. */
+  readonly bars?: boolean;
+  readonly height?: number;
+}

@@ -1,0 +1,98 @@
+import type { ComponentChildren } from 'preact';
+import { exactTime, relative, wordOf } from '../format.ts';
+import { at } from '../router.ts';
+
+export type Tone = 'good' | 'warn' | 'alarm' | 'accent' | 'plain';
+
+const TONES: Readonly<Record<string, Tone>> = {
+  active: 'good',
+  ok: 'good',
+  live: 'good',
+  done: 'good',
+  succeeded: 'good',
+  completed: 'good',
+  connected: 'good',
+  enabled: 'good',
+  allowed: 'good',
+  running: 'accent',
+  in_progress: 'accent',
+  queued: 'accent',
+  waiting: 'warn',
+  paused: 'warn',
+  degraded: 'warn',
+  blocked: 'warn',
+  high: 'warn',
+  invalid: 'warn',
+  depends: 'warn',
+  urgent: 'alarm',
+  failed: 'alarm',
+  down: 'alarm',
+  denied: 'alarm',
+  error: 'alarm',
+  revoked: 'alarm',
+  deleted: 'alarm',
+};
+
+/** A state in a word, with the colour that fits. */
+export function Badge({
+  value,
+  tone,
+  children,
+}: {
+  readonly value?: string;
+  readonly tone?: Tone;
+  readonly children?: ComponentChildren;
+}) {
+  return <span class={`badge ${tone ?? TONES[value ?? ''] ?? 'plain'}`}>{children ?? wordOf(value ?? '')}</span>;
+}
+
+/** How long ago, with the exact time to see. */
+export function Time({ at: instant }: { readonly at: string | undefined }) {
+  if (instant === undefined) return <span class="faint">–</span>;
+  return (
+    <time dateTime={instant} title={exactTime(instant)}>
+      {relative(instant)}
+    </time>
+  );
+}
+
+const COLOURS = 6;
+
+/** The first letters of a name on a colour of its own. */
+export function Avatar({ name, size = 'm' }: { readonly name: string; readonly size?: 's' | 'm' | 'l' }) {
+  const letters = size === 'l' ? [...name].slice(0, 2) : [...name].slice(0, 1);
+  const sum = [...name].reduce((total, letter) => (total * 31 + (letter.codePointAt(0) ?? 0)) % 997, 7);
+  return (
+    <span class={`avatar ${size} c${sum % COLOURS}`} aria-hidden="true">
+      {letters.join('').toUpperCase()}
+    </span>
+  );
+}
+
+export function Link({ to, children }: { readonly to: string; readonly children: ComponentChildren }) {
+  return <a href={at(to)}>{children}</a>;
+}
+
+/** A short text as it is written in code. */
+export function Mono({ children }: { readonly children: ComponentChildren }) {
+  return <code class="mono">{children}</code>;
+}
+
+/** Says what is not there yet and what to do about it. */
+export function Empty({
+  title,
+  children,
+  action,
+}: {
+  readonly title: string;
+  readonly children?: ComponentChildren;
+  readonly action?: ComponentChildren;
+}) {
+  return (
+    <div class="empty">
+      <p class="empty-title">{title}</p>
+      {children && <p class="quiet">{children}</p>}
+      {action}
+    </div>
+  );
+}

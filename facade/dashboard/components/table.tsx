@@ -1,0 +1,186 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { at, go } from '../router.ts';
+import { text } from '../text.ts';
+import { Button } from './button.tsx';
+
+export interface Column<Row> {
+  readonly id: string;
+  readonly title: string;
+  readonly cell: (row: Row) => ComponentChildren;
+  /** Numbers and times stand at the end. */
+  readonly end?: boolean;
+  /** Left out first where there is little room: 1 stays longest. Without it, the column always stays. */
+  readonly spare?: 1 | 2 | 3;
+  readonly sortable?: boolean;
+  readonly width?: string;
+}
+
+export interface TableProps<Row> {
+  readonly label: string;
+  readonly columns: readonly Column<Row>[];
+  readonly rows: readonly Row[];
+  readonly keyOf: (row: Row) => string;
+  /** Where a row leads to. Its first cell is the link; a click anywhere in the row follows it. */
+  readonly to?: ((row: Row) => string) | undefined;
+  readonly picked?: string | undefined;
+  /** Where there is more: fetched when the end comes into view, or by the button. */
+  readonly onMore?: (() => void) | undefined;
+  readonly loading?: boolean;
+  readonly sort?: { readonly by: string; readonly descending: boolean } | undefined;
+  readonly onSort?: (by: string) => void;
+}
+
+/** Rows beyond this are drawn only where they are looked at. */
+const DRAWN_AT_ONCE = 150;
+const MARGIN = 30;
+
+/** A table of any length: beyond a few screens, only the rows in view and around it are drawn. */
+export function Table<Row>(props: TableProps<Row>) {
+  const { label, columns, rows, onMore, loading = false } = props;
+  const body = useRef<HTMLTableSectionElement>(null);
+  const [from, to, height] = useWindow(body, rows.length);
+  return (
+    <div class="table-box">
+      <table class="table" aria-label={label} aria-rowcount={onMore ? -1 : rows.length + 1} aria-busy={loading}>
+        <Head {...props} />
+        <tbody ref={body}>
+          {from > 0 && <Spacer height={from * height} columns={columns.length} />}
+          {rows.slice(from, to).map((row, index) => (
+            <TableRow key={props.keyOf(row)} {...props} row={row} index={from + index} />
+          ))}
+          {to < rows.length && <Spacer height={(rows.length - to) * height} columns={columns.length} />}
+        </tbody>
+      </table>
+      {onMore && <More onMore={onMore} loading={loading} />}
+    </div>
+  );
+}
+
+function Spacer({ height, columns }: { readonly height: number; readonly columns: number }) {
+  return (
+    <tr class="spacer">
+      <td colSpan={columns} style={{ height: `${height}px` }} />
+    </tr>
+  );
+}
+
+function Head<Row>({ columns, sort, onSort }: TableProps<Row>) {
+  return (
+    <thead>
+      <tr>
+        {columns.map(({ id, title, sortable, width, ...column }) => (
+          <th
+            key={id}
+            scope="col"
+            class={classOf(column)}
+            style={width === undefined ? {} : { width }}
+            aria-sort={sort?.by === id ? (sort.descending ? 'descending' : 'ascending') : undefined}
+          >
+            {sortable && onSort ? (
+              <button type="button" class="sorter" onClick={() => onSort(id)}>
+                {title}
+                <span aria-hidden="true">{sort?.by === id ? (sort.descending ? ' ↓' : ' ↑') : ''}</span>
+              </button>
+            ) : (
+              title
+            )}
+          </th>
+        ))}
+      </tr>
+    </thead>
+  );
+}
+
+function TableRow<Row>({
+  row,
+  index,
+  columns,
+  keyOf,
+  to,
+  picked,
+}: TableProps<Row> & { readonly row: Row; readonly index: number }) {
+  const path = to?.(row);
+  const follow = (event: MouseEvent) => {
+    if (path === undefined || event.defaultPrevented || getSelection()?.isCollapsed === false) return;
+    if (event.target instanceof Element && event.target.closest('a, button, input, select')) return;
+    if (event.metaKey || event.ctrlKey) window.open(at(path));
+    else go(path);
+  };
+  return (
+    <tr
+      class={keyOf(row) === picked ? 'picked' : ''}
+      aria-rowindex={index + 2}
+      data-link={path !== undefined}
+      onClick={follow}
+    >
+      {columns.map((column, place) => (
+        <td key={column.id} class={classOf(column)}>
+          {place === 0 && path !== undefined ? (
+            <a class="row-link" href={at(path)} aria-current={keyOf(row) === picked ? 'true' : undefined}>
+              {column.cell(row)}
+            </a>
+          ) : (
+            column.cell(row)
+          )}
+        </td>
+      ))}
+    </tr>
+  );
+}
+
+function classOf({ end, spare }: { readonly end?: boolean; readonly spare?: number }): string {
+  return `${end ? 'end' : ''} ${spare ? `spare-${spare}` : ''}`.trim();
+}
+
+/** Fetches more when it comes into view. */
+function More({ onMore, loading }: { readonly onMore: () => void; readonly loading: boolean }) {
+  const ref = useRef<HTMLDivElement>(null);
+  const latest = useRef(onMore);
+  latest.current = onMore;
+  useEffect(() => {
+    if (!ref.current || loading) return undefined;
+    const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting && latest.current(), {
+      rootMargin: '400px',
+    });
+    observer.observe(ref.current);
+    return () => observer.disconnect();
+  }, [loading]);
+  return (
+    <div class="load-more" ref={ref}>
+      <Button busy={loading} onClick={onMore}>
+        {text.loadMore}
+      </Button>
+    </div>
+  );
+}
+
+/** The part of the rows to draw, and how high a row is. */
+function useWindow(
+  body: { readonly current: HTMLTableSectionElement | null },
+  count: number,
+): [number, number, number] {
+  const [range, setRange] = useState<[number, number, number]>([0, DRAWN_AT_ONCE, 0]);
+  useEffect(() => {
+    if (count <= DRAWN_AT_ONCE) return undefined;
+    const look = () => {
+      const row = body.current?.querySelector('tr:not(.spacer)')?.getBoundingClientRect().height ?? 40;
+      const top = body.current?.getBoundingClientRect().top ?? 0;
+      const first = Math.max(0, Math.floor(-top / row) - MARGIN);
+      const last = Math.ceil((innerHeight - top) / row) + MARGIN;
+      // Steps, so that not every pixel of scrolling draws the table again.
+      setRange((before) => {
+        const next: [number, number, number] = [first - (first % 10), last + 10 - (last % 10), row];
+        return before.every((value, index) => value === next[index]) ? before : next;
+      });
+    };
+    look();
+    addEventListener('scroll', look, { capture: true, passive: true });
+    addEventListener('resize', look);
+    return () => {
+      removeEventListener('scroll', look, { capture: true });
+      removeEventListener('resize', look);
+    };
+  }, [count, body]);
+  return count <= DRAWN_AT_ONCE ? [0, count, 0] : range;
+}

@@ -1,0 +1,95 @@
+import type { ComponentChildren } from 'preact';
+import { labelOf, number } from '../format.ts';
+import { pathOf, refOfId } from '../refs.ts';
+import type { JsonSchema } from '../schema.ts';
+import { withoutNull } from '../schema.ts';
+import { useAnswer } from '../store.ts';
+import { useMay } from '../tools.ts';
+import { Json } from './code.tsx';
+import { Badge, Link, Mono, Time } from './small.tsx';
+
+const ID = /^[a-z]{3}_[\w-]{8,}$/;
+const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d/;
+
+/** A value of a record in the way that suits its kind. */
+export function Value({
+  value,
+  schema = {},
+}: {
+  readonly value: unknown;
+  readonly schema?: JsonSchema | undefined;
+}): ComponentChildren {
+  const { schema: plain } = withoutNull(schema);
+  if (value === undefined || value === null || value === '') return <span class="faint">–</span>;
+  if (typeof value === 'boolean') return value ? 'Yes' : 'No';
+  if (typeof value === 'number') return <span class="number">{number(value)}</span>;
+  if (typeof value === 'string') return <Text value={value} isChoice={plain.enum !== undefined} />;
+  if (Array.isArray(value)) return <Items items={value} schema={plain.items} />;
+  const members = Object.entries(value);
+  if (members.length === 0) return <span class="faint">–</span>;
+  if (members.length <= 8 && members.every(([, member]) => typeof member !== 'object')) {
+    return <Fields record={Object.fromEntries(members)} schema={plain} />;
+  }
+  return <Json value={value} />;
+}
+
+function Text({ value, isChoice }: { readonly value: string; readonly isChoice: boolean }) {
+  if (isChoice) return <Badge value={value} />;
+  if (INSTANT.test(value)) return <Time at={value} />;
+  if (ID.test(value)) return <Ref id={value} />;
+  return <span class="text">{value}</span>;
+}
+
+function Items({ items, schema }: { readonly items: readonly unknown[]; readonly schema: JsonSchema | undefined }) {
+  if (items.length === 0) return <span class="faint">None</span>;
+  if (!items.every((item) => typeof item === 'string')) return <Json value={items} />;
+  return (
+    <span class="chips">
+      {items.map((item) =>
+        ID.test(item) ? (
+          <Ref key={item} id={item} />
+        ) : (
+          <span key={item} class={schema?.enum ? 'badge plain' : 'chip'}>
+            {item}
+          </span>
+        ),
+      )}
+    </span>
+  );
+}
+
+/** A record by its name, leading to its page; by its id where the name cannot be read. */
+export function Ref({ id }: { readonly id: string }) {
+  const ref = refOfId(id);
+  const mayRead = useMay(ref?.get);
+  const { data } = useAnswer<Readonly<Record<string, unknown>>>(mayRead ? ref?.get : undefined, { id });
+  const path = pathOf(id);
+  const name = ref && data?.[ref.title];
+  const shown = typeof name === 'string' ? name.slice(0, 80) : <Mono>{id}</Mono>;
+  return path === undefined ? <span>{shown}</span> : <Link to={path}>{shown}</Link>;
+}
+
+/** Names and values one below the other. Members without a value are left out. */
+export function Fields({
+  record,
+  schema,
+  only,
+}: {
+  readonly record: Readonly<Record<string, unknown>>;
+  readonly schema?: JsonSchema | undefined;
+  readonly only?: readonly string[] | undefined;
+}) {
+  const names = (only ?? Object.keys(record)).filter((name) => record[name] !== undefined);
+  return (
+    <dl class="fields">
+      {names.map((name) => (
+        <div key={name} class="fields-row">
+          <dt title={schema?.properties?.[name]?.description}>{schema?.properties?.[name]?.title ?? labelOf(name)}</dt>
+          <dd>
+            <Value value={record[name]} schema={schema?.properties?.[name]} />
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

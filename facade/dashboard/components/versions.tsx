@@ -1,0 +1,115 @@
+import { useState } from 'preact/hooks';
+import { usePages } from '../pages-of.ts';
+import { setQuery, usePlace } from '../router.ts';
+import { act, useAnswer } from '../store.ts';
+import { text } from '../text.ts';
+import { useMay } from '../tools.ts';
+import { Button } from './button.tsx';
+import { ConfirmDialog } from './dialog.tsx';
+import { Diff, type DiffAnswer } from './diff.tsx';
+import { ErrorBox } from './error-box.tsx';
+import { Empty, Time } from './small.tsx';
+import { toast } from './toasts.tsx';
+import { Skeleton } from './waiting.tsx';
+
+export interface VersionRow {
+  readonly id: string;
+  readonly revision: number;
+  readonly kind: 'snapshot' | 'restore' | 'delete';
+  readonly author: { readonly name: string };
+  readonly createdAt: string;
+  readonly changeDescription?: string;
+}
+
+export interface VersionHistoryProps {
+  /** As `list_versions` names it. */
+  readonly entityType: string;
+  readonly entityId: string;
+}
+
+/** Every state of a record, what changed with each, and the way back. The open version stands in the address. */
+export function VersionHistory({ entityType, entityId }: VersionHistoryProps) {
+  const { rows, loading, error, more } = usePages<VersionRow>('list_versions', { entityType, entityId, limit: 50 });
+  const { query } = usePlace();
+  const open = rows.find(({ id }) => id === query.get('version')) ?? rows[0];
+  if (error) return <ErrorBox error={error} />;
+  if (rows.length === 0)
+    return loading ? <Skeleton lines={4} /> : <Empty title="No versions yet">The first change makes one.</Empty>;
+  return (
+    <div class="versions">
+      <ol class="version-list">
+        {rows.map((version) => (
+          <li key={version.id}>
+            <button
+              type="button"
+              class={version.id === open?.id ? 'version picked' : 'version'}
+              aria-current={version.id === open?.id ? 'true' : undefined}
+              onClick={() => setQuery({ version: version.id })}
+            >
+              <span class="version-name">Revision {version.revision}</span>
+              <span class="quiet">
+                {VERBS[version.kind]} {version.author.name}
+              </span>
+              <span class="version-time">
+                <Time at={version.createdAt} />
+              </span>
+            </button>
+          </li>
+        ))}
+        {more && <Button onClick={more}>{text.loadMore}</Button>}
+      </ol>
+      {open && (
+        <VersionDetail key={open.id} version={open} latest={rows[0]} entityType={entityType} entityId={entityId} />
+      )}
+    </div>
+  );
+}
+
+const VERBS = { snapshot: 'by', restore: 'restored by', delete: 'deleted by' } as const;
+
+interface VersionDetailProps extends VersionHistoryProps {
+  readonly version: VersionRow;
+  readonly latest: VersionRow | undefined;
+}
+
+function VersionDetail({ version, latest, entityType, entityId }: VersionDetailProps) {
+  const { query } = usePlace();
+  const against = query.get('against') === 'current' ? 'current' : 'previous';
+  const named = { entityType, entityId, versionId: version.id };
+  const { data, error } = useAnswer<DiffAnswer>('diff_version', { ...named, against });
+  const mayRestore = useMay('restore_version') && version.id !== latest?.id && version.kind !== 'delete';
+  const [asks, setAsks] = useState(false);
+  const restore = async () => {
+    await act('restore_version', { ...named, ...(latest && { expectedRevision: latest.revision }) });
+    setQuery({ version: undefined });
+    toast(`Revision ${version.revision} is back.`);
+  };
+  return (
+    <section class="version-detail" aria-label={`Revision ${version.revision}`}>
+      <div class="actions">
+        <Button onClick={() => setQuery({ against: against === 'previous' ? 'current' : undefined })}>
+          {against === 'previous' ? 'Compare with now' : 'Compare with the one before'}
+        </Button>
+        {mayRestore && (
+          <Button icon="refresh" onClick={() => setAsks(true)}>
+            {text.restore}
+          </Button>
+        )}
+      </div>
+      {version.changeDescription && <p class="quiet">{version.changeDescription}</p>}
+      {error ? <ErrorBox error={error} /> : data ? <Diff diff={data} /> : <Skeleton lines={4} />}
+      {asks && (
+        <ConfirmDialog
+          title={`Restore revision ${version.revision}?`}
+          action={text.restore}
+          run={restore}
+          onClose={() => setAsks(false)}
+        >
+          <p>
+            The record gets the state it had then. What it is now stays in the history as revision {latest?.revision}.
+          </p>
+        </ConfirmDialog>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,71 @@
+/** A member's name in words: `lastUsedAt` -> `Last used`, `agentId` -> `Agent`. */
+export function labelOf(name: string): string {
+  const words = name
+    .replace(/([a-z\d])([A-Z])/g, '$1 $2')
+    .replaceAll(/[_-]/g, ' ')
+    .toLowerCase()
+    .replace(/ (at|id)$/, '')
+    .replace(/ ids$/, 's')
+    .replace(/\b(url|id|mrr|ltv|api|mcp|ip|usd|csv|json|tts)\b/g, (word) => word.toUpperCase());
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** A value of an enumeration in words: `in_progress` -> `In progress`. */
+export function wordOf(value: string): string {
+  const words = value.replaceAll(/[_-]/g, ' ');
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** How long ago, or how long until then: `5m ago`, `in 3d`; a date beyond a month. */
+export function relative(instant: string, now = Date.now()): string {
+  const seconds = Math.round((now - Date.parse(instant)) / 1000);
+  const size = Math.abs(seconds);
+  if (size < 5) return 'now';
+  if (size >= 31 * DAY) return shortDate(instant);
+  const short =
+    size < MINUTE
+      ? `${size}s`
+      : size < HOUR
+        ? `${Math.floor(size / MINUTE)}m`
+        : size < DAY
+          ? `${Math.floor(size / HOUR)}h`
+          : `${Math.floor(size / DAY)}d`;
+  return seconds > 0 ? `${short} ago` : `in ${short}`;
+}
+
+const DATE = new Intl.DateTimeFormat('en-US', { year: 'numeric', month: 'short', day: 'numeric' });
+const EXACT = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeStyle: 'long' });
+
+export function shortDate(instant: string): string {
+  return DATE.format(new Date(instant));
+}
+
+export function exactTime(instant: string): string {
+  return EXACT.format(new Date(instant));
+}
+
+export function number(value: number): string {
+  return new Intl.NumberFormat('en-US', { maximumFractionDigits: 2 }).format(value);
+}
+
+export function percent(value: number, digits = 1): string {
+  return new Intl.NumberFormat('en-US', { style: 'percent', maximumFractionDigits: digits }).format(value);
+}
+
+export function money(value: number, currency: string, digits = 0): string {
+  return new Intl.NumberFormat('en-US', { style: 'currency', currency, maximumFractionDigits: digits }).format(value);
+}
+
+/** `1 agent`, `3 agents`. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${number(count)} ${count === 1 ? one : many}`;
+}
+
+export function bytes(size: number): string {
+  if (size < 1024) return `${size} B`;
+  return size < 1024 * 1024 ? `${(size / 1024).toFixed(1)} KB` : `${(size / 1024 / 1024).toFixed(1)} MB`;
+}

@@ -1,0 +1,40 @@
+import { LinkButton } from '../components/button.tsx';
+import { Form } from '../components/form/form.tsx';
+import { toast } from '../components/toasts.tsx';
+import { go } from '../router.ts';
+import { act } from '../store.ts';
+import { text } from '../text.ts';
+import { useTitle } from '../title.ts';
+import { useTool } from '../tools.ts';
+import { type KindSpec, pathOf, type Row, titleOf } from './spec.ts';
+
+/** The form for a new record. */
+export function CreatePane({ spec }: { readonly spec: KindSpec }) {
+  const tool = useTool(`create_${spec.one}`);
+  useTitle(`New ${spec.words.one}`);
+  const create = async (input: Row) => {
+    const made = await act<Row>(`create_${spec.one}`, input);
+    go(pathOf(spec, made));
+    toast(`${titleOf(spec, made)} is made.`);
+    spec.onCreated?.(made);
+  };
+  return (
+    <section class="detail-pane" aria-label={`New ${spec.words.one}`}>
+      <div class="form-pane">
+        <header class="detail-bar">
+          <LinkButton look="quiet" icon="back" label={`All ${spec.words.many}`} to={spec.path} />
+          <h2>New {spec.words.one}</h2>
+        </header>
+        {tool?.description && <p class="quiet form-intro">{tool.description.replaceAll('`', '')}</p>}
+        <Form
+          tool={`create_${spec.one}`}
+          start={spec.start ?? {}}
+          own={spec.controls ?? {}}
+          action={`${text.create} ${spec.words.one}`}
+          run={create}
+          onCancel={() => go(spec.path)}
+        />
+      </div>
+    </section>
+  );
+}

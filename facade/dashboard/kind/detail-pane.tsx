@@ -1,0 +1,174 @@
+import { useState } from 'preact/hooks';
+import { LinkButton } from '../components/button.tsx';
+import { ConfirmDialog } from '../components/dialog.tsx';
+import { ErrorBox } from '../components/error-box.tsx';
+import { Menu } from '../components/menu.tsx';
+import { Avatar, Badge, Empty, Link, Mono } from '../components/small.tsx';
+import { Tabs } from '../components/tabs.tsx';
+import { toast } from '../components/toasts.tsx';
+import { VersionHistory } from '../components/versions.tsx';
+import { Skeleton } from '../components/waiting.tsx';
+import { useLive } from '../live.ts';
+import { usePages } from '../pages-of.ts';
+import { go } from '../router.ts';
+import { type Answer, act, useAnswer } from '../store.ts';
+import { text } from '../text.ts';
+import { useTitle } from '../title.ts';
+import { useTools } from '../tools.ts';
+import { EditForm } from './edit-form.tsx';
+import { Overview } from './overview.tsx';
+import { idOf, type KindSpec, naming, pathOf, type Row, titleOf } from './spec.ts';
+
+interface DetailProps {
+  readonly spec: KindSpec;
+  readonly id: string;
+  readonly edits: boolean;
+}
+
+/** One record: what it is, its versions, and what can be done with it. */
+export function DetailPane({ spec, id, edits }: DetailProps) {
+  const { data, error } = useRecord(spec, id);
+  useLive([`${spec.one.replaceAll('_', '-')}://${encodeURIComponent(id)}`]);
+  useTitle(data && titleOf(spec, data));
+  if (error && !data) {
+    return (
+      <section class="detail-pane">
+        {error.code === 'not_found' ? <Gone spec={spec} id={id} /> : <ErrorBox error={error} />}
+      </section>
+    );
+  }
+  return (
+    <section class="detail-pane" aria-label={data ? titleOf(spec, data) : text.loading} aria-busy={!data}>
+      {data ? (
+        edits ? (
+          <EditForm key={id} spec={spec} row={data} />
+        ) : (
+          <Detail spec={spec} row={data} />
+        )
+      ) : (
+        <Skeleton lines={8} />
+      )}
+    </section>
+  );
+}
+
+/** The record by its get tool; kinds without one are found in their list. */
+function useRecord(spec: KindSpec, id: string): Answer<Row> {
+  const tools = useTools();
+  const get = `get_${spec.one}`;
+  const isListed = tools !== undefined && !tools.has(get);
+  const got = useAnswer<Row>(isListed ? undefined : get, naming(spec, id));
+  const listed = usePages<Row>(isListed ? `list_${spec.many}` : undefined, { limit: 100, ...spec.input });
+  return isListed ? { ...listed, data: listed.rows.find((row) => idOf(spec, row) === id) } : got;
+}
+
+function Gone({ spec, id }: { readonly spec: KindSpec; readonly id: string }) {
+  return (
+    <Empty
+      title={`There is no such ${spec.words.one}`}
+      action={<LinkButton to={spec.path}>{`All ${spec.words.many}`}</LinkButton>}
+    >
+      {id} was deleted, or you may not see it.
+    </Empty>
+  );
+}
+
+function Detail({ spec, row }: { readonly spec: KindSpec; readonly row: Row }) {
+  const tools = useTools();
+  const [deletes, setDeletes] = useState(false);
+  const title = titleOf(spec, row);
+  const id = idOf(spec, row);
+  const said = spec.subtitle && row[spec.subtitle];
+  const Actions = spec.actions;
+  const isDeleted = row.status === 'deleted';
+  const mayDelete = tools?.has(`delete_${spec.one}`) && !isDeleted;
+  const items = [
+    ...(spec.menu?.(row) ?? []),
+    ...(mayDelete ? [{ label: text.delete, icon: 'trash' as const, alarm: true, run: () => setDeletes(true) }] : []),
+  ];
+  return (
+    <>
+      <header class="detail-bar">
+        <LinkButton look="quiet" icon="back" label={`All ${spec.words.many}`} to={spec.path} />
+        <Mono>{id}</Mono>
+        <span class="page-actions">
+          {Actions && <Actions row={row} />}
+          {tools?.has(`update_${spec.one}`) && !isDeleted && (
+            <LinkButton to={`${pathOf(spec, row)}/edit`}>{text.edit}</LinkButton>
+          )}
+          <Menu items={items} />
+        </span>
+      </header>
+      <div class="detail-title">
+        {spec.avatar && <Avatar name={title} size="l" />}
+        <div>
+          <h2>
+            {title} {typeof row.status === 'string' && <Badge value={row.status} />}
+          </h2>
+          {said !== undefined && said !== '' && <p class="quiet">{String(said)}</p>}
+        </div>
+      </div>
+      <Tabs label={title} tabs={tabsOf(spec, row)} />
+      {deletes && <DeleteDialog spec={spec} row={row} onClose={() => setDeletes(false)} />}
+    </>
+  );
+}
+
+function tabsOf(spec: KindSpec, row: Row) {
+  const { versions } = spec;
+  return [
+    { id: 'overview', label: text.overview, content: () => <Overview spec={spec} row={row} /> },
+    ...(spec.tabs?.(row) ?? []),
+    ...(versions === undefined
+      ? []
+      : [
+          {
+            id: 'versions',
+            label: text.versions,
+            count: typeof row.revision === 'number' ? row.revision : undefined,
+            content: () => <VersionHistory entityType={versions} entityId={idOf(spec, row)} />,
+          },
+        ]),
+  ];
+}
+
+/** Where there are versions, a link leads back; elsewhere the name is typed. */
+function DeleteDialog({
+  spec,
+  row,
+  onClose,
+}: {
+  readonly spec: KindSpec;
+  readonly row: Row;
+  readonly onClose: () => void;
+}) {
+  const title = titleOf(spec, row);
+  const run = async () => {
+    const revision = typeof row.revision === 'number' ? { expectedRevision: row.revision } : {};
+    await act(`delete_${spec.one}`, { ...naming(spec, idOf(spec, row)), ...revision });
+    go(spec.path);
+    toast(
+      <>
+        {title} is deleted. {spec.versions && <RestoreLink spec={spec} row={row} />}
+      </>,
+    );
+  };
+  return (
+    <ConfirmDialog
+      title={`Delete ${title}?`}
+      action={`${text.delete} ${spec.words.one}`}
+      typed={spec.versions === undefined ? title : undefined}
+      run={run}
+      onClose={onClose}
+    >
+      <p>
+        {spec.loss?.(row) ?? (spec.versions ? 'Its versions stay, so it can be restored.' : 'It cannot be restored.')}
+      </p>
+    </ConfirmDialog>
+  );
+}
+
+/** A deleted record that still shows is restored on its page; of others, the history is all that is left. */
+function RestoreLink({ spec, row }: { readonly spec: KindSpec; readonly row: Row }) {
+  return <Link to={`/history/${spec.versions}/${encodeURIComponent(idOf(spec, row))}`}>Restore it</Link>;
+}

@@ -1,0 +1,62 @@
+import { useState } from 'preact/hooks';
+import { CallError, call } from '../client.ts';
+import { LinkButton } from '../components/button.tsx';
+import { ConflictDialog } from '../components/conflict.tsx';
+import { Form } from '../components/form/form.tsx';
+import { toast } from '../components/toasts.tsx';
+import { go } from '../router.ts';
+import { act } from '../store.ts';
+import { idOf, type KindSpec, naming, pathOf, type Row, titleOf } from './spec.ts';
+
+/** Changes a record. Who changed it meanwhile is not overwritten unseen: both states are shown. */
+export function EditForm({ spec, row }: { readonly spec: KindSpec; readonly row: Row }) {
+  // What the form was begun on, although the record beside it is renewed.
+  const [begun] = useState(row);
+  const [conflict, setConflict] = useState<{ readonly mine: Row; readonly theirs: Row }>();
+  const id = idOf(spec, row);
+  const title = titleOf(spec, row);
+  const leave = () => go(pathOf(spec, row));
+  const save = async (input: Row, revision: unknown) => {
+    await act(`update_${spec.one}`, {
+      ...input,
+      ...naming(spec, id),
+      ...(typeof revision === 'number' && { expectedRevision: revision }),
+    });
+    toast(`${title} is saved.`);
+    leave();
+  };
+  const see = async (error: unknown, input: Row) => {
+    if (!(error instanceof CallError) || error.code !== 'conflict' || error.currentRevision === undefined) return;
+    const named = naming(spec, id);
+    const mine = Object.fromEntries(Object.entries(input).filter(([name]) => !(name in named)));
+    setConflict({ mine, theirs: await call<Row>(`get_${spec.one}`, naming(spec, id)) });
+  };
+  return (
+    <div class="form-pane">
+      <header class="detail-bar">
+        <LinkButton look="quiet" icon="back" label={`Back to ${title}`} to={pathOf(spec, row)} />
+        <h2>Edit {title}</h2>
+      </header>
+      <Form
+        tool={`update_${spec.one}`}
+        record={begun}
+        given={naming(spec, id)}
+        own={spec.controls ?? {}}
+        run={(input) => save(input, begun.revision)}
+        onError={see}
+        onCancel={leave}
+      />
+      {conflict && (
+        <ConflictDialog
+          {...conflict}
+          onClose={() => setConflict(undefined)}
+          onTakeTheirs={leave}
+          onKeepMine={() => {
+            setConflict(undefined);
+            save(conflict.mine, conflict.theirs.revision).catch((error) => see(error, conflict.mine));
+          }}
+        />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,23 @@
+import type { ComponentType } from 'preact';
+import { usePlace } from '../router.ts';
+import { CreatePane } from './create-pane.tsx';
+import { DetailPane } from './detail-pane.tsx';
+import { ListPane } from './list-pane.tsx';
+import type { KindSpec } from './spec.ts';
+
+/** A page for a kind of record: its list, one record beside it, and the forms to make and change one. */
+export function kindPage(spec: KindSpec): ComponentType {
+  return () => <KindPage spec={spec} />;
+}
+
+export function KindPage({ spec }: { readonly spec: KindSpec }) {
+  const { parts } = usePlace();
+  const [, open, verb] = parts;
+  return (
+    <div class={open === undefined ? 'kind' : 'kind with-detail'}>
+      <ListPane spec={spec} open={open} />
+      {open === 'new' && <CreatePane spec={spec} />}
+      {open !== undefined && open !== 'new' && <DetailPane key={open} spec={spec} id={open} edits={verb === 'edit'} />}
+    </div>
+  );
+}

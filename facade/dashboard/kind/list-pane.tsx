@@ -1,0 +1,226 @@
+import { LinkButton } from '../components/button.tsx';
+import { ErrorBox } from '../components/error-box.tsx';
+import { Icon } from '../components/icon.tsx';
+import { Avatar, Badge, Empty, Time } from '../components/small.tsx';
+import { type Column, Table } from '../components/table.tsx';
+import { Skeleton } from '../components/waiting.tsx';
+import { labelOf, wordOf } from '../format.ts';
+import { usePages } from '../pages-of.ts';
+import { setQuery, usePlace } from '../router.ts';
+import { type JsonSchema, withoutNull } from '../schema.ts';
+import { useMay, useTool } from '../tools.ts';
+import { idOf, type KindSpec, pathOf, type Row, titleOf } from './spec.ts';
+
+/** The list of a kind, filtered as far as its list tool filters; what is typed is looked for in what is loaded. */
+export function ListPane({ spec, open }: { readonly spec: KindSpec; readonly open: string | undefined }) {
+  const tool = useTool(`list_${spec.many}`);
+  const mayCreate = useMay(`create_${spec.one}`);
+  const { query } = usePlace();
+  const filters = filtersOf(tool?.inputSchema);
+  const typed = query.get('q') ?? '';
+  const searches = tool?.inputSchema.properties?.search !== undefined;
+  const input = {
+    ...inputOf(filters, query),
+    ...(searches && typed !== '' && { search: typed }),
+    ...spec.input,
+    ...(tool?.inputSchema.properties?.limit && { limit: 100 }),
+  };
+  const { rows, loading, error, more } = usePages<Row>(tool?.name, input);
+  const shown = searches || typed === '' ? rows : rows.filter((row) => matches(row, typed));
+  const isFiltered = typed !== '' || filters.some(({ name }) => query.has(name));
+  return (
+    <section class="list-pane" aria-label={spec.words.many}>
+      <header class="page-head">
+        <h1>{capital(spec.words.many)}</h1>
+        {rows.length > 0 && <span class="page-count">{`${shown.length}${more ? '+' : ''}`}</span>}
+        {mayCreate && (
+          <span class="page-actions">
+            <LinkButton look="primary" icon="plus" to={`${spec.path}/new`}>
+              {`New ${spec.words.one}`}
+            </LinkButton>
+          </span>
+        )}
+      </header>
+      <Filters filters={filters} words={spec.words.many} typed={typed} query={query} />
+      {error && <ErrorBox error={error} />}
+      {shown.length > 0 ? (
+        <Table
+          label={spec.words.many}
+          columns={columnsOf(spec, tool?.outputSchema?.properties?.data?.items)}
+          rows={shown}
+          keyOf={(row) => idOf(spec, row)}
+          to={(row) => `${pathOf(spec, row)}${keptQuery(query)}`}
+          picked={open}
+          onMore={more}
+          loading={loading}
+        />
+      ) : loading || !tool ? (
+        <div class="pad">
+          <Skeleton lines={6} />
+        </div>
+      ) : (
+        !error && <NoRows spec={spec} isFiltered={isFiltered} mayCreate={mayCreate} />
+      )}
+    </section>
+  );
+}
+
+function NoRows({
+  spec,
+  isFiltered,
+  mayCreate,
+}: {
+  readonly spec: KindSpec;
+  readonly isFiltered: boolean;
+  readonly mayCreate: boolean;
+}) {
+  if (isFiltered) return <Empty title={`No ${spec.words.many} match`}>Change or clear the filter.</Empty>;
+  return (
+    <Empty
+      title={`No ${spec.words.many} yet`}
+      action={
+        mayCreate && (
+          <LinkButton icon="plus" to={`${spec.path}/new`}>
+            {`New ${spec.words.one}`}
+          </LinkButton>
+        )
+      }
+    >
+      {spec.empty}
+    </Empty>
+  );
+}
+
+interface Filter {
+  readonly name: string;
+  readonly options: readonly string[];
+}
+
+function filtersOf(schema: JsonSchema | undefined): Filter[] {
+  return Object.entries(schema?.properties ?? {}).flatMap(([name, member]) => {
+    const { schema: plain } = withoutNull(member);
+    if (plain.type === 'boolean' && name !== 'includeTotal') return [{ name, options: ['true', 'false'] }];
+    return plain.enum && name !== 'order' ? [{ name, options: plain.enum.map(String) }] : [];
+  });
+}
+
+function inputOf(filters: readonly Filter[], query: URLSearchParams): Row {
+  const given = filters.flatMap(({ name, options }) => {
+    const value = query.get(name);
+    if (value === null || !options.includes(value)) return [];
+    return [[name, options[0] === 'true' ? value === 'true' : value] as const];
+  });
+  return Object.fromEntries(given);
+}
+
+function Filters({
+  filters,
+  words,
+  typed,
+  query,
+}: {
+  readonly filters: readonly Filter[];
+  readonly words: string;
+  readonly typed: string;
+  readonly query: URLSearchParams;
+}) {
+  return (
+    <div class="filters">
+      <label class="filter-text">
+        <Icon name="search" />
+        <input
+          type="search"
+          placeholder={`Filter ${words}`}
+          aria-label={`Filter ${words}`}
+          value={typed}
+          onInput={({ currentTarget }) => setQuery({ q: currentTarget.value })}
+        />
+      </label>
+      {filters.map(({ name, options }) => (
+        <select
+          key={name}
+          class={query.get(name) ? 'filter-choice set' : 'filter-choice'}
+          aria-label={labelOf(name)}
+          value={query.get(name) ?? ''}
+          onChange={({ currentTarget }) => setQuery({ [name]: currentTarget.value })}
+        >
+          <option value="">{labelOf(name)}</option>
+          {options.map((option) => (
+            <option key={option} value={option}>
+              {option === 'true'
+                ? `${labelOf(name)}: yes`
+                : option === 'false'
+                  ? `${labelOf(name)}: no`
+                  : wordOf(option)}
+            </option>
+          ))}
+        </select>
+      ))}
+    </div>
+  );
+}
+
+function matches(row: Row, typed: string): boolean {
+  const wanted = typed.toLowerCase();
+  return Object.values(row).some((value) => typeof value === 'string' && value.toLowerCase().includes(wanted));
+}
+
+/** The title, and what the kind says or else its state and when it changed. */
+function columnsOf(spec: KindSpec, item: JsonSchema | undefined): readonly Column<Row>[] {
+  const name: Column<Row> = { id: spec.title, title: 'Name', cell: (row) => <Name spec={spec} row={row} /> };
+  return [name, ...(spec.columns ?? usualColumns(item))];
+}
+
+function usualColumns(item: JsonSchema | undefined): Column<Row>[] {
+  const members = item?.properties ?? {};
+  const state = ['status', 'state', 'kind', 'role', 'enabled', 'isActive'].find((name) => members[name]);
+  const time = ['updatedAt', 'createdAt'].find((name) => members[name]);
+  return [
+    ...(state
+      ? [
+          {
+            id: state,
+            title: labelOf(state),
+            cell: (row: Row) => stateOf(row[state]),
+            spare: 2 as const,
+            width: '8rem',
+          },
+        ]
+      : []),
+    ...(time ? [timeColumn(time, time === 'updatedAt' ? 'Changed' : 'Created')] : []),
+  ];
+}
+
+function stateOf(value: unknown) {
+  if (typeof value === 'boolean') return <Badge tone={value ? 'good' : 'plain'}>{value ? 'On' : 'Off'}</Badge>;
+  return <Badge value={String(value ?? '')} />;
+}
+
+export function timeColumn(name: string, title: string): Column<Row> {
+  const cell = (row: Row) => <Time at={row[name] as string | undefined /* times are texts or absent */} />;
+  return { id: name, title, cell, end: true, spare: 1, width: '8rem' };
+}
+
+export function Name({ spec, row }: { readonly spec: KindSpec; readonly row: Row }) {
+  const title = titleOf(spec, row);
+  const said = spec.subtitle ? row[spec.subtitle] : undefined;
+  return (
+    <span class="name">
+      {spec.avatar && <Avatar name={title} />}
+      <span class="name-words">
+        <span class="name-title">{title}</span>
+        {said !== undefined && said !== '' && <span class="name-more">{String(said).slice(0, 200)}</span>}
+      </span>
+    </span>
+  );
+}
+
+function capital(words: string): string {
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** Filters stay when a record is opened beside the list; what concerns another record does not. */
+function keptQuery(query: URLSearchParams): string {
+  const kept = [...query].filter(([name]) => !['tab', 'version', 'against'].includes(name));
+  return kept.length > 0 ? `?${new URLSearchParams(kept)}` : '';
+}

@@ -1,0 +1,75 @@
+import type { ComponentChildren, ComponentType } from 'preact';
+import type { PartProps } from '../components/form/state.ts';
+import type { MenuItem } from '../components/menu.tsx';
+import type { Column } from '../components/table.tsx';
+
+/** Records as pages know them: which members there are, the output schema of the get tool says. */
+export type Row = Readonly<Record<string, unknown>>;
+
+/** A kind of record, and what is special about its page. All that is left out follows from the tools' names and schemas. */
+export interface KindSpec {
+  /** As in `get_<one>`, `create_<one>`. */
+  readonly one: string;
+  /** As in `list_<many>`. */
+  readonly many: string;
+  /** The path of its page. */
+  readonly path: string;
+  /** As people call one and many of them. */
+  readonly words: { readonly one: string; readonly many: string };
+  /** The member that people know a record by. */
+  readonly title: string;
+  /** A member that says more, shown below the title. */
+  readonly subtitle?: string;
+  /** The member that identifies it; `id`, or `uid` for users. */
+  readonly id?: string;
+  /** The input by which tools take it, where that is called otherwise. */
+  readonly idInput?: string;
+  /** Letters of the title on a colour before it. */
+  readonly avatar?: boolean;
+  /** The columns besides the title; by default state and time. */
+  readonly columns?: readonly Column<Row>[];
+  /** As `list_versions` names it, where there are versions. */
+  readonly versions?: string;
+  /** Says what such records are for, where there are none yet. */
+  readonly empty: string;
+  /** Text members that stand as blocks of their own. */
+  readonly blocks?: readonly string[];
+  /** Members that the overview leaves out. */
+  readonly without?: readonly string[];
+  /** Controls of one's own in the forms. */
+  readonly controls?: Readonly<Record<string, ComponentType<PartProps>>>;
+  /** What stands before the form of a new one. */
+  readonly start?: Row;
+  /** More tabs of a record. */
+  readonly tabs?: (row: Row) => readonly { id: string; label: string; content: () => ComponentChildren }[];
+  /** Above the fields of the overview, or below them. */
+  readonly above?: ComponentType<{ readonly row: Row }>;
+  readonly below?: ComponentType<{ readonly row: Row }>;
+  /** Buttons beside Edit, and more in the menu. */
+  readonly actions?: ComponentType<{ readonly row: Row }>;
+  readonly menu?: (row: Row) => readonly MenuItem[];
+  /** What is lost with it, for the question before deleting. */
+  readonly loss?: (row: Row) => string;
+  /** Inputs of the list tool that are always given. */
+  readonly input?: Row;
+  /** Called with what `create_<one>` answered, for example to show a secret. */
+  readonly onCreated?: (row: Row) => void;
+}
+
+export function idOf({ id = 'id' }: Pick<KindSpec, 'id'>, row: Row): string {
+  return String(row[id] ?? '');
+}
+
+export function titleOf({ title, id }: Pick<KindSpec, 'title' | 'id'>, row: Row): string {
+  const text = String(row[title] ?? idOf(id === undefined ? {} : { id }, row));
+  return text.length > 120 ? `${text.slice(0, 120)}…` : text;
+}
+
+export function pathOf(spec: Pick<KindSpec, 'path' | 'id'>, row: Row): string {
+  return `${spec.path}/${encodeURIComponent(idOf(spec, row))}`;
+}
+
+/** The input of the tools for one record. */
+export function naming(spec: Pick<KindSpec, 'id' | 'idInput'>, id: string): Row {
+  return { [spec.idInput ?? spec.id ?? 'id']: id };
+}

@@ -1,0 +1,116 @@
+import { useEffect } from 'preact/hooks';
+import { request } from './client.ts';
+import { invalidate, invalidateOlderThan } from './store.ts';
+import { loadTools } from './tools.ts';
+
+/**
+ * Changes that others make. One tab holds the stream for all, because browsers open six connections to a server and each stream takes one:
+ * whoever holds the lock listens for what every tab follows, and hands on what it hears.
+ */
+type Said =
+  | { readonly kind: 'follow'; readonly tab: string; readonly uris: readonly string[] }
+  | { readonly kind: 'who' }
+  | { readonly kind: 'changed'; readonly uri: string }
+  | { readonly kind: 'tools' };
+
+const channel = new BroadcastChannel('admin-live');
+const tab = crypto.randomUUID();
+/** How often each URI is followed in this tab. */
+const own = new Map<string, number>();
+/** What other tabs follow; only the tab that listens needs it. */
+const others = new Map<string, readonly string[]>();
+let restart: (() => void) | undefined;
+
+channel.onmessage = ({ data }: MessageEvent<Said>) => {
+  if (data.kind === 'follow') {
+    if (data.uris.length > 0) others.set(data.tab, data.uris);
+    else others.delete(data.tab);
+    restart?.();
+  } else if (data.kind === 'who') sayFollowed();
+  else hear(data);
+};
+
+function say(said: Said): void {
+  channel.postMessage(said);
+}
+
+function sayFollowed(): void {
+  say({ kind: 'follow', tab, uris: [...own.keys()] });
+}
+
+function hear(said: Said): void {
+  if (said.kind === 'changed') invalidate();
+  else if (said.kind === 'tools') void loadTools();
+}
+
+/** Renews what the page shows when the records at these addresses (`agent://agt_...`) change. */
+export function useLive(uris: readonly string[]): void {
+  const key = uris.join(' ');
+  useEffect(() => {
+    const followed = key === '' ? [] : key.split(' ');
+    for (const uri of followed) own.set(uri, (own.get(uri) ?? 0) + 1);
+    changed();
+    return () => {
+      for (const uri of followed) {
+        const left = (own.get(uri) ?? 1) - 1;
+        if (left > 0) own.set(uri, left);
+        else own.delete(uri);
+      }
+      changed();
+    };
+  }, [key]);
+}
+
+function changed(): void {
+  sayFollowed();
+  restart?.();
+}
+
+/** Soon enough for people, and one new stream for all that a new page follows. */
+const TOGETHER_MS = 250;
+const LONGEST_WAIT_MS = 30_000;
+
+/** Listens in this tab as soon as no other one does. Called once. */
+export function startLive(): void {
+  addEventListener('pagehide', () => say({ kind: 'follow', tab, uris: [] }));
+  addEventListener('visibilitychange', () => {
+    if (document.visibilityState === 'visible') invalidateOlderThan(LONGEST_WAIT_MS);
+  });
+  void navigator.locks.request('admin-live', async () => {
+    say({ kind: 'who' });
+    for (;;) await listenUntilRestart();
+  });
+}
+
+let failures = 0;
+
+async function listenUntilRestart(): Promise<void> {
+  const stop = new AbortController();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  restart = () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => stop.abort(), TOGETHER_MS);
+  };
+  const uris = [...new Set([...own.keys(), ...[...others.values()].flat()])].slice(0, 1000);
+  try {
+    const notifications = { toolsListChanged: true, resourceSubscriptions: uris };
+    await request('subscriptions/listen', { notifications }, { signal: stop.signal, onNotification: handOn });
+  } catch {
+    if (stop.signal.aborted) return;
+    failures += 1;
+    await new Promise((resolve) => setTimeout(resolve, Math.min(LONGEST_WAIT_MS, 1000 * 2 ** failures)));
+  }
+}
+
+function handOn({ method, params }: { readonly method: string; readonly params?: Readonly<Record<string, unknown>> }) {
+  failures = 0;
+  const said: Said | undefined =
+    method === 'notifications/resources/updated'
+      ? { kind: 'changed', uri: String(params?.uri) }
+      : method === 'notifications/tools/list_changed'
+        ? { kind: 'tools' }
+        : undefined;
+  if (!said) return;
+  hear(said);
+  say(said);
+}

@@ -1,0 +1,12 @@
+import { kindPage } from '../kind/kind-page.tsx';
+
+export const Page = kindPage({
+  one: 'artifact',
+  many: 'artifacts',
+  path: '/artifacts',
+  words: { one: 'artifact', many: 'artifacts' },
+  title: 'name',
+  versions: 'artifact',
+  empty: 'Files that agents made: pages, data, pictures.',
+  blocks: ['content'],
+});

@@ -1,0 +1,22 @@
+import { Empty, Mono } from '../components/small.tsx';
+import { VersionHistory } from '../components/versions.tsx';
+import { wordOf } from '../format.ts';
+import { usePlace } from '../router.ts';
+
+/** The versions of any record, also of deleted ones: `/history/<type>/<id>`. */
+export function Page() {
+  const [, entityType, entityId] = usePlace().parts;
+  return (
+    <div class="page-body">
+      <header class="page-head">
+        <h1>{entityType ? `Versions of a ${wordOf(entityType).toLowerCase()}` : 'Versions'}</h1>
+        {entityId && <Mono>{entityId}</Mono>}
+      </header>
+      {entityType && entityId ? (
+        <VersionHistory entityType={entityType} entityId={entityId} />
+      ) : (
+        <Empty title="Open the versions of a record from its page" />
+      )}
+    </div>
+  );
+}

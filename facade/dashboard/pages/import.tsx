@@ -1,0 +1,3 @@
+import { toolsPage } from '../kind/tools-page.tsx';
+
+export const Page = toolsPage('Import', ['import_records']);

@@ -1,0 +1,56 @@
+/** Kinds of records: how their ids begin, where they are shown, and which tool lists them. */
+interface Ref {
+  readonly prefix?: string;
+  /** The path of the page; undefined where there is none. */
+  readonly path?: string;
+  readonly list: string;
+  readonly get?: string;
+  /** The member that people know the record by. */
+  readonly title: string;
+}
+
+export const refs: Readonly<Record<string, Ref>> = {
+  agent: { prefix: 'agt_', path: '/agents', list: 'list_agents', get: 'get_agent', title: 'displayName' },
+  skill: { prefix: 'skl_', path: '/skills', list: 'list_skills', get: 'get_skill', title: 'name' },
+  flow: { prefix: 'flw_', path: '/flows', list: 'list_flows', get: 'get_flow', title: 'name' },
+  thread: { prefix: 'thr_', path: '/chat', list: 'list_threads', get: 'get_thread', title: 'title' },
+  memory: { prefix: 'mem_', path: '/memory', list: 'list_memories', get: 'get_memory', title: 'content' },
+  project: { prefix: 'prj_', path: '/projects', list: 'list_projects', get: 'get_project', title: 'name' },
+  goal: { prefix: 'gol_', path: '/goals', list: 'list_goals', get: 'get_goal', title: 'title' },
+  task: { prefix: 'tsk_', path: '/tasks', list: 'list_tasks', get: 'get_task', title: 'title' },
+  document: { prefix: 'doc_', path: '/documents', list: 'list_documents', get: 'get_document', title: 'title' },
+  artifact: { prefix: 'art_', path: '/artifacts', list: 'list_artifacts', get: 'get_artifact', title: 'name' },
+  database: { prefix: 'dbs_', path: '/databases', list: 'list_databases', get: 'get_database', title: 'name' },
+  report: { prefix: 'rep_', path: '/reports', list: 'list_reports', get: 'get_report', title: 'name' },
+  capsule: { prefix: 'cap_', path: '/capsules', list: 'list_capsules', get: 'get_capsule', title: 'name' },
+  integration: {
+    prefix: 'int_',
+    path: '/integrations',
+    list: 'list_integrations',
+    get: 'get_integration',
+    title: 'name',
+  },
+  'admin-user': { prefix: 'usr_', path: '/people', list: 'list_admin_users', get: 'get_admin_user', title: 'email' },
+  key: { prefix: 'key_', path: '/keys', list: 'list_api_keys', title: 'name' },
+  user: { path: '/users', list: 'list_users', get: 'get_user', title: 'email' },
+  model: { list: 'list_models', title: 'id' },
+};
+
+const byPrefix = new Map(Object.values(refs).map((ref) => [ref.prefix, ref]));
+
+/** The kind that an id says it is of. */
+export function refOfId(id: string): Ref | undefined {
+  return byPrefix.get(/^[a-z]{3}_/.exec(id)?.[0] ?? '-');
+}
+
+/** The page of a record, where there is one. */
+export function pathOf(id: string): string | undefined {
+  const path = refOfId(id)?.path;
+  return path && `${path}/${encodeURIComponent(id)}`;
+}
+
+/** Types as search and the audit log name them, with the page of such a record. */
+export function pathOfType(type: string, id: string): string | undefined {
+  const path = refs[type]?.path ?? (type === 'product-user' ? '/users' : undefined);
+  return path && `${path}/${encodeURIComponent(id)}`;
+}

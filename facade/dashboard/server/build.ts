@@ -1,0 +1,103 @@
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+
+export const root = fileURLToPath(new URL('../../..', import.meta.url));
+export const sources = fileURLToPath(new URL('..', import.meta.url));
+
+/** A file that browsers load, in every encoding in which it is sent. */
+export interface Asset {
+  readonly name: string;
+  readonly plain: Buffer;
+  /** Undefined where compression gains nothing. */
+  readonly br?: Buffer;
+  readonly gzip?: Buffer;
+}
+
+/** Which files a page begins with. */
+export interface Beginning {
+  readonly script: string;
+  readonly style: string;
+  readonly font: string;
+  readonly icon: string;
+  /** Chunks that the script imports at once. */
+  readonly chunks: readonly string[];
+}
+
+export interface Built {
+  readonly beginning: Beginning;
+  readonly assets: readonly Asset[];
+}
+
+/** Bundles the dashboard. esbuild and its process are needed for this only, so they are loaded here and ended afterwards. */
+export async function buildDashboard(): Promise<Built> {
+  const { build, stop } = await import('esbuild');
+  try {
+    const { outputFiles, metafile } = await build({
+      ...OPTIONS,
+      absWorkingDir: root,
+      entryPoints: { main: `${sources}main.tsx`, icon: `${sources}style/icon.svg` },
+      tsconfig: `${sources}tsconfig.json`,
+    });
+    const assets = await Promise.all(
+      outputFiles
+        .map(({ path, contents }) => ({ name: path.slice(path.lastIndexOf('/') + 1), plain: Buffer.from(contents) }))
+        .filter(({ name }) => !/^icon-.*\.js$/.test(name))
+        .map(compressed),
+    );
+    return { beginning: beginningIn(metafile.outputs, assets), assets };
+  } finally {
+    await stop();
+  }
+}
+
+const OPTIONS = {
+  outdir: 'assets',
+  bundle: true,
+  splitting: true,
+  format: 'esm',
+  target: 'es2022',
+  minify: true,
+  write: false,
+  metafile: true,
+  entryNames: '[name]-[hash]',
+  chunkNames: '[name]-[hash]',
+  assetNames: '[name]-[hash]',
+  loader: { '.woff2': 'file', '.svg': 'file' },
+  legalComments: 'none',
+  logLevel: 'error',
+} as const;
+
+type Outputs = Readonly<
+  Record<string, { readonly entryPoint?: string; readonly imports: readonly { path: string; kind: string }[] }>
+>;
+
+function beginningIn(outputs: Outputs, assets: readonly Asset[]): Beginning {
+  const named = (pattern: RegExp) => {
+    const found = assets.find(({ name }) => pattern.test(name));
+    if (!found) throw new Error(`The bundle of the dashboard has no file ${pattern}.`);
+    return found.name;
+  };
+  const script = named(/^main-.*\.js$/);
+  const [, { imports }] = Object.entries(outputs).find(([path]) => path.endsWith(`/${script}`)) ?? [
+    '',
+    { imports: [] },
+  ];
+  const chunks = imports.filter(({ kind }) => kind === 'import-statement').map(({ path }) => path.replace(/.*\//, ''));
+  return {
+    script,
+    style: named(/^main-.*\.css$/),
+    font: named(/^inter-latin-wght-normal-.*\.woff2$/),
+    icon: named(/^icon-.*\.svg$/),
+    chunks,
+  };
+}
+
+const [toBrotli, toGzip] = [promisify(brotliCompress), promisify(gzip)];
+
+async function compressed({ name, plain }: Asset): Promise<Asset> {
+  if (name.endsWith('.woff2')) return { name, plain };
+  const params = { [constants.BROTLI_PARAM_SIZE_HINT]: plain.length };
+  const [br, zipped] = await Promise.all([toBrotli(plain, { params }), toGzip(plain, { level: 9 })]);
+  return { name, plain, br, gzip: zipped };
+}

@@ -1,0 +1,106 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { acceptedTypes } from '../../http/accept.ts';
+import { cookiesNamed } from '../../http/session-cookie.ts';
+import type { Boot } from '../boot-data.ts';
+import type { Asset, Built } from './build.ts';
+import { readBuild } from './kept-build.ts';
+import { POLICY, shell, type Theme } from './shell.ts';
+
+export type Booted = Omit<Boot, 'version'>;
+
+/** Serves the page and the files it is made of. */
+export interface Dashboard {
+  /** Builds what is not built yet. Otherwise the first request does. */
+  prepare(): Promise<void>;
+  sendPage(request: IncomingMessage, response: ServerResponse, boot: Booted): Promise<void>;
+  /** Serves `/assets/`. Passes on other paths and names of no file. */
+  serveAssets(request: IncomingMessage, response: ServerResponse, next: () => void): void;
+}
+
+export function createDashboard(version: string): Dashboard {
+  let reading: Promise<Files> | undefined;
+  const files = (): Promise<Files> => {
+    reading ??= readBuild().then(
+      (built) => ({ built, byName: new Map(built.assets.map((asset) => [asset.name, asset])) }),
+      (error) => {
+        reading = undefined; // the next request tries again
+        throw error;
+      },
+    );
+    return reading;
+  };
+
+  return {
+    async prepare() {
+      await files();
+    },
+    async sendPage(request, response, boot) {
+      const { built } = await files();
+      const page = Buffer.from(shell({ ...boot, version }, built.beginning, themeIn(request)));
+      response.writeHead(200, { ...PAGE_HEADERS, 'Content-Length': page.length });
+      response.end(page);
+    },
+    serveAssets(request, response, next) {
+      const [path = ''] = (request.url ?? '').split('?');
+      if (!path.startsWith('/assets/') || !/^(GET|HEAD)$/.test(request.method ?? '')) return next();
+      files().then(
+        ({ byName }) => {
+          const asset = byName.get(path.slice('/assets/'.length));
+          if (asset) sendAsset(request, response, asset);
+          else next();
+        },
+        () => response.destroy(),
+      );
+    },
+  };
+}
+
+interface Files {
+  readonly built: Built;
+  readonly byName: ReadonlyMap<string, Asset>;
+}
+
+const PAGE_HEADERS = {
+  'Content-Type': 'text/html; charset=utf-8',
+  'Content-Security-Policy': POLICY,
+  'Cache-Control': 'no-store',
+  'Referrer-Policy': 'same-origin',
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+};
+
+const TYPES: Readonly<Record<string, string>> = {
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  svg: 'image/svg+xml',
+  woff2: 'font/woff2',
+};
+
+/** The name of an asset contains its hash, so a browser never asks for it again. */
+function sendAsset({ headers }: IncomingMessage, response: ServerResponse, { name, plain, br, gzip }: Asset): void {
+  const accepted = acceptedTypes(String(headers['accept-encoding'] ?? ''));
+  const [encoding, body] =
+    br && accepted.includes('br')
+      ? ['br', br]
+      : gzip && accepted.includes('gzip')
+        ? ['gzip', gzip]
+        : [undefined, plain];
+  response.writeHead(200, {
+    'Content-Type': TYPES[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream',
+    'Content-Length': body.length,
+    'Cache-Control': 'public, max-age=31536000, immutable',
+    'X-Content-Type-Options': 'nosniff',
+    'Cross-Origin-Resource-Policy': 'same-origin',
+    ...(br && { Vary: 'Accept-Encoding' }),
+    ...(encoding && { 'Content-Encoding': encoding }),
+  });
+  response.end(body);
+}
+
+/** The choice of light or dark that the page keeps in a cookie, so that its first paint is right. */
+function themeIn({ headers }: IncomingMessage): Theme {
+  const [theme] = cookiesNamed('admin-theme', headers.cookie ?? '');
+  return theme === 'light' || theme === 'dark' ? theme : undefined;
+}

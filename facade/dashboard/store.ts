@@ -1,0 +1,124 @@
+import { useEffect, useState } from 'preact/hooks';
+import { CallError, call } from './client.ts';
+
+/** What is known of the answer to a reading call. An old answer stays while a new one is fetched. */
+export interface Answer<Output> {
+  readonly data?: Output | undefined;
+  readonly error?: CallError | undefined;
+  readonly loading: boolean;
+}
+
+interface Entry {
+  readonly tool: string;
+  readonly input: object;
+  answer: Answer<unknown>;
+  at: number;
+  stale: boolean;
+  readonly listeners: Set<() => void>;
+}
+
+const entries = new Map<string, Entry>();
+const MOST_KEPT = 300;
+
+function entryOf(tool: string, input: object): Entry {
+  const key = `${tool} ${JSON.stringify(input)}`;
+  const known = entries.get(key);
+  if (known) return known;
+  const made: Entry = { tool, input, answer: { loading: false }, at: 0, stale: true, listeners: new Set() };
+  entries.set(key, made);
+  if (entries.size > MOST_KEPT) forgetOldest();
+  return made;
+}
+
+function forgetOldest(): void {
+  for (const [key, { listeners }] of entries) {
+    if (entries.size <= MOST_KEPT) return;
+    if (listeners.size === 0) entries.delete(key);
+  }
+}
+
+/** Begins the call if its answer is not there or not good any more. */
+export function prefetch(tool: string, input: object = {}): void {
+  const entry = entryOf(tool, input);
+  if (entry.stale && !entry.answer.loading) void load(entry);
+}
+
+async function load(entry: Entry): Promise<void> {
+  entry.stale = false;
+  tell(entry, { ...entry.answer, loading: true });
+  try {
+    tell(entry, { data: await call(entry.tool, entry.input), loading: false });
+  } catch (error) {
+    const failed =
+      error instanceof CallError ? error : new CallError(entry.tool, { error: String(error), code: 'failed' });
+    tell(entry, { data: entry.answer.data, error: failed, loading: false });
+  }
+  entry.at = Date.now();
+  if (entry.stale && entry.listeners.size > 0) void load(entry); // it changed meanwhile
+}
+
+function tell(entry: Entry, answer: Answer<unknown>): void {
+  entry.answer = answer;
+  for (const listener of entry.listeners) listener();
+}
+
+const NOTHING: Answer<never> = { loading: false };
+
+/** The answer of a reading tool, kept and renewed when records change. Undefined as tool: nothing is asked. */
+export function useAnswer<Output>(tool: string | undefined, input: object = {}): Answer<Output> {
+  const [, draw] = useState({});
+  const key = `${tool} ${JSON.stringify(input)}`;
+  useEffect(() => {
+    if (tool === undefined) return undefined;
+    const entry = entryOf(tool, input);
+    const listener = () => draw({});
+    entry.listeners.add(listener);
+    const shown = entry.answer;
+    prefetch(tool, input);
+    if (entry.answer !== shown) draw({});
+    return () => {
+      entry.listeners.delete(listener);
+    };
+  }, [key]);
+  if (tool === undefined) return NOTHING;
+  const { answer, stale } = entryOf(tool, input);
+  const shown = stale && answer.data === undefined && !answer.error ? { ...answer, loading: true } : answer;
+  return shown as Answer<Output>; // whoever asks knows what the tool answers
+}
+
+type Test = (tool: string, input: object) => boolean;
+
+/** Answers that may have changed are fetched again: at once where they are shown, later where they are not. */
+export function invalidate(test: Test = () => true): void {
+  for (const entry of entries.values()) {
+    if (!test(entry.tool, entry.input)) continue;
+    entry.stale = true;
+    if (entry.listeners.size > 0 && !entry.answer.loading) void load(entry);
+  }
+}
+
+/** Renews what was asked longer ago than this, for example when somebody comes back to the page. */
+export function invalidateOlderThan(ms: number): void {
+  const limit = Date.now() - ms;
+  for (const entry of entries.values()) {
+    if (entry.at > limit) continue;
+    entry.stale = true;
+    if (entry.listeners.size > 0 && !entry.answer.loading) void load(entry);
+  }
+}
+
+const channel = new BroadcastChannel('admin-changes');
+channel.onmessage = () => invalidate();
+
+/** Calls a tool that changes something. Everything shown, in all tabs, is renewed. @throws CallError */
+export async function act<Output = Readonly<Record<string, unknown>>>(
+  tool: string,
+  input: object = {},
+): Promise<Output> {
+  try {
+    return await call<Output>(tool, input);
+  } finally {
+    invalidate();
+    channel.postMessage(tool);
+  }
+}

@@ -1,0 +1,67 @@
+import { useEffect, useState } from 'preact/hooks';
+import { request } from './client.ts';
+import type { JsonSchema } from './schema.ts';
+
+/** A tool as `tools/list` shows it. */
+export interface ListedTool {
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly inputSchema: JsonSchema;
+  readonly outputSchema?: JsonSchema;
+  readonly annotations?: { readonly readOnlyHint?: boolean; readonly destructiveHint?: boolean };
+}
+
+export type Tools = ReadonlyMap<string, ListedTool>;
+
+let tools: Tools | undefined;
+let failure: unknown;
+const listeners = new Set<() => void>();
+
+/** Reads the list of the tools that the person may call. Begun before anything is drawn, and again when the list changes. */
+export async function loadTools(): Promise<void> {
+  try {
+    const found: ListedTool[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = (await request('tools/list', cursor === undefined ? {} : { cursor })) as Page;
+      found.push(...page.tools);
+      cursor = page.nextCursor;
+    } while (cursor !== undefined);
+    tools = new Map(found.map((tool) => [tool.name, tool]));
+    failure = undefined;
+  } catch (error) {
+    failure = error;
+  }
+  for (const listener of listeners) listener();
+}
+
+interface Page {
+  readonly tools: readonly ListedTool[];
+  readonly nextCursor?: string;
+}
+
+/** Undefined until the list is there. @throws what reading the list threw, so that the page shows it */
+export function useTools(): Tools | undefined {
+  const [, draw] = useState({});
+  useEffect(() => {
+    const listener = () => draw({});
+    listeners.add(listener);
+    return () => {
+      listeners.delete(listener);
+    };
+  }, []);
+  if (!tools && failure !== undefined) throw failure;
+  return tools;
+}
+
+/** Whether the person may call the tool. Buttons for other tools are not shown. */
+export function useMay(tool: string | undefined): boolean {
+  const known = useTools();
+  return tool !== undefined && (known?.has(tool) ?? false);
+}
+
+export function useTool(name: string | undefined): ListedTool | undefined {
+  const known = useTools();
+  return name === undefined ? undefined : known?.get(name);
+}

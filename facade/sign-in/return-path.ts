@@ -1,0 +1,34 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { cookiesNamed } from '../http/session-cookie.ts';
+
+const NAME = 'admin-return';
+const KEPT_SECONDS = 10 * 60;
+const LONGEST = 1000;
+const ATTRIBUTES = 'Path=/; HttpOnly; SameSite=Lax';
+/** A path of ours and nothing that a browser takes for another server. */
+const OURS = /^\/(?![/\\])[\x21-\x7e]*$/;
+
+/** The page that somebody asked for before signing in, kept in the browser meanwhile. */
+export const returnPath = {
+  keep(response: ServerResponse, path: string): void {
+    if (path === '/' || path.length > LONGEST) return;
+    response.appendHeader('Set-Cookie', `${NAME}=${encodeURIComponent(path)}; Max-Age=${KEPT_SECONDS}; ${ATTRIBUTES}`);
+  },
+
+  /** The kept path, which is forgotten. `/` where there is none of ours. */
+  take({ headers }: IncomingMessage, response: ServerResponse): string {
+    const [kept] = cookiesNamed(NAME, headers.cookie ?? '');
+    if (kept === undefined) return '/';
+    response.appendHeader('Set-Cookie', `${NAME}=; Max-Age=0; ${ATTRIBUTES}`);
+    const path = decoded(kept);
+    return OURS.test(path) ? path : '/';
+  },
+};
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return '';
+  }
+}
