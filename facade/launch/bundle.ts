@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -6,7 +6,7 @@ import { build, type Plugin } from 'esbuild';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** A bundle is kept for at least this long, and the newest ones for ever: a running server may still load parts of an older one. */
+/** A bundle is kept for at least this long, and while a process uses it. The newest ones are kept for ever. */
 const KEPT_MS = 24 * 60 * 60 * 1000;
 const KEPT = 3;
 
@@ -67,12 +67,26 @@ export async function bundlePrograms(cache: string, folder: string): Promise<boo
   }
 }
 
-/** Removes bundles of earlier states of the sources. */
+/** Removes bundles of earlier states of the sources that nobody uses. */
 function removeOldBundles(cache: string): void {
   const folders = readdirSync(cache).map((name) => join(cache, name));
   const byAge = folders.map((path) => ({ path, at: statSync(path).mtimeMs })).sort((one, other) => other.at - one.at);
   const old = byAge.slice(KEPT).filter(({ at }) => at < Date.now() - KEPT_MS);
-  for (const { path } of old) rmSync(path, { recursive: true, force: true });
+  for (const { path } of old) if (!isInUse(path)) rmSync(path, { recursive: true, force: true });
+}
+
+/** Whether one of the processes that `launch.mjs` noted still runs. */
+function isInUse(bundled: string): boolean {
+  const users = join(bundled, 'in-use');
+  return existsSync(users) && readdirSync(users).some((pid) => isRunning(Number(pid)));
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM'; // it runs as somebody else
+  }
 }
 
 /** Source files find the files beside them by `import.meta`. In a bundle, it must still name the source file. */

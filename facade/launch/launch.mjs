@@ -4,7 +4,7 @@
  * This file is JavaScript because Node 20 runs it directly.
  */
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
@@ -19,7 +19,10 @@ const folder = join(cache, hashOfSources());
 const bundled = join(folder, 'facade', `${program}.mjs`);
 
 if (!existsSync(bundled)) await makeBundle();
-if (existsSync(bundled)) process.setSourceMapsEnabled(true);
+if (existsSync(bundled)) {
+  process.setSourceMapsEnabled(true);
+  noteUse();
+}
 await import(pathToFileURL(existsSync(bundled) ? bundled : source).href);
 
 /** Where no bundle can be made, for example because the folder cannot be written, tsx runs the sources. */
@@ -28,6 +31,19 @@ async function makeBundle() {
   const unregister = register();
   const { bundlePrograms } = await import('./bundle.ts');
   if (await bundlePrograms(cache, folder)) await unregister();
+}
+
+/** Names this process as a user of the bundle, which stays as long as one of them runs: parts of it are loaded late. */
+function noteUse() {
+  const users = join(folder, 'in-use');
+  const own = join(users, String(process.pid));
+  try {
+    if (!existsSync(users)) mkdirSync(users);
+    writeFileSync(own, '');
+  } catch {
+    return; // where nothing can be written, nothing is removed either
+  }
+  process.once('exit', () => rmSync(own, { force: true }));
 }
 
 function hashOfSources() {

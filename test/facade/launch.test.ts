@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cp, mkdir, readdir, realpath, symlink, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { killedAtEnd } from '../support/at-end.ts';
+import { withFolder } from '../support/child.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const PACKAGES = ['esbuild', 'tsx'];
+const COMMANDS = ['demo', 'stdio', 'tool', 'import', 'backup', 'recover-key'];
+/** Loads a part of itself once it is told to. */
+const MAIN = `
+process.stdout.write('begun ');
+for await (const line of process.stdin) {
+  const { late } = await import('./late.ts');
+  console.log(late);
+  break;
+}
+`;
+
+/** A project that is as small as the launcher can start it, with nothing bundled so far. */
+async function withProject(work: (project: string) => Promise<void>): Promise<void> {
+  await withFolder(async (made) => {
+    const project = await realpath(made);
+    const files = {
+      'package.json': '{"type": "module"}',
+      'package-lock.json': '{}',
+      'facade/main.ts': MAIN,
+      'facade/late.ts': "export const late: string = 'loaded';",
+      ...Object.fromEntries(COMMANDS.map((name) => [`facade/commands/${name}.ts`, 'export {};'])),
+    };
+    for (const folder of ['resources', 'store', 'tools', 'node_modules', 'facade/commands'])
+      await mkdir(join(project, folder), { recursive: true });
+    for (const [path, text] of Object.entries(files)) await writeFile(join(project, path), text);
+    await cp(join(root, 'facade/launch'), join(project, 'facade/launch'), {
+      recursive: true,
+      filter: (path) => !path.endsWith('.ts') || path.endsWith('bundle.ts'),
+    });
+    for (const name of PACKAGES)
+      await symlink(await realpath(join(root, 'node_modules', name)), join(project, 'node_modules', name));
+    await work(project);
+  });
+}
+
+const cacheOf = (project: string) => join(project, 'node_modules/.cache/agent-admin');
+
+interface Started {
+  readonly child: ChildProcess;
+  /** Has the late part loaded, and resolves at the end with all that was said. */
+  finish(): Promise<string>;
+}
+
+/** Resolves when the program runs. */
+async function launch(project: string): Promise<Started> {
+  const child = killedAtEnd(spawn(process.execPath, [join(project, 'facade/launch/launch.mjs')], { cwd: project }));
+  let said = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk) => {
+      said += chunk;
+    });
+  const ended = once(child, 'close');
+  await Promise.race([once(child.stdout, 'data'), ended.then(() => assert.fail(said))]);
+  return {
+    child,
+    async finish() {
+      child.stdin.end('go on\n');
+      await ended;
+      return said;
+    },
+  };
+}
+
+/** Starts the program from changed sources, which makes a new bundle and removes old ones, and ends it. */
+async function startChanged(project: string, state: number): Promise<void> {
+  await writeFile(join(project, 'facade/late.ts'), `export const late = 'loaded ${state}';`);
+  assert.equal(await (await launch(project)).finish(), `begun loaded ${state}\n`);
+}
+
+async function makeOld(folder: string): Promise<void> {
+  const past = new Date(Date.now() - 48 * 3600 * 1000);
+  await utimes(folder, past, past);
+}
+
+describe('the launcher', () => {
+  it('makes one bundle where several first starts come at once, and all of them run', async () => {
+    await withProject(async (project) => {
+      const started = await Promise.all([launch(project), launch(project), launch(project)]);
+      for (const each of started) assert.equal(await each.finish(), 'begun loaded\n');
+      const bundles = await readdir(cacheOf(project));
+      assert.equal(bundles.length, 1, bundles.join());
+    });
+  });
+
+  it('removes an old bundle, but not beside a process that uses it', async () => {
+    await withProject(async (project) => {
+      const server = await launch(project);
+      const [name = ''] = await readdir(cacheOf(project));
+      await makeOld(join(cacheOf(project), name));
+      for (const state of [1, 2, 3, 4]) await startChanged(project, state);
+      assert.ok((await readdir(cacheOf(project))).includes(name));
+      assert.equal(await server.finish(), 'begun loaded\n');
+      await startChanged(project, 5);
+      assert.ok(!(await readdir(cacheOf(project))).includes(name));
+    });
+  });
+
+  it('removes an old bundle whose users were killed', async () => {
+    await withProject(async (project) => {
+      const { child } = await launch(project);
+      child.kill('SIGKILL');
+      await once(child, 'close');
+      const [name = ''] = await readdir(cacheOf(project));
+      for (const state of [1, 2, 3]) await startChanged(project, state);
+      await makeOld(join(cacheOf(project), name));
+      await startChanged(project, 4);
+      assert.ok(!(await readdir(cacheOf(project))).includes(name));
+    });
+  });
+});
