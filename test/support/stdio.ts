@@ -6,6 +6,12 @@ import { programArgs } from './node-args.ts';
 // biome-ignore lint/suspicious/noExplicitAny: tests look into messages freely
 type Message = any;
 
+/** A request that has no answer yet. */
+interface Open {
+  resolve(message: Message): void;
+  reject(error: Error): void;
+}
+
 /** A process of the stdio door, spoken to line by line. */
 export interface StdioClient {
   /** Sends a request and waits for the answer with its id. */
@@ -24,18 +30,22 @@ export function openStdio(baseUrl: string, key: string): StdioClient {
       stdio: ['pipe', 'pipe', 'pipe'],
     }),
   );
-  const waiting: ((message: Message) => void)[] = [];
+  const waiting: Open[] = [];
   let stderr = '';
   let id = 0;
-  if (child.stdout) createInterface({ input: child.stdout }).on('line', (line) => waiting.shift()?.(JSON.parse(line)));
+  if (child.stdout)
+    createInterface({ input: child.stdout }).on('line', (line) => waiting.shift()?.resolve(JSON.parse(line)));
   child.stderr?.on('data', (chunk) => {
     stderr += chunk;
   });
 
+  child.once('exit', (code) => {
+    for (const { reject } of waiting) reject(new Error(`the stdio door ended with ${code}: ${stderr}`));
+  });
+
   const send = (line: string) =>
     new Promise<Message>((resolve, reject) => {
-      waiting.push(resolve);
-      child.once('exit', (code) => reject(new Error(`the stdio door ended with ${code}: ${stderr}`)));
+      waiting.push({ resolve, reject });
       child.stdin?.write(`${line}\n`);
     });
 
