@@ -70,6 +70,8 @@ export interface StoreStatus {
 
 export interface Reader<Record> {
   get(id: string): Promise<Record | undefined>;
+  /** The record. @throws NotFound */
+  read(id: string): Promise<Record>;
   find(query: Query<Record>): Promise<Page<Record>>;
   /** How many records `find` would return without a limit. */
   count(query: Omit<Query<Record>, 'limit' | 'after' | 'order'>): Promise<number>;

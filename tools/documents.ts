@@ -42,11 +42,7 @@ const getDocument = defineTool({
   output: document,
   errors: ['not_found'],
 
-  async handler({ id }, { store, fail }) {
-    const found = await store.documents.get(id);
-    if (!found) throw fail('not_found', `There is no document ${id}; list_documents shows the ones you can see.`);
-    return found;
-  },
+  handler: ({ id }, { store }) => store.documents.read(id),
 });
 
 const createDocument = defineTool({

@@ -40,11 +40,7 @@ const getGoal = defineTool({
   output: goal,
   errors: ['not_found'],
 
-  async handler({ id }, { store, fail }) {
-    const found = await store.goals.get(id);
-    if (!found) throw fail('not_found', `There is no goal ${id}; list_goals shows the ones you can see.`);
-    return found;
-  },
+  handler: ({ id }, { store }) => store.goals.read(id),
 });
 
 const createGoal = defineTool({

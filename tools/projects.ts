@@ -36,11 +36,7 @@ const getProject = defineTool({
   output: project,
   errors: ['not_found'],
 
-  async handler({ id }, { store, fail }) {
-    const found = await store.projects.get(id);
-    if (!found) throw fail('not_found', `There is no project ${id}; list_projects shows the ones you can see.`);
-    return found;
-  },
+  handler: ({ id }, { store }) => store.projects.read(id),
 });
 
 const createProject = defineTool({

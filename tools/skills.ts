@@ -39,11 +39,7 @@ const getSkill = defineTool({
   output: skill,
   errors: ['not_found'],
 
-  async handler({ id }, { store, fail }) {
-    const found = await store.skills.get(id);
-    if (!found) throw fail('not_found', `There is no skill ${id}; list_skills shows the ones you can see.`);
-    return found;
-  },
+  handler: ({ id }, { store }) => store.skills.read(id),
 });
 
 const createSkill = defineTool({

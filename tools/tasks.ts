@@ -49,11 +49,7 @@ const getTask = defineTool({
   output: task,
   errors: ['not_found'],
 
-  async handler({ id }, { store, fail }) {
-    const found = await store.tasks.get(id);
-    if (!found) throw fail('not_found', `There is no task ${id}; list_tasks shows the ones you can see.`);
-    return found;
-  },
+  handler: ({ id }, { store }) => store.tasks.read(id),
 });
 
 const createTask = defineTool({
@@ -136,11 +132,7 @@ const getTaskDocument = defineTool({
   output: taskDocument,
   errors: ['not_found'],
 
-  async handler({ id }, { store, fail }) {
-    const found = await store.taskDocuments.get(id);
-    if (!found) throw fail('not_found', `There is no task ${id}; list_tasks shows the ones you can see.`);
-    return found;
-  },
+  handler: ({ id }, { store }) => store.taskDocuments.read(id),
 });
 
 const updateTaskDocument = defineTool({

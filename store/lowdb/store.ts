@@ -150,6 +150,7 @@ export class LowdbStore implements StoreCore {
   reader(collection: Collection): Reader<Row> {
     return {
       get: async (id) => this.#current(collection).get(id),
+      read: async (id) => this.#current(collection).read(id),
       find: async (query) => find(this.#current(collection), query),
       count: async (filter) => count(this.#current(collection), filter),
     };

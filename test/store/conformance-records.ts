@@ -120,6 +120,11 @@ export function recordsConformance(stage: Stage): void {
     it('names the record that is not there', async () => {
       const missing = (error: unknown) =>
         error instanceof NotFound && error.id === 'agt_x' && error.collection === 'agents';
+      await assert.rejects(stage.store.agents.read('agt_x'), missing);
+      await assert.rejects(
+        stage.store.transaction((tx) => tx.agents.read('agt_x')),
+        missing,
+      );
       await assert.rejects(
         stage.store.transaction((tx) => tx.agents.update('agt_x', {})),
         missing,

@@ -101,9 +101,8 @@ const revokeApiKey = defineTool({
   output: apiKey,
   errors: ['not_found'],
 
-  async handler({ id }, { store, principal, fail, server }) {
-    const key = await store.apiKeys.get(id);
-    if (!key) throw fail('not_found', `There is no key ${id}; list_api_keys shows the ones you can see.`);
+  async handler({ id }, { store, principal, server }) {
+    const key = await store.apiKeys.read(id);
     if (key.id !== principal.id) requireWithin(principal, { scopes: key.scopes, grants: grantsOf(key) });
     if (key.revokedAt !== undefined) return showKey(key);
     const revokedAt = server.now().toISOString();

@@ -94,7 +94,7 @@ const getAgent = defineTool({
   output: agentAnswer,
   errors: ['not_found'],
 
-  handler: async ({ id }, { store, fail, server }) => showAgent(await findAgent(store, id, fail), server),
+  handler: async ({ id }, { store, server }) => showAgent(await store.agents.read(id), server),
 });
 
 const createAgent = defineTool({
@@ -160,7 +160,7 @@ const updateAgent = defineTool({
     { id, expectedRevision, identity, memoryPolicy: memory, ...change },
     { store, principal, fail, server },
   ) {
-    const current = await findAgent(store, id, fail);
+    const current = await store.agents.read(id);
     if (current.status === 'deleted' && !(revives(change) && identity === undefined && memory === undefined)) {
       throw fail(
         'conflict',
@@ -241,13 +241,6 @@ export const agentKind = defineKind({
     return context.store.purge('agents', id);
   },
 });
-
-/** @throws the tool's `not_found` error */
-export async function findAgent(store: Pick<Readers, 'agents'>, id: string, fail: Fail<'not_found'>): Promise<Agent> {
-  const found = await store.agents.get(id);
-  if (!found) throw fail('not_found', `There is no agent ${id}; list_agents shows the ones you can see.`);
-  return found;
-}
 
 function revives({
   status,

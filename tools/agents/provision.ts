@@ -4,7 +4,7 @@ import { type A2pStatus, a2pStatus } from '../../resources/agent-identity.ts';
 import { expectedRevision, plainLine } from '../../resources/fields.ts';
 import { secret } from '../../resources/markers.ts';
 import { defineTool, type Fail, UPDATES } from '../registry/define-tool.ts';
-import { agentAnswer, agentId, findAgent, showAgent } from './agents.ts';
+import { agentAnswer, agentId, showAgent } from './agents.ts';
 
 const phone = z.strictObject({
   number: secret(plainLine(z.string().trim().min(1).max(40)))
@@ -52,7 +52,7 @@ export const provisionAgentIdentity = defineTool({
 
   async handler({ id, phone, card, release, expectedRevision }, { store, fail, server }) {
     if (!phone && !card && !release) throw fail('invalid_input', 'Give phone, card, release or several of them.');
-    const agent = await findAgent(store, id, fail);
+    const agent = await store.agents.read(id);
     if (agent.status === 'deleted') throw fail('conflict', 'The agent is deleted; revive it first with update_agent.');
     const identity = withoutReleased(agent.identity, release ?? []);
     if (phone?.a2pStatus) requireStep(identity, phone.a2pStatus, fail);

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { type Capsule, type CapsuleRecord, capsule, capsuleFields, capsuleStatus } from '../../resources/capsule.ts';
 import { expectedRevision, instant, pageOf, paging, recordId } from '../../resources/fields.ts';
-import type { Readers } from '../../store/port.ts';
 import { requireWithin } from '../access/delegation.ts';
 import { endConnections, endConnectionsByToken } from '../access/ended-credentials.ts';
 import { hashSecret, newSecret, prefixOf } from '../access/key-secret.ts';
@@ -60,8 +59,7 @@ const getCapsule = defineTool({
   output: capsuleAnswer,
   errors: ['not_found'],
 
-  handler: async ({ id }, { store, server, fail }) =>
-    showWithWarnings(await findCapsule(store, id, fail), server.catalog),
+  handler: async ({ id }, { store, server }) => showWithWarnings(await store.capsules.read(id), server.catalog),
 });
 
 const createCapsule = defineTool({
@@ -132,7 +130,7 @@ const updateCapsule = defineTool({
   errors: ['not_found', 'conflict'],
 
   async handler({ id, expectedRevision, ...change }, { store, principal, server, fail }) {
-    const current = await findCapsule(store, id, fail);
+    const current = await store.capsules.read(id);
     const expiresAt = change.expiresAt && futureInstant(change.expiresAt, server.now(), fail);
     requireDefinition(
       { allowedTools: change.allowedTools ?? [], constraints: changedConstraints(current, change.constraints) },
@@ -156,8 +154,7 @@ const deleteCapsule = defineTool({
   output: z.object({}),
   errors: ['not_found', 'conflict'],
 
-  async handler({ id, expectedRevision }, { store, fail }) {
-    await findCapsule(store, id, fail);
+  async handler({ id, expectedRevision }, { store }) {
     await store.capsules.delete(id, { expectedRevision });
     await endConnections(store, { capsuleId: id });
     return {};
@@ -180,8 +177,8 @@ const rotateCapsuleToken = defineTool({
   output: capsuleWithToken,
   errors: ['not_found', 'conflict'],
 
-  async handler({ id, graceSeconds, expectedRevision }, { store, principal, server, fail }) {
-    const current = await findCapsule(store, id, fail);
+  async handler({ id, graceSeconds, expectedRevision }, { store, principal, server }) {
+    const current = await store.capsules.read(id);
     requireReach(principal, current, server.catalog);
     await requireEntriesWithin({ store, principal }, { type: 'capsule', id });
     requireWithin(principal, { lifetime: { expiresAt: current.expiresAt } });
@@ -195,17 +192,6 @@ const rotateCapsuleToken = defineTool({
 });
 
 export const capsuleTools = [listCapsules, getCapsule, createCapsule, updateCapsule, deleteCapsule, rotateCapsuleToken];
-
-/** @throws the tool's `not_found` error */
-export async function findCapsule(
-  store: Pick<Readers, 'capsules'>,
-  id: string,
-  fail: Fail<'not_found'>,
-): Promise<CapsuleRecord> {
-  const found = await store.capsules.get(id);
-  if (!found) throw fail('not_found', `There is no capsule ${id}; list_capsules shows the ones you can see.`);
-  return found;
-}
 
 /** Whether the change affects what the capsule does. Everybody who may write a capsule may rename it or stop serving it. */
 function changesWhatItDoes({

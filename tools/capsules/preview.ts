@@ -5,7 +5,7 @@ import { type Catalog, isListed } from '../registry/catalog-index.ts';
 import { defineTool, READS } from '../registry/define-tool.ts';
 import { listedTool } from '../registry/listed-tool.ts';
 import { requireDefinition, requireReach } from './capsule-definition.ts';
-import { capsuleChanges, capsuleId, changedConstraints, findCapsule, futureInstant } from './capsules.ts';
+import { capsuleChanges, capsuleId, changedConstraints, futureInstant } from './capsules.ts';
 import { entryVerdict, verdictsOf, warningsOf } from './verdicts.ts';
 
 /** Accepts the bodies of create_capsule and of update_capsule. */
@@ -37,7 +37,7 @@ export const previewCapsule = defineTool({
       throw fail('invalid_input', message, { issues: [{ path: 'id', message }] });
     }
     const { catalog } = server;
-    const stored: CapsuleDefinition = id === undefined ? EMPTY : await findCapsule(store, id, fail);
+    const stored: CapsuleDefinition = id === undefined ? EMPTY : await store.capsules.read(id);
     const {
       name = stored.name,
       allowedTools = stored.allowedTools,

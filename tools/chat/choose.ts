@@ -11,8 +11,7 @@ type Refuse = Fail<'not_found' | 'conflict'>;
 
 /** The agent, if it can work. @throws not_found, conflict where it is paused or deleted */
 export async function findAgentToRun(store: Pick<Readers, 'agents'>, id: string, fail: Refuse): Promise<Agent> {
-  const agent = await store.agents.get(id);
-  if (!agent) throw fail('not_found', `There is no agent ${id}; list_agents shows the ones you can see.`);
+  const agent = await store.agents.read(id);
   if (agent.status === 'active') return agent;
   const message = `The agent ${agent.name} is ${agent.status} and takes no work; update_agent {status: "active"} changes that.`;
   throw fail('conflict', message);

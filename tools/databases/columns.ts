@@ -1,24 +1,11 @@
 import type { Column, Database, DatabaseRecord, StoredDatabase } from '../../resources/database.ts';
 import type { Issue } from '../../resources/error.ts';
-import type { Readers } from '../../store/port.ts';
-import type { Fail } from '../registry/define-tool.ts';
 import { ToolError } from '../registry/errors.ts';
 
 export type Values = Readonly<Record<string, unknown>>;
 type NewColumn = Database['columns'][number];
 
 const MOST_COLUMNS = 100;
-
-/** @throws not_found */
-export async function findDatabase(
-  store: Pick<Readers, 'databases'>,
-  id: string,
-  fail: Fail<'not_found'>,
-): Promise<StoredDatabase> {
-  const found = await store.databases.get(id);
-  if (!found) throw fail('not_found', `There is no database ${id}; list_databases shows the ones you can see.`);
-  return found;
-}
 
 /** The key under which records keep the values of a column. It is the column's first name, so renaming changes no record and no history. */
 export function keyOf({ key, name }: Column): string {

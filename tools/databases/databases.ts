@@ -6,7 +6,7 @@ import { defineKind } from '../registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from '../registry/define-tool.ts';
 import { listPage, onlyThese } from '../registry/paging.ts';
 import { requireUnnamed } from '../registry/references.ts';
-import { changedColumns, findDatabase, requireDistinct, showDatabase } from './columns.ts';
+import { changedColumns, requireDistinct, showDatabase } from './columns.ts';
 
 const databaseId = recordId.describe('Database id (`dbs_…`), see list_databases.');
 
@@ -36,7 +36,7 @@ const getDatabase = defineTool({
   output: database,
   errors: ['not_found'],
 
-  handler: async ({ id }, { store, fail }) => showDatabase(await findDatabase(store, id, fail)),
+  handler: async ({ id }, { store }) => showDatabase(await store.databases.read(id)),
 });
 
 const createDatabase = defineTool({
@@ -84,7 +84,7 @@ const updateDatabase = defineTool({
   errors: ['not_found', 'conflict'],
 
   async handler({ id, addColumns = [], renameColumns = [], expectedRevision, ...change }, { store, fail }) {
-    const current = await findDatabase(store, id, fail);
+    const current = await store.databases.read(id);
     if (expectedRevision !== undefined && expectedRevision !== current.revision) {
       throw new StaleRevision(current.revision);
     }

@@ -8,7 +8,7 @@ import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../regi
 import { LARGEST_PAGE, listPage, onlyThese } from '../registry/paging.ts';
 import { restoreWithReferences } from '../registry/references.ts';
 import { withoutBookkeeping } from '../versions/history.ts';
-import { byName, findDatabase, keyOf, showRecord, type Values } from './columns.ts';
+import { byName, keyOf, showRecord, type Values } from './columns.ts';
 import { lookedThrough } from './looked-through.ts';
 import { recordQuery } from './record-query.ts';
 import { changedValues, newValues } from './values.ts';
@@ -46,7 +46,7 @@ const listRecords = defineTool({
     const where = { databaseId };
     const isWhole = !limit || limit.names?.includes(databaseId) === true;
     const isKnown = isWhole || (await store.databaseRecords.count({ where, any })) > 0;
-    const found = isKnown ? await findDatabase(store, databaseId, fail) : undefined;
+    const found = isKnown ? await store.databases.read(databaseId) : undefined;
     if (!found) return { data: [], nextCursor: null, ...(input.includeTotal && { total: 0 }) };
     const show = (record: DatabaseRecord) => showRecord(found.columns, record);
     if (!filter && !sort) return listPage(store.databaseRecords, input, { where, any }, show, LARGEST_PAGE);
@@ -67,7 +67,7 @@ const getRecord = defineTool({
   errors: ['not_found'],
 
   async handler(input, { store, fail }) {
-    const { columns } = await findDatabase(store, input.databaseId, fail);
+    const { columns } = await store.databases.read(input.databaseId);
     return showRecord(columns, await findRecord(store, input, fail));
   },
 });
@@ -82,8 +82,8 @@ const createRecord = defineTool({
   output: databaseRecord,
   errors: ['not_found'],
 
-  async handler({ databaseId, values }, { store, fail }) {
-    const { columns } = await findDatabase(store, databaseId, fail);
+  async handler({ databaseId, values }, { store }) {
+    const { columns } = await store.databases.read(databaseId);
     return showRecord(columns, await store.databaseRecords.insert({ databaseId, values: newValues(columns, values) }));
   },
 });
@@ -101,7 +101,7 @@ const updateRecord = defineTool({
 
   async handler({ databaseId, id, values, expectedRevision }, { store, fail }) {
     const current = await findRecord(store, { databaseId, id }, fail);
-    const { columns } = await findDatabase(store, databaseId, fail);
+    const { columns } = await store.databases.read(databaseId);
     const change = { values: changedValues(columns, current.values, values) };
     return showRecord(columns, await store.databaseRecords.update(id, change, { expectedRevision }));
   },

@@ -13,7 +13,7 @@ import { serverManaged } from '../../resources/markers.ts';
 import type { Readers } from '../../store/port.ts';
 import type { Context } from '../registry/context.ts';
 import { defineKind } from '../registry/define-kind.ts';
-import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../registry/define-tool.ts';
+import { CREATES, DELETES, defineTool, READS, UPDATES } from '../registry/define-tool.ts';
 import { listPage, onlyThese } from '../registry/paging.ts';
 import { readSettings } from '../settings/settings.ts';
 import { withoutBookkeeping } from '../versions/history.ts';
@@ -55,7 +55,7 @@ const getFlow = defineTool({
   output: flow,
   errors: ['not_found'],
 
-  handler: ({ id }, { store, fail }) => findFlow(store, id, fail),
+  handler: ({ id }, { store }) => store.flows.read(id),
 });
 
 const createInput = z.strictObject({
@@ -115,8 +115,8 @@ const updateFlow = defineTool({
   errors: ['not_found', 'conflict'],
 
   async handler({ id, expectedRevision, trigger, ...change }, context) {
-    const { store, principal, fail } = context;
-    const current = await findFlow(store, id, fail);
+    const { store, principal } = context;
+    const current = await store.flows.read(id);
     const changed = { ...change, ...(trigger && { trigger: await withTimezone(trigger, store) }) };
     const next = definitionOf(current, changed);
     const redefined = !sameDefinition(current, next);
@@ -208,11 +208,4 @@ function definitionOf(current: FlowDefinition, change: DefinitionChange): FlowDe
 function sameDefinition(one: FlowDefinition, other: FlowDefinition): boolean {
   const text = ({ trigger, steps, agentId, prompt }: FlowDefinition) => canonicalize([trigger, steps, agentId, prompt]);
   return text(one) === text(other);
-}
-
-/** @throws the tool's `not_found` error */
-export async function findFlow(store: Pick<Readers, 'flows'>, id: string, fail: Fail<'not_found'>): Promise<Flow> {
-  const found = await store.flows.get(id);
-  if (!found) throw fail('not_found', `There is no flow ${id}; list_flows shows the ones you can see.`);
-  return found;
 }

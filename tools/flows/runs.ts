@@ -5,9 +5,8 @@ import type { Readers, Writers } from '../../store/port.ts';
 import { requireShallow } from '../access/agent-principal.ts';
 import { NAME } from '../access/guarded-tool.ts';
 import { authorOf, type Principal } from '../access/principal.ts';
-import { CREATES, DELETES, defineTool, type Fail, READS } from '../registry/define-tool.ts';
+import { CREATES, DELETES, defineTool, READS } from '../registry/define-tool.ts';
 import { LARGEST_PAGE, listPage, onlyThese } from '../registry/paging.ts';
-import { findFlow } from './flows.ts';
 import { hasEnded, queueRun } from './queue.ts';
 import { causesOf, runOf } from './run/triggers.ts';
 import { isRunAs } from './run-as.ts';
@@ -50,7 +49,7 @@ const triggerFlow = defineTool({
     const { flow, run } = await write(async (tx) => {
       const before = begunBy === undefined ? undefined : await runBegunBy(tx, begunBy);
       if (before) return { flow: (await tx.flows.get(id)) ?? { id: before.flowId }, run: before };
-      const flow = await findFlow(tx, id, fail);
+      const flow = await tx.flows.read(id);
       const kind = flow.trigger.kind === 'webhook' ? 'webhook' : 'manual';
       const trigger = { kind, by: authorOf(principal) } as const;
       const wish = { trigger, input, causes: causesOf(principal), begunBy };
@@ -111,7 +110,7 @@ const getFlowRun = defineTool({
   output: flowRun,
   errors: ['not_found'],
 
-  handler: async ({ id }, { store, principal, fail }) => showRun(await findRun(store, id, fail), principal),
+  handler: async ({ id }, { store, principal }) => showRun(await store.flowRuns.read(id), principal),
 });
 
 const cancelFlowRun = defineTool({
@@ -128,7 +127,7 @@ const cancelFlowRun = defineTool({
 
   async handler({ id }, { store, server, write, fail }) {
     const run = await write(async (tx) => {
-      const current = await findRun(tx, id, fail);
+      const current = await tx.flowRuns.read(id);
       if (current.status === 'cancelled') return current;
       if (current.status === 'running') return tx.flowRuns.update(id, { cancelAsked: true });
       if (hasEnded(current)) throw fail('conflict', `The run has already ended: ${current.status}.`);
@@ -148,12 +147,6 @@ async function cancelQueued(tx: Pick<Writers, 'flowRuns'>, id: string, message: 
 }
 
 export const flowRunTools = [triggerFlow, listFlowRuns, getFlowRun, cancelFlowRun];
-
-async function findRun(store: Pick<Readers, 'flowRuns'>, id: string, fail: Fail<'not_found'>): Promise<FlowRunRecord> {
-  const found = await store.flowRuns.get(id);
-  if (!found) throw fail('not_found', `There is no run ${id}; list_flow_runs shows the ones you can see.`);
-  return found;
-}
 
 /** Triggering a flow gives no right to read. Only `runAs` and admins see the content of its runs. */
 function showRun(run: FlowRun, principal: Principal): FlowRun {

@@ -42,10 +42,7 @@ const getReport = defineTool({
   errors: ['not_found', 'conflict'],
 
   async handler({ id, render }, context) {
-    const found = await context.store.reports.get(id);
-    if (!found) {
-      throw context.fail('not_found', `There is no report ${id}; list_reports shows the ones you can see.`);
-    }
+    const found = await context.store.reports.read(id);
     if (!render) return found;
     const asOf = context.server.now().toISOString();
     return { ...found, result: { ...(await runQuery(found.query, context)) }, asOf };

@@ -37,7 +37,7 @@ const getAdminUser = defineTool({
   output: adminUser,
   errors: ['not_found'],
 
-  handler: ({ id }, { store, fail }) => findAdminUser(store, id, fail),
+  handler: ({ id }, { store }) => store.adminUsers.read(id),
 });
 
 const createAdminUser = defineTool({
@@ -84,7 +84,7 @@ const updateAdminUser = defineTool({
   async handler({ id, expectedRevision, ...given }, { store, principal, fail }) {
     // Everybody may change their own name.
     if (id !== principal.ownerId) requireWithin(principal, { fullAccess: true });
-    const user = await findAdminUser(store, id, fail);
+    const user = await store.adminUsers.read(id);
     const { email = user.email, role = user.role } = given;
     const change = { ...given, email: email.toLowerCase(), role };
     const signsInAnew = change.email !== user.email || role !== user.role;
@@ -111,7 +111,7 @@ const deactivateAdminUser = defineTool({
 
   async handler({ id }, { store, principal, fail }) {
     requireWithin(principal, { fullAccess: true });
-    const user = await findAdminUser(store, id, fail);
+    const user = await store.adminUsers.read(id);
     if (!user.isActive) return user;
     if (id === principal.ownerId) {
       throw fail('conflict', 'You act for this admin user, so you would lock yourself out; let another owner do it.');
@@ -132,9 +132,8 @@ const reactivateAdminUser = defineTool({
   output: adminUser,
   errors: ['not_found'],
 
-  async handler({ id }, { store, principal, fail }) {
+  async handler({ id }, { store, principal }) {
     requireWithin(principal, { fullAccess: true, lifetime: 'never' });
-    await findAdminUser(store, id, fail);
     return store.adminUsers.update(id, { isActive: true });
   },
 });
@@ -157,16 +156,6 @@ async function requireOtherOwner(
   if (role !== OWNER || !isActive) return;
   if ((await store.adminUsers.count({ where: { role: OWNER, isActive: true } })) > 1) return;
   throw fail('conflict', 'This is the last active owner; create or reactivate another owner first.');
-}
-
-async function findAdminUser(
-  store: Pick<Readers, 'adminUsers'>,
-  id: string,
-  fail: Fail<'not_found'>,
-): Promise<AdminUser> {
-  const found = await store.adminUsers.get(id);
-  if (!found) throw fail('not_found', `There is no admin user ${id}; list_admin_users shows the ones you can see.`);
-  return found;
 }
 
 export const adminUserKind = defineKind({

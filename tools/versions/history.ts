@@ -4,7 +4,6 @@ import { canonicalize } from 'json-canonicalize';
 import type { Author, Version, VersionRecord } from '../../resources/version.ts';
 import { ByCollection } from '../../store/by-collection.ts';
 import type { CollectionName } from '../../store/collections.ts';
-import { NotFound } from '../../store/errors.ts';
 import type { Change, Guard, NewRecord, Query, Reader, Readers, Transaction, Where, Writer } from '../../store/port.ts';
 import type { History } from '../registry/define-kind.ts';
 import { forgetAnswers } from '../registry/idempotency.ts';
@@ -94,6 +93,10 @@ class VersionedWriter implements HistoryWriter<KeptRecord> {
     return this.#writer.get(id);
   }
 
+  read(id: string) {
+    return this.#writer.read(id);
+  }
+
   find(query: Query<KeptRecord>) {
     return this.#writer.find(query);
   }
@@ -113,8 +116,7 @@ class VersionedWriter implements HistoryWriter<KeptRecord> {
   }
 
   async update(id: string, change: Change<KeptRecord>, options?: Guard & VersionNote): Promise<KeptRecord> {
-    const old = await this.#writer.get(id);
-    if (!old) throw new NotFound(this.#kind.collection, id);
+    const old = await this.#writer.read(id);
     const updated = await this.#writer.update(id, change, options);
     if (updated.revision !== old.revision) {
       await this.#note(options?.kind === 'delete' ? old : updated, updated.revision, options);

@@ -1,4 +1,5 @@
 import type { CollectionDefinition } from '../../collection-definition.ts';
+import { NotFound } from '../../errors.ts';
 import { OrderedSet } from '../../ordered-set.ts';
 import type { Entry, Row } from '../rows/row.ts';
 import { TextIndex } from '../text/text-index.ts';
@@ -51,6 +52,12 @@ export class Collection {
 
   get(id: string): Row | undefined {
     return this.#entries.get(id)?.row;
+  }
+
+  read(id: string): Row {
+    const row = this.get(id);
+    if (!row) throw new NotFound(this.name, id);
+    return row;
   }
 
   entry(id: string): Entry | undefined {

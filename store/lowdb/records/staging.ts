@@ -32,6 +32,11 @@ export class Staging implements Writer<Row> {
     return this.#current(id);
   }
 
+  async read(id: string): Promise<Row> {
+    this.#assertLive();
+    return this.#expected(id);
+  }
+
   async find(query: RowQuery): Promise<Page<Row>> {
     this.#assertLive();
     return find(this.#collection, query, this.changes);
