@@ -5,7 +5,8 @@ import { headersFor, type Scenario } from './scenarios.ts';
 import { cpuTime, type Measurable, tell } from './servers.ts';
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3);
-const SECONDS = Number(process.env.BENCH_SECONDS ?? 4);
+const SECONDS = Number(process.env.BENCH_SECONDS ?? 3);
+const WARM_SECONDS = 2;
 const ALONE = 2000;
 
 interface Measured {
@@ -26,7 +27,7 @@ export interface Compared {
 /** The baseline answers what the subject answered. */
 export async function compare(subject: Measurable, baseline: Measurable, scenario: Scenario): Promise<Compared> {
   await answerAlike(subject, baseline, scenario);
-  for (const server of [subject, baseline]) await load(server, scenario, 1); // warm
+  for (const server of [subject, baseline]) await load(server, scenario, WARM_SECONDS);
   const ours: Measured[] = [];
   const theirs: Measured[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {

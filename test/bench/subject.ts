@@ -21,6 +21,7 @@ await filled.close();
 const started = performance.now();
 const store = await openLowdbStore({ folder });
 const openMs = Math.round(performance.now() - started);
+await store.search('agents', { text: 'agent', limit: 1 }); // waits until all words are indexed, which would be measured too
 const server = await startServer(config, store, createLogger(config));
 process.send?.({ baseUrl: server.baseUrl, id, openMs });
 process.on('message', async (message: 'cpu' | 'stop') => {
