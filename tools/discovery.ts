@@ -81,6 +81,7 @@ const callTool = defineTool({
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
   discovery: true,
   answersContent: true,
+  bulk: true, // the bound of the called tool is judged with its input
   input: callOf(
     'name',
     z.strictObject({

@@ -1,10 +1,11 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
-import { setImmediate as others } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import { ToolError } from '../../tools/registry/errors.ts';
-import { type Excess, INPUT_BOUNDS, JsonGauge } from '../../tools/registry/json-gauge.ts';
+import { boundsOf, type Excess, INPUT_BOUNDS, type JsonBounds, JsonGauge } from '../../tools/registry/json-gauge.ts';
+import type { Exchange } from './exchange.ts';
+import { Turns } from './turns.ts';
 
 /** Largest request body in bytes, as sent and after decompression. */
 const LARGEST_BODY = 4 * 1024 * 1024;
@@ -12,22 +13,31 @@ const LARGEST_BODY = 4 * 1024 * 1024;
 /** What a body may be. */
 export interface BodyKind {
   readonly largest: number;
-  /** The body is JSON, and reading stops as soon as it exceeds `INPUT_BOUNDS`. */
-  readonly isJson: boolean;
+  /** Of JSON: reading stops as soon as it exceeds this. Asked only for a body that may do so. */
+  readonly bounds?: () => JsonBounds;
   /** @throws ToolError (unsupported_media_type) */
   requireType(contentType: string | undefined): void;
 }
-const JSON_BODY: BodyKind = { largest: LARGEST_BODY, isJson: true, requireType: requireJson };
+/** The input of one tool, or of any of several tools. */
+export function jsonBody(takesBulk: () => boolean): BodyKind {
+  const bounds = () => boundsOf(takesBulk() ? { bulk: true } : {});
+  return { largest: LARGEST_BODY, bounds, requireType: requireJson };
+}
 /** Of a request that signs in, which anybody can send. */
-export const CREDENTIAL: BodyKind = { largest: 64 * 1024, isJson: true, requireType: requireJson };
-const FORM: BodyKind = { largest: 16 * 1024, isJson: false, requireType: requireForm };
+export const CREDENTIAL: BodyKind = { largest: 64 * 1024, bounds: () => INPUT_BOUNDS, requireType: requireJson };
+const FORM: BodyKind = { largest: 16 * 1024, requireType: requireForm };
 
 const EMPTY = Buffer.alloc(0);
 const BROKEN = 'The connection ended before the body did.';
 /** How long an oversized body is taken in, so that its sender reads the answer instead of a broken connection. */
 const LINGER_MS = 1000;
-/** Of a decompressed body; other requests are served between two of them. */
-const GAUGED_AT_ONCE = 64 * 1024;
+/** A body of more bytes or members is heavy: it is read and served in turns. */
+const HEAVY_BYTES = 64 * 1024;
+const HEAVY_MEMBERS = 1000;
+/** As how much work a refused body counts, so that who sends one after another waits longer than all others. */
+const REFUSAL_MS = 5;
+/** No body of fewer bytes for each has more members. */
+const BYTES_OF_A_MEMBER = 2;
 const decoders: Readonly<Record<string, (body: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>>> = {
   gzip: promisify(gunzip),
   deflate: promisify(inflate),
@@ -41,35 +51,70 @@ export class TooDeep extends ToolError {
   }
 }
 
+/** Who sends the body. */
+type Sender = Pick<Exchange, 'request' | 'principal'>;
+
+const turns = new Turns();
+const heavy = new WeakSet<IncomingMessage>();
+
+/** Where the body of the request was heavy: waits for the turn of its sender. */
+export function heavyTurn(sender: Sender): Promise<void> | undefined {
+  return heavy.has(sender.request) ? turnOf(sender) : undefined;
+}
+
+function turnOf({ principal }: Sender, leastMs?: number): Promise<void> {
+  return turns.next(`${principal.type} ${principal.id}`, leastMs);
+}
+
 /** The whole body, decompressed; an empty one has no type. @throws ToolError (too_large, unsupported_media_type, invalid_input) */
-export async function readBody(request: IncomingMessage, kind: BodyKind = JSON_BODY): Promise<Buffer> {
-  const { headers } = request;
+export async function readBody(sender: Sender, kind: BodyKind): Promise<Buffer> {
+  const { headers } = sender.request;
   const isChunked = headers['transfer-encoding'] !== undefined;
   if (!isChunked && (headers['content-length'] ?? '0') === '0') return EMPTY;
   if (!isChunked) kind.requireType(headers['content-type']);
-  if (Number(headers['content-length'] ?? 0) > kind.largest) throw tooLarge(request, kind);
-  const encoding = headers['content-encoding']?.toLowerCase() ?? 'identity';
-  const isPlain = encoding === 'identity';
-  const body = await collect(request, kind, kind.isJson && isPlain ? new JsonGauge(INPUT_BOUNDS) : undefined);
-  if (body.length === 0) return EMPTY;
-  if (isPlain) return body;
-  const unfolded = await decompress(body, encoding, kind);
-  if (kind.isJson) await requireModest(unfolded);
-  return unfolded;
-}
-
-async function requireModest(body: Buffer): Promise<void> {
-  const gauge = new JsonGauge(INPUT_BOUNDS);
-  for (let at = 0; at < body.length; at += GAUGED_AT_ONCE) {
-    const excess = gauge.feed(body.subarray(at, at + GAUGED_AT_ONCE));
-    if (excess) throw excessive(excess);
-    await others();
+  const take: Take = (leastMs) => turnOf(sender, leastMs);
+  try {
+    return await readWhole(sender.request, kind, take);
+  } catch (refusal) {
+    if (refusal instanceof ToolError && (refusal.code === 'too_large' || refusal instanceof TooDeep)) {
+      await take(REFUSAL_MS);
+    }
+    throw refusal;
   }
 }
 
-function excessive(excess: Excess): ToolError {
+async function readWhole(request: IncomingMessage, kind: BodyKind, take: Take): Promise<Buffer> {
+  const { 'content-length': length, 'content-encoding': coding = 'identity' } = request.headers;
+  if (Number(length ?? 0) > kind.largest) throw tooLarge(request, kind);
+  const encoding = coding.toLowerCase();
+  const isPlain = encoding === 'identity';
+  const gauge = gaugeOf(kind, isPlain && length !== undefined ? Number(length) : kind.largest);
+  const body = await collect(request, kind, { take, gauge: isPlain ? gauge : undefined });
+  const unfolded = isPlain || body.length === 0 ? body : await decompress(body, encoding, kind);
+  if (!isPlain && gauge) await requireModest(unfolded, gauge, take);
+  if (unfolded.length <= HEAVY_BYTES && (gauge?.members ?? 0) <= HEAVY_MEMBERS) return unfolded;
+  heavy.add(request);
+  await take();
+  return unfolded;
+}
+
+/** For a body of at most so many bytes. */
+function gaugeOf({ bounds }: BodyKind, bytes: number): JsonGauge | undefined {
+  if (!bounds) return undefined;
+  return new JsonGauge(bytes > INPUT_BOUNDS.members * BYTES_OF_A_MEMBER ? bounds() : INPUT_BOUNDS);
+}
+
+async function requireModest(body: Buffer, gauge: JsonGauge, take: Take): Promise<void> {
+  for (let at = 0; at < body.length; at += HEAVY_BYTES) {
+    const excess = gauge.feed(body.subarray(at, at + HEAVY_BYTES));
+    if (excess) throw excessive(excess, gauge);
+    if (at + HEAVY_BYTES < body.length) await take();
+  }
+}
+
+function excessive(excess: Excess, { bounds }: JsonGauge): ToolError {
   if (excess === 'levels') return new TooDeep();
-  const most = `${INPUT_BOUNDS.members} members (names of objects and items of arrays)`;
+  const most = `${bounds.members} members (names of objects and items of arrays)`;
   return new ToolError('too_large', `The body has more than ${most}; send less at a time.`);
 }
 
@@ -78,7 +123,7 @@ export async function readForm(request: IncomingMessage): Promise<ReadonlyMap<st
   const { headers } = request;
   if (headers['content-encoding'] !== undefined) throw new ToolError('unsupported_media_type', NO_FORM);
   if (Number(headers['content-length'] ?? 0) > FORM.largest) throw tooLarge(request, FORM);
-  const members = [...new URLSearchParams(decodeText(await collect(request, FORM)))];
+  const members = [...new URLSearchParams(decodeText(await collect(request, FORM, { take: async () => {} })))];
   const form = new Map(members);
   if (form.size < members.length) throw new ToolError('invalid_input', 'The form has a field twice.');
   return form;
@@ -108,8 +153,16 @@ function requireForm(contentType = ''): void {
 
 const NO_FORM = 'Send the form as browsers do.';
 
+/** Waits before more of a heavy body is taken in, or before it is refused. */
+type Take = (leastMs?: number) => Promise<void>;
+
+interface Collecting {
+  readonly take: Take;
+  readonly gauge?: JsonGauge | undefined;
+}
+
 /** A body with too much in it is dropped as soon as that shows. */
-function collect(request: IncomingMessage, kind: BodyKind, gauge?: JsonGauge): Promise<Buffer> {
+function collect(request: IncomingMessage, kind: BodyKind, { take, gauge }: Collecting): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -121,11 +174,13 @@ function collect(request: IncomingMessage, kind: BodyKind, gauge?: JsonGauge): P
         if (chunks.length === 1) kind.requireType(request.headers['content-type']);
         if (size > kind.largest) throw tooLarge(request, kind);
         const excess = gauge?.feed(chunk);
-        if (excess) throw dropped(request, excessive(excess));
+        if (gauge && excess) throw dropped(request, excessive(excess, gauge));
       } catch (refusal) {
         request.removeAllListeners('data');
+        request.on('data', () => pause(request, take));
         reject(refusal);
       }
+      if (size > HEAVY_BYTES) pause(request, take);
     });
     request.on('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
     request.on('error', () => reject(new ToolError('invalid_input', BROKEN)));
@@ -133,6 +188,11 @@ function collect(request: IncomingMessage, kind: BodyKind, gauge?: JsonGauge): P
       if (!request.complete) reject(new ToolError('invalid_input', BROKEN));
     });
   });
+}
+
+function pause(request: IncomingMessage, take: Take): void {
+  request.pause();
+  void take().then(() => request.resume());
 }
 
 function tooLarge(request: IncomingMessage, { largest }: BodyKind): ToolError {

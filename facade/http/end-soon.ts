@@ -11,6 +11,12 @@ interface Ready {
 
 let ready: Ready[] = [];
 let readySince = 0;
+let ended = 0;
+
+/** How many answers ended by now. */
+export function answersEnded(): number {
+  return ended;
+}
 
 /**
  * Ends the response together with others that are ready by then: the system call that sends an answer wakes its reader, and one after
@@ -29,6 +35,7 @@ export function endSoon(response: ServerResponse, body: string | Buffer, before?
 function endAll(): void {
   const ending = ready;
   ready = [];
+  ended += ending.length;
   for (const { response, body, before } of ending) {
     if (before) response.write(before); // Node sends both at once
     response.end(body);

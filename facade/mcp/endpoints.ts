@@ -2,7 +2,7 @@ import type { Principal } from '../../tools/access/principal.ts';
 import { ToolError } from '../../tools/registry/errors.ts';
 import type { Registry } from '../../tools/registry/registry.ts';
 import { namesEvents } from '../http/accept.ts';
-import { readBody } from '../http/body.ts';
+import { jsonBody, readBody } from '../http/body.ts';
 import type { ApiEndpoint } from '../http/endpoint.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { requireKnown } from '../http/known-query.ts';
@@ -18,7 +18,8 @@ const NARROWING = ['tools', 'groups', 'mode'];
 export function mcpEndpoints(registry: Registry, mcp: McpDoor, status: ApiEndpoint): ApiEndpoint[] {
   const serve = (exchange: Exchange) => {
     requireKnown(exchange.url, NARROWING);
-    return mcp.serve(exchange, readBody(exchange.request));
+    const takesBulk = () => registry.list(exchange.principal).some(({ tool }) => tool.bulk);
+    return mcp.serve(exchange, readBody(exchange, jsonBody(takesBulk)));
   };
   const serveStatus: ApiEndpoint['serve'] = (exchange, parameters) => {
     refuseStream(exchange);

@@ -1,7 +1,7 @@
 import { INVALID_REQUEST } from '@modelcontextprotocol/server';
 import type { Store } from '../../store/port.ts';
 import type { Registry } from '../../tools/registry/registry.ts';
-import { TooDeep } from '../http/body.ts';
+import { heavyTurn, isUnread, TooDeep } from '../http/body.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { type AnswerFirst, Flights } from './calls.ts';
 import { DirectPath } from './fast-path.ts';
@@ -61,8 +61,11 @@ export function createMcpDoor({ registry, store, onError, direct = true, answerF
       } catch (thrown) {
         const error = thrown instanceof TooDeep ? new RpcError(INVALID_REQUEST, thrown.message) : thrown;
         if (!(error instanceof RpcError)) throw thrown;
+        if (isUnread(exchange.request)) exchange.response.setHeader('Connection', 'close');
         return sendJsonText(exchange.response, 400, rpcErrorJson(answerableId(message), error));
       }
+      const turn = heavyTurn(exchange);
+      if (turn) await turn;
       const counting = callsTool(message) ? exchange.beforeCall?.() : undefined;
       if (counting) await counting;
       await (refuseForMore(parts, exchange, message) ??

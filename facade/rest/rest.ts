@@ -3,7 +3,7 @@ import type { Tool } from '../../tools/registry/define-tool.ts';
 import { ToolError } from '../../tools/registry/errors.ts';
 import type { Registry } from '../../tools/registry/registry.ts';
 import { challengeOf } from '../http/authenticate.ts';
-import { type BodyKind, CREDENTIAL, decodeText, readBody } from '../http/body.ts';
+import { type BodyKind, CREDENTIAL, decodeText, heavyTurn, jsonBody, readBody } from '../http/body.ts';
 import type { ApiEndpoint, Parameters } from '../http/endpoint.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { sendErrorBody, sendJson } from '../http/respond.ts';
@@ -15,8 +15,7 @@ import { RestCall } from './rest-call.ts';
 interface RestOperation extends Route {
   readonly readQuery: QueryReader;
   readonly takesBody: boolean;
-  /** Undefined: the usual kind. */
-  readonly bodyKind: BodyKind | undefined;
+  readonly bodyKind: BodyKind;
   readonly endsSession: boolean;
   /** The call may take long and report events. */
   readonly inSteps: boolean;
@@ -94,7 +93,7 @@ function prepare(route: Route, { server }: Registry): RestOperation {
     ...route,
     readQuery: queryReader(tool.input),
     takesBody: route.method !== 'GET',
-    bodyKind: tool.session === 'begins' ? CREDENTIAL : undefined,
+    bodyKind: tool.session === 'begins' ? CREDENTIAL : jsonBody(() => tool.bulk === true),
     endsSession: tool.session === 'ends',
     inSteps: tool.inSteps === true,
     goesOn: tool.goesOn,
@@ -110,11 +109,14 @@ function statusOf({ status, goesOn, tellsDown }: RestOperation, output: object):
 }
 
 async function readInput(
-  { request, url }: Exchange,
+  exchange: Exchange,
   { readQuery, takesBody, bodyKind, method }: RestOperation,
   parameters: Parameters,
 ): Promise<object> {
-  const body = takesBody ? parseBody(await readBody(request, bodyKind)) : undefined;
+  const body = takesBody ? parseBody(await readBody(exchange, bodyKind)) : undefined;
+  const turn = heavyTurn(exchange);
+  if (turn) await turn;
+  const { url } = exchange;
   const hasQuery = url.search !== '' && url.searchParams.size > 0;
   if (body && method !== 'DELETE' && hasQuery) {
     throw new ToolError('invalid_input', 'This operation takes no query parameters; put the fields into the body.');

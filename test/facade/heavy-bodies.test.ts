@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { INPUT_BOUNDS } from '../../tools/registry/json-gauge.ts';
+import { boundsOf, INPUT_BOUNDS } from '../../tools/registry/json-gauge.ts';
 import { mustCall, rest } from '../support/calls.ts';
 import { capsuleClients } from '../support/capsules.ts';
 import { serverForTests } from '../support/server.ts';
@@ -67,8 +67,10 @@ describe('a body with too much in it', () => {
 
   for (const { name, around, send } of doors) {
     it(`is refused unread over ${name}, from whatever key, compressed too`, async () => {
-      const most = INPUT_BOUNDS.members - around.members;
       for (const who of ['admin', 'refused'] as const) {
+        // Over MCP the tool shows only in the body, so who may call a bulk tool may send as much as that takes.
+        const bounds = boundsOf(name === 'MCP' && who === 'admin' ? { bulk: true } : {});
+        const most = bounds.members - around.members;
         for (const zipped of [false, true]) {
           const over = await send(list(most + 1), who, zipped);
           // A tool that the path names is refused whatever the body is.
@@ -87,11 +89,11 @@ describe('a body with too much in it', () => {
   }
 
   it('is refused with what an MCP message carries besides the arguments, far sooner', async () => {
-    for (const params of [`{"_meta":{"x":${list(11_000)}}}`, `{"name":"list_agents","x":${list(11_000)}}`]) {
+    for (const params of [`{"_meta":{"x":${list(6000)}}}`, `{"name":"list_agents","x":${list(6000)}}`]) {
       const body = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":${params}}`;
       const answer = await rest(server, 'POST', '/api/v1/mcp', { key: reader, body });
       assert.deepEqual([answer.status, answer.body.id, answer.body.error.code], [400, 7, -32600]);
-      assert.match(answer.body.error.message, /more than 10000 members besides the arguments/);
+      assert.match(answer.body.error.message, /more than 5000 members besides the arguments/);
     }
   });
 
@@ -106,5 +108,39 @@ describe('a body with too much in it', () => {
     }));
     const imported = await mustCall(server, server.adminKey, 'import_records', { type: 'events', records: rows });
     assert.equal(imported.received, 1000);
+  });
+
+  it('is as large as a bulk tool takes it only from who may call one, and for that tool', async () => {
+    const bulk = boundsOf({ bulk: true }).members;
+    const send = (name: string, value: string, key: string) =>
+      post('/api/v1/mcp', key, message(value).replace('create_skill', name));
+    const fits = list(bulk - 7);
+    assert.equal((await send('import_records', fits, server.adminKey)).code, 'invalid_input');
+    assert.equal((await send('import_records', list(bulk), server.adminKey)).code, 'too_large');
+    assert.equal((await send('import_records', fits, reader)).code, 'too_large');
+    const other = await rest(server, 'POST', '/api/v1/mcp', { key: server.adminKey, body: message(fits) });
+    assert.match(other.body.result.content[0].text, /More than 10000 members; send less at a time/);
+    const settings = {
+      method: 'PATCH',
+      headers: { Authorization: `Bearer ${server.adminKey}`, 'Content-Type': 'application/json' },
+    };
+    const patch = async (body: string) =>
+      (await fetch(`${server.baseUrl}/api/v1/settings`, { ...settings, body })).status;
+    assert.equal(await patch(`{"a":${list(bulk - 1)}}`), 400);
+    assert.equal(await patch(`{"a":${list(bulk)}}`), 413);
+  });
+
+  it('waits while a short request that came after it is answered', async () => {
+    const order: string[] = [];
+    const nested = Array.from({ length: 4000 }, (_, at) => `{"k${at}":1}`).join(',');
+    const heavy = Array.from({ length: 16 }, async (_, at) => {
+      await post('/api/v1/agents/skills', server.adminKey, `{"a":[${nested}]}`);
+      order.push(`heavy ${at}`);
+    });
+    await Promise.any(heavy);
+    await rest(server, 'GET', '/api/v1/agents/none', { key: reader });
+    order.push('light');
+    await Promise.all(heavy);
+    assert.ok(order.indexOf('light') < 10, order.join(', '));
   });
 });

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { readBody } from '../../facade/http/body.ts';
+import { jsonBody, readBody } from '../../facade/http/body.ts';
 import type { Exchange } from '../../facade/http/exchange.ts';
 import { createMcpDoor, type McpDoor, PROTOCOL_VERSIONS } from '../../facade/mcp/mcp.ts';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
@@ -92,10 +92,18 @@ export async function startMcpServer(extra: readonly CatalogEntry[] = []): Promi
     response.setHeader('X-Request-Id', requestId);
     const renewed = async () => (revoked.has(token) ? new ToolError('unauthenticated', 'It was revoked.') : caller);
     const exchange: Exchange = { request, response, requestId, principal: caller, door: 'mcp', url, renewed };
-    await door.serve(exchange, readBody(request)).catch((cause) => {
-      errors.push(cause);
-      response.destroy();
-    });
+    await door
+      .serve(
+        exchange,
+        readBody(
+          exchange,
+          jsonBody(() => true),
+        ),
+      )
+      .catch((cause) => {
+        errors.push(cause);
+        response.destroy();
+      });
   }
 
   // A client that makes validators of all tools is away from its connection for longer than the default.

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Issue } from '../../resources/error.ts';
 import { importedRows, type RowType, rowType, TIME_MEMBERS } from '../../resources/imported-rows.ts';
@@ -14,6 +15,7 @@ export const importRecords = defineTool({
     'Load rows of product data (users, subscriptions, invoices, events, visits, websites) for user lookup and analytics. A row with a known key replaces it; repeats change nothing. All rows of a call or none. Returns how many were new, changed, unchanged.',
   access: { scope: 'admin', grant: 'user:import' },
   annotations: UPDATES,
+  bulk: true,
   input: z.strictObject({
     type: rowType,
     // Audit entries hold no rows, because personal data in them could not be purged with the person.
@@ -37,8 +39,8 @@ export const importRecords = defineTool({
   errors: [],
 
   async handler({ type, records }, { store, server, fail }) {
-    const rows = checkedRows(type, records, fail);
-    const fresh = freshRows(await server.imported.current(), type, rows);
+    const rows = await checkedRows(type, records, fail);
+    const fresh = await freshRows(await server.imported.current(), type, rows);
     const at = server.now().toISOString();
     store.rows.append(fresh.rows.map((row) => ({ type, at, row })));
     const { created, updated } = fresh;
@@ -48,20 +50,24 @@ export const importRecords = defineTool({
 
 type Row = Readonly<Record<string, unknown>>;
 
+/** Rows that are looked at before other calls run. */
+const AT_ONCE = 50;
 /** At most this many problems of a row are named. */
 const MOST_OF_A_ROW = 10;
 
 /** The rows in the form in which they are stored. @throws ToolError that names the problems of every row */
-function checkedRows(type: RowType, records: readonly Row[], fail: Fail<never>): Row[] {
+async function checkedRows(type: RowType, records: readonly Row[], fail: Fail<never>): Promise<Row[]> {
   const issues: Issue[] = [];
-  const rows = records.flatMap((record, index) => {
+  const rows: Row[] = [];
+  for (const [index, record] of records.entries()) {
+    if (index % AT_ONCE === AT_ONCE - 1) await setImmediate();
     const checked = checkRow(type, record);
-    if ('row' in checked) return [checked.row];
-    issues.push(
-      ...checked.issues.map(({ path, message }) => ({ path: `records[${index}]${path && `.${path}`}`, message })),
-    );
-    return [];
-  });
+    if ('row' in checked) rows.push(checked.row);
+    else {
+      const place = `records[${index}]`;
+      issues.push(...checked.issues.map(({ path, message }) => ({ path: `${place}${path && `.${path}`}`, message })));
+    }
+  }
   if (issues[0]) {
     const bad = records.length - rows.length;
     const message = `${bad} of ${records.length} rows do not fit, so none was imported: ${issues[0].path}: ${issues[0].message}`;
@@ -73,7 +79,7 @@ function checkedRows(type: RowType, records: readonly Row[], fail: Fail<never>):
 /** The row in the form in which it is stored, or what is wrong with it. */
 export function checkRow(type: RowType, record: Row): { readonly row: Row } | { readonly issues: readonly Issue[] } {
   try {
-    return { row: withInstants(parseInput(importedRows[type].schema, record, MOST_OF_A_ROW)) };
+    return { row: withInstants(parseInput(importedRows[type].schema, record, { mostIssues: MOST_OF_A_ROW })) };
   } catch (error) {
     if (!(error instanceof ToolError)) throw error;
     return { issues: error.detail.issues ?? [] };
@@ -89,11 +95,12 @@ function withInstants(row: Row): Row {
 }
 
 /** The rows that change something. A row is compared with the last new row of the call that has the same key, otherwise with the model. */
-function freshRows(model: ImportedModel, type: RowType, rows: readonly Row[]) {
+async function freshRows(model: ImportedModel, type: RowType, rows: readonly Row[]) {
   const last = new Map<unknown, string>();
   const fresh: Row[] = [];
   const counts: Record<Known, number> = { new: 0, changed: 0, same: 0 };
-  for (const row of rows) {
+  for (const [index, row] of rows.entries()) {
+    if (index % AT_ONCE === AT_ONCE - 1) await setImmediate();
     const key = row[importedRows[type].key];
     const text = JSON.stringify(row);
     const before = last.get(key);

@@ -1,19 +1,26 @@
 /** What JSON may hold, told before anything parses or walks over it. */
-interface JsonBounds {
+export interface JsonBounds {
   /** Names of objects and items of arrays, counted together. */
   readonly members: number;
   /** Arrays and objects inside of each other. */
   readonly levels: number;
 }
 
-/** Of what a caller sends, at every door. */
-export const INPUT_BOUNDS: JsonBounds = { members: 150_000, levels: 64 };
+/** Of what a caller sends, at every door: more than any input needs but those of tools that take bulk data. */
+export const INPUT_BOUNDS: JsonBounds = { members: 10_000, levels: 64 };
+/** Of the input of a tool that takes bulk data. */
+const BULK_BOUNDS: JsonBounds = { ...INPUT_BOUNDS, members: 60_000 };
+
+/** What the input of a tool may hold. */
+export function boundsOf({ bulk }: { readonly bulk?: true | undefined }): JsonBounds {
+  return bulk ? BULK_BOUNDS : INPUT_BOUNDS;
+}
 
 export type Excess = keyof JsonBounds;
 
 /** Counts the members and levels of JSON while its bytes come in. What is not JSON is counted somehow: a parser refuses it later. */
 export class JsonGauge {
-  readonly #bounds: JsonBounds;
+  readonly bounds: JsonBounds;
   #members = 0;
   #levels = 0;
   #inString = false;
@@ -25,7 +32,12 @@ export class JsonGauge {
   #excess: Excess | undefined;
 
   constructor(bounds: JsonBounds) {
-    this.#bounds = bounds;
+    this.bounds = bounds;
+  }
+
+  /** Members so far. */
+  get members(): number {
+    return this.#members;
   }
 
   /** Bytes that were looked at. */
@@ -59,7 +71,7 @@ export class JsonGauge {
 
   /** Goes behind the beginning of the next string, or what there is too much of, or the end of the bytes. */
   #skipOthers(bytes: Buffer, from: number): number {
-    const { members: most, levels: deepest } = this.#bounds;
+    const { members: most, levels: deepest } = this.bounds;
     let [members, levels, opened] = [this.#members, this.#levels, this.#opened];
     let at = from;
     while (at < bytes.length && members <= most && levels <= deepest && !this.#inString) {

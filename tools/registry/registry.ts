@@ -194,9 +194,9 @@ async function readInput({ input, readInput: read }: Wanted, isReached: boolean)
 }
 
 /** The parsed input. What is wrong with the input by which a caller says who it is makes it nobody. */
-function validated({ input: schema, session }: Tool, given: unknown): object {
+function validated({ input: schema, session, bulk }: Tool, given: unknown): object {
   try {
-    return parseInput(schema, given);
+    return parseInput(schema, given, { bulk });
   } catch (thrown) {
     if (session !== 'begins' || !(thrown instanceof ToolError)) throw thrown;
     throw new ToolError('unauthenticated', 'Authentication required', thrown.detail);

@@ -24,6 +24,8 @@ export interface Meaning<Input extends z.ZodObject, Output extends z.ZodObject, 
   readonly answersContent?: true;
   /** What of the output this caller may see. A kept answer is shown by it too, by the rights of the repeat. */
   shown?(output: z.output<Output>, principal: Principal): z.output<Output>;
+  /** Takes rows or tables: its input may hold more members than others (`boundsOf`). */
+  readonly bulk?: true;
   /** Reports events while it runs; REST sends them as they come where the client wants that. */
   readonly streams?: true;
 }

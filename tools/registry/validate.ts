@@ -4,16 +4,23 @@ import type { Issue } from '../../resources/error.ts';
 import { serverManaged } from '../../resources/markers.ts';
 import { nearest } from './catalog-index.ts';
 import { ToolError } from './errors.ts';
-import { INPUT_BOUNDS } from './json-gauge.ts';
+import { boundsOf, INPUT_BOUNDS, type JsonBounds } from './json-gauge.ts';
 import { inPlainWords } from './plain-words.ts';
+
+interface Parsing {
+  /** Of problems that are named. */
+  readonly mostIssues?: number;
+  /** The tool takes bulk data. */
+  readonly bulk?: true | undefined;
+}
 
 /** The parsed input. @throws ToolError that names every problem at once, up to as many as are of use. */
 export function parseInput<Schema extends z.ZodObject>(
   schema: Schema,
   input: unknown,
-  mostIssues = MOST_ISSUES,
+  { mostIssues = MOST_ISSUES, bulk }: Parsing = {},
 ): z.output<Schema> {
-  const unstorable = new Inspection().of(input);
+  const unstorable = new Inspection(boundsOf({ bulk })).of(input);
   const parsed = compiled(schema).safeParse(unstorable?.fatal ? undefined : input, { error: inPlainWords });
   if (parsed.success && !unstorable) return parsed.data;
   const problems = parsed.success || unstorable?.fatal ? [] : parsed.error.issues;
@@ -106,11 +113,9 @@ interface Unstorable {
   readonly fatal?: true;
 }
 
-const TOO_MANY: Unstorable = {
-  path: [],
-  message: `More than ${INPUT_BOUNDS.members} members; send less at a time.`,
-  fatal: true,
-};
+function tooMany({ members }: JsonBounds): Unstorable {
+  return { path: [], message: `More than ${members} members; send less at a time.`, fatal: true };
+}
 const TOO_DEEP: Unstorable = {
   path: [],
   message: `Nested deeper than ${INPUT_BOUNDS.levels} levels; send less deep values.`,
@@ -122,9 +127,14 @@ const TOO_DEEP: Unstorable = {
  * nesting that no recursion should follow, and more members than may be. What schemas and stores must not walk over is told first.
  */
 class Inspection {
+  readonly #bounds: JsonBounds;
   #members = 0;
   #found: Unstorable | undefined;
   readonly #path: PropertyKey[] = [];
+
+  constructor(bounds: JsonBounds) {
+    this.#bounds = bounds;
+  }
 
   of(input: unknown): Unstorable | undefined {
     return this.#walk(input) ?? this.#found;
@@ -134,12 +144,12 @@ class Inspection {
   #walk(value: unknown): Unstorable | undefined {
     if (typeof value === 'string') this.#check(value);
     if (typeof value !== 'object' || value === null) return undefined;
-    if (this.#path.length >= INPUT_BOUNDS.levels) return TOO_DEEP;
+    if (this.#path.length >= this.#bounds.levels) return TOO_DEEP;
     const names = Array.isArray(value) ? undefined : Object.keys(value);
     const items = value as Readonly<Record<PropertyKey, unknown>>; // by the names or indexes that it has
     const length = names ? names.length : (value as unknown[]).length; // an array where it has no names
     this.#members += length;
-    if (this.#members > INPUT_BOUNDS.members) return TOO_MANY;
+    if (this.#members > this.#bounds.members) return tooMany(this.#bounds);
     for (let at = 0; at < length; at += 1) {
       const name = names?.[at];
       if (name !== undefined) this.#checkName(name);

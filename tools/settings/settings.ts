@@ -26,6 +26,7 @@ const updateSettings = defineTool({
     'Change workspace settings: each given field is replaced as a whole, others stay, null clears defaultAgentId. Returns the settings.',
   access: { scope: 'admin', grant: 'settings:write' },
   annotations: UPDATES,
+  bulk: true,
   input: z.strictObject({
     workspaceName: plainLine(settingsFields.workspaceName).optional(),
     timezone: settingsFields.timezone.optional(),

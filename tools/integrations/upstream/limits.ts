@@ -1,8 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { excessIn, INPUT_BOUNDS } from '../../registry/json-gauge.ts';
+import { excessIn } from '../../registry/json-gauge.ts';
 
 /** The deepest nesting of a message. Code that walks over a message could follow far deeper ones. */
 const DEEPEST = 100;
+/** The most names and array items of a message. */
+const MOST_MEMBERS = 150_000;
 
 /** Why a message of a server is not passed on. */
 export type Fault = 'too_large' | 'broken';
@@ -12,13 +14,13 @@ export type Instead = (fault: Fault) => string | undefined;
 
 /** Whether the message has too many members or nests too deeply. */
 export function isExcessive(message: Buffer): boolean {
-  return excessIn(message, { members: INPUT_BOUNDS.members, levels: DEEPEST }) !== undefined;
+  return excessIn(message, { members: MOST_MEMBERS, levels: DEEPEST }) !== undefined;
 }
 
 class TooLarge extends Error {
   constructor(mostBytes: number) {
     super(
-      `It is larger than ${mostBytes} bytes, has more than ${INPUT_BOUNDS.members} members, or nests deeper than ${DEEPEST} levels.`,
+      `It is larger than ${mostBytes} bytes, has more than ${MOST_MEMBERS} members, or nests deeper than ${DEEPEST} levels.`,
     );
   }
 }
