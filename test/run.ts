@@ -1,10 +1,10 @@
 import { mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { fileURLToPath } from 'node:url';
-import { bundle } from '../facade/launch/bundle.ts';
+import { bundle, isRunning } from '../facade/launch/bundle.ts';
 import { FULL } from './support/full.ts';
 import { BUNDLE } from './support/node-args.ts';
 import { sourcePlaces } from './support/source-places.ts';
@@ -37,6 +37,9 @@ await bundle(
   bundled,
   EXTERNAL,
 );
+// What runs that were killed have left.
+const left = readdirSync(dirname(bundled)).filter((name) => !isRunning(Number.parseInt(name, 10)));
+for (const name of left) rmSync(join(dirname(bundled), name), { recursive: true, force: true });
 process.env[BUNDLE] = bundled;
 // Else each process would load tsx, which this one needs and the bundle does not.
 process.execArgv.length = 0;
@@ -90,10 +93,10 @@ function shown(file: string | undefined): string {
 function closing(): string {
   const slowest = [...took].sort(([, one], [, other]) => other - one).slice(0, SLOWEST_SHOWN);
   const lines = slowest.map(([file, ms]) => `  ${(ms / 1000).toFixed(1).padStart(6)} s  ${shown(file)}`);
-  const left = skipped.map((test) => `  ${test}`);
+  const unrun = skipped.map((test) => `  ${test}`);
   return [
     ...(lines.length > 1 ? ['', 'Slowest files:', ...lines] : []),
-    ...(left.length > 0 ? ['', FULL ? 'Skipped, which a full run must not:' : 'Skipped:', ...left] : []),
+    ...(unrun.length > 0 ? ['', FULL ? 'Skipped, which a full run must not:' : 'Skipped:', ...unrun] : []),
     '',
   ].join('\n');
 }

@@ -81,7 +81,8 @@ function isInUse(bundled: string): boolean {
   return existsSync(users) && readdirSync(users).some((pid) => isRunning(Number(pid)));
 }
 
-function isRunning(pid: number): boolean {
+/** Whether there is a process with this id. */
+export function isRunning(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {

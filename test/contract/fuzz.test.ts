@@ -17,7 +17,7 @@ import { isObject, mutatedInput, type Value } from './fuzz-mutations.ts';
 import { workspaceOf } from './fuzz-workspace.ts';
 
 const SEED = Number(process.env.FUZZ_SEED ?? 20261121);
-const RUNS = Number(process.env.FUZZ_RUNS ?? rounds(3, 8));
+const RUNS = Number(process.env.FUZZ_RUNS ?? rounds(2, 8));
 
 const ajv = new Ajv2020({ strict: false });
 addFormats.default(ajv, ['date-time', 'date']);
