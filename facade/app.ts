@@ -14,6 +14,7 @@ import { sendError } from './http/respond.ts';
 import type { SessionCookies } from './http/session-cookie.ts';
 import { MCP_PATH, mcpEndpoints } from './mcp/endpoints.ts';
 import type { McpDoor } from './mcp/mcp.ts';
+import type { OAuth } from './oauth/oauth.ts';
 import { createOpenApi } from './openapi/openapi.ts';
 import { restEndpoints } from './rest/rest.ts';
 
@@ -26,6 +27,8 @@ export interface AppOptions extends Omit<DoorOptions, 'endpoints'> {
   readonly baseUrl: string;
   readonly allowedOrigins: readonly string[];
   readonly trustedProxies: readonly string[];
+  /** Gives MCP clients access tokens. Undefined: nobody does. */
+  readonly authorization: OAuth | undefined;
 }
 
 /** What answers each request, and the Express app among it. */
@@ -61,7 +64,7 @@ function createPagesApp({ pages, trustedProxies }: AppOptions): Express {
   return app;
 }
 
-function endpointsOf({ registry, mcp, cookies, baseUrl, signIn }: AppOptions): Endpoint[] {
+function endpointsOf({ registry, mcp, cookies, baseUrl, signIn, authorization }: AppOptions): Endpoint[] {
   const rest = restEndpoints({ registry, cookies });
   const isMcpStatus = ({ path }: ApiEndpoint) => path === MCP_PATH;
   return [
@@ -69,6 +72,7 @@ function endpointsOf({ registry, mcp, cookies, baseUrl, signIn }: AppOptions): E
     ...rest.filter(isMcpStatus).flatMap((status) => mcpEndpoints(registry, mcp, status)),
     openApiEndpoint(registry, baseUrl),
     keysEndpoint(signIn.issuer),
+    ...(authorization?.endpoints ?? []),
   ];
 }
 

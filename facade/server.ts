@@ -31,6 +31,8 @@ import { readSessionSecrets, readSigningKeys } from './launch/secret-files.ts';
 import { createUpstreams } from './launch/upstreams.ts';
 import { CapsuleDoor } from './mcp/capsule-door.ts';
 import { createMcpDoor, type McpDoorOptions, PROTOCOL_VERSIONS } from './mcp/mcp.ts';
+import { createOAuth } from './oauth/oauth.ts';
+import { createPlainConsent } from './oauth/plain-consent.ts';
 import { createMailer } from './sign-in/mail.ts';
 import { createPages } from './sign-in/pages.ts';
 import { createIdentityProvider } from './sign-in/provider.ts';
@@ -102,7 +104,8 @@ export async function startServer(
     prepareDashboard: () => doors.dashboard.prepare(),
     async close() {
       await Promise.all([http.close(), mcp.close(), flows.close()]);
-      for (const part of [upstreams, people.mailer, doors.capsules.use, refused, upkeep]) await part.close();
+      const parts = [upstreams, people.mailer, doors.capsules.use, doors.authorization, refused, upkeep];
+      for (const part of parts) await part?.close();
     },
   };
 }
@@ -150,11 +153,16 @@ function createDoors(
 ): AppOptions & { readonly dashboard: Dashboard } {
   const { config, store, logger, baseUrl, secrets, refused, onFailure, now } = base;
   const cookies = createSessionCookies({ secrets: secrets.cookies, secure: baseUrl.startsWith('https:') });
-  const authenticator = createAuthenticator({ store, catalog: registry.server.catalog, cookies, onFailure, now });
-  const capsules = new CapsuleDoor({ store, refused, onFailure, now });
+  const { catalog } = registry.server;
   const guards = createGuards({ ...config, baseUrl });
+  const consent = createPlainConsent({ store, cookies, now });
+  const authorization = config.oauth ? createOAuth({ ...config, ...base, catalog, guards, consent }) : undefined;
+  const oauth = authorization?.addresses;
+  const authenticator = createAuthenticator({ store, catalog, cookies, oauth, onFailure, now });
+  const capsules = new CapsuleDoor({ store, refused, onFailure, now });
   const dashboard = createDashboard(version);
-  const signPages = createPages({ ...people, store, registry, cookies, guards, refused, baseUrl, logger, dashboard });
+  const around = { store, registry, cookies, guards, refused, baseUrl, logger, dashboard };
+  const signPages = createPages({ ...people, ...around, more: authorization?.handlers });
   const pages: AppOptions['pages'] = (request, response, next) =>
     dashboard.serveAssets(request, response, () => signPages(request, response, next));
   const { signIn } = people;
@@ -173,6 +181,8 @@ function createDoors(
     dashboard,
     baseUrl,
     logger,
+    authorization,
+    onStepUp: (app) => authorization?.stepUps.note(app),
   };
 }
 

@@ -17,6 +17,7 @@ import { integrationRecord } from '../resources/integration.ts';
 import { memoryRecord } from '../resources/memory.ts';
 import { message } from '../resources/message.ts';
 import { oauthClientRecord } from '../resources/oauth-client.ts';
+import { oauthStateRecord } from '../resources/oauth-state.ts';
 import { project } from '../resources/project.ts';
 import { report } from '../resources/report.ts';
 import { sessionRecord } from '../resources/session.ts';
@@ -170,6 +171,13 @@ export const collections = {
     idPrefix: 'ocl',
     unique: [{ fields: ['clientId'] }],
     indexes: [['clientId'], ['kind']],
+  }),
+  oauthStates: define({
+    schema: oauthStateRecord,
+    idPrefix: 'ost',
+    unique: [{ fields: ['key'] }],
+    indexes: [['key'], ['grantId'], ['grantId', 'kind']],
+    expires: 'expiresAt',
   }),
   reports: define({
     schema: report,

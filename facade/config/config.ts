@@ -67,6 +67,10 @@ const environment = z.object({
     .describe(
       'Reverse proxies whose X-Forwarded-For names the caller: addresses, networks (CIDR) or loopback, comma separated.',
     ),
+  OAUTH: z
+    .enum(['on', 'off'])
+    .default('on')
+    .describe('Whether MCP clients can connect by signing in (OAuth) instead of an API key.'),
   ...signInEnvironment,
   ...modelEnvironment,
   ...integrationEnvironment,
@@ -106,6 +110,7 @@ export interface Config extends SignInSettings, IntegrationSettings, ConnectionL
   readonly sessionSecrets: readonly string[] | undefined;
   readonly allowedOrigins: readonly string[];
   readonly trustedProxies: readonly string[];
+  readonly oauth: boolean;
   readonly logLevel: z.output<typeof environment>['LOG_LEVEL'];
   readonly rateLimitPerMinute: number;
   readonly models: ModelSettings;
@@ -132,6 +137,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     sessionSecrets: data.SESSION_SECRET,
     allowedOrigins: data.ALLOWED_ORIGINS.map((text) => new URL(text).origin),
     trustedProxies: data.TRUSTED_PROXIES,
+    oauth: data.OAUTH === 'on',
     logLevel: data.LOG_LEVEL,
     rateLimitPerMinute: data.RATE_LIMIT_PER_MINUTE,
     maxConnections: data.MAX_CONNECTIONS,

@@ -9,6 +9,9 @@ import { endedCredential } from '../../tools/access/standing.ts';
 import type { Catalog } from '../../tools/registry/catalog-index.ts';
 import { type ErrorDetail, ToolError } from '../../tools/registry/errors.ts';
 import { authenticateSession } from '../../tools/sign-in/open-sessions.ts';
+import { accessHolder, findAccess, isSameAccess, type ShownAccess } from '../oauth/access-tokens.ts';
+import type { Addresses } from '../oauth/addresses.ts';
+import { metadataFor, resourceOf } from '../oauth/challenge.ts';
 import type { SessionCookies } from './session-cookie.ts';
 
 const BEARER = /^bearer +(\S+) *$/i;
@@ -26,17 +29,14 @@ export interface AuthenticatorOptions {
   readonly store: Store;
   readonly catalog: Catalog;
   readonly cookies: SessionCookies;
+  /** Where clients get access tokens. Undefined: nowhere, and none is accepted. */
+  readonly oauth: Addresses | undefined;
   onFailure(cause: unknown): void;
   now(): Date;
 }
 
-export function createAuthenticator({
-  store,
-  catalog,
-  cookies,
-  onFailure,
-  now: time,
-}: AuthenticatorOptions): Authenticator {
+export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
+  const { store, catalog, cookies, oauth, onFailure, now: time } = options;
   const noteUse = createUseNotes(store, onFailure);
   const shown = new ShownSecrets(store);
 
@@ -45,17 +45,26 @@ export function createAuthenticator({
     const { authorization = '' } = request.headers;
     if (/^bearer\b/i.test(authorization)) {
       const found = await shown.find(request.socket, authorization);
-      const now = time();
-      return found && ('key' in found ? keyHolder(store, found.key, now) : tokenHolder(found, catalog, now));
+      return found && holderOf(found, request);
     }
     const session = cookies.read(request);
     return session === undefined ? undefined : authenticateSession(store, session, time());
   }
 
+  async function holderOf(found: Secret, request: IncomingMessage): Promise<Principal | undefined> {
+    const now = time();
+    if ('key' in found) return keyHolder(store, found.key, now);
+    if ('capsule' in found) return tokenHolder(found, catalog, now);
+    return accessHolder(found, { store, catalog, resource: resourceOf(request, oauth)?.url, now });
+  }
+
   return {
     async authenticate(request) {
       const principal = await find(request);
-      if (!principal) throw new ToolError('unauthenticated', 'Authentication required', challengeOf(request));
+      if (!principal) {
+        const detail = { ...challengeOf(request), ...metadataFor(request, oauth) };
+        throw new ToolError('unauthenticated', 'Authentication required', detail);
+      }
       if (principal.type !== 'capsule') noteUse(principal, time());
       return principal;
     },
@@ -64,7 +73,7 @@ export function createAuthenticator({
   };
 }
 
-type Secret = { readonly key: ApiKeyRecord } | ShownToken;
+type Secret = { readonly key: ApiKeyRecord } | ShownToken | ShownAccess;
 
 /**
  * The secrets that connections have shown. A connection that shows the same one again, whose record is the very same, needs no hash;
@@ -90,13 +99,14 @@ class ShownSecrets {
     const secret = BEARER.exec(authorization)?.[1];
     if (secret === undefined) return undefined;
     const key = await findKey(this.#store, secret);
-    return key ? { key } : findToken(this.#store, secret);
+    if (key) return { key };
+    return (await findToken(this.#store, secret)) ?? findAccess(this.#store, secret);
   }
 
   async #isSame(found: Secret): Promise<boolean> {
-    return 'key' in found
-      ? (await this.#store.apiKeys.get(found.key.id)) === found.key
-      : (await this.#store.capsules.get(found.capsule.id)) === found.capsule;
+    if ('key' in found) return (await this.#store.apiKeys.get(found.key.id)) === found.key;
+    if ('capsule' in found) return (await this.#store.capsules.get(found.capsule.id)) === found.capsule;
+    return isSameAccess(this.#store, found);
   }
 }
 

@@ -6,6 +6,8 @@ import { ToolError } from '../../tools/registry/errors.ts';
 export interface Guards {
   /** `byCookie`: whether a browser may have sent the request without its user's doing. */
   check(request: IncomingMessage, byCookie: boolean): void;
+  /** Of an endpoint that pages of all origins may call. */
+  checkHost(request: IncomingMessage): void;
 }
 
 export interface GuardOptions {
@@ -21,7 +23,7 @@ export function createGuards({ host, baseUrl, allowedOrigins }: GuardOptions): G
   const origins = new Set([base.origin, ...allowedOrigins]);
   const known = new Set<string>();
 
-  function checkHost(given: string | undefined): void {
+  function checkHost({ headers: { host: given } }: IncomingMessage): void {
     if (given !== undefined && known.has(given)) return;
     if (!validateHostHeader(given, hostnames).ok) {
       throw foreign('Host', 'This server does not answer for it; set BASE_URL to the address you use.');
@@ -30,8 +32,10 @@ export function createGuards({ host, baseUrl, allowedOrigins }: GuardOptions): G
   }
 
   return {
-    check({ headers, method = '' }, byCookie) {
-      checkHost(headers.host);
+    checkHost,
+    check(request, byCookie) {
+      const { headers, method = '' } = request;
+      checkHost(request);
       const { origin } = headers;
       // A page that was reached under another name of ours, such as localhost for 127.0.0.1, calls under that name.
       const own = origins.has(origin ?? '') || origin === `${base.protocol}//${headers.host}`;

@@ -3,6 +3,7 @@ import { type ErrorBody, errorStatus } from '../../resources/error.ts';
 import type { ErrorDetail, ToolError } from '../../tools/registry/errors.ts';
 import { errorBodyOf } from '../../tools/registry/errors.ts';
 import { isUnread } from './body.ts';
+import { signInChallenge } from './challenge.ts';
 import { endSoon } from './end-soon.ts';
 
 /** Ends the exchange with a JSON body. Answers are never cached: they depend on who asks. */
@@ -24,11 +25,10 @@ export function sendJson(response: ServerResponse, status: number, body: unknown
 export function sendErrorBody(
   response: ServerResponse,
   body: ErrorBody,
-  { retryAfterSeconds, invalidToken }: Pick<ErrorDetail, 'retryAfterSeconds' | 'invalidToken'> = {},
+  detail: Pick<ErrorDetail, 'retryAfterSeconds' | 'invalidToken' | 'signIn'> = {},
 ): void {
-  if (body.code === 'unauthenticated') {
-    response.setHeader('WWW-Authenticate', invalidToken ? 'Bearer error="invalid_token"' : 'Bearer');
-  }
+  const { retryAfterSeconds } = detail;
+  if (body.code === 'unauthenticated') response.setHeader('WWW-Authenticate', signInChallenge(detail));
   if (body.code === 'too_large' || isUnread(response.req)) response.setHeader('Connection', 'close');
   if (body.code === 'unavailable') response.setHeader('Retry-After', '5');
   if (retryAfterSeconds !== undefined) response.setHeader('Retry-After', retryAfterSeconds);

@@ -5,18 +5,11 @@ import { Html, html } from './html.ts';
 
 /** The text of the style file. The policy of the pages allows only this style, by its hash, and forms to this server. */
 const style = readFileSync(new URL('style.css', import.meta.url), 'utf8');
-const POLICY = [
-  "default-src 'none'",
-  `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
-  "form-action 'self'",
-  "frame-ancestors 'none'",
-  "base-uri 'none'",
-].join('; ');
+const STYLE_SOURCE = `'sha256-${createHash('sha256').update(style).digest('base64')}'`;
 
 /** `same-origin`, because links contain secrets. `no-referrer` would make browsers send our forms with `Origin: null`. */
 const HEADERS = {
   'Content-Type': 'text/html; charset=utf-8',
-  'Content-Security-Policy': POLICY,
   'Cache-Control': 'no-store',
   'Referrer-Policy': 'same-origin',
   'X-Content-Type-Options': 'nosniff',
@@ -28,9 +21,11 @@ const HEADERS = {
 export interface HtmlPage {
   readonly title: string;
   readonly body: Html;
+  /** Where the answer to its form may send the browser, besides this server: browsers block other redirects. */
+  readonly formsLeadTo?: string;
 }
 
-export function sendPage(response: ServerResponse, status: number, { title, body }: HtmlPage): void {
+export function sendPage(response: ServerResponse, status: number, { title, body, formsLeadTo }: HtmlPage): void {
   const page = html`<!doctype html>
 <html lang="en">
 <head>
@@ -47,8 +42,28 @@ ${body}
 </body>
 </html>
 `;
-  response.writeHead(status, { ...HEADERS, 'Content-Length': Buffer.byteLength(page.text) });
+  response.writeHead(status, {
+    ...HEADERS,
+    'Content-Security-Policy': policyOf(formsLeadTo),
+    'Content-Length': Buffer.byteLength(page.text),
+  });
   response.end(page.text);
+}
+
+function policyOf(formsLeadTo: string | undefined): string {
+  return [
+    "default-src 'none'",
+    `style-src ${STYLE_SOURCE}`,
+    `form-action 'self'${formsLeadTo === undefined ? '' : ` ${sourceOf(formsLeadTo)}`}`,
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+  ].join('; ');
+}
+
+/** The origin of an address, or its scheme where an app of the person has that. */
+function sourceOf(address: string): string {
+  const { protocol, origin } = new URL(address);
+  return /^https?:$/.test(protocol) ? origin : protocol;
 }
 
 /** Sends the browser to another page by GET. `location` is one of ours or the configured provider's, never one from a request. */

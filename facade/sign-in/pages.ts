@@ -11,7 +11,7 @@ import type { Guards } from '../http/guards.ts';
 import { requestIdOf } from '../http/native-prototypes.ts';
 import type { RefusedRequests } from '../http/refused-requests.ts';
 import { type Browsers, createBrowsers, formToken } from './browser.ts';
-import { ANY_PAGE, createHandlers, type Handler } from './handlers.ts';
+import { ANY_PAGE, createHandlers, type Handler, type Handlers } from './handlers.ts';
 import { sendOn, sendPage } from './layout.ts';
 import { type PageProblem, problemPage } from './views.ts';
 import type { HandlerOptions, Visit } from './visit.ts';
@@ -21,6 +21,8 @@ export interface PagesOptions extends Omit<HandlerOptions, 'browsers'> {
   readonly refused: RefusedRequests;
   readonly baseUrl: string;
   readonly logger: Logger;
+  /** Handlers of other pages. */
+  readonly more?: Handlers | undefined;
 }
 
 /** The pages outside `/api` where people sign in and out. They work without script. */
@@ -40,7 +42,8 @@ class Pages {
     this.#options = options;
     this.#base = new URL(options.baseUrl);
     this.#browsers = createBrowsers(this.#base.protocol === 'https:');
-    this.#handlers = new Map(Object.entries(createHandlers({ ...options, browsers: this.#browsers })));
+    const handlers = { ...createHandlers({ ...options, browsers: this.#browsers }), ...options.more };
+    this.#handlers = new Map(Object.entries(handlers));
   }
 
   serve(request: IncomingMessage, response: ServerResponse, next: () => void): void {
@@ -106,11 +109,11 @@ class Pages {
   readonly #at = (path: string): string => `${this.#base.pathname.replace(/\/$/, '')}${path}`;
 
   #handlerOf(method = '', path: string): Handler | undefined {
-    return this.#handlers.get(this.#methodsOf(path).length === 0 ? ANY_PAGE : `${method} ${path}`);
+    return this.#handlers.get(this.#methodsOf(path).length === 0 ? ANY_PAGE : `${method} ${templateOf(path)}`);
   }
 
   #methodsOf(path: string): string[] {
-    return ['GET', 'POST'].filter((method) => this.#handlers.has(`${method} ${path}`));
+    return ['GET', 'POST'].filter((method) => this.#handlers.has(`${method} ${templateOf(path)}`));
   }
 
   /**
@@ -129,6 +132,11 @@ const NO_PAGE = /^\/(\/|(api|assets|oauth|sign-in|sign-out|\.well-known)(\/|$))/
 /** Whether a browser opens a page of the dashboard. Programs that ask for an unknown path are told so in JSON. */
 function isPage({ method, headers }: IncomingMessage, path: string): boolean {
   return method === 'GET' && !NO_PAGE.test(path) && acceptedTypes(headers.accept).includes('text/html');
+}
+
+/** The page of an app that asks has the id of the request in its path, so that browsers keep one cookie for each. */
+function templateOf(path: string): string {
+  return path.replace(/^(\/oauth\/consent\/)[\w-]+$/, '$1{id}');
 }
 
 interface Failed {

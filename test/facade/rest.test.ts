@@ -52,7 +52,10 @@ describe('authentication', () => {
         [401, 'Authentication required', 'unauthenticated'],
         `${method} ${path}`,
       );
-      assert.equal(headers.get('WWW-Authenticate'), 'Bearer');
+      assert.match(
+        headers.get('WWW-Authenticate') ?? '',
+        path === '/api/v1/mcp' ? /^Bearer resource_metadata=/ : /^Bearer$/,
+      );
     }
   });
 

@@ -11,6 +11,8 @@ export interface WebPage {
 export class WebClient {
   /** By origin, then by name. */
   readonly cookies = new Map<string, Map<string, string>>();
+  /** Is told of a redirect to another origin, which is then not followed. */
+  leave: ((url: URL) => void) | undefined;
   #page: WebPage | undefined;
 
   get page(): WebPage {
@@ -38,7 +40,7 @@ export class WebClient {
   ): Promise<WebPage> {
     const [, action, inside] = /<form method="post" action="([^"]*)">(.*?)<\/form>/s.exec(this.page.text) ?? [];
     if (action === undefined || inside === undefined) throw new Error(`no form on the page ${this.page.heading}`);
-    const members = new URLSearchParams();
+    const members = new URLSearchParams(entered);
     for (const [input] of inside.matchAll(/<input [^>]*>/g)) {
       const name = /name="([^"]*)"/.exec(input)?.[1] ?? '';
       members.set(name, entered[name] ?? plain(/value="([^"]*)"/.exec(input)?.[1] ?? ''));
@@ -72,7 +74,13 @@ export class WebClient {
         this.#page = { status: response.status, url, headers: response.headers, text, heading };
         return this.#page;
       }
-      [url, init] = [new URL(location, url), { method: 'GET' }];
+      const next = new URL(location, url);
+      if (this.leave && next.origin !== url.origin) {
+        this.leave(next);
+        this.#page = { status: response.status, url, headers: response.headers, text, heading: '' };
+        return this.#page;
+      }
+      [url, init] = [next, { method: 'GET' }];
     }
     throw new Error(`too many redirects from ${start}`);
   }

@@ -8,6 +8,8 @@ const FORMS = {
   capsule: { mark: 'cpt', form: /^cpt_([0-9A-Za-z]{8})_[0-9A-Za-z_-]{40,200}$/ },
   /** Of an OAuth client that can hold one. */
   client: { mark: 'ocs', form: /^ocs_([0-9A-Za-z]{8})_[0-9A-Za-z_-]{40,200}$/ },
+  access: { mark: 'oat', form: /^oat_([0-9A-Za-z]{8})_[0-9A-Za-z_-]{40,200}$/ },
+  refresh: { mark: 'ort', form: /^ort_([0-9A-Za-z]{8})_[0-9A-Za-z_-]{40,200}$/ },
 } as const;
 type SecretKind = keyof typeof FORMS;
 

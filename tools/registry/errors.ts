@@ -9,6 +9,8 @@ export interface ErrorDetail {
   readonly retryAfterSeconds?: number;
   /** Of an `unauthenticated` error: a token was given, and it is not valid. */
   readonly invalidToken?: true;
+  /** Of an `unauthenticated` error: the address of the metadata by which a client gets a token, and the scope to ask for. */
+  readonly signIn?: { readonly metadata: string; readonly scope: string };
   /** Of a `forbidden` error: the scopes that a connected app can ask its person for, so that the call would be allowed. */
   readonly askFor?: readonly string[];
 }

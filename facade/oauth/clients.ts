@@ -1,0 +1,150 @@
+import type { OAuthClientRecord } from '../../resources/oauth-client.ts';
+import { newId } from '../../store/ids.ts';
+import type { Readers, Store } from '../../store/port.ts';
+import { hashSecret } from '../../tools/access/key-secret.ts';
+import { type ClientMetadata, redirectHost } from './client-metadata.ts';
+import type { ClientDocuments } from './documents.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** How long a client is kept that nobody has connected. */
+const UNUSED_MS = 7 * DAY_MS;
+/** How long one is kept that was connected and is not any more: hosts remember their registration and ask again under it. */
+const LAPSED_MS = 180 * DAY_MS;
+/** The most clients that registered themselves and were never used. Above it, the oldest go first. */
+const MOST_UNUSED = 1000;
+const USE_NOTED_EVERY_MS = DAY_MS;
+
+/** A client as the library reads it (RFC 7591). `client_secret` is the hash of the secret. */
+export type ClientProperties = Readonly<Record<string, unknown>> & { readonly client_id: string };
+
+/** Who asks, as people are told. */
+export interface AskingClient {
+  readonly id: string;
+  readonly name: string;
+  readonly host: string;
+  /** Whether the name was published by the host that answers go to, or given by an administrator. */
+  readonly verified: boolean;
+  readonly redirectUri: string;
+}
+
+interface Options {
+  readonly store: Store;
+  readonly documents: ClientDocuments;
+  now(): Date;
+}
+
+/** The programs that may ask people to let them in. */
+export class Clients {
+  readonly #store: Store;
+  readonly #documents: ClientDocuments;
+  readonly #now: () => Date;
+
+  constructor({ store, documents, now }: Options) {
+    this.#store = store;
+    this.#documents = documents;
+    this.#now = now;
+  }
+
+  /** @throws OAuthError where its metadata document cannot be had */
+  async find(clientId: string): Promise<ClientProperties | undefined> {
+    const kept = await findClient(this.#store, clientId);
+    const client = kept && kept.kind !== 'metadata' ? kept : await this.#documents.find(clientId, kept);
+    return client && propertiesOf(client);
+  }
+
+  async asking(clientId: string, redirectUri: string): Promise<AskingClient | undefined> {
+    const client = await findClient(this.#store, clientId);
+    if (!client) return undefined;
+    const host = redirectHost(redirectUri);
+    // Any program of this computer can take the answer that a published client has sent here.
+    const isPublished = client.kind === 'metadata' && new URL(redirectUri).protocol === 'https:';
+    const verified = client.kind === 'made' || (isPublished && host === new URL(clientId).host);
+    return { id: clientId, name: client.name === '' ? host : client.name, host, verified, redirectUri };
+  }
+
+  /** @throws OAuthError, UniqueTaken never: the id is new */
+  async register(metadata: ClientMetadata, secret: string | undefined): Promise<OAuthClientRecord> {
+    await this.#makeRoom();
+    return this.#store.transaction((tx) => {
+      const id = newId('ocl');
+      return tx.oauthClients.insert({
+        id,
+        clientId: id,
+        kind: 'registered',
+        name: metadata.client_name ?? '',
+        redirectUris: [...metadata.redirect_uris],
+        ...(secret !== undefined && { secretHash: hashSecret(secret) }),
+        metadata: { ...metadata },
+      });
+    });
+  }
+
+  /** Remembers, to the day, that the client was used. */
+  async noteUse(clientId: string): Promise<void> {
+    const client = await findClient(this.#store, clientId);
+    const now = this.#now();
+    if (!client || now.getTime() - Date.parse(client.lastUsedAt ?? '1970-01-01') < USE_NOTED_EVERY_MS) return;
+    await this.#store.transaction(async (tx) => {
+      if (await tx.oauthClients.get(client.id)) {
+        await tx.oauthClients.touch(client.id, { lastUsedAt: now.toISOString() });
+      }
+    });
+  }
+
+  /** Forgets clients that nobody uses and no administrator made. */
+  async forgetUnused(): Promise<void> {
+    const now = this.#now().getTime();
+    for (const client of await this.#notMade()) {
+      const since = now - Date.parse(client.lastUsedAt ?? client.createdAt);
+      if (since < (client.lastUsedAt === undefined ? UNUSED_MS : LAPSED_MS)) continue;
+      if ((await this.#store.connectedApps.count({ where: { clientId: client.clientId } })) > 0) continue;
+      await this.#delete(client.id);
+    }
+  }
+
+  async #makeRoom(): Promise<void> {
+    if ((await this.#store.oauthClients.count({ where: { kind: 'registered' } })) < MOST_UNUSED) return;
+    const unused = (await this.#notMade()).filter(
+      ({ kind, lastUsedAt }) => kind === 'registered' && lastUsedAt === undefined,
+    );
+    for (const { id } of unused.slice(0, unused.length - MOST_UNUSED + 1)) await this.#delete(id);
+  }
+
+  /** Oldest first. */
+  async #notMade(): Promise<OAuthClientRecord[]> {
+    const found: OAuthClientRecord[] = [];
+    const where = { kind: ['registered', 'metadata'] };
+    for (let after: { createdAt: string; id: string } | null | undefined; after !== null; ) {
+      const page = await this.#store.oauthClients.find({ where, order: 'oldest', limit: 500, after });
+      found.push(...page.records);
+      after = page.next;
+    }
+    return found;
+  }
+
+  async #delete(id: string): Promise<void> {
+    await this.#store.transaction(async (tx) => {
+      if (await tx.oauthClients.get(id)) await tx.oauthClients.delete(id);
+    });
+  }
+}
+
+export async function findClient(
+  { oauthClients }: Pick<Readers, 'oauthClients'>,
+  clientId: string,
+): Promise<OAuthClientRecord | undefined> {
+  return (await oauthClients.find({ where: { clientId }, limit: 1 })).records[0];
+}
+
+function propertiesOf({ clientId, secretHash, redirectUris, name, metadata }: OAuthClientRecord): ClientProperties {
+  const { token_endpoint_auth_method: method, jwks, jwks_uri } = metadata;
+  return {
+    client_id: clientId,
+    ...(name !== '' && { client_name: name }),
+    redirect_uris: redirectUris,
+    token_endpoint_auth_method: method ?? (secretHash === undefined ? 'none' : 'client_secret_basic'),
+    ...(secretHash !== undefined && { client_secret: secretHash }),
+    ...(jwks !== undefined && { jwks }),
+    ...(jwks_uri !== undefined && { jwks_uri }),
+  };
+}

@@ -1,0 +1,115 @@
+import type { Provider } from 'oidc-provider';
+import type { ConnectedAppRecord } from '../../resources/connected-app.ts';
+import { ToolError } from '../../tools/registry/errors.ts';
+import type { Handlers } from '../sign-in/handlers.ts';
+import { sendOn } from '../sign-in/layout.ts';
+import type { Visit } from '../sign-in/visit.ts';
+import { type Addresses, paths } from './addresses.ts';
+import type { AskingClient, Clients } from './clients.ts';
+import { CAPSULE_SCOPE } from './metadata.ts';
+import { restated } from './restated.ts';
+
+/** What the person is asked. */
+export interface Asked {
+  readonly interactionId: string;
+  readonly client: AskingClient;
+  /** The address of the endpoint. */
+  readonly resource: string;
+  /** The capsule of the endpoint; it is not checked whether there is such a capsule. */
+  readonly capsuleId?: string;
+  readonly scopes: readonly string[];
+}
+
+/** `scopes`: what was handed out, which may be more or less than was asked for. */
+export type Decision =
+  | { readonly app: ConnectedAppRecord; readonly scopes: readonly string[] }
+  | { readonly denied: true };
+
+/** The page on which people agree. */
+export interface Consent {
+  show(visit: Visit, asked: Asked): Promise<void>;
+  /** Undefined where the page was shown again instead. */
+  decide(visit: Visit, asked: Asked): Promise<Decision | undefined>;
+}
+
+interface Options {
+  readonly consent: Consent;
+  readonly addresses: Addresses;
+  readonly clients: Clients;
+  provider(): Promise<Provider>;
+}
+
+type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>;
+
+/** Shows the page and takes its answer back into the protocol. */
+export function createConsentHandlers(options: Options): Handlers {
+  const { consent } = options;
+
+  async function show(visit: Visit): Promise<void> {
+    const { asked } = await openInteraction(options, visit);
+    await consent.show(visit, asked);
+  }
+
+  async function decide(visit: Visit): Promise<void> {
+    const { interaction, asked } = await openInteraction(options, visit);
+    const decision = await consent.decide(visit, asked);
+    if (!decision) return;
+    if ('denied' in decision) {
+      interaction.result = { error: 'access_denied', error_description: 'The person did not agree.' };
+    } else await grant(options, { interaction, asked, decision });
+    await interaction.persist();
+    sendOn(visit.response, interaction.returnTo);
+  }
+
+  return { [`GET ${paths.consent}`]: show, [`POST ${paths.consent}`]: decide };
+}
+
+async function openInteraction({ provider, addresses, clients }: Options, { request, response }: Visit) {
+  const interaction = await findInteraction(await provider(), restated(request, addresses, {}), response);
+  const { client_id, redirect_uri, resource: url, scope } = interaction.params as Record<string, string>; // checked by the library
+  const client = await clients.asking(client_id ?? '', redirect_uri ?? '');
+  const resource = addresses.resourceNamed(url ?? '');
+  if (!client || !resource) throw new ToolError('not_found', ENDED);
+  const { capsuleId } = resource;
+  const asked: Asked = {
+    interactionId: interaction.uid,
+    client,
+    resource: resource.url,
+    ...(capsuleId !== undefined && { capsuleId }),
+    scopes: (scope ?? '').split(' ').filter((word) => word !== '' && word !== CAPSULE_SCOPE),
+  };
+  return { interaction, asked };
+}
+
+const ENDED = 'The app asked too long ago, or in another browser. Start again in the app.';
+
+async function findInteraction(
+  provider: Provider,
+  ...exchange: Parameters<Provider['interactionDetails']>
+): Promise<Interaction> {
+  try {
+    return await provider.interactionDetails(...exchange);
+  } catch (thrown) {
+    if (thrown instanceof Error && thrown.name === 'SessionNotFound') throw new ToolError('not_found', ENDED);
+    throw thrown;
+  }
+}
+
+interface Granted {
+  readonly interaction: Interaction;
+  readonly asked: Asked;
+  readonly decision: { readonly app: ConnectedAppRecord; readonly scopes: readonly string[] };
+}
+
+/** The grant has the id of the connection, and ends with it. */
+async function grant({ provider, clients }: Options, { interaction, asked, decision: { app, scopes } }: Granted) {
+  const { Grant } = await provider();
+  const accountId = app.userId ?? app.capsuleId ?? '';
+  const scope = scopes.length === 0 ? CAPSULE_SCOPE : scopes.join(' ');
+  const granted = Object.assign(new Grant({ accountId, clientId: asked.client.id }), { jti: app.id });
+  granted.addResourceScope(asked.resource, scope);
+  await granted.save();
+  interaction.params.scope = scope;
+  interaction.result = { login: { accountId, remember: false }, consent: { grantId: app.id } };
+  await clients.noteUse(asked.client.id);
+}

@@ -1,0 +1,168 @@
+import type { OAuthClientRecord } from '../../resources/oauth-client.ts';
+import type { Store } from '../../store/port.ts';
+import { createRateLimit } from '../../tools/access/rate-limit.ts';
+import type { Fetch } from '../../tools/integrations/upstream/fetch.ts';
+import { type ClientMetadata, readClientMetadata } from './client-metadata.ts';
+import { OAuthError } from './oauth-error.ts';
+
+/** The largest document in bytes. */
+export const LARGEST_DOCUMENT = 10 * 1024;
+const LONGEST_ADDRESS = 500;
+/** For all of an answer, its body too. */
+const DEADLINE_MS = 5000;
+const SHORTEST_KEPT_MS = 5 * 60 * 1000;
+const LONGEST_KEPT_MS = 24 * 60 * 60 * 1000;
+/** How long a host that failed is not asked again. */
+const FAILED_KEPT_MS = 60 * 1000;
+const MOST_REMEMBERED = 1000;
+/** Asking makes the server send requests, so it cannot be had without limit. */
+const FETCHES_PER_MINUTE = 60;
+
+interface Options {
+  readonly store: Store;
+  readonly fetch: Fetch;
+  now(): Date;
+}
+
+/**
+ * Clients that publish who they are at the address that is their id (client ID metadata documents). What was read is kept in the store and
+ * serves while the host is away.
+ */
+export class ClientDocuments {
+  readonly #store: Store;
+  readonly #fetch: Fetch;
+  readonly #now: () => Date;
+  readonly #limit = createRateLimit(FETCHES_PER_MINUTE, 'client documents');
+  /** Until when what is known of an address is not asked for again: the document, or that it could not be had. */
+  readonly #known = new Map<string, { readonly until: number; readonly problem?: OAuthError }>();
+  readonly #underWay = new Map<string, Promise<OAuthClientRecord>>();
+
+  constructor({ store, fetch, now }: Options) {
+    this.#store = store;
+    this.#fetch = fetch;
+    this.#now = now;
+  }
+
+  /** `kept`: what was read earlier. Undefined for an id that is no such address. @throws OAuthError (invalid_client) */
+  async find(clientId: string, kept: OAuthClientRecord | undefined): Promise<OAuthClientRecord | undefined> {
+    if (!isDocumentAddress(clientId)) return undefined;
+    const known = this.#known.get(clientId);
+    if (known && known.until > this.#now().getTime()) {
+      if (known.problem && !(kept && canServe(known.problem))) throw known.problem;
+      if (kept) return kept;
+    }
+    const asked = this.#underWay.get(clientId) ?? this.#read(clientId);
+    this.#underWay.set(clientId, asked);
+    try {
+      return await asked;
+    } catch (problem) {
+      if (kept && canServe(problem)) return kept;
+      throw problem;
+    } finally {
+      this.#underWay.delete(clientId);
+    }
+  }
+
+  async #read(clientId: string): Promise<OAuthClientRecord> {
+    await this.#limit('all').catch(() => {
+      throw new OAuthError(
+        'temporarily_unavailable',
+        'Too many clients are looked up now; try again in a minute.',
+        503,
+      );
+    });
+    try {
+      const { metadata, keptMs } = await this.#ask(clientId);
+      const client = await this.#keep(clientId, metadata);
+      this.#remember(clientId, { until: this.#now().getTime() + keptMs });
+      return client;
+    } catch (problem) {
+      if (problem instanceof OAuthError) {
+        this.#remember(clientId, { until: this.#now().getTime() + FAILED_KEPT_MS, problem });
+      }
+      throw problem;
+    }
+  }
+
+  async #ask(clientId: string): Promise<{ readonly metadata: ClientMetadata; readonly keptMs: number }> {
+    let response: Response;
+    let text: string;
+    try {
+      const signal = AbortSignal.timeout(DEADLINE_MS);
+      response = await this.#fetch(clientId, { headers: { Accept: 'application/json' }, signal });
+      text = response.status === 200 ? await response.text() : '';
+      void response.body?.cancel().catch(() => {});
+    } catch {
+      throw new OAuthError('invalid_client', 'The client_id could not be read: its host does not answer as it should.');
+    }
+    if (response.status >= 500) {
+      throw new OAuthError('invalid_client', `The client_id could not be read: its host answered ${response.status}.`);
+    }
+    if (response.status !== 200) throw new DocumentRefused(`it was answered with ${response.status}, not with 200`);
+    return { metadata: readDocument(clientId, text), keptMs: keptFor(response.headers) };
+  }
+
+  #keep(clientId: string, metadata: ClientMetadata): Promise<OAuthClientRecord> {
+    const member = {
+      name: metadata.client_name ?? '',
+      redirectUris: [...metadata.redirect_uris],
+      metadata: { ...metadata },
+    };
+    return this.#store.transaction(async (tx) => {
+      const [known] = (await tx.oauthClients.find({ where: { clientId }, limit: 1 })).records;
+      if (known) return tx.oauthClients.update(known.id, member);
+      return tx.oauthClients.insert({ clientId, kind: 'metadata', ...member });
+    });
+  }
+
+  #remember(clientId: string, what: { readonly until: number; readonly problem?: OAuthError }): void {
+    if (this.#known.size >= MOST_REMEMBERED) this.#known.clear();
+    this.#known.set(clientId, what);
+  }
+}
+
+class DocumentRefused extends OAuthError {
+  constructor(why: string) {
+    super('invalid_client', `The document at the client_id is refused: ${why}.`, 401);
+  }
+}
+
+/** Whether what was kept serves in spite of the problem: where the host is away, not where it took the document back. */
+function canServe(problem: unknown): boolean {
+  return !(problem instanceof DocumentRefused);
+}
+
+/** Whether a client_id is the address of a document: https, with a path, and written as it is sent. */
+export function isDocumentAddress(clientId: string): boolean {
+  if (!clientId.startsWith('https://') || clientId.length > LONGEST_ADDRESS || !URL.canParse(clientId)) return false;
+  const { href, pathname, username, password } = new URL(clientId);
+  return href === clientId && pathname !== '/' && username === '' && password === '' && !clientId.includes('#');
+}
+
+function readDocument(clientId: string, text: string): ClientMetadata {
+  let document: unknown;
+  try {
+    document = JSON.parse(text);
+  } catch {
+    throw new DocumentRefused('it is no JSON');
+  }
+  const { client_id, client_secret } = Object(document) as { client_id?: unknown; client_secret?: unknown }; // not checked yet
+  if (client_id !== clientId) throw new DocumentRefused('its client_id is not its own address');
+  if (client_secret !== undefined) throw new DocumentRefused('it publishes a secret');
+  try {
+    const metadata = readClientMetadata(document);
+    if (!/^(none|private_key_jwt)$/.test(metadata.token_endpoint_auth_method)) {
+      throw new DocumentRefused('what is public cannot hold a secret; use none or private_key_jwt');
+    }
+    return metadata;
+  } catch (problem) {
+    throw problem instanceof OAuthError && !(problem instanceof DocumentRefused)
+      ? new DocumentRefused(problem.error_description)
+      : problem;
+  }
+}
+
+function keptFor(headers: Headers): number {
+  const seconds = /(?:^|,)\s*max-age\s*=\s*(\d+)/i.exec(headers.get('cache-control') ?? '')?.[1];
+  return Math.min(LONGEST_KEPT_MS, Math.max(SHORTEST_KEPT_MS, Number(seconds ?? 0) * 1000));
+}

@@ -1,0 +1,56 @@
+import type { IncomingMessage } from 'node:http';
+import type { OAuthClientRecord } from '../../resources/oauth-client.ts';
+import { anonymous } from '../../tools/access/anonymous.ts';
+import { newSecret } from '../../tools/access/key-secret.ts';
+import { createRateLimit } from '../../tools/access/rate-limit.ts';
+import { CREDENTIAL, decodeText, readBody } from '../http/body.ts';
+import { addressOf } from '../http/caller-address.ts';
+import { type ClientMetadata, readClientMetadata } from './client-metadata.ts';
+import type { ClientProperties, Clients } from './clients.ts';
+import { OAuthError } from './oauth-error.ts';
+
+const PER_ADDRESS = 20;
+const IN_ALL = 120;
+
+interface Options {
+  readonly clients: Clients;
+  /** What the library thinks of the metadata. @throws where it does not accept it */
+  validate(properties: ClientProperties): Promise<void>;
+}
+
+/** Dynamic registration (RFC 7591), open to everybody: what registers here can ask people and nothing else. */
+export function createRegistration({ clients, validate }: Options) {
+  const fromAddress = createRateLimit(PER_ADDRESS, 'registrations from one address');
+  const inAll = createRateLimit(IN_ALL, 'registrations');
+
+  /** @throws OAuthError, ToolError */
+  return async function register(request: IncomingMessage): Promise<Record<string, unknown>> {
+    await fromAddress(addressOf(request));
+    await inAll('all');
+    const metadata = readClientMetadata(await readJson(request));
+    const needsSecret = metadata.token_endpoint_auth_method.startsWith('client_secret_');
+    const secret = needsSecret ? newSecret('client') : undefined;
+    await validate({ ...metadata, client_id: 'new', ...(secret !== undefined && { client_secret: secret }) });
+    return answerOf(await clients.register(metadata, secret), metadata, secret);
+  };
+}
+
+async function readJson(request: IncomingMessage): Promise<unknown> {
+  const text = decodeText(await readBody({ request, principal: anonymous(addressOf(request)) }, CREDENTIAL));
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new OAuthError('invalid_client_metadata', 'The body is not JSON.');
+  }
+}
+
+function answerOf({ clientId, createdAt }: OAuthClientRecord, metadata: ClientMetadata, secret: string | undefined) {
+  return {
+    client_id: clientId,
+    client_id_issued_at: Math.floor(Date.parse(createdAt) / 1000),
+    ...(secret !== undefined && { client_secret: secret, client_secret_expires_at: 0 }),
+    ...metadata,
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+  };
+}

@@ -1,0 +1,93 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Provider } from 'oidc-provider';
+import type { Store } from '../../store/port.ts';
+import { createRateLimit } from '../../tools/access/rate-limit.ts';
+import { readForm } from '../http/body.ts';
+import { addressOf } from '../http/caller-address.ts';
+import { sendJson } from '../http/respond.ts';
+import { type Addresses, paths } from './addresses.ts';
+import type { ClientProperties, Clients } from './clients.ts';
+import { OAuthError } from './oauth-error.ts';
+import { authorizationQuery, requireResource, tokenForm } from './parameters.ts';
+import { createRegistration } from './registration.ts';
+import { restated } from './restated.ts';
+import { findState } from './states.ts';
+import type { StepUps } from './step-ups.ts';
+
+/** Each makes a record, and anybody may. */
+const AUTHORIZATIONS_PER_MINUTE = 60;
+
+export interface RequestOptions {
+  readonly store: Store;
+  readonly addresses: Addresses;
+  readonly clients: Clients;
+  readonly stepUps: StepUps;
+  provider(): Promise<Provider>;
+}
+
+/** The requests of the protocol: what the library does not do, or not as hosts need it, comes before the library. */
+export class Requests {
+  readonly #options: RequestOptions;
+  readonly #register: (request: IncomingMessage) => Promise<Record<string, unknown>>;
+  readonly #limit = createRateLimit(AUTHORIZATIONS_PER_MINUTE, 'requests to connect from one address');
+
+  constructor(options: RequestOptions) {
+    this.#options = options;
+    this.#register = createRegistration({
+      clients: options.clients,
+      validate: (properties) => this.#validate(properties),
+    });
+  }
+
+  async register(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    sendJson(response, 201, await this.#register(request));
+  }
+
+  async authorize(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    await this.#limit(addressOf(request));
+    const [, search = ''] = /^[^?]*\?(.*)$/s.exec(request.url ?? '') ?? [];
+    const query = authorizationQuery(search, this.#options.addresses);
+    await this.#pass(request, response, { target: `${paths.authorize}?${query}` });
+  }
+
+  async resume(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    await this.#pass(request, response, {});
+  }
+
+  async token(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { addresses, store } = this.#options;
+    const form = tokenForm(await readForm(request), addresses);
+    const [kind, shown] =
+      form.get('grant_type') === 'refresh_token'
+        ? ['RefreshToken', form.get('refresh_token')]
+        : ['AuthorizationCode', form.get('code')];
+    const state = shown === null ? undefined : await findState(store, kind, shown);
+    requireResource(form, state);
+    if (kind === 'RefreshToken' && state?.grantId !== undefined && this.#options.stepUps.take(state.grantId)) {
+      throw new OAuthError('invalid_grant', 'The app needs more than it was given; ask the person again.');
+    }
+    await this.#pass(request, response, { target: paths.token, form });
+  }
+
+  async revoke(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const form = new URLSearchParams([...(await readForm(request))]);
+    await this.#pass(request, response, { target: paths.revoke, form });
+  }
+
+  async #pass(
+    request: IncomingMessage,
+    response: ServerResponse,
+    changes: { readonly target?: string; readonly form?: URLSearchParams },
+  ): Promise<void> {
+    const provider = await this.#options.provider();
+    response.setHeader('Referrer-Policy', 'no-referrer');
+    response.setHeader('X-Content-Type-Options', 'nosniff');
+    response.setHeader('X-Frame-Options', 'DENY');
+    await provider.callback()(restated(request, this.#options.addresses, changes), response);
+  }
+
+  async #validate(properties: ClientProperties): Promise<void> {
+    const { Client } = await this.#options.provider();
+    await (Client as unknown as { validate(metadata: object): Promise<void> }).validate(properties); // missing in the types
+  }
+}
