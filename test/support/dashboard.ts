@@ -71,7 +71,10 @@ const PHONE = { width: 390, height: 844 };
 /** Waits until the page shows what it asked for. Its stream of changes never ends, so silence of the network is no sign. */
 export async function settled(page: Page): Promise<void> {
   await page.locator('main:not([aria-busy])').waitFor();
-  await page.waitForFunction(`!document.querySelector('.waiting, .skeleton, [aria-busy="true"]')`);
+  await page.waitForFunction(() => {
+    const { document } = globalThis as unknown as { document: { querySelector(selector: string): unknown } }; // in the page
+    return !document.querySelector('.waiting, .skeleton, [aria-busy="true"]');
+  });
 }
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');

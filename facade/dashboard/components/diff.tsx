@@ -23,11 +23,13 @@ export interface DiffAnswer {
 export function Diff({ diff }: { readonly diff: DiffAnswer }) {
   const isEmpty = (diff.lines?.every(({ op }) => op === 'equal') ?? true) && (diff.changes?.length ?? 0) === 0;
   if (isEmpty) return <Empty title="Nothing differs">Both states are the same.</Empty>;
+  const isFirst =
+    diff.changes?.every(({ before }) => before === undefined) && !diff.lines?.some(({ op }) => op !== 'add');
   return (
-    <div class="diff">
+    <div class={isFirst ? 'diff first' : 'diff'}>
       <div class="diff-head" aria-hidden="true">
-        <span>Before</span>
-        <span>After</span>
+        {!isFirst && <span>Before</span>}
+        <span>{isFirst ? 'As it began' : 'After'}</span>
       </div>
       {diff.lines && <Sides rows={sideBySide(diff.lines)} />}
       {diff.changes?.map(({ path, before, after }) => (

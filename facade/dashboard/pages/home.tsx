@@ -1,12 +1,36 @@
-import { boot } from '../boot.ts';
+import { Segments } from '../components/tabs.tsx';
+import { setQuery, usePlace } from '../router.ts';
+import { Checklist } from './home/checklist.tsx';
+import { Happened } from './home/happened.tsx';
+import { Headlines, RevenueChart } from './home/headlines.tsx';
+import { Health } from './home/health.tsx';
+import type { Span } from './home/numbers.ts';
 
+const SPANS = [
+  { value: 'days', label: '30 days' },
+  { value: 'months', label: '12 months' },
+] as const;
+
+/** What a person wants to know when they come in: is it well, what happened, how is business, what is left to set up. */
 export function Page() {
+  const span: Span = usePlace().query.get('span') === 'days' ? 'days' : 'months';
   return (
     <div class="page-body">
-      <header class="page-head">
+      <header class="page-head home-head">
         <h1>Home</h1>
+        <span class="page-actions">
+          <Health />
+          <Segments label="Range" value={span} options={SPANS} onChange={(value) => setQuery({ span: value })} />
+        </span>
       </header>
-      <p class="quiet">{boot.workspace}</p>
+      <Headlines span={span} />
+      <div class="home-columns">
+        <div class="home-main">
+          <RevenueChart span={span} />
+          <Checklist />
+        </div>
+        <Happened />
+      </div>
     </div>
   );
 }

@@ -68,7 +68,7 @@ function ToolList({ open }: { readonly open: string | undefined }) {
               <span class="tool-title">
                 {title} <Mono>{name}</Mono>
               </span>
-              <span class="tool-about">{description}</span>
+              <span class="tool-about">{description.replaceAll('`', '')}</span>
             </a>
           ))}
         </section>

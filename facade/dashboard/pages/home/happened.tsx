@@ -1,0 +1,103 @@
+import { useEffect } from 'preact/hooks';
+import { Avatar, Empty, Link, Time } from '../../components/small.tsx';
+import { Skeleton } from '../../components/waiting.tsx';
+import { usePages } from '../../pages-of.ts';
+import { at } from '../../router.ts';
+import { type Tools, useTools } from '../../tools.ts';
+
+interface Entry {
+  readonly id: string;
+  readonly at: string;
+  readonly tool: string;
+  readonly requestId: string;
+  readonly outcome: string;
+  readonly principal: { readonly type: string; readonly name: string };
+}
+
+const SHOWN = 10;
+const MOST_LOOKED_AT = 500;
+
+/** The latest changes, by people, programs and agents. */
+export function Happened() {
+  const tools = useTools();
+  const tool = tools?.get('list_audit_entries');
+  const knowsChanges = tool?.inputSchema.properties?.changes !== undefined;
+  const { rows, loading, more } = usePages<Entry>(tool?.name, {
+    limit: 100,
+    outcome: 'ok',
+    ...(knowsChanges && { changes: true }),
+  });
+  const changes = rows.filter((entry) => isChange(entry, tools)).slice(0, SHOWN);
+  useEffect(() => {
+    if (changes.length < SHOWN && rows.length < MOST_LOOKED_AT) more?.();
+  });
+  if (!tool) return null;
+  return (
+    <section class="card home-side" aria-labelledby="happened">
+      <header class="card-head">
+        <h2 id="happened">What happened</h2>
+        <Link to="/audit">Audit log</Link>
+      </header>
+      {changes.length === 0 &&
+        (loading ? (
+          <div class="pad">
+            <Skeleton lines={6} />
+          </div>
+        ) : (
+          <Empty title="Nothing yet">Changes appear here.</Empty>
+        ))}
+      <ul class="happened">
+        {changes.map(({ id, principal, tool: name, requestId, at: time }) => (
+          <li key={id}>
+            <a class="happened-row" href={at(`/audit?requestId=${encodeURIComponent(requestId)}`)}>
+              <Avatar name={principal.name} size="s" />
+              <span class="happened-words">
+                <strong>{principal.name}</strong> {told(name)}
+              </span>
+              <span class="happened-time">
+                <Time at={time} />
+              </span>
+            </a>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** Reads and the steps of signing in are no news. */
+function isChange({ tool }: Entry, tools: Tools | undefined): boolean {
+  const known = tools?.get(tool);
+  return known
+    ? known.annotations?.readOnlyHint !== true
+    : !/^(get|list|search|sign_in|delete_session|find)/.test(tool);
+}
+
+const VERBS: Readonly<Record<string, string>> = {
+  create: 'made',
+  update: 'changed',
+  delete: 'deleted',
+  send: 'sent',
+  revoke: 'revoked',
+  rotate: 'rotated',
+  trigger: 'started',
+  invoke: 'asked',
+  restore: 'restored',
+  import: 'imported',
+  purge: 'purged',
+  add: 'added',
+  remove: 'removed',
+  fork: 'forked',
+  refresh: 'refreshed',
+  deactivate: 'deactivated',
+  reactivate: 'reactivated',
+  end: 'ended',
+  cancel: 'cancelled',
+  provision: 'provisioned',
+};
+
+/** `create_agent` -> `made agent`. */
+function told(tool: string): string {
+  const [verb = '', ...rest] = tool.split('_');
+  return `${VERBS[verb] ?? verb} ${rest.join(' ')}`;
+}

@@ -1,0 +1,72 @@
+import { useAnswer } from '../../store.ts';
+import { useMay } from '../../tools.ts';
+
+export type Span = 'days' | 'months';
+
+interface Period {
+  readonly from: string;
+  readonly complete: boolean;
+}
+
+export interface Overview {
+  readonly currency: string;
+  readonly totalUsers: number;
+  readonly series: readonly (Period & {
+    readonly mrr: number;
+    readonly payingCustomers: number;
+    readonly activeUsers: number;
+    readonly newUsers: number;
+  })[];
+}
+
+export interface Visitors {
+  readonly series: readonly (Period & { readonly visitors: number })[];
+}
+
+export interface Mrr {
+  readonly currency: string;
+  readonly series: readonly (Period & { readonly mrr: number; readonly new: number; readonly churn: number })[];
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+function inputOf(span: Span): object {
+  if (span === 'months') return { interval: 'month' };
+  return { interval: 'day', from: new Date(Date.now() - 30 * DAY_MS).toISOString().slice(0, 10) };
+}
+
+/** The answer of a metric; nothing is asked where the person may not. */
+export function useMetric<Output>(tool: string, span: Span) {
+  const may = useMay(tool);
+  return useAnswer<Output>(may ? tool : undefined, inputOf(span));
+}
+
+export interface Headline {
+  readonly value: number;
+  /** By how much it grew, as a part of one. Undefined where there is nothing to compare with. */
+  readonly growth: number | undefined;
+  readonly course: readonly number[];
+}
+
+/** A number at a moment: the latest one, compared with the period before. */
+export function standing(values: readonly number[]): Headline {
+  return { value: values.at(-1) ?? 0, growth: growthOf(values.at(-2), values.at(-1)), course: values };
+}
+
+/** A number of a whole period: that of the last one that is over. */
+export function lastWhole<One extends Period>(series: readonly One[], of: (one: One) => number): Headline {
+  const values = series.filter(({ complete }) => complete).map(of);
+  return standing(values);
+}
+
+function growthOf(before: number | undefined, now: number | undefined): number | undefined {
+  return before === undefined || now === undefined || before === 0 ? undefined : (now - before) / before;
+}
+
+const MONTH = new Intl.DateTimeFormat('en-US', { month: 'short', timeZone: 'UTC' });
+const DAY = new Intl.DateTimeFormat('en-US', { month: 'short', day: 'numeric', timeZone: 'UTC' });
+
+/** What stands below a period in a chart. */
+export function periodLabel(from: string, span: Span): string {
+  return (span === 'months' ? MONTH : DAY).format(new Date(`${from}T00:00:00Z`));
+}
