@@ -28,6 +28,7 @@ import { RefusedRequests } from './http/refused-requests.ts';
 import { listen } from './http/server.ts';
 import { createSessionCookies } from './http/session-cookie.ts';
 import { readSessionSecrets, readSigningKeys } from './launch/secret-files.ts';
+import { createAccountHandlers } from './integrations/handlers.ts';
 import { createUpstreams } from './launch/upstreams.ts';
 import { CapsuleDoor } from './mcp/capsule-door.ts';
 import { createMcpDoor, type McpDoorOptions, PROTOCOL_VERSIONS } from './mcp/mcp.ts';
@@ -83,16 +84,21 @@ export async function startServer(
   const people = createPeople(base, onCallFailure);
   const live = new LiveCatalog(catalog);
   if (fixtures?.tools) live.put('fixtures', fixtures.tools);
-  const upstreams = createUpstreams(config, live, { name, version }, logger);
+  const upstreams = createUpstreams(config, live, { ...base, client: { name, version } });
   const dependencies = [models, upstreams, people.mailer, ...(people.provider ? [people.provider] : [])];
   const flows = new FlowEngine({ store, onFailure });
   await upstreams.start(store);
-  const facts = factsOf(store, live, { upstreams, models, signIn: people.signIn, flows, now }, dependencies);
+  const facts = factsOf(
+    store,
+    live,
+    { upstreams, integrationAccounts: upstreams.accounts, models, signIn: people.signIn, flows, now },
+    dependencies,
+  );
   void models.list();
   const registry = createRegistry({ store, server: facts, onFailure: onCallFailure });
   const mcp = createMcpDoor({ registry, store, onError: onFailure, answerFirst: fixtures?.answerFirst });
   live.onChange(() => mcp.toolsChanged());
-  const doors = createDoors(base, people, { registry, mcp, connections });
+  const doors = createDoors(base, people, { registry, mcp, connections, accounts: upstreams.accounts });
   const app = createApp(doors);
   http.mount(app.express, app.answer);
   const upkeep = startUpkeep(store, facts, onFailure);
@@ -149,7 +155,12 @@ function createPeople(
 function createDoors(
   base: Base,
   people: ReturnType<typeof createPeople>,
-  { registry, mcp, connections }: Pick<AppOptions, 'registry' | 'mcp' | 'connections'>,
+  {
+    registry,
+    mcp,
+    connections,
+    accounts,
+  }: Pick<AppOptions, 'registry' | 'mcp' | 'connections'> & { readonly accounts: Upstreams['accounts'] },
 ): AppOptions & { readonly dashboard: Dashboard } {
   const { config, store, logger, baseUrl, secrets, refused, onFailure, now } = base;
   const cookies = createSessionCookies({ secrets: secrets.cookies, secure: baseUrl.startsWith('https:') });
@@ -162,7 +173,8 @@ function createDoors(
   const capsules = new CapsuleDoor({ store, refused, onFailure, now });
   const dashboard = createDashboard(version);
   const around = { store, registry, cookies, guards, refused, baseUrl, logger, dashboard };
-  const signPages = createPages({ ...people, ...around, more: authorization?.handlers });
+  const more = { ...authorization?.handlers, ...createAccountHandlers(accounts, around) };
+  const signPages = createPages({ ...people, ...around, more });
   const pages: AppOptions['pages'] = (request, response, next) =>
     dashboard.serveAssets(request, response, () => signPages(request, response, next));
   const { signIn } = people;
@@ -221,6 +233,7 @@ function factsOf(
   live: LiveCatalog,
   parts: {
     readonly upstreams: Upstreams;
+    readonly integrationAccounts: Upstreams['accounts'];
     readonly models: Models;
     readonly signIn: SignIn;
     readonly flows: FlowEngine;

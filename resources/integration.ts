@@ -31,6 +31,10 @@ const KEPT = `shown as ${SECRET_MASK}; a value written as ${SECRET_MASK} keeps w
 const MOST_SECRETS = 'Has too many entries; give at most 50.';
 const isShort = (entries: object) => Object.keys(entries).length <= 50;
 
+/** How the server of an integration knows who calls. */
+const integrationAuth = z.enum(['none', 'headers', 'oauth-shared', 'oauth-per-person']);
+export type IntegrationAuth = z.infer<typeof integrationAuth>;
+
 /** Limits shared by the record and the inputs that write it. */
 export const integrationFields = {
   name: nameText(120),
@@ -56,6 +60,32 @@ export const integrationFields = {
       .describe('Endpoint (http): an http or https URL. Shown to admins: secrets belong in headers.'),
   ),
   headers: secret(z.record(headerName, headerValue).refine(isShort, MOST_SECRETS).describe(`Secrets: ${KEPT}`)),
+  auth: integrationAuth.describe(
+    'How its server (http) knows who calls: `headers` as given, `oauth-shared` one account for all, which an administrator connects, `oauth-per-person` an account of each caller (connect_integration). Default: headers where there are any.',
+  ),
+  oauth: z
+    .strictObject({
+      clientId: text(2000).min(1).describe('Where its provider registers no clients by itself.').optional(),
+      clientSecret: secret(
+        z
+          .string()
+          .min(1)
+          .max(2000)
+          .regex(/^(?:[\x20-\x7e]+|•••)$/, 'May hold nothing but printable ASCII characters; leave out the others.')
+          .describe(`Secret: ${KEPT}`),
+      ).optional(),
+      issuer: z
+        .url({ protocol: /^https?$/, error: 'Write the https URL of the provider.' })
+        .max(2000)
+        .describe('The only provider that gets id and secret. Default: the first one it names.')
+        .optional(),
+      scopes: z
+        .array(z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,200}$/, 'Write a scope without spaces and quotes.'))
+        .max(50)
+        .describe('Scopes to ask for. Default: those its server names.')
+        .optional(),
+    })
+    .describe('For `oauth-shared` and `oauth-per-person`, where the defaults do not do.'),
   enabled: z.boolean(),
   readOnlyTools: z
     .array(z.string().min(1).max(200))
@@ -76,7 +106,7 @@ const toolDefinition = z.object({
 });
 export type ToolDefinition = z.infer<typeof toolDefinition>;
 
-/** The stored record. The values of `env` and `headers` are encrypted. */
+/** The stored record. The values of `env` and `headers` and the client secret are encrypted. */
 export const integrationRecord = z.object({
   id: recordId,
   name: integrationFields.name,
@@ -87,6 +117,16 @@ export const integrationRecord = z.object({
   env: z.record(z.string(), z.string()).optional(),
   url: integrationFields.url.optional(),
   headers: z.record(z.string(), z.string()).optional(),
+  /** Absent: by whether there are headers. */
+  auth: integrationAuth.optional(),
+  oauth: z
+    .object({
+      clientId: z.string().optional(),
+      clientSecret: z.string().optional(),
+      issuer: z.string().optional(),
+      scopes: z.array(z.string()).optional(),
+    })
+    .optional(),
   enabled: integrationFields.enabled,
   readOnlyTools: integrationFields.readOnlyTools,
   timeoutMs: integrationFields.timeoutMs,
@@ -119,9 +159,9 @@ export type IntegrationTool = z.infer<typeof integrationTool>;
 /** The state of the connection. */
 const integrationStatus = z.object({
   state: z
-    .enum(['disabled', 'connecting', 'connected', 'unavailable', 'wants_oauth'])
+    .enum(['disabled', 'connecting', 'connected', 'unavailable', 'wants_oauth', 'per_person'])
     .describe(
-      '`wants_oauth`: its server asks for a token; it is tried again by update_integration or refresh_integration.',
+      '`wants_oauth`: its server asks for a token or an account; it is tried again by connect_integration, update_integration or refresh_integration. `per_person`: each person has an own connection.',
     ),
   since: timestamp,
   server: z.string().optional().describe('What the server calls itself.'),
@@ -139,6 +179,10 @@ const masked = z.record(z.string(), z.literal(SECRET_MASK));
 export const integration = integrationRecord.omit({ approved: true }).extend({
   env: masked.optional(),
   headers: masked.optional(),
+  oauth: integrationRecord.shape.oauth
+    .unwrap()
+    .extend({ clientSecret: z.literal(SECRET_MASK).optional() })
+    .optional(),
   status: integrationStatus,
   tools: z.array(integrationTool),
   listingHash: z

@@ -14,6 +14,7 @@ import { flowRunRecord } from '../resources/flow-run.ts';
 import { goal } from '../resources/goal.ts';
 import { idempotencyRecord } from '../resources/idempotency.ts';
 import { integrationRecord } from '../resources/integration.ts';
+import { integrationAccountRecord, integrationLinkRecord } from '../resources/integration-account.ts';
 import { memoryRecord } from '../resources/memory.ts';
 import { message } from '../resources/message.ts';
 import { oauthClientRecord } from '../resources/oauth-client.ts';
@@ -272,6 +273,19 @@ export const collections = {
       { fields: ['toolPrefix'], except: { field: 'toolPrefix', value: '' } },
     ],
     indexes: [['enabled']],
+  }),
+  integrationAccounts: define({
+    schema: integrationAccountRecord,
+    idPrefix: 'iac',
+    unique: [{ fields: ['key'] }],
+    indexes: [['key'], ['integrationId'], ['userId']],
+  }),
+  integrationLinks: define({
+    schema: integrationLinkRecord,
+    idPrefix: 'ilk',
+    unique: [{ fields: ['hash'] }],
+    indexes: [['hash'], ['stateHash'], ['integrationId', 'userId'], ['integrationId'], ['userId']],
+    expires: 'expiresAt',
   }),
   idempotency: define({
     schema: idempotencyRecord,

@@ -21,6 +21,7 @@ import { flowTools } from './flows/flows.ts';
 import { listEventTypes } from './flows/list-event-types.ts';
 import { flowRunTools } from './flows/runs.ts';
 import { goalTools } from './goals.ts';
+import { integrationAccountTools } from './integrations/integration-accounts.ts';
 import { integrationTools } from './integrations/integrations.ts';
 import { kinds, searchTypes } from './kinds.ts';
 import { memoryTools, pathMemoryTools } from './memory/memory.ts';
@@ -77,7 +78,7 @@ export const catalog = indexCatalog([
   ...group('Documents', ...documentTools),
   ...group('Artifacts', ...artifactTools),
   ...group('Databases', ...databaseTools, ...recordTools),
-  ...group('Integrations', ...integrationTools),
+  ...group('Integrations', ...integrationTools, ...integrationAccountTools),
   ...group('Audit', listAuditEntries),
   ...group('Data', importRecords, purgeTool([...purgeableAmong(kinds), purgeableUser])),
   ...group('Discovery', ...discoveryTools),

@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { SECRETS_KEY } from '../../store/lowdb/files/folder.ts';
+import type { Store } from '../../store/port.ts';
+import { IntegrationAccounts } from '../../tools/integrations/accounts/accounts.ts';
 import { createSecretBox } from '../../tools/integrations/secrets.ts';
 import { Upstreams } from '../../tools/integrations/upstream/upstreams.ts';
 import type { LiveCatalog } from '../../tools/registry/live-catalog.ts';
@@ -8,17 +10,27 @@ import type { IntegrationSettings } from '../config/integration-config.ts';
 
 type Settings = IntegrationSettings & { readonly dataDir: string };
 
+interface Surroundings {
+  readonly store: Store;
+  readonly client: { readonly name: string; readonly version: string };
+  readonly baseUrl: string;
+  readonly logger: Logger;
+  now(): Date;
+  onFailure(cause: unknown): void;
+}
+
 export function createUpstreams(
   { secretsKey, stdioIntegrations, privateUpstreams, dataDir }: Settings,
   catalog: LiveCatalog,
-  client: { readonly name: string; readonly version: string },
-  logger: Logger,
+  { store, client, baseUrl, now, onFailure, logger }: Surroundings,
 ): Upstreams {
+  const secrets = createSecretBox(secretsKey, join(dataDir, SECRETS_KEY));
+  const shared = { secrets, privateAddresses: privateUpstreams, onFailure };
   return new Upstreams({
+    ...shared,
     catalog,
-    secrets: createSecretBox(secretsKey, join(dataDir, SECRETS_KEY)),
+    accounts: new IntegrationAccounts({ ...shared, store, baseUrl, name: client.name, now }),
     stdio: stdioIntegrations,
-    privateAddresses: privateUpstreams,
     client,
     onState({ id, name }, status) {
       const level = status.state === 'unavailable' ? 'warn' : 'info';

@@ -23,15 +23,25 @@ export interface HtmlPage {
   readonly body: Html;
   /** Where the answer to its form may send the browser, besides this server: browsers block other redirects. */
   readonly formsLeadTo?: string;
+  /** Where the browser goes by itself. */
+  readonly refresh?: string;
 }
 
-export function sendPage(response: ServerResponse, status: number, { title, body, formsLeadTo }: HtmlPage): void {
+export function sendPage(
+  response: ServerResponse,
+  status: number,
+  { title, body, formsLeadTo, refresh }: HtmlPage,
+): void {
   const page = html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex">
+<meta name="robots" content="noindex">${
+    refresh !== undefined &&
+    html`
+<meta http-equiv="refresh" content="0;url=${refresh}">`
+  }
 <title>${title}</title>
 <style>${new Html(style)}</style>
 </head>

@@ -106,6 +106,8 @@ const inputs: Readonly<Record<string, Record<string, unknown>>> = {
   update_integration: { id: 'int_one', timeoutMs: 5000 },
   delete_integration: { id: 'int_one' },
   refresh_integration: { id: 'int_one' },
+  connect_integration: { id: 'int_one' },
+  disconnect_integration: { id: 'int_one' },
   get_artifact: { id: 'art_one' },
   create_artifact: { name: 'contract', mimeType: 'text/plain', content: 'x' },
   update_artifact: { id: 'art_one', content: 'changed' },

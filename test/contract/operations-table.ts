@@ -93,5 +93,8 @@ export const toolsWithoutPath: Readonly<Record<string, Right>> = {
   update_integration: { scope: 'admin', grant: 'integration:write:{id}' },
   delete_integration: { scope: 'admin', grant: 'integration:write:{id}' },
   refresh_integration: { scope: 'admin', grant: 'integration:write:{id}' },
+  connect_integration: { scope: 'tools:read', grant: 'tool:call:{id}' },
+  disconnect_integration: { scope: 'tools:read', grant: 'tool:call:{id}' },
+  list_integration_accounts: { scope: 'tools:read', grant: 'tool:call' },
   list_audit_entries: { scope: 'admin', grant: 'audit:read' },
 };

@@ -92,6 +92,15 @@ async function sequel(ask: Ask): Promise<void> {
   const { listingHash } = await tell('refresh_integration', { id });
   await tell('refresh_integration', { id, accept: true, listingHash });
   await tell('list_integrations');
+  const perPerson = { name: 'Own', transport: 'http', url: upstream.url, auth: 'oauth-per-person', enabled: false };
+  const { id: integrationId } = await tell('create_integration', perPerson);
+  await tell('connect_integration', { id: integrationId });
+  const userId = (await server.store.adminUsers.find({ where: { role: 'owner' }, limit: 1 })).records[0]?.id ?? '';
+  const account = { integrationId, userId, key: `${integrationId} ${userId}`, scopes: ['a'] };
+  const members = { ...account, status: 'connected' as const, connectedAt: new Date().toISOString(), sealed: '' };
+  await server.store.transaction((tx) => tx.integrationAccounts.insert(members));
+  await tell('list_integration_accounts');
+  await tell('disconnect_integration', { id: integrationId });
 }
 
 /** Asserts formats, as many clients do. */

@@ -280,6 +280,9 @@ async function integrationStory(tell: Tell, asReader: Ask): Promise<void> {
   await tell('get_integration', { id });
   await tell('list_integrations', { enabled: false });
   await tell('refresh_integration', { id, accept: true });
+  for (const tool of ['connect_integration', 'disconnect_integration']) await tell(tool, { id });
+  await tell('list_integration_accounts', { integrationId: id });
+  await tell('list_integration_accounts', { userId: 'usr_other' }, asReader);
   await tell('delete_integration', { id });
   await tell('delete_integration', { id });
 }

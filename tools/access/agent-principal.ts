@@ -23,7 +23,10 @@ export function actingFor(
   { entries: known }: Catalog,
 ): Principal {
   const entries = allowlistLimit(`the agent ${agent.name}`, agent.tools ?? []);
-  const limit: ToolLimit = { ...entries, allows: (tool) => !tool.answersSecret && entries.allows(tool) };
+  const limit: ToolLimit = {
+    ...entries,
+    allows: (tool) => !tool.answersSecret && !tool.forPeople && entries.allows(tool),
+  };
   const needed = known.filter(({ tool }) => limit.allows(tool)).flatMap(({ tool }) => grantsFor(tool.access));
   return {
     ...caller,

@@ -42,6 +42,8 @@ export interface GuardedTool {
   readonly doorOnly?: true;
   /** Leads to all tools that the caller may call, and is listed apart from them. */
   readonly discovery?: true;
+  /** Manages what belongs to the person who calls, so no capsule or agent ever has it. */
+  readonly forPeople?: true;
   /** Belongs to an integration. Globs of allowlists match it only where they name the integration. */
   readonly guest?: true;
   /** This tool is another way to the records of `tools`. `of` returns the one of them for the record that the input names. */

@@ -6,12 +6,14 @@ type Found = { readonly id: string; readonly [member: string]: unknown };
 
 /**
  * Looks up the record that a value names, with all names that grants may use: for an agent its id and, while it is not deleted, its name;
- * for a database record its id and its database's; for a run of a flow its id and the flow's; for every other record the value.
+ * for a database record its id and its database's; for a run of a flow its id and the flow's; for an integration whose tools are called its
+ * id and all of its tools; for every other record the value.
  */
 export function subjectsIn(store: Readers, kinds: readonly RecordKind[]): Subjects {
   return async (resource, value) => {
     if (resource === 'flow') return flowSubject(store, value);
     if (resource === 'record') return recordSubject(store, value);
+    if (resource === 'tool') return integrationSubject(store, value);
     if (resource === 'agent') {
       const agent = (await store.agents.get(value)) ?? (await agentNamed(store, value));
       return agent ? subjectOf(resource, agent) : { names: [value] };
@@ -30,6 +32,12 @@ export function subjectOf(resource: string, record: Found): Subject {
 async function flowSubject(store: Readers, id: string): Promise<Subject> {
   const run = id.startsWith('run_') ? await store.flowRuns.get(id) : undefined;
   return run ? { names: [id, run.flowId], record: run } : { names: [id], record: await store.flows.get(id) };
+}
+
+/** All tools of an integration, as grants name them. */
+async function integrationSubject(store: Readers, id: string): Promise<Subject> {
+  const integration = id.startsWith('int_') ? await store.integrations.get(id) : undefined;
+  return integration ? { names: [id, `${integration.toolPrefix || id}/*`] } : { names: [id] };
 }
 
 /** The agent of this name that is not deleted. Names are stored with composed characters. */

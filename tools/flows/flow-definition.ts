@@ -99,7 +99,8 @@ function stepIssues(step: FlowStep, place: string, before: readonly string[], ca
   if (step.when !== undefined) issues.push(...referenceIssues(parseCondition(step.when), `${place}.when`, before));
   const tool = catalog.get(step.tool)?.tool;
   // For an unknown tool it is not known which arguments may be quoted in an error.
-  if (!tool || !isListed(tool) || tool.answersSecret) return [...issues, unusable(step, place, catalog)];
+  if (!tool || !isListed(tool) || tool.answersSecret || tool.forPeople)
+    return [...issues, unusable(step, place, catalog)];
   const secrets = writtenSecrets(tool, step.arguments, catalog);
   issues.push(...secrets.map((path) => ({ path: `${place}.${path}`, message: SECRET })));
   const templated: string[] = [];
@@ -135,7 +136,7 @@ function isHarmless(leaf: unknown): boolean {
 const OUTPUT_OF_STEP = /^\s*\{\{-?\s*steps\.\w+\.output(?:\.[\w-]+|\[\d+\])*\s*-?\}\}\s*$/;
 
 function unusable({ tool: name }: FlowStep, place: string, catalog: Catalog): Issue {
-  const usable = catalog.entries.filter(({ tool }) => isListed(tool) && !tool.answersSecret);
+  const usable = catalog.entries.filter(({ tool }) => isListed(tool) && !tool.answersSecret && !tool.forPeople);
   const names = usable.map(({ tool }) => tool.name);
   const close = nearest(name, names, 3);
   const problem = catalog.get(name) ? `${name} can never be in a flow` : 'There is no tool of this name';

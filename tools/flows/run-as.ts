@@ -41,7 +41,7 @@ export function actingFlow(
   const limit: ToolLimit = {
     holder: `the flow ${name}`,
     fingerprint: 'no secrets',
-    allows: (tool) => !tool.answersSecret,
+    allows: (tool) => !tool.answersSecret && !tool.forPeople,
   };
   const tools = bothLimits(runAs.tools, limit);
   const acting = { ...runAs, type: 'flow', id, name, tools, actsFor: runAs, causes: [...causes, id] } as const;

@@ -14,6 +14,10 @@ import type { ServerFacts, SteppingContext } from '../registry/context.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../registry/define-tool.ts';
 import { ToolError } from '../registry/errors.ts';
 import { listPage, onlyThese } from '../registry/paging.ts';
+import { endAccountsOf } from './accounts/ending.ts';
+import { requireAuth, withChange } from './auth-input.ts';
+import { authOf } from './auth-mode.ts';
+import { sealedMembers } from './sealed-members.ts';
 import { showIntegration, summarise } from './shown.ts';
 import {
   MOST_INTEGRATIONS,
@@ -24,7 +28,6 @@ import {
   requireOperator,
   requireOwnSecrets,
   requireTarget,
-  sealFor,
   takenNames,
 } from './target.ts';
 import { shownName } from './upstream/tool-definitions.ts';
@@ -90,6 +93,8 @@ const createIntegration = defineTool({
     env: fields.env.optional(),
     url: fields.url.optional(),
     headers: fields.headers.optional(),
+    auth: fields.auth.optional(),
+    oauth: fields.oauth.optional(),
     enabled: fields.enabled.default(true),
     readOnlyTools: fields.readOnlyTools.default([]),
     timeoutMs: fields.timeoutMs.default(30_000),
@@ -104,15 +109,11 @@ const createIntegration = defineTool({
     const prefix = toolPrefix ?? prefixFrom(input.name, fail);
     requireMembers(input, fail);
     requireTarget(input, fail);
+    requireAuth(input);
     await requireAllowed(input, upstreams, fail);
     const id = newId('int');
-    const seal = sealFor(id, upstreams.secrets);
-    const { env, headers } = input;
-    const sealed = {
-      ...input,
-      ...(env && { env: seal('env', env) }),
-      ...(headers && { headers: seal('headers', headers) }),
-    };
+    const { env: _, headers: __, oauth: ___, ...open } = input;
+    const sealed = { ...open, ...sealedMembers(id, input, { box: upstreams.secrets }) };
     const record = await write(async (store) => {
       if ((await store.integrations.count({})) >= MOST_INTEGRATIONS) {
         throw fail('conflict', `There are ${MOST_INTEGRATIONS} integrations, which is the limit; delete one first.`);
@@ -122,7 +123,7 @@ const createIntegration = defineTool({
     await upstreams.apply(record);
     if (!record.enabled) return showIntegration(record, upstreams);
     // A server that cannot be reached now is kept and tried again; its state says so.
-    const reached = await upstreams.refresh(id).then(
+    const reached = await upstreams.refresh(id, principal).then(
       () => true,
       () => false,
     );
@@ -146,6 +147,8 @@ const updateIntegration = defineTool({
     env: fields.env.nullable().optional(),
     url: fields.url.optional(),
     headers: fields.headers.nullable().optional(),
+    auth: fields.auth.nullable().optional(),
+    oauth: fields.oauth.nullable().optional(),
     enabled: fields.enabled.optional(),
     readOnlyTools: fields.readOnlyTools.optional(),
     timeoutMs: fields.timeoutMs.optional(),
@@ -160,16 +163,18 @@ const updateIntegration = defineTool({
     const { transport } = await findIntegration(store, id, fail);
     requireMembers({ transport, ...change }, fail);
     await requireAllowed({ transport, url: change.url }, upstreams, fail);
-    const record = await write(async (writers) => {
+    const { record, ended } = await write(async (writers) => {
       const current = await findIntegration(writers, id, fail);
       requireOwnSecrets(current, change);
-      const seal = sealFor(id, upstreams.secrets);
-      const env = change.env && seal('env', change.env, current.env);
-      const headers = change.headers && seal('headers', change.headers, current.headers);
+      requireAuth(withChange(current, change));
       if (change.toolPrefix === '') await requireFreeNames(current, upstreams, writers);
-      return writers.integrations.update(id, { ...change, env, headers }, { expectedRevision: expected });
+      const sealed = sealedMembers(id, change, { box: upstreams.secrets, current });
+      const updated = await writers.integrations.update(id, { ...change, ...sealed }, { expectedRevision: expected });
+      const ends = updated.url !== current.url || authOf(updated) !== authOf(current);
+      return { record: updated, ended: ends ? await endAccountsOf(writers, { integrationId: id }) : [] };
     });
     await upstreams.apply(record);
+    upstreams.accounts.revokeAll(ended);
     return showIntegration(record, upstreams);
   },
 });
@@ -189,8 +194,12 @@ const deleteIntegration = defineTool({
     requireOperator(principal, fail);
     const upstreams = upstreamsOf(server);
     await findIntegration(store, id, fail);
-    await write((writers) => writers.integrations.delete(id, { expectedRevision: expected }));
+    const ended = await write(async (writers) => {
+      await writers.integrations.delete(id, { expectedRevision: expected });
+      return endAccountsOf(writers, { integrationId: id });
+    });
     await upstreams.remove(id);
+    upstreams.accounts.revokeAll(ended);
     return {};
   },
 });
@@ -219,7 +228,7 @@ const refreshIntegration = defineTool({
     requireOperator(principal, fail);
     const upstreams = upstreamsOf(server);
     const record = await findIntegration(store, id, fail);
-    await upstreams.refresh(id);
+    await upstreams.refresh(id, principal);
     if (!accept) return showIntegration(record, upstreams);
     if (listingHash !== undefined && listingHash !== upstreams.view(id).listingHash) {
       throw fail('conflict', 'The listing has changed since; read get_integration again and pass its new listingHash.');

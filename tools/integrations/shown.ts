@@ -4,6 +4,7 @@ import {
   type IntegrationSummary,
   SECRET_MASK,
 } from '../../resources/integration.ts';
+import { authOf } from './auth-mode.ts';
 import type { Upstreams } from './upstream/upstreams.ts';
 
 /** The integration without its secrets, with the state of its connection. */
@@ -18,9 +19,23 @@ export function summarise(record: IntegrationRecord, upstreams: Upstreams): Inte
   return { ...masked(record), status, toolCount: count('approved'), heldCount: count('new', 'changed') };
 }
 
-function masked({ approved: _, env, headers, ...shown }: IntegrationRecord) {
-  return { ...shown, ...(env && { env: hidden(env) }), ...(headers && { headers: hidden(headers) }) };
+function masked(record: IntegrationRecord) {
+  const { approved: _, env, headers, oauth, ...shown } = record;
+  const auth = authOf(record);
+  return {
+    ...shown,
+    ...(env && { env: hidden(env) }),
+    ...(headers && { headers: hidden(headers) }),
+    ...(auth && { auth }),
+    ...(oauth && { oauth: hiddenIn(oauth) }),
+  };
 }
+
+function hiddenIn({ clientSecret, ...shown }: NonNullable<IntegrationRecord['oauth']>) {
+  return { ...shown, ...(clientSecret !== undefined && { clientSecret: MASK }) };
+}
+
+const MASK: typeof SECRET_MASK = SECRET_MASK;
 
 function hidden(secrets: Readonly<Record<string, string>>): Record<string, typeof SECRET_MASK> {
   return Object.fromEntries(Object.keys(secrets).map((name) => [name, SECRET_MASK]));

@@ -5,9 +5,8 @@ import { requireWithin } from '../access/delegation.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Fail } from '../registry/define-tool.ts';
 import { ToolError } from '../registry/errors.ts';
-import type { SecretBox } from './secrets.ts';
 import { shownName } from './upstream/tool-definitions.ts';
-import { secretPlace, type Upstreams } from './upstream/upstreams.ts';
+import type { Upstreams } from './upstream/upstreams.ts';
 
 /** Members of an input that say where the server is and how to reach it. */
 export interface TargetInput {
@@ -17,11 +16,13 @@ export interface TargetInput {
   readonly env?: Secrets | null | undefined;
   readonly url?: string | undefined;
   readonly headers?: Secrets | null | undefined;
+  readonly auth?: IntegrationRecord['auth'] | null;
+  readonly oauth?: IntegrationRecord['oauth'] | null;
 }
 
-type Secrets = Readonly<Record<string, string>>;
+export type Secrets = Readonly<Record<string, string>>;
 
-const OF = { stdio: ['command', 'args', 'env'], http: ['url', 'headers'] } as const;
+const OF = { stdio: ['command', 'args', 'env'], http: ['url', 'headers', 'auth', 'oauth'] } as const;
 
 /**
  * Integrations run programs and hold secrets, so only people and their keys may manage them, and only with full access. @throws ToolError
@@ -82,30 +83,11 @@ function keptNames(current: Secrets = {}, given: Secrets | null | undefined): st
   return Object.entries(given ?? {}).flatMap(([name, value]) => (value === SECRET_MASK ? name : []));
 }
 
-function moves(current: IntegrationRecord, { command, args, url }: Omit<TargetInput, 'transport'>): boolean {
+/** Whether the change sends what the integration sends to another server or program. */
+export function moves(current: IntegrationRecord, { command, args, url }: Omit<TargetInput, 'transport'>): boolean {
   if (current.url !== undefined) return url !== undefined && new URL(url).origin !== new URL(current.url).origin;
   const otherArgs = args !== undefined && JSON.stringify(args ?? []) !== JSON.stringify(current.args ?? []);
   return otherArgs || (command !== undefined && command !== current.command);
-}
-
-/** Encrypts the secrets of one member. A secret given as the mask keeps its stored value. */
-export type Seal = (member: 'env' | 'headers', given: Secrets, current?: Secrets) => Record<string, string>;
-
-export function sealFor(id: string, box: SecretBox): Seal {
-  return (member, given, current = {}) => {
-    const sealed = Object.entries(given).map(([name, value]) => {
-      const kept = value === SECRET_MASK ? (current[name] ?? noSecret(member, name)) : undefined;
-      return [name, kept ?? box.seal(value, secretPlace(id, member, name))];
-    });
-    return Object.fromEntries(sealed);
-  };
-}
-
-function noSecret(member: string, name: string): never {
-  const message = `There is no stored value for ${SECRET_MASK} to keep; give the value itself.`;
-  throw new ToolError('invalid_input', `${member}.${name}: ${message}`, {
-    issues: [{ path: `${member}.${name}`, message }],
-  });
 }
 
 /** Names of the integration's tools that other tools already have. Only for an integration without a prefix. */

@@ -2,7 +2,7 @@ import type { Door } from '../../resources/audit-entry.ts';
 import type { ErrorBody } from '../../resources/error.ts';
 import type { Principal, SessionPrincipal } from '../access/principal.ts';
 import type { AskStanding } from '../access/standing.ts';
-import { ToolError } from './errors.ts';
+import { type InputWanted, ToolError } from './errors.ts';
 import type { Tool } from './tool.ts';
 
 /** One tool call, as a door hands it over. */
@@ -64,6 +64,7 @@ export type Answer =
       readonly ok: false;
       readonly error: ErrorBody;
       readonly replayed?: true;
+      readonly wants?: InputWanted;
       /** Of a `rate_limited` error. */
       readonly retryAfterSeconds?: number;
       /** The scopes that a connected app can ask its person for, so that the call would be allowed. */

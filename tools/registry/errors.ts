@@ -7,12 +7,21 @@ export interface ErrorDetail {
   readonly currentRevision?: number;
   /** Of a `rate_limited` error; a door says it in its own way. */
   readonly retryAfterSeconds?: number;
+  /** What a person has to do before the call can be made again. Only callers who can ask a person are told in this form. */
+  readonly wants?: InputWanted;
   /** Of an `unauthenticated` error: a token was given, and it is not valid. */
   readonly invalidToken?: true;
   /** Of an `unauthenticated` error: the address of the metadata by which a client gets a token, and the scope to ask for. */
   readonly signIn?: { readonly metadata: string; readonly scope: string };
   /** Of a `forbidden` error: the scopes that a connected app can ask its person for, so that the call would be allowed. */
   readonly askFor?: readonly string[];
+}
+
+/** Requests to a person in the form of MCP, by the names under which the answers come back. */
+export interface InputWanted {
+  readonly requests: Readonly<Record<string, { readonly method: string; readonly params: object }>>;
+  /** Given back unchanged with the answers. */
+  readonly state?: string;
 }
 
 /** An error whose message is safe to show to the caller and names the next step. */

@@ -100,7 +100,8 @@ export class Repeats {
   }
 
   async #keepError(repeat: Repeat, error: ToolError): Promise<never> {
-    if (errorStatus[error.code] < 500 && !MAY_PASS_LATER.includes(error.code)) {
+    // What a person has to do first may hold a secret, and is about this call alone.
+    if (errorStatus[error.code] < 500 && !MAY_PASS_LATER.includes(error.code) && !error.detail.wants) {
       const answer = { error: errorBodyOf(error, repeat.requestId) };
       await this.#store.transaction((tx) => this.keep(tx, repeat, answer));
     }

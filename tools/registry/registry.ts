@@ -222,12 +222,13 @@ function succeeded(tool: Tool, output: object) {
 }
 
 function failed(error: ToolError, { requestId }: Call): Answer {
-  const { retryAfterSeconds, askFor } = error.detail;
+  const { retryAfterSeconds, askFor, wants } = error.detail;
   return {
     ok: false,
     error: errorBodyOf(error, requestId),
     ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
     ...(askFor && { askFor }),
+    ...(wants && { wants }),
   };
 }
 

@@ -7,6 +7,7 @@ import {
   type Tool as UpstreamTool,
 } from '@modelcontextprotocol/client';
 import { z } from 'zod';
+import { type AccountAuth, accountWantedBy } from '../accounts/account-auth.ts';
 import { createFetch } from './fetch.ts';
 import type { CallOptions } from './guest-tool.ts';
 import { askOAuth } from './oauth.ts';
@@ -26,6 +27,8 @@ const LONGEST_CALL_MS = 15 * 60_000;
 interface HttpTarget {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** The account whose tokens the server gets. */
+  readonly account?: AccountAuth;
 }
 
 /** How to reach a server, with its secrets decrypted. */
@@ -45,7 +48,7 @@ export interface ConnectOptions {
 }
 
 /** A call, with the tool as its server defines it. */
-export interface UpstreamCall extends CallOptions {
+export interface UpstreamCall extends Omit<CallOptions, 'principal'> {
   readonly tool: UpstreamTool;
   readonly input: object;
   readonly timeoutMs: number;
@@ -64,8 +67,8 @@ export class ConnectionFailure extends Error {
 /** The transport to a server. */
 interface Line {
   readonly transport: StdioTransport | StreamableHTTPClientTransport;
-  /** Why the server refuses everybody, where that can be found out. */
-  refusal(signal: AbortSignal): Promise<Error | undefined>;
+  /** Why the server refuses everybody, or this account, where that can be found out. */
+  refusal(signal: AbortSignal, error: unknown): Promise<Error | undefined>;
   /** Releases what the transport does not release by itself. */
   release(): void;
 }
@@ -81,7 +84,7 @@ export class Connection {
     this.#line = line;
   }
 
-  /** @throws ConnectionFailure, or WantsOAuth */
+  /** @throws ConnectionFailure, WantsOAuth, or AccountWanted */
   static async open(target: Target, options: ConnectOptions): Promise<Connection> {
     const line = lineTo(target, options);
     const { transport } = line;
@@ -98,7 +101,7 @@ export class Connection {
     } catch (error) {
       connection.#closing = true;
       await transport.close();
-      const refusal = await line.refusal(options.signal);
+      const refusal = await line.refusal(options.signal, error);
       line.release();
       if (refusal) throw refusal;
       // Some programs of older revisions exit when they are asked for a newer one.
@@ -169,7 +172,9 @@ const pageOfTools = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.s
 
 /** The parts of a target that nobody may see. */
 export function secretsOf(target: Target): string[] {
-  return Object.values('stdio' in target ? target.stdio.env : target.http.headers);
+  if ('stdio' in target) return Object.values(target.stdio.env);
+  const { headers, account } = target.http;
+  return [...Object.values(headers), ...(account?.seen ?? [])];
 }
 
 function endedByProbe(error: unknown): boolean {
@@ -184,15 +189,17 @@ function lineTo(target: Target, { privateAddresses, watchdog }: ConnectOptions):
       release() {},
     };
   }
-  const { url, headers } = target.http;
+  const { url, headers, account } = target.http;
   const { fetch, challenge, close } = createFetch({ privateAddresses, mostBytes: MOST_BYTES });
   const transport = new StreamableHTTPClientTransport(new URL(url), {
-    fetch,
+    fetch: account?.watch(fetch) ?? fetch,
     requestInit: { headers: { ...headers } },
+    ...(account && { authProvider: account }),
   });
   return {
     transport,
-    refusal: (signal) => askOAuth(new URL(url), headers, { fetch, challenge: challenge(), signal }),
+    refusal: async (signal, error) =>
+      account ? accountWantedBy(error) : askOAuth(new URL(url), headers, { fetch, challenge: challenge(), signal }),
     release: close,
   };
 }

@@ -119,7 +119,8 @@ function answerOf(response: IncomingMessage, mostBytes: number, instead: Instead
 
 /** The error message in place of the answer to this request. */
 function faultAnswer(body: RequestInit['body'], fault: Fault): string | undefined {
-  const { id } = typeof body === 'string' ? (JSON.parse(body) as { id?: string | number }) : {}; // a message of the SDK
+  // A message of the SDK. What is sent to a provider of tokens is none.
+  const { id } = typeof body === 'string' && body.startsWith('{') ? (JSON.parse(body) as { id?: string | number }) : {};
   return id === undefined ? undefined : JSON.stringify(answerWith(fault, id));
 }
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { IntegrationRecord, ToolDefinition } from '../../../resources/integration.ts';
 import { secret } from '../../../resources/markers.ts';
+import type { Principal } from '../../access/principal.ts';
 import { GUEST_SCOPES } from '../../access/scopes.ts';
 import type { Progress } from '../../registry/call.ts';
 import { defineTool, type Tool } from '../../registry/define-tool.ts';
@@ -16,6 +17,8 @@ export interface ToolContent {
 }
 
 export interface CallOptions {
+  /** Who calls. Where each person has an account, it says whose is used. */
+  readonly principal: Principal;
   readonly signal: AbortSignal | undefined;
   readonly report: (progress: Progress) => void;
 }
@@ -53,8 +56,8 @@ export function guestTool(definition: ToolDefinition, origin: Origin): Tool {
     output,
     errors: ['conflict', 'too_large'],
   } as const;
-  const handler = (input: object, { signal, report }: CallOptions) =>
-    origin.call(definition, input, { signal, report });
+  const handler = (input: object, { principal, signal, report }: CallOptions) =>
+    origin.call(definition, input, { principal, signal, report });
   return readOnly
     ? defineTool({ ...meaning, annotations: LOOKS, handler })
     : defineTool({ ...meaning, annotations: ACTS, inSteps: true, handler });

@@ -1,3 +1,4 @@
+import { AccountWanted } from '../accounts/account-wanted.ts';
 import type { Connection, ConnectOptions } from './connection.ts';
 import { WantsOAuth } from './oauth.ts';
 
@@ -152,7 +153,7 @@ export class ReconnectingLink {
   }
 
   #retryLater(why: unknown): void {
-    if (why instanceof WantsOAuth) {
+    if (why instanceof WantsOAuth || why instanceof AccountWanted) {
       this.#parts.onAway(why, undefined);
       return;
     }

@@ -1,8 +1,15 @@
 import type { IntegrationHealth } from '../../../resources/health.ts';
 import type { IntegrationRecord, IntegrationStatus, ToolDefinition } from '../../../resources/integration.ts';
 import type { Readers } from '../../../store/port.ts';
+import type { Principal } from '../../access/principal.ts';
 import type { Dependency } from '../../registry/context.ts';
 import type { LiveCatalog } from '../../registry/live-catalog.ts';
+import { AccountAuth } from '../accounts/account-auth.ts';
+import { accountKey } from '../accounts/account-secrets.ts';
+import type { AccountWanted } from '../accounts/account-wanted.ts';
+import type { IntegrationAccounts } from '../accounts/accounts.ts';
+import { askForAccount } from '../accounts/ask-for-account.ts';
+import { takesAccounts } from '../auth-mode.ts';
 import type { SecretBox } from '../secrets.ts';
 import type { Target } from './connection.ts';
 import { AddressRefused, requirePublic } from './ip-addresses.ts';
@@ -26,12 +33,15 @@ export interface UpstreamsOptions {
   /** Whether connections to private and local addresses are allowed. */
   readonly privateAddresses: boolean;
   readonly client: { readonly name: string; readonly version: string };
+  readonly accounts: IntegrationAccounts;
+  onFailure(cause: unknown): void;
   onState(record: IntegrationRecord, status: IntegrationStatus): void;
 }
 
 /** The running integrations, by the ids of their records. */
 export class Upstreams implements Dependency {
   readonly secrets: SecretBox;
+  readonly accounts: IntegrationAccounts;
   readonly #options: UpstreamsOptions;
   readonly #watchdog = createWatchdog();
   readonly #running = new Map<string, Upstream>();
@@ -43,10 +53,15 @@ export class Upstreams implements Dependency {
   constructor(options: UpstreamsOptions) {
     this.#options = options;
     this.secrets = options.secrets;
+    this.accounts = options.accounts;
   }
 
   /** Starts the integrations of the store. Connections are made in the background. */
   async start(store: Readers): Promise<void> {
+    await this.accounts.start({
+      onConnected: ({ integrationId, userId }) => this.#running.get(integrationId)?.accountConnected(userId),
+      onEnded: ({ integrationId, userId }) => void this.#running.get(integrationId)?.accountEnded(userId),
+    });
     let after: { readonly createdAt: string; readonly id: string } | undefined;
     do {
       const page = await store.integrations.find({ limit: 100, after });
@@ -79,9 +94,9 @@ export class Upstreams implements Dependency {
     });
   }
 
-  /** Lists its tools now. @throws ToolError where it cannot be reached */
-  async refresh(id: string): Promise<void> {
-    await this.#running.get(id)?.refresh();
+  /** Lists its tools now, where each person has an account with that of the caller. @throws ToolError where it cannot be reached */
+  async refresh(id: string, caller: Principal): Promise<void> {
+    await this.#running.get(id)?.refresh(caller);
   }
 
   view(id: string): View {
@@ -121,15 +136,27 @@ export class Upstreams implements Dependency {
 
   async close(): Promise<void> {
     this.#closed = true;
+    this.accounts.close();
     await Promise.all([...this.#running.values()].map((upstream) => upstream.stop()));
     this.#watchdog.close();
   }
 
   #surroundings() {
-    const { catalog, privateAddresses, client, onState } = this.#options;
-    const targetOf = (record: IntegrationRecord) => this.#targetOf(record);
-    const takenBy = (record: IntegrationRecord, approved: boolean) => this.#takenBy(record, approved);
-    return { catalog, privateAddresses, client, onState, watchdog: this.#watchdog, targetOf, takenBy };
+    const { catalog, privateAddresses, client, onState, accounts, onFailure } = this.#options;
+    return {
+      catalog,
+      privateAddresses,
+      client,
+      onState,
+      watchdog: this.#watchdog,
+      targetOf: (record: IntegrationRecord, userId?: string) => this.#targetOf(record, userId),
+      takenBy: (record: IntegrationRecord, approved: boolean) => this.#takenBy(record, approved),
+      askForAccount: (record: IntegrationRecord, caller: Principal, wanted: AccountWanted) =>
+        askForAccount(accounts, { record, caller, wanted }),
+      onUsed(record: IntegrationRecord, userId?: string) {
+        if (takesAccounts(record)) accounts.tokens.noteUse(accountKey(record.id, userId)).catch(onFailure);
+      },
+    };
   }
 
   /** A prefix belongs to one integration, so only names without a prefix can be taken. */
@@ -155,8 +182,12 @@ export class Upstreams implements Dependency {
     });
   }
 
-  #targetOf({ id, transport, command = '', args = [], env = {}, url = '', headers = {} }: IntegrationRecord): Target {
-    if (transport === 'http') return { http: { url, headers: this.#opened(id, 'headers', headers) } };
+  #targetOf(record: IntegrationRecord, userId: string | undefined): Target {
+    const { id, transport, command = '', args = [], env = {}, url = '', headers = {} } = record;
+    if (transport === 'http') {
+      const account = takesAccounts(record) && new AccountAuth(this.accounts.tokens, accountKey(id, userId));
+      return { http: { url, headers: this.#opened(id, 'headers', headers), ...(account && { account }) } };
+    }
     if (!this.#options.stdio) throw new Error(NO_STDIO);
     return { stdio: { command, args, env: this.#opened(id, 'env', env) } };
   }
@@ -210,4 +241,5 @@ const HEALTH = {
   disabled: 'down',
   unavailable: 'down',
   wants_oauth: 'down',
+  per_person: 'ok',
 } as const;

@@ -1,0 +1,74 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type {
+  OAuthDiscoveryState,
+  StoredOAuthClientInformation,
+  StoredOAuthTokens,
+} from '@modelcontextprotocol/client';
+import type { IntegrationAccountRecord, IntegrationLinkRecord } from '../../../resources/integration-account.ts';
+import type { SecretBox } from '../secrets.ts';
+
+/** This server as the provider knows it. It is told again where the redirect address has changed. */
+export interface KnownClient {
+  readonly information: StoredOAuthClientInformation;
+  readonly redirectUri: string;
+}
+
+/** What is sealed in an account. */
+export interface AccountSecrets {
+  readonly client: KnownClient;
+  readonly tokens: StoredOAuthTokens;
+  /** When the access token ends, where its provider says so. */
+  readonly until?: string | undefined;
+  /** Where the tokens came from. They are sent nowhere else. */
+  readonly discovery: OAuthDiscoveryState;
+}
+
+/** What is sealed in a link that was opened. */
+export interface FlowSecrets {
+  readonly client: KnownClient;
+  readonly verifier: string;
+  readonly discovery: OAuthDiscoveryState;
+}
+
+export function sealAccount(box: SecretBox, key: string, secrets: AccountSecrets): string {
+  return box.seal(JSON.stringify(secrets), accountPlace(key));
+}
+
+export function openAccount(box: SecretBox, { key, sealed }: IntegrationAccountRecord): AccountSecrets {
+  return JSON.parse(box.open(sealed, accountPlace(key))) as AccountSecrets; // what sealAccount sealed
+}
+
+export function sealFlow(box: SecretBox, id: string, secrets: FlowSecrets): string {
+  return box.seal(JSON.stringify(secrets), flowPlace(id));
+}
+
+export function openFlow(box: SecretBox, { id, sealed = '' }: IntegrationLinkRecord): FlowSecrets {
+  return JSON.parse(box.open(sealed, flowPlace(id))) as FlowSecrets; // what sealFlow sealed
+}
+
+/** The account of the person, or the one that all share. */
+export function accountKey(integrationId: string, userId: string | undefined): string {
+  return `${integrationId} ${userId ?? 'shared'}`;
+}
+
+export function newSecret(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+export function hashOf(secret: string): string {
+  return createHash('sha256').update(secret).digest('hex');
+}
+
+/** The texts of an account that nobody may see. */
+export function secretTexts({ client, tokens }: AccountSecrets): string[] {
+  const { client_secret: secret } = client.information;
+  return [tokens.access_token, tokens.refresh_token, secret].filter((text) => text !== undefined);
+}
+
+function accountPlace(key: string): string {
+  return `${key} account`;
+}
+
+function flowPlace(id: string): string {
+  return `${id} flow`;
+}

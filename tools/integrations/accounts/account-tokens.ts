@@ -1,0 +1,136 @@
+import { OAuthError, OAuthErrorCode, refreshAuthorization } from '@modelcontextprotocol/client';
+import type { IntegrationAccountRecord } from '../../../resources/integration-account.ts';
+import type { Store } from '../../../store/port.ts';
+import { ToolError } from '../../registry/errors.ts';
+import type { SecretBox } from '../secrets.ts';
+import { type AccountSecrets, openAccount, sealAccount } from './account-secrets.ts';
+import { AccountWanted } from './account-wanted.ts';
+import { endOf } from './connecting.ts';
+import { withOAuthFetch } from './oauth-fetch.ts';
+
+export interface TokenParts {
+  readonly store: Store;
+  readonly secrets: SecretBox;
+  readonly privateAddresses: boolean;
+  now(): Date;
+}
+
+/** A token that ends within this time is renewed before it is used. */
+const EARLY_MS = 30_000;
+const USE_MS = 60_000;
+
+/** The tokens of all accounts. Those of an account are renewed one at a time. */
+export class AccountTokens {
+  readonly #parts: TokenParts;
+  readonly #renewing = new Map<string, Promise<string>>();
+  readonly #used = new Map<string, number>();
+
+  constructor(parts: TokenParts) {
+    this.#parts = parts;
+  }
+
+  /** The record of the account. @throws AccountWanted where there is none that can be used */
+  async account(key: string): Promise<IntegrationAccountRecord> {
+    const { records } = await this.#parts.store.integrationAccounts.find({ where: { key }, limit: 1 });
+    const [account] = records;
+    if (account?.status !== 'connected') throw new AccountWanted();
+    return account;
+  }
+
+  /** The access token of the account, renewed where it ends soon. @throws AccountWanted */
+  async token(key: string): Promise<string> {
+    const { tokens, until } = this.#opened(await this.account(key));
+    const now = this.#parts.now().getTime();
+    const ends = until === undefined ? Number.POSITIVE_INFINITY : Date.parse(until);
+    if (ends - now > EARLY_MS) return tokens.access_token;
+    if (tokens.refresh_token === undefined && ends > now) return tokens.access_token;
+    return this.renewed(key, tokens.access_token);
+  }
+
+  /** The token that follows the one that was refused or ends soon. @throws AccountWanted where there is none */
+  async renewed(key: string, refused: string): Promise<string> {
+    const running = this.#renewing.get(key);
+    if (running) return running;
+    const renewal = this.#renew(key, refused).finally(() => this.#renewing.delete(key));
+    this.#renewing.set(key, renewal);
+    return renewal;
+  }
+
+  /** Notes that the account was used, at most once a minute. */
+  async noteUse(key: string): Promise<void> {
+    const now = this.#parts.now();
+    if (now.getTime() - (this.#used.get(key) ?? 0) < USE_MS) return;
+    this.#used.set(key, now.getTime());
+    await this.#parts.store.transaction(async ({ integrationAccounts }) => {
+      const { records } = await integrationAccounts.find({ where: { key }, limit: 1 });
+      if (records[0]) await integrationAccounts.touch(records[0].id, { lastUsedAt: now.toISOString() });
+    });
+  }
+
+  forget(key: string): void {
+    this.#used.delete(key);
+  }
+
+  #opened(account: IntegrationAccountRecord): AccountSecrets {
+    return openAccount(this.#parts.secrets, account);
+  }
+
+  async #renew(key: string, refused: string): Promise<string> {
+    const account = await this.account(key);
+    const secrets = this.#opened(account);
+    if (secrets.tokens.access_token !== refused) return secrets.tokens.access_token;
+    const tokens = await this.#asked(secrets).catch(async (error: unknown) => {
+      if (!isFinal(error)) throw new ToolError('unavailable', NOT_RENEWED, {}, error);
+      await this.#change(account, { status: 'connect_again' });
+      throw new AccountWanted();
+    });
+    const until = endOf(tokens.expires_in, this.#parts.now());
+    const scopes = tokens.scope === undefined ? {} : { scopes: tokens.scope.split(' ').filter(Boolean) };
+    const sealed = sealAccount(this.#parts.secrets, key, { ...secrets, tokens, until });
+    const isKept = await this.#change(account, { sealed, ...scopes });
+    return isKept ? tokens.access_token : this.token(key);
+  }
+
+  async #asked({ client, tokens, discovery }: AccountSecrets) {
+    const { refresh_token: refreshToken } = tokens;
+    if (refreshToken === undefined) throw new AccountWanted();
+    const { authorizationServerUrl, authorizationServerMetadata: metadata, resourceMetadata } = discovery;
+    const fresh = await withOAuthFetch(this.#parts.privateAddresses, (fetchFn) =>
+      refreshAuthorization(authorizationServerUrl, {
+        ...(metadata && { metadata }),
+        clientInformation: client.information,
+        refreshToken,
+        ...(resourceMetadata && { resource: resourceMetadata.resource }),
+        fetchFn,
+      }),
+    );
+    return { ...fresh, ...(tokens.issuer !== undefined && { issuer: tokens.issuer }) };
+  }
+
+  /** Has no effect on an account that was ended or connected anew meanwhile. */
+  #change(
+    { id, sealed }: IntegrationAccountRecord,
+    change: Partial<Pick<IntegrationAccountRecord, 'status' | 'sealed' | 'scopes'>>,
+  ): Promise<boolean> {
+    return this.#parts.store.transaction(async ({ integrationAccounts }) => {
+      const current = await integrationAccounts.get(id);
+      if (current?.sealed !== sealed) return false;
+      await integrationAccounts.update(id, change);
+      return true;
+    });
+  }
+}
+
+const NOT_RENEWED = 'The provider of the account could not be asked for a new token; try again in a moment.';
+
+/** Whether asking again is of no use. */
+function isFinal(error: unknown): boolean {
+  if (error instanceof AccountWanted) return true;
+  return error instanceof OAuthError && FINAL.has(error.code);
+}
+
+const FINAL: ReadonlySet<string> = new Set([
+  OAuthErrorCode.InvalidGrant,
+  OAuthErrorCode.InvalidClient,
+  OAuthErrorCode.UnauthorizedClient,
+]);

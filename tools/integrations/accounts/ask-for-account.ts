@@ -1,0 +1,55 @@
+import type { IntegrationRecord } from '../../../resources/integration.ts';
+import type { Principal } from '../../access/principal.ts';
+import { ToolError } from '../../registry/errors.ts';
+import { isPerPerson } from '../auth-mode.ts';
+import { labelOf } from '../upstream/tool-definitions.ts';
+import { hashOf } from './account-secrets.ts';
+import type { AccountWanted } from './account-wanted.ts';
+import type { IntegrationAccounts } from './accounts.ts';
+import { holderOf, mayConnect } from './holder.ts';
+
+/** The error of a call that needs an account. People, and their keys, get a link to connect theirs. */
+export async function askForAccount(
+  accounts: IntegrationAccounts,
+  {
+    record,
+    caller,
+    wanted,
+  }: { readonly record: IntegrationRecord; readonly caller: Principal; readonly wanted: AccountWanted },
+): Promise<ToolError> {
+  const label = labelOf(record);
+  if (!isPerPerson(record)) {
+    const message = `The account that all share at the integration ${label} is not connected; an administrator connects it with connect_integration {"id": "${record.id}"}.`;
+    return new ToolError('conflict', message);
+  }
+  const userId = holderOf(caller);
+  if (userId === undefined || !mayConnect(caller)) return new ToolError('conflict', withoutLink(record, caller));
+  const { scopes } = wanted;
+  const { url, expiresAt } = await accounts.newLink(record, {
+    userId,
+    ...(scopes.length > 0 && { scopes: await accounts.scopesWith(record.id, userId, scopes) }),
+  });
+  const what = scopes.length > 0 ? 'Let your account do more' : 'Connect your own account';
+  const message = `${what} at the integration ${label}: open ${url} in a browser where you are signed in here (it works once, until ${expiresAt}), then make the call again.`;
+  const params = {
+    mode: 'url',
+    message: `${what} at ${label}, then make the call again.`,
+    url,
+    elicitationId: hashId(url),
+  };
+  return new ToolError('conflict', message, {
+    wants: { requests: { connect: { method: 'elicitation/create', params } } },
+  });
+}
+
+function withoutLink({ id, toolPrefix, name }: IntegrationRecord, caller: Principal): string {
+  const label = labelOf({ toolPrefix, name });
+  if (holderOf(caller) === undefined) {
+    return `Each person has an account at the integration ${label}, and a capsule uses nobody's.`;
+  }
+  return `The person that this ${caller.type} acts for has no account at the integration ${label} that works; that person connects one with connect_integration {"id": "${id}"}.`;
+}
+
+function hashId(url: string): string {
+  return hashOf(url).slice(0, 32);
+}

@@ -1,0 +1,158 @@
+import {
+  AuthorizationServerMismatchError,
+  auth,
+  IssuerMismatchError,
+  OAuthError,
+  RegistrationRejectedError,
+  StreamableHTTPClientTransport,
+} from '@modelcontextprotocol/client';
+import type { IntegrationRecord } from '../../../resources/integration.ts';
+import { ToolError } from '../../registry/errors.ts';
+import type { SecretBox } from '../secrets.ts';
+import type { Fetch } from '../upstream/fetch.ts';
+import { AddressRefused } from '../upstream/ip-addresses.ts';
+import { cleanText } from '../upstream/text.ts';
+import type { AccountSecrets, FlowSecrets, KnownClient } from './account-secrets.ts';
+import { type ClientIdentity, FlowProvider } from './flow-provider.ts';
+import { withOAuthFetch } from './oauth-fetch.ts';
+
+export interface ConnectingParts {
+  readonly identity: ClientIdentity;
+  readonly secrets: SecretBox;
+  readonly privateAddresses: boolean;
+  now(): Date;
+}
+
+/** A flow that has begun: where the person has to go, and what its end needs. */
+export interface Begun {
+  readonly url: URL;
+  readonly state: string;
+  readonly secrets: FlowSecrets;
+}
+
+/** Finds the provider, registers there where necessary, and makes the address that asks the person. @throws ToolError */
+export function beginFlow(
+  integration: IntegrationRecord,
+  { scopes, client }: { readonly scopes: readonly string[] | undefined; readonly client: KnownClient | undefined },
+  { identity, secrets, privateAddresses }: ConnectingParts,
+): Promise<Begun> {
+  const given = givenClient(integration, secrets, identity);
+  const provider = new FlowProvider(identity, { client: given ?? client, isGiven: given !== undefined });
+  const serverUrl = new URL(integration.url ?? '');
+  return withOAuthFetch(privateAddresses, async (fetchFn) => {
+    try {
+      const challenge = await challengeOf(serverUrl, fetchFn);
+      const wanted = scopes ?? integration.oauth?.scopes ?? challenge.scopes;
+      const scope = wanted.length > 0 ? { scope: wanted.join(' ') } : {};
+      const known = challenge.metadata ? { resourceMetadataUrl: challenge.metadata } : {};
+      await auth(provider, { serverUrl, fetchFn, ...scope, ...known });
+    } catch (error) {
+      throw refusalOf(error);
+    }
+    const url = provider.authorizationUrl;
+    if (!url || !isPage(url, privateAddresses)) throw new ToolError('conflict', NO_PAGE);
+    return { url, state: provider.stateText, secrets: provider.secrets };
+  });
+}
+
+/** Redeems what the provider sent back. @throws ToolError */
+export function finishFlow(
+  integration: IntegrationRecord,
+  { answer, flow }: { readonly answer: URLSearchParams; readonly flow: FlowSecrets },
+  { identity, secrets, privateAddresses, now }: ConnectingParts,
+): Promise<AccountSecrets> {
+  const isGiven = givenClient(integration, secrets, identity) !== undefined;
+  const provider = new FlowProvider(identity, { isGiven }, flow);
+  return withOAuthFetch(privateAddresses, async (fetch) => {
+    try {
+      const transport = new StreamableHTTPClientTransport(new URL(integration.url ?? ''), {
+        authProvider: provider,
+        fetch,
+      });
+      await transport.finishAuth(answer);
+    } catch (error) {
+      throw refusalOf(error);
+    }
+    const { received: tokens } = provider;
+    if (!tokens) throw new ToolError('conflict', 'The provider gave no token; try again.');
+    const { client, discovery } = provider.secrets;
+    return { client, discovery, tokens, until: endOf(tokens.expires_in, now()) };
+  });
+}
+
+/** When tokens end that last this many seconds. */
+export function endOf(seconds: number | undefined, now: Date): string | undefined {
+  return seconds === undefined ? undefined : new Date(now.getTime() + Math.min(seconds, A_YEAR) * 1000).toISOString();
+}
+
+const A_YEAR = 365 * 24 * 3600;
+
+/** The place for which the client secret of an integration is sealed. */
+export function clientSecretPlace(id: string): string {
+  return `${id} oauth clientSecret`;
+}
+
+/** The client that an operator got from the provider. */
+function givenClient({ id, oauth }: IntegrationRecord, box: SecretBox, { redirectUri }: ClientIdentity) {
+  if (oauth?.clientId === undefined) return undefined;
+  const { clientId, clientSecret, issuer } = oauth;
+  const information = {
+    client_id: clientId,
+    ...(clientSecret !== undefined && { client_secret: box.open(clientSecret, clientSecretPlace(id)) }),
+    ...(issuer !== undefined && { issuer }),
+  };
+  return { information, redirectUri };
+}
+
+/** What the server asks for when somebody comes without a token. */
+async function challengeOf(url: URL, fetch: Fetch): Promise<{ metadata?: URL; scopes: readonly string[] }> {
+  const headers = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' };
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'ping' });
+  const response = await fetch(url, { method: 'POST', headers, body });
+  await response.body?.cancel();
+  const challenge = response.status === 401 ? (response.headers.get('WWW-Authenticate') ?? '') : '';
+  const named = /\bresource_metadata\s*=\s*"?([^"\s,]+)/i.exec(challenge)?.[1];
+  const scopes = /\bscope\s*=\s*"([^"]*)"/i.exec(challenge)?.[1]?.split(' ').filter(Boolean) ?? [];
+  return { scopes, ...(named !== undefined && URL.canParse(named) && { metadata: new URL(named) }) };
+}
+
+/** Whether a browser may be sent there. */
+function isPage({ protocol, username, password }: URL, privateAddresses: boolean): boolean {
+  if (username !== '' || password !== '') return false;
+  return protocol === 'https:' || (protocol === 'http:' && privateAddresses);
+}
+
+const NO_PAGE = 'The provider named no https page to sign in at, so nobody is sent there; tell who runs the server.';
+
+/** The words of a provider are quoted and short, because people and models read them. */
+function refusalOf(error: unknown): ToolError {
+  if (error instanceof ToolError) return error;
+  if (error instanceof AddressRefused) return new ToolError('conflict', error.message);
+  if (error instanceof IssuerMismatchError || error instanceof AuthorizationServerMismatchError) {
+    return new ToolError(
+      'conflict',
+      'The answer came from another provider than the one asked, so it was not used. Start again, and tell an administrator if it happens again.',
+    );
+  }
+  if (error instanceof RegistrationRejectedError) {
+    return new ToolError('conflict', `The provider registers no client (HTTP ${error.status}); ${GIVE_CLIENT}`);
+  }
+  if (error instanceof OAuthError) {
+    const said = cleanText(`${error.code}: ${error.message}`, 300);
+    return new ToolError(
+      'conflict',
+      `The provider refused: ${JSON.stringify(said)}. Start again, or ask an administrator.`,
+    );
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  if (/does not support dynamic client registration/.test(message)) {
+    return new ToolError('conflict', `The provider registers no clients by itself; ${GIVE_CLIENT}`);
+  }
+  return new ToolError(
+    'unavailable',
+    `The provider could not be asked: ${JSON.stringify(cleanText(message, 300))}. Try again later.`,
+  );
+}
+
+const GIVE_CLIENT =
+  'an administrator registers one there and gives it with update_integration {oauth: {clientId, clientSecret}}.';

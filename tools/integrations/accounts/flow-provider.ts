@@ -1,0 +1,128 @@
+import type {
+  OAuthClientMetadata,
+  OAuthClientProvider,
+  OAuthDiscoveryState,
+  StoredOAuthClientInformation,
+  StoredOAuthTokens,
+} from '@modelcontextprotocol/client';
+import { type FlowSecrets, type KnownClient, newSecret } from './account-secrets.ts';
+
+/** How this server introduces itself to providers. */
+export interface ClientIdentity {
+  readonly name: string;
+  readonly redirectUri: string;
+  /** The address of the metadata document. Undefined where providers could not fetch it, because it is not https. */
+  readonly metadataUrl: string | undefined;
+}
+
+interface Beginning {
+  readonly client?: KnownClient | undefined;
+  /** The client was given by an operator, so none is registered in its place. */
+  readonly isGiven: boolean;
+}
+
+/** One flow that connects an account: what the SDK's client asks for and finds out on the way. */
+export class FlowProvider implements OAuthClientProvider {
+  readonly stateText = newSecret();
+  /** Where the person has to go. Set by the SDK. */
+  authorizationUrl: URL | undefined;
+  received: StoredOAuthTokens | undefined;
+  saveClientInformation?: (information: StoredOAuthClientInformation) => void;
+  readonly clientMetadataUrl?: string;
+  readonly #identity: ClientIdentity;
+  #client: StoredOAuthClientInformation | undefined;
+  #verifier = '';
+  #discovery: OAuthDiscoveryState | undefined;
+
+  constructor(identity: ClientIdentity, { client, isGiven }: Beginning, kept?: FlowSecrets) {
+    this.#identity = identity;
+    this.#client = kept?.client.information ?? usable(client, identity);
+    this.#verifier = kept?.verifier ?? '';
+    this.#discovery = kept?.discovery;
+    if (identity.metadataUrl !== undefined) this.clientMetadataUrl = identity.metadataUrl;
+    if (isGiven) return;
+    this.saveClientInformation = (information) => {
+      this.#client = information;
+    };
+  }
+
+  get redirectUrl(): string {
+    return this.#identity.redirectUri;
+  }
+
+  get clientMetadata(): OAuthClientMetadata {
+    return metadataOf(this.#identity);
+  }
+
+  /** What the second half of the flow needs. */
+  get secrets(): FlowSecrets {
+    if (!this.#client || !this.#discovery) throw new Error('The flow has not begun.');
+    return { client: this.#known(this.#client), verifier: this.#verifier, discovery: this.#discovery };
+  }
+
+  state(): string {
+    return this.stateText;
+  }
+
+  clientInformation(): StoredOAuthClientInformation | undefined {
+    return this.#client;
+  }
+
+  /** None: each flow begins anew, whatever an account has. */
+  tokens(): undefined {
+    return undefined;
+  }
+
+  saveTokens(tokens: StoredOAuthTokens): void {
+    this.received = tokens;
+  }
+
+  redirectToAuthorization(url: URL): void {
+    this.authorizationUrl = url;
+  }
+
+  saveCodeVerifier(verifier: string): void {
+    this.#verifier = verifier;
+  }
+
+  codeVerifier(): string {
+    return this.#verifier;
+  }
+
+  saveDiscoveryState(state: OAuthDiscoveryState): void {
+    this.#discovery = state;
+  }
+
+  discoveryState(): OAuthDiscoveryState | undefined {
+    return this.#discovery;
+  }
+
+  invalidateCredentials(what: 'all' | 'client' | 'tokens' | 'verifier' | 'discovery'): void {
+    if ((what === 'client' || what === 'all') && this.saveClientInformation) this.#client = undefined;
+  }
+
+  #known(information: StoredOAuthClientInformation): KnownClient {
+    return { information, redirectUri: this.#identity.redirectUri };
+  }
+}
+
+/** A client that was registered for another address of this server is of no use. */
+function usable(client: KnownClient | undefined, { redirectUri }: ClientIdentity) {
+  return client?.redirectUri === redirectUri ? client.information : undefined;
+}
+
+/** The members that a metadata document and a registration have in common. */
+function metadataOf({ name, redirectUri }: ClientIdentity): OAuthClientMetadata {
+  return {
+    client_name: name,
+    redirect_uris: [redirectUri],
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    token_endpoint_auth_method: 'none',
+  };
+}
+
+/** The client ID metadata document: its address is the id of this server as a client. */
+export function metadataDocument(identity: ClientIdentity, address: string, home: string): object {
+  return { client_id: address, client_uri: home, application_type: 'web', ...metadataOf(identity) };
+}

@@ -1,0 +1,78 @@
+import type { Issue } from '../../resources/error.ts';
+import { type IntegrationAuth, type IntegrationRecord, SECRET_MASK } from '../../resources/integration.ts';
+import { ToolError } from '../registry/errors.ts';
+import { clientSecretPlace } from './accounts/connecting.ts';
+import { isOAuth } from './auth-mode.ts';
+import type { SecretBox } from './secrets.ts';
+
+type OAuth = NonNullable<IntegrationRecord['oauth']>;
+
+interface AuthInput {
+  readonly headers?: Readonly<Record<string, string>> | null | undefined;
+  readonly auth?: IntegrationAuth | null | undefined;
+  readonly oauth?: OAuth | null | undefined;
+}
+
+/** Checks that the members fit together. @throws ToolError that names those that do not */
+export function requireAuth({ headers, auth, oauth }: AuthInput): void {
+  const names = Object.keys(headers ?? {});
+  const issues: Issue[] = [];
+  if (auth === 'none' && names.length > 0) {
+    issues.push({
+      path: 'headers',
+      message: 'With auth "none" there are none; leave them out or give auth "headers".',
+    });
+  }
+  const own = names.find((name) => name.toLowerCase() === 'authorization');
+  if (isOAuth(auth) && own !== undefined) {
+    issues.push({ path: `headers.${own}`, message: 'Comes from the account with this auth; leave it out.' });
+  }
+  if (oauth && !isOAuth(auth)) {
+    issues.push({
+      path: 'oauth',
+      message: 'Is for auth "oauth-shared" and "oauth-per-person"; leave it out or give one of them.',
+    });
+  }
+  if (oauth?.clientSecret !== undefined && oauth.clientId === undefined) {
+    issues.push({ path: 'oauth.clientId', message: 'Is needed beside the secret; give the id of the client.' });
+  }
+  if (issues[0]) throw new ToolError('invalid_input', `${issues[0].path}: ${issues[0].message}`, { issues });
+}
+
+/** The members as they will be. */
+export function withChange(
+  { headers, auth, oauth }: Pick<IntegrationRecord, 'headers' | 'auth' | 'oauth'>,
+  change: AuthInput,
+): AuthInput {
+  return {
+    headers: change.headers === undefined ? headers : change.headers,
+    auth: change.auth === undefined ? auth : change.auth,
+    oauth: change.oauth === undefined ? oauth : change.oauth,
+  };
+}
+
+/**
+ * The members to store, with the secret encrypted. A secret given as the mask keeps its stored value, and goes to no other provider and for
+ * no other server than it was given for. @throws ToolError
+ */
+export function sealedOAuth(
+  id: string,
+  given: OAuth,
+  { current, box, moves }: { readonly current?: OAuth | undefined; readonly box: SecretBox; readonly moves: boolean },
+): OAuth {
+  const { clientSecret, ...others } = given;
+  if (clientSecret === undefined) return others;
+  if (clientSecret !== SECRET_MASK) return { ...others, clientSecret: box.seal(clientSecret, clientSecretPlace(id)) };
+  if (current?.clientSecret === undefined)
+    throw refusal(`There is no stored value for ${SECRET_MASK} to keep; give the value itself.`);
+  const issuer = others.issuer ?? current.issuer;
+  if (moves || current.clientId !== others.clientId || current.issuer !== issuer) {
+    throw refusal('Was given for another server, client or issuer; give it again.');
+  }
+  return { ...others, clientSecret: current.clientSecret, ...(issuer !== undefined && { issuer }) };
+}
+
+function refusal(message: string): ToolError {
+  const path = 'oauth.clientSecret';
+  return new ToolError('invalid_input', `${path}: ${message}`, { issues: [{ path, message }] });
+}

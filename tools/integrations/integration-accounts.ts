@@ -1,0 +1,150 @@
+import { z } from 'zod';
+import { pageOf, paging, recordId, timestamp } from '../../resources/fields.ts';
+import type { IntegrationRecord } from '../../resources/integration.ts';
+import { type IntegrationAccountRecord, integrationAccount } from '../../resources/integration-account.ts';
+import type { Readers } from '../../store/port.ts';
+import type { Principal } from '../access/principal.ts';
+import { FORBIDDEN } from '../access/reach.ts';
+import type { ServerFacts } from '../registry/context.ts';
+import { CREATES, DELETES, defineTool, type Fail, READS } from '../registry/define-tool.ts';
+import { ToolError } from '../registry/errors.ts';
+import { listPage, onlyThese } from '../registry/paging.ts';
+import { accountKey } from './accounts/account-secrets.ts';
+import type { IntegrationAccounts } from './accounts/accounts.ts';
+import { mayConnect } from './accounts/holder.ts';
+import { isPerPerson, takesAccounts } from './auth-mode.ts';
+
+const id = recordId.describe('Integration id (`int_…`), see list_integrations.');
+const OUTSIDE = { openWorldHint: true } as const;
+
+/** For own accounts. Those of others and shared ones need more, which the handlers check. */
+const access = { scope: 'tools:read', grant: 'tool:call:{id}' } as const;
+
+const connectIntegration = defineTool({
+  name: 'connect_integration',
+  title: 'Connect integration',
+  description:
+    'Get a link at which you connect your own account to an integration that has one for each person, or as an administrator the one that all share. It opens once, for you, signed in.',
+  access,
+  annotations: { ...CREATES, ...OUTSIDE },
+  answersSecret: true,
+  forPeople: true,
+  input: z.strictObject({ id }),
+  output: z.object({ url: z.string(), expiresAt: timestamp }),
+  errors: ['not_found', 'conflict'],
+
+  async handler({ id: integrationId }, { store, principal, server, fail }) {
+    requirePerson(principal, fail);
+    const integration = await findOAuth(store, integrationId, fail);
+    if (!isPerPerson(integration)) requireOthers(principal, integrationId, 'write', fail);
+    return accountsOf(server).link(store, integration, { userId: principal.ownerId });
+  },
+});
+
+const disconnectIntegration = defineTool({
+  name: 'disconnect_integration',
+  title: 'Disconnect integration',
+  description:
+    'End your account at an integration, or as an administrator the shared one or that of `userId`: calls with it end, its tokens are deleted here and revoked at the provider.',
+  access,
+  annotations: { ...DELETES, ...OUTSIDE },
+  inSteps: true,
+  forPeople: true,
+  input: z.strictObject({ id, userId: recordId.optional().describe('Whose account. Default: your own.') }),
+  output: z.object({
+    account: integrationAccount,
+    ended: z.boolean(),
+    revoked: z.boolean().describe('Whether its provider ended the tokens too.'),
+  }),
+  errors: ['not_found', 'conflict'],
+
+  async handler({ id: integrationId, userId }, { store, principal, server, write, fail }) {
+    requirePerson(principal, fail);
+    const integration = await findOAuth(store, integrationId, fail);
+    const whose = isPerPerson(integration) ? (userId ?? principal.ownerId) : userId;
+    if (whose !== principal.ownerId) requireOthers(principal, integrationId, 'write', fail);
+    const key = accountKey(integrationId, whose);
+    const account = await write(async ({ integrationAccounts, integrationLinks }) => {
+      const { records } = await integrationAccounts.find({ where: { key }, limit: 1 });
+      const [found] = records;
+      if (!found) throw fail('not_found', 'There is no such account; list_integration_accounts shows those there are.');
+      const links = await integrationLinks.find({ where: { integrationId, userId: whose }, limit: 100 });
+      for (const link of links.records) await integrationLinks.delete(link.id);
+      return integrationAccounts.delete(found.id);
+    });
+    return { account: shown(account), ended: true, revoked: await accountsOf(server).revoke(account) };
+  },
+});
+
+const listIntegrationAccounts = defineTool({
+  name: 'list_integration_accounts',
+  title: 'List integration accounts',
+  description:
+    'List the accounts connected to integrations, newest first: your own, as an administrator all. Tokens are never shown.',
+  access: { scope: 'tools:read', grant: 'tool:call' },
+  annotations: READS,
+  forPeople: true,
+  input: z.strictObject({ integrationId: id.optional(), userId: recordId.optional(), ...paging }),
+  output: pageOf(integrationAccount),
+  errors: [],
+
+  handler({ integrationId, userId, ...page }, { store, principal, fail }) {
+    const { rights, ownerId } = principal;
+    const all = rights.mayTry({ scope: 'admin', needs: [{ resource: 'integration', op: 'read' }], narrows: true });
+    if (!all && userId !== undefined && userId !== ownerId) throw notAllowed('integration:read', fail);
+    const where = { integrationId, userId: all ? userId : ownerId };
+    const any = all
+      ? onlyThese<IntegrationAccountRecord>(rights.limitedTo('integration', 'read'), 'integrationId')
+      : undefined;
+    return listPage(store.integrationAccounts, page, { where, any }, shown);
+  },
+});
+
+export const integrationAccountTools = [connectIntegration, disconnectIntegration, listIntegrationAccounts];
+
+function shown(record: IntegrationAccountRecord) {
+  const { integrationId, userId, status, scopes, connectedAt, lastUsedAt } = record;
+  return {
+    integrationId,
+    status,
+    scopes,
+    connectedAt,
+    ...(userId !== undefined && { userId }),
+    ...(lastUsedAt !== undefined && { lastUsedAt }),
+  };
+}
+
+function accountsOf({ integrationAccounts }: ServerFacts): IntegrationAccounts {
+  if (!integrationAccounts) throw new ToolError('unavailable', 'This process runs no integrations; ask the server.');
+  return integrationAccounts;
+}
+
+async function findOAuth(
+  store: Pick<Readers, 'integrations'>,
+  integrationId: string,
+  fail: Fail<'not_found' | 'conflict'>,
+): Promise<IntegrationRecord> {
+  const record = await store.integrations.get(integrationId);
+  if (!record) throw fail('not_found', `There is no integration ${integrationId}; list_integrations shows them all.`);
+  if (takesAccounts(record)) return record;
+  throw fail(
+    'conflict',
+    'This integration takes no accounts; its `auth` is neither oauth-shared nor oauth-per-person.',
+  );
+}
+
+function requirePerson(principal: Principal, fail: Fail<never>): void {
+  if (mayConnect(principal)) return;
+  const message = `Accounts are connected and ended by the person they belong to, not by a principal of the type ${principal.type}.`;
+  throw fail('forbidden', FORBIDDEN, { issues: [{ path: '', message }] });
+}
+
+/** @throws ToolError where the caller may not manage the accounts of others at the integration */
+function requireOthers({ rights }: Principal, integrationId: string, op: 'read' | 'write', fail: Fail<never>): void {
+  const needs = [{ resource: 'integration', op, ids: [integrationId] }];
+  if (!rights.allows({ scope: 'admin', needs })) throw notAllowed(`integration:${op}:${integrationId}`, fail);
+}
+
+function notAllowed(grant: string, fail: Fail<never>): ToolError {
+  return fail('forbidden', FORBIDDEN, { required: { scope: 'admin', grant } });
+}
