@@ -27,8 +27,8 @@ import { createGuards } from './http/guards.ts';
 import { RefusedRequests } from './http/refused-requests.ts';
 import { listen } from './http/server.ts';
 import { createSessionCookies } from './http/session-cookie.ts';
-import { readSessionSecrets, readSigningKeys } from './launch/secret-files.ts';
 import { createAccountHandlers } from './integrations/handlers.ts';
+import { readSessionSecrets, readSigningKeys } from './launch/secret-files.ts';
 import { createUpstreams } from './launch/upstreams.ts';
 import { CapsuleDoor } from './mcp/capsule-door.ts';
 import { createMcpDoor, type McpDoorOptions, PROTOCOL_VERSIONS } from './mcp/mcp.ts';
@@ -88,12 +88,7 @@ export async function startServer(
   const dependencies = [models, upstreams, people.mailer, ...(people.provider ? [people.provider] : [])];
   const flows = new FlowEngine({ store, onFailure });
   await upstreams.start(store);
-  const facts = factsOf(
-    store,
-    live,
-    { upstreams, integrationAccounts: upstreams.accounts, models, signIn: people.signIn, flows, now },
-    dependencies,
-  );
+  const facts = factsOf(store, live, { upstreams, models, signIn: people.signIn, flows, now }, dependencies);
   void models.list();
   const registry = createRegistry({ store, server: facts, onFailure: onCallFailure });
   const mcp = createMcpDoor({ registry, store, onError: onFailure, answerFirst: fixtures?.answerFirst });
@@ -233,7 +228,6 @@ function factsOf(
   live: LiveCatalog,
   parts: {
     readonly upstreams: Upstreams;
-    readonly integrationAccounts: Upstreams['accounts'];
     readonly models: Models;
     readonly signIn: SignIn;
     readonly flows: FlowEngine;
@@ -253,6 +247,7 @@ function factsOf(
     storeKind: store.kind,
     storeStatus: () => store.status(),
     dependencies,
+    integrationAccounts: parts.upstreams.accounts,
     ...parts,
   };
 }
