@@ -28,7 +28,7 @@ import { RefusedRequests } from './http/refused-requests.ts';
 import { listen } from './http/server.ts';
 import { createSessionCookies } from './http/session-cookie.ts';
 import { createAccountHandlers } from './integrations/handlers.ts';
-import { readSessionSecrets, readSigningKeys } from './launch/secret-files.ts';
+import { readRepeatsSecret, readSessionSecrets, readSigningKeys } from './launch/secret-files.ts';
 import { createUpstreams } from './launch/upstreams.ts';
 import { CapsuleDoor } from './mcp/capsule-door.ts';
 import { createMcpDoor, type McpDoorOptions, PROTOCOL_VERSIONS } from './mcp/mcp.ts';
@@ -90,7 +90,7 @@ export async function startServer(
   await upstreams.start(store);
   const facts = factsOf(store, live, { upstreams, models, signIn: people.signIn, flows, now }, dependencies);
   void models.list();
-  const registry = createRegistry({ store, server: facts, onFailure: onCallFailure });
+  const registry = createRegistry({ ...base, server: facts, repeatsSecret: secrets.repeats, onFailure: onCallFailure });
   const mcp = createMcpDoor({ registry, store, onError: onFailure, answerFirst: fixtures?.answerFirst });
   live.onChange(() => mcp.toolsChanged());
   const doors = createDoors(base, people, { registry, mcp, connections, accounts: upstreams.accounts });
@@ -128,6 +128,7 @@ function readSecrets({ sessionSecrets, dataDir }: Config, now: Date) {
   return {
     cookies: sessionSecrets ?? readSessionSecrets(dataDir),
     signingKeys: readSigningKeys(dataDir, now),
+    repeats: readRepeatsSecret(dataDir),
   };
 }
 

@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../store/errors.ts';
+import { REPEATS_SECRET } from '../../store/lowdb/files/folder.ts';
 import {
   currentKeys,
   type KeptSigningKeys,
@@ -33,7 +34,21 @@ export const SHORTEST_SECRET = 32;
  * OperatorError
  */
 export function readSessionSecrets(folder: string): readonly string[] {
-  const path = join(folder, SESSION_SECRETS);
+  return readLines(join(folder, SESSION_SECRETS), 'one secret of', 'which signs everybody out');
+}
+
+/** The secret in the hashes by which repeats of a call are known. Made where there is none. @throws OperatorError */
+export function readRepeatsSecret(folder: string): string {
+  const [secret = ''] = readLines(
+    join(folder, REPEATS_SECRET),
+    'a secret of',
+    'by which calls of the last day are not known again',
+  );
+  return secret;
+}
+
+/** The secrets in a file, one on each line. One is made where there is no file. */
+function readLines(path: string, wanted: string, consequence: string): readonly string[] {
   if (!existsSync(path)) writePrivately(path, `${randomBytes(32).toString('base64url')}\n`);
   const lines = readPrivately(path)
     .split('\n')
@@ -41,7 +56,7 @@ export function readSessionSecrets(folder: string): readonly string[] {
     .filter(Boolean);
   if (lines.length > 0 && lines.every((line) => line.length >= SHORTEST_SECRET)) return lines;
   throw new OperatorError(
-    `${path}: write one secret of at least ${SHORTEST_SECRET} characters a line, or remove the file to have one made, which signs everybody out.`,
+    `${path}: write ${wanted} at least ${SHORTEST_SECRET} characters a line, or remove the file to have one made, ${consequence}.`,
   );
 }
 

@@ -17,7 +17,7 @@ const NARROWING = ['tools', 'groups', 'mode', 'auth'];
 /** The unified endpoint and those of the capsules. `status`: what answers GET at the unified one. */
 export function mcpEndpoints(registry: Registry, mcp: McpDoor, status: ApiEndpoint): ApiEndpoint[] {
   const serve = (exchange: Exchange) => {
-    requireKnown(exchange.url, NARROWING);
+    if (exchange.url.search !== '') requireKnown(exchange.url, NARROWING);
     const takesBulk = () => registry.list(exchange.principal).some(({ tool }) => tool.bulk);
     return mcp.serve(exchange, readBody(exchange, jsonBody(takesBulk)));
   };

@@ -39,8 +39,12 @@ export class DirectPath {
     const plain = recognise(message, exchange);
     if (!plain) return undefined;
     if (!plain.call) return this.#serveList(exchange, plain);
-    if (this.#mayLog(exchange, plain, plain.call)) return undefined;
-    return this.#parts.registry.find(plain.call.name) ? this.#serveCall(exchange, plain, plain.call) : undefined;
+    const tool = this.#parts.registry.find(plain.call.name);
+    if (!tool) return undefined;
+    const hasSteps = tool.inSteps === true || tool.answersContent === true;
+    return hasSteps && this.#mayLog(exchange, plain, plain.call)
+      ? undefined
+      : this.#serveCall(exchange, plain, plain.call);
   }
 
   /** Whether log messages may be sent: they need a stream and a caller who wants them. */

@@ -68,9 +68,8 @@ export function createMcpDoor({ registry, store, onError, direct = true, answerF
       if (turn) await turn;
       const counting = callsTool(message) ? exchange.beforeCall?.() : undefined;
       if (counting) await counting;
-      await (refuseForMore(parts, exchange, message) ??
-        directPath?.serve(exchange, message) ??
-        sdkPath.serve(exchange, message));
+      const refusing = exchange.principal.type === 'app' ? refuseForMore(parts, exchange, message) : undefined;
+      await (refusing ?? directPath?.serve(exchange, message) ?? sdkPath.serve(exchange, message));
     },
     toolsChanged: () => sdkPath.toolsChanged(),
     close: () => sdkPath.close(),

@@ -13,11 +13,10 @@ interface Parts {
 }
 
 /**
- * Answers the call of a tool that a connected app may not use although its person may: HTTP 403 tells the app's host which scopes to ask the
+ * For a connected app: answers the call of a tool that it may not use although its person may: HTTP 403 tells the app's host which scopes to ask the
  * person for. Undefined where the message is no such call. It is known before the answer begins, because a stream would begin with 200.
  */
 export function refuseForMore(parts: Parts, exchange: Exchange, message: unknown): Promise<void> | undefined {
-  if (exchange.principal.type !== 'app') return undefined;
   const call = callIn(message);
   return call && asksForMore(parts, exchange, call) ? refuse(parts, exchange, call) : undefined;
 }

@@ -9,6 +9,7 @@ import {
   journalPath,
   journalsIn,
   LOCK,
+  REPEATS_SECRET,
   SECRETS_KEY,
   SNAPSHOT,
   SNAPSHOT_DRAFT,
@@ -55,7 +56,7 @@ async function copyOnce(source: string, target: string): Promise<void> {
   for (const journal of journalsIn(source)) {
     if (journal >= generation) await copyDurably(journalPath(source, journal), journalPath(target, journal));
   }
-  const done = [SNAPSHOT, SNAPSHOT_DRAFT, LOCK, SECRETS_KEY];
+  const done = [SNAPSHOT, SNAPSHOT_DRAFT, LOCK, SECRETS_KEY, REPEATS_SECRET];
   for (const name of plainFiles(source)) {
     if (done.includes(name) || isJournal(name)) continue;
     await copyDurably(join(source, name), join(target, name));

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
+import { canonicalize } from 'json-canonicalize';
 import { callTool, makeKey, mustCall, rest } from '../support/calls.ts';
 import { openTestRegistry, principalOf } from '../support/registry.ts';
 import { serverForTests } from '../support/server.ts';
@@ -94,6 +96,44 @@ describe('Idempotency-Key', () => {
     assert.equal('error' in again && again.error.code, 'conflict');
     const kept = await server.store.idempotency.find({ limit: 100 });
     assert.equal(JSON.stringify(kept).includes(String(first.output.secret)), false);
+  });
+
+  it('keeps nothing by which a short secret of the input could be guessed', async () => {
+    const input = {
+      name: 'k8 integration',
+      transport: 'http',
+      url: 'http://127.0.0.1:9/mcp',
+      headers: { 'X-Pin': '4711' },
+    };
+    const call = () => callTool(server, server.adminKey, 'create_integration', input, { idempotencyKey: 'k8 pin' });
+    const first = await call();
+    assert.ok('output' in first, JSON.stringify(first));
+    const { records } = await server.store.idempotency.find({ order: 'newest', limit: 1 });
+    assert.match(records[0]?.inputHash ?? '', /^h\./);
+    assert.deepEqual(await call(), first);
+  });
+
+  it('knows repeats of calls that were kept under a plain hash', async () => {
+    const { registry, store, close } = await openTestRegistry();
+    const call = (name: string) =>
+      registry.call({
+        principal: principalOf({ type: 'api-key', id: 'key_1', scopes: ['*'] }),
+        tool: 'create_skill',
+        input: { name },
+        door: 'mcp',
+        requestId: 'r',
+        idempotency: { key: 'old', operation: 'tools/call create_skill' },
+      });
+    const first = await call('kept before');
+    const { records } = await store.idempotency.find({ limit: 1 });
+    const plain = createHash('sha256')
+      .update(canonicalize({ name: 'kept before' }))
+      .digest('base64url');
+    await store.transaction((tx) => tx.idempotency.touch(records[0]?.id ?? '', { inputHash: plain }));
+    const [again, other] = [await call('kept before'), await call('another')];
+    assert.ok(first.ok && again.ok && !other.ok);
+    assert.deepEqual([again.output, again.replayed, other.error.code], [first.output, true, 'conflict']);
+    await close();
   });
 
   it('works over MCP by _meta.idempotencyKey', async () => {

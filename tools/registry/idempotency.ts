@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 import { canonicalize } from 'json-canonicalize';
 import { type ErrorBody, type ErrorCode, errorStatus } from '../../resources/error.ts';
 import type { Readers, Store, Transaction, Writers } from '../../store/port.ts';
@@ -16,7 +16,7 @@ export type KeptAnswer = { readonly output: object } | { readonly error: ErrorBo
 /** A call that carries an idempotency key. */
 export interface Repeat {
   readonly key: string;
-  readonly inputHash: string;
+  readonly input: object;
   readonly principal: Principal;
   readonly requestId: string;
   /** Of the tools and fixed arguments that it is held to. */
@@ -31,7 +31,7 @@ export function repeatOf({ principal, requestId }: Call, { key, operation }: Ide
   }
   return {
     key: sha256([principal.type, principal.id, operation, key]),
-    inputHash: sha256(input),
+    input,
     principal,
     requestId,
     limit: principal.tools && sha256(principal.tools.fingerprint),
@@ -46,12 +46,15 @@ const MAY_PASS_LATER: readonly ErrorCode[] = ['unauthenticated', 'rate_limited']
 export class Repeats {
   readonly #store: Store;
   readonly #now: () => Date;
+  readonly #secret: string;
   /** Keys of calls under way in this process. */
   readonly #running = new Set<string>();
 
-  constructor(store: Store, now: () => Date) {
+  /** `secret`: without it nobody finds out by trying what the input of a kept call was. */
+  constructor(store: Store, now: () => Date, secret: string) {
     this.#store = store;
     this.#now = now;
+    this.#secret = secret;
   }
 
   /** The first call runs `first`, which keeps its own answer; errors that the caller caused are kept here. A later call gets `again`. */
@@ -77,7 +80,7 @@ export class Repeats {
    * secret: repeats are refused then.
    */
   async keep(tx: Writers & Readers, repeat: Repeat, answer: KeptAnswer | undefined): Promise<void> {
-    const { key, inputHash, principal, limit, inputIds } = repeat;
+    const { key, input, principal, limit, inputIds } = repeat;
     const to = this.#oldest();
     const same = await tx.idempotency.find({ where: { key }, to, limit: 1 });
     const expired = await tx.idempotency.find({ to, order: 'oldest', limit: 3 });
@@ -91,7 +94,7 @@ export class Repeats {
     const recordIds = [...new Set([...answerIds, ...guardedIds])];
     await tx.idempotency.insert({
       key,
-      inputHash,
+      inputHash: this.#hashOf(input),
       ...(answer && { answer }),
       ...(limit !== undefined && { limit }),
       ...(recordIds.length > 0 && { recordIds }),
@@ -112,11 +115,11 @@ export class Repeats {
    * The answer kept for an earlier call, or undefined for the first one.
    * @throws ToolError (conflict) for another input; (not_found) where the call was about what the caller may not see any more.
    */
-  async #find({ key, inputHash, limit, principal }: Repeat): Promise<KeptAnswer | undefined> {
+  async #find({ key, input, limit, principal }: Repeat): Promise<KeptAnswer | undefined> {
     const { records } = await this.#store.idempotency.find({ where: { key }, from: this.#oldest(), limit: 1 });
     const kept = records[0];
     if (!kept) return undefined;
-    if (kept.inputHash !== inputHash) throw new ToolError('conflict', OTHER_INPUT);
+    if (!this.#isHashOf(kept.inputHash, input)) throw new ToolError('conflict', OTHER_INPUT);
     if (kept.answer === undefined) throw new ToolError('conflict', NOT_KEPT);
     if (kept.limit !== undefined && kept.limit !== limit) throw new ToolError('conflict', OTHER_LIMIT);
     const guarded = await guardedAmong(this.#store, kept.guardedIds ?? []);
@@ -126,11 +129,22 @@ export class Repeats {
     throw new ToolError('not_found', message);
   }
 
+  /** Tells an input from others without keeping it. An input may hold secrets that are short. */
+  #hashOf(input: object): string {
+    return `${WITH_SECRET}${createHmac('sha256', this.#secret).update(canonicalize(input)).digest('base64url')}`;
+  }
+
+  /** Hashes without the secret, as older versions made them, are known too. */
+  #isHashOf(hash: string, input: object): boolean {
+    return hash === (hash.startsWith(WITH_SECRET) ? this.#hashOf(input) : sha256(input));
+  }
+
   #oldest(): string {
     return new Date(this.#now().getTime() - KEPT_MS).toISOString();
   }
 }
 
+const WITH_SECRET = 'h.';
 const OTHER_INPUT = 'This idempotency key was used with another input; take a new key for a new call.';
 const NOT_KEPT =
   'This call was made before and was not made again; its answer is not kept: it held a secret, or told of a record that was purged or of a restricted thread that was deleted.';

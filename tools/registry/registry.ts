@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { compiled } from '../../resources/compiled.ts';
 import type { Store, Transaction } from '../../store/port.ts';
 import { authorOf, type Principal, type SessionPrincipal } from '../access/principal.ts';
@@ -23,6 +24,8 @@ export type { Answer, Call } from './call.ts';
 interface RegistryOptions {
   readonly store: Store;
   readonly server: ServerFacts;
+  /** Keeps the inputs of calls that may be repeated from being guessed. Without one, repeats are known to this registry alone. */
+  readonly repeatsSecret?: string;
   /** Receives the cause of every `internal` and `unavailable` answer. */
   onFailure(cause: unknown, call: Pick<Call, 'requestId' | 'tool' | 'principal'>): void;
 }
@@ -57,12 +60,12 @@ export class Registry {
   readonly #lists = new Map<string, readonly CatalogEntry[]>();
   #listsVersion = 0;
 
-  constructor({ store, server, onFailure }: RegistryOptions) {
+  constructor({ store, server, repeatsSecret = randomUUID(), onFailure }: RegistryOptions) {
     this.server = server;
     this.#store = store;
     this.#onFailure = onFailure;
     this.#subjects = subjectsIn(store, server.kinds);
-    this.#repeats = new Repeats(store, server.now);
+    this.#repeats = new Repeats(store, server.now, repeatsSecret);
   }
 
   /** The tool as a door other than its own sees it: door-only tools do not exist there. */

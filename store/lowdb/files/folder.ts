@@ -9,6 +9,8 @@ export const LOCK = 'lock.json';
 export const AUDIT = 'audit';
 /** The key that encrypts the secrets in the records. Backups do not contain it, since they contain the secrets. */
 export const SECRETS_KEY = 'secrets.key';
+/** The secret in the hashes of the inputs of calls that may be repeated. Backups do not contain it, since they contain the hashes. */
+export const REPEATS_SECRET = 'repeats-secret';
 
 const JOURNAL = /^journal-(\d{8,})\.ndjson$/;
 const ROWS = /^rows(?:-(\d+))?\.ndjson$/;
