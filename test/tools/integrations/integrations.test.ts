@@ -281,6 +281,7 @@ describe('secrets of integrations', () => {
       const backup = join(parent, 'backup');
       await copySnapshot(server.folder, backup);
       assert.ok(!readdirSync(backup).includes('secrets.key'));
+      assert.ok(!readdirSync(backup).includes('repeats-secret'));
       for (const file of [...filesIn(server.folder), ...filesIn(backup)]) {
         assert.ok(!readFileSync(file, 'latin1').includes(SECRET), file);
       }
