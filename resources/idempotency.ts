@@ -15,6 +15,8 @@ export const idempotencyRecord = z.object({
   guardedIds: z
     .array(recordId)
     .optional()
-    .describe('Records that not everybody sees, in input or answer: whoever sees one no more gets no repeat.'),
+    .describe(
+      'Records in the input or the answer that not everybody sees. A caller who no longer sees one of them gets no repeat.',
+    ),
   ...bookkeeping,
 });

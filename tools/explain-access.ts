@@ -25,7 +25,7 @@ export const explainAccess = defineTool({
   name: 'explain_access',
   title: 'Explain access',
   description:
-    'Tell whether a key or capsule may make a call and which rule decides, before or after it was refused. Makes no call. Leaves restricted threads out: see get_thread_access.',
+    'Explain whether a key or capsule may make a call and which rule decides, before or after a refusal. Makes no call. Restricted threads are not considered: see get_thread_access.',
   access: { scope: 'admin', grant: 'key:read' },
   annotations: READS,
   input: callOf(

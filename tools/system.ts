@@ -10,7 +10,7 @@ export const checkHealth = defineTool({
   name: 'check_health',
   title: 'Check health',
   description:
-    'Tell whether this server works: status (`down` while the store takes no writes), version, uptime and whether the store can be written.',
+    'Check whether this server works: status (`down` while the store takes no writes), version, uptime and whether the store can be written.',
   access: { scope: 'agents:read', grant: 'system:read' },
   annotations: READS,
   input: z.strictObject({}),
@@ -95,7 +95,7 @@ export const listToolCategories = defineTool({
 export const getMcpStatus = defineTool({
   name: 'get_mcp_status',
   title: 'Get MCP status',
-  description: 'Tell that the MCP endpoint is up, which protocol revisions it speaks and how many tools you may call.',
+  description: 'Show that the MCP endpoint is up, which protocol revisions it speaks and how many tools you may call.',
   access: ANYONE,
   annotations: READS,
   doorOnly: true,

@@ -43,7 +43,7 @@ const environment = z.object({
     .never({ error: 'names a database, but this version keeps its data in DATA_DIR only: unset it to start' })
     .optional()
     .describe(
-      'Not supported: a server that was told of a database refuses to start rather than keep its data elsewhere.',
+      'Not supported: with this variable set, the server refuses to start rather than keep its data elsewhere.',
     ),
   BOOTSTRAP_API_KEY: z
     .string()

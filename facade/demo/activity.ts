@@ -14,7 +14,7 @@ import {
 } from './story.ts';
 import { COUNTRIES, type DemoUser } from './users.ts';
 
-/** Features, and how often an active user takes each. */
+/** Features, and how often an active user uses each. */
 const USES = [
   ['signed_in', 30],
   ['page_edited', 34],
@@ -24,7 +24,7 @@ const USES = [
   ['product_added', 6],
 ] as const;
 
-/** What the settings say of the events below. */
+/** The settings that say what the events below mean. */
 export const analyticsSettings = {
   features: {
     Editor: ['page_edited'],
@@ -139,10 +139,10 @@ const MACHINES: readonly (readonly [Pick<Visitor, 'device' | 'os' | 'browser'>, 
   [{ device: 'tablet', os: 'iPadOS', browser: 'Safari' }, 4],
 ];
 
-/** An article sends that many visitors more on each of the last two days, the day of the story among them. */
+/** An article brings this many more visitors on each of the last two days, today included. */
 const ARTICLE = { referrer: 'https://makers.example/best-site-builders', visitors: 150, days: 2 };
 
-/** How many visitors of late may come back. */
+/** How many recent visitors may come back. */
 const KNOWN = 1500;
 
 interface Visitor {

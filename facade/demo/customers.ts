@@ -10,12 +10,12 @@ export interface Subscription {
   readonly user: DemoUser;
   /** When the trial is over and paying begins. */
   readonly paidFrom: number;
-  /** What was agreed, each from its time on. */
+  /** The agreed terms, each with the time from which it holds. */
   readonly terms: { readonly time: number; readonly terms: Terms }[];
   endedAt?: number;
 }
 
-/** From the smallest up; customers climb and descend. */
+/** Plans from the smallest to the largest; customers move between neighbours. */
 const STARTER = { plan: 'Starter', amount: 900 };
 const PRO = { plan: 'Pro', amount: 2400 };
 const BUSINESS = { plan: 'Business', amount: 5900 };
@@ -96,7 +96,7 @@ function canShrink(one: Subscription): boolean {
   return one.endedAt === undefined && (rankOf(one) > 0 || lastTerms(one).quantity > 1);
 }
 
-/** To the next plan, or by seats where there is none. */
+/** A step to the next plan, or in the number of seats if there is no next plan. */
 function change(one: Subscription, time: number, by: 1 | -1, chance: Chance): void {
   const before = lastTerms(one);
   const bySeats = before.plan === BUSINESS.plan && (by > 0 || before.quantity > 1);
@@ -105,7 +105,7 @@ function change(one: Subscription, time: number, by: 1 | -1, chance: Chance): vo
   one.terms.push({ time, terms: bySeats ? seats : { ...before, plan, amount, quantity: 1 } });
 }
 
-/** The rows that tell of the subscriptions, as the payment system would have sent them. */
+/** The rows about the subscriptions, as the payment system would have sent them. */
 export function subscriptionRows(subscriptions: readonly Subscription[]): Statement[] {
   const chance = new Chance(3);
   return subscriptions.flatMap((one) => {
@@ -128,7 +128,7 @@ export function subscriptionRows(subscriptions: readonly Subscription[]): Statem
       rows.push(state(late, { status: 'past_due' }), state(late + 6 * DAY, {}));
     }
     if (endedAt === undefined) return rows;
-    // What was agreed last held when the end was announced.
+    // The terms agreed last still held when the end was announced.
     const announced = Math.max(last, paidFrom, endedAt - Math.floor(chance.between(2, 25)) * DAY) + 1;
     const ending = { canceledAt: iso(announced), endedAt: iso(endedAt) };
     return [...rows, state(announced, ending), state(endedAt, { status: 'canceled', ...ending })];
@@ -137,7 +137,7 @@ export function subscriptionRows(subscriptions: readonly Subscription[]): Statem
 
 const TAX = 0.19;
 
-/** An invoice for every period that was begun, open until what becomes of it is known. */
+/** An invoice for every period that has begun. It is open until it is known whether it was paid. */
 export function invoiceRows(subscriptions: readonly Subscription[], until: number): Statement[] {
   const chance = new Chance(4);
   return subscriptions.flatMap((one) => {

@@ -34,7 +34,7 @@ export async function fillDemo(
   return first;
 }
 
-/** Has the server begin with the run for which the schedule of a flow came last. */
+/** Queues the run whose scheduled time came last, so that the server begins with it. */
 async function queueLastSchedule(store: Store, now: Date): Promise<void> {
   const { records } = await store.flows.find({ where: { enabled: true }, limit: 100 });
   const flow = records.find(({ trigger }) => trigger.kind === 'cron');
@@ -50,7 +50,7 @@ async function queueLastSchedule(store: Store, now: Date): Promise<void> {
   await store.transaction((tx) => queueRun(tx, flow, wish, now));
 }
 
-/** Everything there is to import of two years of a small web site builder. The same date gives the same rows. */
+/** All rows to import from two years of a small web site builder. The same date gives the same rows. */
 export function demoStatements(today: string): Statement[] {
   const span = spanUntil(today);
   const users = makeUsers(span);

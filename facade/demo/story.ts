@@ -14,7 +14,7 @@ export const DAY = 86_400_000;
 export const HOUR = 3_600_000;
 export const MINUTE = 60_000;
 
-/** The story is told of 18 whole months; the product is half a year older, so that they begin with customers. */
+/** The story covers 18 whole months. The product is half a year older, so that there are customers when it begins. */
 const MONTHS = 24;
 
 /** The time of the story, in UTC: whole days from the first of a month up to today. */
@@ -44,7 +44,7 @@ export function season(day: number): number {
   return weekday * year * (dayOfYear > 356 ? 0.6 : 1);
 }
 
-/** From Sunday on. */
+/** One for each day of the week, Sunday first. */
 export const WEEK = [0.66, 1.06, 1.12, 1.1, 1.06, 0.96, 0.64];
 
 /** A time on the day when people are awake. */
@@ -57,7 +57,7 @@ export function iso(time: number): string {
   return new Date(time).toISOString();
 }
 
-/** Numbers that look like chance and are the same in every run (mulberry32). */
+/** Numbers that look random and are the same in every run (mulberry32). */
 export class Chance {
   #state: number;
 
@@ -65,7 +65,7 @@ export class Chance {
     this.#state = seed >>> 0;
   }
 
-  /** From 0 to below 1. */
+  /** A number from 0 to below 1. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1);
@@ -101,7 +101,7 @@ export class Chance {
     return itemAt(items, items.length - 1)[0];
   }
 
-  /** Takes so many out of the list, or what there is. */
+  /** Removes this many items from the list, or all if there are fewer, and returns them. */
   draw<Item>(items: Item[], count: number): Item[] {
     return Array.from({ length: Math.min(count, items.length) }, () =>
       itemAt(items.splice(Math.floor(this.next() * items.length), 1), 0),
@@ -111,11 +111,11 @@ export class Chance {
 
 function itemAt<Item>(items: readonly Item[], at: number): Item {
   if (at >= items.length) throw new Error('There is nothing to choose from.');
-  // The place is within the list.
+  // The index is within the list.
   return items[at] as Item;
 }
 
-/** A row and when the source system came to know of it. */
+/** A row, with the time when the source system learned of it. */
 export interface Statement {
   readonly type: RowType;
   readonly time: number;
@@ -136,7 +136,7 @@ export function statement<Type extends RowType>(type: Type, time: number, row: R
   return { type, time, row: { ...row } };
 }
 
-/** What was known by the time, in the order in which it came to be known. */
+/** What was known at the time, in the order in which it became known. */
 export function loggedBy(now: number, statements: readonly Statement[]): NewLoggedRow[] {
   return statements
     .filter(({ time }) => time <= now)

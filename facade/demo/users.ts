@@ -1,13 +1,13 @@
 import { Chance, DAY, HOUR, iso, type Span, type Statement, season, statement, timeOfDay } from './story.ts';
 
-/** Somebody who signed up, and what will come of it. */
+/** A person who signed up, and what they will do. */
 export interface DemoUser {
   readonly uid: string;
   readonly email: string;
   readonly name: string;
   readonly country: string;
   readonly createdAt: number;
-  /** How far they come; each needs the one before. */
+  /** The steps that they reach, in this order. */
   readonly siteAt?: number;
   readonly publishedAt?: number;
   readonly upgradedAt?: number;
@@ -32,7 +32,7 @@ export const COUNTRIES = [
   ['IN', 2],
 ] as const;
 
-/** In this time of late most who make a site do not publish it: the new editor hides how. */
+/** In this recent period most people who make a site do not publish it, because the new editor hides the button. */
 const EDITOR_DAYS = 30;
 const NOT_PUBLISHED = 0.75;
 
@@ -46,7 +46,7 @@ export function makeUsers(span: Span): DemoUser[] {
   });
 }
 
-/** Those there would be without the new editor. */
+/** The users that there would be without the new editor. */
 function usersBefore({ days }: Span): DemoUser[] {
   const chance = new Chance(1);
   let number = 1000;

@@ -23,13 +23,13 @@ const calls = z.array(
   }),
 );
 
-/** The clock of a store that is filled with a past: set to where the story is, and at last to the real time. */
+/** The clock of a store that is filled with a past. It is set to each time of the story, and in the end to the real time. */
 export class DemoClock {
   #behind = 0;
 
   readonly now = (): Date => new Date(Date.now() - this.#behind);
 
-  /** Goes on from this time at the usual pace. */
+  /** From this time on the clock runs at the usual pace. */
   set(time: number): void {
     this.#behind = Date.now() - time;
   }
@@ -42,7 +42,7 @@ export class DemoClock {
 /** The day on which the workspace is set up. */
 export const FOUNDED = -150;
 
-/** Lives the past of the workspace: every record is made by its tool, at its time, with its version and audit entry. */
+/** Makes the past of the workspace: each record is made by its tool, at its time, with its version and audit entry. */
 export async function fillWorkspace(store: Store, clock: DemoClock, today: string): Promise<void> {
   const url = new URL('../../data/demo/workspace.json', import.meta.url);
   const story = calls.parse(JSON.parse(readFileSync(url, 'utf8')));
@@ -58,22 +58,22 @@ export async function fillWorkspace(store: Store, clock: DemoClock, today: strin
     rights: scopeRights(['admin']),
   };
   const ids = new Map<string, string>();
-  const tell = async (tool: string, input: object) => {
+  const call = async (tool: string, input: object) => {
     const answer = await registry.call({ principal, tool, input, door: 'rest', requestId: crypto.randomUUID() });
     if (!answer.ok) throw new Error(`${tool}: ${JSON.stringify(answer.error)}`, { cause: errorOf(answer.error) });
     return answer.output;
   };
-  await tell('update_settings', workspaceSettings(today));
+  await call('update_settings', workspaceSettings(today));
   for (const [at, { day, tool, inputs, as }] of story.entries()) {
     clock.set(Date.parse(addDays(today, day)) + 7 * HOUR + at * 5 * MINUTE);
     for (const [index, input] of inputs.entries()) {
-      const output = await tell(tool, resolved(input, ids, today) as object);
+      const output = await call(tool, resolved(input, ids, today) as object);
       if (as !== undefined && index === 0) ids.set(as, idIn(output));
     }
   }
 }
 
-/** Of the record that a call made; a chat makes a thread. */
+/** The id of the record that a call made; a chat makes a thread. */
 function idIn(output: object): string {
   if ('id' in output) return String(output.id);
   return 'threadId' in output ? String(output.threadId) : '';

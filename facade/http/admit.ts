@@ -15,11 +15,11 @@ export interface AdmissionOptions {
   readonly guards: Guards;
   readonly signIn: SignIn;
   readonly refused: RefusedRequests;
-  /** For each caller; 0 sets no limit. */
+  /** Calls per minute for each caller; 0 sets no limit. */
   readonly rateLimitPerMinute: number;
 }
 
-/** Finds who calls. What it refuses is counted. @throws ToolError (unauthenticated, forbidden, rate_limited) */
+/** Finds who calls. Refusals are counted. @throws ToolError (unauthenticated, forbidden, rate_limited) */
 export type Admission = (request: IncomingMessage, signsIn: boolean) => Promise<Principal>;
 
 export function createAdmission(options: AdmissionOptions): Admission {
@@ -27,7 +27,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
   const limit = rateLimitPerMinute === 0 ? undefined : createRateLimit(rateLimitPerMinute, 'calls');
 
   async function admit(request: IncomingMessage, signsIn: boolean): Promise<Principal> {
-    // Says who it is by its body, whatever else it carries.
+    // The body says who the caller is, so credentials in the headers do not count.
     if (signsIn) {
       guards.check(request, true);
       const address = addressOf(request);

@@ -19,7 +19,7 @@ const BEARER = /^bearer +(\S+) *$/i;
 export interface Authenticator {
   /** @throws ToolError (unauthenticated) */
   authenticate(request: IncomingMessage): Promise<Principal>;
-  /** Who the same request would stand for now; undefined where it would not be let in any more. */
+  /** The principal that the same request would have now. Undefined if it would be refused. */
   renew(request: IncomingMessage): Promise<Principal | undefined>;
   /** Why the credential of the principal is not accepted any more. */
   problem(principal: Principal): Promise<ToolError>;
@@ -40,7 +40,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   const noteUse = createUseNotes(store, onFailure);
   const shown = new ShownSecrets(store);
 
-  /** Who sends a bearer token means it: a bad one is not made up for by a cookie. */
+  /** If there is a bearer token, it alone counts: a cookie does not make up for a bad one. */
   async function find(request: IncomingMessage): Promise<Principal | undefined> {
     const { authorization = '' } = request.headers;
     if (/^bearer\b/i.test(authorization)) {
@@ -77,7 +77,7 @@ type Secret = { readonly key: ApiKeyRecord } | ShownToken | ShownAccess;
 
 /**
  * The secrets that connections have shown. A connection that shows the same one again, whose record is the very same, needs no hash;
- * whether the secret is still good is asked each time.
+ * whether the secret is still valid is checked each time.
  */
 class ShownSecrets {
   readonly #store: Store;
@@ -110,7 +110,7 @@ class ShownSecrets {
   }
 }
 
-/** RFC 6750, section 3.1: who gave no token is told no error. */
+/** RFC 6750, section 3.1: a request without a token gets no error code in the challenge. */
 export function challengeOf({ headers }: IncomingMessage): Pick<ErrorDetail, 'invalidToken'> {
   return /^bearer\s+\S/i.test(headers.authorization ?? '') ? { invalidToken: true } : {};
 }

@@ -10,7 +10,7 @@ import { Turns } from './turns.ts';
 /** Largest request body in bytes, as sent and after decompression. */
 const LARGEST_BODY = 4 * 1024 * 1024;
 
-/** What a body may be. */
+/** Which bodies are accepted. */
 export interface BodyKind {
   readonly largest: number;
   /** Of JSON: reading stops as soon as it exceeds this. Asked only for a body that may do so. */
@@ -23,13 +23,13 @@ export function jsonBody(takesBulk: () => boolean): BodyKind {
   const bounds = () => boundsOf(takesBulk() ? { bulk: true } : {});
   return { largest: LARGEST_BODY, bounds, requireType: requireJson };
 }
-/** Of a request that signs in, which anybody can send. */
+/** Bounds for requests that sign in, which anybody can send. */
 export const CREDENTIAL: BodyKind = { largest: 64 * 1024, bounds: () => INPUT_BOUNDS, requireType: requireJson };
 const FORM: BodyKind = { largest: 16 * 1024, requireType: requireForm };
 
 const EMPTY = Buffer.alloc(0);
 const BROKEN = 'The connection ended before the body did.';
-/** How long an oversized body is taken in, so that its sender reads the answer instead of a broken connection. */
+/** How long the rest of an oversized body is still read, so that its sender gets the answer instead of a broken connection. */
 const LINGER_MS = 1000;
 /** A body of more bytes or members is heavy: it is read and served in turns. */
 const HEAVY_BYTES = 64 * 1024;
@@ -44,7 +44,7 @@ const decoders: Readonly<Record<string, (body: Buffer, options: { maxOutputLengt
   br: promisify(brotliDecompress),
 };
 
-/** JSON that nests deeper than anything may. */
+/** The refusal of JSON that is nested too deeply. */
 export class TooDeep extends ToolError {
   constructor() {
     super('invalid_input', `The body is nested more than ${INPUT_BOUNDS.levels} levels deep; send it flatter.`);
@@ -66,7 +66,7 @@ function turnOf({ principal }: Sender, leastMs?: number): Promise<void> {
   return turns.next(`${principal.type} ${principal.id}`, leastMs);
 }
 
-/** The whole body, decompressed; an empty one has no type. @throws ToolError (too_large, unsupported_media_type, invalid_input) */
+/** The whole body, decompressed. An empty body has no type. @throws ToolError (too_large, unsupported_media_type, invalid_input) */
 export async function readBody(sender: Sender, kind: BodyKind): Promise<Buffer> {
   const { headers } = sender.request;
   const isChunked = headers['transfer-encoding'] !== undefined;
@@ -136,7 +136,7 @@ export function decodeText(body: Buffer): string {
 }
 
 function requireJson(contentType: string | undefined): void {
-  if (contentType === 'application/json') return; // as nearly all clients write it
+  if (contentType === 'application/json') return; // the form that nearly all clients write
   const [type = '', ...parameters] = (contentType ?? '')
     .toLowerCase()
     .split(';')
@@ -161,7 +161,7 @@ interface Collecting {
   readonly gauge?: JsonGauge | undefined;
 }
 
-/** A body with too much in it is dropped as soon as that shows. */
+/** Stops reading as soon as the body has too many members or levels. */
 function collect(request: IncomingMessage, kind: BodyKind, { take, gauge }: Collecting): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -170,7 +170,7 @@ function collect(request: IncomingMessage, kind: BodyKind, { take, gauge }: Coll
       size += chunk.length;
       chunks.push(chunk);
       try {
-        // What comes in chunks shows only now that there is a body.
+        // A body in chunks shows only now that it is not empty.
         if (chunks.length === 1) kind.requireType(request.headers['content-type']);
         if (size > kind.largest) throw tooLarge(request, kind);
         const excess = gauge?.feed(chunk);
@@ -201,12 +201,12 @@ function tooLarge(request: IncomingMessage, { largest }: BodyKind): ToolError {
 
 const unread = new WeakSet<IncomingMessage>();
 
-/** Whether the rest of its body was dropped: its connection is best closed with the answer. */
+/** Whether the rest of the body was dropped. The connection should then be closed with the answer. */
 export function isUnread(request: IncomingMessage): boolean {
   return unread.has(request);
 }
 
-/** The rest of the body is dropped; where it does not end soon the connection is not used again. */
+/** Drops the rest of the body. If that does not end soon, the connection is not used again. */
 function dropped(request: IncomingMessage, refusal: ToolError): ToolError {
   unread.add(request);
   request.resume();

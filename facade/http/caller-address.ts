@@ -3,9 +3,9 @@ import { BlockList, isIP, isIPv6, SocketAddress } from 'node:net';
 import type { Request } from 'express';
 
 /**
- * Whom a request comes from: the right-most address of `X-Forwarded-For` that is no trusted proxy (Express's setting `trust proxy`), where
- * the connection comes from a trusted proxy; else whoever made the connection. Of a header that says something else than addresses, the
- * part that trusted proxies wrote and that can be read counts.
+ * The address that a request comes from: if the connection comes from a trusted proxy, the right-most address of `X-Forwarded-For` that is no
+ * trusted proxy (Express's setting `trust proxy`); otherwise the address of the connection. If the header holds something other than addresses,
+ * the readable part that trusted proxies wrote counts.
  */
 export function addressOf(request: IncomingMessage): string {
   // Every request of the app has Express's members; outermost first, without the end of the connection.
@@ -17,7 +17,7 @@ export function addressOf(request: IncomingMessage): string {
   return unmapped(request.socket.remoteAddress ?? 'unknown');
 }
 
-/** An address in its usual spelling; some proxies write the port behind it. */
+/** The address in its usual spelling, without the port that some proxies add. */
 function addressIn(hop: string): string | undefined {
   const bare = /^\[([^\]]*)\](?::\d+)?$/.exec(hop)?.[1] ?? /^([\d.]+):\d+$/.exec(hop)?.[1] ?? hop;
   // The name of a network interface means nothing on another machine.
@@ -25,14 +25,14 @@ function addressIn(hop: string): string | undefined {
   return unmapped(isIPv6(bare) ? new SocketAddress({ address: bare, family: 'ipv6' }).address : bare);
 }
 
-/** An IPv4 address that an IPv6 socket shows in its own way. */
+/** An IPv4 address in the form that an IPv6 socket shows. */
 function unmapped(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, '');
 }
 
 const NAMED = 'loopback';
 
-/** Whether it names proxies to trust: `loopback`, an address or a network, but not everybody. */
+/** Whether the text names proxies to trust: `loopback`, an address or a network, but not all addresses. */
 export function isProxyName(text: string): boolean {
   const [address = '', bits, ...rest] = text.split('/');
   if (text === NAMED) return true;
@@ -41,7 +41,7 @@ export function isProxyName(text: string): boolean {
   return bits === undefined || (/^[1-9]\d{0,2}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
 }
 
-/** Whether an address is one of the proxies that are named so. */
+/** Whether an address is one of the named proxies. */
 export function proxyTest(names: readonly string[]): (address: string) => boolean {
   const proxies = new BlockList();
   for (const name of names.flatMap((each) => (each === NAMED ? LOOPBACK : each))) {

@@ -2,7 +2,7 @@ import type { ErrorDetail } from '../../tools/registry/errors.ts';
 
 const MCP_ADDRESS = /^(.*?)(\/api\/(?:v1|capsules\/[^/]+)\/mcp)$/;
 
-/** Where the metadata about the MCP address is (RFC 9728), of which the URL is given. */
+/** The URL of the metadata (RFC 9728) about the MCP address with the given URL. */
 export function metadataUrlOf(resource: string): string {
   return resource.replace(MCP_ADDRESS, '$1/.well-known/oauth-protected-resource$2');
 }
@@ -16,7 +16,7 @@ export function signInChallenge({ invalidToken, signIn }: Pick<ErrorDetail, 'inv
   return parts.length === 0 ? 'Bearer' : `Bearer ${parts.join(', ')}`;
 }
 
-/** `WWW-Authenticate` for an app whose token is good but does not reach so far (RFC 6750, section 3.1). */
+/** `WWW-Authenticate` for an app whose token is valid but lacks a scope (RFC 6750, section 3.1). */
 export function stepUpChallenge(resource: string, scopes: readonly string[]): string {
   return `Bearer error="insufficient_scope", scope="${scopes.join(' ')}", resource_metadata="${metadataUrlOf(resource)}"`;
 }

@@ -2,18 +2,18 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 export interface ConnectionLimits {
-  /** Open at a time, in all. */
+  /** The largest number of open connections. */
   readonly maxConnections: number;
-  /** How long one may take to its next whole request while none on it was authenticated. */
+  /** How long a connection may take for its next complete request, as long as none on it was authenticated. */
   readonly firstRequestMs: number;
 }
 
 export interface ConnectionOptions extends ConnectionLimits {
   /** Proxies keep connections open for callers to come. */
   isTrusted(address: string): boolean;
-  /** Answers a connection that is refused or ended before its request came. */
+  /** Answers on a connection that is refused or ended before its request has come. */
   refuse(socket: Socket, why: 'full' | 'late'): void;
-  /** Told now and then that connections were refused or ended for others to find a place. */
+  /** Called from time to time, when connections were refused or ended to make room for others. */
   onFull(): void;
 }
 
@@ -28,8 +28,8 @@ interface Stranger {
 }
 
 /**
- * Bounds what connections cost that nobody answers for: one on which no request was authenticated ends when the next does not come whole in
- * time, and where all places are taken the one that waits longest makes room.
+ * Bounds the cost of connections of strangers. A connection on which no request was authenticated ends if the next request is not complete in
+ * time. When all places are taken, the stranger's connection that has waited longest makes room.
  */
 export class Connections {
   readonly #options: ConnectionOptions;
@@ -47,7 +47,7 @@ export class Connections {
     }
   }
 
-  /** A request on this connection was authenticated: it stays open between requests like any other from now on. */
+  /** Called when a request on this connection was authenticated: from now on the connection stays open between requests. */
   admit({ socket }: IncomingMessage): void {
     const stranger = this.#strangers.get(socket);
     if (!stranger) return;
@@ -67,7 +67,7 @@ export class Connections {
     this.#strangers.set(socket, { request: undefined, response: undefined, timer: this.#timer(socket) });
   }
 
-  /** An answer takes a moment to be sent; where too many are under way there is none. */
+  /** Refuses with an answer. While many such answers are being sent, further connections are closed without one. */
   #turnAway(socket: Socket): void {
     if (this.#turnedAway >= MOST_TURNED_AWAY) {
       socket.destroy();
@@ -110,7 +110,7 @@ export class Connections {
     else socket.destroy();
   }
 
-  /** Ends the connection of a stranger who waits longest; false where there is none. */
+  /** Ends the stranger's connection that has waited longest. False if there is none. */
   #makeRoom(): boolean {
     this.#tell();
     for (const [socket, stranger] of this.#strangers) {
@@ -131,12 +131,12 @@ export class Connections {
   }
 }
 
-/** The request came whole, and is being answered: the time is ours now. */
+/** The request is complete and being answered, so the client's time is not counted. */
 function isAnswering({ request, response }: Stranger): boolean {
   return request?.complete === true && response?.closed === false;
 }
 
-/** Something of a request came since the last answer. */
+/** Part of a request has come since the last answer. */
 function isSending({ response }: Stranger, { bytesRead }: Socket): boolean {
   return response === undefined ? bytesRead > 0 : !response.closed;
 }

@@ -15,16 +15,16 @@ import { isBelowApi, type Target, targetOf } from './target.ts';
 export interface DoorOptions extends AdmissionOptions {
   readonly endpoints: readonly Endpoint[];
   readonly capsules: CapsuleDoor;
-  /** Is told which connections have authenticated somebody. */
+  /** Receives the connections on which a caller was authenticated. */
   readonly connections: Pick<Connections, 'admit'>;
   readonly logger: Logger;
-  /** Is told of each connected app (by id) that was asked to ask its person for more. */
+  /** Receives the id of each connected app that was answered with a request for more scopes. */
   onStepUp?(app: string): void;
 }
 
 type Found = Match<Endpoint> | undefined;
 
-/** Answers at every endpoint, and whatever else is below `/api`; passes the rest on. */
+/** Answers at every endpoint and at all other paths below `/api`. Passes the rest on. */
 export function createDoor(options: DoorOptions, elsewhere: RequestListener): RequestListener {
   const match = createMatcher(options.endpoints);
   const admit = createAdmission(options);
@@ -63,10 +63,10 @@ const CONFINED: readonly Principal['type'][] = ['capsule', 'app'];
 async function serveOpen(request: IncomingMessage, response: ServerResponse, found: Match<Endpoint>): Promise<void> {
   const { target, parameters } = found;
   if (!target) throw wrongMethod(response, found);
-  await (target as OpenEndpoint).serve(request, response, parameters); // whoever calls this looked
+  await (target as OpenEndpoint).serve(request, response, parameters); // the callers of this function have checked that
 }
 
-/** Open paths are open with every method. */
+/** An open path is open for every method. */
 function asApi(endpoint: Endpoint): ApiEndpoint {
   if (endpoint.open) throw new Error(`${endpoint.path} is open with some methods and not with others.`);
   return endpoint;

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 
-/** At most this long an answer that is ready waits for others. */
+/** The longest time that a finished answer waits for others. */
 const LONGEST_WAIT_MS = 2;
 
 interface Ready {
@@ -19,8 +19,8 @@ export function answersEnded(): number {
 }
 
 /**
- * Ends the response together with others that are ready by then: the system call that sends an answer wakes its reader, and one after
- * another they cost half of what they cost between other work. `before`: what of the answer comes before the body.
+ * Ends the response together with others that are ready by then: each answer is sent by a system call that wakes its reader, and such calls
+ * one after the other cost half of what they cost between other work. `before`: the part of the answer before the body.
  */
 export function endSoon(response: ServerResponse, body: string | Buffer, before?: Buffer): void {
   const now = performance.now();

@@ -12,11 +12,11 @@ export interface Exchange {
   readonly door: Door;
   /** Path and query as the client sent them. */
   readonly url: URL;
-  /** The capsule whose endpoint was called. */
+  /** The capsule to which the endpoint belongs. */
   readonly capsuleId?: string | undefined;
   /** The principal the credential stands for now, or why it is no longer accepted; asked while a call or stream goes on. */
   renewed(): Promise<Standing>;
-  /** Counts a message that calls a tool, of callers whose calls are counted. @throws ToolError where there were too many */
+  /** Counts a message that calls a tool, if the caller's calls are limited. @throws ToolError if there were too many */
   beforeCall?(): Promise<void> | undefined;
   /** Names, in the headers of the answer, the scopes that a connected app can ask its person for. */
   askFor?(scopes: readonly string[]): void;

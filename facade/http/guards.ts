@@ -4,7 +4,7 @@ import { ToolError } from '../../tools/registry/errors.ts';
 
 /** Refuses requests for a host that is not ours (DNS rebinding) and from pages of foreign origins. */
 export interface Guards {
-  /** `byCookie`: whether a browser may have sent the request without its user's doing. */
+  /** `byCookie`: whether a browser may have sent the request without its user knowing. */
   check(request: IncomingMessage, byCookie: boolean): void;
   /** Of an endpoint that pages of all origins may call. */
   checkHost(request: IncomingMessage): void;
@@ -16,7 +16,7 @@ export interface GuardOptions {
   readonly allowedOrigins: readonly string[];
 }
 
-/** A server on all interfaces is reached by names it cannot know, so its Host check needs the BASE_URL to be set to be of use. */
+/** A server on all interfaces cannot know the names by which it is reached, so the check of Host works only if BASE_URL is set. */
 export function createGuards({ host, baseUrl, allowedOrigins }: GuardOptions): Guards {
   const base = new URL(baseUrl);
   const hostnames = [...new Set([...localhostAllowedHostnames(), bracketed(host), base.hostname])];
@@ -37,7 +37,7 @@ export function createGuards({ host, baseUrl, allowedOrigins }: GuardOptions): G
       const { headers, method = '' } = request;
       checkHost(request);
       const { origin } = headers;
-      // A page that was reached under another name of ours, such as localhost for 127.0.0.1, calls under that name.
+      // A page that was opened under another name of this server, such as localhost for 127.0.0.1, calls under that name.
       const own = origins.has(origin ?? '') || origin === `${base.protocol}//${headers.host}`;
       if (origin !== undefined && !own) {
         throw foreign('Origin', 'Its pages may not call; add it to ALLOWED_ORIGINS.');

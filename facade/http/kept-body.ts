@@ -3,13 +3,13 @@ import { constants, crc32, deflateRawSync } from 'node:zlib';
 import { acceptedTypes } from './accept.ts';
 import { endSoon } from './end-soon.ts';
 
-/** What a stored block of deflate holds at most (RFC 1951, section 3.2.4). */
+/** The most that a stored block of deflate holds (RFC 1951, section 3.2.4). */
 const LARGEST_BLOCK = 0xffff;
 /** Magic number, method deflate, no flags, no time, no hints, made on an unknown system (RFC 1952, section 2.3). */
 const GZIP_HEAD = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]);
 
 /**
- * The beginning of many answers, which differ in how they end. It is compressed once: each end follows as it is, in stored blocks of the
+ * The common beginning of many answers that end differently. It is compressed once; each end follows uncompressed, in stored blocks of the
  * same gzip member, and the checksum of the beginning is continued over it.
  */
 export class KeptBody {
@@ -20,7 +20,7 @@ export class KeptBody {
     this.plain = plain;
   }
 
-  /** Ends the exchange with the beginning and this end, compressed where the client accepts it. */
+  /** Ends the exchange with the beginning and this end, compressed if the client accepts that. */
   send(response: ServerResponse, contentType: string, end = ''): void {
     const headers = [
       ...['Content-Type', contentType, 'Cache-Control', 'no-store', 'X-Content-Type-Options', 'nosniff'],
@@ -56,7 +56,7 @@ function acceptsGzip({ headers }: IncomingMessage): boolean {
   return accepted !== undefined && acceptedTypes(String(accepted)).includes('gzip');
 }
 
-/** CORS may have named another header. */
+/** Keeps a header that CORS may have named. */
 function varyOf(response: ServerResponse): string {
   const others = response.getHeader('Vary');
   return others === undefined ? 'Accept-Encoding' : `${others}, Accept-Encoding`;
@@ -78,7 +78,7 @@ function storedBlocks(bytes: Buffer): Buffer[] {
   return blocks;
 }
 
-/** zlib takes no bytes for a new beginning. */
+/** Without bytes, zlib would begin a new checksum. */
 function continued(crc: number, bytes: Buffer): number {
   return bytes.length === 0 ? crc : crc32(bytes, crc);
 }

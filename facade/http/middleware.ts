@@ -5,10 +5,10 @@ import { addressOf } from './caller-address.ts';
 import { requestIdOf } from './native-prototypes.ts';
 import { isBelowApi, targetOf } from './target.ts';
 
-/** What a request passes before it is served. */
+/** What a request passes through before it is served. */
 export type Step = (request: IncomingMessage, response: ServerResponse, next: () => void) => void;
 
-/** CORS for the pages of these origins, below `/api`; requests of all others go on as if there were none. */
+/** CORS for pages of these origins, below `/api`. Requests from other origins get no CORS headers. */
 export function browserAccess(origins: readonly string[]): Step {
   const allow = cors({
     origin: [...origins],
@@ -27,7 +27,7 @@ export function requestLog(logger: Logger): Step {
   return (request, response, next) => {
     const started = performance.now();
     const { method, url } = request;
-    // The connection tells it no more once it is closed.
+    // A closed connection no longer knows its address.
     const address = addressOf(request);
     response.on('finish', () => {
       const [path] = (url ?? '').split('?');

@@ -21,15 +21,15 @@ export function createNativeServer(): { readonly server: Server; mount(app: Expr
   class AppResponse<Request extends IncomingMessage> extends ServerResponse<Request> {
     readonly requestId = chooseRequestId(this.req);
 
-    /** Whoever writes the head, it has the id; a flat array of names and values is what Node writes without looking into it. */
+    /** Every head gets the id, whichever code writes it. Node writes a flat array of names and values without checking it again. */
     override writeHead(status: number, ...rest: HeadArguments): this {
       const headers = rest.at(-1);
       if (Array.isArray(headers)) headers.push('X-Request-Id', this.requestId);
       else this.setHeader('X-Request-Id', this.requestId);
-      return super.writeHead(status, ...(rest as [OutgoingHttpHeaders])); // one of the forms of `writeHead`, as it was given
+      return super.writeHead(status, ...(rest as [OutgoingHttpHeaders])); // the arguments as they were given
     }
   }
-  // A request without Host is refused by our guards, in the words and with the body of all refusals.
+  // Our guards refuse a request without Host, in the same form as all refusals.
   const server = createServer({
     IncomingMessage: AppRequest,
     ServerResponse: AppResponse,
@@ -38,12 +38,12 @@ export function createNativeServer(): { readonly server: Server; mount(app: Expr
   return {
     server,
     mount(app, answer = app) {
-      // Express's own prototypes inherit from Node's, so putting them above ours keeps both.
+      // Express's own prototypes inherit from Node's, so ours inherit from both.
       Object.setPrototypeOf(AppRequest.prototype, app.request);
       Object.setPrototypeOf(AppResponse.prototype, app.response);
       Object.assign(app, { request: AppRequest.prototype, response: AppResponse.prototype });
       server.on('request', answer);
-      server.on('checkExpectation', answer); // else Node refuses what it does not know, without a body
+      server.on('checkExpectation', answer); // otherwise Node refuses an unknown expectation without a body
     },
   };
 }
@@ -57,7 +57,7 @@ export function requestIdOf(response: ServerResponse): string {
   throw new Error('The response was not made by the server of createNativeServer.');
 }
 
-/** An incoming id is kept where it is short and plain, so that it can be searched for in logs. */
+/** The id of a request is kept if it is short and plain, so that it can be searched for in logs. */
 function chooseRequestId({ headers }: IncomingMessage): string {
   const given = headers['x-request-id'];
   return typeof given === 'string' && /^[\w.:-]{1,128}$/.test(given) ? given : randomUUID();

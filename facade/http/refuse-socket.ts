@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import type { ErrorCode } from '../../resources/error.ts';
 import { errorBodyOf, ToolError } from '../../tools/registry/errors.ts';
 
-/** How long a client has to take the answer before its connection ends in any case. */
+/** How long a client has to read the answer before its connection ends. */
 const LINGER_MS = 1000;
 
 interface Refusal {
@@ -26,7 +26,7 @@ export const refusals = {
   },
 } as const satisfies Record<string, Refusal>;
 
-/** Answers on a connection that has no request which could reach the app, and ends it. */
+/** Answers on a connection whose request cannot reach the app, and ends the connection. */
 export function refuseSocket(socket: Duplex, { status, code, message }: Refusal): void {
   if (!socket.writable) return void socket.destroy();
   const requestId = randomUUID();
@@ -39,8 +39,8 @@ export function refuseSocket(socket: Duplex, { status, code, message }: Refusal)
     ...(code === 'unavailable' ? ['Retry-After: 5'] : []),
     'Connection: close',
   ];
-  socket.on('error', () => {}); // the client went first
-  // What comes now was refused and is not to be done. A new connection begins to be read in the next tick, whatever was said before.
+  socket.on('error', () => {}); // the client closed the connection first
+  // Further input belongs to the refused request and must not be acted on. Node begins to read a new connection in the next tick in any case.
   process.nextTick(() => socket.pause());
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
   setTimeout(() => socket.destroy(), LINGER_MS).unref();
@@ -50,5 +50,5 @@ export function refuseSocket(socket: Duplex, { status, code, message }: Refusal)
 export function refuseUnreadable({ code }: NodeJS.ErrnoException, socket: Duplex): void {
   if (code === 'ECONNRESET') return void socket.destroy();
   const known = { HPE_HEADER_OVERFLOW: refusals.tooLong, ERR_HTTP_REQUEST_TIMEOUT: refusals.late };
-  refuseSocket(socket, known[code as keyof typeof known] ?? refusals.unreadable); // any other code is none of them
+  refuseSocket(socket, known[code as keyof typeof known] ?? refusals.unreadable); // other codes are not in the table
 }

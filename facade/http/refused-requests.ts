@@ -16,8 +16,8 @@ interface Refused {
 }
 
 /**
- * Counts requests that were refused before it was known whose they were, per address, code and minute: one audit entry each, however
- * many there were. The entry names `authenticate` as its tool.
+ * Counts requests that were refused before their caller was known, per address, code and minute. Each count becomes one audit entry, however
+ * many requests there were. The entry names `authenticate` as its tool.
  */
 export class RefusedRequests {
   readonly #append: (entry: AuditEntry) => void;
@@ -37,7 +37,7 @@ export class RefusedRequests {
     this.#counts.set(`${code} ${from}`, found);
   }
 
-  /** An entry for a caller who is known and came to a door that is not for it; `capsuleId`: whose door it is. */
+  /** Adds an entry for a known caller at an endpoint that is not for it. `capsuleId`: the capsule of that endpoint. */
   note({ principal, door, requestId }: Pick<Exchange, 'principal' | 'door' | 'requestId'>, capsuleId?: string): void {
     this.#append(
       auditEntryOf({

@@ -1,13 +1,13 @@
-/** What the router needs to know of what it leads to. */
+/** What the router needs to know of an endpoint. */
 interface Place {
   readonly method: string;
   readonly path: string;
 }
 
 export interface Match<Target> {
-  /** Undefined where the path is known and the method is not. */
+  /** Undefined if the path is known and the method is not. */
   readonly target: Target | undefined;
-  /** Everything at this path; never empty. */
+  /** All endpoints at this path; never empty. */
   readonly here: readonly [Target, ...Target[]];
   /** Decoded path parameters. */
   readonly parameters: Readonly<Record<string, string>>;
@@ -16,7 +16,7 @@ export interface Match<Target> {
 interface Node<Target> {
   readonly fixed: Map<string, Node<Target>>;
   parameter: Node<Target> | undefined;
-  /** What answers at this path, and at every path below it that nothing else fits. */
+  /** The endpoints at this path, which also answer at every path below it that fits no other. */
   here: Leaf<Target> | undefined;
   below: Leaf<Target> | undefined;
 }
@@ -52,7 +52,7 @@ export function allowed(here: readonly Place[]): string {
   return (methods.includes('GET') ? ['HEAD', ...methods] : methods).join(', ');
 }
 
-/** `values` receives what stands for the parameters. */
+/** `values` receives the values of the parameters. */
 function find<Target>(root: Node<Target>, path: string, values: string[]): Leaf<Target> | undefined {
   let current: Node<Target> | undefined = root;
   let below: { readonly leaf: Leaf<Target>; readonly values: number; readonly from: number } | undefined;

@@ -10,21 +10,21 @@ import { refusals, refuseSocket, refuseUnreadable } from './refuse-socket.ts';
 
 /** How long running calls may take to finish once the server stops. */
 const SHUTDOWN_MS = 10_000;
-/** Longer than proxies usually keep idle connections, and than clients are busy with something else: who closes first must be them. */
+/** Longer than proxies and clients usually keep idle connections, so that they close first. */
 const KEEP_ALIVE_MS = 75_000;
 
 export interface HttpServer {
-  /** Where it listens. */
+  /** The address that the server listens on. */
   readonly address: string;
-  /** Where clients find it. */
+  /** The URL that clients use. */
   readonly baseUrl: string;
   readonly connections: Connections;
   mount(app: Express, answer: RequestListener): void;
-  /** Stops accepting, lets running calls finish, ends after 10 s what is left. */
+  /** Stops accepting requests, lets running calls finish, and ends the rest after 10 s. */
   close(): Promise<void>;
 }
 
-/** Listens with nobody there to answer yet. */
+/** Begins to listen before anything can answer. */
 export async function listen(config: Config, logger: Logger): Promise<HttpServer> {
   const { server, mount } = createNativeServer();
   server.keepAliveTimeout = KEEP_ALIVE_MS;
@@ -61,7 +61,7 @@ function begin(server: Server, { host, port }: Config): Promise<void> {
   });
 }
 
-/** `server.close` alone would wait for keep-alive connections that fall idle after it. */
+/** `server.close` alone would wait for keep-alive connections that become idle later. */
 async function drain(server: Server): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve));
   const idle = setInterval(() => server.closeIdleConnections(), 50);

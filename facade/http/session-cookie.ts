@@ -4,27 +4,27 @@ import jwt from 'jsonwebtoken';
 import { SESSION_COOKIE } from '../../resources/session.ts';
 import type { SessionPrincipal } from '../../tools/access/principal.ts';
 
-/** The cookie that carries a session: its id, signed. Whether the session still stands is told by its record alone. */
+/** The cookie that carries a session: its id, signed. Only the record of the session says whether it is still open. */
 export interface SessionCookies {
-  /** The id of the session in the request's cookie; undefined without a cookie of ours. */
+  /** The id of the session in the request's cookie. Undefined if there is no cookie of this server. */
   read(request: IncomingMessage): string | undefined;
-  /** Hands the session to the browser. */
+  /** Gives the session to the browser. */
   set(response: ServerResponse, session: Pick<SessionPrincipal, 'sessionId' | 'expiresAt'>): void;
-  /** Takes the cookie away from the browser. */
+  /** Removes the cookie from the browser. */
   clear(response: ServerResponse): void;
 }
 
 export interface SessionCookieOptions {
-  /** The first signs, all verify. */
+  /** The first secret signs; all of them verify. */
   readonly secrets: readonly string[];
   /** Whether browsers reach the server by https. */
   readonly secure: boolean;
 }
 
-/** Keeps anything else signed with the same secret from passing as a session. */
+/** Part of the signed text, so that nothing else signed with the same secret passes as a session. */
 const AUDIENCE = 'admin-session';
 const ALGORITHM = 'HS256';
-/** Somebody else's cookies of the same name, set for a parent domain, must not keep ours from being found, nor cost much. */
+/** Only this many cookies of the name are tried: others, set for a parent domain, must neither hide ours nor cost much time. */
 const MOST_TRIED = 4;
 
 export function createSessionCookies({ secrets, secure }: SessionCookieOptions): SessionCookies {

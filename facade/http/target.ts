@@ -4,11 +4,11 @@ import type { IncomingMessage } from 'node:http';
 export interface Target {
   /** The path as it was sent, also where a proxy sends a whole address. */
   readonly path: string;
-  /** Undefined where the target cannot be read, or would be served as another path than it says (`/agents/../health`). */
+  /** Undefined if the target cannot be read, or would be served under another path than it shows (`/agents/../health`). */
   readonly url: URL | undefined;
 }
 
-/** Targets that came before; nothing changes a URL of an exchange. */
+/** Targets of earlier requests. Sharing them is safe, since nothing changes the URL of an exchange. */
 const known = new Map<string, Target>();
 const MOST_KNOWN = 1000;
 const LONGEST_KNOWN = 200;

@@ -3,7 +3,7 @@ import type { Store } from '../../store/port.ts';
 import { hashSecret, newSecret, prefixOf } from '../../tools/access/key-secret.ts';
 import type { Config } from '../config/config.ts';
 
-/** What the operator is told at the first start, or must be warned of. */
+/** What the operator reads at the first start, with the warnings. */
 export interface FirstStart {
   /** The keys that were made now. */
   readonly made?: FirstKeys;

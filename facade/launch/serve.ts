@@ -33,7 +33,7 @@ export async function serve(
 /** The address on this machine and, where it is different, the one that clients use. */
 function whereToFind({ address, baseUrl }: RunningServer): string {
   const listens = `agent-admin listens on ${address}`;
-  return address === baseUrl ? listens : `${listens} and tells clients to use ${baseUrl}`;
+  return address === baseUrl ? listens : `${listens} and gives clients the address ${baseUrl}`;
 }
 
 /**

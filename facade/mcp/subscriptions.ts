@@ -22,7 +22,7 @@ const MOST_URIS = 1000;
 interface Subscription {
   readonly caller: string;
   readonly handler: McpHttpHandler;
-  /** Notifies the subscriber if the list is different from the one it was last told of. */
+  /** Notifies the subscriber if the list differs from the one in its last notification. */
   compare(principal: Principal): void;
   readonly visit: SdkVisit;
 }

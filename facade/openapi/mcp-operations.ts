@@ -38,7 +38,7 @@ export function capsuleMcpOperations(components: Components): Record<string, Par
       ...about,
       operationId: 'get_capsule_mcp_status',
       summary: 'Get MCP status of a capsule',
-      description: `Tell that the endpoint is up, and how many tools it has. Asking for \`text/event-stream\` is answered 405.\n\n${note}`,
+      description: `Shows that the endpoint is up and how many tools it has. Asking for \`text/event-stream\` is answered 405.\n\n${note}`,
       parameters: [path],
       responses: {
         200: {

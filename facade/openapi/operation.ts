@@ -171,7 +171,7 @@ function successOf({ method, status }: Route, tool: Tool, { schemas, examples }:
 function downOf(tool: Tool, { schemas }: Components): Part {
   const anyOf = [schemas.schema(tool.output, 'output'), schemas.schema(errorBody, 'output')];
   return {
-    description: 'The server does not work, as `status` tells.',
+    description: 'The server does not work; `status` says so.',
     headers: headerRefs('X-Request-Id'),
     content: { 'application/json': { schema: { anyOf } } },
   };

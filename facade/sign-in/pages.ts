@@ -129,7 +129,7 @@ class Pages {
 /** Paths that are for programs, or belong to other parts of the server. */
 const NO_PAGE = /^\/(\/|(api|assets|oauth|sign-in|sign-out|\.well-known)(\/|$))/;
 
-/** Whether a browser opens a page of the dashboard. Programs that ask for an unknown path are told so in JSON. */
+/** Whether a browser opens a page of the dashboard. Programs that ask for an unknown path get an error in JSON. */
 function isPage({ method, headers }: IncomingMessage, path: string): boolean {
   return method === 'GET' && !NO_PAGE.test(path) && acceptedTypes(headers.accept).includes('text/html');
 }

@@ -103,7 +103,7 @@ export class LowdbStore implements StoreCore {
     let result: Result;
     let durable: Promise<void>;
     let erases = false;
-    let told: readonly RecordChange[] = [];
+    let notified: readonly RecordChange[] = [];
     try {
       const { journal, rows } = this.#parts;
       const { refusals } = journal;
@@ -114,7 +114,7 @@ export class LowdbStore implements StoreCore {
         throw new StoreUnavailable('a change that this one was based on could not be written to the disk');
       }
       const changes = staged.changes();
-      if (this.#listeners.size > 0) told = recordChanges(changes, this.#parts.collections);
+      if (this.#listeners.size > 0) notified = recordChanges(changes, this.#parts.collections);
       durable = this.#commit(staged, changes);
       erases = staged.erased.length > 0;
       // The next rows are written behind these, so it must be certain that these count.
@@ -126,7 +126,7 @@ export class LowdbStore implements StoreCore {
       endTurn();
     }
     await durable;
-    if (told.length > 0) this.#tell({ changes: told, origin });
+    if (notified.length > 0) this.#notify({ changes: notified, origin });
     // The snapshot and the journals still hold what was erased. A failure shows in the status and is tried again.
     if (erases) this.#parts.compaction.renew().catch(() => {});
     return result;
@@ -173,8 +173,8 @@ export class LowdbStore implements StoreCore {
     return found;
   }
 
-  /** Calls the listeners. A listener that throws neither undoes the commit nor keeps other listeners from hearing of it. */
-  #tell(commit: Commit): void {
+  /** Calls the listeners. A listener that throws neither undoes the commit nor stops the other listeners from being called. */
+  #notify(commit: Commit): void {
     this.#listenerError = undefined;
     for (const listener of this.#listeners) {
       try {

@@ -13,7 +13,7 @@ import type { Principal } from './principal.ts';
  */
 const STEERING = ['description', 'instructions', 'tools', 'skillIds', 'modelPreference'] as const;
 
-/** Kinds of memories that a model is told to follow. */
+/** Kinds of memories whose text a model must follow. */
 const FOLLOWED: readonly string[] = ['instruction', 'preference'];
 
 interface Changing {

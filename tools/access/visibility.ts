@@ -40,7 +40,7 @@ function keysHeldBy(principal: Principal): readonly string[] {
   return own ? [WORKSPACE, keyOf(own)] : [WORKSPACE];
 }
 
-/** The filter for all records, whoever may see them. */
+/** The filter for all records, also those that only admins may see. */
 export const whoeverSees = { accessKeys: ADMINS } as const;
 
 /** The filter for what a caller may see. */

@@ -70,12 +70,12 @@ export async function inBetterWords<Insight extends Found>(
 async function wordsFor(found: readonly Found[], models: Models, id: string): Promise<(string | undefined)[]> {
   const model = models.find(id);
   if (!model) throw new Error(`There is no model ${id}.`);
-  const told = found.map(({ title, detail }, n) =>
+  const lines = found.map(({ title, detail }, n) =>
     fence({ kind: 'finding', id: String(n), text: `${title}\n${detail}` }),
   );
   const text = await askModel(model, {
     system: SYSTEM,
-    prompt: told.join('\n'),
+    prompt: lines.join('\n'),
     maxOutputTokens: 200 * found.length + 200,
     signal: AbortSignal.timeout(WORDING_MS),
   });

@@ -6,14 +6,14 @@ import type { Call } from '../registry/call.ts';
 import type { Tool } from '../registry/tool.ts';
 import { redacted, type ToolsByName } from './redact.ts';
 
-/** In bytes of JSON. */
+/** Size in bytes of JSON. */
 const LONGEST_ARGUMENTS = 4096;
 
 /** When a call began. The id of its entry is made then, so that a call sorts before the calls made inside of it, even within a millisecond. */
 export interface Beginning {
   readonly id: string;
   readonly at: Date;
-  /** Of `performance.now()`, which a change of the clock does not move. */
+  /** Time by `performance.now()`, which a change of the clock does not affect. */
   readonly ms: number;
 }
 
@@ -65,12 +65,12 @@ export function callEntry(call: AuditedCall, { code, output }: CameOfIt, tools: 
 
 /** The records in the input and the output that the kept arguments do not name. */
 function untold(args: object, input: unknown, output: object | undefined): string[] {
-  const told = subjectsOf(args);
-  const others = [...subjectsOf(input), ...subjectsOf(output)].filter((id) => !told.includes(id));
+  const shown = subjectsOf(args);
+  const others = [...subjectsOf(input), ...subjectsOf(output)].filter((id) => !shown.includes(id));
   return others.length > 1 ? [...new Set(others)] : others;
 }
 
-/** What one call leaves behind, whatever came of it. */
+/** The entry of one call, successful or not. */
 interface CallRecord {
   readonly begun: Beginning;
   readonly requestId: string;
@@ -82,7 +82,7 @@ interface CallRecord {
   readonly code?: ErrorCode | undefined;
 }
 
-/** The only maker of audit entries. */
+/** All audit entries are made here. */
 export function auditEntryOf(call: CallRecord): AuditEntry {
   const { begun, principal, code, recordIds = [] } = call;
   const session = [principal, ...chainOf(principal)].find(isSession);
@@ -105,7 +105,7 @@ export function auditEntryOf(call: CallRecord): AuditEntry {
 
 const latest = { ms: Number.NaN, text: '' };
 
-/** Kept for the calls of the same millisecond. */
+/** The time as text, kept for further calls in the same millisecond. */
 function textOf(at: Date): string {
   const ms = at.getTime();
   if (ms !== latest.ms) Object.assign(latest, { ms, text: at.toISOString() });
@@ -123,9 +123,9 @@ function outcomeOf(code: ErrorCode | undefined): Outcome {
 }
 
 interface Showing {
-  /** Those whose arguments others may hold. */
+  /** Finds the tools whose arguments the input may hold. */
   readonly tools: ToolsByName;
-  /** In bytes of JSON. */
+  /** Size in bytes of JSON. */
   readonly longest: number;
 }
 
@@ -146,7 +146,7 @@ export function shownArguments(
   }
 }
 
-/** Without the character that the end would cut in two. */
+/** Leaves out the last character if the cut goes through it. */
 function beginningOf(text: string, bytes: number): string {
   return new TextDecoder().decode(Buffer.from(text).subarray(0, bytes), { stream: true });
 }
@@ -164,5 +164,5 @@ function isShort(shown: Readonly<Record<string, unknown>>, longest: number): boo
 
 /** `\u0000`. */
 const LONGEST_ESCAPE = 6;
-/** With what stands around it. */
+/** In characters, with the comma. */
 const LONGEST_NUMBER = 30;

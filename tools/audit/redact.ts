@@ -128,7 +128,7 @@ const BY_TOOL: Redactor = {
       : unfit(HIDDEN, value, showing),
 };
 
-/** For an unknown tool it is not known what is sensitive. */
+/** If there is no such tool, any argument could be sensitive. */
 function redactedFor(name: unknown, held: unknown, showing: Showing): unknown {
   if (!isRecord(held)) return unfit(HIDDEN, held, showing);
   const tool = typeof name === 'string' ? showing.tools.get(name)?.tool : undefined;

@@ -29,7 +29,7 @@ export const memoryKind = defineKind({
         await store.memories.touch(state.supersedes, { superseded: true });
       }
       const lives = expiresAt !== undefined && Date.parse(expiresAt) > server.now().getTime();
-      // Whoever restores an expired memory wants it back, so its expiry time is not restored.
+      // A memory that has expired is restored without its expiry time, since it would expire again at once.
       const accessKeys = await accessKeysWith(store, state, current);
       return { ...state, accessKeys, superseded: current?.superseded ?? false, ...(lives && { expiresAt }) };
     },

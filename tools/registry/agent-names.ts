@@ -7,7 +7,7 @@ import { unwrap } from './validate.ts';
 
 /** Where in a value agents are named. */
 interface Places {
-  /** Arguments of tools: by the name of each, or of the one that a member names. */
+  /** The members that hold arguments of tools: of the tools they are keyed by, or of the tool that another member names. */
   readonly calls?: { readonly byName: true } | { readonly tool: string; readonly arguments: string };
   readonly named?: { readonly beside?: NamedBeside | undefined };
   readonly members?: ReadonlyMap<string, Places>;
@@ -18,7 +18,7 @@ const known = new WeakMap<z.ZodType, Places>();
 const NOWHERE: Places = {};
 const LOOKS_LIKE_AN_ID = /^[a-z]{3}_[0-9a-z]{26}$/;
 
-/** A name may not: by it nobody could tell whom is meant. */
+/** A name may not look like an id, since it would not be clear which agent is meant. */
 export function looksLikeId(text: string): boolean {
   return LOOKS_LIKE_AN_ID.test(text);
 }
@@ -28,7 +28,7 @@ interface Parts {
   readonly catalog: Pick<Catalog, 'get'>;
 }
 
-/** The parsed input with ids in the place of names of agents. What names none stays, to be not found. */
+/** The parsed input with ids instead of names of agents. A name that no agent has stays, and is then not found. */
 export async function withAgentIds(
   schema: z.ZodType,
   input: object,

@@ -21,7 +21,7 @@ type Write = SteppingContext<never, never>['write'];
 /** What only the handlers outside a transaction have. */
 interface Outside {
   readonly standing: AskStanding | undefined;
-  /** Where it changes data in steps. */
+  /** Present if the handler changes data in steps. */
   readonly write?: Write;
 }
 
@@ -63,7 +63,7 @@ export class CallContext<Store> implements SteppingContext<Store, ErrorCode> {
   }
 
   get began(): SteppingContext<never, never>['began'] {
-    // What other handlers are typed with takes no notice of it.
+    // The types of other handlers do not have it.
     if (this.#tool.session !== 'begins') throw new Error('Only a tool that is declared to begin a session begins one.');
     return (session) => {
       this.session = session;
@@ -71,8 +71,8 @@ export class CallContext<Store> implements SteppingContext<Store, ErrorCode> {
   }
 
   /**
-   * Looked up when used: most handlers need no signal, and doors make one only for those that do. From then on it is watched whether the
-   * caller may go on; calls inside of this one end with it.
+   * Looked up when used: most handlers need no signal, and doors make one only for those that do. From then on the caller's standing is
+   * watched; calls inside this one end with it.
    */
   get signal(): AbortSignal | undefined {
     if (!this.standing || this.#asked.from) return this.#asked.signal;
@@ -80,7 +80,7 @@ export class CallContext<Store> implements SteppingContext<Store, ErrorCode> {
     return this.#watch.signal;
   }
 
-  /** Does the work of the handler. @throws why the caller may not go on, whatever came of the work then, or what the work throws */
+  /** Does the work of the handler. @throws what the work throws; if the caller may not go on, the reason for that instead */
   async run<Result>(work: () => Promise<Result>): Promise<Result> {
     try {
       const result = await work();
@@ -103,7 +103,7 @@ export class CallContext<Store> implements SteppingContext<Store, ErrorCode> {
     return async (tool, input, as) => this.#caller.call(await this.#inside(tool, input, as));
   }
 
-  /** The call that the handler makes. Its caller is asked for anew. */
+  /** The call that the handler makes. Its caller is asked for again. */
   async #inside(tool: string, input: unknown, as: Acting | undefined): Promise<Call> {
     const { requestId, from } = this.#asked;
     const { principal, door } = as ?? this.#asked;
@@ -131,7 +131,7 @@ export class CallContext<Store> implements SteppingContext<Store, ErrorCode> {
   }
 }
 
-/** @throws ToolError where the caller may not go on, or the tool may not be called from where the call comes from. */
+/** @throws ToolError if the caller may not go on, or if the calling tool may not call this one */
 export function requireCallable(tool: Tool, { gone, from }: Pick<Call, 'gone' | 'from'>): void {
   if (gone) throw gone;
   if (!from) return;

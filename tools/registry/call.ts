@@ -15,15 +15,15 @@ export interface Call {
   readonly door: Door;
   readonly requestId: string;
   readonly idempotency?: IdempotencyWish | undefined;
-  /** What the software of the caller calls itself. */
+  /** The name that the software of the caller gives itself. */
   readonly client?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
-  /** Asks who makes the call now. It is asked while the call goes on and before each call that it makes. */
+  /** Asks for the caller as it stands now: while the call goes on, and before each call that it makes. */
   readonly renewed?: AskStanding | undefined;
-  /** Only in a call inside of another one: why its caller may not go on. */
+  /** Only in a call inside another one: why its caller may not go on. */
   readonly gone?: ToolError | undefined;
-  /** Only in a call that the handler of a tool makes: that tool, and how many calls this one is inside of. */
+  /** Only in a call that the handler of a tool makes: that tool, and the number of calls around this one. */
   readonly from?: { readonly tool: Tool; readonly depth: number } | undefined;
 }
 
@@ -49,7 +49,7 @@ export interface CallEvent {
   readonly data: object;
 }
 
-/** What came of a call. */
+/** The outcome of a call. */
 export type Answer =
   | {
       readonly ok: true;
@@ -57,7 +57,7 @@ export type Answer =
       readonly replayed?: true;
       /** The output is a tool result of MCP itself: `content`, and `structuredContent` where there is any. */
       readonly isContent?: true;
-      /** The session that the call began. Its door hands it to the caller in the way of its own. */
+      /** The session that the call began. The door gives it to the caller in its own way, for example as a cookie. */
       readonly began?: SessionPrincipal;
     }
   | {

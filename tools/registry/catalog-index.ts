@@ -28,7 +28,7 @@ export function indexCatalog(entries: readonly CatalogEntry[]): Catalog {
   return { version: 0, entries, get: (name) => byName.get(name) };
 }
 
-/** The candidates most alike to a name that is not among them; none that differ in more than half of it. */
+/** The candidates most similar to a name that is not among them. Candidates that differ in more than half of it are left out. */
 export function nearest(name: string, candidates: readonly string[], count: number): string[] {
   if (name.length > 100) return [];
   const maxDistance = Math.max(2, Math.floor(name.length / 2));
@@ -40,7 +40,7 @@ export function nearest(name: string, candidates: readonly string[], count: numb
     .map(({ candidate }) => candidate);
 }
 
-/** Names no tool but those that the caller sees. */
+/** The error names only tools that the caller sees. */
 export function unknownTool(name: string, visible: readonly CatalogEntry[]): ToolError {
   const names = visible.map(({ tool }) => tool.name);
   const close = nearest(name, names, 3);

@@ -18,13 +18,13 @@ export interface Context<Store, Code extends ErrorCode> {
   /** Makes the error to throw; takes only codes that the tool declares. */
   readonly fail: Fail<Code>;
   readonly server: ServerFacts;
-  /** What the software of the caller calls itself. */
+  /** The name that the software of the caller gives itself. */
   readonly client: string | undefined;
   /** The tools that `tools/list` shows the caller, in catalog order. */
   readonly tools: readonly CatalogEntry[];
-  /** Aborted when the caller goes away, and with a ToolError when it may not go on with the call. */
+  /** Aborted when the caller goes away; with a ToolError as the reason when the caller may not go on with the call. */
   readonly signal: AbortSignal | undefined;
-  /** Tells the caller how far the call has come, where it wants to know. */
+  /** Reports to the caller how far the call has come, if the caller asked for that. */
   readonly report: (progress: Progress) => void;
 }
 
@@ -35,7 +35,7 @@ export interface CallingContext<Store, Code extends ErrorCode> extends Context<S
    * those of a direct call. A tool that only reads can call only such. Never rejects.
    */
   readonly call: (tool: string, input: unknown, as?: Acting) => Promise<Answer>;
-  /** Who calls as it stands now, or why it may not go on; absent where that cannot be asked. */
+  /** Asks for the caller as it stands now, or why it may not go on. Absent if that cannot be asked. */
   readonly standing: AskStanding | undefined;
 }
 
@@ -43,7 +43,7 @@ export interface CallingContext<Store, Code extends ErrorCode> extends Context<S
 export interface Acting {
   readonly principal: Principal;
   readonly door: Door;
-  /** Default: that of the outer call. */
+  /** Default: the signal of the outer call. */
   readonly signal?: AbortSignal | undefined;
   /** The principal as it stands when the call is made. */
   readonly renewed?: AskStanding | undefined;
@@ -53,7 +53,7 @@ export interface Acting {
 export interface SteppingContext<Store, Code extends ErrorCode> extends CallingContext<Store, Code> {
   /** Runs one step in a transaction, with the versions of what it changes. Nothing slow belongs inside: it holds up all other writes. */
   readonly write: <Result>(step: (store: HistoryWriters) => Promise<Result>) => Promise<Result>;
-  /** Makes the call that of the session it began, for its audit entry and its door. Only for a tool whose session `begins`. */
+  /** Makes the new session the caller, for the audit entry and the door. Only for a tool whose `session` is `begins`. */
   readonly began: (session: SessionPrincipal) => void;
 }
 

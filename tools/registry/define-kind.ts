@@ -20,16 +20,16 @@ export interface Kind<Name extends CollectionName = CollectionName> extends Reco
 
 interface Tools {
   readonly list?: Tool | undefined;
-  /** Its rights are those to read the record in whatever way. */
+  /** Its rights decide who may read the record in any way. */
   readonly get?: Tool | undefined;
-  /** Its rights are those to restore the record. */
+  /** Its rights decide who may restore the record. */
   readonly update?: Tool | undefined;
 }
 
 /** How records of the kind are kept in versions, shown there and brought back. */
 export interface History<Name extends CollectionName = CollectionName> extends KeptHistory {
   payload(record: RecordOf<Name>): Payload;
-  /** A payload as callers see it, where that is not as it is kept. */
+  /** The payload as callers see it, if it is kept in another form. */
   shown?(payload: Payload, store: Readers): Promise<Payload>;
   /**
    * The record to store when one of its earlier states is restored: checked against what is there now, with the members
@@ -42,29 +42,29 @@ export interface History<Name extends CollectionName = CollectionName> extends K
   ): Promise<NewRecord<RecordOf<Name>>>;
 }
 
-/** What of the kind search finds, where that is less than all a caller may see, and the tools besides list and get that show it. */
+/** Limits what search finds of the kind to less than a caller may see, and names further tools that show such records. */
 interface Searched<Name extends CollectionName> {
   readonly where?: Filter<RecordOf<Name>>['where'];
   readonly shownBy?: readonly Tool[];
 }
 
-/** What the address of such a record as a resource says, where it does not follow from type, tools and collection. */
+/** The parts of such a record's address as a resource that do not follow from type, tools and collection. */
 interface Addressed {
   readonly uriTemplate?: string;
   readonly title?: string;
   readonly description?: string;
-  /** Undefined where each record names its own type in `mimeType`. */
+  /** Undefined if each record names its own type in `mimeType`. */
   readonly mimeType?: string | undefined;
-  /** Member that holds the text to read, and that with bytes in base64. */
+  /** The member with the text to read, and the member with bytes in base64. */
   readonly text?: string;
   readonly blob?: string;
-  /** Member that a list shows as the name of the record: the last title of search unless given. */
+  /** The member that a list shows as the name of the record. Default: the last title member of search. */
   readonly label?: string;
 }
 
 export type PurgeContext = Context<HistoryWriters, 'not_found' | 'conflict'>;
 
-/** Removes a record with all that belongs to it. Resolves to whether there was anything; refuses what others name. */
+/** Removes a record with all that belongs to it, unless others refer to it. Resolves to whether there was anything to remove. */
 export type Purge = (id: string, context: PurgeContext) => Promise<boolean>;
 
 type Definition<Name extends CollectionName> = Tools & {
@@ -72,7 +72,7 @@ type Definition<Name extends CollectionName> = Tools & {
   readonly noun?: string;
   readonly names?: readonly (keyof RecordOf<Name> & string)[];
   readonly refersTo?: { readonly [Member in keyof RecordOf<Name> & string]?: string };
-  /** Default: events are called as the type is. `none`: flows wait for no change of such a record. */
+  /** Default: the events have the name of the type. `none`: flows cannot wait for changes of such a record. */
   readonly event?: EventNames | 'none';
   readonly search?: Searched<Name>;
   /** Default: whatever has a get tool is a resource, read as JSON. `none`: it is no resource. */

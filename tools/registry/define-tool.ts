@@ -42,7 +42,7 @@ export const DELETES = {
 interface ReadTool<Input extends z.ZodObject, Output extends z.ZodObject, Code extends ErrorCode>
   extends Meaning<Input, Output, Code> {
   readonly annotations: Annotations & { readonly readOnlyHint: true };
-  /** Whether the output tells that the server does not work, which REST says by the status 503. */
+  /** Whether the output says that the server does not work. REST then answers with the status 503. */
   tellsDown?(output: z.output<Output>): boolean;
   handler(input: z.output<Input>, context: CallingContext<Readers & TextSearch, Code>): Promise<z.input<Output>>;
 }
@@ -62,14 +62,14 @@ interface SteppedTool<Input extends z.ZodObject, Output extends z.ZodObject, Cod
   extends Meaning<Input, Output, Code> {
   readonly annotations: Annotations & { readonly readOnlyHint: false };
   readonly inSteps: true;
-  /** A try of a step of a flow that is made again goes on with what it began before, by the `attempt` of its principal. */
+  /** When a step of a flow is tried again, the new call goes on with what the first one began, found by the `attempt` of its principal. */
   readonly resumes?: true;
-  /** Whether the answer tells of work that goes on. */
+  /** Whether the answer is about work that goes on. */
   goesOn?(output: z.output<Output>): boolean;
   handler(input: z.output<Input>, context: SteppingContext<Readers & TextSearch, Code>): Promise<z.input<Output>>;
 }
 
-/** Runs nothing: its call is, in every respect, the call of the other tool that the input names. */
+/** Runs nothing itself: its call becomes the call of the other tool that the input names. */
 interface StandIn<Input extends z.ZodObject, Output extends z.ZodObject> extends Meaning<Input, Output, never> {
   readonly annotations: Annotations;
   standsFor(input: z.output<Input>): { readonly tool: string; readonly input: unknown };
@@ -86,6 +86,6 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
   tool: WriteTool<Input, Output, Code>,
 ): Tool;
 export function defineTool(tool: object): Tool {
-  // The registry calls a handler with the parsed input and the kind of store its annotations ask for, which the overloads tie to its types.
+  // The registry calls a handler with the parsed input and the kind of store that its annotations ask for; the overloads tie both to its types.
   return Object.freeze(withOwnCursors(tool as Tool));
 }

@@ -1,22 +1,22 @@
 import type { IntegrationHealth } from '../../resources/health.ts';
 import type { Dependency } from './context.ts';
 
-/** What is known is shown this long; then it is found out again. */
+/** A finding is shown for this long before a new probe. */
 const FRESH_MS = 60_000;
-/** How long a first question waits for a first answer. */
+/** How long the first question waits for the first finding. */
 const FIRST_ANSWER_MS = 1000;
 const LONGEST_ERROR = 300;
 
 interface WatchedOptions {
   readonly name: string;
   readonly kind: string;
-  /** Rejects where the other side does not work; has a time limit of its own. */
+  /** Rejects if the other side does not work. Has its own time limit. */
   probe(): Promise<unknown>;
-  /** Told once when it begins to fail, not again until it has worked. */
+  /** Called once when it begins to fail, and not again until it has worked. */
   onFailure(cause: unknown): void;
 }
 
-/** A dependency whose health is the outcome of its last use, or of a probe if that is long ago. */
+/** A dependency whose health is the outcome of its last use, or of a probe if the last use is long ago. */
 export class Watched implements Dependency {
   readonly #options: WatchedOptions;
   #known: Omit<IntegrationHealth, 'name' | 'kind'> | undefined;
@@ -47,7 +47,7 @@ export class Watched implements Dependency {
     return this.#running;
   }
 
-  /** Does what needs the other side and notes how that went. */
+  /** Does work that needs the other side, and notes whether it succeeded. */
   async use<Result>(work: () => Promise<Result>): Promise<Result> {
     const started = performance.now();
     try {
@@ -72,7 +72,7 @@ export class Watched implements Dependency {
   }
 }
 
-/** With three decimals. */
+/** The milliseconds, with three decimals. */
 export function msSince(started: number): number {
   return Math.round((performance.now() - started) * 1000) / 1000;
 }

@@ -5,11 +5,11 @@ export interface ErrorDetail {
   readonly issues?: readonly Issue[];
   readonly required?: RequiredRight;
   readonly currentRevision?: number;
-  /** Of a `rate_limited` error; a door says it in its own way. */
+  /** Given with `rate_limited`; each door passes it on in its own way. */
   readonly retryAfterSeconds?: number;
   /** What a person has to do before the call can be made again. Only callers who can ask a person are told in this form. */
   readonly wants?: InputWanted;
-  /** Of an `unauthenticated` error: a token was given, and it is not valid. */
+  /** Given with `unauthenticated`: there was a token, and it is not valid. */
   readonly invalidToken?: true;
   /** Of an `unauthenticated` error: the address of the metadata by which a client gets a token, and the scope to ask for. */
   readonly signIn?: { readonly metadata: string; readonly scope: string };
@@ -90,12 +90,12 @@ export function toToolError(error: unknown): ToolError {
   );
 }
 
-/** How people call a record of the collection, and how tools call them all: `admin user`, `admin_users`. */
+/** The name of one record of the collection, and the name of all in tools: `admin user`, `admin_users`. */
 function named(collection: string): { readonly one: string; readonly many: string } {
   const many = FOUND_AS[collection] ?? collection.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   const one = many.replace(/ies$/, 'y').replace(/s$/, '').replaceAll('_', ' ');
   return { one, many };
 }
 
-/** Records that tools call by another name, or that are found by another kind. */
+/** Collections whose records have another name in tools, or are found through another kind. */
 const FOUND_AS: Readonly<Record<string, string>> = { databaseRecords: 'records', taskDocuments: 'tasks' };

@@ -19,7 +19,7 @@ export interface Repeat {
   readonly input: object;
   readonly principal: Principal;
   readonly requestId: string;
-  /** Of the tools and fixed arguments that it is held to. */
+  /** Stands for the tools and fixed arguments that the caller is limited to. */
   readonly limit: string | undefined;
   /** Ids that the input holds. */
   readonly inputIds: readonly string[];
@@ -88,7 +88,7 @@ export class Repeats {
       await tx.idempotency.delete(id);
     }
     const answerIds = idsIn(answer ?? '');
-    // Of what the caller could not see anyway a repeat must not tell whether it is there.
+    // A repeat must not reveal whether there is a record that the caller cannot see.
     const guarded = await guardedAmong(tx, [...inputIds, ...answerIds]);
     const guardedIds = guarded.filter((record) => isSeen(record, principal)).map(({ id }) => id);
     const recordIds = [...new Set([...answerIds, ...guardedIds])];
@@ -147,11 +147,11 @@ export class Repeats {
 const WITH_SECRET = 'h.';
 const OTHER_INPUT = 'This idempotency key was used with another input; take a new key for a new call.';
 const NOT_KEPT =
-  'This call was made before and was not made again; its answer is not kept: it held a secret, or told of a record that was purged or of a restricted thread that was deleted.';
+  'This call was made before and was not made again; its answer is not kept: it held a secret, or showed a record that was purged or a restricted thread that was deleted.';
 const OTHER_LIMIT =
-  'This call was made before and was not made again; since then the tools or fixed arguments that you are held to have changed, so its answer is not shown. Take a new key for a new call.';
+  'This call was made before and was not made again; since then your limit to some tools or fixed arguments has changed, so its answer is not shown. Use a new key for a new call.';
 
-/** Takes away the answers that tell of the record. A repeat of such a call is refused: made again it would bring the record back. */
+/** Removes the kept answers that show the record. A repeat of such a call is refused: made again, it would bring the record back. */
 export async function forgetAnswers(tx: Pick<Transaction, 'idempotency'>, id: string): Promise<void> {
   for (;;) {
     const { records } = await tx.idempotency.find({ where: { recordIds: id }, limit: 100 });

@@ -1,8 +1,8 @@
-/** What JSON may hold, told before anything parses or walks over it. */
+/** What JSON may hold. It is checked before anything parses the JSON or walks over it. */
 export interface JsonBounds {
   /** Names of objects and items of arrays, counted together. */
   readonly members: number;
-  /** Arrays and objects inside of each other. */
+  /** Arrays and objects inside each other. */
   readonly levels: number;
 }
 
@@ -18,7 +18,7 @@ export function boundsOf({ bulk }: { readonly bulk?: true | undefined }): JsonBo
 
 export type Excess = keyof JsonBounds;
 
-/** Counts the members and levels of JSON while its bytes come in. What is not JSON is counted somehow: a parser refuses it later. */
+/** Counts the members and levels of JSON while its bytes come in. For bytes that are no JSON the counts mean nothing: a parser refuses them later. */
 export class JsonGauge {
   readonly bounds: JsonBounds;
   #members = 0;
@@ -40,12 +40,12 @@ export class JsonGauge {
     return this.#members;
   }
 
-  /** Bytes that were looked at. */
+  /** The number of bytes read so far. */
   get looked(): number {
     return this.#looked;
   }
 
-  /** Takes the next bytes; what there is too much of by now. Nothing more is looked at after that. */
+  /** Reads the next bytes. Returns what the JSON has too much of; after that, nothing more is read. */
   feed(bytes: Buffer): Excess | undefined {
     let at = 0;
     while (at < bytes.length && this.#excess === undefined) {
@@ -55,7 +55,7 @@ export class JsonGauge {
     return this.#excess;
   }
 
-  /** Goes behind the end of the string, or of the bytes. */
+  /** Moves behind the end of the string, or of the bytes. */
   #skipString(bytes: Buffer, from: number): number {
     let escaped = this.#escaped;
     let at = from;
@@ -69,7 +69,7 @@ export class JsonGauge {
     return at;
   }
 
-  /** Goes behind the beginning of the next string, or what there is too much of, or the end of the bytes. */
+  /** Moves behind the beginning of the next string, to where there is too much of something, or to the end of the bytes. */
   #skipOthers(bytes: Buffer, from: number): number {
     const { members: most, levels: deepest } = this.bounds;
     let [members, levels, opened] = [this.#members, this.#levels, this.#opened];

@@ -13,8 +13,8 @@ export function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSchem
 }
 
 /**
- * The input schema as models read it: without lengths, without formats and bounds that older readers refuse, and without the word in every
- * inner object that it takes no other members. A refusal names what was broken. Whatever fits the whole schema fits this one. A schema from
+ * The input schema as models read it: without lengths, without formats and bounds that older readers refuse, and without the statement in every
+ * inner object that it takes no other members. A refusal names the broken rule. Every value that fits the whole schema fits this one. A schema from
  * elsewhere is left as it is.
  */
 export function briefSchema(schema: z.ZodType): JsonSchema {
@@ -50,11 +50,11 @@ export function withoutMembers(schema: JsonSchema, names: readonly string[]): Js
 /** What `z.toJSONSchema` makes of an object. */
 type ObjectSchema = { readonly properties?: JsonSchema; readonly required?: readonly string[] };
 
-/** Formats that every reader takes alike and that hold for every value. Others (`email` without a dot in the domain) are said in descriptions. */
+/** Formats that all readers understand alike and that hold for every value. Others (`email` without a dot in the domain) stand in descriptions. */
 const FORMATS: readonly unknown[] = ['date-time', 'date'];
 
 /**
- * Says what the schema of a value says in the forms that all readers take alike, and takes away what says nothing: patterns, which ECMAScript,
+ * Writes the schema of a value in the forms that all readers understand alike, and removes what they read differently: patterns, which ECMAScript,
  * Python and RE2 read differently as soon as they have an end or a class (the check behind them stays), and the bounds of safe integers.
  */
 export function makePlain(node: z.core.JSONSchema.BaseSchema): void {
@@ -63,7 +63,7 @@ export function makePlain(node: z.core.JSONSchema.BaseSchema): void {
   if (!FORMATS.includes(node.format)) delete node.format;
   if (node.maximum === Number.MAX_SAFE_INTEGER) delete node.maximum;
   if (node.minimum === Number.MIN_SAFE_INTEGER) delete node.minimum;
-  if (oneOf) rename(node, 'oneOf', { anyOf: oneOf }); // of kinds that exclude one another
+  if (oneOf) rename(node, 'oneOf', { anyOf: oneOf }); // its forms exclude one another
   if (only !== undefined) rename(node, 'const', { enum: [only] });
   if (isEmpty(additionalProperties)) node.additionalProperties = true;
   if (isSchema(propertyNames) && Object.keys(propertyNames).join() === 'type') delete node.propertyNames;
@@ -84,7 +84,7 @@ function isEmpty(value: unknown): boolean {
 
 const LENGTHS = ['minLength', 'maxLength', 'minItems', 'maxItems', 'propertyNames', 'contentEncoding'];
 
-/** Bounds are kept where older readers know them; of an exclusive one only the number is. */
+/** Keeps the bounds that older readers know. An exclusive bound is kept as a plain one. */
 function brief({ exclusiveMinimum, ...node }: JsonSchema, isTop = false): JsonSchema {
   const { properties, ...rest } = exclusiveMinimum === undefined ? node : { minimum: exclusiveMinimum, ...node };
   const isSaid = ([name, value]: [string, unknown]) =>

@@ -2,11 +2,11 @@ import type { EntityType } from '../../resources/version.ts';
 import type { CollectionName } from '../../store/collections.ts';
 import type { Transaction } from '../../store/port.ts';
 
-/** What a kind of record is known by, apart from its tools. */
+/** What is known of a kind of record, apart from its tools. */
 export interface RecordKind {
-  /** As answers, version paths and purges call it. */
+  /** Its name in answers, version paths and purges. */
   readonly type: string;
-  /** As refusals call one: the type, if nothing else is given. */
+  /** Its name in messages: the type, if nothing else is given. */
   readonly noun: string;
   readonly collection: CollectionName;
   /** The resource of the grants for it, and the scope that reads it. */
@@ -18,17 +18,17 @@ export interface RecordKind {
   readonly list?: { readonly name: string } | undefined;
   /** The members that hold ids of other records, each with the type of those. A member of one name refers to one type in all kinds. */
   readonly refersTo?: Readonly<Partial<Record<string, string>>> | undefined;
-  /** Absent where no flow waits for what happens to such records. */
+  /** Absent if flows cannot wait for what happens to such records. */
   readonly event?: EventNames | undefined;
   readonly history?: KeptHistory | undefined;
-  /** Takes away what such records hold of a record that is purged. */
+  /** Removes from such records what they hold of a record that is purged. */
   forget?(store: Transaction, id: string): Promise<void>;
 }
 
 export interface EventNames {
-  /** Event types are this, a dot and what happened. */
+  /** The first part of its event types, before the dot and what happened. */
   readonly name: string;
-  /** As sentences about it begin: "A skill". */
+  /** The subject of sentences about such a record: "A skill". */
   readonly words: string;
 }
 
@@ -47,7 +47,7 @@ export interface VersionedKind extends RecordKind {
   readonly history: KeptHistory;
 }
 
-/** Only a kind whose type versions know can be defined with a history. */
+/** A kind with a history has a type that versions know: `defineKind` takes no other. */
 export function isVersioned<Kind extends RecordKind>(kind: Kind): kind is Kind & VersionedKind & Versioned<Kind> {
   return kind.history !== undefined;
 }

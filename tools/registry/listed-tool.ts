@@ -27,7 +27,7 @@ export function listedTool(tool: Tool, fixed?: FixedArguments): ListedTool {
   return made;
 }
 
-/** Content that was made elsewhere has no schema here: clients would check it, and refuse what its maker got wrong. */
+/** Content of another server has no schema here: clients would check it, and refuse an answer in which that server breaks its own schema. */
 function outputSchemaOf(tool: Tool): Pick<ListedTool, 'outputSchema'> {
   return tool.answersContent ? {} : { outputSchema: jsonSchema(tool.output, 'output') };
 }

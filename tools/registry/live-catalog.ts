@@ -30,14 +30,14 @@ export class LiveCatalog implements Catalog {
     return this.#byName.get(name);
   }
 
-  /** Whose tool has the name. */
+  /** The source whose tool has the name. */
   holderOf(name: string): { readonly own: true } | { readonly source: string } | undefined {
     if (this.#own.get(name)) return { own: true };
     const source = this.#sourcesByName.get(name);
     return source === undefined ? undefined : { source };
   }
 
-  /** Puts these in the place of what the source gave before. @throws where a name is taken, and changes nothing then */
+  /** Replaces the tools of the source by these. @throws if a name is taken; nothing changes then */
   put(source: string, entries: readonly CatalogEntry[]): void {
     const before = this.#guests.get(source) ?? [];
     if (before.length === entries.length && before.every((entry, index) => entry === entries[index])) return;

@@ -15,7 +15,7 @@ export const LARGEST_PAGE = 1_000_000;
 
 /**
  * One page of a list tool: newest first, with a cursor that holds only for the same filters. A page of large records ends early, when
- * it holds that many characters of JSON.
+ * it holds `mostCharacters` of JSON.
  */
 export async function listPage<Record extends Position, Shown>(
   reader: Pick<Reader<Record>, 'find' | 'count'>,
@@ -72,14 +72,14 @@ export function lookedAt<Record extends Position>(
   };
 }
 
-/** Records looked at together. */
+/** The number of records read at a time. */
 const LOOK = 100;
 
 export function pageBody<Record, Shown>(page: Page<Record>, filters: unknown, show: (record: Record) => Shown) {
   return { data: page.records.map(show), nextCursor: page.next && sealCursor(page.next, filters) };
 }
 
-/** How many of the records, of the first at least one, hold no more characters of JSON together. */
+/** How many of the first records together hold at most this many characters of JSON; at least one. */
 export function countFitting(records: readonly object[], mostCharacters = LARGEST_PAGE): number {
   let characters = 0;
   const end = records.findIndex((record) => {
@@ -97,7 +97,7 @@ function shortened<Record extends Position>(page: Page<Record>, mostCharacters: 
   return { records, next: { createdAt: last.createdAt, id: last.id } };
 }
 
-/** The tool, if it is a list, with cursors that no other tool takes: however alike the filters, another list is another place. */
+/** The tool; if it is a list, with cursors that no other tool takes, even with the same filters. */
 export function withOwnCursors(tool: Tool): Tool {
   if (!('cursor' in tool.input.shape) || !('nextCursor' in tool.output.shape)) return tool;
   const mark = digest(tool.name);
@@ -120,9 +120,9 @@ export function onlyThese<Record>(
 ): readonly Where<Record>[] | undefined {
   if (!limit) return undefined;
   const { names, members } = limit;
-  // Computed member names make TypeScript forget which of the record's members they are.
+  // TypeScript does not keep the types of computed member names.
   if (!names) return [members as Where<Record>];
-  // A member that is asked for already keeps its value; the name must be that.
+  // A member that the filter already has keeps its value, so only grants with this name match.
   const alike = byName.filter((member) => members?.[member] === undefined || names.includes(String(members[member])));
   return alike.map((member) => ({ [member]: names, ...members }) as Where<Record>);
 }
@@ -131,7 +131,7 @@ function sealCursor({ createdAt, id }: Position, filters: unknown): string {
   return seal([createdAt, id], filters);
 }
 
-/** @throws ToolError where the cursor was not made by `sealCursor` for the same filters. */
+/** @throws ToolError if the cursor was not made by `sealCursor` for the same filters */
 export function openCursor(cursor: string | undefined, filters: unknown): Position | undefined {
   if (cursor === undefined) return undefined;
   const [createdAt, id] = unseal(cursor, filters);
@@ -146,7 +146,7 @@ export function sealRank(rank: Rank | null, filters: unknown): string | null {
   return rank && seal([rank.score, rank.id], filters);
 }
 
-/** @throws ToolError where the cursor was not made by `sealRank` for the same filters. */
+/** @throws ToolError if the cursor was not made by `sealRank` for the same filters */
 export function openRank(cursor: string | undefined, filters: unknown): Rank | undefined {
   if (cursor === undefined) return undefined;
   const [score, id] = unseal(cursor, filters);
@@ -154,12 +154,12 @@ export function openRank(cursor: string | undefined, filters: unknown): Rank | u
   throw foreignCursor();
 }
 
-/** The cursor of a list in an order of its own: at most three members say where it goes on. */
+/** The cursor of a list in its own order: at most three members say where it continues. */
 export function seal(place: readonly (string | number | boolean | null)[], filters: unknown): string {
   return Buffer.from(JSON.stringify([...place, digest(filters)])).toString('base64url');
 }
 
-/** The place that was sealed for the same filters; empty where that is not so. */
+/** The place that was sealed for the same filters; empty if it was sealed for others. */
 export function unseal(cursor: string, filters: unknown): readonly unknown[] {
   const place = decode(cursor).slice(0, -1);
   const own = Buffer.from(JSON.stringify([...place, digest(filters)])).toString('base64url');

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 
 /**
- * What to give in the place of a value that does not fit, wherever a schema has no words of its own. Repeats nothing of the value, which may
- * be a secret. To be given to a parse as its `error`.
+ * Says what to give instead of a value that does not fit, if the schema has no message of its own. Never repeats the value, which may
+ * be a secret. Is given to a parse as its `error`.
  */
 export function inPlainWords(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
@@ -27,7 +27,7 @@ export function inPlainWords(issue: z.core.$ZodRawIssue): string {
 
 type Problem<Code> = Extract<z.core.$ZodRawIssue, { readonly code: Code }>;
 
-/** By what zod calls a type. */
+/** By zod's name of a type. */
 const FORMS: Readonly<Record<string, string>> = {
   string: 'text',
   number: 'a number',
@@ -73,7 +73,7 @@ function choiceOf(values: readonly unknown[]): string {
   return values.length === 1 ? `Write ${JSON.stringify(values[0])}.` : `Write one of: ${values.join(', ')}.`;
 }
 
-/** Of kinds that a member tells apart, what that member may be; else what each choice is. */
+/** Where one member says which form a value has, the values of that member; else each form. */
 function wrongUnion({
   discriminator,
   options,

@@ -42,7 +42,7 @@ function referredBy(kinds: readonly RecordKind[], member: string): RecordKind | 
   return kinds.find(({ type }) => type === referring?.refersTo?.[member]);
 }
 
-/** Serves as `prepareRestore`: a state is not brought back while something is gone that it names and the record now does not. */
+/** Serves as `prepareRestore`: refuses a state that refers to something that is gone, unless the record refers to it now too. */
 export async function restoreWithReferences<State extends object>(
   state: State,
   current: State | undefined,
@@ -80,7 +80,7 @@ export async function requireUnnamed(caller: Caller<'conflict'>, type: string, i
   throw caller.fail('conflict', `Still ${named}; change or delete what names it first.`);
 }
 
-/** The records of the kind that have the member, by type, title and id; of those that the caller may not see, only that there are some. */
+/** The records of the kind that have the member, each by type, title and id. Records that the caller may not see are only said to exist. */
 async function usesBy({ store, principal }: Caller<never>, kind: RecordKind, member: object): Promise<string[]> {
   const { collection, noun, scope, resource } = kind;
   const guarded = 'accessKeys' in collections[collection].schema.shape;

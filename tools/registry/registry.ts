@@ -34,7 +34,7 @@ export function createRegistry(options: RegistryOptions): Registry {
   return new Registry(options);
 }
 
-/** What is to be called: the call itself, or the one that it stands in for. */
+/** The call to make: the one that was asked for, or the one that it stands in for. */
 type Wanted = Pick<Call, 'tool' | 'input' | 'readInput' | 'idempotency'>;
 
 /** A call that passed all checks. */
@@ -46,7 +46,7 @@ interface Admitted {
   readonly given: unknown;
   readonly input: object;
   readonly repeat?: Repeat;
-  /** The session that it began. */
+  /** The session that the call began. */
   readonly session?: SessionPrincipal | undefined;
 }
 
@@ -56,7 +56,7 @@ export class Registry {
   readonly #onFailure: RegistryOptions['onFailure'];
   readonly #subjects: Subjects;
   readonly #repeats: Repeats;
-  /** One per set of rights, made from the catalog at `#listsVersion`. */
+  /** One list per set of rights, made from the catalog at `#listsVersion`. */
   readonly #lists = new Map<string, readonly CatalogEntry[]>();
   #listsVersion = 0;
 
@@ -91,7 +91,7 @@ export class Registry {
     return this.#answer(asked, asked);
   }
 
-  /** Find, coarse check, validate, exact check, run, check output, audit. What fails is an answer and an audit entry too. */
+  /** Find, coarse check, validate, exact check, run, check output, audit. A failure is an answer with an audit entry too. */
   async #answer(asked: Call, wanted: Wanted): Promise<Answer> {
     const { principal, door, from } = asked;
     const tool = door === 'rest' && !from ? this.server.catalog.get(wanted.tool)?.tool : this.find(wanted.tool);
@@ -108,7 +108,7 @@ export class Registry {
       const parsed = validated(tool, given);
       const resolved = await withAgentIds(tool.input, parsed, this.#store, this.server.catalog);
       const isAllowed = await mayCall(principal, tool, resolved, this.#subjects);
-      if (!isAllowed) throw refusalFor(principal, tool, parsed); // with the names that the caller gave
+      if (!isAllowed) throw refusalFor(principal, tool, parsed); // the refusal shows the names that the caller gave
       input = resolved;
       if (tool.standsFor) return await this.#answer(asked, standIn(asked, tool.standsFor(input)));
       return await this.#run({ asked, wanted, tool, begun, given, input });
@@ -135,7 +135,7 @@ export class Registry {
     return succeeded(tool, output);
   }
 
-  /** In one transaction, or in the steps of the handler. */
+  /** Runs the handler, in one transaction or in its own steps. */
   async #change(call: Admitted): Promise<Answer> {
     const { tool, input } = call;
     const { principal } = call.asked;
@@ -188,7 +188,7 @@ export class Registry {
   }
 }
 
-/** Lists kept per set of rights; beyond that they are made again. */
+/** This many lists are kept, one per set of rights; others are made again when needed. */
 const MOST_LISTS = 1000;
 
 /** A refused call's input is read only for its audit entry, so any fault in it is ignored. */
@@ -196,7 +196,7 @@ async function readInput({ input, readInput: read }: Wanted, isReached: boolean)
   return isReached ? read?.() : read?.().catch(() => input);
 }
 
-/** The parsed input. What is wrong with the input by which a caller says who it is makes it nobody. */
+/** The parsed input. A fault in an input that signs in is `unauthenticated`. */
 function validated({ input: schema, session, bulk }: Tool, given: unknown): object {
   try {
     return parseInput(schema, given, { bulk });

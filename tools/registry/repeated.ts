@@ -1,9 +1,9 @@
 export interface Repeated {
-  /** Stops, after what runs. */
+  /** Stops once the work under way has ended. */
   close(): Promise<void>;
 }
 
-/** Does the work now and again and again, once at a time. */
+/** Does the work now and then in regular intervals, never twice at the same time. */
 export function startRepeated(
   work: () => Promise<void>,
   onFailure: (cause: unknown) => void,

@@ -10,7 +10,7 @@ export interface Annotations {
   readonly openWorldHint: boolean;
 }
 
-/** What a tool is, whatever it does: its name is `verb_noun`. */
+/** What every tool has. Its name is `verb_noun`. */
 export interface Meaning<Input extends z.ZodObject, Output extends z.ZodObject, Code extends ErrorCode>
   extends GuardedTool {
   readonly title: string;
@@ -18,15 +18,15 @@ export interface Meaning<Input extends z.ZodObject, Output extends z.ZodObject, 
   readonly description: string;
   readonly input: Input;
   readonly output: Output;
-  /** Codes it can answer with besides those every tool can. */
+  /** The error codes that it can answer with, besides those of every tool. */
   readonly errors: readonly Code[];
   /** The output is a tool result of MCP itself, made elsewhere: `content`, and `structuredContent` where there is any. */
   readonly answersContent?: true;
-  /** What of the output this caller may see. A kept answer is shown by it too, by the rights of the repeat. */
+  /** The part of the output that this caller may see. It also applies to a kept answer, by the rights of the repeat. */
   shown?(output: z.output<Output>, principal: Principal): z.output<Output>;
   /** Takes rows or tables: its input may hold more members than others (`boundsOf`). */
   readonly bulk?: true;
-  /** Reports events while it runs; REST sends them as they come where the client wants that. */
+  /** Reports events while it runs; REST sends them as they come if the client asks for that. */
   readonly streams?: true;
 }
 

@@ -14,7 +14,7 @@ interface Parsing {
   readonly bulk?: true | undefined;
 }
 
-/** The parsed input. @throws ToolError that names every problem at once, up to as many as are of use. */
+/** The parsed input. @throws ToolError that names all problems at once, up to a limit. */
 export function parseInput<Schema extends z.ZodObject>(
   schema: Schema,
   input: unknown,
@@ -25,7 +25,7 @@ export function parseInput<Schema extends z.ZodObject>(
   if (parsed.success && !unstorable) return parsed.data;
   const problems = parsed.success || unstorable?.fatal ? [] : parsed.error.issues;
   const issues: Issue[] = [];
-  // Each takes a look for names that are alike.
+  // The number is limited, because each problem takes a search for similar names.
   for (const problem of problems) {
     if (issues.length < mostIssues) issues.push(...toIssues(schema, problem, mostIssues));
   }
@@ -53,7 +53,7 @@ function toIssues(schema: z.ZodType, issue: z.core.$ZodIssue, most: number): Iss
     .map((key) => ({ path: formatPath([...issue.path, key]), message: unknownMember(owner, key) }));
 }
 
-/** The problems inside of the choice that was meant, where one of them is of the type that was given. */
+/** The problems inside the choice that was meant, if the given value has the type of one of the choices. */
 function ofUnion(schema: z.ZodType, { path, errors }: z.core.$ZodIssueInvalidUnion, most: number): Issue[] | undefined {
   const meant = errors.find((problems) => problems.every((problem) => problem.path.length > 0));
   return meant?.flatMap((problem) => toIssues(schema, { ...problem, path: [...path, ...problem.path] }, most));
@@ -91,7 +91,7 @@ export function unwrap(schema: unknown): unknown {
   return current;
 }
 
-/** `steps[2].tool`; members that are no plain names in quotes. */
+/** Writes a path as `steps[2].tool`. Members whose names are not plain stand in quotes. */
 export function formatPath(path: readonly PropertyKey[]): string {
   return path.reduce<string>((text, segment) => {
     if (typeof segment === 'number') return `${text}[${segment}]`;
@@ -101,7 +101,7 @@ export function formatPath(path: readonly PropertyKey[]): string {
   }, '');
 }
 
-/** Whether a formatted path is that of the place or of something below it. */
+/** Whether a formatted path names the place or something below it. */
 export function isAtOrIn(path: string, place: string): boolean {
   return path === place || path.startsWith(`${place}.`) || path.startsWith(`${place}[`);
 }
@@ -109,7 +109,7 @@ export function isAtOrIn(path: string, place: string): boolean {
 interface Unstorable {
   readonly path: readonly PropertyKey[];
   readonly message: string;
-  /** No schema should walk over the input then. */
+  /** If true, no schema may walk over the input. */
   readonly fatal?: true;
 }
 
@@ -124,7 +124,7 @@ const TOO_DEEP: Unstorable = {
 
 /**
  * Looks once at everything in an input: for the first text (or member name) that no store can keep as it is, a name that schemas pass over,
- * nesting that no recursion should follow, and more members than may be. What schemas and stores must not walk over is told first.
+ * nesting that no recursion should follow, and more members than may be. A problem that schemas and stores must not meet is reported first.
  */
 class Inspection {
   readonly #bounds: JsonBounds;
@@ -140,7 +140,7 @@ class Inspection {
     return this.#walk(input) ?? this.#found;
   }
 
-  /** What is fatal, beyond which nothing is looked at. */
+  /** A fatal problem, after which nothing more is looked at. */
   #walk(value: unknown): Unstorable | undefined {
     if (typeof value === 'string') this.#check(value);
     if (typeof value !== 'object' || value === null) return undefined;
@@ -172,7 +172,7 @@ class Inspection {
   }
 }
 
-/** Names come from the caller and may be of any length. */
+/** Names come from the caller and may have any length. */
 function shown(name: string): string {
   return name.length > 100 ? `${name.slice(0, 100)}…` : name;
 }

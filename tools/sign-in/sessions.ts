@@ -55,7 +55,7 @@ const createSignInLink = defineTool({
   answersSecret: true,
   input: z.strictObject({ email: adminUserFields.email.describe('Of the admin user, see list_admin_users.') }),
   output: z.object({
-    url: z.string().describe('Signs in whoever opens it.'),
+    url: z.string().describe('Opening it signs in; keep it secret.'),
     idToken: z.string().describe('For POST /api/v1/auth/session.'),
     expiresAt: timestamp,
   }),

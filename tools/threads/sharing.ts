@@ -22,7 +22,7 @@ const principalInput = z.strictObject(accessPrincipal.shape);
 const getThreadAccess = defineTool({
   name: 'get_thread_access',
   title: 'Get thread access',
-  description: 'Tell who may see a thread: its visibility and access entries with their roles.',
+  description: 'Show who may see a thread: its visibility, and its access entries with their roles.',
   access: { scope: 'threads:read', grant: 'thread:read:{id}' },
   annotations: READS,
   input: z.strictObject({ id: threadId }),

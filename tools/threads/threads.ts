@@ -132,7 +132,7 @@ const deleteThread = defineTool({
     const { store } = context;
     const { source, visibility } = await openThread(context, id, 'owner');
     await store.threads.delete(id, { expectedRevision });
-    // Once the thread is deleted, nobody could tell who was allowed to see these answers.
+    // Once the thread is deleted, nothing says any more who was allowed to see these answers.
     if (visibility === 'restricted') await forgetAnswers(store, id);
     await clearThread(store, { id, source });
     return {};

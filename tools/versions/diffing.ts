@@ -6,7 +6,7 @@ import { Busy, type JobOutcome, SideProcess } from '../side-process/side-process
 import { diffStates, type State } from './diff.ts';
 import { contentOf } from './history.ts';
 
-/** The size of both states together, in characters of JSON, up to which comparing is as quick as answering. */
+/** Up to this size of both states together, in characters of JSON, comparing takes no longer than answering. */
 const SMALL = 4 * 1024;
 const MOST_MS = 5000;
 

@@ -77,7 +77,7 @@ function sizeOfChanges(changes: readonly Change[]): number {
   return changes.reduce((size, change) => size + sizeOf(change), 0);
 }
 
-/** With the comma after it. */
+/** Includes the comma after the item. */
 function sizeOf(value: Line | Change): number {
   return JSON.stringify(value).length + 1;
 }

@@ -9,15 +9,15 @@ import { DELETES, defineTool } from '../registry/define-tool.ts';
 import { requireUnnamed } from '../registry/references.ts';
 import type { Tool } from '../registry/tool.ts';
 
-/** What is purged: records of a kind, or what is kept otherwise. */
+/** Something that can be purged: records of a kind, or users of the product. */
 export interface Purgeable {
   readonly type: string;
-  /** Of the grants for it. */
+  /** The resource that grants for it name. */
   readonly resource: string;
   readonly purge: Purge;
 }
 
-/** Those of the kinds whose records can be purged. */
+/** The kinds whose records can be purged. */
 export function purgeableAmong(kinds: readonly Kind[]): Purgeable[] {
   return kinds.flatMap(({ type, resource, collection, purge }) => {
     if (!purge) return [];
@@ -61,7 +61,7 @@ const recordName = orAgentName(
   { member: 'entityType', is: 'agent' },
 );
 
-/** Whether fixed arguments keep the record from the caller, for whom it is then not there. */
+/** Whether fixed arguments keep the record from the caller, who then gets `not_found`. */
 async function isKept(
   { resource }: Purgeable,
   id: string,

@@ -39,7 +39,7 @@ class Histories {
     this.restores = this.#as('update');
   }
 
-  /** The kind of a record that has a history of which the caller may know. */
+  /** The kind of the record, if its history may be known to the caller. */
   async kindOf(caller: Caller, { entityType, entityId }: Place): Promise<Versioned> {
     const kind = this.#byType.get(entityType);
     const count = kind ? await caller.store.versions.count({ where: { entityType, entityId } }) : 0;
@@ -48,8 +48,8 @@ class Histories {
   }
 
   /**
-   * History follows its record: callers who may get (or update) the record may read (or restore) its history. Who is held to some tools, as a
-   * capsule is, needs the one that gets (or updates) the record.
+   * History follows its record: callers who may get (or update) the record may read (or restore) its history. A principal limited to some tools, such as
+   * a capsule, needs the tool that gets (or updates) the record.
    */
   #as(which: keyof Tools): Pick<Tool, 'access' | 'actsAs'> {
     const kinds = [...this.#byType.values()];
@@ -72,7 +72,7 @@ function onEntity({ scope, grant }: Access): Access {
   return { scope, grant: [grant].flat().map((text) => text.replace('{id}', '{entityId}')) };
 }
 
-const entityId = orAgentName(recordId.describe('Id of the record, e.g. `agt_…`; an agent goes by its name too.'), {
+const entityId = orAgentName(recordId.describe('Id of the record, e.g. `agt_…`; for an agent also its name.'), {
   member: 'entityType',
   is: 'agent',
 });

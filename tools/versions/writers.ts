@@ -23,7 +23,7 @@ export type HistoryWriters = { readonly [Name in CollectionName]: HistoryWriter<
   'rows'
 > & {
     /**
-     * Removes the record and its versions and leaves no version, kept answer or audited arguments that tell of it.
+     * Removes the record with its versions, the kept answers that show it, and its content from audited arguments.
      * Returns whether there was anything to remove.
      */
     purge(collection: CollectionName, id: string): Promise<boolean>;

@@ -23,7 +23,7 @@ const plainValue = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 const size = z.int().min(0).optional();
 
 /**
- * What each part of a schema may contain. Patterns are not allowed, because some take endless time to match and cannot be told from others.
+ * What each part of a schema may contain. Patterns are not allowed, because some take endless time to match, and these cannot be recognised.
  */
 const part = z.strictObject({
   type: z.union([typeName, z.array(typeName).min(1)]).optional(),
@@ -107,7 +107,7 @@ function partsOf({ properties = {}, items, anyOf = [], additionalProperties }: z
 }
 
 /**
- * Runs the model until its answer has the form. Each new try tells the model what was wrong with the answer before.
+ * Runs the model until its answer has the form. Before each new try the model reads what was wrong with its answer.
  * @throws ToolError (unavailable) where no try has the form
  */
 export async function answerIn(

@@ -87,7 +87,7 @@ export class SessionIndex implements Settling {
     }
   }
 
-  /** Goes by visitor, so that each session follows the one before it, and by start, so that rows are only appended. */
+  /** Sorted by visitor, so that each session follows the one before it, then by start, so that rows are only appended. */
   *#fill(): Generator<void, void> {
     const { sessions, byVisitor, byStart } = this.#sources;
     const all = byStart();

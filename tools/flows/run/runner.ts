@@ -170,7 +170,7 @@ export class FlowRunner {
     await this.#looking;
   }
 
-  /** Resumes whoever waits for a run, when that run ends or is deleted. */
+  /** Resumes the calls that wait for a run, when that run ends or is deleted. */
   #committed({ changes }: Commit): void {
     for (const { kind, collection, record } of changes) {
       if (collection !== 'flowRuns' || (kind !== 'deleted' && !hasEnded(record))) continue;
