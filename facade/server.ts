@@ -32,8 +32,9 @@ import { readRepeatsSecret, readSessionSecrets, readSigningKeys } from './launch
 import { createUpstreams } from './launch/upstreams.ts';
 import { CapsuleDoor } from './mcp/capsule-door.ts';
 import { createMcpDoor, type McpDoorOptions, PROTOCOL_VERSIONS } from './mcp/mcp.ts';
+import { createAddressPage } from './oauth/address-page.ts';
+import { createConsent } from './oauth/consent.ts';
 import { createOAuth } from './oauth/oauth.ts';
-import { createPlainConsent } from './oauth/plain-consent.ts';
 import { createMailer } from './sign-in/mail.ts';
 import { createPages } from './sign-in/pages.ts';
 import { createIdentityProvider } from './sign-in/provider.ts';
@@ -162,7 +163,7 @@ function createDoors(
   const cookies = createSessionCookies({ secrets: secrets.cookies, secure: baseUrl.startsWith('https:') });
   const { catalog } = registry.server;
   const guards = createGuards({ ...config, baseUrl });
-  const consent = createPlainConsent({ store, cookies, now });
+  const consent = createConsent({ store, registry, cookies, refused });
   const authorization = config.oauth ? createOAuth({ ...config, ...base, catalog, guards, consent }) : undefined;
   const oauth = authorization?.addresses;
   const authenticator = createAuthenticator({ store, catalog, cookies, oauth, onFailure, now });
@@ -190,6 +191,7 @@ function createDoors(
     baseUrl,
     logger,
     authorization,
+    showAddress: createAddressPage({ store, baseUrl, signsIn: oauth !== undefined }),
     onStepUp: (app) => authorization?.stepUps.note(app),
   };
 }

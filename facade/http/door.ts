@@ -3,7 +3,9 @@ import type { Logger } from 'pino';
 import type { Principal } from '../../tools/access/principal.ts';
 import { ToolError, toToolError } from '../../tools/registry/errors.ts';
 import type { CapsuleDoor } from '../mcp/capsule-door.ts';
+import { isBrowsing } from './accept.ts';
 import { type AdmissionOptions, createAdmission } from './admit.ts';
+import { signInChallenge } from './challenge.ts';
 import type { Connections } from './connections.ts';
 import type { ApiEndpoint, Endpoint, OpenEndpoint } from './endpoint.ts';
 import { HttpExchange } from './http-exchange.ts';
@@ -20,6 +22,8 @@ export interface DoorOptions extends AdmissionOptions {
   readonly logger: Logger;
   /** Receives the id of each connected app that was answered with a request for more scopes. */
   onStepUp?(app: string): void;
+  /** Answers a person who opens an MCP address in a browser. The challenge is among the headers already. */
+  showAddress(request: IncomingMessage, response: ServerResponse): Promise<void>;
 }
 
 type Found = Match<Endpoint> | undefined;
@@ -53,7 +57,7 @@ export function createDoor(options: DoorOptions, elsewhere: RequestListener): Re
     const isOpen = found?.here[0].open === true;
     if (!isOpen && !isBelowApi(target)) return elsewhere(request, response);
     const served = isOpen ? serveOpen(request, response, found) : serveApi(request, response, target, found);
-    served.catch((thrown) => fail(response, thrown, options.logger));
+    served.catch((thrown) => fail({ request, response, found }, thrown, options));
   };
 }
 
@@ -76,15 +80,36 @@ function capsuleOf({ here: [first], parameters }: Match<Endpoint>): string | und
   return !first.open && first.mcp === 'capsule' ? parameters.id : undefined;
 }
 
+/** Whether it could be the address of an MCP endpoint: it is not said which capsules there are. */
+function isMcpAddress({ here: [first], parameters }: Match<Endpoint>): boolean {
+  if (first.open || first.mcp === undefined) return false;
+  return first.mcp === 'unified' || /^cap_[0-9a-z]{26}$/.test(parameters.id ?? '');
+}
+
 function wrongMethod(response: ServerResponse, { here }: Match<Endpoint>): ToolError {
   const methods = allowed(here);
   response.setHeader('Allow', methods);
   return new ToolError('method_not_allowed', `This path takes ${methods}.`);
 }
 
-function fail(response: ServerResponse, thrown: unknown, logger: Logger): void {
+interface Failing {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly found: Found;
+}
+
+type Answering = Pick<DoorOptions, 'logger' | 'showAddress'>;
+
+function fail({ request, response, found }: Failing, thrown: unknown, answering: Answering): void {
+  const { logger, showAddress } = answering;
   const requestId = requestIdOf(response);
   const error = toToolError(thrown);
+  if (error.code === 'unauthenticated' && isBrowsing(request) && found && isMcpAddress(found)) {
+    response.setHeader('WWW-Authenticate', signInChallenge(error.detail));
+    const failing = { request, response, found: undefined };
+    showAddress(request, response).catch((failure) => fail(failing, failure, answering));
+    return;
+  }
   if (error.code === 'internal') logger.error({ requestId, err: error.cause }, 'request failed');
   if (response.headersSent) response.destroy();
   else sendError(response, error, requestId);

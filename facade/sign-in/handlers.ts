@@ -39,10 +39,11 @@ function sessionHandlers({ provider, dashboard }: HandlerOptions, sessions: Brow
   }
 
   async function showSignIn(visit: Visit): Promise<void> {
-    const { response, around, url } = visit;
-    if (await sessions.of(visit)) return sendOn(response, around.at('/'));
+    const { request, response, around, url } = visit;
+    if (await sessions.of(visit)) return sendOn(response, around.at(returnPath.take(request, response)));
     const signedOut = url.searchParams.has('signed-out');
-    sendPage(response, 200, signInPage(around, { provider: provider?.name, signedOut }));
+    const connecting = returnPath.isOfApp(request);
+    sendPage(response, 200, signInPage(around, { provider: provider?.name, signedOut, connecting }));
   }
 
   async function signOut(visit: Visit): Promise<void> {

@@ -16,14 +16,22 @@ export const returnPath = {
   },
 
   /** The kept path, which is forgotten. `/` where there is none of ours. */
-  take({ headers }: IncomingMessage, response: ServerResponse): string {
-    const [kept] = cookiesNamed(NAME, headers.cookie ?? '');
-    if (kept === undefined) return '/';
-    response.appendHeader('Set-Cookie', `${NAME}=; Max-Age=0; ${ATTRIBUTES}`);
-    const path = decoded(kept);
-    return OURS.test(path) ? path : '/';
+  take(request: IncomingMessage, response: ServerResponse): string {
+    const path = keptIn(request);
+    if (path !== undefined) response.appendHeader('Set-Cookie', `${NAME}=; Max-Age=0; ${ATTRIBUTES}`);
+    return path !== undefined && OURS.test(path) ? path : '/';
+  },
+
+  /** Whether somebody signs in because an app waits to be let in. */
+  isOfApp(request: IncomingMessage): boolean {
+    return keptIn(request)?.startsWith('/oauth/consent/') === true;
   },
 };
+
+function keptIn({ headers }: IncomingMessage): string | undefined {
+  const [kept] = cookiesNamed(NAME, headers.cookie ?? '');
+  return kept === undefined ? undefined : decoded(kept);
+}
 
 function decoded(text: string): string {
   try {

@@ -16,15 +16,18 @@ export interface SignInPageOptions {
   /** The text that was entered before, if it was no e-mail address. */
   readonly wrong?: string | undefined;
   readonly signedOut?: boolean;
+  /** Whether an app waits to be let in. */
+  readonly connecting?: boolean;
 }
 
 export function signInPage({ workspace, at, formToken }: PageContext, options: SignInPageOptions): HtmlPage {
-  const { provider, wrong, signedOut } = options;
+  const { provider, wrong, signedOut, connecting } = options;
   const bad = wrong !== undefined;
   return {
     title: `${bad ? 'Problem: ' : ''}Sign in – ${workspace}`,
     body: html`<h1>Sign in to ${workspace}</h1>
 ${signedOut === true && html`<p role="status">You are signed out.</p>`}
+${connecting === true && html`<p>An app waits to be connected. You come back to it after signing in.</p>`}
 ${
   provider !== undefined &&
   html`<a class="button" href="${at('/sign-in/oidc')}">Continue with ${provider}</a>

@@ -43,6 +43,7 @@ export class WebClient {
     const members = new URLSearchParams(entered);
     for (const [input] of inside.matchAll(/<input [^>]*>/g)) {
       const name = /name="([^"]*)"/.exec(input)?.[1] ?? '';
+      if (/type="radio"/.test(input) && !/ checked/.test(input)) continue;
       members.set(name, entered[name] ?? plain(/value="([^"]*)"/.exec(input)?.[1] ?? ''));
     }
     return this.post(plain(action), members, headers);

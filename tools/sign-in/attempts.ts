@@ -24,7 +24,7 @@ export class Attempts {
 }
 
 /** An IPv4 address, or the first 64 bits of an IPv6 address, because its holder can choose the other bits. */
-function networkOf(address: string): string {
+export function networkOf(address: string): string {
   const plain = address.replace(/^::ffff:(?=\d+\.)/, '');
   if (!isIPv6(plain)) return plain;
   const [head = '', tail] = plain.split('%')[0]?.split('::') ?? [];

@@ -1,0 +1,92 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Readers } from '../../store/port.ts';
+import { readSettings } from '../../tools/settings/settings.ts';
+import { isLoopback } from '../config/sign-in-config.ts';
+import { targetOf } from '../http/target.ts';
+import { type Html, html } from '../sign-in/html.ts';
+import { sendPage } from '../sign-in/layout.ts';
+
+interface Options {
+  readonly store: Pick<Readers, 'settings'>;
+  readonly baseUrl: string;
+  /** Whether clients can sign in. Otherwise they need a key or token. */
+  readonly signsIn: boolean;
+}
+
+/** Shows people in a browser what an MCP address is and how to connect it. The response has its status and challenge already. */
+export type ShowAddress = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+
+/** The page is the same for every capsule id, so that it does not show which capsules there are. */
+export function createAddressPage({ store, baseUrl, signsIn }: Options): ShowAddress {
+  const { origin, pathname } = new URL(baseUrl);
+  return async (request, response) => {
+    const address = `${origin}${pathname.replace(/\/$/, '')}${targetOf(request).path}`;
+    const { workspaceName } = await readSettings(store);
+    sendPage(response, 401, {
+      title: `An address for AI apps – ${workspaceName}`,
+      body: html`<h1>An address for AI apps</h1>
+<p>Apps such as Claude connect to ${workspaceName} here, by MCP. Give them this address:</p>
+<p><code class="address">${address}</code></p>
+${signsIn ? html`${hostsOf(address).map(steps)}${!isReachable(address) && NOT_REACHABLE}` : WITH_KEY}`,
+    });
+  };
+}
+
+interface Host {
+  readonly name: string;
+  readonly steps: readonly (string | Html)[];
+}
+
+function hostsOf(address: string): readonly Host[] {
+  const agree = 'Sign in here and agree.';
+  const entry = JSON.stringify({ mcpServers: { 'agent-admin': { url: address } } });
+  return [
+    {
+      name: 'Claude',
+      steps: ['Settings, Connectors, Add custom connector.', 'Paste the address and choose Connect.', agree],
+    },
+    {
+      name: 'ChatGPT',
+      steps: [
+        'Settings, Apps, Advanced settings: switch Developer mode on.',
+        'Create app, paste the address, authentication OAuth.',
+        agree,
+      ],
+    },
+    {
+      name: 'VS Code',
+      steps: ['Command palette: MCP: Add Server, HTTP.', 'Paste the address and allow the sign-in.', agree],
+    },
+    {
+      name: 'Cursor',
+      steps: [
+        html`In <code>~/.cursor/mcp.json</code>: <code>${entry}</code>`,
+        'Settings, MCP: choose Connect beside it.',
+        agree,
+      ],
+    },
+    {
+      name: 'Claude Code',
+      steps: [
+        html`<code>claude mcp add --transport http agent-admin ${address}</code>`,
+        html`In Claude Code <code>/mcp</code>, then Authenticate.`,
+        agree,
+      ],
+    },
+  ];
+}
+
+function steps({ name, steps: lines }: Host): Html {
+  return html`<h2>${name}</h2>
+<ol>
+${lines.map((line) => html`<li>${line}</li>`)}
+</ol>
+`;
+}
+
+function isReachable(address: string): boolean {
+  return address.startsWith('https:') && !isLoopback(address);
+}
+
+const NOT_REACHABLE = html`<p class="hint">Claude on the web and ChatGPT reach public https addresses only, and this is none. The others work on this computer.</p>`;
+const WITH_KEY = html`<p>Have the app send the header <code>Authorization: Bearer …</code> with an API key, or with the token of the capsule if this is the address of one.</p>`;

@@ -1,0 +1,186 @@
+import type { AppScope } from '../../resources/connected-app.ts';
+import { type Html, html } from '../sign-in/html.ts';
+import type { HtmlPage } from '../sign-in/layout.ts';
+import type { PageContext } from '../sign-in/views.ts';
+import type { Asked } from './consent-handlers.ts';
+import type { CapsuleOffer, Offer, ScopeOffer } from './offers.ts';
+
+export interface PageOptions {
+  readonly asked: Asked;
+  readonly around: PageContext;
+  /** Where the form goes. */
+  readonly action: string;
+  /** Why the page is shown again. */
+  readonly problem: Problem | undefined;
+}
+
+export interface Problem {
+  readonly text: string;
+  readonly status: number;
+}
+
+interface Choice {
+  /** The e-mail of whoever is signed in. */
+  readonly person: string;
+  readonly scopes: readonly ScopeOffer[];
+  readonly capsules: readonly CapsuleOffer[];
+  readonly chosen: AppScope;
+}
+
+const SCOPES: Readonly<Record<AppScope, { readonly title: string; readonly text: string }>> = {
+  read: { title: 'Read', text: 'See what you can see, and change nothing.' },
+  write: { title: 'Read and write', text: 'Also make, change and delete records, and run agents and flows.' },
+  admin: { title: 'Administer', text: 'Also change settings, import data, read the audit log and delete for good.' },
+};
+
+/** At the unified endpoint: the person chooses what to hand out. */
+export function choicePage(page: PageOptions, { person, scopes, capsules, chosen }: Choice): HtmlPage {
+  const preset = scopes.find(({ scope }) => scope === chosen)?.scope ?? scopes.at(-1)?.scope;
+  const options = scopes.map((offer) => scopeOption(offer, offer.scope === preset));
+  const isNothing = scopes.length === 0 && capsules.length === 0;
+  return consentPage(page, {
+    subject: html`<dt>For</dt><dd>all of ${page.around.workspace}</dd>`,
+    person,
+    form: isNothing
+      ? html`<p class="problem" role="alert">You have no rights that an app could have.</p>`
+      : html`<fieldset>
+<legend>What may it do as you?</legend>
+${options}
+${capsules.length > 0 && capsuleOption(capsules, preset === undefined)}
+</fieldset>
+${allow(person)}`,
+  });
+}
+
+/** At a capsule's endpoint, for somebody who may let apps in there: a person, or whoever has its token. */
+export function capsulePage(
+  page: PageOptions,
+  { offer, person }: { readonly offer: CapsuleOffer; readonly person: string | undefined },
+): HtmlPage {
+  return consentPage(page, {
+    subject: html`<dt>For</dt><dd>the capsule ${offer.name}</dd>`,
+    person,
+    form: html`<p>It may use ${tools(offer)} of this capsule, and nothing else${
+      person === undefined && '. The connection ends when the token is replaced'
+    }.</p>
+${powerful(offer)}
+${allow(person ?? offer.name)}`,
+  });
+}
+
+/** At a capsule's endpoint, for everybody else. It says the same whether or not there is such a capsule. */
+export function tokenPage(
+  page: PageOptions,
+  { person, isServed }: { readonly person: string | undefined; readonly isServed: boolean },
+): HtmlPage {
+  const { action, around, asked } = page;
+  return consentPage(page, {
+    subject: html`<dt>For</dt><dd>${asked.resource}</dd>`,
+    person,
+    form: html`<label for="token">Token of this address</label>
+<input id="token" name="token" type="password" autocomplete="off" spellcheck="false" required maxlength="300" aria-describedby="hint">
+<p class="hint" id="hint">It begins with cpt_. Whoever gave you this address has it.</p>
+<button name="decision" value="token">Continue</button>`,
+    after: html`<p class="or">or</p>
+${
+  person === undefined
+    ? html`<a class="button second" href="${around.at('/sign-in')}">Sign in</a>`
+    : html`${isServed && html`<p>You are signed in as ${person}, who may not let apps in here.</p>`}
+${signOut(page, 'Sign in as somebody else')}`
+}
+<form method="post" action="${action}">
+<input type="hidden" name="form" value="${around.formToken}">
+<button class="second" name="decision" value="deny">Cancel</button>
+</form>`,
+  });
+}
+
+interface Parts {
+  readonly subject: Html;
+  readonly person: string | undefined;
+  readonly form: Html;
+  readonly after?: Html;
+}
+
+function consentPage(
+  { asked, around, action, problem }: PageOptions,
+  { subject, person, form, after }: Parts,
+): HtmlPage {
+  const { client } = asked;
+  const heading = client.verified ? `Connect ${client.name}?` : `Connect an app of ${client.host}?`;
+  return {
+    title: `${problem === undefined ? '' : 'Problem: '}${heading} – ${around.workspace}`,
+    formsLeadTo: client.redirectUri,
+    body: html`<h1>${heading}</h1>
+${problem !== undefined && html`<p class="problem" role="alert">${problem.text}</p>`}
+${client.verified ? html`<p>${client.host} asks to connect ${client.name} to ${around.workspace}.</p>` : unverified(client)}
+<dl>
+${subject}
+<dt>Goes to</dt><dd>${client.host}</dd>
+${person !== undefined && html`<dt>As</dt><dd>${person}</dd>`}
+</dl>
+<form method="post" action="${action}">
+<input type="hidden" name="form" value="${around.formToken}">
+${form}
+</form>
+${after}`,
+  };
+}
+
+function unverified({ name, host }: Asked['client']): Html {
+  return html`<p class="warning"><strong>Unverified.</strong> It calls itself “${name}”, and nobody checked that. What you allow goes to <strong>${host}</strong>. Go on only if you have just started this yourself.</p>`;
+}
+
+function allow(as: string): Html {
+  return html`<input type="hidden" name="as" value="${as}">
+<button name="decision" value="allow">Connect</button>
+<button class="second" name="decision" value="deny">Cancel</button>`;
+}
+
+function scopeOption(offer: ScopeOffer, isChosen: boolean): Html {
+  const { scope } = offer;
+  const { title, text } = SCOPES[scope];
+  return html`<div class="choice">
+<input type="radio" name="give" value="${scope}" id="give-${scope}" aria-describedby="about-${scope}"${isChosen && html` checked`}>
+<label for="give-${scope}">${title}</label>
+<p id="about-${scope}">${text}</p>
+${powerful(offer)}
+</div>`;
+}
+
+function capsuleOption(capsules: readonly CapsuleOffer[], isChosen: boolean): Html {
+  return html`<div class="choice">
+<input type="radio" name="give" value="capsule" id="give-capsule"${isChosen && html` checked`}>
+<label for="give-capsule">Only the tools of a capsule</label>
+<select name="capsule" aria-label="Capsule">
+${capsules.map(({ id, name, count }) => html`<option value="${id}">${name} (${count} ${count === 1 ? 'tool' : 'tools'})</option>`)}
+</select>
+${capsules.slice(0, MOST_SHOWN).map((offer) => powerful(offer, offer.name))}
+</div>`;
+}
+
+/** Capsules whose tools are named. */
+const MOST_SHOWN = 10;
+
+function powerful(offer: Offer, of?: string): Html {
+  const { count } = offer;
+  const rest = count - offer.powerful.length;
+  return html`<details>
+<summary>${of !== undefined && `${of}: `}${tools(offer)}</summary>
+<ul>
+${offer.powerful.map(({ title, name }) => html`<li>${title} <code>${name}</code></li>`)}
+${rest > 0 && html`<li>and ${rest} that can do less</li>`}
+</ul>
+</details>`;
+}
+
+function tools({ count }: Offer): string {
+  return count === 1 ? '1 tool' : `${count} tools`;
+}
+
+function signOut({ around }: PageOptions, text: string): Html {
+  return html`<form method="post" action="${around.at('/sign-out')}">
+<input type="hidden" name="form" value="${around.formToken}">
+<button class="second">${text}</button>
+</form>`;
+}

@@ -1,0 +1,189 @@
+import { APP_SCOPES, type AppScope, appScope } from '../../resources/connected-app.ts';
+import { errorStatus } from '../../resources/error.ts';
+import type { Store } from '../../store/port.ts';
+import { mayUseCapsule } from '../../tools/access/app-principal.ts';
+import { capsulePrincipal } from '../../tools/access/capsule-principal.ts';
+import type { Principal } from '../../tools/access/principal.ts';
+import { agreeing } from '../../tools/apps/authorize-app.ts';
+import { ToolError } from '../../tools/registry/errors.ts';
+import type { Registry } from '../../tools/registry/registry.ts';
+import type { RefusedRequests } from '../http/refused-requests.ts';
+import type { SessionCookies } from '../http/session-cookie.ts';
+import { BrowserSessions } from '../sign-in/browser-sessions.ts';
+import { sendOn, sendPage } from '../sign-in/layout.ts';
+import { returnPath } from '../sign-in/return-path.ts';
+import type { Visit } from '../sign-in/visit.ts';
+import type { Asked, Consent, Decision } from './consent-handlers.ts';
+import { capsulePage, choicePage, type PageOptions, type Problem, tokenPage } from './consent-views.ts';
+import { Offers } from './offers.ts';
+import { TokenProofs } from './token-proofs.ts';
+
+export interface ConsentOptions {
+  readonly store: Store;
+  readonly registry: Registry;
+  readonly cookies: SessionCookies;
+  readonly refused: RefusedRequests;
+}
+
+/** The page on which people let an app in. */
+export function createConsent(options: ConsentOptions): Consent {
+  return new ConsentPage(options);
+}
+
+/** Who agrees: a person who is signed in, or whoever gave the token of the capsule. */
+type By = { readonly principal: Principal; readonly tokenPrefix?: string };
+
+class ConsentPage implements Consent {
+  readonly #options: ConsentOptions;
+  readonly #sessions: BrowserSessions;
+  readonly #offers: Offers;
+  readonly #proofs: TokenProofs;
+
+  constructor(options: ConsentOptions) {
+    const { store, registry } = options;
+    const { catalog } = registry.server;
+    this.#options = options;
+    this.#sessions = new BrowserSessions(options);
+    this.#offers = new Offers(store, registry);
+    this.#proofs = new TokenProofs({ store, catalog, now: () => registry.server.now() });
+  }
+
+  /** Shows what is asked. Whoever is not signed in signs in first, and comes back. */
+  show(visit: Visit, asked: Asked): Promise<void> {
+    return this.#show(visit, asked);
+  }
+
+  async #show(visit: Visit, asked: Asked, problem?: Problem): Promise<void> {
+    const person = await this.#sessions.of(visit);
+    if (!person) returnPath.keep(visit.response, visit.url.pathname);
+    const page: PageOptions = { asked, around: visit.around, action: visit.around.at(visit.url.pathname), problem };
+    if (asked.capsuleId !== undefined) return this.#showCapsule(visit, page, asked.capsuleId, person);
+    if (!person) return sendOn(visit.response, visit.around.at('/sign-in'));
+    const [scopes, capsules, chosen] = await Promise.all([
+      this.#offers.scopes(asked, person),
+      this.#offers.capsules(asked, person),
+      this.#chosenBefore(asked, person),
+    ]);
+    sendPage(visit.response, statusOf(problem), choicePage(page, { person: person.name, scopes, capsules, chosen }));
+  }
+
+  /** What came of the form. Undefined where the page is shown again. */
+  async decide(visit: Visit, asked: Asked): Promise<Decision | undefined> {
+    const { form } = visit;
+    if (form.get('decision') === 'token') return this.#takeToken(visit, asked);
+    const by = await this.#by(visit, asked);
+    if (form.get('decision') !== 'allow') {
+      if (by) await this.#call(visit, asked, by, { decision: 'deny' });
+      return { denied: true };
+    }
+    if (!by) return this.#again(visit, asked, 'You are not signed in any more.');
+    if (by.principal.name !== form.get('as'))
+      return this.#again(visit, asked, 'Somebody else has signed in meanwhile.');
+    const given = givenBy(form, asked);
+    if (!given) return this.#again(visit, asked, 'Choose what the app may do.');
+    const answer = await this.#call(visit, asked, by, { decision: 'allow', ...given });
+    if (!answer.ok) return this.#again(visit, asked, answer.error.issues?.[0]?.message ?? answer.error.error);
+    const { id } = answer.output as { readonly id: string }; // of a call that allows
+    const app = await this.#options.store.connectedApps.get(id);
+    this.#proofs.forget(asked.interactionId);
+    return app ? { app, scopes: app.scopes } : this.#again(visit, asked, 'The connection ended at once.');
+  }
+
+  async #showCapsule(visit: Visit, page: PageOptions, capsuleId: string, person: Principal | undefined): Promise<void> {
+    const { asked } = page;
+    const capsule = await this.#options.store.capsules.get(capsuleId);
+    const proof = capsule && this.#proofs.find(asked.interactionId, capsuleId, visit.browser);
+    const user = capsule && person && mayUseCapsule(person, capsule) ? { userId: person.ownerId } : undefined;
+    const by = proof ?? user;
+    const offer = capsule && by && (await this.#offers.capsule(asked, capsule, by));
+    const problem = page.problem ?? (typeof offer === 'string' ? { text: offer, status: 409 } : undefined);
+    const html =
+      typeof offer === 'object'
+        ? capsulePage(page, { offer, person: proof ? undefined : person?.name })
+        : tokenPage({ ...page, problem }, { person: person?.name, isServed: typeof offer !== 'string' });
+    sendPage(visit.response, statusOf(problem), html);
+  }
+
+  /** Wrong tokens are counted; no token is logged or audited. */
+  async #takeToken(visit: Visit, asked: Asked): Promise<undefined> {
+    const { interactionId, capsuleId } = asked;
+    const { browser, visitor, form } = visit;
+    if (capsuleId === undefined) return this.#again(visit, asked, 'Choose what the app may do.');
+    const by = { interactionId, browser, address: visitor.address };
+    try {
+      if (await this.#proofs.show(form.get('token') ?? '', capsuleId, by)) return this.#again(visit, asked);
+    } catch (refused) {
+      if (!(refused instanceof ToolError)) throw refused;
+      this.#options.refused.count(visitor.address, refused.code);
+      return this.#again(visit, asked, refused.message, errorStatus[refused.code]);
+    }
+    this.#options.refused.count(visitor.address, 'unauthenticated');
+    return this.#again(visit, asked, 'This is not a token of this address. Copy the whole token, from cpt_ on.');
+  }
+
+  async #again(visit: Visit, asked: Asked, text?: string, status = 400): Promise<undefined> {
+    await this.#show(visit, asked, text === undefined ? undefined : { text, status });
+  }
+
+  async #by(visit: Visit, { interactionId, capsuleId }: Asked): Promise<By | undefined> {
+    const proof = capsuleId === undefined ? undefined : this.#proofs.find(interactionId, capsuleId, visit.browser);
+    const principal = proof ? undefined : await this.#sessions.of(visit);
+    if (principal) return { principal };
+    const capsule = capsuleId === undefined ? undefined : await this.#options.store.capsules.get(capsuleId);
+    if (!proof || !capsule) return undefined;
+    const { catalog } = this.#options.registry.server;
+    return { principal: agreeing(capsulePrincipal(capsule, catalog)), tokenPrefix: proof.tokenPrefix };
+  }
+
+  #call(visit: Visit, asked: Asked, { principal, tokenPrefix }: By, decided: Decided) {
+    const { id: clientId, name, host, verified } = asked.client;
+    return this.#options.registry.call({
+      principal,
+      tool: 'authorize_app',
+      input: {
+        interaction: asked.interactionId,
+        clientId,
+        client: { name, host, verified },
+        resource: asked.resource,
+        ...(tokenPrefix !== undefined && { tokenPrefix }),
+        ...decided,
+      },
+      door: 'rest',
+      requestId: visit.visitor.requestId,
+      client: visit.request.headers['user-agent'],
+    });
+  }
+
+  /**
+   * What is chosen when the page opens: reading, but where the person has let the same app in here before, what it asks for now. So an app
+   * that needs more can ask for it, and a new one begins with little.
+   */
+  async #chosenBefore({ client, resource, scopes }: Asked, person: Principal): Promise<AppScope> {
+    const where = { userId: person.ownerId, clientId: client.id, resource };
+    const { records } = await this.#options.store.connectedApps.find({ where, limit: 1 });
+    const wanted = records.length > 0 ? APP_SCOPES.findLast((scope) => scopes.includes(scope)) : undefined;
+    return wanted ?? 'read';
+  }
+}
+
+interface Decided {
+  readonly decision: 'allow' | 'deny';
+  readonly scopes?: readonly AppScope[];
+  readonly capsuleId?: string;
+}
+
+/** What the form hands out. Undefined where nothing was chosen. */
+function givenBy(form: ReadonlyMap<string, string>, { capsuleId }: Asked): Omit<Decided, 'decision'> | undefined {
+  if (capsuleId !== undefined) return { capsuleId };
+  const chosen = form.get('give') ?? '';
+  if (chosen === 'capsule') {
+    const id = form.get('capsule') ?? '';
+    return id === '' ? undefined : { capsuleId: id };
+  }
+  const { data: scope } = appScope.safeParse(chosen);
+  return scope && { scopes: APP_SCOPES.slice(0, APP_SCOPES.indexOf(scope) + 1) };
+}
+
+function statusOf(problem: Problem | undefined): number {
+  return problem?.status ?? 200;
+}

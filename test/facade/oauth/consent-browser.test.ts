@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { createRequire } from 'node:module';
+import type { AddressInfo } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { mustCall } from '../../support/calls.ts';
+import { capsuleClients } from '../../support/capsules.ts';
+import { startBrowser, withoutBrowser } from '../../support/chromium.ts';
+import { OAuthClient } from '../../support/oauth.ts';
+import { startTestServer, type TestServer } from '../../support/server.ts';
+import { signIn } from '../../support/sign-in.ts';
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+/** A folder for pictures of the pages, for whoever wants to look at them. */
+const PICTURES = process.env.PICTURES;
+
+if (withoutBrowser) console.log(`SKIPPED: the consent pages in a real browser, for ${withoutBrowser}.`);
+
+describe('the consent page in a real browser', { skip: withoutBrowser }, () => {
+  let server: TestServer;
+  let browser: Browser;
+  let app: Server;
+  let callback = '';
+  let client: OAuthClient;
+  const { make, endpoint } = capsuleClients(() => server);
+  const admin = (tool: string, input: object = {}) => mustCall(server, server.adminKey, tool, input);
+
+  before(async () => {
+    server = await startTestServer();
+    browser = await startBrowser();
+    app = createServer((_, response) => response.end('back in the app'));
+    await new Promise<void>((resolve) => app.listen(0, '127.0.0.1', resolve));
+    callback = `http://127.0.0.1:${(app.address() as AddressInfo).port}/callback`;
+    client = await OAuthClient.registered(server, { client_name: 'Desk', redirect_uris: [callback] });
+  });
+  after(async () => {
+    await browser?.close();
+    app?.close();
+    await server?.close();
+  });
+
+  /** Where the app sends the person. */
+  const ask = (parameters: Record<string, string> = {}) =>
+    client.authorizeUrl({ redirect_uri: callback, ...parameters });
+
+  function complaintsOf(context: BrowserContext): string[] {
+    const complaints: string[] = [];
+    context.on('console', (message) => {
+      if (!message.text().startsWith('Failed to load resource')) complaints.push(message.text());
+    });
+    context.on('weberror', (error) => complaints.push(error.error().message));
+    return complaints;
+  }
+
+  async function signedIn(context: BrowserContext): Promise<void> {
+    const [name = '', value = ''] = (await signIn(server)).split('=');
+    await context.addCookies([{ name, value, url: server.baseUrl }]);
+  }
+
+  async function check(page: Page, picture: string): Promise<void> {
+    if (PICTURES) await page.screenshot({ path: `${PICTURES}/${picture}.png`, fullPage: true });
+    assert.deepEqual(await findingsOf(page), [], picture);
+  }
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    it(`a person signs in, chooses and is sent back (${colorScheme})`, async () => {
+      await make({ name: 'Support', allowedTools: ['list_agents', 'get_agent'], status: 'live' });
+      const context = await browser.newContext({ colorScheme, viewport: { width: 480, height: 900 } });
+      const complaints = complaintsOf(context);
+      const page = await context.newPage();
+      await page.goto(ask());
+      await page.getByText('An app waits to be connected').waitFor();
+      await check(page, `sign-in-${colorScheme}`);
+      const { url } = await admin('create_sign_in_link', { email: 'admin@localhost' });
+      await page.goto(url);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByRole('heading', { name: 'Connect an app of this computer?' }).waitFor();
+      assert.ok(await page.getByLabel('Read', { exact: true }).isChecked());
+      await check(page, `choice-${colorScheme}`);
+      await page.getByLabel('Read and write').check();
+      await page
+        .getByRole('group')
+        .getByText(/tools$/)
+        .nth(1)
+        .click();
+      await page.getByText('delete_agent').first().waitFor();
+      await check(page, `choice-open-${colorScheme}`);
+      await page.getByRole('button', { name: 'Connect' }).click();
+      await page.getByText('back in the app').waitFor();
+      const code = new URL(page.url()).searchParams.get('code') ?? '';
+      const { status, body } = await client.redeem(code, { redirect_uri: callback });
+      assert.deepEqual([status, body.scope], [200, 'read write']);
+      assert.deepEqual(complaints, []);
+      await context.close();
+    });
+
+    it(`somebody with the token connects a capsule, without script (${colorScheme})`, async () => {
+      const capsule = await make({ name: 'Support', allowedTools: ['list_agents', 'get_agent'], status: 'live' });
+      const resource = endpoint(capsule.id);
+      const context = await browser.newContext({ colorScheme, viewport: { width: 390, height: 800 } });
+      const complaints = complaintsOf(context);
+      const page = await context.newPage();
+      await page.goto(ask({ resource }));
+      await check(page, `token-${colorScheme}`);
+      await page.getByLabel('Token of this address').fill('cpt_wrong');
+      await page.keyboard.press('Enter');
+      await page.getByRole('alert').filter({ hasText: 'This is not a token of this address' }).waitFor();
+      await check(page, `token-wrong-${colorScheme}`);
+      await page.getByLabel('Token of this address').fill(capsule.token);
+      await page.getByRole('button', { name: 'Continue' }).click();
+      await page.getByText('the capsule Support').waitFor();
+      await check(page, `capsule-${colorScheme}`);
+      await page.getByRole('button', { name: 'Connect' }).click();
+      await page.getByText('back in the app').waitFor();
+      assert.deepEqual(complaints, []);
+      await context.close();
+    });
+  }
+
+  it('works without script, and cancels', async () => {
+    const context = await browser.newContext({ javaScriptEnabled: false });
+    await signedIn(context);
+    const page = await context.newPage();
+    await page.goto(ask());
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByText('back in the app').waitFor();
+    assert.equal(new URL(page.url()).searchParams.get('error'), 'access_denied');
+    await context.close();
+  });
+
+  it('is in no frame', async () => {
+    const context = await browser.newContext();
+    await signedIn(context);
+    const page = await context.newPage();
+    const evil = `<iframe src="${ask().replaceAll('&', '&amp;')}"></iframe>`;
+    await page.route('http://evil.example/', (route) => route.fulfill({ contentType: 'text/html', body: evil }));
+    await page.goto('http://evil.example/');
+    const [, frame] = page.frames();
+    await frame?.waitForLoadState().catch(() => undefined);
+    assert.equal(await frame?.getByRole('button', { name: 'Connect' }).count(), 0);
+    await context.close();
+  });
+
+  it('shows a person who opens the address of an endpoint what it is for', async () => {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const context = await browser.newContext({ colorScheme, viewport: { width: 390, height: 900 } });
+      const page = await context.newPage();
+      const answer = await page.goto(`${server.baseUrl}/api/v1/mcp`);
+      assert.equal(answer?.status(), 401);
+      await page.getByRole('heading', { name: 'Claude Code' }).waitFor();
+      await check(page, `address-${colorScheme}`);
+      await context.close();
+    }
+  });
+});
+
+interface AxeResults {
+  readonly violations: readonly { readonly id: string; readonly impact: string; readonly help: string }[];
+}
+
+async function findingsOf(page: Page): Promise<unknown> {
+  await page.evaluate(axeSource);
+  const { violations } = await page.evaluate(
+    () => (globalThis as unknown as { axe: { run(): Promise<AxeResults> } }).axe.run(), // axe puts itself there
+  );
+  return violations.map(({ id, impact, help }) => ({ id, impact, help }));
+}

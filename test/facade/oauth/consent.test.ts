@@ -1,0 +1,274 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { mustCall, rest } from '../../support/calls.ts';
+import { capsuleClients } from '../../support/capsules.ts';
+import { CALLBACK, decided, OAuthClient } from '../../support/oauth.ts';
+import { startTestServer, type TestServer } from '../../support/server.ts';
+import { signIn } from '../../support/sign-in.ts';
+import { WebClient } from '../../support/web-client.ts';
+
+let server: TestServer;
+let cookie = '';
+before(async () => {
+  server = await startTestServer({ TRUSTED_PROXIES: 'loopback' });
+  cookie = await signIn(server);
+});
+after(() => server?.close());
+const { make, endpoint } = capsuleClients(() => server);
+const admin = (tool: string, input: object = {}) => mustCall(server, server.adminKey, tool, input);
+
+const message = (method: string, params: object = {}) => ({ jsonrpc: '2.0', id: 1, method, params });
+
+function send(address: string, token: string, method: string, params?: object) {
+  return rest(server, 'POST', new URL(address).pathname, { key: token, body: message(method, params) });
+}
+
+async function namesAt(address: string, token: string): Promise<string[]> {
+  const { body, status } = await send(address, token, 'tools/list');
+  assert.equal(status, 200, JSON.stringify(body));
+  return body.result.tools.map(({ name }: { name: string }) => name);
+}
+
+/** A capsule with the client that asks to be let in there. */
+async function capsuleAsking(input: object = {}) {
+  const capsule = await make({
+    name: 'Support',
+    allowedTools: ['list_agents', 'create_project'],
+    status: 'live',
+    ...input,
+  });
+  const resource = endpoint(capsule.id);
+  return { capsule, resource, client: await OAuthClient.registered(server) };
+}
+
+/** A browser of its own in which the administrator is signed in. */
+function browserOfAdmin(): WebClient {
+  const browser = new WebClient();
+  const [name = '', value = ''] = cookie.split('=');
+  browser.cookies.set(new URL(server.baseUrl).origin, new Map([[name, value]]));
+  return browser;
+}
+
+async function connected(client: OAuthClient, entered: Readonly<Record<string, string>> = {}) {
+  const browser = browserOfAdmin();
+  await browser.open(client.authorizeUrl());
+  return tokensOf(client, await decided(browser, { decision: 'allow', ...entered }));
+}
+
+async function tokensOf(client: OAuthClient, left: URL) {
+  const { status, body } = await client.redeem(left.searchParams.get('code') ?? '');
+  assert.equal(status, 200, JSON.stringify(body));
+  return body as { access_token: string; refresh_token: string; scope: string };
+}
+
+describe('the consent page', () => {
+  it('says who asks, for what and as whom', async () => {
+    const client = await OAuthClient.registered(server, { client_name: 'Desk' });
+    const { heading, text, headers } = await browserOfAdmin().open(client.authorizeUrl());
+    assert.equal(heading, 'Connect an app of this computer?');
+    assert.match(text, /<strong>Unverified\.<\/strong> It calls itself “Desk”/);
+    assert.match(text, /<dt>As<\/dt><dd>admin@localhost<\/dd>/);
+    assert.match(text, /<summary>\d+ tools<\/summary>/);
+    assert.match(text, /<code>delete_agent<\/code>/);
+    const policy = headers.get('content-security-policy') ?? '';
+    assert.match(policy, /form-action 'self' http:\/\/127\.0\.0\.1:33999;/);
+    assert.match(policy, /default-src 'none';.*frame-ancestors 'none'/);
+    assert.equal(headers.get('x-frame-options'), 'DENY');
+    assert.ok(!/<script/i.test(text));
+  });
+
+  it('shows a name that another host took as unverified, and the host instead of it', async () => {
+    const redirect = 'https://claude.evil.example/back';
+    const client = await OAuthClient.registered(server, {
+      client_name: 'Claude</h1><script>x</script>',
+      redirect_uris: [redirect],
+    });
+    const { heading, text } = await browserOfAdmin().open(client.authorizeUrl({ redirect_uri: redirect }));
+    assert.equal(heading, 'Connect an app of claude.evil.example?');
+    assert.match(text, /Unverified\..*goes to <strong>claude\.evil\.example<\/strong>/);
+    assert.ok(!text.includes('<script>x') && text.includes('&lt;script&gt;'));
+  });
+
+  it('has a person sign in first, and come back', async () => {
+    const client = await OAuthClient.registered(server);
+    const browser = new WebClient();
+    assert.equal((await browser.open(client.authorizeUrl())).url.pathname, '/sign-in');
+    assert.match(browser.page.text, /An app waits to be connected/);
+    const { url } = await admin('create_sign_in_link', { email: 'admin@localhost' });
+    await browser.open(url);
+    const page = await browser.send();
+    assert.match(page.url.pathname, /^\/oauth\/consent\//);
+    assert.equal((await decided(browser, { decision: 'allow' })).origin, new URL(CALLBACK).origin);
+    await browser.open(`${server.baseUrl}/sign-in`);
+    assert.equal(browser.page.url.pathname, '/', 'it is forgotten once the person came back');
+  });
+
+  it('hands out reading unless the person chooses otherwise', async () => {
+    const client = await OAuthClient.registered(server);
+    const reading = await connected(client);
+    assert.equal(reading.scope, 'read');
+    assert.ok(!(await namesAt(client.resource, reading.access_token)).includes('create_agent'));
+    const writing = await connected(client, { give: 'write' });
+    assert.equal(writing.scope, 'read write');
+    const names = await namesAt(client.resource, writing.access_token);
+    assert.ok(names.includes('create_agent') && !names.includes('update_settings'));
+    const all = await connected(client, { give: 'admin' });
+    assert.ok((await namesAt(client.resource, all.access_token)).includes('update_settings'));
+  });
+
+  it('hands out one capsule at the unified endpoint', async () => {
+    const { capsule, client } = await capsuleAsking();
+    const tokens = await connected(client, { give: 'capsule', capsule: capsule.id });
+    assert.deepEqual(await namesAt(client.resource, tokens.access_token), ['list_agents', 'create_project']);
+    const [{ scopes, capsuleId, userId }] = (await admin('list_connected_apps', { capsuleId: capsule.id })).data;
+    assert.deepEqual([scopes, capsuleId, typeof userId], [[], capsule.id, 'string']);
+    assert.equal((await send(endpoint(capsule.id), tokens.access_token, 'tools/list')).status, 401);
+  });
+
+  it('shows again what cannot be', async () => {
+    const client = await OAuthClient.registered(server);
+    const browser = browserOfAdmin();
+    await browser.open(client.authorizeUrl());
+    for (const entered of [{ give: 'everything' }, { give: 'capsule', capsule: '' }, { as: 'somebody@example.com' }]) {
+      const { status, text } = await browser.send({ decision: 'allow', ...entered });
+      assert.equal(status, 400, JSON.stringify(entered));
+      assert.match(text, /role="alert"/);
+    }
+    const answer = await browser.send({
+      decision: 'allow',
+      give: 'capsule',
+      capsule: 'cap_00000000000000000000000000',
+    });
+    assert.equal(answer.status, 400);
+  });
+
+  it('takes no for an answer', async () => {
+    const client = await OAuthClient.registered(server);
+    const browser = browserOfAdmin();
+    await browser.open(client.authorizeUrl());
+    const left = await decided(browser, { decision: 'deny' });
+    assert.deepEqual([left.searchParams.get('error'), left.searchParams.get('state')], ['access_denied', 'its-state']);
+    await server.store.audit.flush();
+    const [entry] = (await admin('list_audit_entries', { tool: 'authorize_app', limit: 1 })).data;
+    assert.deepEqual([entry.arguments.decision, entry.principal.type, entry.outcome], ['deny', 'session', 'ok']);
+  });
+
+  it('takes no form of another site, of another browser, or without its mark', async () => {
+    const client = await OAuthClient.registered(server);
+    const browser = browserOfAdmin();
+    const { url, text } = await browser.open(client.authorizeUrl());
+    const refusals = [
+      await browser.send({ decision: 'allow' }, { 'Sec-Fetch-Site': 'cross-site' }),
+      await browser.post(url.href, new URLSearchParams({ decision: 'allow', give: 'read' })),
+    ];
+    assert.deepEqual(
+      refusals.map(({ status }) => status),
+      [403, 403],
+    );
+    const form = /name="form" value="([^"]*)"/.exec(text)?.[1] ?? '';
+    const other = browserOfAdmin();
+    await other.open(`${server.baseUrl}/sign-in`);
+    assert.equal((await other.post(url.href, new URLSearchParams({ form, decision: 'allow' }))).status, 403);
+    assert.equal((await other.open(url.href)).status, 404, 'another browser has not asked');
+    assert.deepEqual((await admin('list_connected_apps', { limit: 1 })).data.length <= 1, true);
+  });
+});
+
+describe('the consent page of a capsule', () => {
+  it('lets a person who may use it connect its tools', async () => {
+    const { capsule, resource, client } = await capsuleAsking();
+    const browser = browserOfAdmin();
+    const { text } = await browser.open(client.authorizeUrl({ resource }));
+    assert.match(text, /the capsule Support/);
+    assert.match(text, /<summary>2 tools<\/summary>/);
+    const tokens = await tokensOf(client, await decided(browser, { decision: 'allow' }));
+    assert.deepEqual(await namesAt(resource, tokens.access_token), ['list_agents', 'create_project']);
+    assert.equal((await send(client.resource, tokens.access_token, 'tools/list')).status, 401);
+    await admin('update_capsule', { id: capsule.id, status: 'disabled' });
+    assert.equal((await send(resource, tokens.access_token, 'tools/list')).status, 401);
+    await admin('update_capsule', { id: capsule.id, status: 'live' });
+    assert.equal((await send(resource, tokens.access_token, 'tools/list')).status, 200);
+    await admin('delete_capsule', { id: capsule.id });
+    assert.equal((await send(resource, tokens.access_token, 'tools/list')).status, 401);
+  });
+
+  it('lets whoever has its token connect it, signed in nowhere, until the token is rotated', async () => {
+    const { capsule, resource, client } = await capsuleAsking();
+    const browser = new WebClient();
+    await browser.open(client.authorizeUrl({ resource }));
+    assert.match(browser.page.text, /Token of this address/);
+    assert.ok(!browser.page.text.includes('Support'), 'nothing is said of the capsule before the token is given');
+    const page = await browser.send({ decision: 'token', token: capsule.token });
+    assert.equal(page.status, 200);
+    assert.match(page.text, /the capsule Support/);
+    assert.ok(!page.text.includes(capsule.token));
+    const tokens = await tokensOf(client, await decided(browser, { decision: 'allow' }));
+    assert.deepEqual(await namesAt(resource, tokens.access_token), ['list_agents', 'create_project']);
+    const [{ id, userId }] = (await admin('list_connected_apps', { capsuleId: capsule.id })).data;
+    assert.equal(userId, undefined);
+    const called = await send(resource, tokens.access_token, 'tools/call', { name: 'list_agents' });
+    assert.equal(called.status, 200);
+    await server.store.audit.flush();
+    const { data } = await admin('list_audit_entries', { principal: id, limit: 1 });
+    assert.deepEqual([data[0].principal.type, data[0].onBehalfOf[0].id, data[0].door], ['app', capsule.id, 'capsule']);
+    await admin('rotate_capsule_token', { id: capsule.id });
+    assert.equal((await send(resource, tokens.access_token, 'tools/list')).status, 401);
+    assert.equal((await client.refresh(tokens.refresh_token)).body.error, 'invalid_grant');
+  });
+
+  it('takes five tokens a minute from one address, and keeps none of them anywhere', async () => {
+    const { resource, client } = await capsuleAsking();
+    const other = await make();
+    const browser = new WebClient();
+    await browser.open(client.authorizeUrl({ resource }));
+    const from = (address: string) => ({ 'X-Forwarded-For': address });
+    const statuses: number[] = [];
+    for (let tries = 0; tries < 6; tries += 1) {
+      const page = await browser.send({ decision: 'token', token: other.token }, from('203.0.113.9'));
+      statuses.push(page.status);
+    }
+    assert.deepEqual(statuses, [400, 400, 400, 400, 400, 429]);
+    assert.match(browser.page.text, /role="alert">More than 5 capsule tokens/);
+    const elsewhere = await browser.send({ decision: 'token', token: other.token }, from('203.0.113.10'));
+    assert.equal(elsewhere.status, 400);
+    await server.store.audit.flush();
+    const { records } = await server.store.audit.find({ limit: 100 });
+    assert.ok(!JSON.stringify([records, server.log]).includes(other.token));
+  });
+
+  it('says the same of a capsule that is not there', async () => {
+    const { resource, client } = await capsuleAsking();
+    const none = endpoint('cap_00000000000000000000000000');
+    const pages = await Promise.all(
+      [resource, none].map(async (each) => {
+        const { text, status } = await new WebClient().open(client.authorizeUrl({ resource: each }));
+        return [status, text.replaceAll(each, 'ADDRESS').replace(/consent\/[\w-]+|value="[^"]*"/g, '')];
+      }),
+    );
+    assert.deepEqual(pages[0], pages[1]);
+  });
+});
+
+describe('an app that needs more', () => {
+  it('gets 403 with all that is missing, and the person is offered that first when it asks', async () => {
+    const client = await OAuthClient.registered(server);
+    const tokens = await connected(client);
+    const refused = await send(client.resource, tokens.access_token, 'tools/call', {
+      name: 'update_settings',
+      arguments: { workspaceName: 'x' },
+    });
+    assert.equal(refused.status, 403);
+    assert.equal(
+      refused.headers.get('www-authenticate'),
+      `Bearer error="insufficient_scope", scope="read write admin", resource_metadata="${server.baseUrl}/.well-known/oauth-protected-resource/api/v1/mcp"`,
+    );
+    const browser = browserOfAdmin();
+    const { text } = await browser.open(client.authorizeUrl({ scope: 'read write' }));
+    assert.match(text, /value="write"[^>]* checked/);
+    const stranger = await OAuthClient.registered(server);
+    const first = await browser.open(stranger.authorizeUrl({ scope: 'read write' }));
+    assert.match(first.text, /value="read"[^>]* checked/);
+    const never = await send(client.resource, tokens.access_token, 'tools/call', { name: 'create_api_key' });
+    assert.equal(never.status, 200);
+  });
+});

@@ -1,0 +1,262 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { APP_SCOPES } from '../../resources/connected-app.ts';
+import { appPrincipal, canBeInApp } from '../../tools/access/app-principal.ts';
+import { personPrincipal } from '../../tools/access/person-principal.ts';
+import type { Principal } from '../../tools/access/principal.ts';
+import { reaches } from '../../tools/access/reach.ts';
+import { bothRights, grantRights, scopeRights } from '../../tools/access/rights.ts';
+import { scopesToAskFor } from '../../tools/access/step-up.ts';
+import { catalog } from '../../tools/catalog.ts';
+import { isListed } from '../../tools/registry/catalog-index.ts';
+import { inputFor } from '../contract/inputs.ts';
+import { fc } from '../support/property.ts';
+import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';
+
+const UNIFIED = 'https://example.com/api/v1/mcp';
+const CLIENT = { name: 'Claude', host: 'claude.ai', verified: true };
+const admin = principalOf({ type: 'api-key', id: 'key_admin', scopes: ['admin'] });
+
+let world: TestRegistry;
+let ada: Principal;
+let bob: Principal;
+before(async () => {
+  world = await openTestRegistry();
+  const person = async (email: string) => {
+    const user = await world.store.transaction((tx) => tx.adminUsers.insert({ email, role: 'x', isActive: true }));
+    return { ...personPrincipal(user), sessionId: `ses_${email}`, expiresAt: '2100-01-01T00:00:00.000Z' };
+  };
+  [ada, bob] = [await person('ada@example.com'), await person('bob@example.com')];
+});
+after(() => world.close());
+
+/** The same person with less: what they have is theirs, and nothing else. */
+const limited = (person: Principal): Principal => {
+  const { isPerson: _, ...rights } = scopeRights(['agents:read']);
+  return { ...person, scopes: ['agents:read'], rights: { ...rights, isPerson: true, fingerprint: 'limited' } };
+};
+
+async function mustCall(caller: Principal, tool: string, input: object = {}, door: 'mcp' | 'rest' = 'mcp') {
+  const answer = await world.call(caller, tool, input, door);
+  assert.ok('output' in answer, `${tool}: ${JSON.stringify(answer)}`);
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into outputs freely
+  return answer.output as any;
+}
+
+async function codeOf(caller: Principal, tool: string, input: object = {}) {
+  const answer = await world.call(caller, tool, input);
+  return 'error' in answer ? answer.error.code : 'ok';
+}
+
+const ASKED = { interaction: 'one', clientId: 'https://claude.ai/me', client: CLIENT, resource: UNIFIED };
+
+async function authorize(caller: Principal, given: object): Promise<string> {
+  const asked = { ...ASKED, decision: 'allow', ...given };
+  return (await mustCall(caller, 'authorize_app', asked, 'rest')).id;
+}
+
+async function appWith(id: string): Promise<Principal> {
+  const app = await world.store.connectedApps.get(id);
+  assert.ok(app);
+  const found = await appPrincipal(world.store, app, { catalog, now: new Date() });
+  assert.ok(typeof found !== 'string', String(found));
+  return found;
+}
+
+describe('list_connected_apps and disconnect_app', () => {
+  it('show and end all for administrators, and for anybody else who is signed in their own', async () => {
+    const [own, other] = [await authorize(ada, { scopes: ['read'] }), await authorize(bob, { scopes: ['read'] })];
+    const listed = async (caller: Principal, input: object = {}) =>
+      (await mustCall(caller, 'list_connected_apps', input)).data.map(({ id }: { id: string }) => id).sort();
+    assert.deepEqual(await listed(ada), [own, other].sort());
+    assert.deepEqual(await listed(admin, { userId: bob.id }), [other]);
+    assert.deepEqual(await listed(limited(ada)), [own]);
+    assert.deepEqual(await listed(limited(ada), { userId: bob.id }), []);
+    assert.equal(
+      await codeOf(principalOf({ type: 'api-key', id: 'k', scopes: ['write'] }), 'list_connected_apps'),
+      'forbidden',
+    );
+    assert.equal(await codeOf(limited(ada), 'disconnect_app', { id: other }), 'not_found');
+    const [shown] = (await mustCall(limited(ada), 'list_connected_apps')).data;
+    assert.deepEqual(shown, {
+      id: own,
+      client: CLIENT,
+      resource: UNIFIED,
+      scopes: ['read'],
+      userId: ada.id,
+      createdAt: shown.createdAt,
+    });
+    const { connection, ended } = await mustCall(limited(ada), 'disconnect_app', { id: own });
+    assert.deepEqual([connection, ended], [shown, true]);
+    await mustCall(admin, 'disconnect_app', { id: other });
+    assert.deepEqual(await listed(ada), []);
+  });
+
+  it('are listed for whoever is signed in, whatever the rights', () => {
+    const names = (caller: Principal) => world.registry.list(caller).map(({ tool }) => tool.name);
+    assert.ok(names(limited(ada)).includes('disconnect_app'));
+    assert.ok(!names({ ...limited(ada), rights: scopeRights(['agents:read']) }).includes('disconnect_app'));
+  });
+});
+
+describe('OAuth clients', () => {
+  it('are made by administrators, with a secret shown once and kept as a hash', async () => {
+    const redirectUris = ['https://example.com/back', 'http://127.0.0.1/back', 'com.example.app:/back'];
+    const made = await mustCall(ada, 'create_oauth_client', { name: 'Portal', redirectUris, confidential: true });
+    assert.match(made.secret, /^ocs_/);
+    const record = await world.store.oauthClients.get(made.id);
+    assert.ok(record?.secretHash && !JSON.stringify(record).includes(made.secret));
+    const { secret: _, ...shown } = made;
+    assert.deepEqual((await mustCall(admin, 'list_oauth_clients', { kind: 'made' })).data, [shown]);
+    const open = await mustCall(ada, 'create_oauth_client', { name: 'Desk', redirectUris, confidential: false });
+    assert.equal(open.secret, undefined);
+  });
+
+  it('end their connections when they are deleted', async () => {
+    const input = { name: 'Gone', redirectUris: ['https://example.com/back'], confidential: false };
+    const { id, clientId } = await mustCall(ada, 'create_oauth_client', input);
+    const app = await authorize(ada, { clientId, scopes: ['read'] });
+    const kept = await authorize(ada, { scopes: ['read'] });
+    await mustCall(admin, 'delete_oauth_client', { id });
+    assert.equal(await world.store.connectedApps.get(app), undefined);
+    assert.ok(await world.store.connectedApps.get(kept));
+    assert.equal(await codeOf(admin, 'delete_oauth_client', { id }), 'not_found');
+  });
+
+  for (const uri of [
+    'javascript:alert(1)',
+    'data:text/html,x',
+    'http://example.com/back',
+    'https://user:pw@example.com/back',
+    'https://example.com/back#part',
+    'ms-settings:x',
+    'https://localhost/back',
+    '/back',
+  ]) {
+    it(`are sent to no address like ${uri}`, async () => {
+      const input = { name: 'Bad', redirectUris: [uri], confidential: false };
+      const answer = await world.call(ada, 'create_oauth_client', input);
+      assert.ok('error' in answer && answer.error.code === 'invalid_input');
+      assert.deepEqual(
+        answer.error.issues?.map(({ path }) => path),
+        ['redirectUris[0]'],
+      );
+    });
+  }
+
+  it('need full access to be made and deleted', async () => {
+    const granted = principalOf({ type: 'api-key', id: 'k', grants: ['oauth-client'] });
+    const input = { name: 'x', redirectUris: ['https://example.com/back'], confidential: false };
+    assert.equal(await codeOf(granted, 'create_oauth_client', input), 'forbidden');
+  });
+});
+
+describe('authorize_app', () => {
+  it('is for people and holders of a capsule token alone, and for no door but the consent page', async () => {
+    const asked = { ...ASKED, decision: 'allow', scopes: ['read'] };
+    const overRest = await world.call(admin, 'authorize_app', asked, 'rest');
+    assert.equal('error' in overRest && overRest.error.code, 'forbidden');
+    const overMcp = await world.call(ada, 'authorize_app', asked);
+    assert.equal('error' in overMcp && overMcp.error.code, 'not_found');
+  });
+
+  it('hands out no more than the person has', async () => {
+    const asked = { ...ASKED, decision: 'allow', scopes: ['read', 'write', 'admin'] };
+    const answer = await world.call(limited(ada), 'authorize_app', asked, 'rest');
+    assert.equal('error' in answer && answer.error.code, 'forbidden');
+  });
+
+  it('ends with the e-mail of its person', async () => {
+    const id = await authorize(bob, { scopes: ['read'] });
+    const owner = await world.store.transaction((tx) =>
+      tx.adminUsers.insert({ email: 'owner@example.com', role: 'owner', isActive: true }),
+    );
+    await mustCall({ ...admin, ownerId: owner.id }, 'update_admin_user', { id: bob.id, name: 'Bob' });
+    assert.ok(await world.store.connectedApps.get(id));
+    await mustCall({ ...admin, ownerId: owner.id }, 'update_admin_user', { id: bob.id, email: 'b@example.com' });
+    assert.equal(await world.store.connectedApps.get(id), undefined);
+  });
+});
+
+describe('a connected app', () => {
+  it('is audited as itself on behalf of its person', async () => {
+    const app = await appWith(await authorize(ada, { scopes: ['read'] }));
+    await mustCall(app, 'list_skills');
+    await world.store.audit.flush();
+    const { records } = await world.store.audit.find({ principal: app.id, limit: 1 });
+    assert.deepEqual(records[0]?.principal, { type: 'app', id: app.id, name: 'Claude (claude.ai)' });
+    assert.deepEqual(records[0]?.onBehalfOf, [{ type: 'session', id: ada.id, name: 'ada@example.com' }]);
+    const entries = await world.store.audit.find({ tool: 'authorize_app', principal: ada.id, limit: 1 });
+    assert.deepEqual(entries.records[0]?.arguments.client, CLIENT);
+    assert.ok(entries.records[0]?.recordIds?.includes(app.id));
+  });
+
+  it('sees the threads of its person that it may read, and makes threads that are theirs', async () => {
+    const messages = [{ role: 'user', content: 'x' }];
+    const { id } = await mustCall(ada, 'create_thread', { title: 'secret', messages });
+    await mustCall(ada, 'update_thread_access', { id, visibility: 'restricted' });
+    const [own, others] = [await authorize(ada, { scopes: ['read'] }), await authorize(bob, { scopes: ['read'] })];
+    assert.equal(await codeOf(await appWith(own), 'get_thread', { id }), 'ok');
+    assert.equal(await codeOf(await appWith(others), 'get_thread', { id }), 'not_found');
+    const writing = await appWith(await authorize(ada, { scopes: ['read', 'write'] }));
+    const made = await mustCall(writing, 'create_thread', { title: 'mine', messages });
+    assert.equal(made.createdBy, ada.id);
+  });
+
+  it('makes flows whose runs act as the app and end with it', async () => {
+    const id = await authorize(ada, { scopes: ['read', 'write'] });
+    const app = await appWith(id);
+    const flow = await mustCall(app, 'create_flow', { name: 'of an app', steps: [{ id: 'a', tool: 'list_skills' }] });
+    assert.deepEqual(flow.runAs, { type: 'app', id, name: app.name });
+    const steps = [{ id: 'a', tool: 'update_settings', arguments: { workspaceName: 'x' } }];
+    assert.equal(await codeOf(app, 'create_flow', { name: 'beyond', steps }), 'forbidden');
+  });
+
+  it('is told all that is missing where its person may do more, and nothing where they may not', async () => {
+    const asked = async (tool: string, scopes: readonly string[], person = ada) => {
+      const app = await appWith(await authorize(ada, { scopes }));
+      const found = catalog.get(tool)?.tool;
+      assert.ok(found);
+      return scopesToAskFor({ ...app, actsFor: person }, found, inputFor(tool));
+    };
+    assert.deepEqual(await asked('create_agent', ['read']), ['read', 'write']);
+    assert.deepEqual(await asked('update_settings', ['read']), ['read', 'write', 'admin']);
+    assert.equal(await asked('list_agents', ['read']), undefined);
+    assert.equal(await asked('create_api_key', ['read']), undefined);
+    assert.equal(await asked('create_agent', ['read'], limited(ada)), undefined);
+    const app = await appWith(await authorize(ada, { scopes: ['read'] }));
+    const call = { principal: app, door: 'mcp', requestId: 'test' } as const;
+    const refused = await world.registry.call({ ...call, tool: 'create_agent', input: inputFor('create_agent') });
+    assert.deepEqual(!refused.ok && refused.askFor, ['read', 'write']);
+    const inner = { name: 'create_agent', arguments: inputFor('create_agent') };
+    const through = await world.registry.call({ ...call, tool: 'call_tool', input: inner });
+    assert.deepEqual(!through.ok && through.askFor, ['read', 'write']);
+  });
+
+  it('reaches, whatever its person may do and whatever was handed out, what both allow and never more', () => {
+    const tools = catalog.entries.map(({ tool }) => tool).filter((tool) => isListed(tool));
+    const grants = fc
+      .constantFrom('agent:read', 'agent', 'skill:write', 'thread:read', 'flow', 'key', 'settings:read', '*')
+      .map((text) => {
+        const [resource = '*', op = '*'] = text.split(':');
+        return { resource, op, id: '*' };
+      });
+    const own = fc.oneof(
+      fc.uniqueArray(fc.constantFrom('read', 'write', 'admin', 'agents:read', 'skills:write')).map(scopeRights),
+      fc.uniqueArray(grants, { selector: (grant) => JSON.stringify(grant) }).map((list) => grantRights(list)),
+    );
+    fc.assert(
+      fc.property(own, fc.integer({ min: 1, max: 3 }), (rights, count) => {
+        const handed = scopeRights(APP_SCOPES.slice(0, count));
+        const both = handed.isAdmin ? bothRights(rights, handed) : bothRights(handed, rights);
+        const limit = { holder: 'app', fingerprint: 'app', allows: canBeInApp };
+        assert.equal(both.isAdmin, handed.isAdmin && rights.isAdmin);
+        for (const tool of tools) {
+          const reached = reaches({ rights: both, tools: limit }, tool);
+          if (reached) assert.ok(reaches({ rights }, tool) && reaches({ rights: handed }, tool), tool.name);
+          if (reached) assert.ok(!tool.answersSecret && !/^(create|list)_(api_key|capsule|session)/.test(tool.name));
+        }
+      }),
+    );
+  });
+});
