@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Store } from '../../store/port.ts';
 import { welcome } from '../commands/welcome.ts';
 import type { Config } from '../config/config.ts';
+import { describeReach } from '../oauth/reach.ts';
 import { type RunningServer, startServer } from '../server.ts';
 import type { FirstStart } from './first-start.ts';
 
@@ -22,6 +23,7 @@ export async function serve(
       const { url } = await server.signIn.linkFor(config.adminEmail);
       console.log(welcome({ baseUrl: server.baseUrl, keys: made, signInUrl: url }));
     }
+    console.log(describeReach(server.baseUrl, config.oauth));
     console.log(whereToFind(server));
   } catch (error) {
     await store.close();

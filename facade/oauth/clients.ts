@@ -142,6 +142,7 @@ function propertiesOf({ clientId, secretHash, redirectUris, name, metadata }: OA
     client_id: clientId,
     ...(name !== '' && { client_name: name }),
     redirect_uris: redirectUris,
+    response_modes: ['query'],
     token_endpoint_auth_method: method ?? (secretHash === undefined ? 'none' : 'client_secret_basic'),
     ...(secretHash !== undefined && { client_secret: secretHash }),
     ...(jwks !== undefined && { jwks }),

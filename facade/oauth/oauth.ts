@@ -17,6 +17,7 @@ import { createShowProblem, errorRenderer } from './problem-page.ts';
 import { createProvider } from './provider.ts';
 import { Requests } from './requests.ts';
 import { StepUps } from './step-ups.ts';
+import { forgetEnded } from './upkeep.ts';
 
 const UPKEEP_MS = 60 * 60 * 1000;
 const LARGEST_KEYS = 64 * 1024;
@@ -62,7 +63,11 @@ export function createOAuth(options: OAuthOptions) {
     }),
   );
   const requests = new Requests({ store, addresses, clients, stepUps, provider });
-  const upkeep = startRepeated(() => clients.forgetUnused(), onFailure, UPKEEP_MS);
+  const forget = async () => {
+    await forgetEnded(store, now());
+    await clients.forgetUnused();
+  };
+  const upkeep = startRepeated(forget, onFailure, UPKEEP_MS);
   return {
     addresses,
     stepUps,

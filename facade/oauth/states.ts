@@ -6,10 +6,11 @@ import { OAuthError } from './oauth-error.ts';
 type Payload = Readonly<Record<string, unknown>>;
 
 /**
- * How long a refresh token that was used is accepted again. Hosts refresh at the same time from several places, or repeat a request whose
- * answer was lost; without this they would look like a thief and lose the connection.
+ * How long what was used does not look stolen. Hosts refresh at the same time from several places, or repeat a request whose answer was
+ * lost, so a refresh token works again for a while. A code works once in any case, but some hosts come with it twice at once: only a later
+ * replay ends the connection.
  */
-const GRACE_MS = 10_000;
+const GRACE_MS: Readonly<Record<string, number>> = { RefreshToken: 10_000, AuthorizationCode: 2000 };
 
 export interface StateOptions {
   readonly store: Store;
@@ -31,7 +32,7 @@ export class States {
   async upsert(id: string, payload: Payload, expiresInSeconds: number): Promise<void> {
     const key = keyOf(this.#kind, id);
     const expiresAt = new Date(this.#now().getTime() + expiresInSeconds * 1000).toISOString();
-    const { grantId } = payload;
+    const grantId = this.#kind === 'Grant' ? id : payload.grantId;
     const state = {
       payload: withoutId(payload, id),
       expiresAt,
@@ -56,7 +57,8 @@ export class States {
   async consume(id: string): Promise<void> {
     await this.#store.transaction(async (tx) => {
       const state = await find(tx, keyOf(this.#kind, id));
-      if (!state || (state.consumedAt !== undefined && !this.#isInGrace(state))) {
+      const worksAgain = state?.kind === 'RefreshToken' && this.#isInGrace(state);
+      if (!state || (state.consumedAt !== undefined && !worksAgain)) {
         throw new OAuthError('invalid_grant', 'It was used or ended meanwhile.');
       }
       if (state.consumedAt === undefined) {
@@ -83,7 +85,7 @@ export class States {
   async findByUid(): Promise<undefined> {}
 
   #isInGrace({ kind, consumedAt = '' }: OAuthStateRecord): boolean {
-    return kind === 'RefreshToken' && this.#now().getTime() - Date.parse(consumedAt) < GRACE_MS;
+    return this.#now().getTime() - Date.parse(consumedAt) < (GRACE_MS[kind] ?? 0);
   }
 }
 

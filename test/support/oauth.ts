@@ -25,12 +25,14 @@ export class OAuthClient {
   readonly server: Server;
   readonly clientId: string;
   readonly verifier = randomBytes(32).toString('base64url');
-  readonly #secret: string | undefined;
+  readonly secret: string | undefined;
+  /** The e-mail of whoever agrees; the owner by default. */
+  person: string | undefined;
 
   constructor(server: Server, clientId: string, secret?: string) {
     this.server = server;
     this.clientId = clientId;
-    this.#secret = secret;
+    this.secret = secret;
   }
 
   /** Registers a client. */
@@ -62,9 +64,9 @@ export class OAuthClient {
 
   /** Where a person ends who allows it: the address at the client, with the answer. */
   async allowed(parameters: Readonly<Record<string, string | undefined>> = {}, entered: Entered = {}): Promise<URL> {
-    const browser = await signedIn(this.server);
+    const browser = await signedIn(this.server, this.person);
     await browser.open(this.authorizeUrl(parameters));
-    return decided(browser, { decision: 'allow', ...entered });
+    return decided(browser, { decision: 'allow', give: 'read', ...entered });
   }
 
   async code(parameters: Readonly<Record<string, string | undefined>> = {}, entered: Entered = {}): Promise<string> {
@@ -98,7 +100,7 @@ export class OAuthClient {
 
   async post(path: string, form: Readonly<Record<string, string | undefined>>): Promise<OAuthAnswer> {
     const members = new URLSearchParams();
-    const own = { client_id: this.clientId, ...(this.#secret !== undefined && { client_secret: this.#secret }) };
+    const own = { client_id: this.clientId, ...(this.secret !== undefined && { client_secret: this.secret }) };
     for (const [name, value] of Object.entries({ ...own, ...form })) if (value !== undefined) members.set(name, value);
     return answerOf(await fetch(`${this.server.baseUrl}${path}`, { method: 'POST', body: members }));
   }
@@ -113,7 +115,7 @@ export class OAuthClient {
 
 type Entered = Readonly<Record<string, string>>;
 
-export async function register(server: Server, metadata: object = {}): Promise<OAuthAnswer> {
+export async function register(server: Pick<Server, 'baseUrl'>, metadata: object = {}): Promise<OAuthAnswer> {
   const body = JSON.stringify({ client_name: 'Test client', redirect_uris: [CALLBACK], ...metadata });
   const headers = { 'Content-Type': 'application/json' };
   return answerOf(await fetch(`${server.baseUrl}/oauth/register`, { method: 'POST', headers, body }));
@@ -125,10 +127,16 @@ export async function answerOf(response: Response): Promise<OAuthAnswer> {
   return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
 }
 
-/** A browser in which the person is signed in. */
+const sessions = new WeakMap<Server, Map<string | undefined, Promise<string>>>();
+
+/** A browser in which the person is signed in; each person signs in once, as that is limited. */
 export async function signedIn(server: Server, email?: string): Promise<WebClient> {
+  const known = sessions.get(server) ?? new Map<string | undefined, Promise<string>>();
+  sessions.set(server, known);
+  const session = known.get(email) ?? signIn(server, email);
+  known.set(email, session);
   const browser = new WebClient();
-  const [name = '', value = ''] = (await signIn(server, email)).split('=');
+  const [name = '', value = ''] = (await session).split('=');
   browser.cookies.set(new URL(server.baseUrl).origin, new Map([[name, value]]));
   return browser;
 }

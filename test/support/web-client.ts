@@ -9,7 +9,7 @@ export interface WebPage {
 
 /** Cookies and forms as a browser has them, over fetch: it keeps cookies by origin, follows redirects and sends forms as they are. */
 export class WebClient {
-  /** By origin, then by name. */
+  /** By origin, then by name; behind the name is the path, where that is not `/`. */
   readonly cookies = new Map<string, Map<string, string>>();
   /** Is told of a redirect to another origin, which is then not followed. */
   leave: ((url: URL) => void) | undefined;
@@ -57,8 +57,12 @@ export class WebClient {
 
   /** The cookies it would send there, as a header. */
   cookieHeader(address: string): string {
-    const known = this.cookies.get(new URL(address).origin) ?? new Map<string, string>();
-    return [...known].map(([name, value]) => `${name}=${value}`).join('; ');
+    const { origin, pathname } = new URL(address);
+    return [...(this.cookies.get(origin) ?? [])]
+      .map(([key, value]) => ({ place: key.split(' '), value }))
+      .filter(({ place: [, path = '/'] }) => pathname.startsWith(path))
+      .map(({ place: [name], value }) => `${name}=${value}`)
+      .join('; ');
   }
 
   async #load(start: URL, first: RequestInit): Promise<WebPage> {
@@ -91,8 +95,10 @@ export class WebClient {
     this.cookies.set(origin, known);
     for (const line of lines) {
       const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
-      if (/; Max-Age=0(;|$)/i.test(line)) known.delete(name);
-      else known.set(name, value);
+      const path = /; path=(\/[^;]+)/i.exec(line)?.[1];
+      const key = path === undefined ? name : `${name} ${path}`;
+      if (/; Max-Age=0(;|$)|; expires=Thu, 01 Jan 1970/i.test(line)) known.delete(key);
+      else known.set(key, value);
     }
   }
 }
