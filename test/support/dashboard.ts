@@ -34,17 +34,37 @@ export interface DashboardWindow {
   readonly complaints: readonly string[];
   /** Opens a path and waits until nothing is on its way any more. */
   open(path: string): Promise<void>;
+  /** The same from a page that is open, as a link does it. */
+  go(path: string): Promise<void>;
   close(): Promise<void>;
+}
+
+export interface WindowOptions extends BrowserContextOptions {
+  readonly email?: string;
+  /** A session of its own, for a test that ends it. */
+  readonly fresh?: boolean;
+}
+
+const cookies = new Map<string, string>();
+
+/** One session of a person serves all windows, as signing in often is refused. */
+async function cookieFor(server: Pick<TestServer, 'baseUrl' | 'adminKey'>, email: string | undefined, fresh: boolean) {
+  const key = `${server.baseUrl} ${email}`;
+  const kept = cookies.get(key);
+  if (kept !== undefined && !fresh) return kept;
+  const cookie = await signIn(server, email);
+  if (!fresh) cookies.set(key, cookie);
+  return cookie;
 }
 
 /** Signs in and opens a window on the dashboard. */
 export async function openDashboard(
   browser: Browser,
   server: Pick<TestServer, 'baseUrl' | 'adminKey'>,
-  { email, ...options }: BrowserContextOptions & { readonly email?: string } = {},
+  { email, fresh = false, ...options }: WindowOptions = {},
 ): Promise<DashboardWindow> {
   const context = await browser.newContext({ viewport: WIDE, ...options });
-  const [name = '', value = ''] = (await signIn(server, email)).split('=');
+  const [name = '', value = ''] = (await cookieFor(server, email, fresh)).split('=');
   await context.addCookies([{ name, value, url: server.baseUrl, httpOnly: true, sameSite: 'Lax' }]);
   const complaints: string[] = [];
   context.on('console', (message) => {
@@ -61,8 +81,21 @@ export async function openDashboard(
       await page.goto(`${server.baseUrl}${path}`);
       await settled(page);
     },
+    async go(path) {
+      await page.evaluate((to) => {
+        const { history, dispatchEvent } = globalThis as unknown as BrowserGlobals; // in the page
+        history.pushState(null, '', to);
+        dispatchEvent(new Event('popstate'));
+      }, path);
+      await settled(page);
+    },
     close: () => context.close(),
   };
+}
+
+interface BrowserGlobals {
+  readonly history: { pushState(state: null, unused: '', to: string): void };
+  dispatchEvent(event: Event): void;
 }
 
 const WIDE = { width: 1440, height: 900 };

@@ -54,6 +54,7 @@ function optionsOf({ labels, series, format, bars, height, box }: Drawn): UPlot.
         grid: { show: false },
         values: (_, places) => places.map((place) => labels[place] ?? ''),
         incrs: STEPS,
+        size: 26,
         space: 56,
       },
       {

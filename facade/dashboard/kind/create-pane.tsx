@@ -23,7 +23,7 @@ export function CreatePane({ spec }: { readonly spec: KindSpec }) {
       <div class="form-pane">
         <header class="detail-bar">
           <LinkButton look="quiet" icon="back" label={`All ${spec.words.many}`} to={spec.path} />
-          <h2>New {spec.words.one}</h2>
+          <h1>New {spec.words.one}</h1>
         </header>
         {tool?.description && <p class="quiet form-intro">{tool.description.replaceAll('`', '')}</p>}
         <Form

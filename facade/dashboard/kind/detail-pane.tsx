@@ -102,9 +102,9 @@ function Detail({ spec, row }: { readonly spec: KindSpec; readonly row: Row }) {
       <div class="detail-title">
         {spec.avatar && <Avatar name={title} size="l" />}
         <div>
-          <h2>
+          <h1>
             {title} {typeof row.status === 'string' && <Badge value={row.status} />}
-          </h2>
+          </h1>
           {said !== undefined && said !== '' && <p class="quiet">{String(said)}</p>}
         </div>
       </div>

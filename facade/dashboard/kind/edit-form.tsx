@@ -35,7 +35,7 @@ export function EditForm({ spec, row }: { readonly spec: KindSpec; readonly row:
     <div class="form-pane">
       <header class="detail-bar">
         <LinkButton look="quiet" icon="back" label={`Back to ${title}`} to={pathOf(spec, row)} />
-        <h2>Edit {title}</h2>
+        <h1>Edit {title}</h1>
       </header>
       <Form
         tool={`update_${spec.one}`}

@@ -89,12 +89,12 @@ function OneTool({ name }: { readonly name: string }) {
       </header>
       <div class="detail-title">
         <div>
-          <h2>
+          <h1>
             {tool?.title ?? name}{' '}
             <Badge tone={readOnlyHint ? 'good' : destructiveHint ? 'alarm' : 'warn'}>
               {readOnlyHint ? 'Reads' : destructiveHint ? 'Can destroy' : 'Writes'}
             </Badge>
-          </h2>
+          </h1>
           <p class="quiet">{tool?.description?.replaceAll('`', '')}</p>
         </div>
       </div>

@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { mustCall } from '../../support/calls.ts';
+import { startBrowser, withoutBrowser } from '../../support/chromium.ts';
+import { type DashboardWindow, findingsOf, openDashboard, settled, startDemoServer } from '../../support/dashboard.ts';
+import { FULL } from '../../support/full.ts';
+import type { TestServer } from '../../support/server.ts';
+
+if (withoutBrowser) console.log(`SKIPPED: the dashboard in a real browser, for ${withoutBrowser}.`);
+
+const PHONE = { width: 390, height: 844 };
+
+describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
+  let server: TestServer;
+  let browser: Browser;
+  before(async () => {
+    [server, browser] = await Promise.all([startDemoServer(), startBrowser()]);
+  });
+  after(async () => {
+    await browser?.close();
+    await server?.close();
+  });
+
+  const call = (tool: string, input: object = {}) => mustCall(server, server.adminKey, tool, input);
+
+  /** A window for the time of a test, in which nothing may be complained of. */
+  async function inWindow(
+    work: (page: Page, window: DashboardWindow) => Promise<void>,
+    options: Parameters<typeof openDashboard>[2] = {},
+  ): Promise<void> {
+    const window = await openDashboard(browser, server, options);
+    try {
+      await work(window.page, window);
+      assert.deepEqual(window.complaints, []);
+    } finally {
+      await window.close();
+    }
+  }
+
+  for (const [colorScheme, viewport] of [['light', undefined] as const, ['dark', PHONE] as const]) {
+    it(`has pages without a complaint of the browser or of axe (${colorScheme})`, async () => {
+      await inWindow(
+        async (page, window) => {
+          await window.open('/');
+          const paths = await page
+            .locator('.nav-link')
+            .evaluateAll((links) => links.map((link) => link.getAttribute('href') ?? ''));
+          assert.ok(paths.length > 20, paths.join());
+          const { data: agents } = await call('list_agents', { limit: 1 });
+          const all = [
+            ...paths,
+            `/agents/${agents[0].id}`,
+            `/agents/${agents[0].id}/edit`,
+            '/flows/new',
+            '/tools/list_users',
+            '/no/such/page',
+          ];
+          for (const [index, path] of all.entries()) {
+            await window.go(path);
+            assert.equal(await page.locator('.error-box').count(), 0, path);
+            // axe takes seconds; pages are made of the same parts.
+            if (FULL || index % 4 === (viewport ? 2 : 0)) assert.deepEqual(await findingsOf(page), [], path);
+          }
+        },
+        { colorScheme, ...(viewport && { viewport }) },
+      );
+    });
+  }
+
+  it('shows texts of records as the texts they are', async () => {
+    const planted = '<img src=x onerror="globalThis.planted=1"><script>planted=1</script>{{1}}';
+    const agent = await call('create_agent', {
+      name: 'planted',
+      displayName: planted,
+      description: planted,
+      instructions: planted,
+    });
+    const document = await call('create_document', { title: planted, content: planted });
+    const task = await call('create_task', { title: planted });
+    const memory = await call('create_memory', { content: planted, kind: 'fact' });
+    await inWindow(async (page, window) => {
+      for (const path of [
+        `/agents/${agent.id}`,
+        `/documents/${document.id}`,
+        `/tasks/${task.id}`,
+        `/memory/${memory.id}`,
+      ]) {
+        await window.open(path);
+        await page.getByText('<img src=x').first().waitFor();
+        assert.equal(await page.evaluate('"planted" in globalThis'), false, path);
+        assert.equal(await page.locator('img, #app script').count(), 0, path);
+      }
+    });
+    for (const [kind, { id }] of Object.entries({ agent, document, task, memory }))
+      await call(`delete_${kind}`, { id });
+  });
+
+  it('is used by the keyboard alone', async () => {
+    await inWindow(async (page, window) => {
+      await window.open('/');
+      await page.keyboard.press('/');
+      await page.getByRole('combobox').fill('agents');
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { name: 'Agents' }).waitFor();
+      await page.getByRole('link', { name: /^Mira/ }).focus();
+      await page.keyboard.press('Enter');
+      await page.getByRole('tab', { name: /^Overview/ }).focus();
+      await page.keyboard.press('ArrowRight');
+      await page.waitForURL(/tab=/);
+      await page.getByRole('button', { name: 'More actions' }).focus();
+      await page.keyboard.press('Enter');
+      await page.keyboard.press('Tab');
+      await page.keyboard.press('Enter');
+      await page.getByRole('dialog', { name: 'Delete Mira?' }).waitFor();
+      await page.keyboard.press('Escape');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      await page.keyboard.press('Control+k');
+      await page.getByRole('dialog', { name: 'Search' }).waitFor();
+      await page.keyboard.press('Escape');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+    });
+  });
+
+  it('shows both states where somebody else changed a record meanwhile', async () => {
+    const { id } = await call('create_skill', { name: 'greeting', instructions: 'Say hello.' });
+    await inWindow(async (page, window) => {
+      await window.open(`/skills/${id}/edit`);
+      await call('update_skill', { id, instructions: 'Say good day.' });
+      await page.getByLabel('Instructions').fill('Say hi.');
+      await page.getByRole('button', { name: 'Save' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Somebody else changed this meanwhile' });
+      await dialog.getByText('Say good day.').waitFor();
+      await dialog.getByText('Say hi.').waitFor();
+      assert.deepEqual(await findingsOf(page), []);
+      await dialog.getByRole('button', { name: 'Save mine over it' }).click();
+      await page.waitForURL(`**/skills/${id}`);
+    });
+    assert.equal((await call('get_skill', { id })).instructions, 'Say hi.');
+    await call('delete_skill', { id });
+  });
+
+  it('deletes what has versions after a question, and brings it back', async () => {
+    const { id } = await call('create_document', { title: 'Plans', content: 'One.\nTwo.' });
+    await inWindow(async (page, window) => {
+      await window.open(`/documents/${id}`);
+      await page.getByRole('button', { name: 'More actions' }).click();
+      await page.getByRole('button', { name: 'Delete', exact: true }).click();
+      await page.getByRole('button', { name: 'Delete document' }).click();
+      await page.getByRole('link', { name: 'Restore it' }).click();
+      await settled(page);
+      await page.getByRole('button', { name: /^Revision 1/ }).click();
+      await page.getByRole('button', { name: 'Restore', exact: true }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Restore' }).click();
+      await page.getByText('Revision 1 is back.').waitFor();
+    });
+    assert.equal((await call('get_document', { id })).content, 'One.\nTwo.');
+  });
+
+  it('has typed the name of what nothing brings back', async () => {
+    const { id } = await call('create_goal', { title: 'Grow', projectId: (await call('list_projects')).data[0].id });
+    await inWindow(async (page, window) => {
+      await window.open(`/goals/${id}`);
+      await page.getByRole('button', { name: 'More actions' }).click();
+      await page.getByRole('button', { name: 'Delete', exact: true }).click();
+      const button = page.getByRole('button', { name: 'Delete goal' });
+      assert.equal(await button.isDisabled(), true);
+      await page.getByRole('dialog').getByRole('textbox').fill('Grow');
+      await button.click();
+      await page.getByText('Grow is deleted.').waitFor();
+    });
+  });
+
+  it('stands at the fields what the server finds wrong, with the request by which the audit log knows it', async () => {
+    await inWindow(async (page, window) => {
+      await window.open('/tools/list_agents');
+      await page.getByLabel('Cursor').fill('made up');
+      await page.getByRole('button', { name: 'Run' }).click();
+      await page.getByRole('alert').first().waitFor();
+      assert.deepEqual(await findingsOf(page), []);
+      await page.getByRole('link', { name: 'See it in the audit log' }).click();
+      await page.waitForURL(/\/audit\?requestId=/);
+      await page.getByRole('cell', { name: 'list_agents' }).waitFor();
+    });
+  });
+
+  it('hears in every tab of what others change, over one stream', async () => {
+    const { id } = await call('create_skill', { name: 'live', instructions: 'Before.' });
+    await inWindow(async (page, { context, open }) => {
+      await open(`/skills/${id}`);
+      const other = await context.newPage();
+      await other.goto(`${server.baseUrl}/skills/${id}`);
+      await other.getByText('Before.').waitFor();
+      await page.waitForTimeout(500); // the stream begins again for what a new page follows
+      await call('update_skill', { id, instructions: 'After.' });
+      await Promise.all([page, other].map((tab) => tab.getByText('After.').waitFor()));
+    });
+    await call('delete_skill', { id });
+  });
+
+  it('signs out', async () => {
+    await inWindow(
+      async (page, window) => {
+        await window.open('/flows');
+        await page.getByRole('button', { name: 'admin@localhost' }).click();
+        await page.getByRole('button', { name: 'Sign out' }).click();
+        await page.getByRole('status').filter({ hasText: 'You are signed out.' }).waitFor();
+        await page.goto(`${server.baseUrl}/agents`);
+        await page.waitForURL('**/sign-in');
+      },
+      { fresh: true },
+    );
+  });
+});
