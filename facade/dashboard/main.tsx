@@ -4,6 +4,7 @@ import './style/index.css';
 import { type ComponentType, render } from 'preact';
 import { Boundary } from './components/error-box.tsx';
 import { Layout } from './components/layout.tsx';
+import { ShownDialog } from './components/shown-dialog.tsx';
 import { Toasts } from './components/toasts.tsx';
 import { Unknown } from './components/unknown.tsx';
 import { lazy } from './lazy.tsx';
@@ -29,6 +30,7 @@ function Dashboard() {
         </Layout>
       </Boundary>
       <Toasts />
+      <ShownDialog />
     </>
   );
 }

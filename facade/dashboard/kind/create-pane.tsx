@@ -11,6 +11,7 @@ import { type KindSpec, pathOf, type Row, titleOf } from './spec.ts';
 /** The form for a new record. */
 export function CreatePane({ spec }: { readonly spec: KindSpec }) {
   const tool = useTool(`create_${spec.one}`);
+  const { draft: Draft } = spec;
   useTitle(`New ${spec.words.one}`);
   const create = async (input: Row) => {
     const made = await act<Row>(`create_${spec.one}`, input);
@@ -30,6 +31,7 @@ export function CreatePane({ spec }: { readonly spec: KindSpec }) {
           tool={`create_${spec.one}`}
           start={spec.start ?? {}}
           own={spec.controls ?? {}}
+          below={(value) => Draft && <Draft value={value} />}
           action={`${text.create} ${spec.words.one}`}
           run={create}
           onCancel={() => go(spec.path)}

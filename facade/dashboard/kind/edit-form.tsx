@@ -13,6 +13,7 @@ export function EditForm({ spec, row }: { readonly spec: KindSpec; readonly row:
   // What the form was begun on, although the record beside it is renewed.
   const [begun] = useState(row);
   const [conflict, setConflict] = useState<{ readonly mine: Row; readonly theirs: Row }>();
+  const { draft: Draft } = spec;
   const id = idOf(spec, row);
   const title = titleOf(spec, row);
   const leave = () => go(pathOf(spec, row));
@@ -42,6 +43,7 @@ export function EditForm({ spec, row }: { readonly spec: KindSpec; readonly row:
         record={begun}
         given={naming(spec, id)}
         own={spec.controls ?? {}}
+        below={(value) => Draft && <Draft value={value} id={id} />}
         run={(input) => save(input, begun.revision)}
         onError={see}
         onCancel={leave}

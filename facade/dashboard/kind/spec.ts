@@ -1,5 +1,5 @@
 import type { ComponentChildren, ComponentType } from 'preact';
-import type { PartProps } from '../components/form/state.ts';
+import type { Members, PartProps } from '../components/form/state.ts';
 import type { MenuItem } from '../components/menu.tsx';
 import type { Column } from '../components/table.tsx';
 
@@ -38,8 +38,10 @@ export interface KindSpec {
   readonly without?: readonly string[];
   /** Controls of one's own in the forms. */
   readonly controls?: Readonly<Record<string, ComponentType<PartProps>>>;
-  /** What stands before the form of a new one. */
+  /** What the form of a new one begins with. */
   readonly start?: Row;
+  /** Below the fields of the forms: what the values come to. A record that is changed has an id. */
+  readonly draft?: ComponentType<{ readonly value: Members; readonly id?: string | undefined }>;
   /** More tabs of a record. */
   readonly tabs?: (row: Row) => readonly { id: string; label: string; content: () => ComponentChildren }[];
   /** Above the fields of the overview, or below them. */

@@ -1,3 +1,23 @@
-import { toolsPage } from '../kind/tools-page.tsx';
+import { Tabs } from '../components/tabs.tsx';
+import { useMay } from '../tools.ts';
+import { Clients } from './apps/clients.tsx';
+import { Connections } from './apps/connections.tsx';
 
-export const Page = toolsPage('Connected apps', ['list_connected_apps']);
+/** Programs that people let in, and the clients that may ask. */
+export function Page() {
+  const mayList = useMay('list_oauth_clients');
+  return (
+    <div class="page-body">
+      <header class="page-head">
+        <h1>Connected apps</h1>
+      </header>
+      <Tabs
+        label="Connected apps"
+        tabs={[
+          { id: 'apps', label: 'Connected', content: () => <Connections /> },
+          ...(mayList ? [{ id: 'clients', label: 'Clients', content: () => <Clients /> }] : []),
+        ]}
+      />
+    </div>
+  );
+}

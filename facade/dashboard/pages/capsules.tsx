@@ -1,4 +1,14 @@
+import { Connect, shortName } from '../components/connect/connect.tsx';
+import { SecretOnce } from '../components/dialog.tsx';
+import { ToolsControl } from '../components/form/tools-control.tsx';
+import { showDialog } from '../components/shown-dialog.tsx';
+import { Badge, Time } from '../components/small.tsx';
 import { kindPage } from '../kind/kind-page.tsx';
+import type { Row } from '../kind/spec.ts';
+import { CapsuleActions } from './capsules/actions.tsx';
+import { endpointOf } from './capsules/endpoint.ts';
+import { CapsulePreview } from './capsules/preview.tsx';
+import { CapsuleUse } from './capsules/use.tsx';
 
 export const Page = kindPage({
   one: 'capsule',
@@ -7,5 +17,39 @@ export const Page = kindPage({
   words: { one: 'capsule', many: 'capsules' },
   title: 'name',
   subtitle: 'description',
-  empty: 'A capsule is an MCP endpoint of its own with the tools that you pick.',
+  empty: 'A capsule is an MCP endpoint of its own with the tools that you pick, for one client, with one token.',
+  columns: [
+    { id: 'status', title: 'Status', cell: (row: Row) => <Badge value={String(row.status)} /> },
+    { id: 'callCount', title: 'Calls', cell: (row: Row) => String(row.callCount), end: true, spare: 2 },
+    {
+      id: 'lastUsedAt',
+      title: 'Used',
+      cell: (row: Row) => <Time at={row.lastUsedAt as string} />,
+      end: true,
+      spare: 1,
+    },
+  ],
+  without: ['ownerId', 'createdBy', 'tokenPrefix', 'callCount', 'lastUsedAt', 'allowedTools', 'deniedTools'],
+  controls: { allowedTools: ToolsControl, deniedTools: ToolsControl },
+  start: { status: 'live' },
+  draft: CapsulePreview,
+  actions: CapsuleActions,
+  tabs: (row) => [
+    { id: 'tools', label: 'Tools', content: () => <CapsulePreview value={{}} id={String(row.id)} /> },
+    {
+      id: 'connect',
+      label: 'Connect',
+      content: () => (
+        <Connect name={shortName(String(row.name))} url={endpointOf(row)} token={`cpt_${row.tokenPrefix}_…`} />
+      ),
+    },
+    { id: 'use', label: 'Use', content: () => <CapsuleUse row={row} /> },
+  ],
+  loss: () => 'Its endpoint and its tokens stop at once, and every client that uses them is cut off.',
+  onCreated: (made) =>
+    showDialog((close) => (
+      <SecretOnce title={`The token of ${String(made.name)}`} secret={String(made.token)} onClose={close}>
+        <Connect name={shortName(String(made.name))} url={endpointOf(made)} token={String(made.token)} />
+      </SecretOnce>
+    )),
 });

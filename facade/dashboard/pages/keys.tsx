@@ -1,4 +1,14 @@
+import { Connect, shortName } from '../components/connect/connect.tsx';
+import { SecretOnce } from '../components/dialog.tsx';
+import { showDialog } from '../components/shown-dialog.tsx';
+import { Badge, Time } from '../components/small.tsx';
 import { kindPage } from '../kind/kind-page.tsx';
+import type { Row } from '../kind/spec.ts';
+import { KeyActions } from './keys/actions.tsx';
+import { unifiedEndpoint } from './keys/endpoint.ts';
+import { ExplainKey } from './keys/explain.tsx';
+import { rightsOf, ScopesControl } from './keys/scopes-control.tsx';
+import { stateOf } from './keys/state.ts';
 
 export const Page = kindPage({
   one: 'api_key',
@@ -6,5 +16,27 @@ export const Page = kindPage({
   path: '/keys',
   words: { one: 'key', many: 'keys' },
   title: 'name',
-  empty: 'A key lets a program call with a part of your rights.',
+  empty: 'A key lets a program call with a part of your rights, over MCP and REST.',
+  columns: [
+    { id: 'rights', title: 'Rights', cell: (row: Row) => rightsOf(row), spare: 1 },
+    { id: 'state', title: 'State', cell: (row: Row) => <Badge value={stateOf(row)} /> },
+    {
+      id: 'lastUsedAt',
+      title: 'Used',
+      cell: (row: Row) => <Time at={row.lastUsedAt as string} />,
+      end: true,
+      spare: 2,
+    },
+  ],
+  without: ['endsWith', 'createdBy'],
+  controls: { scopes: ScopesControl },
+  start: { scopes: ['read'] },
+  actions: KeyActions,
+  tabs: (row) => [{ id: 'explain', label: 'What it can do', content: () => <ExplainKey id={String(row.id)} /> }],
+  onCreated: (made) =>
+    showDialog((close) => (
+      <SecretOnce title={`The secret of ${String(made.name)}`} secret={String(made.secret)} onClose={close}>
+        <Connect name={shortName(String(made.name))} url={unifiedEndpoint()} token={String(made.secret)} />
+      </SecretOnce>
+    )),
 });

@@ -22,13 +22,14 @@ export interface FormProps {
   readonly start?: Members;
   /** Controls of one's own, by member. */
   readonly own?: Readonly<Record<string, ComponentType<PartProps>>>;
+  /** Below the fields: what the values come to. */
+  readonly below?: (value: Members) => ComponentChildren;
   readonly action?: string;
   /** Calls the tool, mostly by `act`. What it throws is shown, at the fields as far as it says which. */
   readonly run: (input: Members) => Promise<unknown>;
   readonly onCancel?: () => void;
   /** Shown beside the error, for example to resolve a conflict. */
   readonly onError?: (error: unknown, input: Members) => void;
-  readonly children?: ComponentChildren;
 }
 
 /** The form that the input schema of a tool describes. The server is what validates. */
@@ -40,7 +41,7 @@ export function Form(props: FormProps) {
 const ALWAYS_HIDDEN = ['expectedRevision'];
 
 function FormOf(props: FormProps & { readonly schema: NonNullable<ReturnType<typeof useTool>>['inputSchema'] }) {
-  const { schema, record, given = {}, hidden = [], start, own, action, run, onCancel, onError, children } = props;
+  const { schema, record, given = {}, hidden = [], start, own, action, run, onCancel, onError, below } = props;
   const away = useMemo(() => [...ALWAYS_HIDDEN, ...Object.keys(given), ...hidden], [given, hidden]);
   const before = useRef<Members>(record ?? { ...(initial(schema) as Members), ...start });
   const [value, setValue] = useState<Members>(before.current);
@@ -74,7 +75,7 @@ function FormOf(props: FormProps & { readonly schema: NonNullable<ReturnType<typ
         hidden={away}
         own={own}
       />
-      {children}
+      {below?.(value)}
       {error !== undefined && <ErrorBox error={error} shownElsewhere={(path) => isShown(schema, path, away)} />}
       <div class="actions form-actions">
         <Button type="submit" look="primary" busy={busy}>

@@ -1,0 +1,107 @@
+import { useEffect, useState } from 'preact/hooks';
+import { CallError, call } from '../../client.ts';
+import { ErrorBox } from '../../components/error-box.tsx';
+import type { Members } from '../../components/form/state.ts';
+import { Badge, Mono } from '../../components/small.tsx';
+import { Skeleton } from '../../components/waiting.tsx';
+import { counted, number } from '../../format.ts';
+
+interface Preview {
+  readonly tools: readonly {
+    readonly name: string;
+    readonly title?: string;
+    readonly annotations?: { readonly readOnlyHint?: boolean; readonly destructiveHint?: boolean };
+  }[];
+  readonly estimatedTokens: number;
+  readonly entries: readonly {
+    readonly entry: string;
+    readonly list: string;
+    readonly tools: readonly { readonly name: string; readonly served: boolean; readonly rule: string }[];
+  }[];
+  readonly warnings: readonly string[];
+}
+
+const DECIDING = ['name', 'allowedTools', 'deniedTools', 'constraints'];
+const WAIT_MS = 250;
+
+/** What a capsule serves, or would with the values of its form: asked again a moment after each change. */
+export function CapsulePreview({ value, id }: { readonly value: Members; readonly id?: string | undefined }) {
+  const draft = Object.fromEntries(DECIDING.filter((name) => filled(value[name])).map((name) => [name, value[name]]));
+  const asked = JSON.stringify({
+    ...(id !== undefined && { id }),
+    ...((id === undefined || filled(draft)) && { draft }),
+  });
+  const [shown, setShown] = useState<Preview>();
+  const [error, setError] = useState<CallError>();
+  useEffect(() => {
+    const stop = new AbortController();
+    const timer = setTimeout(() => {
+      call<Preview>('preview_capsule', JSON.parse(asked) as object, { signal: stop.signal })
+        .then((preview) => {
+          setShown(preview);
+          setError(undefined);
+        })
+        .catch((problem) => problem instanceof CallError && setError(problem));
+    }, WAIT_MS);
+    return () => {
+      clearTimeout(timer);
+      stop.abort();
+    };
+  }, [asked]);
+  return (
+    <section class="preview" aria-label="What it serves" aria-live="polite">
+      <h3>What it serves</h3>
+      {error && <ErrorBox error={error} />}
+      {shown ? <Served {...shown} /> : !error && <Skeleton lines={3} />}
+    </section>
+  );
+}
+
+function filled(value: unknown): boolean {
+  return typeof value === 'object' && value !== null
+    ? Object.keys(value).length > 0
+    : value !== undefined && value !== '';
+}
+
+function Served({ tools, estimatedTokens, entries, warnings }: Preview) {
+  const refused = entries.flatMap(({ entry, tools: matched }) =>
+    matched.filter(({ served }) => !served).map((tool) => ({ ...tool, entry })),
+  );
+  return (
+    <>
+      <p>
+        <strong>{counted(tools.length, 'tool')}</strong>
+        <span class="quiet">{`, about ${number(estimatedTokens)} tokens for the model that reads the list`}</span>
+      </p>
+      {warnings.map((warning) => (
+        <p key={warning} class="note warn">
+          {warning}
+        </p>
+      ))}
+      <ul class="served">
+        {tools.map(({ name, title, annotations = {} }) => (
+          <li key={name}>
+            <span>{title ?? name}</span> <Mono>{name}</Mono>
+            {!annotations.readOnlyHint && (
+              <Badge tone={annotations.destructiveHint ? 'alarm' : 'warn'}>
+                {annotations.destructiveHint ? 'Can destroy' : 'Writes'}
+              </Badge>
+            )}
+          </li>
+        ))}
+      </ul>
+      {refused.length > 0 && (
+        <details>
+          <summary>{`${counted(refused.length, 'tool')} matched and not served`}</summary>
+          <ul class="served">
+            {refused.map(({ name, rule, entry }) => (
+              <li key={`${entry} ${name}`}>
+                <Mono>{name}</Mono> <span class="quiet">{rule}</span>
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </>
+  );
+}
