@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { agentIdentity } from './agent-identity.ts';
 import { bookkeeping, nameText, recordId } from './fields.ts';
+import { A_MODEL, inForms, refTo } from './markers.ts';
 
 export const agentStatus = z.enum(['active', 'paused', 'deleted']);
 
@@ -14,10 +15,12 @@ export const agentFields = {
   name: nameText(120),
   displayName: z.string().min(1).max(200),
   description: z.string().max(2000),
-  modelPreference: z.string().min(1).max(200).describe('Model id, see list_models.'),
+  modelPreference: inForms(z.string().min(1).max(200), A_MODEL).describe('Model id, see list_models.'),
   instructions: z.string().max(100_000).describe('System prompt of the agent.'),
-  tools: z.array(z.string().min(1).max(200)).max(500).describe('Tool allowlist: tool names or globs such as `list_*`.'),
-  skillIds: z.array(recordId).max(100),
+  tools: inForms(z.array(z.string().min(1).max(200)).max(500), { control: 'tools' }).describe(
+    'Tool allowlist: tool names or globs such as `list_*`.',
+  ),
+  skillIds: z.array(refTo('skill', recordId)).max(100),
   maxSteps: z.int().min(1).max(50).describe('Model turns per run.'),
 };
 

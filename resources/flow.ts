@@ -2,10 +2,12 @@ import { z } from 'zod';
 import { principalRef } from './audit-entry.ts';
 import { agentRef, bookkeeping, recordId } from './fields.ts';
 import { timezone } from './locale.ts';
-import { keptCallOf } from './markers.ts';
+import { inForms, keptCallOf, refTo } from './markers.ts';
 
 const text = z.string().max(100_000);
-const cronExpression = z.string().min(1).max(200).describe('Five fields: minute, hour, day, month, weekday.');
+const cronExpression = inForms(z.string().min(1).max(200), { control: 'cron' }).describe(
+  'Five fields: minute, hour, day, month, weekday.',
+);
 const eventType = z.string().min(1).max(200).describe('Type of the events that start a run.');
 
 const stepFields = {
@@ -14,11 +16,13 @@ const stepFields = {
     .max(60)
     .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'Write a name of letters, digits and _ that starts with no digit.')
     .describe('Letters, digits and _, unique in the flow; later steps refer to the output as `steps.<id>.output`.'),
-  tool: z.string().min(1).max(200).describe('Name of the tool to call.'),
+  tool: refTo('tool', z.string().min(1).max(200)).describe('Name of the tool to call.'),
   arguments: z
     .record(z.string(), z.unknown())
     .describe('Of the tool; texts are Liquid templates over `steps.<id>.output` and `input`.'),
-  when: z.string().min(1).max(2000).describe('CEL condition over `steps` and `input`; the step is skipped if false.'),
+  when: inForms(z.string().min(1).max(2000), { control: 'code' }).describe(
+    'CEL condition over `steps` and `input`; the step is skipped if false.',
+  ),
   onError: z.enum(['stop', 'continue']),
   attempts: z.int().min(1).max(10).describe('Tries in all.'),
   delayMs: z.int().min(0).max(3_600_000).describe('Wait before the next try.'),

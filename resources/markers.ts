@@ -60,3 +60,28 @@ export function argumentsByTool<T extends z.ZodType>(schema: T): T {
   toolArguments.add(schema, { byName: true });
   return schema;
 }
+
+/** What a form needs to know of a field besides its schema. It is in no list that models read. */
+export interface FormHint {
+  /** The type of record whose id it is, or `model`, `tool` and the like, which tools list too. */
+  readonly ref?: string;
+  readonly control?: 'text' | 'code' | 'secret' | 'timezone' | 'cron' | 'model' | 'tools';
+  readonly title?: string;
+}
+
+export const formHints = z.registry<FormHint>();
+
+/** Says what a form makes of the field. Returns the field, which keeps it whatever is described or checked of it later. */
+export function inForms<T extends z.ZodType>(schema: T, hint: FormHint): T {
+  const marked = schema.clone() as T; // a clone, because schemas such as `recordId` are shared
+  formHints.add(marked, hint);
+  return marked;
+}
+
+/** Says whose id the field takes. Returns the field. */
+export function refTo<T extends z.ZodType>(ref: string, schema: T): T {
+  return inForms(schema, { ref });
+}
+
+/** A field that takes the id of a model. */
+export const A_MODEL: FormHint = { ref: 'model', control: 'model' };

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { agentRef, bookkeeping, plainLine, recordId, time } from './fields.ts';
+import { refTo } from './markers.ts';
 import { accessKeys } from './thread.ts';
 
 export const kindOfMemory = z.enum(['fact', 'preference', 'instruction', 'episode', 'summary']);
@@ -19,7 +20,7 @@ export const memoryFields = {
   pinned: z.boolean().describe('Always given to the agents it holds for.'),
   source: z.string().trim().min(1).max(500).describe('Where it comes from.'),
   expiresAt: time.describe('From then on it is gone.'),
-  supersedes: recordId.describe('Memory that this one replaces.'),
+  supersedes: refTo('memory', recordId).describe('Memory that this one replaces.'),
 };
 
 /** Tags as callers write them. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type ArtifactRecord, artifact, artifactFields, artifactSummary } from '../resources/artifact.ts';
 import { expectedRevision, pageOf, paging, recordId } from '../resources/fields.ts';
+import { refTo } from '../resources/markers.ts';
 import type { Readers } from '../store/port.ts';
 import { accessKeysWith, isSeen, mayKnowOf, seenBy } from './access/visibility.ts';
 import type { Context } from './registry/context.ts';
@@ -10,7 +11,7 @@ import { listPage, onlyThese } from './registry/paging.ts';
 import { requireReferences, restoreWithReferences } from './registry/references.ts';
 import { withoutBookkeeping } from './versions/history.ts';
 
-const artifactId = recordId.describe('Artifact id (`art_…`), see list_artifacts.');
+const artifactId = refTo('artifact', recordId).describe('Artifact id (`art_…`), see list_artifacts.');
 const { name, mimeType, content, data } = artifactFields;
 
 const listArtifacts = defineTool({

@@ -1,13 +1,14 @@
 import { z } from 'zod';
 import { type Document, document, documentFields, documentSummary } from '../resources/document.ts';
 import { expectedRevision, pageOf, paging, recordId } from '../resources/fields.ts';
+import { refTo } from '../resources/markers.ts';
 import { defineKind } from './registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from './registry/define-tool.ts';
 import { listPage, onlyThese } from './registry/paging.ts';
 import { requireReferences, restoreWithReferences } from './registry/references.ts';
 import { withoutBookkeeping } from './versions/history.ts';
 
-const documentId = recordId.describe('Document id (`doc_…`), see list_documents.');
+const documentId = refTo('document', recordId).describe('Document id (`doc_…`), see list_documents.');
 const { title, content, tags } = documentFields;
 
 const listDocuments = defineTool({

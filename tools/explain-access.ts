@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { requiredRight } from '../resources/error.ts';
 import { recordId } from '../resources/fields.ts';
-import { callOf } from '../resources/markers.ts';
+import { callOf, refTo } from '../resources/markers.ts';
 import type { Readers } from '../store/port.ts';
 import { capsulePrincipal, capsuleProblem } from './access/capsule-principal.ts';
 import { explainRight, type Finding } from './access/explain.ts';
@@ -31,9 +31,9 @@ export const explainAccess = defineTool({
   input: callOf(
     'tool',
     z.strictObject({
-      keyId: recordId.optional().describe('Key id (`key_…`), see list_api_keys; or give capsuleId.'),
-      capsuleId: recordId.optional().describe('Capsule id (`cap_…`), see list_capsules.'),
-      tool: z.string().min(1).max(200).describe('Name of the tool.'),
+      keyId: refTo('key', recordId).optional().describe('Key id (`key_…`), see list_api_keys; or give capsuleId.'),
+      capsuleId: refTo('capsule', recordId).optional().describe('Capsule id (`cap_…`), see list_capsules.'),
+      tool: refTo('tool', z.string().min(1).max(200)).describe('Name of the tool.'),
       arguments: z.looseObject({}).optional().describe('Of the call; without them the tool as a whole is judged.'),
     }),
   ),

@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { expectedRevision, pageOf, paging, recordId } from '../resources/fields.ts';
 import { type Goal, goal, goalFields, goalStatus } from '../resources/goal.ts';
+import { refTo } from '../resources/markers.ts';
 import { defineKind } from './registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from './registry/define-tool.ts';
 import { listPage, onlyThese } from './registry/paging.ts';
 import { requireReferences, requireUnnamed } from './registry/references.ts';
 
-const goalId = recordId.describe('Goal id (`gol_…`), see list_goals.');
+const goalId = refTo('goal', recordId).describe('Goal id (`gol_…`), see list_goals.');
 const { title, description, targetDate, progress } = goalFields;
 
 const listGoals = defineTool({

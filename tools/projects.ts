@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { expectedRevision, pageOf, paging, recordId } from '../resources/fields.ts';
+import { refTo } from '../resources/markers.ts';
 import { type Project, project, projectFields, projectStatus } from '../resources/project.ts';
 import { defineKind } from './registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from './registry/define-tool.ts';
@@ -7,7 +8,7 @@ import { listPage, onlyThese } from './registry/paging.ts';
 import { requireUnnamed } from './registry/references.ts';
 import { withoutBookkeeping } from './versions/history.ts';
 
-const projectId = recordId.describe('Project id (`prj_…`), see list_projects.');
+const projectId = refTo('project', recordId).describe('Project id (`prj_…`), see list_projects.');
 const { name, description } = projectFields;
 
 const listProjects = defineTool({

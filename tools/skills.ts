@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { expectedRevision, pageOf, paging, plainLine, recordId } from '../resources/fields.ts';
+import { refTo } from '../resources/markers.ts';
 import { type Skill, skill, skillFields } from '../resources/skill.ts';
 import type { Readers } from '../store/port.ts';
 import { mayReadAgent, requireSteeringAll } from './access/steering.ts';
@@ -9,7 +10,7 @@ import { CREATES, DELETES, defineTool, READS, UPDATES } from './registry/define-
 import { listPage, onlyThese } from './registry/paging.ts';
 import { withoutBookkeeping } from './versions/history.ts';
 
-const skillId = recordId.describe('Skill id (`skl_…`), see list_skills.');
+const skillId = refTo('skill', recordId).describe('Skill id (`skl_…`), see list_skills.');
 const { name } = skillFields;
 
 const listSkills = defineTool({

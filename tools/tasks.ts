@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { agentRef, expectedRevision, instant, pageOf, paging, recordId } from '../resources/fields.ts';
+import { refTo } from '../resources/markers.ts';
 import { type Task, task, taskDocument, taskFields, taskPriority, taskStatus } from '../resources/task.ts';
 import { defineKind } from './registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from './registry/define-tool.ts';
@@ -7,7 +8,7 @@ import { listPage, onlyThese } from './registry/paging.ts';
 import { requireReferences } from './registry/references.ts';
 import { withoutBookkeeping } from './versions/history.ts';
 
-const taskId = recordId.describe('Task id (`tsk_…`), see list_tasks.');
+const taskId = refTo('task', recordId).describe('Task id (`tsk_…`), see list_tasks.');
 const { title, dueAt, content } = taskFields;
 
 const listTasks = defineTool({

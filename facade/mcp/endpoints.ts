@@ -12,7 +12,7 @@ import type { McpDoor } from './mcp.ts';
 export const MCP_PATH = '/api/v1/mcp';
 export const CAPSULE_MCP_PATH = '/api/capsules/{id}/mcp';
 /** The query parameters that narrow the list of tools, and one that has clients send the key that they were given instead of signing in. */
-const NARROWING = ['tools', 'groups', 'mode', 'auth'];
+const NARROWING = ['tools', 'groups', 'mode', 'hints', 'auth'];
 
 /** The unified endpoint and those of the capsules. `status`: what answers GET at the unified one. */
 export function mcpEndpoints(registry: Registry, mcp: McpDoor, status: ApiEndpoint): ApiEndpoint[] {

@@ -4,7 +4,7 @@ import type { Principal } from '../../tools/access/principal.ts';
 import { reachOf } from '../../tools/access/reach.ts';
 import { type CatalogEntry, isListed, nearest } from '../../tools/registry/catalog-index.ts';
 import type { ServerFacts } from '../../tools/registry/context.ts';
-import { type ListedTool, listedTool } from '../../tools/registry/listed-tool.ts';
+import { type ListedTool, listedForForms, listedTool } from '../../tools/registry/listed-tool.ts';
 import type { Registry } from '../../tools/registry/registry.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { KeptBody } from '../http/kept-body.ts';
@@ -32,12 +32,12 @@ type Asked = Pick<Exchange, 'principal' | 'url'>;
 
 /** The part of the registry that lists are made from. */
 interface ListSource extends Pick<Registry, 'list'> {
-  readonly server: Pick<ServerFacts, 'catalog'>;
+  readonly server: Pick<ServerFacts, 'catalog' | 'kinds'>;
 }
 
 /**
  * Makes the answers of `tools/list`. `?tools=` and `?groups=` on the URL narrow the list, and `?mode=search` replaces it by the three tools
- * that find, describe and call all others. None of these changes what the caller may call.
+ * that find, describe and call all others. `?hints=1` adds to the inputs what forms need. None of these changes what the caller may call.
  */
 export class ToolLists {
   readonly #registry: ListSource;
@@ -71,11 +71,13 @@ export class ToolLists {
     const known = this.#kept.get(key);
     if (known && sameEntries(known.entries, entries)) return known;
     const shown = url.search === '' ? entries : this.#narrowed(entries, principal, url.searchParams);
-    const made = {
-      entries,
-      tools: shown.map(({ tool }) => listedTool(tool, principal.tools?.fixed?.(tool))),
-      prepared: {},
+    const { kinds } = this.#registry.server;
+    const hinted = url.search !== '' && wantsHints(url.searchParams);
+    const list = ({ tool }: CatalogEntry) => {
+      const fixed = principal.tools?.fixed?.(tool);
+      return hinted ? listedForForms(tool, kinds, fixed) : listedTool(tool, fixed);
     };
+    const made = { entries, tools: shown.map(list), prepared: {} };
     if (this.#kept.size >= MOST_LISTS) this.#kept.clear();
     this.#kept.set(key, made);
     return made;
@@ -98,7 +100,7 @@ function sameEntries(one: readonly CatalogEntry[], other: readonly CatalogEntry[
 }
 
 function narrowingOf({ searchParams }: URL): string {
-  return JSON.stringify(['mode', 'tools', 'groups'].map((name) => wordsOf(searchParams, name)));
+  return JSON.stringify(['mode', 'tools', 'groups', 'hints'].map((name) => wordsOf(searchParams, name)));
 }
 
 function wordsOf(search: URLSearchParams, name: string): string[] {
@@ -119,6 +121,12 @@ function searches(search: URLSearchParams): boolean {
     );
   }
   return modes.length > 0;
+}
+
+function wantsHints(search: URLSearchParams): boolean {
+  const words = wordsOf(search, 'hints');
+  if (words.every((word) => word === '1')) return words.length > 0;
+  throw new RpcError(INVALID_PARAMS, 'hints= in the URL is 1, or absent for the list that models read.');
 }
 
 function narrow(

@@ -101,6 +101,9 @@ const ID = 'cap_06d3jd1m4p7s0v3y6b9e2h5k8n';
 const NARROWING = [
   query('tools', 'Show only tools of these names or globs, separated by commas, e.g. `list_*,get_*`.'),
   query('groups', 'Show only tools of these groups, separated by commas, e.g. `agents,threads`.'),
+  query('hints', 'Add to inputs what forms need: lengths, titles, `x-ref` (whose id it is), `x-control`.', {
+    const: '1',
+  }),
   query('mode', 'Show three tools only that search, describe and call all others.', { const: 'search' }),
 ];
 

@@ -98,7 +98,7 @@ describe('ToolLists', () => {
   it('makes a list again once the registry gives another one for the same rights', async () => {
     const entry = (name: string) => ({ group: 'Tiny', tool: tiny(name) });
     let entries = [entry('one')];
-    const server = { catalog: indexCatalog(entries), name: 'x', version: '1' };
+    const server = { catalog: indexCatalog(entries), name: 'x', version: '1', kinds: [] };
     const lists = new ToolLists({ list: () => entries, server }, new ResponseWriter(server));
     const asked = { principal: principalOf('admin', scopeRights(['*'])), url: new URL('http://localhost/') };
     assert.equal(lists.prepared(asked, 'legacy'), lists.prepared(asked, 'legacy'));

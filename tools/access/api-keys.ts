@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type ApiKey, type ApiKeyRecord, apiKey, apiKeyFields } from '../../resources/api-key.ts';
 import type { Issue } from '../../resources/error.ts';
 import { instant, pageOf, paging, plainLine, recordId, time } from '../../resources/fields.ts';
+import { refTo } from '../../resources/markers.ts';
 import { type Catalog, nearest } from '../registry/catalog-index.ts';
 import { CREATES, DELETES, defineTool, READS } from '../registry/define-tool.ts';
 import { ToolError } from '../registry/errors.ts';
@@ -33,7 +34,7 @@ const listApiKeys = defineTool({
   access: { scope: 'admin', grant: 'key:read', narrows: true },
   annotations: READS,
   input: z.strictObject({
-    ownerId: recordId.optional().describe('Admin user the keys act for.'),
+    ownerId: refTo('admin-user', recordId).optional().describe('Admin user the keys act for.'),
     state: keyState.optional(),
     ...paging,
   }),
@@ -97,7 +98,7 @@ const revokeApiKey = defineTool({
     'Revoke an API key for good, from the next request on: your own, or one whose rights are within yours. Sessions begun with its links end, and keys made with it if it was to expire. Returns the key.',
   access: { scope: 'admin', grant: 'key:write:{id}' },
   annotations: DELETES,
-  input: z.strictObject({ id: recordId.describe('Key id (`key_…`), see list_api_keys.') }),
+  input: z.strictObject({ id: refTo('key', recordId).describe('Key id (`key_…`), see list_api_keys.') }),
   output: apiKey,
   errors: ['not_found'],
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { appClient, appScope, type ConnectedAppRecord } from '../../resources/connected-app.ts';
 import { plainLine, recordId } from '../../resources/fields.ts';
+import { refTo } from '../../resources/markers.ts';
 import type { Readers } from '../../store/port.ts';
 import { appPrincipal, mayUseCapsule } from '../access/app-principal.ts';
 import { requireWithin } from '../access/delegation.ts';
@@ -30,7 +31,7 @@ export const authorizeApp = defineTool({
     client: z.strictObject({ name: line(200), host: line(300), verified: appClient.shape.verified }),
     resource: line(2000).describe('URL of the MCP address that it asks for.'),
     scopes: z.array(appScope).default([]),
-    capsuleId: recordId.optional().describe('Hands out the tools of this capsule instead of scopes.'),
+    capsuleId: refTo('capsule', recordId).optional().describe('Hands out the tools of this capsule instead of scopes.'),
     tokenPrefix: line(8).optional().describe('Of the capsule token that was given.'),
   }),
   output: z.object({ id: recordId.optional().describe('Of the connection.') }),

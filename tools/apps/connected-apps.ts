@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type ConnectedApp, type ConnectedAppRecord, connectedApp } from '../../resources/connected-app.ts';
 import { pageOf, paging, recordId } from '../../resources/fields.ts';
+import { refTo } from '../../resources/markers.ts';
 import type { Filter } from '../../store/port.ts';
 import type { Principal } from '../access/principal.ts';
 import { DELETES, defineTool, READS } from '../registry/define-tool.ts';
@@ -15,8 +16,8 @@ const listConnectedApps = defineTool({
   annotations: READS,
   own: true,
   input: z.strictObject({
-    userId: recordId.optional().describe('Only those that act for this admin user.'),
-    capsuleId: recordId.optional().describe('Only those with the tools of this capsule.'),
+    userId: refTo('admin-user', recordId).optional().describe('Only those that act for this admin user.'),
+    capsuleId: refTo('capsule', recordId).optional().describe('Only those with the tools of this capsule.'),
     ...paging,
   }),
   output: pageOf(connectedApp),
@@ -36,7 +37,7 @@ const disconnectApp = defineTool({
   access: { scope: 'admin', grant: 'app:write:{id}' },
   annotations: DELETES,
   own: true,
-  input: z.strictObject({ id: recordId.describe('Connection id (`app_…`), see list_connected_apps.') }),
+  input: z.strictObject({ id: refTo('app', recordId).describe('Connection id (`app_…`), see list_connected_apps.') }),
   output: z.object({
     connection: connectedApp.describe('As it was.'),
     ended: z.boolean().describe('True: it opens nothing any more.'),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Issue } from '../../resources/error.ts';
 import { pageOf, paging, plainLine, recordId } from '../../resources/fields.ts';
+import { refTo } from '../../resources/markers.ts';
 import {
   type OAuthClient,
   type OAuthClientRecord,
@@ -81,7 +82,9 @@ const deleteOAuthClient = defineTool({
     'Forget a client and end all its connections, from the next request on. Needs full access. One that made itself known can do so again.',
   access: { scope: 'admin', grant: 'oauth-client:write:{id}' },
   annotations: DELETES,
-  input: z.strictObject({ id: recordId.describe('Client record id (`ocl_…`), see list_oauth_clients.') }),
+  input: z.strictObject({
+    id: refTo('oauth-client', recordId).describe('Client record id (`ocl_…`), see list_oauth_clients.'),
+  }),
   output: oauthClient,
   errors: ['not_found'],
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { auditEntry, door, outcome } from '../../resources/audit-entry.ts';
 import { instant, pageOf, paging, recordId, time } from '../../resources/fields.ts';
-import { orAgentName } from '../../resources/markers.ts';
+import { orAgentName, refTo } from '../../resources/markers.ts';
 import { defineTool, READS } from '../registry/define-tool.ts';
 import { openCursor, pageBody } from '../registry/paging.ts';
 
@@ -13,12 +13,12 @@ export const listAuditEntries = defineTool({
   annotations: READS,
   input: z.strictObject({
     principal: orAgentName(z.string().max(200)).optional().describe('Principal id, or name of an agent.'),
-    tool: z.string().max(200).optional(),
+    tool: refTo('tool', z.string().max(200)).optional(),
     outcome: outcome.optional(),
     door: door.optional(),
     requestId: z.string().min(1).max(200).optional().describe('All calls of one request (`X-Request-Id`).'),
     recordId: recordId.optional().describe('Calls that made this record or were about it.'),
-    sessionId: recordId.optional().describe('Calls of one session, see list_sessions.'),
+    sessionId: refTo('session', recordId).optional().describe('Calls of one session, see list_sessions.'),
     from: time.optional().describe('Inclusive.'),
     to: time.optional().describe('Exclusive.'),
     ...paging,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type Capsule, type CapsuleRecord, capsule, capsuleFields, capsuleStatus } from '../../resources/capsule.ts';
 import { expectedRevision, instant, pageOf, paging, recordId } from '../../resources/fields.ts';
+import { refTo } from '../../resources/markers.ts';
 import { requireWithin } from '../access/delegation.ts';
 import { endConnections, endConnectionsByToken } from '../access/ended-credentials.ts';
 import { hashSecret, newSecret, prefixOf } from '../access/key-secret.ts';
@@ -14,7 +15,7 @@ import { listPage, onlyThese } from '../registry/paging.ts';
 import { requireDefinition, requireReach } from './capsule-definition.ts';
 import { warningsOf } from './verdicts.ts';
 
-export const capsuleId = recordId.describe('Capsule id (`cap_…`), see list_capsules.');
+export const capsuleId = refTo('capsule', recordId).describe('Capsule id (`cap_…`), see list_capsules.');
 
 /** A capsule as answers show it. */
 export const capsuleAnswer = capsule.extend({

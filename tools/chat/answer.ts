@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { stopReason, tokenUsage } from '../../resources/agent-run.ts';
 import { recordId } from '../../resources/fields.ts';
+import { A_MODEL, inForms } from '../../resources/markers.ts';
 import { toolCall } from '../../resources/message.ts';
 
 /** The members that the answers to chat and to invoke share. */
@@ -21,5 +22,7 @@ export const RUNS_AGENT = {
   openWorldHint: true,
 } as const;
 
-export const modelInput = z.string().min(1).max(200).describe('Model id, see list_models. Default: that of the agent.');
+export const modelInput = inForms(z.string().min(1).max(200), A_MODEL).describe(
+  'Model id, see list_models. Default: that of the agent.',
+);
 export const LONGEST_INPUT = 100_000;

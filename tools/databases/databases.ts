@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { database, databaseFields, type StoredDatabase } from '../../resources/database.ts';
 import { expectedRevision, pageOf, paging, recordId } from '../../resources/fields.ts';
+import { refTo } from '../../resources/markers.ts';
 import { StaleRevision } from '../../store/errors.ts';
 import { defineKind } from '../registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from '../registry/define-tool.ts';
@@ -8,7 +9,7 @@ import { listPage, onlyThese } from '../registry/paging.ts';
 import { requireUnnamed } from '../registry/references.ts';
 import { changedColumns, requireDistinct, showDatabase } from './columns.ts';
 
-const databaseId = recordId.describe('Database id (`dbs_…`), see list_databases.');
+const databaseId = refTo('database', recordId).describe('Database id (`dbs_…`), see list_databases.');
 
 const listDatabases = defineTool({
   name: 'list_databases',

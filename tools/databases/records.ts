@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type DatabaseRecord, databaseFields, databaseRecord } from '../../resources/database.ts';
 import { expectedRevision, pageOf, paging, recordId } from '../../resources/fields.ts';
+import { refTo } from '../../resources/markers.ts';
 import type { Readers } from '../../store/port.ts';
 import { NAME } from '../access/guarded-tool.ts';
 import { defineKind } from '../registry/define-kind.ts';
@@ -13,8 +14,8 @@ import { lookedThrough } from './looked-through.ts';
 import { recordQuery } from './record-query.ts';
 import { changedValues, newValues } from './values.ts';
 
-const databaseId = recordId.describe('Database id (`dbs_…`), see list_databases.');
-const one = { databaseId, id: recordId.describe('Record id (`rec_…`), see list_records.') };
+const databaseId = refTo('database', recordId).describe('Database id (`dbs_…`), see list_databases.');
+const one = { databaseId, id: refTo('database-record', recordId).describe('Record id (`rec_…`), see list_records.') };
 const { values } = databaseFields;
 
 const listRecords = defineTool({

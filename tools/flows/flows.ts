@@ -9,7 +9,7 @@ import {
   flowInputFields,
   flowOverlap,
 } from '../../resources/flow.ts';
-import { serverManaged } from '../../resources/markers.ts';
+import { refTo, serverManaged } from '../../resources/markers.ts';
 import type { Readers } from '../../store/port.ts';
 import type { Context } from '../registry/context.ts';
 import { defineKind } from '../registry/define-kind.ts';
@@ -21,7 +21,7 @@ import { definitionIssues, type FlowDefinition, requireRights } from './flow-def
 import { forgetOutputs } from './queue.ts';
 import { runAsOf } from './run-as.ts';
 
-const flowId = recordId.describe('Flow id (`flw_…`), see list_flows.');
+const flowId = refTo('flow', recordId).describe('Flow id (`flw_…`), see list_flows.');
 const runAsManaged = { members: { runAs: 'is the last principal to change what the flow does; the server keeps it' } };
 
 const listFlows = defineTool({

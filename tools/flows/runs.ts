@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { pageOf, paging, recordId } from '../../resources/fields.ts';
 import { type FlowRun, type FlowRunRecord, flowRun, flowRunStatus } from '../../resources/flow-run.ts';
+import { refTo } from '../../resources/markers.ts';
 import type { Readers, Writers } from '../../store/port.ts';
 import { requireShallow } from '../access/agent-principal.ts';
 import { NAME } from '../access/guarded-tool.ts';
@@ -11,7 +12,7 @@ import { hasEnded, queueRun } from './queue.ts';
 import { causesOf, runOf } from './run/triggers.ts';
 import { isRunAs } from './run-as.ts';
 
-const runId = recordId.describe('Run id (`run_…`), see list_flow_runs.');
+const runId = refTo('flow-run', recordId).describe('Run id (`run_…`), see list_flow_runs.');
 
 /** Each run stores its input, and many runs are kept, so inputs are limited. */
 const LARGEST_INPUT = 256 * 1024;
@@ -30,7 +31,7 @@ const triggerFlow = defineTool({
   inSteps: true,
   resumes: true,
   input: z.strictObject({
-    id: recordId.describe('Flow id (`flw_…`), see list_flows.'),
+    id: refTo('flow', recordId).describe('Flow id (`flw_…`), see list_flows.'),
     input: z
       .record(z.string(), z.unknown())
       .refine(isSmall, `Is longer than ${LARGEST_INPUT} characters of JSON; give less.`)
@@ -85,7 +86,7 @@ const listFlowRuns = defineTool({
   access: { scope: 'flows:read', grant: 'flow:read', narrows: true, selects: { id: NAME, status: 'status' } },
   annotations: READS,
   input: z.strictObject({
-    id: recordId.optional().describe('Flow id: runs of this flow only.'),
+    id: refTo('flow', recordId).optional().describe('Flow id: runs of this flow only.'),
     status: flowRunStatus.optional(),
     ...paging,
   }),

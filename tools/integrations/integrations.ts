@@ -8,6 +8,7 @@ import {
   integrationSummary,
   SECRET_MASK,
 } from '../../resources/integration.ts';
+import { refTo } from '../../resources/markers.ts';
 import { newId } from '../../store/ids.ts';
 import type { Readers } from '../../store/port.ts';
 import type { ServerFacts, SteppingContext } from '../registry/context.ts';
@@ -33,7 +34,7 @@ import {
 import { shownName } from './upstream/tool-definitions.ts';
 import type { Upstreams } from './upstream/upstreams.ts';
 
-const integrationId = recordId.describe('Integration id (`int_…`), see list_integrations.');
+const integrationId = refTo('integration', recordId).describe('Integration id (`int_…`), see list_integrations.');
 const OUTSIDE = { openWorldHint: true } as const;
 
 const listIntegrations = defineTool({

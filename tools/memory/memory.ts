@@ -9,6 +9,7 @@ import {
   plainLine,
   recordId,
 } from '../../resources/fields.ts';
+import { refTo } from '../../resources/markers.ts';
 import {
   kindOfMemory,
   type Memory,
@@ -29,7 +30,7 @@ import { requireReferences } from '../registry/references.ts';
 import type { HistoryWriters } from '../versions/writers.ts';
 import { findMemory, findReplaced, future, given, requireOwnerOfScope } from './rules.ts';
 
-const memoryId = recordId.describe('Memory id (`mem_…`), see list_memories.');
+const memoryId = refTo('memory', recordId).describe('Memory id (`mem_…`), see list_memories.');
 
 /** A memory as a search shows it. */
 export const foundMemory = memory.extend({

@@ -30,14 +30,25 @@ export function declareJsonSchema<Schema extends z.ZodType>(schema: Schema, inpu
   return schema;
 }
 
-function make(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
-  const {
-    $schema: _,
-    $id: __,
-    ...rest
-  } = z.toJSONSchema(schema, { io, override: ({ jsonSchema }) => makePlain(jsonSchema) });
+/** What a schema takes, with what `mark` writes into the part of each inner schema. A schema from elsewhere is left as it is. */
+export function jsonSchemaWith(schema: z.ZodType, mark: Mark): JsonSchema {
+  const known = made.get(schema);
+  const isDeclared = known?.input !== undefined && known.input === known.brief;
+  return isDeclared ? jsonSchema(schema, 'input') : make(schema, 'input', mark);
+}
+
+type Mark = (schema: z.core.$ZodType, node: z.core.JSONSchema.BaseSchema) => void;
+
+function make(schema: z.ZodType, io: 'input' | 'output', mark?: Mark): JsonSchema {
+  const override = ({ zodSchema, jsonSchema }: Parameters<Override>[0]) => {
+    makePlain(jsonSchema);
+    mark?.(zodSchema, jsonSchema);
+  };
+  const { $schema: _, $id: __, ...rest } = z.toJSONSchema(schema, { io, override });
   return rest;
 }
+
+type Override = NonNullable<NonNullable<Parameters<typeof z.toJSONSchema>[1]>['override']>;
 
 /** The schema of an object without these members. */
 export function withoutMembers(schema: JsonSchema, names: readonly string[]): JsonSchema {

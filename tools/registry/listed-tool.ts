@@ -1,5 +1,7 @@
 import type { FixedArguments } from '../access/tool-limit.ts';
+import { formSchema } from './form-schema.ts';
 import { briefSchema, type JsonSchema, jsonSchema, withoutMembers } from './json-schema.ts';
+import type { RecordKind } from './kind.ts';
 import type { Annotations, Tool } from './tool.ts';
 
 /** A tool as `tools/list` shows it. */
@@ -25,6 +27,12 @@ export function listedTool(tool: Tool, fixed?: FixedArguments): ListedTool {
   const made = { name, title, description, inputSchema, ...outputSchemaOf(tool), annotations };
   listed.set(tool, made);
   return made;
+}
+
+/** The same for a client that makes forms of it. */
+export function listedForForms(tool: Tool, kinds: readonly RecordKind[], fixed: FixedArguments = {}): ListedTool {
+  const inputSchema = withoutMembers(formSchema(tool.input, kinds), Object.keys(fixed));
+  return { ...listedTool(tool), inputSchema };
 }
 
 /** Content of another server has no schema here: clients would check it, and refuse an answer in which that server breaks its own schema. */

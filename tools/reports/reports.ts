@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { expectedRevision, pageOf, paging, plainLine, recordId } from '../../resources/fields.ts';
+import { refTo } from '../../resources/markers.ts';
 import { type Report, renderedReport, report, reportFields, reportQueryInput } from '../../resources/report.ts';
 import { defineKind } from '../registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from '../registry/define-tool.ts';
 import { LARGEST_PAGE, listPage, lookedAt, onlyThese } from '../registry/paging.ts';
 import { requireQuery, runQuery } from './report-query.ts';
 
-const reportId = recordId.describe('Report id (`rep_…`), see list_reports.');
+const reportId = refTo('report', recordId).describe('Report id (`rep_…`), see list_reports.');
 
 const listReports = defineTool({
   name: 'list_reports',
@@ -15,7 +16,7 @@ const listReports = defineTool({
   access: { scope: 'reports:read', grant: 'report:read', narrows: true },
   annotations: READS,
   input: z.strictObject({
-    tool: z.string().min(1).max(200).optional().describe('Only those whose query calls it.'),
+    tool: refTo('tool', z.string().min(1).max(200)).optional().describe('Only those whose query calls it.'),
     q: z.string().trim().min(1).max(200).optional().describe('Part of the title or description, ignoring case.'),
     ...paging,
   }),

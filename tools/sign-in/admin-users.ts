@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type AdminUser, adminUser, adminUserFields, OWNER } from '../../resources/admin-user.ts';
 import { expectedRevision, pageOf, paging, plainLine, recordId } from '../../resources/fields.ts';
+import { refTo } from '../../resources/markers.ts';
 import type { Readers } from '../../store/port.ts';
 import { requireWithin } from '../access/delegation.ts';
 import { endSessionsOf, endSignInsOf } from '../access/ended-credentials.ts';
@@ -9,7 +10,7 @@ import { defineKind } from '../registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../registry/define-tool.ts';
 import { listPage, onlyThese } from '../registry/paging.ts';
 
-const adminUserId = recordId.describe('Admin user id (`usr_…`), see list_admin_users.');
+const adminUserId = refTo('admin-user', recordId).describe('Admin user id (`usr_…`), see list_admin_users.');
 
 const listAdminUsers = defineTool({
   name: 'list_admin_users',

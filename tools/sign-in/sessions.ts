@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { adminUserFields, OWNER } from '../../resources/admin-user.ts';
 import { pageOf, paging, recordId, timestamp } from '../../resources/fields.ts';
+import { refTo } from '../../resources/markers.ts';
 import { type Session, type SessionRecord, session } from '../../resources/session.ts';
 import { requireWithin } from '../access/delegation.ts';
 import { requireOwner } from '../access/owner.ts';
@@ -16,7 +17,10 @@ const listSessions = defineTool({
     'List who is signed in to the dashboard: the sessions that have not ended, newest first. Returns a page.',
   access: { scope: 'admin', grant: 'session:read', narrows: true },
   annotations: READS,
-  input: z.strictObject({ userId: recordId.optional().describe('Only those of this admin user.'), ...paging }),
+  input: z.strictObject({
+    userId: refTo('admin-user', recordId).optional().describe('Only those of this admin user.'),
+    ...paging,
+  }),
   output: pageOf(session),
   errors: [],
 
@@ -33,7 +37,7 @@ const endSession = defineTool({
   description: 'Sign a person out of one session, from the next request on. Returns the session as it was.',
   access: { scope: 'admin', grant: 'session:write:{id}' },
   annotations: DELETES,
-  input: z.strictObject({ id: recordId.describe('Session id (`ses_…`), see list_sessions.') }),
+  input: z.strictObject({ id: refTo('session', recordId).describe('Session id (`ses_…`), see list_sessions.') }),
   output: session,
   errors: ['not_found'],
 

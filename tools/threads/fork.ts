@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { plainLine, recordId } from '../../resources/fields.ts';
+import { refTo } from '../../resources/markers.ts';
 import type { Message } from '../../resources/message.ts';
 import { thread, threadFields } from '../../resources/thread.ts';
 import { makerOf, openThread } from '../access/visibility.ts';
@@ -24,7 +25,7 @@ export const forkThread = defineTool({
   annotations: CREATES,
   input: z.strictObject({
     id: threadId,
-    messageId: recordId.optional().describe('The last message to copy; all are copied without it.'),
+    messageId: refTo('message', recordId).optional().describe('The last message to copy; all are copied without it.'),
     title: plainLine(threadFields.title).optional().describe('Default: the title of the thread, followed by "(fork)".'),
     latest: z.int().min(1).max(MOST_COPIED).optional().describe('Copy only this many, the latest before that message.'),
   }),

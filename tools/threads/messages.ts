@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
 import { pageOf, paging, recordId } from '../../resources/fields.ts';
+import { refTo } from '../../resources/markers.ts';
 import { type Message, message, messageFields, messageRole } from '../../resources/message.ts';
 import type { ThreadRecord } from '../../resources/thread.ts';
 import type { NewRecord, Position, Readers } from '../../store/port.ts';
@@ -10,7 +11,7 @@ import { defineTool, READS } from '../registry/define-tool.ts';
 import { listPage } from '../registry/paging.ts';
 import type { HistoryWriters } from '../versions/writers.ts';
 
-export const threadId = recordId.describe('Thread id (`thr_…`), see list_threads.');
+export const threadId = refTo('thread', recordId).describe('Thread id (`thr_…`), see list_threads.');
 
 /** A message as callers write it. */
 export const messageInput = z.strictObject({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { cursor, expectedRevision, includeTotal, limit, pageOf, recordId } from '../../resources/fields.ts';
-import { orAgentName } from '../../resources/markers.ts';
+import { orAgentName, refTo } from '../../resources/markers.ts';
 import { type EntityType, entityType, type VersionRecord, version, versionDiff } from '../../resources/version.ts';
 import { collections } from '../../store/collections.ts';
 import { StaleRevision } from '../../store/errors.ts';
@@ -77,7 +77,10 @@ const entityId = orAgentName(recordId.describe('Id of the record, e.g. `agt_…`
   is: 'agent',
 });
 const path = { entityType, entityId };
-const versionPath = { ...path, versionId: recordId.describe('Version id (`ver_…`), see list_versions.') };
+const versionPath = {
+  ...path,
+  versionId: refTo('version', recordId).describe('Version id (`ver_…`), see list_versions.'),
+};
 
 const listVersions = (histories: Histories) =>
   defineTool({
