@@ -3,18 +3,20 @@ import { setImmediate } from 'node:timers/promises';
 import type { CollectionName } from '../../store/collections.ts';
 import type { Commit, Store } from '../../store/port.ts';
 import { mayRead } from '../../tools/access/may-read.ts';
+import type { Principal } from '../../tools/access/principal.ts';
 import { askSafely } from '../../tools/access/standing.ts';
 import { ToolError } from '../../tools/registry/errors.ts';
 import type { Registry } from '../../tools/registry/registry.ts';
 import { type Address, addresses } from './addresses.ts';
 import type { UnderWay } from './calls.ts';
-import { parseUri, uriOf } from './resource-uri.ts';
+import { canonicalCollection, collectionsOf, parseUri, uriOf } from './resource-uri.ts';
 
 type Kept = Record<string, unknown> & { readonly id: string };
 
 /** A record that changed, with the address at which it is read. */
 interface Changed {
   readonly address: Address;
+  readonly uri: string;
   /** The record after the change. For a deleted record, as it was before. */
   readonly record: Kept;
   readonly deleted: boolean;
@@ -26,7 +28,10 @@ export interface UpdateParts {
   onError(cause: unknown): void;
 }
 
-/** Notifies subscribers of changes to the records at their URIs, if they may read the record at that moment. */
+/**
+ * Notifies subscribers of changes to the records at their URIs, and below them where a URI stands for all records of a kind, if they may
+ * read the record at that moment.
+ */
 export class ResourceUpdates {
   readonly #parts: UpdateParts;
   readonly #followers = new Map<string, Set<Follower>>();
@@ -64,35 +69,44 @@ export class ResourceUpdates {
   #committed({ changes }: Commit): void {
     for (const { kind, collection, record } of changes) {
       const address = addressOf.get(collection);
-      if (address) this.#changed(uriOf(address, record), { address, record, deleted: kind === 'deleted' });
+      if (address) this.#changed({ address, uri: uriOf(address, record), record, deleted: kind === 'deleted' });
       // The bookkeeping of a thread about its messages is stored without counting as a change of the thread.
       if (collection === 'messages' && kind === 'created' && thread) {
         const named = { id: String(record.threadId) };
-        this.#changed(uriOf(thread, named), { address: thread, record: named, deleted: false });
+        this.#changed({ address: thread, uri: uriOf(thread, named), record: named, deleted: false });
       }
     }
   }
 
-  #changed(uri: string, changed: Changed): void {
-    for (const follower of this.#followers.get(uri) ?? []) follower.note(uri, changed);
+  #changed(changed: Changed): void {
+    for (const uri of [changed.uri, ...collectionsOf(changed.uri)]) {
+      for (const follower of this.#followers.get(uri) ?? []) follower.note(uri, changed);
+    }
   }
 }
 
-/** The URI in the form that is made for a record. Undefined where no record has such a URI. */
+/** The URI in the form that is made for a record, or for all records below it. Undefined where no record has such a URI. */
 export function canonicalUri(uri: string): string | undefined {
   const named = parseUri(uri);
-  return named && uriOf(named.address, named.input);
+  return named ? uriOf(named.address, named.input) : canonicalCollection(uri);
 }
 
 const addressOf = new Map(addresses.map((address) => [address.collection, address]));
 const thread = addressOf.get('threads');
 
-/** One stream. A record that changes again before it was reported is reported once. So a slow reader delays only its own URIs. */
+/** Changes below one URI that may wait for a slow reader; of more, the earliest are forgotten. */
+const MOST_WAITING = 1000;
+
+/**
+ * One stream. A record that changes again before it was reported is reported once, and so are several records below one URI. So a slow reader
+ * delays only its own URIs.
+ */
 class Follower {
   readonly #parts: UpdateParts;
   readonly #visit: UnderWay;
   readonly #tell: (uri: string) => void;
-  readonly #waiting = new Map<string, Changed>();
+  /** By URI, the changed records at or below it. */
+  readonly #waiting = new Map<string, Map<string, Changed>>();
   #telling = false;
   #stopped = false;
 
@@ -103,7 +117,12 @@ class Follower {
   }
 
   note(uri: string, changed: Changed): void {
-    this.#waiting.set(uri, changed);
+    const records = this.#waiting.get(uri) ?? new Map<string, Changed>();
+    this.#waiting.set(uri, records.set(changed.uri, changed));
+    for (const earliest of records.size > MOST_WAITING ? records.keys() : []) {
+      records.delete(earliest);
+      break;
+    }
     if (!this.#telling) void this.#tellAll();
   }
 
@@ -118,10 +137,10 @@ class Follower {
     // Changes that come meanwhile are added at the end.
     for (const uri of this.#waiting.keys()) {
       while (response.writableNeedDrain) await drained(response);
-      const changed = this.#waiting.get(uri);
-      if (!changed) break; // it was stopped
+      const records = this.#waiting.get(uri);
+      if (!records) break; // it was stopped
       this.#waiting.delete(uri);
-      const told = await this.#mayRead(uri, changed).catch(this.#parts.onError);
+      const told = await this.#mayReadAny(records.values()).catch(this.#parts.onError);
       if (told && !this.#stopped) this.#tell(uri);
       // Lets other work run, and lets the notification reach the response, which only then reports that it is full.
       await setImmediate();
@@ -129,20 +148,25 @@ class Follower {
     this.#telling = false;
   }
 
-  /** Judged by the rights and the record of this moment. A deleted record is judged as it was. */
-  async #mayRead(uri: string, { address, record, deleted }: Changed): Promise<boolean> {
-    const { store, registry, onError } = this.#parts;
+  async #mayReadAny(changes: Iterable<Changed>): Promise<boolean> {
     const { exchange, flight } = this.#visit;
     const standing = await askSafely(() => exchange.renewed());
     if (standing instanceof ToolError) {
-      if (standing.cause !== undefined) onError(standing.cause);
+      if (standing.cause !== undefined) this.#parts.onError(standing.cause);
       flight.abort();
       return false;
     }
+    for (const changed of changes) if (await this.#mayRead(standing, changed)) return true;
+    return false;
+  }
+
+  /** Judged by the rights and the record of this moment. A deleted record is judged as it was. */
+  async #mayRead(principal: Principal, { address, uri, record, deleted }: Changed): Promise<boolean> {
+    const { store, registry } = this.#parts;
     const tool = registry.find(address.readTool);
     const now: Kept | undefined = await store[address.collection as CollectionName].get(record.id); // a test checks that every address names a collection
     const shown = now ?? (deleted ? record : undefined);
-    return tool && shown ? mayRead(standing, tool, parseUri(uri)?.input ?? {}, shown) : false;
+    return tool && shown ? mayRead(principal, tool, parseUri(uri)?.input ?? {}, shown) : false;
   }
 }
 

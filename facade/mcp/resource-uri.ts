@@ -30,6 +30,28 @@ export function uriOf({ uriTemplate }: Address, members: Readonly<Record<string,
   return uriTemplate.replace(/\{(\w+)\}/g, (_, variable) => encodeURIComponent(String(members[variable])));
 }
 
+/**
+ * The form in which `collectionsOf` gives a URI that stands for all records below it: `agent://`, or `database-record://<databaseId>/`.
+ * Undefined where it stands for none.
+ */
+export function canonicalCollection(uri: string): string | undefined {
+  const address = byScheme.get(schemeOf(uri));
+  if (!address || !hasVariables(address) || !uri.endsWith('/')) return undefined;
+  const given = segmentsOf(uri)
+    .slice(0, -1)
+    .map((segment) => decoded(segment) ?? '');
+  if (given.includes('') || given.length >= segmentsOf(address.uriTemplate).length) return undefined;
+  return `${schemeOf(uri)}://${given.map((segment) => `${encodeURIComponent(segment)}/`).join('')}`;
+}
+
+/** What stands for all records of its kind and, where that is more, of its owner. */
+export function collectionsOf(uri: string): string[] {
+  const start = uri.indexOf('://') + 3;
+  return Array.from(uri.matchAll(/\//g), ({ index }) => uri.slice(0, index + 1)).filter(
+    ({ length }) => length >= start,
+  );
+}
+
 export function variablesOf({ uriTemplate }: Address): string[] {
   return Array.from(uriTemplate.matchAll(/\{(\w+)\}/g), ([, variable = '']) => variable);
 }

@@ -109,6 +109,31 @@ describe('a subscription to resources', () => {
     assert.ok((await listener.settled()).includes(`thread://${thread.id}`));
   });
 
+  it('follows all records of a kind, those that are made later too, where the URI ends before their ids', async () => {
+    const listener = await listen(['agent://', 'skill://', 'bot-config://', 'agent://x/', '%61gent://']);
+    assert.deepEqual(listener.subscription.honoredFilter.resourceSubscriptions?.slice(0, -1), ['agent://', 'skill://']);
+    const id = await makeAgent('new');
+    assert.deepEqual([...(await listener.settled())], ['agent://']);
+    await must('update_agent', { id, displayName: 'Newer' });
+    assert.deepEqual([...(await listener.settled())], ['agent://', 'agent://']);
+    await must('create_goal', { title: 'G' });
+    assert.equal((await listener.settled()).length, 2);
+    await must('delete_agent', { id });
+    assert.equal((await listener.settled()).length, 3);
+  });
+
+  it('follows the records of one database', async () => {
+    const make = async (name: string) =>
+      (await must('create_database', { name, columns: [{ name: 'a', type: 'string' }] })).id;
+    const [one, other] = [await make('One'), await make('Other')];
+    const [all, ofOne] = ['database-record://', `database-record://${one}/`];
+    const listener = await listen([all, ofOne]);
+    await must('create_record', { databaseId: other, values: { a: 'x' } });
+    assert.deepEqual([...(await listener.settled())], [all]);
+    await must('create_record', { databaseId: one, values: { a: 'x' } });
+    assert.deepEqual(new Set((await listener.settled()).slice(1)), new Set([all, ofOne]));
+  });
+
   it('is not told of after the client has closed it', async () => {
     const id = await makeAgent('eve');
     const listener = await listen([`agent://${id}`]);
@@ -220,6 +245,20 @@ describe('the rights of a subscriber', () => {
     assert.equal((await member.settled()).length, heard);
     assert.deepEqual(await stranger.settled(), []);
     assert.deepEqual((await admin.settled()).slice(-2).sort(), uris.toSorted());
+  });
+
+  it('decide of which records of a kind it hears', async () => {
+    const own = await makeAgent('own');
+    const one = await listen(
+      ['agent://', 'thread://'],
+      await makeKey(server, { grants: ['agent:read:own', 'document:read', 'thread:read'] }),
+    );
+    await makeAgent('another');
+    await must('create_thread', { title: 'Secret', visibility: 'restricted' });
+    assert.deepEqual([...(await one.settled())], []);
+    await must('update_agent', { id: own, displayName: 'Own' });
+    await must('create_thread', { title: 'Open' });
+    assert.deepEqual(new Set(await one.settled()), new Set(['agent://', 'thread://']));
   });
 
   it('let those hear of the deletion of a restricted thread who could read it just before', async () => {
