@@ -97,7 +97,7 @@ export function* events(count: number, userCount: number): Generator<NewLoggedRo
   }
 }
 
-/** Sessions of one to six visits, by visitors of whom some come back; nearly by time. */
+/** Sessions of one to six visits; some visitors come back. They are nearly in order of time. */
 export function* visits(count: number, userCount: number, seed = 13): Generator<NewLoggedRow, void> {
   const dice = new Dice(seed);
   const visitors = Math.ceil(count / 4);

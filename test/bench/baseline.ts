@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 
-/** Bare Express as its guide writes it, without any guard: every path answers the bytes it was told to. */
+/** Plain Express as its guide writes it, without any guard. Every path answers the bytes that were set for it. */
 const answers = new Map<string, unknown>();
 const app = express();
 app.use(express.json());

@@ -71,7 +71,7 @@ attacker.disconnect();
 child.send('stop');
 await once(child, 'exit');
 
-/** Of one caller that reads an agent again and again. */
+/** The latencies of a caller that reads an agent again and again. */
 async function p99(): Promise<number> {
   const { latency, non2xx, errors } = await autocannon({
     url: `${baseUrl}/api/v1/agents/${id}`,
@@ -83,7 +83,7 @@ async function p99(): Promise<number> {
   return latency.p99;
 }
 
-/** Sends the body from eight callers at a time until told to stop. */
+/** Sends the body from eight callers at a time until it is stopped. */
 async function attack({ path, token, body }: (typeof scenarios)[number]): Promise<() => Promise<void>> {
   const zipped = Buffer.isBuffer(body) && { 'content-encoding': 'gzip' };
   const sent = { ...headers, authorization: `Bearer ${token}`, ...zipped };

@@ -100,7 +100,7 @@ export interface Latencies {
   readonly p99: number;
 }
 
-/** In turns request by request, so that both see the same neighbours. */
+/** Alternates between both servers request by request, so that other programs disturb both alike. */
 export async function oneByOne(
   subject: Measurable,
   baseline: Measurable,

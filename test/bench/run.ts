@@ -18,7 +18,7 @@ const opened = new Map<number, number>();
 const rows: Row[] = [];
 const isWanted = ({ name }: Scenario) => wanted.every((word) => name.includes(word));
 
-/** With the smallest store all scenarios, with larger ones those that its size could matter to; the latencies of the first. */
+/** Runs all scenarios on the smallest store, and on larger ones those that depend on the size. Latencies are those of the first. */
 async function measure(baseline: Measurable, size: number) {
   const subject = await start('subject', String(size), KEY);
   opened.set(size, subject.openMs);

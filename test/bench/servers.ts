@@ -11,7 +11,7 @@ export interface Measurable {
 }
 
 export interface Subject extends Measurable {
-  /** Of an agent in its store. */
+  /** The id of an agent in its store. */
   readonly id: string;
   readonly openMs: number;
 }

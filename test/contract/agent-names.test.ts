@@ -161,7 +161,7 @@ describe('an agent by its name', () => {
     assert.equal(versions.status, 200);
   });
 
-  it('is judged by the grants on either, and a refusal does not tell the id', async () => {
+  it('is judged by the grants on either, and a refusal does not reveal the id', async () => {
     for (const grant of [`agent:read:${encodeURIComponent(NAME)}`, `agent:read:${id}`]) {
       const key = await makeKey(server, { grants: [grant] });
       for (const agent of [NAME, id]) assert.equal((await mustCall(server, key, 'get_agent', { id: agent })).id, id);
@@ -194,7 +194,7 @@ describe('an agent by its name', () => {
     assert.equal((await must('get_agent', { id: 'departed' })).id, again);
   });
 
-  it('is told by the audit log with its id', async () => {
+  it('stands in the audit log with its id', async () => {
     await must('get_agent', { id: NAME });
     await server.store.audit.flush();
     const { data } = await must('list_audit_entries', { tool: 'get_agent', limit: 1 });
@@ -230,7 +230,7 @@ interface Node {
   readonly description?: string;
 }
 
-/** Without what every call has of its own. */
+/** The entry without members that differ from call to call. */
 function withoutOwn(json: string): string {
   return json
     .replaceAll(/"[a-z]{3}_[0-9a-z]{26}"/g, (found) => (found === `"${id}"` ? found : '"…"'))

@@ -130,7 +130,7 @@ function doorsOf(tool: string): readonly (keyof typeof doors)[] {
   return FULL ? ['mcp', 'rest'] : [turn % 2 === 0 ? 'mcp' : 'rest'];
 }
 
-/** What these doors say to the caller. */
+/** The answers of these doors. */
 function verdicts(
   tool: string,
   input: Record<string, unknown>,

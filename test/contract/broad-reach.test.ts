@@ -7,7 +7,7 @@ import { scopeRights } from '../../tools/access/rights.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { isListed } from '../../tools/registry/catalog-index.ts';
 
-/** What keys with a coarse scope, and capsules with a glob, gain by a tool without anybody giving it to them. */
+/** The tools that keys with a coarse scope, and capsules with a glob, get without anybody naming them. */
 const table = readFileSync(new URL('broad-reach.tsv', import.meta.url), 'utf8');
 const rows = table
   .trim()

@@ -62,7 +62,7 @@ describe('the door of a capsule', () => {
   });
 });
 
-/** Who called is another kind of caller, at another door. */
+/** The members that differ because the caller and the door are of another kind. */
 function asKeys(told: unknown): unknown {
   const text = JSON.stringify(told).replaceAll('"door":"capsule"', '"door":"mcp"').replaceAll('"capsule"', '"api-key"');
   return JSON.parse(text.replace(/\bcap_/g, 'key_'));

@@ -96,7 +96,7 @@ export function isObject(value: Value | undefined): value is Record<string, Valu
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** As JSON.parse does, whatever the name. */
+/** Sets a member as JSON.parse does, whatever its name. */
 function define(holder: object, name: string, value: unknown): void {
   Object.defineProperty(holder, name, { value, enumerable: true, configurable: true, writable: true });
 }

@@ -15,7 +15,7 @@ export function workspaceOf(server: TestServer) {
   const ids = new Map<string, readonly string[]>();
   const versions: Pool['versions'][number][] = [];
   let round = 0;
-  /** Of the caller itself, who is still needed. */
+  /** The caller's own record, which is still needed. */
   let kept: readonly string[] = [];
 
   async function make(tool: string, input: object): Promise<{ readonly id: string }> {

@@ -33,7 +33,7 @@ before(async () => {
 });
 after(() => server.close());
 
-/** What a door answered: the body, and whether it is that of a success. */
+/** The body of a door's answer, and whether the call succeeded. */
 interface Said {
   readonly ok: boolean;
   readonly status?: number;
@@ -76,7 +76,7 @@ async function overRest(route: Route, input: Value): Promise<Said> {
   return { ok, status: answer.status, body: answer.body };
 }
 
-/** The answer, or what the last event of a stream tells as if it were the answer. */
+/** The answer, or the last event of a stream in the place of the answer. */
 async function send(method: string, path: string, body: string | undefined) {
   const headers = {
     Authorization: `Bearer ${server.adminKey}`,

@@ -27,16 +27,16 @@ const writing = catalog.entries
   .filter(({ tool }) => !tool.annotations.readOnlyHint)
   .flatMap(({ tool }) => textsIn(tool.input, tool.name));
 const accepts = ({ schema }: Text, value: string) => schema.safeParse(value).success;
-/** As a label could begin; a schema that refuses it refuses the others for another reason. */
+/** Texts with one bad character each. */
 const CONTROLS = ['a\u0007b', 'a\nb', 'a\u001b[31mb', 'a\u202eb', 'a\u2028b'];
 
 /** Texts of more than one line. */
 const PROSE =
   /\.(description|bio|signature|content|instructions|prompt|input|message|messages\[\]\.content|promptSections\{\}|data)$/;
-/** What names something that there is already, or is looked up or compared as it is, and is kept nowhere else as a label. */
+/** Inputs that name something existing, or are looked up or compared as they are, and are never kept as a label. */
 const REFERENCES =
   /([iI]ds?(\[\])?|agent|model|modelPreference|defaultModel|tools?(\[\])?|Tools\[\]|idToken|scopes\[\]|grants\[\]|call_tool\.name|renameColumns\[\]\.from|trigger\.(type|expression|timezone)|timezone|listingHash|supersedes|email|steps\[\]\.when|analytics\.(activityEvents\[\]|features\{\}\[\]|funnel\[\]))$/;
-/** Of programs that an operator runs. */
+/** The parts of programs that an operator runs. */
 const PROGRAMS = /_integration\.(command|args\[\]|env\{\}|headers\{\})$/;
 
 describe('texts that callers write', () => {

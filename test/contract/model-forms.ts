@@ -10,7 +10,7 @@ interface Node {
   readonly format?: string;
 }
 
-/** What stands in the way of a conversion. */
+/** The parts of a schema that prevent a conversion. */
 export type Obstacle = 'open object' | 'optional members in a choice' | 'a form that is not plain';
 
 const WORDS = ['description', 'title', 'default'];
@@ -29,7 +29,7 @@ export function strictObstacles(schema: object): Obstacle[] {
   return [...new Set(found)];
 }
 
-/** What the older schema form of Gemini (`FunctionDeclaration.parameters`) has no word for: objects need members there, texts are dated by times alone. */
+/** What the older schema form of Gemini (`FunctionDeclaration.parameters`) cannot express: objects need members there, and times are the only dates. */
 export function geminiObstacles(schema: object): Obstacle[] {
   const found = nodesOf(schema).flatMap((node): Obstacle[] => [
     ...(isOpen(node) ? ['open object' as const] : []),

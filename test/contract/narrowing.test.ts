@@ -7,7 +7,7 @@ import { makeKey, mustCall } from '../support/calls.ts';
 import { serverForTests } from '../support/server.ts';
 import { signIn } from '../support/sign-in.ts';
 
-/** In each record, for searches. */
+/** A word in each record, for searches. */
 const WORD = 'marmalade';
 const ISSUED = '2026-01-01T00:00:00.000Z';
 
@@ -49,7 +49,7 @@ async function makeDatabases(): Promise<readonly [string, string]> {
   return ids;
 }
 
-/** Of one database. */
+/** Records of one database. */
 let databaseId = '';
 async function makeRecords(): Promise<readonly [string, string]> {
   databaseId = await idOf('create_database', { name: 'of records', columns: [{ name: 'a', type: 'string' }] });
@@ -214,7 +214,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   },
 };
 
-/** Lists that show no records of which a grant could name one, and why. */
+/** Lists of things that no grant can name one by one, and why. */
 const whole: Readonly<Record<string, string>> = {
   list_audit_entries: 'the right to the audit log is one to all of it',
   list_integration_accounts: 'the accounts of the caller, and of others only with the right to integrations',

@@ -68,7 +68,7 @@ async function withExample(leftOut: readonly string[], work: (folder: string) =>
   });
 }
 
-/** Without the lines of tests that passed. */
+/** The output without the lines of tests that passed. */
 function failuresIn(output: string): string {
   const from = output.search(/^ *not ok/m);
   return output.slice(Math.max(from, 0)).slice(0, 3000);

@@ -29,7 +29,7 @@ interface Right {
   readonly grant: string;
 }
 
-/** The five tools of a group of records, of which each `id` names one. */
+/** The five tools of a kind of record, with their rights. */
 function lifeOf(group: string, resource: string): Readonly<Record<string, Right>> {
   const [read, write] = [`${group}:read`, `${group}:write`];
   return {

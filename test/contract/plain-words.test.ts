@@ -47,7 +47,7 @@ describe('a refused input', () => {
   const schemas = new Map<string, z.ZodObject>(catalog.entries.map(({ tool }) => [tool.name, tool.input]));
   for (const [type, { schema }] of Object.entries(importedRows)) schemas.set(`row of ${type}`, schema);
 
-  it('is told what to do in plain words, once, with the member, whatever is wrong with it', () => {
+  it('gets one message in plain words that names the member and what to do, whatever is wrong with it', () => {
     let refused = 0;
     const found = new Set<string>();
     for (const [name, schema] of schemas) {
@@ -63,7 +63,7 @@ describe('a refused input', () => {
     assert.ok(refused > 10 * schemas.size, `${refused} refused`);
   });
 
-  it('is told so of every kind of mistake', () => {
+  it('gets such a message for every kind of mistake', () => {
     const schema = z.strictObject({
       name: z.string().min(2).max(5),
       count: z.int().min(1).max(9),

@@ -1,6 +1,6 @@
 import type { Issue } from '../../resources/error.ts';
 
-/** How the validation library speaks where nobody gives it words. */
+/** The default messages of the validation library. */
 const RAW = /\b(?:invalid|expected|received|unrecognized|undefined|must match|NaN)\b|too (?:big|small):/i;
 /** What to do next, as a verb or a question. */
 const NEXT = /\b(?:give|write|leave|choose|send|add|encode|take|see|name|shows|finds|did you mean)\b|; allowed: /i;
@@ -10,7 +10,7 @@ interface Refusal {
   readonly issues?: readonly Issue[] | undefined;
 }
 
-/** What is wrong with how a refused input is told of. */
+/** What is wrong with the message about a refused input. */
 export function faultsOf({ error, issues = [] }: Refusal): string[] {
   const [first] = issues;
   const faults = issues.flatMap(wordingFaults);

@@ -15,7 +15,7 @@ import { type FakeUpstream, startUpstream, toolCalled } from '../support/upstrea
 import { faultsOf } from './plain-words.ts';
 import { type Ask, type Input, story } from './story.ts';
 
-/** A tool as a client of MCP is told of it. */
+/** A tool as a client of MCP sees it. */
 interface Listed {
   readonly name: string;
   readonly inputSchema: object;
@@ -65,7 +65,7 @@ const APP: NewRecord<ConnectedAppRecord> = {
   lastUsedAt: '2026-01-01T00:00:00.000Z',
 };
 
-/** What the story cannot tell alike at every door: sessions, connected apps, a run that waits, an upstream that is reached, and values at the edge of a format. */
+/** What differs between the doors: sessions, connected apps, a run that waits, an upstream that is reached, and values at the edge of a format. */
 async function sequel(ask: Ask): Promise<void> {
   const tell = async (tool: string, input: Input = {}) => {
     const answer = await ask(tool, input);
@@ -110,7 +110,7 @@ function assertingAjv(): Ajv2020 {
   return ajv;
 }
 
-/** What a client that checks finds wrong with calls of a tool, judged by one of its listed schemas alone. */
+/** What a checking client finds wrong with calls of a tool, by one of the listed schemas alone. */
 function wrongBy(kind: 'inputSchema' | 'outputSchema', shown: (call: Told) => object): string[] {
   const ajv = assertingAjv();
   return [...tools.values()].flatMap((tool) => {

@@ -193,7 +193,7 @@ describe('constraints as they are written', () => {
     });
   }
 
-  it('hold whoever they name to nothing where the tool does not take them any more', async () => {
+  it('leave nothing to callers if the tool no longer takes these arguments', async () => {
     const capsule = await held();
     const stale = { list_documents: { projectId: mine, folder: 'gone' }, get_document: { id: ['x'] } };
     await server.store.transaction((tx) => tx.capsules.update(capsule.id, { constraints: stale }));

@@ -44,7 +44,7 @@ async function statusOf(threadId: string): Promise<string | undefined> {
 }
 
 describe('a chat over REST that is asked for events', () => {
-  it('tells of the run, calls and results, the text as it comes, and ends with the whole answer', async () => {
+  it('reports the run, calls and results, the text as it comes, and ends with the whole answer', async () => {
     lookAndSpeak();
     const { response, events } = await open({ message: 'Any?', agentId });
     assert.equal(response.status, 200);
@@ -182,7 +182,7 @@ for (const [title, connectLine] of [
   ['the client of SDK 1', connectOld],
 ] as const) {
   describe(`a chat over MCP by ${title}`, () => {
-    it('tells its progress: calls, results and the text as it comes', async () => {
+    it('reports its progress: calls, results and the text as it comes', async () => {
       const { chat, close } = await connectLine();
       lookAndSpeak();
       const told: Progress[] = [];

@@ -129,7 +129,7 @@ describe('a client that does not accept gzip', () => {
 });
 
 describe('the OpenAPI document', () => {
-  it('is compressed for a client that accepts it, also in what HEAD tells', async () => {
+  it('is compressed for a client that accepts it, also in the headers of HEAD', async () => {
     const plain = await raw('/api/v1/openapi', {});
     const zipped = await raw('/api/v1/openapi', { headers: { 'Accept-Encoding': 'br, GZIP;q=0.5' } });
     assert.equal(zipped.headers['content-encoding'], 'gzip');
@@ -143,7 +143,7 @@ describe('the OpenAPI document', () => {
 });
 
 describe('clients', () => {
-  /** Encodings of the answers, as the clients' own `fetch` is told. */
+  /** The encodings of the answers, as the clients' own `fetch` sees them. */
   const encodings: (string | null)[] = [];
   const recording = async (...given: Parameters<typeof fetch>) => {
     const answer = await fetch(...given);

@@ -78,7 +78,7 @@ describe('a connection on which nobody was authenticated', () => {
     line.socket.destroy();
   });
 
-  it('is told how long it may be idle', async () => {
+  it('learns from the answer how long it may be idle', async () => {
     const usual = await startTestServer();
     try {
       const line = new Line(usual.baseUrl);

@@ -11,7 +11,7 @@ const trigger = (id: string, key: string, body: object, headers: Record<string, 
   rest(server, 'POST', `/api/v1/agents/flows/${id}/trigger`, { key, body, headers });
 
 describe('a webhook', () => {
-  it('with a key for nothing else tells an agent its prompt, and shows nothing of what came of it', async () => {
+  it('with a key for nothing else gives an agent its prompt, and shows nothing of the outcome', async () => {
     const agent = await ask('create_agent', { name: 'ada', displayName: 'Ada' });
     const members = { trigger: { kind: 'webhook' }, agentId: agent.id };
     for (const [prompt, told] of [

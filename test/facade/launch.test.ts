@@ -11,7 +11,7 @@ import { withFolder } from '../support/child.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const PACKAGES = ['esbuild', 'tsx'];
 const COMMANDS = ['demo', 'stdio', 'tool', 'import', 'backup', 'recover-key'];
-/** Loads a part of itself once it is told to. */
+/** Loads a part of itself when it gets a signal. */
 const MAIN = `
 process.stdout.write('begun ');
 for await (const line of process.stdin) {

@@ -146,7 +146,7 @@ describe('negotiation', () => {
     await Promise.all([client.close(), old.close()]);
   });
 
-  it('tells a subscriber of SDK 2 that the tools changed', async () => {
+  it('notifies a subscriber of SDK 2 that the tools changed', async () => {
     let heard = () => {};
     const changed = new Promise<void>((resolve) => {
       heard = resolve;

@@ -41,7 +41,7 @@ const notPassing: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
 };
 
-/** How many scenarios a revision requires; the rest the suite only tells of. */
+/** The number of scenarios that a revision requires. The suite only reports the others. */
 const required: Readonly<Record<string, number>> = { '2026-07-28': 37, '2025-11-25': 30 };
 
 const server = serverForTests({ RATE_LIMIT_PER_MINUTE: '0' }, undefined, {

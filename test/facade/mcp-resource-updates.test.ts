@@ -19,16 +19,16 @@ const { must } = callsOf({
 interface Listener {
   readonly client: Client;
   readonly subscription: McpSubscription;
-  /** URIs of which it was told, in that order. */
+  /** The URIs in its notifications, in order. */
   readonly told: string[];
-  /** Waits until it is told of a change that comes behind all others; what it was told before. */
+  /** Waits for the notification of a change after all others. Returns the notifications before it. */
   settled(): Promise<string[]>;
 }
 
 const open: Client[] = [];
 after(() => Promise.all(open.map((client) => client.close())));
 
-/** Follows the URIs with the official client, and a document of its own to know when all was told. */
+/** Follows the URIs with the official client, and its own document to know when all notifications have come. */
 async function listen(uris: readonly string[], token = server.adminKey, path = '/api/v1/mcp'): Promise<Listener> {
   const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' } });
   const requestInit = { headers: { Authorization: `Bearer ${token}` } };
@@ -62,7 +62,7 @@ async function makeAgent(name: string): Promise<string> {
 }
 
 describe('a subscription to resources', () => {
-  it('tells of each change of a record that is followed, and of no other', async () => {
+  it('notifies of each change of a record that is followed, and of no other', async () => {
     const [followed, other] = [await makeAgent('ada'), await makeAgent('bob')];
     const listener = await listen([`agent://${followed}`]);
     assert.deepEqual(listener.subscription.honoredFilter.resourceSubscriptions?.length, 2);
@@ -75,7 +75,7 @@ describe('a subscription to resources', () => {
     assert.equal((await listener.settled()).length, 2);
   });
 
-  it('tells once of a record that is deleted, and again when it is back', async () => {
+  it('notifies once of a record that is deleted, and again when it is back', async () => {
     const { id } = await must('create_document', { title: 'Gone', content: 'x' });
     const listener = await listen([`document://${id}`]);
     await must('delete_document', { id });
@@ -101,7 +101,7 @@ describe('a subscription to resources', () => {
     await listen(uris.slice(1));
   });
 
-  it('tells of messages of a thread, for they change what is read of it', async () => {
+  it('notifies of messages of a thread, because they change what is read of it', async () => {
     const thread = await must('create_thread', { title: 'Talk' });
     const agentId = await makeAgent('dot');
     const listener = await listen([`thread://${thread.id}`]);
@@ -134,7 +134,7 @@ describe('a subscription to resources', () => {
     assert.deepEqual(new Set((await listener.settled()).slice(1)), new Set([all, ofOne]));
   });
 
-  it('is not told of after the client has closed it', async () => {
+  it('sends nothing after the client has closed it', async () => {
     const id = await makeAgent('eve');
     const listener = await listen([`agent://${id}`]);
     await listener.subscription.close();
@@ -145,7 +145,7 @@ describe('a subscription to resources', () => {
 });
 
 describe('the rights of a subscriber', () => {
-  it('decide for every kind of record what it is told of: what it can read', async () => {
+  it('decide for every kind of record which notifications come: those of records that it can read', async () => {
     const project = await must('create_project', { name: 'P' });
     const database = await must('create_database', { name: 'T', columns: [{ name: 'a', type: 'string' }] });
     const record = await must('create_record', { databaseId: database.id, values: { a: 'x' } });
@@ -217,7 +217,7 @@ describe('the rights of a subscriber', () => {
     }
   });
 
-  it('are looked at when it is told: of a restricted thread hear those with access, until it is taken', async () => {
+  it('are checked at each notification: of a restricted thread those with access are notified, until it is taken away', async () => {
     const scopes = ['threads:read', 'documents:read', 'memory:read'];
     const inside = await must('create_api_key', { name: 'inside', scopes });
     const outside = await makeKey(server, { scopes });
@@ -277,7 +277,7 @@ describe('the rights of a subscriber', () => {
     assert.deepEqual(await stranger.settled(), []);
   });
 
-  it('end the stream when the key is revoked, and nothing is told after', async () => {
+  it('end the stream when the key is revoked, and nothing is sent after', async () => {
     const key = await must('create_api_key', { name: 'short', scopes: ['read'] });
     const id = await makeAgent('fay');
     const listener = await listen([`agent://${id}`], key.secret);

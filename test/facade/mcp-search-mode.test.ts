@@ -125,7 +125,7 @@ describe('call_tool', () => {
     assert.deepEqual([entry.outcome, entry.code], ['denied', 'forbidden']);
   });
 
-  it('tells of bad arguments as the tool itself would, and of a call without a name', async () => {
+  it('reports bad arguments as the tool itself would, and a call without a name', async () => {
     const input = { name: 'create_skill', arguments: { nme: 'x' } };
     const bad = await callTool(server, server.adminKey, 'call_tool', input);
     const direct = await callTool(server, server.adminKey, 'create_skill', { nme: 'x' });

@@ -29,7 +29,7 @@ export interface McpTestServer {
   /** Tools can be put into it. */
   readonly catalog: LiveCatalog;
   readonly door: McpDoor;
-  /** What the doors and the registry told to the log. */
+  /** What the doors and the registry wrote to the log. */
   readonly errors: unknown[];
   /** Tokens that are not accepted any more. */
   readonly revoked: Set<string>;

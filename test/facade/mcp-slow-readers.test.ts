@@ -29,7 +29,7 @@ after(async () => {
   await workspace.close();
 });
 
-/** A stream whose reader takes nothing from the first thing it is told on, until it is resumed. */
+/** A stream whose reader stops reading at the first notification, until it is resumed. */
 async function slowStream(uris: readonly string[]) {
   const { port } = server.address() as AddressInfo; // it listens on TCP
   const reader: Socket = connect(port, '127.0.0.1').pause();
@@ -73,7 +73,7 @@ async function changeAll(ids: readonly string[], content: string): Promise<void>
 }
 
 describe('a subscriber that reads slowly', () => {
-  it('is told no more than fits, and of the rest once it reads: of each record once', async () => {
+  it('gets no more notifications than fit, and the others once it reads: one for each record', async () => {
     const ids = await makeDocuments();
     const uris = ids.map((id) => `document://${id}`);
     const { told, reader } = await slowStream(uris);
@@ -85,7 +85,7 @@ describe('a subscriber that reads slowly', () => {
     reader.destroy();
   });
 
-  it('hears of a deletion of what it was to be told of', async () => {
+  it('is notified of a deletion of a record whose notification still waited', async () => {
     const [first = '', second = ''] = await makeDocuments();
     const { told, reader } = await slowStream([`document://${first}`, `document://${second}`]);
     await changeAll([first, second], 'new');

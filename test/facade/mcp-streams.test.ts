@@ -67,7 +67,7 @@ describe('log messages of a call', () => {
   const step = line('info', 'Calling echo');
   const piece = line('debug', 'Once upon');
 
-  /** What the caller is told before the result; undefined where the answer is no stream. */
+  /** The notifications before the result. Undefined if the answer is no stream. */
   async function told(url: string, message: object, headers: Record<string, string>, token: string) {
     const { type, text, body } = await post(url, message, { headers, token });
     const answers = type === 'text/event-stream' ? eventsIn(text) : [body];
@@ -272,7 +272,7 @@ describe('subscriptions/listen', () => {
     return { response, leave: () => controller.abort() };
   }
 
-  it('acknowledges, tells whose list changed and nobody else, and ends when the door closes', async () => {
+  it('acknowledges, notifies those whose list changed and nobody else, and ends when the door closes', async () => {
     const own = await startMcpServer();
     const message = modern('subscriptions/listen', { notifications: { toolsListChanged: true } });
     const listen = async (token: string) => {

@@ -109,14 +109,14 @@ function rulesOfBoth(era: 'legacy' | 'modern', path: 'url' | 'sdkUrl'): void {
     assert.deepEqual(forbidden.required, { scope: 'agents:write', grant: 'agent:write' });
   });
 
-  it('shows nothing of an unexpected failure and tells its cause to the log', async () => {
+  it('shows nothing of an unexpected failure and logs its cause', async () => {
     const logged = server.errors.length;
     const { text } = await call('break_down');
     assert.doesNotMatch(text, /hunter2|secret|at .*\.ts/);
     assert.match(String(server.errors[logged]), /hunter2/);
   });
 
-  it('answers with -32603 and a fixed sentence where it fails itself, and tells the cause to the log', async () => {
+  it('answers with -32603 and a fixed sentence where it fails itself, and logs the cause', async () => {
     const logged = server.errors.length;
     const { body, text } = await ask('tools/list', {}, { token: brokenToken });
     assert.equal(body.error.code, -32603);

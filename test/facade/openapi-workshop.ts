@@ -57,7 +57,7 @@ interface Ended {
   readonly said: string;
 }
 
-/** Without the loader of this process, which is not the client's. */
+/** The environment without the loader of this process, which is not the client's. */
 function start(cwd: string, extra: Record<string, string>, ...args: readonly string[]): Promise<Ended> {
   const env = { ...process.env, NODE_OPTIONS: '', ...extra };
   return new Promise((resolve) => {

@@ -141,7 +141,7 @@ describe('OpenAPI operation', () => {
     assert.ok(responses['413'] && responses['415']);
   });
 
-  it('that begins or ends a session tells of its cookie, and no other does', () => {
+  it('that begins or ends a session describes its cookie, and no other does', () => {
     const session = '/api/v1/auth/session';
     const placesWhere = (holds: (place: string) => boolean) => [...operations.keys()].filter(holds);
     const telling = placesWhere((place) => JSON.stringify(operationOf(place).responses).includes('Set-Cookie'));

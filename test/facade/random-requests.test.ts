@@ -9,7 +9,7 @@ import { serverForTests } from '../support/server.ts';
 
 const server = serverForTests();
 
-/** What is sent, as it is: nothing is made right on the way. */
+/** The request as it is sent; no client corrects it. */
 interface Sent {
   readonly method: string;
   readonly target: string;

@@ -340,7 +340,7 @@ describe('answers', () => {
     assert.equal(headers.get('ETag'), null);
   });
 
-  it('tell health: of the server and of what it depends on', async () => {
+  it('report the health of the server and of what it depends on', async () => {
     const { body } = await get('/api/v1/health');
     assert.deepEqual(
       { ...body, uptimeSeconds: 0 },

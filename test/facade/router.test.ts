@@ -46,7 +46,7 @@ const TARGETS = [
   '*',
 ];
 
-/** Ids and times, of which each server has its own. */
+/** Ids and times, which differ from server to server. */
 const OWN = /\b[a-z]{3}_[0-9a-z]{26}\b|\b\d{4}-\d\d-\d\dT[\d:.]+Z/g;
 
 interface Asked {

@@ -27,7 +27,7 @@ const forged = (claims: object, secret = SECRET, options: jwt.SignOptions = {}) 
 const withHeaders = (method: string, path: string, headers: Record<string, string>, body?: unknown) =>
   rest(server, method, path, { headers, body });
 
-/** Of a sign-in at a server that is called by this name, as after DNS rebinding. */
+/** The cookie of a sign-in at a server under this name, as after DNS rebinding. */
 function statusFor(Host: string, idToken: string): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const headers = { Host, 'Content-Type': 'application/json' };
@@ -140,7 +140,7 @@ describe('requests that pages of other sites can make', () => {
     assert.equal(await statusFor('localhost', idToken), 201);
   });
 
-  it('are told from those of its own pages, of no browser, and from reading and following a link', async () => {
+  it('are distinguished from requests of its own pages, of programs, and from reading and following a link', async () => {
     for (const [method, own] of [
       ['POST', { 'Sec-Fetch-Site': 'same-origin', Origin: server.baseUrl }],
       ['POST', {}],

@@ -86,7 +86,7 @@ describe('the stdio door', { timeout: 60_000 }, () => {
     await assert.rejects(connect({}, capsule.token, { CAPSULE_ID: capsule.id }), /This capsule is disabled/);
   });
 
-  it('carries subscriptions, ends them for a client that closes them, and tells one whose key was revoked', async () => {
+  it('carries subscriptions, ends them for a client that closes them, and answers one whose key was revoked', async () => {
     const { must } = callsOf(server);
     const [one, other] = [await must('create_goal', { title: 'One' }), await must('create_goal', { title: 'Other' })];
     const key = await must('create_api_key', { name: 'stdio', scopes: ['read'] });

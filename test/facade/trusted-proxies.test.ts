@@ -15,7 +15,7 @@ function tryToSignIn(server: { baseUrl: string }, forwarded: string) {
   });
 }
 
-/** Whom the audit log names for an attempt with the header. */
+/** The address that the audit log names for an attempt with the header. */
 async function callerOf(server: TestServer, forwarded: string): Promise<string> {
   assert.equal((await tryToSignIn(server, forwarded)).status, 401);
   const { data } = await mustCall(server, server.adminKey, 'list_audit_entries', { tool: 'create_session', limit: 1 });

@@ -8,7 +8,7 @@ import type { Stage } from './conformance-stage.ts';
 import { sampleRecord } from './sample-record.ts';
 
 type Raw = Readonly<Record<string, unknown>>;
-/** Of any collection; the store checks every record by the schema. */
+/** A record of any collection; the store checks each by its schema. */
 type Records = Writer<Raw>;
 
 const defined = Object.entries(collections) as unknown as [CollectionName, CollectionDefinition][]; // of all at once
@@ -115,7 +115,7 @@ export function indexesConformance(stage: Stage): void {
   });
 }
 
-/** With values in the given members and those that must be there; expiring records live long. */
+/** A record with values in the given members and the required ones. If it expires, then in the far future. */
 function recordFor({ schema, expires }: CollectionDefinition, fields: readonly string[], which: 0 | 1): Raw {
   const { id: _, createdAt: __, ...record } = sampleRecord(schema, fields, which);
   return { ...record, ...(expires && { [expires]: '2999-01-01T00:00:00.000Z' }) };
@@ -125,7 +125,7 @@ function pick(record: Raw, fields: readonly string[]): Raw {
   return Object.fromEntries(fields.map((field) => [field, record[field]]));
 }
 
-/** What finds the record by these members; a list by an item. */
+/** The filter that finds the record by these members; a list by one item. */
 function whereOf(record: Raw, fields: readonly string[]): Raw {
   return Object.fromEntries(fields.map((field) => [field, [record[field]].flat()[0]]));
 }

@@ -111,7 +111,7 @@ export function transactionsConformance(stage: Stage): void {
       assert.equal((await stage.store.agents.get(id))?.name, 'inside');
     });
 
-    it('tells listeners of each commit, once it is there, with who made it, and of nothing else', async () => {
+    it('calls listeners for each commit once it is durable, with who made it, and for nothing else', async () => {
       const { store } = stage;
       const { id } = await store.transaction((tx) => tx.agents.insert(agentRecord('told before')));
       const heard: unknown[] = [];
@@ -139,7 +139,7 @@ export function transactionsConformance(stage: Stage): void {
       ]);
     });
 
-    it('keeps what was committed, and tells the others, where a listener fails', async () => {
+    it('keeps what was committed, and calls the other listeners, if one fails', async () => {
       const { store } = stage;
       const heard: number[] = [];
       const forget = [

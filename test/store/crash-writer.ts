@@ -20,7 +20,7 @@ async function caller(name: string): Promise<void> {
   }
 }
 
-/** Rows of which `dropper` takes some away again. */
+/** Adds rows; `dropper` removes some of them again. */
 async function importer(): Promise<void> {
   for (let at = 0; ; at += 1) {
     const id = `row_${round}_${at}`;

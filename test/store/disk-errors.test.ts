@@ -78,7 +78,7 @@ describe('a failing disk', () => {
     await store.close();
   });
 
-  it('tells one that changes nothing when what it saw could not be kept', async (test) => {
+  it('fails a transaction that only read, if the changes that it saw could not be kept', async (test) => {
     const files = new FailingFiles();
     const store = await openLowdbStore({ folder: await testFolder(test), files, probeMs: 60_000 });
     files.failure = 'sync';
@@ -188,7 +188,7 @@ describe('a failing disk', () => {
   });
 });
 
-/** What a crash now would leave. */
+/** The files that a crash at this moment would leave. */
 async function openedCopy(test: Parameters<typeof testFolder>[0], folder: string) {
   const copy = await testFolder(test);
   await cp(folder, copy, { recursive: true, filter: (path) => !path.endsWith('lock.json') });

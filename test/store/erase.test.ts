@@ -23,7 +23,7 @@ async function filesWith(folder: string, text: string): Promise<string[]> {
 
 const nowhere = (folder: string) => until(async () => (await filesWith(folder, MARKER)).length === 0);
 
-/** A store with a skill of the marker, told of in the audit log of two days. */
+/** A store with a skill that holds the marker, and with audit entries about it on two days. */
 async function filled(folder: string, options: Partial<LowdbOptions> = {}): Promise<Store> {
   const store = await openLowdbStore({ folder, ...options });
   const at = '2026-03-01T00:00:00.000Z';
@@ -85,7 +85,7 @@ describe('what a transaction erases', () => {
     await store.close();
   });
 
-  it('goes where it is told of and erased while the entries before are being written', async (test) => {
+  it('is erased also if it is audited and erased while earlier entries are being written', async (test) => {
     const folder = await testFolder(test);
     const files = new FailingFiles();
     const audit = new SegmentedAudit({ folder, files, bufferLimit: 10 });

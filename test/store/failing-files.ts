@@ -2,7 +2,7 @@ import { type Files, realFiles, type WritableFile } from '../../store/lowdb/file
 
 export type Failure = 'write' | 'short write' | 'sync' | 'sync and truncate' | 'rename' | undefined;
 
-/** The real files, failing as told where the path matches. */
+/** The real files, which fail as a test asks where the path matches. */
 export class FailingFiles implements Files {
   failure: Failure;
   path = /./;

@@ -34,7 +34,7 @@ async function check(output: string, reason: string): Promise<Outcome> {
   return outcome;
 }
 
-/** What was acknowledged is there, whole, and nothing else. */
+/** Exactly what was acknowledged is there, complete. */
 async function checkFolder(folder: string, { acknowledged, refused }: Outcome): Promise<void> {
   const store = await openLowdbStore({ folder });
   assert.equal(await store.agents.count({}), acknowledged.length);
@@ -51,7 +51,7 @@ function writeUnderLimit(folder: string, blocks: number): string {
   return execFileSync('sh', ['-c', command, process.execPath, ...nodeArgs(script), folder], { encoding: 'utf8' });
 }
 
-/** In a namespace of its own, so that nothing stays mounted. Undefined where that is not permitted. */
+/** Runs in a namespace of its own, so that nothing stays mounted. Undefined if that is not permitted. */
 function writeOnSmallFileSystem(folder: string): string | undefined {
   const mount =
     'small="$1"; kept="$2"; shift 2; mount -t tmpfs -o size=1m tmpfs "$small" && mkdir "$small/data" && head -c 614400 /dev/zero > "$small/filler"';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Texts, of which every schema of a text takes at least two. */
+/** Texts. Every schema of a text takes at least two of them. */
 const TEXTS = [
   '2026-01-05T00:00:00.000Z',
   '2999-01-05T00:00:00.000Z',

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import type { Server } from 'node:net';
 import { after } from 'node:test';
 
-/** What keeps the process of a test file alive and is still open. */
+/** The open resources that keep the process of a test file alive. */
 const open = new Set<() => Promise<unknown>>();
 const MOST_MS = 10_000;
 

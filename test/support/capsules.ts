@@ -33,7 +33,7 @@ export function capsuleClients(server: () => TestServer) {
   return {
     endpoint,
     ask,
-    /** A live one that allows `list_agents` unless told otherwise. */
+    /** Makes a live capsule. It allows `list_agents` if nothing else is given. */
     make: (input: object = {}): Promise<Capsule> => makeCapsule(server(), { allowedTools: ['list_agents'], ...input }),
     /** Names of the tools in its list. */
     async listed(capsule: Capsule, way?: Way): Promise<string[]> {

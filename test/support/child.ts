@@ -86,7 +86,7 @@ export async function withFolder<Result>(work: (folder: string) => Promise<Resul
   }
 }
 
-/** What the developer has set for a server of their own, keys of model providers too. */
+/** Variables that a developer may have set for their own server, such as keys of model providers. */
 const OWN = /^(BASE_URL|API_KEY|DATA_DIR|MODEL_\w+|\w+_API_KEY)$/;
 
 function spawnFile(file: string, args: readonly string[], env: Record<string, string>): ChildProcess {

@@ -36,7 +36,7 @@ export class FakeClock implements Clock {
     this.#now = end;
   }
 
-  /** As when the machine slept: the time is another one before any timer fires. */
+  /** Sets the clock as after a sleep of the machine: the time changes before any timer fires. */
   async jump(ms: number): Promise<void> {
     this.#now += ms;
     await this.pass(0);

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { closedAtEnd } from './at-end.ts';
 
-/** What a chat request told the model. */
+/** What a chat request sent to the model. */
 export interface ModelRequest {
   readonly model: string;
   readonly messages: readonly ModelServerMessage[];

@@ -13,7 +13,7 @@ type Message = any;
 export interface OAuthUpstream {
   readonly url: string;
   readonly issuer: string;
-  /** Who agrees at the provider, without being asked. Undefined: the person says no. */
+  /** The person who agrees at the provider at once. Undefined: the person says no. */
   person: string | undefined;
   /** The methods of the messages that came with a token, each with the person it is of. */
   readonly requests: { readonly method: string; readonly person: string }[];
@@ -23,7 +23,7 @@ export interface OAuthUpstream {
   readonly revoked: string[];
   /** Clients that registered themselves. */
   registrations: number;
-  /** From now on all access tokens of before are refused. */
+  /** Refuses from now on all access tokens given before. */
   refuseTokens(): void;
   /** The refresh tokens of before work no more. */
   endRefreshTokens(): Promise<void>;
@@ -150,7 +150,7 @@ export async function startOAuthUpstream({ clients = [], registration = true }: 
   return upstream;
 }
 
-/** What it shows to a person is that person's own. */
+/** It shows each person only what is theirs. */
 function resultFor({ method, params }: Message, person: string): object | undefined {
   if (method === 'initialize') {
     return {

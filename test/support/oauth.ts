@@ -62,7 +62,7 @@ export class OAuthClient {
     return url.href;
   }
 
-  /** Where a person ends who allows it: the address at the client, with the answer. */
+  /** The address at the client, with the answer, to which a person who allows it is led. */
   async allowed(parameters: Readonly<Record<string, string | undefined>> = {}, entered: Entered = {}): Promise<URL> {
     const browser = await signedIn(this.server, this.person);
     await browser.open(this.authorizeUrl(parameters));

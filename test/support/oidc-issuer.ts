@@ -5,14 +5,14 @@ import type { AddressInfo } from 'node:net';
 import { type CryptoKey, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import { closedAtEnd } from './at-end.ts';
 
-/** An OpenID Connect provider on loopback. It asks nobody anything: whoever is sent to it is `person`. */
+/** An OpenID Connect provider on loopback. It asks no questions: every visitor is `person`. */
 export interface OidcIssuer {
   readonly url: string;
   readonly clientId: string;
   readonly clientSecret: string;
   /** Claims about who signs in. */
   person: JWTPayload;
-  /** Where it departs from what a good one does. */
+  /** How it differs from a correct provider. */
   lies: Lies;
   /** How often it was asked for its keys. */
   keyRequests: number;

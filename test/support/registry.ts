@@ -51,7 +51,7 @@ export async function openTestRegistry(
   };
 }
 
-/** What a server would tell the tools about itself. */
+/** What the tools know of their server. */
 export function testFacts(
   store: Store,
   parts: Pick<ServerFacts, 'now' | 'catalog'> & Partial<ServerFacts>,

@@ -27,7 +27,7 @@ export interface FakeUpstream {
   close(): Promise<void>;
 }
 
-/** A server of the 2025 revisions on loopback that answers in JSON, and does as tests tell it. */
+/** A server of the 2025 revisions on loopback that answers in JSON. Tests set what it does. */
 export async function startUpstream(...tools: object[]): Promise<FakeUpstream> {
   const server = createServer(async (request, response) => {
     let text = '';
@@ -70,7 +70,7 @@ function resultOf({ method, params }: Message, tools: readonly object[]): object
   return method === 'ping' ? {} : undefined;
 }
 
-/** Without a result: that there is no such method. */
+/** Answers without a result, that there is no such method. */
 export function reply(response: ServerResponse, id: unknown, result: object | undefined): void {
   const body = result ? { result } : { error: { code: -32_601, message: 'Method not found' } };
   response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, ...body }));

@@ -1,4 +1,4 @@
-/** What a page was, as far as tests look. */
+/** The parts of a page that tests look at. */
 export interface WebPage {
   readonly status: number;
   readonly url: URL;
@@ -11,7 +11,7 @@ export interface WebPage {
 export class WebClient {
   /** By origin, then by name; behind the name is the path, where that is not `/`. */
   readonly cookies = new Map<string, Map<string, string>>();
-  /** Is told of a redirect to another origin, which is then not followed. */
+  /** Receives redirects to another origin, which are not followed. */
   leave: ((url: URL) => void) | undefined;
   #page: WebPage | undefined;
 

@@ -278,7 +278,7 @@ describe('what is fixed for a tool of a capsule', () => {
     assert.deepEqual([only?.id, rest], [idOf('memory', 2), []]);
   });
 
-  it('is told where it narrows other tools, and leaves lists, creations and its own calls as they are', async () => {
+  it('is explained where it narrows other tools, and leaves lists, creations and its own calls as they are', async () => {
     const tools = ['list_users', 'get_user', 'create_document', 'get_document', 'list_documents', 'search'];
     const fixed = { list_users: { search: '@example.com' }, list_documents: { projectId: idOf('project') } };
     const draft = { allowedTools: tools, constraints: fixed };

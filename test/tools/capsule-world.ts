@@ -5,7 +5,7 @@ type Call = (tool: string, input: object) => Promise<Output>;
 export interface WorldRecord {
   readonly id: string;
   readonly databaseId?: string;
-  /** Of its first state, where it has a history. */
+  /** The version of its first state, if it has a history. */
   readonly versionId?: string | undefined;
 }
 /** The records of a workspace by the type that search knows them by. */

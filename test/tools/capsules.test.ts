@@ -12,7 +12,7 @@ const make = (input: object = {}) => admin('create_capsule', { name: 'test', ...
 const namesIn = ({ tools }: { tools: { name: string }[] }) => tools.map(({ name }) => name);
 
 describe('create_capsule', () => {
-  it('makes a draft without tools unless told otherwise, and shows its token this once', async () => {
+  it('makes a draft without tools if nothing else is given, and shows its token this once', async () => {
     const { token, ...made } = await make();
     assert.match(token, /^cpt_[0-9A-Za-z]{8}_[0-9A-Za-z]{43}$/);
     assert.equal(made.tokenPrefix, token.split('_')[1]);

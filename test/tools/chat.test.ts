@@ -57,7 +57,7 @@ describe('send_chat_message', () => {
     assert.equal((await ask('get_thread', { id: overMcp.threadId })).source, 'mcp');
   });
 
-  it('goes on in a thread: the model is told what was said and what the tools answered', async () => {
+  it('goes on in a thread: the model gets what was said and what the tools answered', async () => {
     const agentId = await makeAgent({ tools: ['list_skills'], instructions: 'Be brief.' });
     provider.play(({ messages }) =>
       messages.at(-1)?.role === 'user'
@@ -125,7 +125,7 @@ describe('send_chat_message', () => {
     assert.equal((await chat({ message: 'Hi', agentId: 'grace' })).status, 404);
   });
 
-  it('bounds what it is told', async () => {
+  it('bounds what it gets', async () => {
     for (const message of ['', '   ', 'x'.repeat(100_001), 'nul\0']) {
       assert.equal((await chat({ message })).status, 400);
     }

@@ -29,7 +29,7 @@ describe('databases', () => {
     }
   });
 
-  it('refuse columns that cannot be told apart or have a meaning of their own', async () => {
+  it('refuse columns with names that look alike or have a special meaning', async () => {
     const problems = async (...names: string[]) => {
       const input = { name: 'x', columns: names.map((name) => ({ name, type: 'string' })) };
       const { issues = [] } = await refused('create_database', input);

@@ -12,7 +12,7 @@ interface Told {
 }
 
 describe('list_event_types', () => {
-  it('tells each type with what happened to what, and flows take each of them and no other', async () => {
+  it('lists each type with what happened to what, and flows take each of them and no other', async () => {
     const { must, refused } = callsOf(server);
     const { data }: { data: Told[] } = await must('list_event_types');
     assert.equal(new Set(data.map(({ type }) => type)).size, data.length);

@@ -65,7 +65,7 @@ describe('explain_access', () => {
     assert.equal((await explain({ grants: ['skill'] }, 'get_agent')).verdict, 'denied');
   });
 
-  it('tells of a key that opens nothing any more', async () => {
+  it('explains that a key opens nothing any more', async () => {
     const { id } = await makeKey({ scopes: ['read'] });
     await mustCall(server, server.adminKey, 'revoke_api_key', { id });
     const input = { keyId: id, tool: 'list_agents', arguments: {} };
@@ -107,7 +107,7 @@ describe('explain_access', () => {
     }
   });
 
-  it('tells of a capsule by which entry it has a tool, and what keeps it from another', async () => {
+  it('explains by which entry a capsule has a tool, and what keeps it from another', async () => {
     const lists = { allowedTools: ['get_*', 'list_agents', 'update_settings'], deniedTools: ['get_skill'] };
     const constraints = { list_agents: { status: 'active' } };
     const capsule = await mustCall(server, server.adminKey, 'create_capsule', { name: 'c', ...lists, constraints });

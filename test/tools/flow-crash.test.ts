@@ -22,7 +22,7 @@ function run(...args: readonly string[]): Promise<string | null> {
   });
 }
 
-/** What a run amounts to whose second step of three was cut by kill -9, once another server has started. */
+/** The outcome of a run whose second step of three was interrupted by kill -9, after another server has started. */
 async function crashIn(tool: string): Promise<{ readonly run: FlowRun; readonly names: readonly string[] }> {
   const folder = await mkdtemp(join(tmpdir(), 'agent-admin-'));
   try {

@@ -184,7 +184,7 @@ describe('a run that waits for another', () => {
 });
 
 describe('runs of one owner', () => {
-  it(`of which ${MANY} are queued and none ends, hold up no other owner's one`, async () => {
+  it(`do not hold up the run of another owner when ${MANY} are queued and none ends`, async () => {
     await open();
     const [owner, other] = [await world.key(['write']), await world.key(['write'])];
     for (const { id } of await queued(holding, owner, MANY)) world.engine.wake(id);

@@ -116,7 +116,7 @@ describe('the runner', () => {
     assert.equal(calls, 2);
   });
 
-  it('tells who waits when a run that has not begun is cancelled, or purged with its flow', async () => {
+  it('answers the waiting calls when a run that has not begun is cancelled, or purged with its flow', async () => {
     const flow = await open();
     const release = hold();
     await world.must('trigger_flow', { id: flow.id });

@@ -26,7 +26,7 @@ async function scheduled(start: string, expression: string, timezone: string, mo
   return { clock, id };
 }
 
-/** What a timer began is put into the queue, and then run. */
+/** Waits until the runs that a timer began are queued and have ended. */
 async function settle(): Promise<void> {
   await setTimeout(2);
   const open = () => world.store.flowRuns.count({ where: { status: ['queued', 'running'] } });
@@ -127,7 +127,7 @@ describe('a schedule', () => {
 });
 
 describe('a schedule of a flow', () => {
-  it('that has nothing to do yet comes to nothing, and nobody is told every minute', async () => {
+  it('that has nothing to do yet starts nothing, and logs nothing every minute', async () => {
     const { clock, id } = await scheduled('2026-06-01T00:00:00Z', '* * * * *', 'UTC', { steps: [] });
     await clock.pass(HOUR / 6);
     assert.deepEqual([await times(id), world.failures], [[], []]);
@@ -234,7 +234,7 @@ describe('an event', () => {
     assert.deepEqual([threads?.length, messages], [1, []]);
   });
 
-  it('of which there are very many is looked at within bounds, and what is left out is told once', async () => {
+  it('are looked at within bounds if there are very many, and what is left out is logged once', async () => {
     await open();
     const { id } = await listening('skill.created', { enabled: true });
     const insert = (from: number, to: number) =>

@@ -80,7 +80,7 @@ describe('audited arguments', () => {
 });
 
 describe('rows to import', () => {
-  it('with many unknown members are told by ten problems each', async () => {
+  it('with many unknown members are answered with ten problems each', async () => {
     const world = await openTestRegistry();
     try {
       const bad = Object.fromEntries(Array.from({ length: 140 }, (_, at) => [`unknown field ${at}`, at]));

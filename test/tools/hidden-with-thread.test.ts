@@ -101,7 +101,7 @@ for (const { kind, list, absent, make, change, filters } of kinds) {
     return shown;
   }
 
-  /** In how many of those ways the record comes. */
+  /** The number of these ways that show the record. */
   function waysTo(id: string, shown: Record<string, unknown>): number {
     return Object.values(shown).filter((names) => (names as string[]).some((name) => name.includes(id))).length;
   }
@@ -246,7 +246,7 @@ for (const { kind, list, absent, make, change, filters } of kinds) {
   });
 }
 
-describe('what tells of other records', () => {
+describe('what shows other records', () => {
   it('does not name a hidden artifact or memory', async () => {
     const threadId = await restrictedThread();
     const project = await must('create_project', { name: 'p' });

@@ -230,7 +230,7 @@ describe('a repeat of a call about a restricted thread', () => {
     assert.ok('output' in deleted.first);
   });
 
-  it('does not tell whether a thread is there that the caller never saw', async () => {
+  it('does not reveal whether there is a thread that the caller never saw', async () => {
     const { id } = await must('create_thread', { title: 'never seen', visibility: 'restricted' });
     const { once } = await caller();
     const calls = [

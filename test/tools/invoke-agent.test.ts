@@ -49,7 +49,7 @@ describe('invoke_agent', () => {
     );
   });
 
-  it('tells the model what does not fit and asks again, adding up what that took', async () => {
+  it('shows the model what does not fit and asks again, adding up what that took', async () => {
     const asked = provider.requests.length;
     provider.play((_, at) => ({ text: at === asked + 1 ? '{"total": 0, "extra": 1}' : '{"total": 2}' }));
     const { output, usage } = await ask('invoke_agent', { agent: 'ada', input: 'Count', outputSchema: form });
@@ -92,7 +92,7 @@ describe('invoke_agent', () => {
     assert.equal(results.length, 30);
   });
 
-  it('is told in time that there are tools in plenty, and finds the others by search_tools', async () => {
+  it('gets the first tools if there are too many, and finds the others by search_tools', async () => {
     await ask('create_agent', { name: 'all', displayName: 'All', tools: ['*'] });
     await ask('invoke_agent', { agent: 'all', input: 'x' });
     const { tools } = provider.requests.at(-1) ?? assert.fail();

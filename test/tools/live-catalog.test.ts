@@ -24,7 +24,7 @@ describe('a live catalog', () => {
     assert.equal(live.entries.length, 2);
   });
 
-  it('tells of each change and of nothing else', () => {
+  it('calls its listeners for each change and for nothing else', () => {
     const live = new LiveCatalog(indexCatalog([]));
     let changes = 0;
     live.onChange(() => {

@@ -41,7 +41,7 @@ const unfinished: Events = [
 ];
 const words: Events = [...unfinished, ...end('end_turn')];
 
-/** What the model says next; the wire is that of Anthropic's messages. */
+/** What the model says next, in the wire format of Anthropic's messages. */
 let script: Events[] = [];
 // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies freely
 const bodies: any[] = [];
@@ -77,7 +77,7 @@ const say = (message: string) =>
   registry.call(admin, 'send_chat_message', { message, agentId: 'a', model: 'anthropic/claude' });
 
 describe('an agent on a model of Anthropic', () => {
-  it('calls tools and is told their results, in that vendor’s form', async () => {
+  it('calls tools and gets their results, in that vendor’s form', async () => {
     script = [call, words];
     const answer = await say('Any?');
     assert.ok('output' in answer, JSON.stringify(answer));

@@ -182,7 +182,7 @@ describe('pages of filtered and sorted records', () => {
     assert.equal((await pages({ databaseId: id, sort: { column: 'Name' } })).length, 3);
   });
 
-  it('are narrowed to what a key may read, and tell it nothing of columns it may not', async () => {
+  it('are narrowed to what a key may read, and reveal nothing of columns that it may not', async () => {
     const key = principalOf({ type: 'api-key', id: 'key_a', grants: [`record:read:${ids[1]}`] });
     const list = (input: object) => must('list_records', { databaseId, ...input, includeTotal: true }, key);
     assert.deepEqual((await list({ sort: { column: 'Name' } })).data.length, 1);

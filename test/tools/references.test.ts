@@ -17,7 +17,7 @@ const made: Readonly<Record<string, object>> = {
   memory: { content: 'named' },
 };
 
-/** What names a record of the kind, and whether that keeps it from being deleted. Where not, the name of what is gone stays. */
+/** What refers to a record of the kind, and whether that prevents its deletion. If not, the reference stays after the deletion. */
 const names: readonly { named: string; tool: string; by: (id: string) => Record<string, unknown>; keeps: boolean }[] = [
   { named: 'agent', tool: 'create_task', by: (id) => ({ title: 't', assigneeAgentId: id }), keeps: false },
   { named: 'agent', tool: 'create_memory', by: (id) => ({ content: 'm', agentId: id }), keeps: false },

@@ -68,7 +68,7 @@ describe('offline/rehearsal', () => {
     assert.match(await say('How long do refunds take?', 'bare'), /I found nothing about this/);
   });
 
-  it('runs a tool that it is told, and shows what came of it', async () => {
+  it('runs a tool that a message names, and shows the outcome', async () => {
     assert.match(
       await say('/list_skills {"limit": 1}'),
       new RegExp(`\`list_skills\` answered:\n\n\\{"data":\\[\\{"id":"${tone}"`),

@@ -186,7 +186,7 @@ describe('deactivating an admin user', () => {
 });
 
 describe('get_session', () => {
-  it('tells who is signed in and until when', async () => {
+  it('says who is signed in and until when', async () => {
     const answer = await postIdToken(server, await idTokenFor(server));
     const { status, body } = await rest(server, 'GET', '/api/v1/auth/session', { key: cookieOf(answer) });
     assert.equal(status, 200);
@@ -198,7 +198,7 @@ describe('get_session', () => {
     });
   });
 
-  it('tells a key of itself, and nothing secret', async () => {
+  it('describes a key to itself, without secrets', async () => {
     const expiresAt = server.clock.in(60_000);
     const key = await makeKey(server, { scopes: ['read'], grants: ['agent:read'], expiresAt });
     const { body } = await rest(server, 'GET', '/api/v1/auth/session', { key });

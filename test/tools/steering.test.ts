@@ -109,7 +109,7 @@ const steering: Readonly<Record<string, Case>> = {
   },
 };
 
-/** What does not, or steers an agent that the key could be. */
+/** Changes that do not steer an agent, or steer one within the rights of the key. */
 const free: Readonly<Record<string, Case>> = {
   'its names': changing({ name: 'renamed', displayName: 'Eve' }),
   'its identity': changing({ identity: { bio: 'x', displayName: 'Eve' } }),

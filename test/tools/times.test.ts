@@ -6,10 +6,10 @@ import { serverForTests } from '../support/server.ts';
 const server = serverForTests();
 const { must, refused } = callsOf(server);
 
-/** As programs write times by default where they know a zone. */
+/** Times as programs write them by default if they know a zone. */
 const GIVEN = '2999-03-01T01:30:00.250+02:00';
 const KEPT = '2999-02-28T23:30:00.250Z';
-/** In UTC beyond the years that every client knows. */
+/** Times that in UTC are beyond the years that every client knows. */
 const BEYOND = ['9999-12-31T23:30:00-05:00', '0001-01-01T00:30:00+01:00', '0000-06-01T00:00:00Z'];
 
 const columns = [{ name: 'at', type: 'date-time' }];

@@ -55,7 +55,7 @@ describe('a limit on tools', () => {
     assert.deepEqual(names(limited(admin, ['update_settings', 'get_settings'], ['update_*'])), ['get_settings']);
   });
 
-  it('tells nothing of tools beyond it in hints', async () => {
+  it('names no tools beyond it in hints', async () => {
     const { error } = await refusalOf(limited(admin, ['list_agents']), 'list_skils', {});
     assert.ok(!error.includes('list_skills'), error);
   });

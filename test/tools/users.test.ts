@@ -240,7 +240,7 @@ describe('one user', () => {
     assert.ok(end.getTime() > Date.now() && end.getTime() - Date.now() < 32 * 86_400_000);
   });
 
-  it('pays in the way that its latest import says, of which it takes both parts and no more of a number', async () => {
+  it('pays in the way that its latest import says: both parts of it, and of a number only the last digits', async () => {
     const row = { uid: 'payer', email: 'payer@example.com', status: 'PRO', createdAt: '2026-01-31' };
     const method = async () => (await ask('get_user_billing', { userId: 'payer' })).paymentMethod;
     await put('users', [row]);

@@ -24,7 +24,7 @@ const { value: json } = fc.letrec<{ value: Json }>((tie) => ({
 
 const membersDiff = (from: Payload, to: Payload) => diffStates({ members: from }, { members: to });
 
-/** With the changes made, where no array is in it. */
+/** The state after the changes, for a state without arrays. */
 function changed(from: Payload, changes: readonly { path: string; before?: unknown; after?: unknown }[]): Payload {
   const to = structuredClone(from);
   for (const { path, ...change } of changes) {
@@ -65,7 +65,7 @@ describe('the diff of two payloads', () => {
     );
   });
 
-  it('tells of a long array that is all new as a whole, and of one with few changes item by item', async () => {
+  it('shows a long array that is all new as one change, and one with few changes item by item', async () => {
     const columns = [{ name: 'j', type: 'json' }];
     const { id: databaseId } = await must('create_database', { name: 'long', columns });
     const numbers = Array.from({ length: 20_000 }, (_, at) => at);

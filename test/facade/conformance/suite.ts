@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { withFolder } from '../../support/child.ts';
 
-/** What the suite found of one thing that a scenario looks at. */
+/** The result of one check of a scenario. */
 export interface Check {
   readonly id: string;
   readonly status: 'SUCCESS' | 'FAILURE' | 'WARNING' | 'SKIPPED' | 'INFO';
@@ -19,7 +19,7 @@ const suite = dirname(createRequire(import.meta.url).resolve('@modelcontextproto
 
 export interface Scenario {
   readonly name: string;
-  /** Whether the revision requires it; others are run to tell of. */
+  /** Whether the revision requires it; others are run for the report. */
   readonly scored: boolean;
 }
 

@@ -81,7 +81,7 @@ describe('in a real browser', { skip: withoutBrowser }, () => {
     await page.close();
   });
 
-  it('problems are told in words, to those too who cannot see them', async () => {
+  it('problems are shown in words, also to people who cannot see the page', async () => {
     const context = await browser.newContext();
     const page = await context.newPage();
     await page.goto(`${workspace.baseUrl}/sign-in`);

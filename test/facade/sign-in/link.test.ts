@@ -197,7 +197,7 @@ describe('asking for a link', () => {
   });
   after(() => workspace.close());
 
-  it('never tells who may sign in', async () => {
+  it('never reveals who may sign in', async () => {
     const answers = new Set<string>();
     for (const email of [ADA, 'ADA@Example.COM', 'nobody@example.com', 'gone@example.com', 'admin@localhost']) {
       const client = new WebClient();
@@ -215,7 +215,7 @@ describe('asking for a link', () => {
     ]);
   });
 
-  it('does not wait for the mail server, nor tells that it fails', async () => {
+  it('does not wait for the mail server, and does not reveal that it fails', async () => {
     const silent = stoppedAtEnd(createServer(() => {})).listen(0, '127.0.0.1');
     await new Promise((resolve) => silent.once('listening', resolve));
     const address = silent.address();

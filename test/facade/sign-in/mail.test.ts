@@ -90,7 +90,7 @@ describe('mail', () => {
     silent.close();
   });
 
-  it('never tells the password of the mail server', async () => {
+  it('never shows the password of the mail server', async () => {
     await withMailer(
       async (mailer, _, log) => {
         const health = JSON.stringify(await mailer.health());

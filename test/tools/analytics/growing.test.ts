@@ -42,7 +42,7 @@ before(async () => {
 });
 after(() => Promise.all([growing.close(), fresh.close()]));
 
-/** Days of which some have clocks that change. */
+/** Days; on some of them the clocks change. */
 const anyTime = fc
   .record({ day: fc.constantFrom(0, 20, 21, 34, 41, 42, 43, 49), step: fc.nat(287) })
   .map(({ day, step }) => Date.parse('2026-02-15') + day * DAY + step * 300_000);
@@ -114,7 +114,7 @@ const websites = fc.record({
     effectiveAt: maybe(time),
   }),
 });
-/** What comes together, and what is asked of it. */
+/** The imports that come together, and the questions after them. */
 const kinds: readonly { readonly rows: fc.Arbitrary<World[number]>; readonly tools: readonly string[] }[] = [
   { rows: fc.oneof(visits, visits, events), tools: traffic },
   { rows: events, tools: product },
@@ -135,7 +135,7 @@ const question = fc.record({
 
 const keyOf = ({ type, row }: World[number]) => `${type} ${type === 'users' ? row.uid : row.id}`;
 
-/** Without the rows that a later one replaced; earlier statements about subscriptions and websites go on to count. */
+/** The world without replaced rows. Earlier statements about subscriptions and websites still count. */
 function lasting(world: World): World {
   const last = new Map(world.map((row, at) => [keyOf(row), at]));
   return world.filter((row, at) => /^(s|w)/.test(keyOf(row)) || row.type === USER_PURGE || last.get(keyOf(row)) === at);

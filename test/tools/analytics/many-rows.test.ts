@@ -111,7 +111,7 @@ before(async () => {
 });
 after(() => desk.close());
 
-describe('thousands of rows that come in three parts, of which a tenth replaces earlier ones', () => {
+describe('thousands of rows in three parts, a tenth of which replaces earlier rows', () => {
   for (const [step, timezone] of zones.entries()) {
     const part = (2 * COUNT * (step + 1)) / STEPS;
     it(`are counted as one by one after part ${step + 1}, in ${timezone}`, async () => {

@@ -232,7 +232,7 @@ describe('revenue in generated worlds', () => {
   });
 });
 
-/** In whole cents, as a reader adds up what is shown. */
+/** The sum in whole cents, as a reader adds up the shown amounts. */
 function assertCloses(point: Record<(typeof parts)[number], number>): void {
   const cents = (part: (typeof parts)[number]) => Math.round(point[part] * 100);
   const sum =

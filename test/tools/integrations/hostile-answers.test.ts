@@ -90,7 +90,7 @@ describe('what an upstream answers', () => {
     );
   });
 
-  it('is an error like any other where it tells of one, in words that are quoted', async () => {
+  it('is an error like any other if it reports one, with its words quoted', async () => {
     await withTools(server, fake, [toolCalled('fails')], async () => {
       fake.intercept = (_, response, { id, method, params }) => {
         if (method !== 'tools/call') return false;

@@ -44,7 +44,7 @@ async function withBoth(one: object[], other: object[], work: (one: string, othe
   }
 }
 
-/** What every caller has who may call tools of some integration. */
+/** The tools of every caller who may call tools of some integration. */
 const ACCOUNTS = ['connect_integration', 'disconnect_integration'];
 
 describe('an integration without a prefix', () => {
@@ -59,7 +59,7 @@ describe('an integration without a prefix', () => {
     assert.ok(!(await listed()).includes('drop'));
   });
 
-  it('goes by its id in grants', async () => {
+  it('is named by its id in grants', async () => {
     await withBoth([toolCalled('find')], [toolCalled('drop')], async (a) => {
       const whole = await makeKey(server, { grants: [`tool:call:${a}/*`] });
       assert.deepEqual(await listed(whole), [...ACCOUNTS, 'find']);

@@ -90,7 +90,7 @@ describe('the published reference server', () => {
     child.kill('SIGKILL');
   });
 
-  it('tells how far a call has come, to clients of both eras, and is told when one is cancelled', async () => {
+  it('passes on the progress of a call to clients of both eras, and the cancellation to the server', async () => {
     const { id } = await admin('create_integration', { ...stdio, name: 'Everything' });
     for (const mode of ['auto', 'legacy'] as const) {
       const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });
@@ -208,7 +208,7 @@ describe('the published reference server', () => {
 });
 
 describe('a server of the revision 2026-07-28', () => {
-  it('is used over HTTP, with the headers it asks for, and tells when its tools change', async () => {
+  it('is used over HTTP, with the headers it asks for, and notifies when its tools change', async () => {
     let more = false;
     const seen: unknown[] = [];
     const handler = createMcpHandler(() => {

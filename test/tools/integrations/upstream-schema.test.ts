@@ -126,7 +126,7 @@ const anything = fc.oneof(
   ),
 );
 
-/** As JSON brings it. */
+/** The value as it comes out of JSON. */
 function received(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));
 }

@@ -138,7 +138,7 @@ describe('what is read of a stream', () => {
     await assert.rejects(gathered(limitBody(streamOf(chunks), 299, () => undefined)), /larger than 299/);
   });
 
-  it('is told where it breaks off', async () => {
+  it('says where it was cut off', async () => {
     async function* broken() {
       yield Buffer.from('data: 1\n\ndata: 2');
       throw new Error('reset');

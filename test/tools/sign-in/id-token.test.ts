@@ -103,7 +103,7 @@ const refused: Readonly<Record<string, string>> = {
 };
 
 describe('verifyIdToken', () => {
-  it('tells whom a good token is about, with the e-mail in lower case', async () => {
+  it('returns the person of a good token, with the e-mail in lower case', async () => {
     const identity = await verifyIdToken(token({ jti: 't-1' }), rules);
     assert.deepEqual(identity, {
       issuer: rules.issuer,

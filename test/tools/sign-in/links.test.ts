@@ -50,7 +50,7 @@ beforeEach(() => {
   signIn = newSignIn();
 });
 
-/** With counts of attempts of its own. */
+/** A sign-in with its own counts of attempts. */
 function newSignIn(): SignIn {
   return new SignIn({
     store,
