@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, randomBytes, randomInt } from 'node:crypto';
 import { signIn } from './sign-in.ts';
 import { WebClient, type WebPage } from './web-client.ts';
 
@@ -117,7 +117,8 @@ type Entered = Readonly<Record<string, string>>;
 
 export async function register(server: Pick<Server, 'baseUrl'>, metadata: object = {}): Promise<OAuthAnswer> {
   const body = JSON.stringify({ client_name: 'Test client', redirect_uris: [CALLBACK], ...metadata });
-  const headers = { 'Content-Type': 'application/json' };
+  // Counts where the server trusts the proxy of loopback: registrations are limited by address.
+  const headers = { 'Content-Type': 'application/json', 'X-Forwarded-For': `203.0.113.${randomInt(1, 255)}` };
   return answerOf(await fetch(`${server.baseUrl}/oauth/register`, { method: 'POST', headers, body }));
 }
 
