@@ -8,7 +8,6 @@ import { OAuthError } from './oauth-error.ts';
 /** The largest document in bytes. */
 export const LARGEST_DOCUMENT = 10 * 1024;
 const LONGEST_ADDRESS = 500;
-/** For all of an answer, its body too. */
 const DEADLINE_MS = 5000;
 const SHORTEST_KEPT_MS = 5 * 60 * 1000;
 const LONGEST_KEPT_MS = 24 * 60 * 60 * 1000;
@@ -22,6 +21,8 @@ interface Options {
   readonly store: Store;
   readonly fetch: Fetch;
   now(): Date;
+  /** For all of an answer, its body too. */
+  readonly deadlineMs?: number;
 }
 
 /**
@@ -32,12 +33,14 @@ export class ClientDocuments {
   readonly #store: Store;
   readonly #fetch: Fetch;
   readonly #now: () => Date;
+  readonly #deadlineMs: number;
   readonly #limit = createRateLimit(FETCHES_PER_MINUTE, 'client documents');
   /** Until when what is known of an address is not asked for again: the document, or that it could not be had. */
   readonly #known = new Map<string, { readonly until: number; readonly problem?: OAuthError }>();
   readonly #underWay = new Map<string, Promise<OAuthClientRecord>>();
 
-  constructor({ store, fetch, now }: Options) {
+  constructor({ store, fetch, now, deadlineMs = DEADLINE_MS }: Options) {
+    this.#deadlineMs = deadlineMs;
     this.#store = store;
     this.#fetch = fetch;
     this.#now = now;
@@ -88,7 +91,7 @@ export class ClientDocuments {
     let response: Response;
     let text: string;
     try {
-      const signal = AbortSignal.timeout(DEADLINE_MS);
+      const signal = AbortSignal.timeout(this.#deadlineMs);
       response = await this.#fetch(clientId, { headers: { Accept: 'application/json' }, signal });
       text = response.status === 200 ? await response.text() : '';
       void response.body?.cancel().catch(() => {});
