@@ -41,7 +41,7 @@ function optionsOf({ labels, series, format, bars, height, box }: Drawn): UPlot.
   return {
     width: box.clientWidth,
     height,
-    padding: [8, 12, 0, 0],
+    padding: [8, 22, 0, 0],
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 7 } },
     scales: {

@@ -1,19 +1,127 @@
-import { toolsPage } from '../kind/tools-page.tsx';
+import { Button } from '../components/button.tsx';
+import { ErrorBox } from '../components/error-box.tsx';
+import { Empty, Link, Time } from '../components/small.tsx';
+import { Skeleton } from '../components/waiting.tsx';
+import { at, usePlace } from '../router.ts';
+import { useAnswer } from '../store.ts';
+import { useMay, useTool, useTools } from '../tools.ts';
+import { csvOf, download } from './analytics/csv.ts';
+import { METRICS, type Metric, type MetricAnswer } from './analytics/metrics.ts';
+import { inputOf, RangeControls } from './analytics/range.tsx';
+import { Charts, Rows, Totals } from './analytics/shown.tsx';
 
-export const Page = toolsPage('Analytics', [
-  'get_overview',
-  'get_mrr',
-  'get_churn',
-  'get_ltv',
-  'get_subscriptions',
-  'get_active_users',
-  'get_cohort_retention',
-  'get_feature_adoption',
-  'get_onboarding_funnel',
-  'get_website_states',
-  'get_traffic_visitors',
-  'get_traffic_channels',
-  'get_traffic_geography',
-  'get_traffic_technology',
-  'get_insights',
-]);
+/** Every metric, with its range and interval in the address. */
+export function Page() {
+  const { query } = usePlace();
+  const tools = useTools();
+  const known = METRICS.filter(({ tool }) => tools?.has(tool));
+  const metric = known.find(({ tool }) => tool === query.get('metric')) ?? known[0];
+  return (
+    <div class="page-body analytics">
+      <MetricList known={known} open={metric?.tool} query={query} />
+      {metric ? <OneMetric key={metric.tool} metric={metric} query={query} /> : <Skeleton lines={6} />}
+    </div>
+  );
+}
+
+function MetricList({
+  known,
+  open,
+  query,
+}: {
+  readonly known: readonly Metric[];
+  readonly open: string | undefined;
+  readonly query: URLSearchParams;
+}) {
+  const groups = [...new Set(known.map(({ group }) => group))];
+  return (
+    <nav class="metric-list" aria-label="Metrics">
+      {groups.map((group) => (
+        <div key={group} class="metric-group">
+          <h2 class="nav-title">{group}</h2>
+          {known
+            .filter((metric) => metric.group === group)
+            .map(({ tool, title }) => (
+              <a
+                key={tool}
+                class="nav-link"
+                href={at(`/analytics?${withMetric(query, tool)}`)}
+                aria-current={tool === open ? 'page' : undefined}
+              >
+                {title}
+              </a>
+            ))}
+        </div>
+      ))}
+    </nav>
+  );
+}
+
+function withMetric(query: URLSearchParams, tool: string): string {
+  const next = new URLSearchParams(query);
+  next.set('metric', tool);
+  return next.toString();
+}
+
+function OneMetric({ metric, query }: { readonly metric: Metric; readonly query: URLSearchParams }) {
+  const tool = useTool(metric.tool);
+  const { data, error, loading } = useAnswer<MetricAnswer>(metric.tool, inputOf(query, tool));
+  return (
+    <section class="metric" aria-label={metric.title} aria-busy={loading && !data}>
+      <header class="page-head">
+        <h1>{metric.title}</h1>
+        {data && (
+          <span class="page-actions">
+            <Button icon="download" onClick={() => download(`${metric.tool.slice(4)}.csv`, csvOf(data))}>
+              CSV
+            </Button>
+          </span>
+        )}
+      </header>
+      <RangeControls query={query} tool={tool} />
+      {error && <ErrorBox error={error} />}
+      {!data && !error && <Skeleton lines={8} />}
+      {data && (
+        <>
+          {data.warnings?.map((warning) => (
+            <p key={warning} class="note warn">
+              {warning}
+            </p>
+          ))}
+          <Totals metric={metric} answer={data} />
+          <Charts metric={metric} answer={data} />
+          <Rows metric={metric} answer={data} />
+          {isEmpty(data) && <NoData />}
+          <Definition {...data} />
+        </>
+      )}
+    </section>
+  );
+}
+
+function isEmpty({ totals }: MetricAnswer): boolean {
+  return Object.values(totals).every((value) => !value);
+}
+
+function NoData() {
+  const may = useMay('import_records');
+  return (
+    <Empty title="There is nothing to count in this range" action={may && <Link to="/import">Import data</Link>}>
+      Numbers come from imported users, subscriptions, events and visits.
+    </Empty>
+  );
+}
+
+function Definition({ definition, asOf, range }: MetricAnswer) {
+  return (
+    <details class="definition">
+      <summary>
+        How it is computed{' '}
+        <span class="faint">
+          {range.from} to {range.to}, {range.timezone}, as of <Time at={asOf} />
+        </span>
+      </summary>
+      <p class="quiet">{definition}</p>
+    </details>
+  );
+}

@@ -46,7 +46,7 @@ export function Clients() {
     : COLUMNS;
   return (
     <div class="overview">
-      <div class="bar">
+      <div class="section-head">
         <p class="quiet">Most clients make themselves known. Make one here for a program that cannot.</p>
         {mayMake && (
           <Button icon="plus" onClick={() => setMakes(true)}>

@@ -1,0 +1,63 @@
+import { percent } from '../../format.ts';
+import type { MetricAnswer } from './metrics.ts';
+import { periodOf } from './numbers.ts';
+
+interface Cohort {
+  readonly cohort: string;
+  readonly size: number;
+  readonly values: readonly (number | null)[];
+}
+
+/** Cohorts below each other, the share that came back in each later period; the stronger the colour, the more. */
+export function Cohorts({ answer }: { readonly answer: MetricAnswer }) {
+  const rows = (answer.rows ?? []) as unknown as readonly Cohort[]; // as get_cohort_retention answers
+  const average = (answer.totals.average ?? []) as readonly (number | null)[];
+  const periods = Math.max(0, ...rows.map(({ values }) => values.length));
+  return (
+    <div class="table-box cohorts">
+      <table class="table numbers" aria-label="Retention by cohort">
+        <thead>
+          <tr>
+            <th scope="col">Cohort</th>
+            <th scope="col" class="end">
+              Users
+            </th>
+            {Array.from({ length: periods }, (_, period) => (
+              <th key={period} scope="col" class="end">
+                {period}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          <CohortRow name="All" size={Number(answer.totals.users ?? 0)} values={average} />
+          {rows.map(({ cohort, size, values }) => (
+            <CohortRow key={cohort} name={periodOf(cohort, answer.range.interval)} size={size} values={values} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function CohortRow({
+  name,
+  size,
+  values,
+}: {
+  readonly name: string;
+  readonly size: number;
+  readonly values: readonly (number | null)[];
+}) {
+  return (
+    <tr>
+      <th scope="row">{name}</th>
+      <td class="end">{size}</td>
+      {values.map((value, period) => (
+        <td key={period} class={`end heat heat-${value === null ? 0 : Math.ceil(value * 5)}`}>
+          {value === null ? '' : percent(value, 0)}
+        </td>
+      ))}
+    </tr>
+  );
+}

@@ -1,0 +1,35 @@
+import type { MetricAnswer } from './metrics.ts';
+
+/** The series and the rows of an answer as CSV, one below the other. */
+export function csvOf({ series = [], rows = [] }: MetricAnswer): string {
+  return [series, rows]
+    .filter(({ length }) => length > 0)
+    .map(tableOf)
+    .join('\r\n');
+}
+
+function tableOf(rows: readonly Readonly<Record<string, unknown>>[]): string {
+  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  const lines = [names, ...rows.map((row) => names.map((name) => row[name]))];
+  return `${lines.map((line) => line.map(cell).join(',')).join('\r\n')}\r\n`;
+}
+
+/** Spreadsheets compute what begins with these signs; a quote before them keeps it a text. */
+const FORMULA = /^[=+\-@\t\r]/;
+
+function cell(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  const safe = FORMULA.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+/** Hands a text to the person as a file. */
+export function download(name: string, text: string, type = 'text/csv'): void {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(new Blob([text], { type }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}

@@ -1,0 +1,59 @@
+import { labelOf, money, number, percent } from '../../format.ts';
+
+const SHARE = /churn$|rate$|adoption|conversion|stickiness|share|^average$/i;
+const COUNTED = /^(customersAtStart|churnedCustomers|churn)$/;
+const AMOUNT = /mrr$|^(arpa|ltv|start|end|new|reactivation|expansion|contraction|churn)$|Mrr$/;
+
+/** How the numbers of a member are written: as money, as a share, as a time, or as they are. */
+export function formatOf(member: string, currency: string | undefined): (value: number) => string {
+  if (currency !== undefined && AMOUNT.test(member) && !/Churn$/.test(member)) {
+    return (value) => money(value, currency, Math.abs(value) < 1000 && !Number.isInteger(value) ? 2 : 0);
+  }
+  if (!COUNTED.test(member) && SHARE.test(member)) return (value) => percent(value);
+  return /Seconds/.test(member) ? seconds : (value) => number(value);
+}
+
+export function write(member: string, value: unknown, currency: string | undefined): string {
+  if (typeof value === 'number') return formatOf(member, currency)(value);
+  return value === null || value === undefined ? '–' : String(value);
+}
+
+function seconds(value: number): string {
+  if (value < 90) return `${Math.round(value)} s`;
+  if (value < 90 * 60) return `${Math.round(value / 60)} min`;
+  return value < 48 * 3600
+    ? `${number(Math.round(value / 360) / 10)} h`
+    : `${number(Math.round(value / 8640) / 10)} days`;
+}
+
+const SHORT: Readonly<Record<string, string>> = {
+  dau: 'Daily',
+  wau: 'Weekly',
+  mau: 'Monthly',
+  medianDurationSeconds: 'Median duration',
+  medianSecondsFromPrevious: 'Median time',
+  conversionFromFirst: 'Of the first step',
+  conversionFromPrevious: 'Of the step before',
+  averageDau: 'Daily on average',
+  arpa: 'Revenue per customer',
+  ltv: 'Lifetime value',
+  mrr: 'MRR',
+  startMrr: 'MRR at start',
+  churnedMrr: 'Churned MRR',
+  contractionMrr: 'Contracted MRR',
+  grossMrrChurn: 'Gross MRR churn',
+  netMrrChurn: 'Net MRR churn',
+};
+
+/** A member in words. */
+export function wordsOf(member: string): string {
+  return SHORT[member] ?? labelOf(member);
+}
+
+const MONTH = new Intl.DateTimeFormat('en-US', { month: 'short', year: '2-digit', timeZone: 'UTC' });
+const DAY = new Intl.DateTimeFormat('en-US', { month: 'short', day: 'numeric', timeZone: 'UTC' });
+
+/** What stands below a period in a chart. */
+export function periodOf(from: string, interval: string | undefined): string {
+  return (interval === 'month' ? MONTH : DAY).format(new Date(`${from}T00:00:00Z`));
+}
