@@ -1,7 +1,12 @@
 import { LinkButton } from '../components/button.tsx';
+import { toast } from '../components/toasts.tsx';
+import { ToolsPicker } from '../components/tools-picker.tsx';
 import { kindPage } from '../kind/kind-page.tsx';
-import type { Row } from '../kind/spec.ts';
+import { type Row, titleOf } from '../kind/spec.ts';
+import { act } from '../store.ts';
 import { useMay } from '../tools.ts';
+import { AllowedTools } from './agents/allowed-tools.tsx';
+import { Identity } from './agents/identity.tsx';
 
 export const Page = kindPage({
   one: 'agent',
@@ -14,9 +19,34 @@ export const Page = kindPage({
   versions: 'agent',
   empty: 'An agent answers people and does work with the tools that you allow it.',
   blocks: ['instructions'],
-  without: ['identity'],
+  without: ['identity', 'tools'],
+  controls: { tools: ToolsPicker },
   actions: TalkButton,
+  menu: (row) => [
+    row.status === 'paused'
+      ? { label: 'Resume', icon: 'play', run: () => void setStatus(row, 'active') }
+      : { label: 'Pause', icon: 'clock', run: () => void setStatus(row, 'paused') },
+  ],
+  tabs: (row) => [
+    { id: 'identity', label: 'Identity', content: () => <Identity row={row} /> },
+    {
+      id: 'tools',
+      label: 'Tools',
+      content: () => <AllowedTools row={row} />,
+    },
+  ],
+  loss: () => 'It takes no more work and its name is free again. Its versions stay, so it can be restored.',
 });
+
+async function setStatus(row: Row, status: 'active' | 'paused'): Promise<void> {
+  const name = titleOf({ title: 'displayName' }, row);
+  try {
+    await act('update_agent', { id: row.id, status, expectedRevision: row.revision });
+    toast(status === 'paused' ? `${name} takes no new work.` : `${name} works again.`);
+  } catch (error) {
+    toast(error instanceof Error ? error.message : String(error));
+  }
+}
 
 function TalkButton({ row }: { readonly row: Row }) {
   const may = useMay('send_chat_message');

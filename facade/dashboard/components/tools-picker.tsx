@@ -1,0 +1,215 @@
+import { useMemo, useState } from 'preact/hooks';
+import { counted } from '../format.ts';
+import { useAnswer } from '../store.ts';
+import { text } from '../text.ts';
+import { type ListedTool, type Tools, useTools } from '../tools.ts';
+import { Button } from './button.tsx';
+import { issueAt, type PartProps } from './form/state.ts';
+import { hintOf, titleOf } from './form/state-words.ts';
+import { Icon } from './icon.tsx';
+import { Badge, Mono } from './small.tsx';
+
+interface Category {
+  readonly category: string;
+  readonly tools: readonly { readonly name: string; readonly title: string }[];
+}
+
+/** Picks the tools of an allowlist, by name or by pattern, and shows at once which ones that are. */
+export function ToolsPicker(props: PartProps) {
+  const { value, onChange } = props;
+  const tools = useTools();
+  const entries: readonly string[] = Array.isArray(value) ? value : [];
+  const matched = useMemo(() => matchedBy(entries, tools), [entries, tools]);
+  const give = (next: readonly string[]) => onChange(next.length > 0 ? next : undefined);
+  const issue = issueAt(props) ?? props.issues.find(({ path }) => path.startsWith(`${props.path}[`))?.message;
+  return (
+    <fieldset class={issue ? 'frame wrong' : 'frame'}>
+      <legend>{titleOf(props)}</legend>
+      {hintOf(props.schema) && <p class="hint">{hintOf(props.schema)}</p>}
+      <Entries
+        entries={entries}
+        matched={matched}
+        onRemove={(entry) => give(entries.filter((other) => other !== entry))}
+      />
+      <AddPattern onAdd={(entry) => !entries.includes(entry) && give([...entries, entry])} />
+      <Effect matched={matched} tools={tools} />
+      <Catalog entries={entries} matched={matched} onChange={give} />
+      {issue && (
+        <p class="issue" role="alert">
+          {issue}
+        </p>
+      )}
+    </fieldset>
+  );
+}
+
+/** The entries that match each tool. */
+type Matched = ReadonlyMap<string, readonly string[]>;
+
+function matchedBy(entries: readonly string[], tools: Tools | undefined): Matched {
+  const tests = entries.map((entry) => ({ entry, test: patternTest(entry) }));
+  const names = [...(tools?.keys() ?? [])];
+  const found = names.map((name) => [name, tests.filter(({ test }) => test(name)).map(({ entry }) => entry)] as const);
+  return new Map(found.filter(([, by]) => by.length > 0));
+}
+
+/** As the server matches: `*` stands for anything, but reaches into an integration only where it names that. */
+export function patternTest(entry: string): (name: string) => boolean {
+  if (!entry.includes('*')) return (name) => name === entry;
+  const pattern = new RegExp(`^${entry.split('*').map(escaped).join('.*')}$`);
+  return (name) => pattern.test(name) && (entry.includes('__') || !name.includes('__'));
+}
+
+function escaped(words: string): string {
+  return words.replace(/[.+?^${}()|[\]\\]/g, '\\$&');
+}
+
+interface EntriesProps {
+  readonly entries: readonly string[];
+  readonly matched: Matched;
+  readonly onRemove: (entry: string) => void;
+}
+
+function Entries({ entries, matched, onRemove }: EntriesProps) {
+  if (entries.length === 0) return <p class="quiet">No tools yet: pick some below, or add a pattern such as list_*.</p>;
+  const count = (entry: string) => [...matched.values()].filter((by) => by.includes(entry)).length;
+  return (
+    <ul class="picked-entries">
+      {entries.map((entry) => (
+        <li key={entry} class={count(entry) === 0 ? 'picked-entry none' : 'picked-entry'}>
+          <Mono>{entry}</Mono>
+          {entry.includes('*') && <span class="faint">{count(entry)}</span>}
+          {count(entry) === 0 && <span class="faint">matches nothing</span>}
+          <button
+            type="button"
+            class="picked-remove"
+            aria-label={`${text.remove} ${entry}`}
+            onClick={() => onRemove(entry)}
+          >
+            <Icon name="close" size={12} />
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function AddPattern({ onAdd }: { readonly onAdd: (entry: string) => void }) {
+  const [typed, setTyped] = useState('');
+  const add = () => {
+    if (typed.trim() === '') return;
+    onAdd(typed.trim());
+    setTyped('');
+  };
+  return (
+    <div class="add-pattern">
+      <input
+        class="input"
+        aria-label="Name or pattern of tools"
+        placeholder="get_* or search"
+        value={typed}
+        onInput={({ currentTarget }) => setTyped(currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key !== 'Enter') return;
+          event.preventDefault();
+          add();
+        }}
+      />
+      <Button onClick={add}>{text.add}</Button>
+    </div>
+  );
+}
+
+function Effect({ matched, tools }: { readonly matched: Matched; readonly tools: Tools | undefined }) {
+  const found = [...matched.keys()].flatMap((name) => tools?.get(name) ?? []);
+  const writes = found.filter(({ annotations }) => !annotations?.readOnlyHint).length;
+  return (
+    <p class="effect" role="status">
+      <strong>{counted(found.length, 'tool')}</strong>
+      <span class="quiet">
+        {writes === 0 ? ', which all only read' : `, ${writes} of them change something`}. Tools for administrators
+        count only where they are named one by one.
+      </span>
+    </p>
+  );
+}
+
+interface CatalogProps {
+  readonly entries: readonly string[];
+  readonly matched: Matched;
+  readonly onChange: (entries: readonly string[]) => void;
+}
+
+function Catalog({ entries, matched, onChange }: CatalogProps) {
+  const { data } = useAnswer<{ data: readonly Category[] }>('list_tool_categories');
+  const tools = useTools();
+  const [typed, setTyped] = useState('');
+  const groups = (data?.data ?? [])
+    .map((group) => ({
+      ...group,
+      tools: group.tools.filter(({ name, title }) => `${name} ${title}`.toLowerCase().includes(typed.toLowerCase())),
+    }))
+    .filter((group) => group.tools.length > 0);
+  const pick = (name: string, on: boolean) =>
+    onChange(on ? [...entries, name] : entries.filter((entry) => entry !== name));
+  return (
+    <>
+      <label class="filter-text">
+        <Icon name="search" />
+        <input
+          type="search"
+          placeholder="Find tools"
+          aria-label="Find tools"
+          value={typed}
+          onInput={({ currentTarget }) => setTyped(currentTarget.value)}
+        />
+      </label>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it */}
+      <section class="tool-choices" tabIndex={0} aria-label="All tools">
+        {groups.map(({ category, tools: members }) => (
+          <fieldset key={category} class="tool-choice-group">
+            <legend>{category}</legend>
+            {members.map(({ name }) => (
+              <ToolChoice
+                key={name}
+                tool={tools?.get(name)}
+                name={name}
+                by={matched.get(name) ?? []}
+                onPick={(on) => pick(name, on)}
+              />
+            ))}
+          </fieldset>
+        ))}
+      </section>
+    </>
+  );
+}
+
+interface ToolChoiceProps {
+  readonly tool: ListedTool | undefined;
+  readonly name: string;
+  /** The entries that match it. */
+  readonly by: readonly string[];
+  readonly onPick: (on: boolean) => void;
+}
+
+function ToolChoice({ tool, name, by, onPick }: ToolChoiceProps) {
+  const pattern = by.find((entry) => entry !== name);
+  return (
+    <label class="check tool-choice" title={tool?.description?.replaceAll('`', '')}>
+      <input
+        type="checkbox"
+        checked={by.length > 0}
+        disabled={pattern !== undefined && !by.includes(name)}
+        onChange={({ currentTarget }) => onPick(currentTarget.checked)}
+      />
+      <span class="tool-choice-name">{tool?.title ?? name}</span>
+      {pattern !== undefined && <span class="faint">by {pattern}</span>}
+      {!tool?.annotations?.readOnlyHint && (
+        <Badge tone={tool?.annotations?.destructiveHint ? 'alarm' : 'warn'}>
+          {tool?.annotations?.destructiveHint ? 'Can destroy' : 'Writes'}
+        </Badge>
+      )}
+    </label>
+  );
+}

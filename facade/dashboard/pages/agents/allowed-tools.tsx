@@ -1,0 +1,55 @@
+import { LinkButton } from '../../components/button.tsx';
+import { Badge, Empty, Mono } from '../../components/small.tsx';
+import { Table } from '../../components/table.tsx';
+import { patternTest } from '../../components/tools-picker.tsx';
+import { pathOf, type Row } from '../../kind/spec.ts';
+import { at } from '../../router.ts';
+import { type ListedTool, useMay, useTools } from '../../tools.ts';
+
+interface Allowed {
+  readonly tool: ListedTool;
+  /** The entry that lets it in. */
+  readonly by: string;
+}
+
+/** The tools that an agent may use now, each with the entry of its allowlist that lets it in. */
+export function AllowedTools({ row }: { readonly row: Row }) {
+  const tools = useTools();
+  const mayEdit = useMay('update_agent');
+  const entries: readonly string[] = Array.isArray(row.tools) ? row.tools : [];
+  const tests = entries.map((entry) => ({ entry, test: patternTest(entry) }));
+  const allowed = [...(tools?.values() ?? [])].flatMap((tool): Allowed[] => {
+    const found = tests.find(({ test }) => test(tool.name));
+    return found ? [{ tool, by: found.entry }] : [];
+  });
+  const edit = mayEdit && <LinkButton to={`${pathOf({ path: '/agents' }, row)}/edit`}>Pick tools</LinkButton>;
+  if (allowed.length === 0) {
+    return (
+      <Empty title="It may use no tools" action={edit}>
+        It can only talk. Pick the tools it needs for its work.
+      </Empty>
+    );
+  }
+  return <Table label="Tools it may use" columns={COLUMNS} rows={allowed} keyOf={({ tool }) => tool.name} />;
+}
+
+const COLUMNS = [
+  {
+    id: 'tool',
+    title: 'Tool',
+    cell: ({ tool }: Allowed) => <a href={at(`/tools/${tool.name}`)}>{tool.title ?? tool.name}</a>,
+  },
+  {
+    id: 'effect',
+    title: 'Effect',
+    cell: ({ tool: { annotations } }: Allowed) =>
+      annotations?.readOnlyHint ? (
+        <Badge tone="plain">Reads</Badge>
+      ) : (
+        <Badge tone={annotations?.destructiveHint ? 'alarm' : 'warn'}>
+          {annotations?.destructiveHint ? 'Can destroy' : 'Writes'}
+        </Badge>
+      ),
+  },
+  { id: 'by', title: 'Allowed by', end: true, cell: ({ by }: Allowed) => <Mono>{by}</Mono> },
+];

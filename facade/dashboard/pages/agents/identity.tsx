@@ -1,0 +1,48 @@
+import { useState } from 'preact/hooks';
+import { Button, LinkButton } from '../../components/button.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { Form } from '../../components/form/form.tsx';
+import { Empty } from '../../components/small.tsx';
+import { toast } from '../../components/toasts.tsx';
+import { Fields } from '../../components/value.tsx';
+import { pathOf, type Row } from '../../kind/spec.ts';
+import { act } from '../../store.ts';
+import { useMay, useTool } from '../../tools.ts';
+
+/** How an agent appears to the outside, and the phone and card that were provided for it. */
+export function Identity({ row }: { readonly row: Row }) {
+  const schema = useTool('get_agent')?.outputSchema?.properties?.identity;
+  const mayEdit = useMay('update_agent');
+  const mayProvision = useMay('provision_agent_identity');
+  const [provisions, setProvisions] = useState(false);
+  const identity = row.identity as Row | undefined; // as the schema of an agent says
+  return (
+    <div class="overview">
+      {identity && Object.keys(identity).length > 0 ? (
+        <Fields record={identity} schema={schema} />
+      ) : (
+        <Empty title="No identity yet">
+          An address, a signature, a phone number: what people outside see of the agent.
+        </Empty>
+      )}
+      <div class="actions">
+        {mayEdit && <LinkButton to={`${pathOf({ path: '/agents' }, row)}/edit`}>Edit identity</LinkButton>}
+        {mayProvision && <Button onClick={() => setProvisions(true)}>Record phone or card</Button>}
+      </div>
+      {provisions && (
+        <Dialog title="Record phone or card" size="m" onClose={() => setProvisions(false)}>
+          <Form
+            tool="provision_agent_identity"
+            given={{ id: row.id, expectedRevision: row.revision }}
+            run={async (input) => {
+              await act('provision_agent_identity', input);
+              setProvisions(false);
+              toast('The identity is recorded.');
+            }}
+            onCancel={() => setProvisions(false)}
+          />
+        </Dialog>
+      )}
+    </div>
+  );
+}

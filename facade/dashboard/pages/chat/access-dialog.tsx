@@ -1,0 +1,162 @@
+import { useState } from 'preact/hooks';
+import { Button } from '../../components/button.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { ErrorBox } from '../../components/error-box.tsx';
+import { Picker } from '../../components/form/picker.tsx';
+import { Ref } from '../../components/value.tsx';
+import { Skeleton } from '../../components/waiting.tsx';
+import { wordOf } from '../../format.ts';
+import { act, useAnswer } from '../../store.ts';
+import { text } from '../../text.ts';
+import { useMay } from '../../tools.ts';
+
+interface Entry {
+  readonly principal: { readonly type: string; readonly id: string };
+  readonly role: string;
+}
+
+interface Access {
+  readonly visibility: 'workspace' | 'restricted';
+  readonly entries: readonly Entry[];
+  readonly revision: number;
+}
+
+const ROLES = ['viewer', 'editor', 'owner'];
+const TYPES: Readonly<Record<string, string>> = {
+  user: 'admin-user',
+  agent: 'agent',
+  capsule: 'capsule',
+  'api-key': 'key',
+};
+
+/** Who sees a thread, and what each may do in it. */
+export function AccessDialog({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
+  const { data } = useAnswer<Access>('get_thread_access', { id });
+  const mayShare = useMay('add_thread_access');
+  const [error, setError] = useState<unknown>();
+  const change = (tool: string, input: object) => {
+    setError(undefined);
+    act(tool, { id, ...input, ...(data && { expectedRevision: data.revision }) }).catch(setError);
+  };
+  return (
+    <Dialog title="Who has access" onClose={onClose} size="m">
+      {!data ? (
+        <Skeleton lines={3} />
+      ) : (
+        <>
+          <label class="field">
+            <span class="label">Visible to</span>
+            <select
+              class="input"
+              disabled={!mayShare}
+              value={data.visibility}
+              onChange={({ currentTarget }) => change('update_thread_access', { visibility: currentTarget.value })}
+            >
+              <option value="workspace">Everybody who may read threads</option>
+              <option value="restricted">Only those below, and administrators</option>
+            </select>
+          </label>
+          <ul class="entries">
+            {data.entries.map((entry) => (
+              <EntryRow
+                key={`${entry.principal.type} ${entry.principal.id}`}
+                entry={entry}
+                mayShare={mayShare}
+                change={change}
+              />
+            ))}
+          </ul>
+          {mayShare && <AddEntry onAdd={(entry) => change('add_thread_access', { entries: [entry] })} />}
+        </>
+      )}
+      {error !== undefined && <ErrorBox error={error} />}
+    </Dialog>
+  );
+}
+
+interface EntryRowProps {
+  readonly entry: Entry;
+  readonly mayShare: boolean;
+  readonly change: (tool: string, input: object) => void;
+}
+
+function EntryRow({ entry: { principal, role }, mayShare, change }: EntryRowProps) {
+  return (
+    <li class="entry">
+      <span class="entry-name">
+        <Ref id={principal.id} /> <span class="faint">{wordOf(principal.type)}</span>
+      </span>
+      <select
+        class="filter-choice"
+        aria-label="Role"
+        disabled={!mayShare}
+        value={role}
+        onChange={({ currentTarget }) =>
+          change('add_thread_access', { entries: [{ principal, role: currentTarget.value }] })
+        }
+      >
+        {ROLES.map((value) => (
+          <option key={value} value={value}>
+            {wordOf(value)}
+          </option>
+        ))}
+      </select>
+      {mayShare && (
+        <Button
+          look="quiet"
+          icon="close"
+          label={text.remove}
+          onClick={() => change('remove_thread_access', { principals: [principal] })}
+        />
+      )}
+    </li>
+  );
+}
+
+function AddEntry({ onAdd }: { readonly onAdd: (entry: Entry) => void }) {
+  const [type, setType] = useState('user');
+  const [who, setWho] = useState('');
+  const [role, setRole] = useState('viewer');
+  const tied = { id: 'entry-who', 'aria-describedby': undefined, 'aria-invalid': undefined, required: undefined };
+  return (
+    <div class="entry-add">
+      <select
+        class="filter-choice"
+        aria-label="Kind"
+        value={type}
+        onChange={({ currentTarget }) => setType(currentTarget.value)}
+      >
+        {Object.keys(TYPES).map((value) => (
+          <option key={value} value={value}>
+            {wordOf(value)}
+          </option>
+        ))}
+      </select>
+      <label class="only-heard" for="entry-who">
+        Who
+      </label>
+      <Picker kind={TYPES[type] ?? ''} value={who} onChange={(id) => setWho(id ?? '')} tied={tied} />
+      <select
+        class="filter-choice"
+        aria-label="Role"
+        value={role}
+        onChange={({ currentTarget }) => setRole(currentTarget.value)}
+      >
+        {ROLES.map((value) => (
+          <option key={value} value={value}>
+            {wordOf(value)}
+          </option>
+        ))}
+      </select>
+      <Button
+        disabled={who === ''}
+        onClick={() => {
+          onAdd({ principal: { type, id: who }, role });
+          setWho('');
+        }}
+      >
+        {text.add}
+      </Button>
+    </div>
+  );
+}

@@ -1,0 +1,79 @@
+import { useState } from 'preact/hooks';
+import { ErrorBox } from '../../components/error-box.tsx';
+import { Avatar, Empty } from '../../components/small.tsx';
+import { usePages } from '../../pages-of.ts';
+import { go, setQuery, usePlace } from '../../router.ts';
+import { useMay, useTools } from '../../tools.ts';
+import { Composer } from './composer.tsx';
+import { leave } from './pending.ts';
+import { beginThread } from './run.ts';
+
+interface AgentRow {
+  readonly id: string;
+  readonly displayName: string;
+  readonly description?: string;
+  readonly status: string;
+}
+
+/** Picks an agent and says the first thing to it. */
+export function NewChat() {
+  const may = useMay('send_chat_message');
+  const tools = useTools();
+  const { query } = usePlace();
+  const { rows } = usePages<AgentRow>(tools?.has('list_agents') ? 'list_agents' : undefined, { limit: 100 });
+  const agents = rows.filter(({ status }) => status === 'active');
+  const picked = query.get('agent') ?? undefined;
+  const [error, setError] = useState<unknown>();
+  const send = async (message: string) => {
+    setError(undefined);
+    try {
+      const threadId = await beginThread(message, picked);
+      leave(threadId, { message, threadId, agentId: picked });
+      go(`/chat/${threadId}`);
+    } catch (problem) {
+      setError(problem);
+    }
+  };
+  if (!may) return <Empty title="Pick a thread">You may read threads, not write to them.</Empty>;
+  return (
+    <section class="detail-pane conversation new-chat" aria-label="New chat">
+      <div class="new-chat-body">
+        <h2>Whom do you want to ask?</h2>
+        <div class="agent-choice" role="radiogroup" aria-label="Agent">
+          {agents.map(({ id, displayName, description }) => (
+            <label key={id} class={picked === id ? 'agent-card picked' : 'agent-card'}>
+              <input
+                type="radio"
+                class="only-heard"
+                name="agent"
+                checked={picked === id}
+                onChange={() => setQuery({ agent: id })}
+              />
+              <Avatar name={displayName} />
+              <span class="name-words">
+                <span class="name-title">{displayName}</span>
+                <span class="name-more">{description}</span>
+              </span>
+            </label>
+          ))}
+          <label class={picked === undefined ? 'agent-card picked' : 'agent-card'}>
+            <input
+              type="radio"
+              class="only-heard"
+              name="agent"
+              checked={picked === undefined}
+              onChange={() => setQuery({ agent: undefined })}
+            />
+            <Avatar name="?" />
+            <span class="name-words">
+              <span class="name-title">The usual assistant</span>
+              <span class="name-more">As the settings say</span>
+            </span>
+          </label>
+        </div>
+        {error !== undefined && <ErrorBox error={error} />}
+      </div>
+      <Composer onSend={send} />
+    </section>
+  );
+}

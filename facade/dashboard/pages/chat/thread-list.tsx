@@ -1,0 +1,101 @@
+import { LinkButton } from '../../components/button.tsx';
+import { ErrorBox } from '../../components/error-box.tsx';
+import { Icon } from '../../components/icon.tsx';
+import { Badge, Empty, Time } from '../../components/small.tsx';
+import { type Column, Table } from '../../components/table.tsx';
+import { Skeleton } from '../../components/waiting.tsx';
+import { counted } from '../../format.ts';
+import { usePages } from '../../pages-of.ts';
+import { setQuery, usePlace } from '../../router.ts';
+import { useMay } from '../../tools.ts';
+import type { ThreadRow } from './records.ts';
+
+export function ThreadList({ open }: { readonly open: string | undefined }) {
+  const { query } = usePlace();
+  const status = query.get('status') === 'archived' ? 'archived' : 'active';
+  const typed = (query.get('q') ?? '').toLowerCase();
+  const { rows, loading, error, more } = usePages<ThreadRow>('list_threads', { status, limit: 100 });
+  const shown = rows.filter(({ title }) => title.toLowerCase().includes(typed));
+  const maySend = useMay('send_chat_message');
+  const kept = location.search;
+  return (
+    <section class="list-pane" aria-label="Threads">
+      <header class="page-head">
+        <h1>Chat</h1>
+        {maySend && (
+          <span class="page-actions">
+            <LinkButton look="primary" icon="plus" to="/chat/new">
+              New chat
+            </LinkButton>
+          </span>
+        )}
+      </header>
+      <div class="filters">
+        <label class="filter-text">
+          <Icon name="search" />
+          <input
+            type="search"
+            placeholder="Filter threads"
+            aria-label="Filter threads"
+            value={query.get('q') ?? ''}
+            onInput={({ currentTarget }) => setQuery({ q: currentTarget.value })}
+          />
+        </label>
+        <select
+          class="filter-choice"
+          aria-label="Status"
+          value={status}
+          onChange={({ currentTarget }) =>
+            setQuery({ status: currentTarget.value === 'active' ? undefined : currentTarget.value })
+          }
+        >
+          <option value="active">Active</option>
+          <option value="archived">Archived</option>
+        </select>
+      </div>
+      {error && <ErrorBox error={error} />}
+      {shown.length > 0 ? (
+        <Table
+          label="Threads"
+          columns={COLUMNS}
+          rows={shown}
+          keyOf={({ id }) => id}
+          to={({ id }) => `/chat/${id}${kept}`}
+          picked={open}
+          onMore={more}
+          loading={loading}
+        />
+      ) : loading ? (
+        <div class="pad">
+          <Skeleton lines={6} />
+        </div>
+      ) : (
+        <Empty title={typed === '' ? 'No threads here' : 'No threads match'}>
+          {status === 'archived' ? 'Archived threads appear here.' : 'Say something to an agent to begin one.'}
+        </Empty>
+      )}
+    </section>
+  );
+}
+
+const COLUMNS: readonly Column<ThreadRow>[] = [
+  {
+    id: 'title',
+    title: 'Thread',
+    cell: ({ title, messageCount, visibility }) => (
+      <span class="name-words">
+        <span class="name-title">{title}</span>
+        <span class="name-more">
+          {counted(messageCount, 'message')} {visibility === 'restricted' && <Badge tone="plain">Restricted</Badge>}
+        </span>
+      </span>
+    ),
+  },
+  {
+    id: 'at',
+    title: 'Latest',
+    end: true,
+    width: '7rem',
+    cell: (row) => <Time at={row.lastMessageAt ?? row.createdAt} />,
+  },
+];
