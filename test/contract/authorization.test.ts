@@ -124,7 +124,7 @@ let turn = 0;
 /** The doors that a call of the tool is made at: all that have it in a full run, else one after the other. */
 function doorsOf(tool: string): readonly (keyof typeof doors)[] {
   const hasRoute = routes.some((route) => route.tool === tool);
-  if (catalog.get(tool)?.tool.doorOnly) return ['rest'];
+  if (catalog.get(tool)?.tool.doorOnly) return hasRoute ? ['rest'] : [];
   if (!hasRoute) return ['mcp'];
   turn += 1;
   return FULL ? ['mcp', 'rest'] : [turn % 2 === 0 ? 'mcp' : 'rest'];
