@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { apiKeyFields } from './api-key.ts';
 import { bookkeeping, email, recordId, timestamp } from './fields.ts';
 
 /** The only role that means something to the server: at least one active user must have it. */
@@ -11,6 +12,15 @@ export const adminUserFields = {
   role: z.string().trim().min(1).max(40),
 };
 
+/** What a person may do at most, in person and by all that acts for them. */
+export const personAccess = z
+  .strictObject({
+    scopes: apiKeyFields.scopes.describe('read, write, admin, or finer ones such as agents:read.'),
+    grants: apiKeyFields.grants.optional().describe('If given, they alone decide, as for keys.'),
+  })
+  .describe('The most that their sessions, keys, capsules, apps and flows may do. Without it: everything.');
+export type PersonAccess = z.infer<typeof personAccess>;
+
 /** A person who administers the workspace. Two people cannot have the same `email`, also not in different case. */
 export const adminUser = z.object({
   id: recordId,
@@ -18,6 +28,7 @@ export const adminUser = z.object({
   name: adminUserFields.name.optional(),
   role: adminUserFields.role.describe('A label; one `owner` must always be active.'),
   isActive: z.boolean(),
+  access: personAccess.optional(),
   lastSignInAt: timestamp.optional(),
   ...bookkeeping,
 });

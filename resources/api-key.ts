@@ -7,12 +7,19 @@ export const apiKeyFields = {
   grants: z.array(z.string().max(500)).max(200),
 };
 
-/** The stored record. It keeps only the prefix of the secret and its SHA-256 (hex). */
+const replacedSecret = z.object({ prefix: z.string().length(8), hash: z.string().length(64), until: timestamp });
+
+/** The stored record. It keeps only the prefix of each secret and its SHA-256 (hex). */
 export const apiKeyRecord = z.object({
   id: recordId,
   name: apiKeyFields.name,
   prefix: z.string().length(8),
   hash: z.string().length(64),
+  /** Secrets that a rotation replaced. Each works until its time. */
+  replaced: z.array(replacedSecret).optional(),
+  /** Prefixes of the replaced secrets. */
+  replacedPrefixes: z.array(z.string()).optional(),
+  rotatedAt: timestamp.optional(),
   scopes: apiKeyFields.scopes,
   grants: apiKeyFields.grants.optional(),
   ownerId: recordId,
@@ -26,11 +33,12 @@ export const apiKeyRecord = z.object({
 export type ApiKeyRecord = z.infer<typeof apiKeyRecord>;
 
 /** A credential for scripts, agents and external clients. */
-export const apiKey = apiKeyRecord.omit({ hash: true }).extend({
+export const apiKey = apiKeyRecord.omit({ hash: true, replaced: true, replacedPrefixes: true }).extend({
   prefix: z.string().describe('The secret starts with `ak_<prefix>_`.'),
   grants: apiKeyFields.grants.optional().describe('Where present, they alone decide and scopes do not count.'),
   ownerId: recordId.describe('Admin user the key acts for.'),
   createdBy: recordId.describe('Principal that made the key.'),
+  rotatedAt: timestamp.optional().describe('When the secret was made, if not with the key.'),
   lastUsedAt: timestamp.optional().describe('To the minute.'),
 });
 export type ApiKey = z.infer<typeof apiKey>;

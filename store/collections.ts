@@ -124,7 +124,7 @@ export const collections = {
     schema: apiKeyRecord,
     idPrefix: 'key',
     unique: [{ fields: ['prefix'] }],
-    indexes: [['ownerId'], ['endsWith']],
+    indexes: [['ownerId'], ['endsWith'], ['replacedPrefixes']],
   }),
   capsules: define({
     schema: capsuleRecord,

@@ -83,7 +83,7 @@ async function explainKey(id: string, tool: GuardedTool, given: object | undefin
   const { store, server, fail } = context;
   const key = await store.apiKeys.get(id);
   if (!key) throw fail('not_found', `There is no API key ${id}; see list_api_keys.`);
-  const principal = principalOf(key);
+  const principal = principalOf(key, await store.adminUsers.get(key.ownerId));
   const parsed = tool.input.safeParse(given ?? {});
   const input = parsed.success ? parsed.data : (given ?? {});
   const right = await explainRight(principal, tool, input, parsed.success, subjectsIn(store, server.kinds));
@@ -106,7 +106,7 @@ async function explainCapsule(
   const { store, server, fail } = context;
   const capsule = await store.capsules.get(id);
   if (!capsule) throw fail('not_found', `There is no capsule ${id}; see list_capsules.`);
-  const principal = capsulePrincipal(capsule, server.catalog);
+  const principal = capsulePrincipal(capsule, server.catalog, await store.adminUsers.get(capsule.ownerId));
   const problem = await capsuleProblem(store, capsule, server.now());
   const found = verdictsOf(capsule, server.catalog).flatMap(({ entry, tools }) =>
     tools.flatMap(({ name, ...judged }) => (name === tool.name ? { entry, ...judged } : [])),

@@ -1,9 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import type { ApiKeyRecord } from '../../resources/api-key.ts';
 import type { Store } from '../../store/port.ts';
 import { findToken, type ShownToken, tokenHolder } from '../../tools/access/capsule-principal.ts';
-import { createUseNotes, findKey, keyHolder } from '../../tools/access/key-principal.ts';
+import { createUseNotes, findKey, keyHolder, type ShownKey } from '../../tools/access/key-principal.ts';
 import type { Principal } from '../../tools/access/principal.ts';
 import { endedCredential } from '../../tools/access/standing.ts';
 import type { Catalog } from '../../tools/registry/catalog-index.ts';
@@ -53,8 +52,8 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
 
   async function holderOf(found: Secret, request: IncomingMessage): Promise<Principal | undefined> {
     const now = time();
-    if ('key' in found) return keyHolder(store, found.key, now);
-    if ('capsule' in found) return tokenHolder(found, catalog, now);
+    if ('key' in found) return keyHolder(store, found, now);
+    if ('capsule' in found) return tokenHolder(store, found, { catalog, now });
     return accessHolder(found, { store, catalog, resource: resourceOf(request, oauth)?.url, now });
   }
 
@@ -73,7 +72,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   };
 }
 
-type Secret = { readonly key: ApiKeyRecord } | ShownToken | ShownAccess;
+type Secret = ShownKey | ShownToken | ShownAccess;
 
 /**
  * The secrets that connections have shown. A connection that shows the same one again, whose record is the very same, needs no hash;
@@ -98,9 +97,8 @@ class ShownSecrets {
   async #look(authorization: string): Promise<Secret | undefined> {
     const secret = BEARER.exec(authorization)?.[1];
     if (secret === undefined) return undefined;
-    const key = await findKey(this.#store, secret);
-    if (key) return { key };
-    return (await findToken(this.#store, secret)) ?? findAccess(this.#store, secret);
+    const found = (await findKey(this.#store, secret)) ?? (await findToken(this.#store, secret));
+    return found ?? findAccess(this.#store, secret);
   }
 
   async #isSame(found: Secret): Promise<boolean> {

@@ -1,6 +1,7 @@
 import { OperatorError } from '../../store/errors.ts';
 import type { Store } from '../../store/port.ts';
 import { hashSecret, newSecret, prefixOf } from '../../tools/access/key-secret.ts';
+import { lookedAt } from '../../tools/registry/paging.ts';
 import type { Config } from '../config/config.ts';
 
 /** What the operator reads at the first start, with the warnings. */
@@ -37,7 +38,9 @@ export async function prepareStore(
 
 /** Makes an admin key for the first active owner, when all others are lost. Returns its secret. */
 export async function recoverKey(store: Store): Promise<string> {
-  const owners = await store.adminUsers.find({ where: { role: 'owner', isActive: true }, order: 'oldest', limit: 1 });
+  // One of them always has no limit.
+  const unlimited = lookedAt(store.adminUsers, ({ access }) => !access);
+  const owners = await unlimited.find({ where: { role: 'owner', isActive: true }, order: 'oldest', limit: 1 });
   const [owner] = owners.records;
   if (!owner) throw new OperatorError('The store has no active owner; start the server once on it first.');
   const secret = newSecret('key');

@@ -132,7 +132,8 @@ class ConsentPage implements Consent {
     const capsule = capsuleId === undefined ? undefined : await this.#options.store.capsules.get(capsuleId);
     if (!proof || !capsule) return undefined;
     const { catalog } = this.#options.registry.server;
-    return { principal: agreeing(capsulePrincipal(capsule, catalog)), tokenPrefix: proof.tokenPrefix };
+    const owner = await this.#options.store.adminUsers.get(capsule.ownerId);
+    return { principal: agreeing(capsulePrincipal(capsule, catalog, owner)), tokenPrefix: proof.tokenPrefix };
   }
 
   #call(visit: Visit, asked: Asked, { principal, tokenPrefix }: By, decided: Decided) {

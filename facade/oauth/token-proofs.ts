@@ -18,7 +18,7 @@ interface Proof {
 }
 
 interface Around {
-  readonly store: Pick<Readers, 'capsules'>;
+  readonly store: Pick<Readers, 'adminUsers' | 'capsules'>;
   readonly catalog: Catalog;
   now(): Date;
 }
@@ -42,7 +42,8 @@ export class TokenProofs {
     await this.#limit(networkOf(by.address));
     const { store, catalog, now } = this.#around;
     const found = await findToken(store, token.trim());
-    const isGood = found?.capsule.id === capsuleId && tokenHolder(found, catalog, now()) !== undefined;
+    const holder = found && (await tokenHolder(store, found, { catalog, now: now() }));
+    const isGood = found?.capsule.id === capsuleId && holder !== undefined;
     const tokenPrefix = prefixOf('capsule', token.trim());
     if (!isGood || tokenPrefix === undefined) return false;
     if (this.#proofs.size >= MOST_KEPT) this.#proofs.clear();

@@ -83,6 +83,7 @@ const inputs: Readonly<Record<string, Record<string, unknown>>> = {
   preview_capsule: { id: 'cap_one' },
   create_api_key: { name: 'contract', scopes: [], grants: ['key:write:none'] },
   revoke_api_key: { id: 'key_one' },
+  rotate_api_key: { id: 'key_one' },
   get_project: { id: 'prj_one' },
   create_project: { name: 'contract' },
   update_project: { id: 'prj_one', status: 'paused' },

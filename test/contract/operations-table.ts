@@ -46,6 +46,7 @@ export const toolsWithoutPath: Readonly<Record<string, Right>> = {
   list_api_keys: { scope: 'admin', grant: 'key:read' },
   create_api_key: { scope: 'admin', grant: 'key:write' },
   revoke_api_key: { scope: 'admin', grant: 'key:write:{id}' },
+  rotate_api_key: { scope: 'admin', grant: 'key:write:{id}' },
   update_admin_user: { scope: 'admin', grant: 'admin-user:write:{id}' },
   create_sign_in_link: { scope: 'admin', grant: 'admin-user:write' },
   list_sessions: { scope: 'admin', grant: 'session:read' },

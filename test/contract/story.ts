@@ -217,6 +217,7 @@ export async function story(ask: Ask, asReader: Ask): Promise<ToolAnswer[]> {
   await chatStory(act, asReader);
   await threadStory(act, key.id, asReader);
   await capsuleStory(act, asReader);
+  await act('rotate_api_key', { id: key.id, graceSeconds: 60 });
   await act('revoke_api_key', { id: key.id });
   await act('list_api_keys', { limit: 2 });
   await act('list_audit_entries', { tool: 'get_skill', limit: 1 });

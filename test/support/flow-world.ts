@@ -79,6 +79,7 @@ export class FlowWorld {
       const rights = { scopes: [...scopes], ...(grants && { grants: [...grants] }) };
       return keyPrincipal(
         await tx.apiKeys.insert({ name: email, ...proof, ...rights, ownerId: owner.id, createdBy: owner.id }),
+        owner,
       );
     });
   }

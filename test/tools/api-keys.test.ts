@@ -3,6 +3,10 @@ import { describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { callsOf, callTool, makeKey, mustCall, rest } from '../support/calls.ts';
 import { serverForTests } from '../support/server.ts';
+import { openStream } from '../support/stream.ts';
+
+/** Later than the latest time to which a test sets the clock. */
+const YEARS = 10 * 365 * 24 * 3_600_000;
 
 const server = serverForTests();
 const { must: admin, refused } = callsOf(server);
@@ -198,5 +202,74 @@ describe('a key', () => {
     const key = await server.store.apiKeys.get(made.id);
     assert.ok(key?.lastUsedAt);
     assert.equal(key?.revision, 1);
+  });
+});
+
+describe('rotate_api_key', () => {
+  it('gives a new secret, shown this once, and ends the old one at once', async () => {
+    const made = await admin('create_api_key', { name: 'turned', scopes: ['read'] });
+    const rotated = await admin('rotate_api_key', { id: made.id });
+    const { secret, prefix, rotatedAt, ...same } = rotated;
+    assert.match(secret, /^ak_[0-9A-Za-z]{8}_[0-9A-Za-z]{43}$/);
+    assert.deepEqual([secret.split('_')[1], same.id, same.scopes], [prefix, made.id, ['read']]);
+    assert.ok(rotatedAt);
+    assert.deepEqual([await status(made.secret), await status(secret)], [401, 200]);
+    const listed = JSON.stringify(await admin('list_api_keys', { limit: 100 }));
+    assert.ok(!listed.includes(secret) && !/"(hash|replaced\w*)"/.test(listed));
+    assert.ok(!JSON.stringify(await server.store.apiKeys.get(made.id)).includes(secret));
+  });
+
+  it('leaves the old secret good for graceSeconds, and a rotation without grace ends all of them', async () => {
+    const made = await admin('create_api_key', { name: 'grace', scopes: ['read'] });
+    const second = await admin('rotate_api_key', { id: made.id, graceSeconds: 600 });
+    const brief = await admin('rotate_api_key', { id: made.id, graceSeconds: 600 });
+    const secrets = [made.secret, second.secret, brief.secret];
+    assert.deepEqual(await Promise.all(secrets.map((key) => status(key))), [200, 200, 200]);
+    const past = new Date(Date.now() - 1000).toISOString();
+    const { replaced = [] } = (await server.store.apiKeys.get(made.id)) ?? {};
+    const over = replaced.map((old, at) => (at === 0 ? { ...old, until: past } : old));
+    await server.store.transaction((tx) => tx.apiKeys.update(made.id, { replaced: over }));
+    assert.deepEqual(await Promise.all(secrets.map((key) => status(key))), [401, 200, 200]);
+    const last = await admin('rotate_api_key', { id: made.id });
+    const all = [...secrets, last.secret];
+    assert.deepEqual(await Promise.all(all.map((key) => status(key))), [401, 401, 401, 200]);
+  });
+
+  it('ends open streams of the old secret, and says why', async () => {
+    const made = await admin('create_api_key', { name: 'stream', scopes: ['read'] });
+    const stream = await openStream(server, made.secret);
+    await admin('rotate_api_key', { id: made.id });
+    assert.equal(await stream.ended, 'ended');
+  });
+
+  it('turns no key that ended, and none beyond the rights or the life of the caller', async () => {
+    const made = await admin('create_api_key', { name: 'over', scopes: ['read'] });
+    await admin('revoke_api_key', { id: made.id });
+    assert.deepEqual((await refused('rotate_api_key', { id: made.id })).code, 'conflict');
+    const strong = await admin('create_api_key', { name: 'strong', scopes: ['admin'] });
+    const weak = await makeKey(server, { grants: ['key:write', 'agent:read'] });
+    assert.equal((await refused('rotate_api_key', { id: strong.id }, weak)).code, 'forbidden');
+    const within = await admin('create_api_key', { name: 'within', scopes: [], grants: ['agent:read:x'] });
+    assert.ok((await admin('rotate_api_key', { id: within.id }, weak)).secret);
+    const expiresAt = new Date(Date.now() + YEARS).toISOString();
+    const ending = await makeKey(server, { scopes: ['admin'], expiresAt });
+    assert.equal((await refused('rotate_api_key', { id: strong.id }, ending)).code, 'forbidden');
+  });
+
+  it('binds the new secret to the expiring key that asked for it, and no two keys to each other', async () => {
+    const expiresAt = new Date(Date.now() + YEARS).toISOString();
+    const one = await admin('create_api_key', { name: 'one', scopes: ['admin'], expiresAt });
+    const other = await admin('create_api_key', { name: 'other', scopes: ['admin'], expiresAt });
+    const { secret } = await admin('rotate_api_key', { id: other.id }, one.secret);
+    const again = await admin('rotate_api_key', { id: one.id }, secret);
+    assert.deepEqual([await status(secret), await status(again.secret)], [200, 200]);
+    await admin('revoke_api_key', { id: one.id });
+    assert.equal(await status(secret), 401);
+  });
+
+  it('lets a key that may write itself turn its own secret', async () => {
+    const made = await admin('create_api_key', { name: 'self', scopes: ['admin'] });
+    const { secret } = await admin('rotate_api_key', { id: made.id }, made.secret);
+    assert.deepEqual([await status(made.secret), await status(secret)], [401, 200]);
   });
 });

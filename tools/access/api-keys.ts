@@ -1,23 +1,25 @@
 import { z } from 'zod';
 import { type ApiKey, type ApiKeyRecord, apiKey, apiKeyFields } from '../../resources/api-key.ts';
-import type { Issue } from '../../resources/error.ts';
 import { instant, pageOf, paging, plainLine, recordId, time } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
-import { type Catalog, nearest } from '../registry/catalog-index.ts';
-import { CREATES, DELETES, defineTool, READS } from '../registry/define-tool.ts';
-import { ToolError } from '../registry/errors.ts';
-import { listPage, lookedAt, onlyThese } from '../registry/paging.ts';
-import { assignableScopes, grantNames } from './assignable.ts';
+import type { Readers } from '../../store/port.ts';
+import type { Catalog } from '../registry/catalog-index.ts';
+import { CREATES, DELETES, defineTool, type Fail, READS } from '../registry/define-tool.ts';
+import { listPage, lookedAt } from '../registry/paging.ts';
+import { readRights } from './assignable-rights.ts';
 import { requireWithin } from './delegation.ts';
 import { endMadeWith } from './ended-credentials.ts';
-import { type Grant, parseGrant, unknownName } from './grants.ts';
-import { grantsOf } from './key-principal.ts';
+import { grantsOf } from './grants.ts';
 import { hashSecret, newSecret, prefixOf } from './key-secret.ts';
-import { bondOf } from './principal.ts';
+import { isOwn, listedTo, mayWrite } from './own.ts';
+import { bondOf, type Principal } from './principal.ts';
 
-export function showKey({ hash: _, ...shown }: ApiKeyRecord): ApiKey {
+export function showKey({ hash: _, replaced: __, replacedPrefixes: ___, ...shown }: ApiKeyRecord): ApiKey {
   return shown;
 }
+
+const keyId = refTo('key', recordId).describe('Key id (`key_…`), see list_api_keys.');
+const keyWithSecret = apiKey.extend({ secret: z.string().describe('Keep it: it cannot be shown again.') });
 
 const keyState = z.enum(['active', 'expired', 'revoked']);
 
@@ -30,9 +32,10 @@ const listApiKeys = defineTool({
   name: 'list_api_keys',
   title: 'List API keys',
   description:
-    'List API keys, revoked ones too, newest first, with scopes, grants and last use; by owner or state. Secrets are never shown.',
+    'List API keys, revoked ones too, newest first, with scopes, grants and last use; by owner or state. Secrets are never shown. Without admin rights: your own.',
   access: { scope: 'admin', grant: 'key:read', narrows: true },
   annotations: READS,
+  own: true,
   input: z.strictObject({
     ownerId: refTo('admin-user', recordId).optional().describe('Admin user the keys act for.'),
     state: keyState.optional(),
@@ -42,7 +45,7 @@ const listApiKeys = defineTool({
   errors: [],
 
   handler({ ownerId, state, ...page }, { store, principal, server }) {
-    const any = onlyThese<ApiKeyRecord>(principal.rights.limitedTo('key', 'read'), 'id');
+    const any = listedTo<ApiKeyRecord>(principal, 'key', { ownerId: principal.ownerId });
     const now = server.now();
     const keys = state ? lookedAt(store.apiKeys, (key) => stateOf(key, now) === state) : store.apiKeys;
     return listPage(keys, page, { where: { ownerId }, any, filter: { state } }, showKey);
@@ -55,6 +58,7 @@ const createApiKey = defineTool({
   description: 'Create an API key with rights within your own. Returns the key and, this once, its `secret`.',
   access: { scope: 'admin', grant: 'key:write' },
   annotations: CREATES,
+  own: true,
   answersSecret: true,
   input: z.strictObject({
     name: plainLine(apiKeyFields.name),
@@ -64,17 +68,17 @@ const createApiKey = defineTool({
       .describe('`<resource>:<op>:<id>`, op and id optional, e.g. agent:read. If given, they alone decide.'),
     expiresAt: time.optional(),
   }),
-  output: apiKey.extend({ secret: z.string().describe('Keep it: it cannot be shown again.') }),
+  output: keyWithSecret,
   errors: [],
 
   async handler({ name, scopes, grants: texts, expiresAt: until }, { store, principal, server, fail }) {
     const expiresAt = until && instant(until);
-    const grants = readRights(scopes, texts ?? [], server.catalog);
+    const grants = readRights({ scopes, grants: texts }, server.catalog);
     if (expiresAt && Date.parse(expiresAt) <= server.now().getTime()) {
       const message = 'expiresAt is in the past; give a later time or leave it out.';
       throw fail('invalid_input', message, { issues: [{ path: 'expiresAt', message }] });
     }
-    requireWithin(principal, { scopes, grants, lifetime: { expiresAt } });
+    requireWithin(principal, { scopes, grants, catalog: server.catalog, lifetime: { expiresAt } });
     const secret = newSecret('key');
     const record = await store.apiKeys.insert({
       name,
@@ -98,13 +102,14 @@ const revokeApiKey = defineTool({
     'Revoke an API key for good, from the next request on: your own, or one whose rights are within yours. Sessions begun with its links end, and keys made with it if it was to expire. Returns the key.',
   access: { scope: 'admin', grant: 'key:write:{id}' },
   annotations: DELETES,
-  input: z.strictObject({ id: refTo('key', recordId).describe('Key id (`key_…`), see list_api_keys.') }),
+  own: true,
+  input: z.strictObject({ id: keyId }),
   output: apiKey,
   errors: ['not_found'],
 
-  async handler({ id }, { store, principal, server }) {
-    const key = await store.apiKeys.read(id);
-    if (key.id !== principal.id) requireWithin(principal, { scopes: key.scopes, grants: grantsOf(key) });
+  async handler({ id }, { store, principal, server, fail }) {
+    const key = await findWritable(store, principal, id, fail);
+    requireRightsOf(principal, key, server.catalog);
     if (key.revokedAt !== undefined) return showKey(key);
     const revokedAt = server.now().toISOString();
     await endMadeWith(store, key, revokedAt);
@@ -112,32 +117,81 @@ const revokeApiKey = defineTool({
   },
 });
 
-export const apiKeyTools = [listApiKeys, createApiKey, revokeApiKey];
+const rotateApiKey = defineTool({
+  name: 'rotate_api_key',
+  title: 'Rotate API key',
+  description:
+    'Give an API key a new secret, returned this once: your own, or one whose rights are within yours. The old secret stops at once, or after graceSeconds. Rights, owner and history stay.',
+  access: { scope: 'admin', grant: 'key:write:{id}' },
+  annotations: { ...DELETES, idempotentHint: false },
+  own: true,
+  answersSecret: true,
+  input: z.strictObject({
+    id: keyId,
+    graceSeconds: z.int().min(0).max(604_800).default(0).describe('How long the old secret still works.'),
+  }),
+  output: keyWithSecret,
+  errors: ['not_found', 'conflict'],
 
-/** The parsed grants. @throws ToolError that names every scope and grant that the key cannot have. */
-function readRights(scopes: readonly string[], texts: readonly string[], catalog: Catalog): Grant[] {
-  const issues: Issue[] = [];
-  const [assignable, names] = [assignableScopes(catalog), grantNames(catalog)];
-  for (const [index, scope] of scopes.entries()) {
-    if (!assignable.includes(scope))
-      issues.push({ path: `scopes[${index}]`, message: unknownScope(scope, assignable) });
-  }
-  const grants: Grant[] = [];
-  for (const [index, text] of texts.entries()) {
-    const parsed = parseGrant(text);
-    const message = parsed.ok ? unknownName(parsed.grant, names) : parsed.message;
-    if (message !== undefined) issues.push({ path: `grants[${index}]`, message });
-    else if (parsed.ok) grants.push(parsed.grant);
-  }
-  if (scopes.length === 0 && texts.length === 0) {
-    issues.push({ path: 'scopes', message: 'A key without scopes and grants opens nothing; give at least one.' });
-  }
-  if (issues[0]) throw new ToolError('invalid_input', `${issues[0].path}: ${issues[0].message}`, { issues });
-  return grants;
+  async handler({ id, graceSeconds }, { store, principal, server, fail }) {
+    const key = await findWritable(store, principal, id, fail);
+    const now = server.now();
+    const state = stateOf(key, now);
+    if (state !== 'active') throw fail('conflict', `This key is ${state}; make a new one with create_api_key.`);
+    requireRightsOf(principal, key, server.catalog);
+    requireWithin(principal, { lifetime: { expiresAt: key.expiresAt } });
+    const { secret, members } = nextSecret(key, now, graceSeconds);
+    const rotated = await store.apiKeys.update(id, { ...members, ...(await bondFor(store, key, principal)) });
+    return { ...showKey(rotated), secret };
+  },
+});
+
+export const apiKeyTools = [listApiKeys, createApiKey, revokeApiKey, rotateApiKey];
+
+/** The key, where the caller may write it or it is its own. @throws ToolError (not_found) */
+async function findWritable(
+  { apiKeys }: Pick<Readers, 'apiKeys'>,
+  principal: Principal,
+  id: string,
+  fail: Fail<'not_found'>,
+): Promise<ApiKeyRecord> {
+  const key = await apiKeys.get(id);
+  if (key && (isOwn(principal, key.ownerId) || mayWrite(principal, 'key', id))) return key;
+  throw fail('not_found', `There is no API key ${id}; list_api_keys shows the ones you can see.`);
 }
 
-function unknownScope(scope: string, assignable: readonly string[]): string {
-  if (scope === '*') return '"*" is for sessions alone; give admin for full access.';
-  const close = nearest(scope, assignable, 3);
-  return `There is no scope of this name; ${close.length > 0 ? `did you mean ${close.join(' or ')}` : `allowed: ${assignable.join(', ')}`}.`;
+/** Of one's own key, more rights than one's own mean nothing. @throws ToolError (forbidden) */
+function requireRightsOf(principal: Principal, key: ApiKeyRecord, catalog: Catalog): void {
+  if (key.id === principal.id || isOwn(principal, key.ownerId)) return;
+  requireWithin(principal, { scopes: key.scopes, grants: grantsOf(key), catalog });
+}
+
+const MOST_IN_GRACE = 5;
+
+/** A new secret for the key. The earlier ones work until their time; a rotation without grace ends all of them. */
+export function nextSecret(key: ApiKeyRecord, now: Date, graceSeconds: number) {
+  const until = new Date(now.getTime() + graceSeconds * 1000).toISOString();
+  const good = (key.replaced ?? []).filter((earlier) => Date.parse(earlier.until) > now.getTime());
+  const replaced =
+    graceSeconds === 0 ? [] : [...good, { prefix: key.prefix, hash: key.hash, until }].slice(-MOST_IN_GRACE);
+  const secret = newSecret('key');
+  const members = {
+    prefix: prefixOf('key', secret) ?? '',
+    hash: hashSecret(secret),
+    replaced,
+    replacedPrefixes: replaced.map(({ prefix }) => prefix),
+    rotatedAt: now.toISOString(),
+  };
+  return { secret, members };
+}
+
+/** The new secret ends with the expiring key that asked for it, unless that key itself ends with this one. */
+async function bondFor(
+  { apiKeys }: Pick<Readers, 'apiKeys'>,
+  key: ApiKeyRecord,
+  principal: Principal,
+): Promise<{ readonly endsWith?: string }> {
+  const bond = bondOf(principal);
+  for (let id = bond.endsWith; id !== undefined; id = (await apiKeys.get(id))?.endsWith) if (id === key.id) return {};
+  return bond;
 }

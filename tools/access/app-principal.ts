@@ -10,7 +10,7 @@ import type { GuardedTool } from './guarded-tool.ts';
 import { type KeyReaders, keyProblem } from './key-principal.ts';
 import { personPrincipal } from './person-principal.ts';
 import type { Principal } from './principal.ts';
-import { bothRights, type Rights, scopeRights } from './rights.ts';
+import { bothRights, narrower, scopeRights } from './rights.ts';
 import { bothLimits, type ToolLimit } from './tool-limit.ts';
 
 /** What decides about a connection. Its record need not be stored: the consent page asks what one would reach. */
@@ -30,6 +30,8 @@ interface Around {
 interface Behind {
   readonly user: AdminUser | undefined;
   readonly capsule: CapsuleRecord | undefined;
+  /** The admin user that the capsule acts for. */
+  readonly owner: AdminUser | undefined;
   readonly key: ApiKeyRecord | undefined;
   readonly entries: unknown;
 }
@@ -45,9 +47,11 @@ export async function appPrincipal(
   app: Connection,
   { catalog, now }: Around,
 ): Promise<Principal | string> {
+  const capsule = app.capsuleId === undefined ? undefined : await store.capsules.get(app.capsuleId);
   const behind = {
     user: app.userId === undefined ? undefined : await store.adminUsers.get(app.userId),
-    capsule: app.capsuleId === undefined ? undefined : await store.capsules.get(app.capsuleId),
+    capsule,
+    owner: capsule && (await store.adminUsers.get(capsule.ownerId)),
     key: app.endsWith === undefined ? undefined : await store.apiKeys.get(app.endsWith),
     entries: catalog.entries,
   };
@@ -72,7 +76,7 @@ export function mayUseCapsule({ rights }: Pick<Principal, 'rights'>, { id }: Pic
 
 /** Records never change, so equal ones are the very same. */
 function isSame(one: Behind, other: Behind): boolean {
-  return (['user', 'capsule', 'key', 'entries'] as const).every((part) => one[part] === other[part]);
+  return (['user', 'capsule', 'owner', 'key', 'entries'] as const).every((part) => one[part] === other[part]);
 }
 
 async function connectionProblem(
@@ -101,11 +105,11 @@ function isGoodToken({ token, graceTokens }: CapsuleRecord, prefix: string, now:
   return token.prefix === prefix || graceTokens.some((old) => old.prefix === prefix && !hasPassed(old.until, now));
 }
 
-function principalOf(app: Connection, { user, key, capsule: record }: Behind, catalog: Catalog): Principal {
+function principalOf(app: Connection, { user, key, capsule: record, owner }: Behind, catalog: Catalog): Principal {
   // Whoever was signed in by a key's link: what the app makes ends with that key too.
   const madeWith = key && { id: key.id, expiresAt: key.expiresAt };
   const person = user && { ...personPrincipal(user), ...(madeWith && { madeWith }) };
-  const capsule = record && capsulePrincipal(record, catalog);
+  const capsule = record && capsulePrincipal(record, catalog, owner);
   const holder = `the connected app ${nameOf(app)}`;
   const limit: ToolLimit = { holder, fingerprint: 'app', allows: judgedOnce(canBeInApp) };
   const named = { type: 'app', id: app.id, name: nameOf(app), resource: app.resource } as const;
@@ -125,11 +129,6 @@ function principalOf(app: Connection, { user, key, capsule: record }: Behind, ca
   if (!person) throw new Error('A connection acts for a person or has a capsule.');
   const rights = narrower(scopeRights(app.scopes), person.rights);
   return { ...named, scopes: app.scopes, ownerId: person.id, rights, tools: limit, actsFor: person };
-}
-
-/** Full access only where both have it: the first of `bothRights` decides that. */
-function narrower(handed: Rights, own: Rights): Rights {
-  return handed.isAdmin ? bothRights(own, handed) : bothRights(handed, own);
 }
 
 /** Anybody can take any name, so its host stands beside it. */

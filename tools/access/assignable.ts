@@ -1,5 +1,5 @@
 import type { Catalog } from '../registry/catalog-index.ts';
-import type { GrantNames } from './grants.ts';
+import type { Grant, GrantNames } from './grants.ts';
 import type { Access } from './guarded-tool.ts';
 import { COARSE_SCOPES, GUEST_GRANT, GUEST_SCOPES } from './scopes.ts';
 
@@ -21,6 +21,17 @@ export function grantNames(catalog: Catalog): GrantNames {
     names.set(resource, (names.get(resource) ?? new Set()).add(op));
   }
   return names;
+}
+
+/** The scopes that would open all that the grant opens: those of every tool that asks for it, alone or among others. */
+export function scopesFor({ resource, op }: Grant, catalog: Catalog): readonly string[] {
+  const isMeant = (text: string) => {
+    const [ofTool, opOfTool] = text.split(':');
+    return (resource === '*' || resource === ofTool) && (op === '*' || op === opOfTool);
+  };
+  const required = accessesOf(catalog).filter(({ grant }) => [grant].flat().some(isMeant));
+  const beside = BESIDE_CATALOG.some(isMeant) ? ['admin'] : [];
+  return [...new Set([...required.map(({ scope }) => scope), ...beside])];
 }
 
 function accessesOf(catalog: Catalog): readonly Access[] {

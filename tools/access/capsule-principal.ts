@@ -1,3 +1,4 @@
+import type { AdminUser } from '../../resources/admin-user.ts';
 import type { CapsuleRecord } from '../../resources/capsule.ts';
 import type { Readers } from '../../store/port.ts';
 import type { Catalog } from '../registry/catalog-index.ts';
@@ -6,6 +7,7 @@ import { HeldRights } from './capsule-rights.ts';
 import type { GuardedTool } from './guarded-tool.ts';
 import { type KeyReaders, keyProblem } from './key-principal.ts';
 import { prefixOf, secretMatches } from './key-secret.ts';
+import { withinOwner } from './person-principal.ts';
 import type { Principal } from './principal.ts';
 import type { ToolLimit } from './tool-limit.ts';
 
@@ -52,8 +54,13 @@ export function reachOfCapsule(
 
 const principals = new WeakMap<CapsuleRecord, { readonly entries: unknown; readonly principal: Principal }>();
 
+/** What the capsule may do, and the person it acts for. */
+export function capsulePrincipal(capsule: CapsuleRecord, catalog: Catalog, owner: AdminUser | undefined): Principal {
+  return withinOwner(ownPrincipal(capsule, catalog), owner);
+}
+
 /** Made once for each state of the capsule and of the catalog. */
-export function capsulePrincipal(capsule: CapsuleRecord, catalog: Catalog): Principal {
+function ownPrincipal(capsule: CapsuleRecord, catalog: Catalog): Principal {
   const known = principals.get(capsule);
   if (known?.entries === catalog.entries) return known.principal;
   const { id, name, ownerId, expiresAt } = capsule;
@@ -90,8 +97,13 @@ export async function findToken(store: Pick<Readers, 'capsules'>, secret: string
 }
 
 /** The capsule of the token, whether or not it is served. Undefined if the token opens nothing any more. */
-export function tokenHolder({ capsule, until }: ShownToken, catalog: Catalog, now: Date): Principal | undefined {
-  return hasPassed(capsule.expiresAt, now) || hasPassed(until, now) ? undefined : capsulePrincipal(capsule, catalog);
+export async function tokenHolder(
+  { adminUsers }: Pick<Readers, 'adminUsers'>,
+  { capsule, until }: ShownToken,
+  { catalog, now }: { readonly catalog: Catalog; readonly now: Date },
+): Promise<Principal | undefined> {
+  if (hasPassed(capsule.expiresAt, now) || hasPassed(until, now)) return undefined;
+  return capsulePrincipal(capsule, catalog, await adminUsers.get(capsule.ownerId));
 }
 
 export function hasPassed(time: string | undefined, now: Date): boolean {

@@ -1,15 +1,18 @@
 import type { Catalog } from '../registry/catalog-index.ts';
 import { ToolError } from '../registry/errors.ts';
 import { firstBeyond, isGlob, isGuest } from './allowlist.ts';
+import { scopesFor } from './assignable.ts';
 import { formatGrant, type Grant, grantCovers } from './grants.ts';
 import { endOf, type Principal } from './principal.ts';
 import { accessFor, hasWithoutLimit, narrowestGrant } from './requirement.ts';
-import { GUEST_GRANT, GUEST_SCOPES, scopesSatisfy } from './scopes.ts';
+import { GUEST_GRANT, GUEST_SCOPES, scopesCover, scopesSatisfy } from './scopes.ts';
 
 /** The rights that a call would give to something that acts: a key, a capsule, a flow, an agent's allowlist. */
 interface HandedRights {
   readonly scopes?: readonly string[];
   readonly grants?: readonly Grant[];
+  /** Where it is given, scopes may be handed on as grants that they cover. */
+  readonly catalog?: Catalog;
   readonly tools?: { readonly entries: readonly string[]; readonly catalog: Catalog };
   /** What the call makes has full access, as a person who signs in does. */
   readonly fullAccess?: true;
@@ -35,21 +38,22 @@ export function requireWithin(giver: Principal, handed: HandedRights): void {
 
 function requireScopesWithin(giver: Principal, scopes: readonly string[]): void {
   if (giver.rights.isAdmin) return;
-  const beyond = scopes.find((scope) => !scopesSatisfy(giver.scopes, scope));
+  const beyond = scopes.find((scope) => !scopesCover(giver.scopes, scope));
   if (beyond !== undefined) throw refusal(`the scope ${beyond}`, { scope: beyond });
 }
 
-function requireGrantsWithin(giver: Principal, { grants, scopes }: HandedRights): void {
+function requireGrantsWithin(giver: Principal, { grants, scopes, catalog }: HandedRights): void {
   if (giver.rights.isAdmin) return;
-  const beyond = grants?.find((grant) => !covered(giver, grant));
+  const beyond = grants?.find((grant) => !covered(giver, grant, catalog));
   if (beyond) throw refusal(`the grant ${formatGrant(beyond)}`, { grant: formatGrant(beyond) });
   if (giver.grants && scopes && !grants?.length) {
     throw refusal('a key without grants: your rights are grants, so give grants that yours cover', {});
   }
 }
 
-function covered(giver: Principal, grant: Grant): boolean {
-  return giver.grants?.some((own) => grantCovers(own, grant)) ?? false;
+function covered(giver: Principal, grant: Grant, catalog: Catalog | undefined): boolean {
+  if (giver.grants) return giver.grants.some((own) => grantCovers(own, grant));
+  return catalog !== undefined && scopesFor(grant, catalog).every((scope) => scopesSatisfy(giver.scopes, scope));
 }
 
 interface Beyond {

@@ -28,6 +28,10 @@ export async function explainRight(
 ): Promise<Finding> {
   const access = accessFor(tool.access, input);
   if (access === ANYONE) return { verdict: 'allowed', rule: `Everyone may call ${tool.name}.` };
+  const theirs = principal.limitedBy && (await explainRight(principal.limitedBy, tool, input, whole, subjects));
+  if (theirs && theirs.verdict !== 'allowed') {
+    return { ...theirs, rule: `The person it acts for, ${principal.limitedBy?.name}, has a limit. ${theirs.rule}` };
+  }
   const needed = await requirementFor(access, input, subjects);
   const { required } = refusal({ rights: principal.rights }, tool, input).detail;
   if (principal.rights.allows(needed)) return { verdict: 'allowed', rule: ruleOf(principal, needed) };

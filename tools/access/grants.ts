@@ -23,6 +23,14 @@ export function parseGrant(text: string): GrantResult {
   return { ok: true, grant: { resource, op, id } };
 }
 
+/** The grants of a record, parsed. One that can no longer be parsed allows nothing. */
+export function grantsOf({ grants = [] }: { readonly grants?: readonly string[] | undefined }): Grant[] {
+  return grants.flatMap((text) => {
+    const parsed = parseGrant(text);
+    return parsed.ok ? [parsed.grant] : [];
+  });
+}
+
 function malformed(text: string): string | undefined {
   if (text === '') return `A grant may not be empty. ${FORM}`;
   if (/\s/.test(text)) return `A grant holds no white space. ${FORM}`;

@@ -1,25 +1,44 @@
+import type { AdminUser } from '../../resources/admin-user.ts';
 import type { ApiKeyRecord } from '../../resources/api-key.ts';
 import type { Readers, Store } from '../../store/port.ts';
-import { concerns, type Grant, parseGrant } from './grants.ts';
+import { grantsOf } from './grants.ts';
 import { prefixOf, secretMatches } from './key-secret.ts';
+import { withinOwner } from './person-principal.ts';
 import { isSession, type Principal } from './principal.ts';
-import { grantRights, type Rights, scopeRights } from './rights.ts';
+import { callerRights, scopeRights } from './rights.ts';
 
 const USE_NOTED_EVERY_MS = 60_000;
 const MOST_NOTED = 100_000;
 
-/** The key with this secret, whether or not it still works. */
-export async function findKey(store: Pick<Readers, 'apiKeys'>, secret: string): Promise<ApiKeyRecord | undefined> {
-  const prefix = prefixOf('key', secret);
-  if (prefix === undefined) return undefined;
-  const { records } = await store.apiKeys.find({ where: { prefix }, limit: 1 });
-  const key = records[0];
-  return key && secretMatches(secret, key.hash) ? key : undefined;
+/** A key of which a secret was shown; `until` is when a secret that was replaced stops being accepted. */
+export interface ShownKey {
+  readonly key: ApiKeyRecord;
+  readonly until: string | undefined;
 }
 
-/** The principal of an API key. Undefined where the key opens nothing, or no longer does. */
-export async function keyHolder(store: KeyReaders, key: ApiKeyRecord, now: Date): Promise<Principal | undefined> {
-  return (await keyProblem(store, key, now)) === undefined ? principalOf(key) : undefined;
+/** The key with this secret, whether or not it still works. */
+export async function findKey({ apiKeys }: Pick<Readers, 'apiKeys'>, secret: string): Promise<ShownKey | undefined> {
+  const prefix = prefixOf('key', secret);
+  if (prefix === undefined) return undefined;
+  const [key] = (await apiKeys.find({ where: { prefix }, limit: 1 })).records;
+  if (key && secretMatches(secret, key.hash)) return { key, until: undefined };
+  const { records } = await apiKeys.find({ where: { replacedPrefixes: prefix }, limit: 10 });
+  for (const rotated of records) {
+    const replaced = rotated.replaced?.find(({ hash }) => secretMatches(secret, hash));
+    if (replaced) return { key: rotated, until: replaced.until };
+  }
+  return undefined;
+}
+
+/** The principal of an API key. Undefined where the secret opens nothing, or no longer does. */
+export async function keyHolder(
+  store: KeyReaders,
+  { key, until }: ShownKey,
+  now: Date,
+): Promise<Principal | undefined> {
+  if (until !== undefined && Date.parse(until) <= now.getTime()) return undefined;
+  if ((await keyProblem(store, key, now)) !== undefined) return undefined;
+  return principalOf(key, await store.adminUsers.get(key.ownerId));
 }
 
 /** The collections that show whether a key still works. */
@@ -46,18 +65,15 @@ async function ownProblem(store: KeyReaders, key: ApiKeyRecord, now: Date): Prom
   return owner?.isActive ? undefined : `The owner of the key, ${ownerId}, is deactivated; see reactivate_admin_user.`;
 }
 
-/** The parsed grants of a key. A grant that can no longer be parsed allows nothing. */
-export function grantsOf({ grants = [] }: Pick<ApiKeyRecord, 'grants'>): Grant[] {
-  return grants.flatMap((text) => {
-    const parsed = parseGrant(text);
-    return parsed.ok ? [parsed.grant] : [];
-  });
-}
-
 const principals = new WeakMap<ApiKeyRecord, Principal>();
 
+/** What the key may do, and the person it acts for. */
+export function principalOf(key: ApiKeyRecord, owner: AdminUser | undefined): Principal {
+  return withinOwner(ownPrincipal(key), owner);
+}
+
 /** Made once for each state of the key: records never change. */
-export function principalOf(key: ApiKeyRecord): Principal {
+function ownPrincipal(key: ApiKeyRecord): Principal {
   let principal = principals.get(key);
   if (!principal) {
     const grants = key.grants && grantsOf(key);
@@ -69,30 +85,11 @@ export function principalOf(key: ApiKeyRecord): Principal {
       ...(grants && { grants }),
       ownerId: key.ownerId,
       ...(key.expiresAt !== undefined && { expiresAt: key.expiresAt }),
-      rights: grants ? keyRights(key.id, grants) : scopeRights(key.scopes),
+      rights: grants ? callerRights(key.id, grants) : scopeRights(key.scopes),
     };
     principals.set(key, principal);
   }
   return principal;
-}
-
-function keyRights(id: string, grants: readonly Grant[]): Rights {
-  const onThreads = grants.some(({ resource }) => resource === 'thread' || resource === '*');
-  const invokes = grants.some((grant) => concerns(grant, { resource: 'agent', op: 'invoke' }));
-  return invokes && !onThreads ? withOwnThreads(id, grants) : grantRights(grants);
-}
-
-/** A key that may invoke agents and has no grant for threads may read and continue the threads that it began, and no others. */
-function withOwnThreads(id: string, grants: readonly Grant[]): Rights {
-  const rightsTo = (...ops: readonly string[]): Rights =>
-    grantRights([...grants, ...ops.map((op) => ({ resource: 'thread', op, id: '*' }))], {
-      fingerprint: () => `threads of ${id}: ${ops}`,
-      limits: (resource) => (resource === 'thread' ? { members: { createdBy: id } } : undefined),
-      held: () => undefined,
-      inCallOf: (tool) => (tool.continuesThreads ? talking : usual),
-    });
-  const [usual, talking] = [rightsTo('read'), rightsTo('read', 'write')];
-  return usual;
 }
 
 /** Writes `lastUsedAt` of keys, sessions and connected apps, at most once a minute, without delaying the call that used them. */

@@ -16,6 +16,8 @@ export interface Principal {
   /** For a session: the key that made its sign-in link. The session ends with that key. */
   readonly madeWith?: KeyBehind;
   readonly rights: Rights;
+  /** The person it acts for, where that person may not do everything: its rights are also within theirs. */
+  readonly limitedBy?: Principal;
   /** Where present, the principal cannot see or call any other tool, whatever its rights. */
   readonly tools?: ToolLimit;
   /**

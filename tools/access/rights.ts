@@ -51,9 +51,8 @@ export function scopeRights(scopes: readonly Scope[]): Rights {
   };
 }
 
-/** Rights of a person who is signed in. */
-export function personRights(scopes: readonly Scope[]): Rights {
-  const rights = scopeRights(scopes);
+/** The rights as those of a person who is signed in. */
+export function personRights(rights: Rights): Rights {
   return { ...rights, isPerson: true, fingerprint: `person ${rights.fingerprint}` };
 }
 
@@ -104,6 +103,31 @@ export function grantRights(grants: readonly Grant[], narrowing?: Narrowing): Ri
 function fingerprintOf(grants: readonly Grant[]): string {
   const texts = grants.map(({ resource, op, id }) => `${resource}:${op}:${id}`);
   return `grants ${texts.sort().join(' ')}`;
+}
+
+/** The rights by grants of a caller that can begin threads: a key, or a person. */
+export function callerRights(id: string, grants: readonly Grant[]): Rights {
+  const onThreads = grants.some(({ resource }) => resource === 'thread' || resource === '*');
+  const invokes = grants.some((grant) => concerns(grant, { resource: 'agent', op: 'invoke' }));
+  return invokes && !onThreads ? withOwnThreads(id, grants) : grantRights(grants);
+}
+
+/** Who may invoke agents and has no grant for threads may read and continue the threads that it began, and no others. */
+function withOwnThreads(id: string, grants: readonly Grant[]): Rights {
+  const rightsTo = (...ops: readonly string[]): Rights =>
+    grantRights([...grants, ...ops.map((op) => ({ resource: 'thread', op, id: '*' }))], {
+      fingerprint: () => `threads of ${id}: ${ops}`,
+      limits: (resource) => (resource === 'thread' ? { members: { createdBy: id } } : undefined),
+      held: () => undefined,
+      inCallOf: (tool) => (tool.continuesThreads ? talking : usual),
+    });
+  const [usual, talking] = [rightsTo('read'), rightsTo('read', 'write')];
+  return usual;
+}
+
+/** The rights that are in both, with full access only where both have it. */
+export function narrower(handed: Rights, own: Rights): Rights {
+  return handed.isAdmin ? bothRights(own, handed) : bothRights(handed, own);
 }
 
 /**

@@ -13,6 +13,11 @@ export function scopesSatisfy(held: readonly Scope[], required: Scope): boolean 
   return held.some((scope) => satisfies(scope, required));
 }
 
+/** Whether the held scopes open all that the other one opens. No tool requires `read`, which `write` includes. */
+export function scopesCover(held: readonly Scope[], scope: Scope): boolean {
+  return scopesSatisfy(held, scope) || (scope === 'read' && held.includes('write'));
+}
+
 function satisfies(held: Scope, required: Scope): boolean {
   if (held === '*' || held === 'admin' || held === required) return true;
   if (held === 'write') return required.endsWith(':write') || required.endsWith(':read');

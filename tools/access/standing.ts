@@ -86,7 +86,9 @@ export async function findStanding(
   if (type === 'api-key') {
     const key = await store.apiKeys.get(id);
     const problem = key ? await keyProblem(store, key, now) : 'The key is gone.';
-    return key && !problem ? principalOf(key) : `The API key ${name} is not accepted any more. ${problem}`;
+    return key && !problem
+      ? principalOf(key, await store.adminUsers.get(key.ownerId))
+      : `The API key ${name} is not accepted any more. ${problem}`;
   }
   if (type === 'app') {
     const app = await store.connectedApps.get(id);
@@ -97,7 +99,8 @@ export async function findStanding(
   const capsule = type === 'capsule' ? await store.capsules.get(id) : undefined;
   if (!capsule) return `The ${type} ${name} is gone.`;
   const problem = await capsuleProblem(store, capsule, now);
-  return problem === undefined ? capsulePrincipal(capsule, catalog) : `The capsule ${name}: ${problem}`;
+  if (problem !== undefined) return `The capsule ${name}: ${problem}`;
+  return capsulePrincipal(capsule, catalog, await store.adminUsers.get(capsule.ownerId));
 }
 
 /** Why the credential of the principal is not accepted any more. */
@@ -114,6 +117,7 @@ export async function endedCredential(
 
 const ENDED: Partial<Record<Principal['type'], string>> = {
   session: 'The session has ended; sign in again.',
+  'api-key': 'The secret of the API key was replaced; take the new one.',
   app: 'The access token has expired; get another with the refresh token.',
   capsule: 'The token of the capsule was replaced; take the new one.',
 };

@@ -2,10 +2,9 @@ import { z } from 'zod';
 import { type ConnectedApp, type ConnectedAppRecord, connectedApp } from '../../resources/connected-app.ts';
 import { pageOf, paging, recordId } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
-import type { Filter } from '../../store/port.ts';
-import type { Principal } from '../access/principal.ts';
+import { isOwn, listedTo, mayWrite } from '../access/own.ts';
 import { DELETES, defineTool, READS } from '../registry/define-tool.ts';
-import { listPage, onlyThese } from '../registry/paging.ts';
+import { listPage } from '../registry/paging.ts';
 
 const listConnectedApps = defineTool({
   name: 'list_connected_apps',
@@ -24,7 +23,10 @@ const listConnectedApps = defineTool({
   errors: [],
 
   handler({ userId, capsuleId, ...page }, { store, principal }) {
-    const query = { where: { userId, capsuleId }, any: visibleTo(principal) };
+    const query = {
+      where: { userId, capsuleId },
+      any: listedTo<ConnectedAppRecord>(principal, 'app', { userId: principal.ownerId }),
+    };
     return listPage(store.connectedApps, page, query, showApp);
   },
 });
@@ -46,7 +48,7 @@ const disconnectApp = defineTool({
 
   async handler({ id }, { store, principal, fail }) {
     const app = await store.connectedApps.get(id);
-    if (!app || !(isOwn(app, principal) || mayEnd(id, principal))) {
+    if (!app || !(isOwn(principal, app.userId) || mayWrite(principal, 'app', id))) {
       throw fail('not_found', `There is no connected app ${id}; list_connected_apps shows the ones you can see.`);
     }
     return { connection: showApp(await store.connectedApps.delete(id)), ended: true };
@@ -67,20 +69,4 @@ function showApp(app: ConnectedAppRecord): ConnectedApp {
     createdAt,
     ...(lastUsedAt !== undefined && { lastUsedAt }),
   };
-}
-
-/** What the caller may see by its rights, and what is its own. Undefined: everything. */
-function visibleTo({ rights, ownerId }: Principal): Filter<ConnectedAppRecord>['any'] {
-  const own = rights.isPerson ? [{ userId: ownerId }] : [];
-  if (!rights.allows({ scope: 'admin', needs: [{ resource: 'app', op: 'read' }], narrows: true })) return own;
-  const limited = onlyThese<ConnectedAppRecord>(rights.limitedTo('app', 'read'), 'id');
-  return limited && [...limited, ...own];
-}
-
-function isOwn({ userId }: ConnectedAppRecord, { rights, ownerId }: Principal): boolean {
-  return rights.isPerson === true && userId === ownerId;
-}
-
-function mayEnd(id: string, { rights }: Principal): boolean {
-  return rights.allows({ scope: 'admin', needs: [{ resource: 'app', op: 'write', ids: [id] }] });
 }

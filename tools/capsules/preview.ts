@@ -1,6 +1,9 @@
 import { z } from 'zod';
+import type { AdminUser } from '../../resources/admin-user.ts';
 import { type CapsuleDefinition, reachOfCapsule } from '../access/capsule-principal.ts';
+import { personPrincipal } from '../access/person-principal.ts';
 import { reaches } from '../access/reach.ts';
+import { narrower } from '../access/rights.ts';
 import { type Catalog, isListed } from '../registry/catalog-index.ts';
 import { defineTool, READS } from '../registry/define-tool.ts';
 import { listedTool } from '../registry/listed-tool.ts';
@@ -37,7 +40,8 @@ export const previewCapsule = defineTool({
       throw fail('invalid_input', message, { issues: [{ path: 'id', message }] });
     }
     const { catalog } = server;
-    const stored: CapsuleDefinition = id === undefined ? EMPTY : await store.capsules.read(id);
+    const record = id === undefined ? undefined : await store.capsules.read(id);
+    const stored: CapsuleDefinition = record ?? EMPTY;
     const {
       name = stored.name,
       allowedTools = stored.allowedTools,
@@ -53,14 +57,16 @@ export const previewCapsule = defineTool({
       if (draft.expiresAt) futureInstant(draft.expiresAt, server.now(), fail, 'draft.expiresAt');
       requireReach(principal, definition, catalog);
     }
-    return preview(definition, catalog);
+    const owner = await store.adminUsers.get((record ?? principal).ownerId);
+    return preview(definition, catalog, owner);
   },
 });
 
 const EMPTY: CapsuleDefinition = { name: 'draft', allowedTools: [], deniedTools: [] };
 
-function preview(definition: CapsuleDefinition, catalog: Catalog) {
-  const reach = reachOfCapsule(definition, catalog);
+function preview(definition: CapsuleDefinition, catalog: Catalog, owner: AdminUser | undefined) {
+  const own = reachOfCapsule(definition, catalog);
+  const reach = owner?.access ? { ...own, rights: narrower(own.rights, personPrincipal(owner).rights) } : own;
   const tools = catalog.entries
     .map(({ tool }) => tool)
     .filter((tool) => isListed(tool) && reaches(reach, tool))

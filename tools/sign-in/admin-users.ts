@@ -1,14 +1,24 @@
 import { z } from 'zod';
-import { type AdminUser, adminUser, adminUserFields, OWNER } from '../../resources/admin-user.ts';
+import {
+  type AdminUser,
+  adminUser,
+  adminUserFields,
+  OWNER,
+  type PersonAccess,
+  personAccess,
+} from '../../resources/admin-user.ts';
 import { expectedRevision, pageOf, paging, plainLine, recordId } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
 import type { Readers } from '../../store/port.ts';
+import { readRights } from '../access/assignable-rights.ts';
 import { requireWithin } from '../access/delegation.ts';
 import { endSessionsOf, endSignInsOf } from '../access/ended-credentials.ts';
 import { requireOwner } from '../access/owner.ts';
+import type { Catalog } from '../registry/catalog-index.ts';
+import type { Context } from '../registry/context.ts';
 import { defineKind } from '../registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../registry/define-tool.ts';
-import { listPage, onlyThese } from '../registry/paging.ts';
+import { listPage, lookedAt, onlyThese } from '../registry/paging.ts';
 
 const adminUserId = refTo('admin-user', recordId).describe('Admin user id (`usr_…`), see list_admin_users.');
 
@@ -45,23 +55,25 @@ const createAdminUser = defineTool({
   name: 'create_admin_user',
   title: 'Create admin user',
   description:
-    'Let a person sign in and administer the workspace, with full access whatever the role. Needs full access. Returns the admin user.',
+    'Let a person sign in and administer the workspace, with full access whatever the role unless `access` limits it. Needs full access. Returns the admin user.',
   access: { scope: 'admin', grant: 'admin-user:write' },
   annotations: CREATES,
   input: z.strictObject({
     email: adminUserFields.email.describe('What the person signs in with. Unique, ignoring case.'),
     name: plainLine(adminUserFields.name).optional(),
     role: plainLine(adminUserFields.role).default('member').describe('A label such as owner, admin or member.'),
+    access: personAccess.optional(),
   }),
   output: adminUser,
   errors: ['conflict'],
 
-  async handler(input, { store, principal }) {
+  async handler({ access, ...input }, { store, principal, server }) {
     requireWithin(principal, { fullAccess: true, lifetime: 'never' });
     if (input.role === OWNER) await requireOwner(store, principal);
+    const limit = access && readAccess(access, server.catalog);
     // Stored in lower case, so that the user is found in whatever case they write it.
     const email = input.email.toLowerCase();
-    return store.adminUsers.insert({ ...input, email, isActive: true });
+    return store.adminUsers.insert({ ...input, email, isActive: true, ...(limit && { access: limit }) });
   },
 });
 
@@ -69,7 +81,7 @@ const updateAdminUser = defineTool({
   name: 'update_admin_user',
   title: 'Update admin user',
   description:
-    'Change e-mail, name or role of an admin user. Another e-mail or role ends their sessions, links and connected apps, and needs full access without expiry; of an owner, an owner. Returns the admin user.',
+    'Change e-mail, name, role or limit of an admin user. Another e-mail or role ends their sessions, links and connected apps, and needs full access without expiry; of an owner, an owner. Nobody sets their own limit. Returns the admin user.',
   access: { scope: 'admin', grant: 'admin-user:write:{id}' },
   annotations: UPDATES,
   input: z.strictObject({
@@ -77,17 +89,20 @@ const updateAdminUser = defineTool({
     email: adminUserFields.email.optional().describe('What the person signs in with. Unique, ignoring case.'),
     name: plainLine(adminUserFields.name).nullable().optional(),
     role: plainLine(adminUserFields.role).optional(),
+    access: personAccess.nullable().optional(),
     expectedRevision,
   }),
   output: adminUser,
   errors: ['not_found', 'conflict'],
 
-  async handler({ id, expectedRevision, ...given }, { store, principal, fail }) {
+  async handler({ id, expectedRevision, access, ...given }, { store, principal, server, fail }) {
     // Everybody may change their own name.
     if (id !== principal.ownerId) requireWithin(principal, { fullAccess: true });
     const user = await store.adminUsers.read(id);
     const { email = user.email, role = user.role } = given;
-    const change = { ...given, email: email.toLowerCase(), role };
+    const limit = access && readAccess(access, server.catalog);
+    const change = { ...given, email: email.toLowerCase(), role, ...(limit !== undefined && { access: limit }) };
+    if (limit !== undefined) await requireMayLimit({ store, principal, fail }, user, limit);
     const signsInAnew = change.email !== user.email || role !== user.role;
     if (signsInAnew) {
       requireWithin(principal, { fullAccess: true, lifetime: 'never' });
@@ -148,15 +163,36 @@ export const adminUserTools = [
   reactivateAdminUser,
 ];
 
-/** @throws ToolError where the admin user is the last active owner */
+/** @throws ToolError where the admin user is the last active owner who may do everything */
 async function requireOtherOwner(
   store: Pick<Readers, 'adminUsers'>,
-  { role, isActive }: AdminUser,
+  { id, role, isActive, access }: AdminUser,
   fail: Fail<'conflict'>,
 ): Promise<void> {
-  if (role !== OWNER || !isActive) return;
-  if ((await store.adminUsers.count({ where: { role: OWNER, isActive: true } })) > 1) return;
-  throw fail('conflict', 'This is the last active owner; create or reactivate another owner first.');
+  if (role !== OWNER || !isActive || access) return;
+  const owners = lookedAt(store.adminUsers, (other) => other.id !== id && !other.access);
+  if ((await owners.find({ where: { role: OWNER, isActive: true }, limit: 1 })).records.length > 0) return;
+  throw fail('conflict', 'This is the last active owner without a limit; create or reactivate another owner first.');
+}
+
+/** The limit as it is kept: an empty list of grants means none. @throws ToolError (invalid_input) */
+function readAccess({ scopes, grants = [] }: PersonAccess, catalog: Catalog): PersonAccess {
+  readRights({ scopes, grants }, catalog, 'access');
+  return { scopes, ...(grants.length > 0 && { grants }) };
+}
+
+/** Who has full access sets the limits of others; of an owner, an owner does. @throws ToolError */
+async function requireMayLimit(
+  { store, principal, fail }: Pick<Context<Readers, 'conflict'>, 'store' | 'principal' | 'fail'>,
+  user: AdminUser,
+  limit: PersonAccess | null,
+): Promise<void> {
+  requireWithin(principal, { fullAccess: true, lifetime: 'never' });
+  if (user.id === principal.ownerId) {
+    throw fail('conflict', 'Nobody sets their own limit; let another admin user with full access do it.');
+  }
+  if (user.role === OWNER) await requireOwner(store, principal);
+  if (limit) await requireOtherOwner(store, user, fail);
 }
 
 export const adminUserKind = defineKind({
