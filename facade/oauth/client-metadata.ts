@@ -74,9 +74,11 @@ function plainName(name = ''): string | undefined {
 }
 
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
+export const THIS_COMPUTER = 'this computer';
+
 /** Where answers go, as people are told: a host, this computer, or the app that has the scheme. */
 export function redirectHost(uri: string): string {
   const { protocol, hostname, host } = new URL(uri);
-  if (LOOPBACK.has(hostname)) return 'this computer';
+  if (LOOPBACK.has(hostname)) return THIS_COMPUTER;
   return protocol === 'https:' ? host : `the app for ${protocol}//`;
 }

@@ -2,6 +2,7 @@ import type { AppScope } from '../../resources/connected-app.ts';
 import { type Html, html } from '../sign-in/html.ts';
 import type { HtmlPage } from '../sign-in/layout.ts';
 import type { PageContext } from '../sign-in/views.ts';
+import { THIS_COMPUTER } from './client-metadata.ts';
 import type { Asked } from './consent-handlers.ts';
 import type { CapsuleOffer, Offer, ScopeOffer } from './offers.ts';
 
@@ -107,7 +108,7 @@ function consentPage(
   { subject, person, form, after }: Parts,
 ): HtmlPage {
   const { client } = asked;
-  const heading = client.verified ? `Connect ${client.name}?` : `Connect an app of ${client.host}?`;
+  const heading = headingOf(client);
   return {
     title: `${problem === undefined ? '' : 'Problem: '}${heading} – ${around.workspace}`,
     formsLeadTo: client.redirectUri,
@@ -127,6 +128,13 @@ ${after}`,
   };
 }
 
+/** A name that nobody checked is not in the heading. */
+function headingOf({ name, host, verified }: Asked['client']): string {
+  if (verified) return `Connect ${name}?`;
+  if (host === THIS_COMPUTER) return `Connect an app on ${host}?`;
+  return host.startsWith('the app for ') ? `Connect ${host}?` : `Connect an app of ${host}?`;
+}
+
 function unverified({ name, host }: Asked['client']): Html {
   return html`<p class="warning"><strong>Unverified.</strong> It calls itself “${name}”, and nobody checked that. What you allow goes to <strong>${host}</strong>. Go on only if you have just started this yourself.</p>`;
 }
@@ -143,7 +151,7 @@ function scopeOption(offer: ScopeOffer, isChosen: boolean): Html {
   return html`<div class="choice">
 <input type="radio" name="give" value="${scope}" id="give-${scope}" aria-describedby="about-${scope}"${isChosen && html` checked`}>
 <label for="give-${scope}">${title}</label>
-<p id="about-${scope}">${text}</p>
+<p id="about-${scope}">${text} ${tools(offer)}.</p>
 ${powerful(offer)}
 </div>`;
 }
@@ -162,16 +170,12 @@ ${capsules.slice(0, MOST_SHOWN).map((offer) => powerful(offer, offer.name))}
 /** Capsules whose tools are named. */
 const MOST_SHOWN = 10;
 
-function powerful(offer: Offer, of?: string): Html {
-  const { count } = offer;
-  const rest = count - offer.powerful.length;
-  return html`<details>
-<summary>${of !== undefined && `${of}: `}${tools(offer)}</summary>
-<ul>
-${offer.powerful.map(({ title, name }) => html`<li>${title} <code>${name}</code></li>`)}
-${rest > 0 && html`<li>and ${rest} that can do less</li>`}
-</ul>
-</details>`;
+/** In a list of choices it is shown for the chosen one alone, without script. */
+function powerful({ count, powerful: named }: Offer, of?: string): Html {
+  if (count === 0) return html`<p class="named">${of !== undefined && `${of}: `}Nothing of it is left to you.</p>`;
+  const names = named.map(({ name }, index) => html`${index > 0 && ', '}<code>${name}</code>`);
+  const label = of ?? (count > named.length ? 'The most powerful' : 'These');
+  return html`<p class="named">${label}: ${names}.</p>`;
 }
 
 function tools({ count }: Offer): string {

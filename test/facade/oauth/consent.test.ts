@@ -65,10 +65,10 @@ describe('the consent page', () => {
   it('says who asks, for what and as whom', async () => {
     const client = await OAuthClient.registered(server, { client_name: 'Desk' });
     const { heading, text, headers } = await browserOfAdmin().open(client.authorizeUrl());
-    assert.equal(heading, 'Connect an app of this computer?');
+    assert.equal(heading, 'Connect an app on this computer?');
     assert.match(text, /<strong>Unverified\.<\/strong> It calls itself “Desk”/);
     assert.match(text, /<dt>As<\/dt><dd>admin@localhost<\/dd>/);
-    assert.match(text, /<summary>\d+ tools<\/summary>/);
+    assert.match(text, /change nothing\. \d+ tools\./);
     assert.match(text, /<code>delete_agent<\/code>/);
     const policy = headers.get('content-security-policy') ?? '';
     assert.match(policy, /form-action 'self' http:\/\/127\.0\.0\.1:33999;/);
@@ -180,7 +180,7 @@ describe('the consent page of a capsule', () => {
     const browser = browserOfAdmin();
     const { text } = await browser.open(client.authorizeUrl({ resource }));
     assert.match(text, /the capsule Support/);
-    assert.match(text, /<summary>2 tools<\/summary>/);
+    assert.match(text, /These: <code>create_project<\/code>, <code>list_agents<\/code>\./);
     const tokens = await tokensOf(client, await decided(browser, { decision: 'allow' }));
     assert.deepEqual(await namesAt(resource, tokens.access_token), ['list_agents', 'create_project']);
     assert.equal((await send(client.resource, tokens.access_token, 'tools/list')).status, 401);
