@@ -112,9 +112,10 @@ function consentPage(
   return {
     title: `${problem === undefined ? '' : 'Problem: '}${heading} – ${around.workspace}`,
     formsLeadTo: client.redirectUri,
+    isAwaited: true,
     body: html`<h1>${heading}</h1>
 ${problem !== undefined && html`<p class="problem" role="alert">${problem.text}</p>`}
-${client.verified ? html`<p>${client.host} asks to connect ${client.name} to ${around.workspace}.</p>` : unverified(client)}
+${client.verified ? html`<p>${client.name} asks to be connected to ${around.workspace}.</p>` : unverified(client)}
 <dl>
 ${subject}
 <dt>Goes to</dt><dd>${client.host}</dd>

@@ -14,9 +14,11 @@ const HEADERS = {
   'Referrer-Policy': 'same-origin',
   'X-Content-Type-Options': 'nosniff',
   'X-Frame-Options': 'DENY',
-  'Cross-Origin-Opener-Policy': 'same-origin',
   'Cross-Origin-Resource-Policy': 'same-origin',
 };
+
+/** Parts the page from a window that opened it, which would take it for closed. */
+const ALONE = { 'Cross-Origin-Opener-Policy': 'same-origin' };
 
 export interface HtmlPage {
   readonly title: string;
@@ -25,12 +27,14 @@ export interface HtmlPage {
   readonly formsLeadTo?: string;
   /** Where the browser goes by itself. */
   readonly refresh?: string;
+  /** An app may have opened the page in a window of its own, and wait for that window. */
+  readonly isAwaited?: boolean;
 }
 
 export function sendPage(
   response: ServerResponse,
   status: number,
-  { title, body, formsLeadTo, refresh }: HtmlPage,
+  { title, body, formsLeadTo, refresh, isAwaited = false }: HtmlPage,
 ): void {
   const page = html`<!doctype html>
 <html lang="en">
@@ -54,6 +58,7 @@ ${body}
 `;
   response.writeHead(status, {
     ...HEADERS,
+    ...(!isAwaited && ALONE),
     'Content-Security-Policy': policyOf(formsLeadTo),
     'Content-Length': Buffer.byteLength(page.text),
   });

@@ -25,6 +25,7 @@ export function signInPage({ workspace, at, formToken }: PageContext, options: S
   const bad = wrong !== undefined;
   return {
     title: `${bad ? 'Problem: ' : ''}Sign in – ${workspace}`,
+    isAwaited: connecting === true,
     body: html`<h1>Sign in to ${workspace}</h1>
 ${signedOut === true && html`<p role="status">You are signed out.</p>`}
 ${connecting === true && html`<p>An app waits to be connected. You come back to it after signing in.</p>`}

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { routes } from '../../facade/routes.ts';
+import { APP_SCOPES } from '../../resources/connected-app.ts';
 import { anonymous } from '../../tools/access/anonymous.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { isListed } from '../../tools/registry/catalog-index.ts';
 import { callTool, makeKey, rest } from '../support/calls.ts';
 import { type Capsule, capsuleClients } from '../support/capsules.ts';
 import { FULL } from '../support/full.ts';
+import { OAuthClient } from '../support/oauth.ts';
 import { openTestRegistry } from '../support/registry.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { signIn } from '../support/sign-in.ts';
@@ -124,6 +126,7 @@ let turn = 0;
 /** The doors that a call of the tool is made at: all that have it in a full run, else one after the other. */
 function doorsOf(tool: string): readonly (keyof typeof doors)[] {
   const hasRoute = routes.some((route) => route.tool === tool);
+  // Pages call the tools that have neither door.
   if (catalog.get(tool)?.tool.doorOnly) return hasRoute ? ['rest'] : [];
   if (!hasRoute) return ['mcp'];
   turn += 1;
@@ -137,6 +140,28 @@ function verdicts(
   key: string,
 ): Promise<readonly (readonly [string, Verdict])[]> {
   return Promise.all(doorsOf(tool).map(async (door) => [door, await doors[door](tool, input, key)] as const));
+}
+
+const apps = new Map<string, Promise<string>>();
+
+/** The access token of an app that an administrator let in with so much. */
+function appWith(give: string): Promise<string> {
+  const made = apps.get(give) ?? connectApp(give);
+  apps.set(give, made);
+  return made;
+}
+
+async function connectApp(give: string): Promise<string> {
+  const client = await OAuthClient.registered(server);
+  return (await client.connected({}, { give })).access_token;
+}
+
+async function verdictOfApp(tool: string, input: object, give: string) {
+  const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: tool, arguments: input } };
+  const answer = await rest(server, 'POST', '/api/v1/mcp', { key: await appWith(give), body });
+  const { result } = answer.body;
+  const code = result?.isError ? JSON.parse(result.content[0].text).code : 'ok';
+  return { status: answer.status, code, challenge: answer.headers.get('www-authenticate') };
 }
 
 const lists = new Map<string, Promise<ReadonlySet<string>>>();
@@ -235,6 +260,21 @@ for (const { tool } of catalog.entries) {
       const inside = await capsuleWith(tool.name, ...needs);
       assert.notEqual((await call(inside, tool.name, input)).code, 'forbidden');
       assert.ok((await namesIn(inside)).includes(tool.name));
+    });
+
+    it('by a connected app that was given so much, but for what manages others and what answers a secret', async () => {
+      const isManaging = /^(key|capsule|session|admin-user|integration|app|oauth-client)$/.test(resource);
+      const isNever = isManaging || forPeople.has(tool.name) || tool.answersSecret === true;
+      for (const [index, held] of APP_SCOPES.entries()) {
+        const { status, code, challenge } = await verdictOfApp(tool.name, input, held);
+        const allowed = !isNever && satisfies(held, scope);
+        assert.equal(code !== 'forbidden' && status === 200, allowed || tool.doorOnly === true, `${held}: ${code}`);
+        assert.equal(await listed(tool.name, await appWith(held)), allowed && isListed(tool), held);
+        if (allowed || tool.doorOnly) continue;
+        const missing = APP_SCOPES.slice(0, APP_SCOPES.findIndex((each) => satisfies(each, scope)) + 1);
+        assert.equal(status, isNever ? 200 : 403, held);
+        if (!isNever) assert.ok(challenge?.includes(`scope="${missing.join(' ')}"`), `${index}: ${challenge}`);
+      }
     });
 
     for (const held of scopes) {

@@ -89,6 +89,27 @@ describe('the consent page', () => {
     assert.ok(!text.includes('<script>x') && text.includes('&lt;script&gt;'));
   });
 
+  it('names a client that an administrator made', async () => {
+    const redirectUris = ['https://portal.example.com/back'];
+    const made = await admin('create_oauth_client', { name: 'Portal', redirectUris, confidential: false });
+    const client = new OAuthClient(server, made.clientId);
+    const { heading, text } = await browserOfAdmin().open(client.authorizeUrl({ redirect_uri: redirectUris[0] }));
+    assert.equal(heading, 'Connect Portal?');
+    assert.match(text, /<dt>Goes to<\/dt><dd>portal\.example\.com<\/dd>/);
+    assert.ok(!text.includes('Unverified'));
+    await admin('delete_oauth_client', { id: made.id });
+    assert.equal((await browserOfAdmin().open(client.authorizeUrl({ redirect_uri: redirectUris[0] }))).status, 400);
+  });
+
+  it('leaves the window to an app that opened it, and the other pages do not', async () => {
+    const client = await OAuthClient.registered(server);
+    const browser = new WebClient();
+    const policyAt = async (address: string) => (await browser.open(address)).headers.get('cross-origin-opener-policy');
+    assert.equal(await policyAt(`${server.baseUrl}/sign-in`), 'same-origin');
+    assert.equal(await policyAt(client.authorizeUrl()), null, 'the page that signs in first');
+    assert.equal((await browserOfAdmin().open(client.authorizeUrl())).headers.get('cross-origin-opener-policy'), null);
+  });
+
   it('has a person sign in first, and come back', async () => {
     const client = await OAuthClient.registered(server);
     const browser = new WebClient();
