@@ -54,6 +54,7 @@ describe('hints for forms', () => {
     assert.deepEqual(
       left.map(({ tool, name }) => `${tool} ${name}`),
       [],
+      'nothing says whose ids these take; mark them with refTo',
     );
   });
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { pageOf, paging, recordId, timestamp } from '../../resources/fields.ts';
 import type { IntegrationRecord } from '../../resources/integration.ts';
 import { type IntegrationAccountRecord, integrationAccount } from '../../resources/integration-account.ts';
+import { refTo } from '../../resources/markers.ts';
 import type { Readers } from '../../store/port.ts';
 import type { Principal } from '../access/principal.ts';
 import { FORBIDDEN } from '../access/reach.ts';
@@ -14,7 +15,7 @@ import type { IntegrationAccounts } from './accounts/accounts.ts';
 import { mayConnect } from './accounts/holder.ts';
 import { isPerPerson, takesAccounts } from './auth-mode.ts';
 
-const id = recordId.describe('Integration id (`int_…`), see list_integrations.');
+const id = refTo('integration', recordId).describe('Integration id (`int_…`), see list_integrations.');
 const OUTSIDE = { openWorldHint: true } as const;
 
 /** For own accounts. Those of others and shared ones need more, which the handlers check. */
@@ -84,7 +85,7 @@ const listIntegrationAccounts = defineTool({
   access: { scope: 'tools:read', grant: 'tool:call' },
   annotations: READS,
   forPeople: true,
-  input: z.strictObject({ integrationId: id.optional(), userId: recordId.optional(), ...paging }),
+  input: z.strictObject({ integrationId: id.optional(), userId: refTo('admin-user', recordId).optional(), ...paging }),
   output: pageOf(integrationAccount),
   errors: [],
 
