@@ -89,6 +89,37 @@ export function addIntervals(date: LocalDate, interval: Interval, count: number)
   return new Date(Date.UTC(year, month - 1 + count, 1)).toISOString().slice(0, 10);
 }
 
+/** The same day of the month so many months later, or the last one of a shorter month. */
+function addMonths(date: LocalDate, count: number): LocalDate {
+  const first = addIntervals(floorTo(date, 'month'), 'month', count);
+  const last = addDays(addIntervals(first, 'month', 1), -1);
+  const same = `${first.slice(0, 8)}${date.slice(8)}`;
+  return same < last ? same : last;
+}
+
+interface Dates {
+  readonly from: LocalDate;
+  readonly to: LocalDate;
+}
+
+/**
+ * The range before this one, as people compare them: as many months before where it begins with a month and shows or covers whole months,
+ * as many weeks before where it shows weeks from a Monday on, otherwise as many days. What is left of an interval that is not over is
+ * compared with the same part of the earlier one.
+ */
+export function rangeBefore({ from, to }: Dates, interval: Interval | undefined): Dates {
+  const startsMonth = from.endsWith('-01');
+  if (startsMonth && (interval === 'month' || to.endsWith('-01'))) {
+    const months = (date: LocalDate) => 12 * Number(date.slice(0, 4)) + Number(date.slice(5, 7));
+    const back = months(from) - months(addDays(to, -1)) - 1;
+    const last = addMonths(addDays(to, -1), back);
+    return { from: addMonths(from, back), to: to.endsWith('-01') ? from : addDays(last, 1) };
+  }
+  const days = (Date.parse(to) - Date.parse(from)) / DAY_MS;
+  const back = interval === 'week' && floorTo(from, 'week') === from ? 7 * Math.ceil(days / 7) : days;
+  return { from: addDays(from, -back), to: addDays(to, -back) };
+}
+
 /** A period of time: from the first moment of `from` until just before the first moment of `to`. */
 export interface Period {
   readonly from: LocalDate;

@@ -4,7 +4,16 @@ import { SETTINGS_ID, type SettingsRecord } from '../../resources/settings.ts';
 import type { Readers } from '../../store/port.ts';
 import type { ServerFacts } from '../registry/context.ts';
 import { defineTool, type Fail, READS, type Tool } from '../registry/define-tool.ts';
-import { addDays, addIntervals, dateIn, floorTo, type Interval, type Period, periodsOf } from './calendar.ts';
+import {
+  addDays,
+  addIntervals,
+  dateIn,
+  floorTo,
+  type Interval,
+  type Period,
+  periodsOf,
+  rangeBefore,
+} from './calendar.ts';
 import type { ImportedData } from './model/imported-data.ts';
 import type { ImportedModel } from './model/imported-model.ts';
 import type { Settling } from './model/settling.ts';
@@ -22,6 +31,7 @@ const parameters = z.strictObject({
   to: givenDate.optional().describe('Date after the last, like 2026-04-01. Default: tomorrow.'),
   interval: z.enum(['day', 'week', 'month']).optional().describe('Weeks begin on Monday.'),
   timezone: timezone.optional().describe('IANA time zone. Default: that of the workspace.'),
+  compare: z.enum(['previous']).optional().describe('Adds the totals of the period before.'),
 });
 type Parameters = z.output<typeof parameters>;
 const ofWholeRange = parameters.omit({ interval: true }).extend({
@@ -37,6 +47,12 @@ const envelope = {
     .optional()
     .describe('Rows that were left out.'),
 };
+
+/** Numbers that stand at a time are those at the end of the period before. */
+const previous = z
+  .object({ from: date, to: date, totals: z.record(z.string(), z.unknown()) })
+  .optional()
+  .describe('The period before, where `compare` asks for it.');
 
 const range = z.object({ from: date, to: date, interval: z.enum(['day', 'week', 'month']), timezone: z.string() });
 const wholeRange = range.omit({ interval: true });
@@ -89,45 +105,64 @@ export function metric<Shape extends z.ZodRawShape>(given: Metric<Shape>): Tool 
     access: { scope: 'analytics:read', grant: `analytics:read:${topic}` },
     annotations: READS,
     input: given.whole ? ofWholeRange : parameters,
-    output: z.object({ ...envelope, range: given.whole ? wholeRange : range, ...shape }),
+    output: z.object({ ...envelope, range: given.whole ? wholeRange : range, ...shape, previous }),
     errors: [],
 
     async handler(input, { store, server, fail }) {
       const settings = await workspaceSettings(store);
-      const asked = asking(input, given, { settings, now: server.now().getTime(), fail });
-      const { from, to, interval, zone, now } = asked;
-      const memory = memoryOf(server.imported);
-      const keyOf = ({ version }: ImportedModel) =>
-        JSON.stringify([name, version, settings.revision, Math.floor(now / 60_000), from, to, interval, zone]);
-      const kept = await server.imported.ask(
-        (model) => (memory.has(keyOf(model)) ? [] : given.parts({ ...asked, model })),
-        (model) => {
-          const key = keyOf(model);
-          const found = memory.get(key) ?? {
-            asOf: new Date(now).toISOString(),
-            body: given.answer({ ...asked, model }),
-          };
-          if (memory.size >= MOST_KEPT) memory.clear();
-          memory.set(key, found);
-          return found;
-        },
-      );
+      const now = server.now().getTime();
+      const asked = asking(input, given, { settings, now, fail });
+      const kept = await answered(given, asked, server);
       // The metric of this name made the body.
       const body = kept.body as z.input<z.ZodObject<Shape>>;
       const worded = (await given.word?.(body, { store, server })) ?? body;
+      const { from, to, interval, zone } = asked;
       const range = { from, to, ...(!given.whole && { interval }), timezone: zone };
-      return { asOf: kept.asOf, range, definition, ...worded } as never;
+      const answer = { asOf: kept.asOf, range, definition, ...worded };
+      if (!input.compare) return answer as never;
+      const before = rangeBefore(asked, given.whole ? undefined : interval);
+      const earlier = asking({ ...input, ...before }, given, { settings, now, fail });
+      // Answered as at the end of that range.
+      const { body: old } = await answered(given, { ...earlier, now: Math.min(now, earlier.end - 1) }, server);
+      return { ...answer, previous: { ...before, totals: old.totals } } as never;
     },
   });
   return Object.freeze({ ...tool, definition });
 }
 
+/** The answer to the question, made once for as long as neither data nor settings change, and for a minute at most. */
+function answered<Shape extends z.ZodRawShape>(
+  { name, parts, answer }: Metric<Shape>,
+  asked: Omit<Question, 'model'>,
+  { imported }: Pick<ServerFacts, 'imported'>,
+): Promise<Kept> {
+  const { from, to, interval, zone, now, settings } = asked;
+  const memory = memoryOf(imported);
+  const keyOf = ({ version }: ImportedModel) =>
+    JSON.stringify([name, version, settings.revision, Math.floor(now / 60_000), from, to, interval, zone]);
+  return imported.ask(
+    (model) => (memory.has(keyOf(model)) ? [] : parts({ ...asked, model })),
+    (model) => {
+      const key = keyOf(model);
+      const found = memory.get(key) ?? { asOf: new Date(now).toISOString(), body: answer({ ...asked, model }) };
+      if (memory.size >= MOST_KEPT) memory.clear();
+      memory.set(key, found);
+      return found;
+    },
+  );
+}
+
+interface Kept {
+  readonly asOf: string;
+  readonly body: { readonly totals?: unknown };
+}
+
 /** Cached answers to the same question about the same data, for a minute at most. */
-const memories = new WeakMap<object, Map<string, { readonly asOf: string; readonly body: object }>>();
+const memories = new WeakMap<object, Map<string, Kept>>();
 const MOST_KEPT = 200;
 
 function memoryOf(data: Pick<ImportedData, 'current'>) {
-  const memory = memories.get(data) ?? new Map<string, { readonly asOf: string; readonly body: object }>();
+  const memory = memories.get(data) ?? new Map<string, Kept>();
   memories.set(data, memory);
   return memory;
 }

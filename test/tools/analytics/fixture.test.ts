@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { routes } from '../../../facade/routes.ts';
+import { rangeBefore } from '../../../tools/analytics/calendar.ts';
 import { callTool, mustCall, rest } from '../../support/calls.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
 import { askable } from './worlds.ts';
@@ -171,3 +172,47 @@ async function listAnalytics(from: TestServer): Promise<string[]> {
     .find(({ category }: { category: string }) => category === 'Analytics')
     .tools.map(({ name }: { name: string }) => name);
 }
+
+describe('compare=previous', () => {
+  it('adds the totals of the months before, as they were at their end', async () => {
+    const { totals, previous } = await ask('get_mrr', { ...range, from: '2026-03-01', compare: 'previous' });
+    assert.equal(totals.start, 30);
+    assert.deepEqual(
+      { ...previous, totals: { start: previous.totals.start, end: previous.totals.end, mrr: previous.totals.mrr } },
+      { from: '2025-12-01', to: '2026-03-01', totals: { start: 0, end: 30, mrr: 30 } },
+    );
+    const asked = await ask('get_mrr', { ...range, from: previous.from, to: previous.to });
+    assert.deepEqual({ ...asked.totals, mrr: 30 }, previous.totals);
+    assert.equal(asked.previous, undefined);
+  });
+
+  it('is answered by every metric, also over REST', async () => {
+    for (const { method, path, tool } of routes) {
+      if (method !== 'GET' || !path.startsWith('/api/v1/analytics/')) continue;
+      const { status, body } = await rest(server, 'GET', `${path}?compare=previous`, { key: server.adminKey });
+      assert.equal(status, 200, tool);
+      assert.deepEqual(Object.keys(body.previous.totals), Object.keys(body.totals), tool);
+      assert.ok(body.previous.to <= body.range.from, tool);
+    }
+  });
+});
+
+describe('the range before', () => {
+  const ranges: readonly [from: string, to: string, interval: 'day' | 'week' | 'month' | undefined, before: string][] =
+    [
+      ['2026-03-01', '2026-04-01', 'day', '2026-02-01 2026-03-01'],
+      ['2026-02-01', '2026-03-01', undefined, '2026-01-01 2026-02-01'],
+      ['2025-12-01', '2026-11-23', 'month', '2024-12-01 2025-11-23'],
+      ['2026-03-01', '2026-03-31', 'month', '2026-02-01 2026-03-01'],
+      ['2024-01-01', '2025-01-01', 'week', '2023-01-01 2024-01-01'],
+      ['2026-11-02', '2026-11-18', 'week', '2026-10-12 2026-10-28'],
+      ['2026-11-03', '2026-11-18', 'week', '2026-10-19 2026-11-03'],
+      ['2026-10-24', '2026-11-23', 'day', '2026-09-24 2026-10-24'],
+      ['2026-03-02', '2026-04-01', 'month', '2026-01-31 2026-03-02'],
+    ];
+  for (const [from, to, interval, before] of ranges) {
+    it(`of ${from} to ${to} by ${interval ?? 'the whole'} is ${before.replace(' ', ' to ')}`, () => {
+      assert.equal(Object.values(rangeBefore({ from, to }, interval)).join(' '), before);
+    });
+  }
+});
