@@ -193,7 +193,24 @@ describe('a caller who is not signed in', () => {
   });
 });
 
-for (const { tool } of catalog.entries) {
+/** Called by a page of this server alone, with what the page has checked. */
+const ofPages = catalog.entries.filter(
+  ({ tool: { name, doorOnly } }) => doorOnly && !routes.some((route) => route.tool === name),
+);
+
+it('tools that only a page calls are unknown at every door', async () => {
+  assert.deepEqual(
+    ofPages.map(({ tool }) => tool.name),
+    ['authorize_app'],
+  );
+  const key = await keyWith({ scopes: ['admin'] });
+  for (const { tool } of ofPages) {
+    await assert.rejects(doors.mcp(tool.name, inputFor(tool.name), key), /There is no tool with this name/);
+    assert.equal(await listed(tool.name, key), false);
+  }
+});
+
+for (const { tool } of catalog.entries.filter((entry) => !ofPages.includes(entry))) {
   describe(`access to ${tool.name}`, () => {
     const { scope, grant } = rightOf(tool.name);
     const input = inputFor(tool.name);
