@@ -32,7 +32,7 @@ export interface AppOptions extends Omit<DoorOptions, 'endpoints'> {
 }
 
 /** What answers each request, and the Express app among it. */
-export interface App {
+interface App {
   readonly express: Express;
   readonly answer: RequestListener;
 }

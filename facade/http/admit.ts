@@ -20,7 +20,7 @@ export interface AdmissionOptions {
 }
 
 /** Finds who calls. Refusals are counted. @throws ToolError (unauthenticated, forbidden, rate_limited) */
-export type Admission = (request: IncomingMessage, signsIn: boolean) => Promise<Principal>;
+type Admission = (request: IncomingMessage, signsIn: boolean) => Promise<Principal>;
 
 export function createAdmission(options: AdmissionOptions): Admission {
   const { authenticator, guards, signIn, refused, rateLimitPerMinute } = options;

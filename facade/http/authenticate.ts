@@ -24,7 +24,7 @@ export interface Authenticator {
   problem(principal: Principal): Promise<ToolError>;
 }
 
-export interface AuthenticatorOptions {
+interface AuthenticatorOptions {
   readonly store: Store;
   readonly catalog: Catalog;
   readonly cookies: SessionCookies;

@@ -8,7 +8,7 @@ export interface ConnectionLimits {
   readonly firstRequestMs: number;
 }
 
-export interface ConnectionOptions extends ConnectionLimits {
+interface ConnectionOptions extends ConnectionLimits {
   /** Proxies keep connections open for callers to come. */
   isTrusted(address: string): boolean;
   /** Answers on a connection that is refused or ended before its request has come. */

@@ -10,7 +10,7 @@ export interface Guards {
   checkHost(request: IncomingMessage): void;
 }
 
-export interface GuardOptions {
+interface GuardOptions {
   readonly host: string;
   readonly baseUrl: string;
   readonly allowedOrigins: readonly string[];

@@ -13,7 +13,7 @@ const SHUTDOWN_MS = 10_000;
 /** Longer than proxies and clients usually keep idle connections, so that they close first. */
 const KEEP_ALIVE_MS = 75_000;
 
-export interface HttpServer {
+interface HttpServer {
   /** The address that the server listens on. */
   readonly address: string;
   /** The URL that clients use. */

@@ -14,7 +14,7 @@ export interface SessionCookies {
   clear(response: ServerResponse): void;
 }
 
-export interface SessionCookieOptions {
+interface SessionCookieOptions {
   /** The first secret signs; all of them verify. */
   readonly secrets: readonly string[];
   /** Whether browsers reach the server by https. */

@@ -6,7 +6,7 @@ import { ToolError } from '../../tools/registry/errors.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { RefusedRequests } from '../http/refused-requests.ts';
 
-export interface CapsuleDoorOptions {
+interface CapsuleDoorOptions {
   readonly store: Store;
   readonly refused: RefusedRequests;
   onFailure(cause: unknown): void;

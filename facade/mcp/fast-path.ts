@@ -12,7 +12,7 @@ import { type Era, LEGACY_VERSIONS, MODERN_VERSION } from './protocol-versions.t
 import { acceptsEvents } from './web.ts';
 import { closing, type ResponseWriter, sendJsonText } from './wire.ts';
 
-export interface DirectPathParts extends DoorParts {
+interface DirectPathParts extends DoorParts {
   readonly writer: ResponseWriter;
 }
 

@@ -62,7 +62,7 @@ export function mayLog(registry: Registry, name: unknown): boolean {
   return tool !== undefined && (tool.inSteps === true || tool.answersContent === true);
 }
 
-export interface LogMessage {
+interface LogMessage {
   readonly level: LoggingLevel;
   readonly data: string;
 }

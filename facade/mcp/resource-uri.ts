@@ -1,7 +1,7 @@
 import { type Address, addresses } from './addresses.ts';
 
 /** What a URI names: a kind of record, and the input of its read tool. */
-export interface Named {
+interface Named {
   readonly address: Address;
   readonly input: Readonly<Record<string, string>>;
 }

@@ -17,7 +17,7 @@ const PAGE = 500;
 /** The number of lists that are kept: one for each set of rights and narrowing. */
 const MOST_LISTS = 64;
 
-export interface ListPage {
+interface ListPage {
   readonly tools: readonly ListedTool[];
   readonly nextCursor?: string;
 }

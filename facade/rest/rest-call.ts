@@ -5,7 +5,7 @@ import type { Exchange } from '../http/exchange.ts';
 
 const HEARTBEAT_MS = 15_000;
 
-export interface RestCallOptions {
+interface RestCallOptions {
   /** The tool reports events. */
   readonly streams: boolean;
   /** The call continues when its client goes away, because the client will ask for the answer again. */

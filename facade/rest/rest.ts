@@ -24,7 +24,7 @@ interface RestOperation extends Route {
   readonly streams: boolean;
 }
 
-export interface RestOptions {
+interface RestOptions {
   readonly registry: Registry;
   readonly cookies: SessionCookies;
 }

@@ -9,7 +9,7 @@ import { returnPath } from './return-path.ts';
 import type { HandlerOptions, Visit } from './visit.ts';
 
 /** What `get_session` answers. */
-export interface Signed {
+interface Signed {
   readonly user: Pick<AdminUser, 'id' | 'email' | 'name' | 'role'>;
   readonly expiresAt: string;
 }

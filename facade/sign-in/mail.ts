@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Dependency } from '../../tools/registry/context.ts';
 import { Watched } from '../../tools/registry/dependency-health.ts';
 
-export interface Mail {
+interface Mail {
   readonly to: string;
   readonly subject: string;
   readonly text: string;
@@ -30,7 +30,7 @@ export interface Mailer extends Dependency {
   close(): Promise<void>;
 }
 
-export interface MailerOptions {
+interface MailerOptions {
   /** Undefined: mails are printed. */
   readonly smtpUrl: string | undefined;
   readonly mailFrom: string;

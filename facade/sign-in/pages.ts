@@ -16,7 +16,7 @@ import { sendOn, sendPage } from './layout.ts';
 import { type PageProblem, problemPage } from './views.ts';
 import type { HandlerOptions, Visit } from './visit.ts';
 
-export interface PagesOptions extends Omit<HandlerOptions, 'browsers'> {
+interface PagesOptions extends Omit<HandlerOptions, 'browsers'> {
   readonly guards: Guards;
   readonly refused: RefusedRequests;
   readonly baseUrl: string;

@@ -18,7 +18,7 @@ const METADATA_MS = 60 * 60 * 1000;
 const RETRY_MS = 60 * 1000;
 
 /** The provider's metadata and keys. */
-export interface Opened {
+interface Opened {
   readonly config: oidc.Configuration;
   readonly issuer: string;
   readonly keysUri: string;

@@ -25,7 +25,7 @@ export interface IdentityProvider extends Dependency {
   left(query: string, kept: string | undefined): string | undefined;
 }
 
-export interface ProviderOptions extends ProviderConnectionOptions {
+interface ProviderOptions extends ProviderConnectionOptions {
   /** The address that the provider sends browsers back to. */
   readonly redirectUri: string;
 }

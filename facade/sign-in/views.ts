@@ -10,7 +10,7 @@ export interface PageContext {
   readonly formToken: string;
 }
 
-export interface SignInPageOptions {
+interface SignInPageOptions {
   /** The name of the external provider, where there is one. */
   readonly provider: string | undefined;
   /** The text that was entered before, if it was no e-mail address. */

@@ -1,7 +1,7 @@
 import { MODERN_VERSION } from '../../facade/mcp/protocol-versions.ts';
 
 /** An answer as it came over the wire. */
-export interface RawAnswer {
+interface RawAnswer {
   readonly status: number;
   readonly type: string | null;
   readonly headers: Headers;
@@ -11,7 +11,7 @@ export interface RawAnswer {
   readonly body: any;
 }
 
-export interface RawRequest {
+interface RawRequest {
   readonly token?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;

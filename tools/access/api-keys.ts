@@ -169,7 +169,7 @@ function requireRightsOf(principal: Principal, key: ApiKeyRecord, catalog: Catal
 const MOST_IN_GRACE = 5;
 
 /** A new secret for the key. The earlier ones work until their time; a rotation without grace ends all of them. */
-export function nextSecret(key: ApiKeyRecord, now: Date, graceSeconds: number) {
+function nextSecret(key: ApiKeyRecord, now: Date, graceSeconds: number) {
   const until = new Date(now.getTime() + graceSeconds * 1000).toISOString();
   const good = (key.replaced ?? []).filter((earlier) => Date.parse(earlier.until) > now.getTime());
   const replaced =
