@@ -65,7 +65,7 @@ export class FlowWorld {
     this.engine = new FlowEngine({ store: this.store, clock, onFailure });
     const catalog = indexCatalog([...ownCatalog.entries, ...tools.map((tool) => ({ group: 'Test', tool }))]);
     const server = testFacts(this.store, { now, catalog, flows: this.engine });
-    this.registry = createRegistry({ store: this.store, server, onFailure });
+    this.registry = createRegistry({ store: this.store, server, repeatsSecret: 'the same after a restart', onFailure });
     await this.engine.start(this.registry);
   }
 
