@@ -12,6 +12,13 @@ const sectionName = z
   .regex(/^(?!-?\d+$)/, 'A section name that is an integer would lose its place in the order; add a letter.');
 const sectionText = z.string().max(100_000);
 
+/** More than any model reads, in characters of all sections. */
+const LONGEST_PROMPT = 500_000;
+
+function isPromptSize(sections: Readonly<Record<string, string>>): boolean {
+  return Object.values(sections).reduce((length, text) => length + text.length, 0) <= LONGEST_PROMPT;
+}
+
 const botConfigFields = {
   /** The prompt follows the order of the members. JSON objects keep their order, except for names that are integers. */
   promptSections: z
@@ -44,7 +51,10 @@ export type BotConfig = z.infer<typeof botConfig>;
 
 /** The members that clients write. A member that is given replaces the old value; the others stay. */
 export const botConfigUpdate = z.strictObject({
-  promptSections: botConfigFields.promptSections.optional(),
+  promptSections: botConfigFields.promptSections
+    .refine(isPromptSize, `Has too much text; give at most ${LONGEST_PROMPT} characters in all.`)
+    .describe(`Sections of the system prompt by name, in order; at most ${LONGEST_PROMPT} characters in all.`)
+    .optional(),
   defaultModel: botConfigFields.defaultModel.optional(),
   maxTokens: botConfigFields.maxTokens.optional(),
 });

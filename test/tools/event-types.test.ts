@@ -23,6 +23,7 @@ describe('list_event_types', () => {
       data.find(({ type }) => type === 'thread.message.created'),
       { type: 'thread.message.created', description: 'A message of a thread was created.', recordType: 'message' },
     );
+    assert.ok(!data.some(({ type }) => type === 'thread.message.updated'), 'messages never change');
     for (const { type, description, recordType } of data) {
       assert.match(description, /^An? .+ was (?:created|changed|deleted)\.$|^The .+ was /);
       assert.match(recordType, /^[a-z-]+$/);

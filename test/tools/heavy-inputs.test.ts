@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';
 
-const COUNT = 120_000;
+/** Nearly as many as an input may have. */
+const COUNT = 9900;
 
 /** An object that counts how often it is asked for all of its names, or for a single member. */
 function counted() {
@@ -83,7 +84,7 @@ describe('rows to import', () => {
   it('with many unknown members are answered with ten problems each', async () => {
     const world = await openTestRegistry();
     try {
-      const bad = Object.fromEntries(Array.from({ length: 140 }, (_, at) => [`unknown field ${at}`, at]));
+      const bad = Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`unknown field ${at}`, at]));
       const caller = principalOf({ type: 'api-key', id: 'key_1', scopes: ['admin'] });
       const answer = await world.call(caller, 'import_records', { type: 'users', records: Array(1000).fill(bad) });
       assert.ok('error' in answer);

@@ -1,4 +1,4 @@
-import { type Catalog, type CatalogEntry, isListed, nearest } from '../registry/catalog-index.ts';
+import { type Catalog, type CatalogEntry, isListed, similarNames } from '../registry/catalog-index.ts';
 import type { GuardedTool } from './guarded-tool.ts';
 import type { Principal } from './principal.ts';
 import { reachesWholly } from './reach.ts';
@@ -66,9 +66,9 @@ export function isGuest(name: string): boolean {
 export function allowlistWarnings(entries: readonly string[] | undefined, catalog: Catalog): string[] {
   const idle = (entries ?? []).filter((entry) => !reachesAny(entry, catalog));
   if (idle.length === 0) return [];
-  const names = catalog.entries.filter(({ tool }) => isListed(tool)).map(({ tool }) => tool.name);
+  const similar = similarNames(catalog);
   return idle.map((entry) => {
-    const close = nearest(entry, names, 3);
+    const close = similar(entry);
     return `"${entry}" matches no tool now${close.length > 0 ? `; similar names: ${close.join(', ')}` : ''}.`;
   });
 }
@@ -87,8 +87,9 @@ export function firstBeyond(
   catalog: Catalog,
   principal: Principal,
 ): GuardedTool | undefined {
+  const isBeyond = judgedOnce((tool) => !reachesWholly(principal, tool));
   for (const entry of entries) {
-    const beyond = matchEntry(entry, catalog).find(({ tool }) => !reachesWholly(principal, tool));
+    const beyond = matchEntry(entry, catalog).find(({ tool }) => isBeyond(tool));
     if (beyond) return beyond.tool;
   }
   return undefined;

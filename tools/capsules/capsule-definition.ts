@@ -5,7 +5,7 @@ import { type CapsuleDefinition, canBeInCapsule } from '../access/capsule-princi
 import { requireWithin } from '../access/delegation.ts';
 import type { Principal } from '../access/principal.ts';
 import { secretsIn } from '../audit/redact.ts';
-import { type Catalog, isListed, nearest } from '../registry/catalog-index.ts';
+import { type Catalog, isListed, similarNames } from '../registry/catalog-index.ts';
 import type { Tool } from '../registry/define-tool.ts';
 import { ToolError } from '../registry/errors.ts';
 import { formatPath, isAtOrIn, parseInput } from '../registry/validate.ts';
@@ -26,11 +26,12 @@ export function requireDefinition({ allowedTools = [], constraints }: Written, c
 
 /** Problems that would make every call of a tool with these fixed arguments fail. */
 export function constraintIssues(constraints: CapsuleRecord['constraints'], catalog: Catalog): Issue[] {
+  const similar = similarNames(catalog);
   return Object.entries(constraints ?? {}).flatMap(([name, fixed]) => {
     const path = formatPath(['constraints', name]);
     const tool = catalog.get(name)?.tool;
     if (!tool || !isListed(tool))
-      return [{ path, message: `There is no tool with this name now${similar(name, catalog)}.` }];
+      return [{ path, message: `There is no tool with this name now${hint(similar(name))}.` }];
     if (Object.keys(fixed).length === 0) return [{ path, message: 'Give an argument, or leave the tool out.' }];
     const wrong = valueIssues(tool, fixed);
     return wrong.length > 0 ? wrong : secretIssues(tool, fixed, catalog);
@@ -72,10 +73,8 @@ function secretIssues(tool: Tool, fixed: object, catalog: Catalog): Issue[] {
   }));
 }
 
-export function similar(name: string, catalog: Catalog): string {
-  const names = catalog.entries.filter(({ tool }) => isListed(tool)).map(({ tool }) => tool.name);
-  const close = nearest(name, names, 3);
-  return close.length > 0 ? `; similar names: ${close.join(', ')}` : '';
+export function hint(similar: readonly string[]): string {
+  return similar.length > 0 ? `; similar names: ${similar.join(', ')}` : '';
 }
 
 /**

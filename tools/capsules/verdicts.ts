@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { barrier, globMatcher, isGlob } from '../access/allowlist.ts';
 import { type CapsuleDefinition, canBeInCapsule, reachOfCapsule } from '../access/capsule-principal.ts';
 import { reaches } from '../access/reach.ts';
-import { type Catalog, isListed } from '../registry/catalog-index.ts';
+import { type Catalog, isListed, similarNames } from '../registry/catalog-index.ts';
 import type { Tool } from '../registry/define-tool.ts';
-import { constraintIssues, similar } from './capsule-definition.ts';
+import { constraintIssues, hint } from './capsule-definition.ts';
 
 /** What an entry of a capsule's lists does. */
 export const entryVerdict = z.object({
@@ -39,26 +39,31 @@ export function verdictsOf(definition: CapsuleDefinition, catalog: Catalog): Ent
   const tools = catalog.entries.map(({ tool }) => tool).filter(isListed);
   const denials = definition.deniedTools.map((entry) => ({ entry, matches: globMatcher(entry) }));
 
-  function judge(tool: Tool, entry: string): Judged {
-    const refused = refusalOf(tool, entry);
-    if (refused !== undefined) return { name: tool.name, served: false, rule: refused };
+  const standings = new Map(tools.map((tool) => [tool.name, standingOf(tool)]));
+
+  /** What holds for a tool by whatever entry it is matched. */
+  function standingOf(tool: Tool) {
+    const denial = denials.find(({ matches }) => matches(tool.name));
     const narrowed = reach.tools.narrowed?.(tool);
-    const rule = isGlob(entry) ? BY_GLOB : NAMED;
-    return { name: tool.name, served: true, rule, ...(narrowed !== undefined && { narrowed }) };
+    return {
+      refused: canBeInCapsule(tool) ? denial && `denied by ${denial.entry}` : NEVER,
+      unreached: reaches(reach, tool) ? undefined : (narrowed ?? NO_RECORDS),
+      narrowed,
+    };
   }
 
-  function refusalOf(tool: Tool, entry: string): string | undefined {
-    if (!canBeInCapsule(tool)) return NEVER;
-    const denial = denials.find(({ matches }) => matches(tool.name));
-    if (denial) return `denied by ${denial.entry}`;
+  function judge(tool: Tool, entry: string): Judged {
+    const { refused, unreached, narrowed } = standings.get(tool.name) ?? standingOf(tool);
     const barred = barrier(entry, tool);
-    if (barred) return BARRED[barred];
-    if (!reaches(reach, tool)) return reach.tools.narrowed?.(tool) ?? NO_RECORDS;
-    return undefined;
+    const rule = refused ?? (barred ? BARRED[barred] : unreached);
+    if (rule !== undefined) return { name: tool.name, served: false, rule };
+    const allowing = isGlob(entry) ? BY_GLOB : NAMED;
+    return { name: tool.name, served: true, rule: allowing, ...(narrowed !== undefined && { narrowed }) };
   }
 
   const allowed = definition.allowedTools.map((entry): EntryVerdict => {
-    const matched = tools.filter(({ name }) => globMatcher(entry)(name));
+    const matches = globMatcher(entry);
+    const matched = tools.filter(({ name }) => matches(name));
     return { list: 'allowedTools', entry, tools: matched.map((tool) => judge(tool, entry)) };
   });
   const denied = denials.map(({ entry, matches }): EntryVerdict => {
@@ -72,9 +77,10 @@ export function verdictsOf(definition: CapsuleDefinition, catalog: Catalog): Ent
 export function warningsOf(capsule: CapsuleDefinition, catalog: Catalog): string[] {
   const verdicts = verdictsOf(capsule, catalog);
   const served = new Set(verdicts.flatMap(({ tools }) => tools.flatMap((tool) => (tool.served ? tool.name : []))));
+  const similar = similarNames(catalog);
   const idle = Object.keys(capsule.constraints ?? {}).filter((name) => catalog.get(name) && !served.has(name));
   return [
-    ...verdicts.flatMap((verdict) => entryWarning(verdict, catalog) ?? []),
+    ...verdicts.flatMap((verdict) => entryWarning(verdict, similar) ?? []),
     ...idle.map((name) => `constraints fixes arguments of ${name}, which the capsule does not serve.`),
     ...constraintIssues(capsule.constraints, catalog).map(({ path, message }) => `${path}: ${message}`),
   ];
@@ -82,8 +88,11 @@ export function warningsOf(capsule: CapsuleDefinition, catalog: Catalog): string
 
 const MOST_NAMED = 5;
 
-function entryWarning({ list, entry, tools }: EntryVerdict, catalog: Catalog): string | undefined {
-  if (tools.length === 0) return `"${entry}" matches no tool now${similar(entry, catalog)}.`;
+function entryWarning(
+  { list, entry, tools }: EntryVerdict,
+  similar: (entry: string) => readonly string[],
+): string | undefined {
+  if (tools.length === 0) return `"${entry}" matches no tool now${hint(similar(entry))}.`;
   if (list === 'deniedTools' || tools.some(({ served }) => served)) return undefined;
   const reasons = tools.slice(0, MOST_NAMED).map(({ name, rule }) => `${name} ${rule}`);
   return `"${entry}" adds no tool: ${reasons.join(', ')}${tools.length > MOST_NAMED ? ' and more' : ''}.`;

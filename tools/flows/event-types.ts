@@ -1,3 +1,4 @@
+import { collections } from '../../store/collections.ts';
 import type { RecordChange } from '../../store/port.ts';
 import type { RecordKind } from '../registry/kind.ts';
 
@@ -13,9 +14,11 @@ interface EventType {
 
 /** Every type of event: what happens to records of these kinds. */
 export function eventTypesOf(kinds: readonly RecordKind[]): EventType[] {
-  return kinds.flatMap(({ type: recordType, event }) => {
+  return kinds.flatMap(({ type: recordType, collection, event }) => {
     if (!event) return [];
-    return Object.entries(HAPPENS).map(([what, happened]) => ({
+    const { appendOnly } = collections[collection];
+    const happenings = Object.entries(HAPPENS).filter(([what]) => what !== 'updated' || !appendOnly);
+    return happenings.map(([what, happened]) => ({
       type: `${event.name}.${what}`,
       description: `${event.words} ${happened}.`,
       recordType,

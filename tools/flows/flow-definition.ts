@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Issue } from '../../resources/error.ts';
 import type { Flow, FlowStep } from '../../resources/flow.ts';
@@ -19,7 +20,12 @@ import { areTooMuch, isTemplate, type Parsed, parseTemplate } from './templates.
 /** What a flow does and when. Its runs act as the person or key that wrote these members. */
 export type FlowDefinition = Pick<Flow, 'trigger' | 'steps' | 'agentId' | 'prompt'>;
 
-/** Everything that is wrong with the definition, each with its place. */
+/** As many problems as are of use. */
+const MOST_ISSUES = 100;
+/** Steps that are looked at before other calls run. */
+const AT_ONCE = 5;
+
+/** What is wrong with the definition, each with its place. */
 export async function definitionIssues(
   { trigger, steps, agentId, prompt }: FlowDefinition,
   store: Pick<Readers, 'agents'>,
@@ -51,6 +57,8 @@ export async function definitionIssues(
   if (prompt !== undefined) issues.push(...referenceIssues(parseTemplate(prompt), 'prompt', []));
   const before: string[] = [];
   for (const [index, step] of (steps ?? []).entries()) {
+    if (issues.length >= MOST_ISSUES) break;
+    if (index % AT_ONCE === AT_ONCE - 1) await setImmediate();
     issues.push(...stepIssues(step, `steps[${index}]`, before, catalog));
     before.push(step.id);
   }
@@ -158,10 +166,12 @@ function argumentIssues({ input }: Tool, step: FlowStep, place: string, unknown:
 
 function referenceIssues({ references, problem }: Parsed, path: string, before: readonly string[]): Issue[] {
   if (problem !== undefined) return [{ path, message: `It cannot be read (${problem}); write it in another way.` }];
-  return references.flatMap((reference) => {
+  for (const reference of references) {
     const message = referenceProblem(reference, before);
-    return message === undefined ? [] : [{ path, message }];
-  });
+    // Each message names all steps, so the first one is enough.
+    if (message !== undefined) return [{ path, message }];
+  }
+  return [];
 }
 
 function referenceProblem([root, step, member]: readonly (string | undefined)[], before: readonly string[]) {

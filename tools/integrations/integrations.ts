@@ -25,6 +25,7 @@ import {
   prefixFrom,
   requireAllowed,
   requireFreeNames,
+  requireLasting,
   requireMembers,
   requireOperator,
   requireOwnSecrets,
@@ -109,6 +110,7 @@ const createIntegration = defineTool({
     const upstreams = upstreamsOf(server);
     const prefix = toolPrefix ?? prefixFrom(input.name, fail);
     requireMembers(input, fail);
+    requireLasting(principal, input);
     requireTarget(input, fail);
     requireAuth(input);
     await requireAllowed(input, upstreams, fail);
@@ -163,6 +165,7 @@ const updateIntegration = defineTool({
     const upstreams = upstreamsOf(server);
     const { transport } = await findIntegration(store, id, fail);
     requireMembers({ transport, ...change }, fail);
+    requireLasting(principal, { transport, ...change });
     await requireAllowed({ transport, url: change.url }, upstreams, fail);
     const { record, ended } = await write(async (writers) => {
       const current = await findIntegration(writers, id, fail);

@@ -35,6 +35,15 @@ export function requireOperator(principal: Principal, fail: Fail<never>): void {
   });
 }
 
+/** The members that say which program runs. */
+const PROGRAM = ['command', 'args', 'env'] as const;
+
+/** A program that a credential sets up would go on running after the credential has ended. @throws ToolError (forbidden) */
+export function requireLasting(principal: Principal, { transport, ...given }: TargetInput): void {
+  const isProgram = transport === 'stdio' && PROGRAM.some((member) => given[member] !== undefined);
+  if (isProgram) requireWithin(principal, { lifetime: 'never' });
+}
+
 /** Checks that every given member belongs to the transport. @throws ToolError that names those that do not */
 export function requireMembers(input: TargetInput, fail: Fail<never>): void {
   const other = input.transport === 'stdio' ? 'http' : 'stdio';

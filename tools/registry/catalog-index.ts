@@ -41,6 +41,19 @@ export function nearest(name: string, candidates: readonly string[], count: numb
 }
 
 /** The error names only tools that the caller sees. */
+/** Names for which similar ones are looked for: each is compared with every name of the catalog. */
+const MOST_COMPARED = 20;
+
+/** Finds the listed tools that are called like a name that none has; of many such names, like the first ones. */
+export function similarNames({ entries }: Catalog): (name: string) => readonly string[] {
+  const names = entries.filter(({ tool }) => isListed(tool)).map(({ tool }) => tool.name);
+  let compared = 0;
+  return (name) => {
+    compared += 1;
+    return compared > MOST_COMPARED ? [] : nearest(name, names, 3);
+  };
+}
+
 export function unknownTool(name: string, visible: readonly CatalogEntry[]): ToolError {
   const names = visible.map(({ tool }) => tool.name);
   const close = nearest(name, names, 3);

@@ -186,6 +186,28 @@ describe('an integration', () => {
   });
 });
 
+describe('a program', () => {
+  it('is set up by no credential that ends, since it would go on running', async () => {
+    const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
+    const { secret } = await admin('create_api_key', { name: 'short', scopes: ['admin'], expiresAt });
+    const program = { name: 'Lasting', transport: 'stdio', command: 'true', enabled: false };
+    const { id } = await admin('create_integration', program);
+    const calls: [string, object][] = [
+      ['create_integration', program],
+      ['update_integration', { id, command: 'false' }],
+      ['update_integration', { id, args: ['x'] }],
+      ['update_integration', { id, env: { A: 'b' } }],
+    ];
+    for (const [tool, input] of calls) {
+      const answer = await callTool(server, secret, tool, input);
+      assert.ok('error' in answer && answer.error.code === 'forbidden', `${tool} ${JSON.stringify(input)}`);
+      assert.match(answer.error.issues?.[0]?.message ?? '', /your own credential ends at/);
+    }
+    assert.ok('output' in (await callTool(server, secret, 'update_integration', { id, name: 'Renamed' })));
+    await admin('delete_integration', { id });
+  });
+});
+
 describe('update_integration', () => {
   it('renames its tools with the prefix, marks those that only read, and takes them away while disabled', async () => {
     const { id } = await connectHttp(server, fake.url, { name: 'Change' });
