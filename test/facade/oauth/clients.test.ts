@@ -1,0 +1,231 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import {
+  Client,
+  type OAuthClientProvider,
+  StreamableHTTPClientTransport,
+  UnauthorizedError,
+} from '@modelcontextprotocol/client';
+import { UnauthorizedError as OldUnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
+import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { mustCall } from '../../support/calls.ts';
+import { CALLBACK, decided, OAuthClient, signedIn } from '../../support/oauth.ts';
+import { serverForTests } from '../../support/server.ts';
+import { until } from '../../support/until.ts';
+
+const server = serverForTests({ TRUSTED_PROXIES: 'loopback' });
+const info = { name: 'test', version: '1' };
+
+/** What hosts keep, and what they show the person: both SDK lines ask for it in the same way. */
+class Host {
+  kept: Record<string, unknown> = {};
+  /** Where the host would send the browser. */
+  asked: URL[] = [];
+  readonly redirectUrl = CALLBACK;
+  readonly clientMetadata = { client_name: 'SDK host', redirect_uris: [CALLBACK] };
+
+  state = () => 'state-of-host';
+  clientInformation = () => this.kept.client;
+  saveClientInformation = (client: unknown) => this.#keep('client', client);
+  tokens = () => this.kept.tokens;
+  saveTokens = (tokens: unknown) => this.#keep('tokens', tokens);
+  redirectToAuthorization = (url: URL) => void this.asked.push(url);
+  saveCodeVerifier = (verifier: string) => this.#keep('verifier', verifier);
+  codeVerifier = () => String(this.kept.verifier);
+  saveDiscoveryState = (state: unknown) => this.#keep('discovery', state);
+  discoveryState = () => this.kept.discovery;
+  invalidateCredentials = (what: string) => {
+    if (what === 'all' || what === 'client') delete this.kept.client;
+    if (what === 'all' || what === 'tokens') delete this.kept.tokens;
+  };
+
+  #keep(name: string, value: unknown): void {
+    this.kept[name] = value;
+  }
+
+  /** The person opens what the host shows, and agrees. */
+  async agree(give: Readonly<Record<string, string>>): Promise<URL> {
+    const url = this.asked.at(-1) ?? assert.fail('the host shows nothing');
+    const browser = await signedIn(server);
+    await browser.open(url.href);
+    return decided(browser, { decision: 'allow', ...give });
+  }
+}
+
+interface Connected {
+  listTools(): Promise<{ tools: { name: string }[] }>;
+  callTool(call: { name: string; arguments: Record<string, unknown> }): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+/** One SDK line: connects, with the person's help where that is needed. */
+type Line = (
+  url: string,
+  host: Host,
+  give: Readonly<Record<string, string>>,
+) => Promise<{
+  readonly client: Connected;
+  /** Takes the person's answer to another question. */
+  finish(give: Readonly<Record<string, string>>): Promise<void>;
+}>;
+
+const lines: Record<string, Line> = {
+  async 'client 2.4'(url, host, give) {
+    const transport = () =>
+      new StreamableHTTPClientTransport(new URL(url), { authProvider: host as unknown as OAuthClientProvider });
+    let client = new Client(info);
+    let used = transport();
+    try {
+      await client.connect(used);
+    } catch (refused) {
+      assert.ok(refused instanceof UnauthorizedError, String(refused));
+      await used.finishAuth((await host.agree(give)).searchParams);
+      client = new Client(info);
+      used = transport();
+      await client.connect(used);
+    }
+    return {
+      client: client as unknown as Connected,
+      finish: async (more) => used.finishAuth((await host.agree(more)).searchParams),
+    };
+  },
+  async 'sdk 1.32'(url, host, give) {
+    const transport = () => new OldTransport(new URL(url), { authProvider: host as never });
+    let client = new OldClient(info);
+    let used = transport();
+    const connect = () => client.connect(used as Parameters<OldClient['connect']>[0]);
+    try {
+      await connect();
+    } catch (refused) {
+      assert.ok(refused instanceof OldUnauthorizedError, String(refused));
+      await used.finishAuth((await host.agree(give)).searchParams.get('code') ?? '');
+      client = new OldClient(info);
+      used = transport();
+      await connect();
+    }
+    return {
+      client: client as unknown as Connected,
+      finish: async (more) => used.finishAuth((await host.agree(more)).searchParams.get('code') ?? ''),
+    };
+  },
+};
+
+async function namesOf(client: Connected): Promise<string[]> {
+  return (await client.listTools()).tools.map(({ name }) => name);
+}
+
+const newCapsule = () =>
+  mustCall(server, server.adminKey, 'create_capsule', {
+    name: 'Desk',
+    allowedTools: ['list_agents', 'list_skills'],
+    status: 'live',
+  }) as Promise<{ id: string; token: string }>;
+
+for (const [name, connect] of Object.entries(lines)) {
+  describe(`${name} with nothing but the address`, () => {
+    it('connects to the unified endpoint, and refreshes', async () => {
+      const host = new Host();
+      const { client } = await connect(`${server.baseUrl}/api/v1/mcp`, host, { give: 'read' });
+      const names = await namesOf(client);
+      assert.ok(names.includes('list_agents') && !names.includes('create_agent'));
+      const { refresh_token } = host.kept.tokens as { refresh_token: string };
+      server.clock.pass(16 * 60_000);
+      assert.ok((await namesOf(client)).length === names.length);
+      assert.notEqual((host.kept.tokens as { refresh_token: string }).refresh_token, refresh_token);
+      assert.equal(host.asked.length, 1);
+      await client.close();
+    });
+
+    it('connects to a capsule', async () => {
+      const { id } = await newCapsule();
+      const { client } = await connect(`${server.baseUrl}/api/capsules/${id}/mcp`, new Host(), {});
+      assert.deepEqual(await namesOf(client), ['list_agents', 'list_skills']);
+      await client.close();
+    });
+
+    it('asks the person for more when a call needs it', async () => {
+      const host = new Host();
+      const { client, finish } = await connect(`${server.baseUrl}/api/v1/mcp`, host, { give: 'read' });
+      const call = () => client.callTool({ name: 'create_project', arguments: { name: `Made by ${name}` } });
+      await assert.rejects(call());
+      assert.equal(host.asked.length, 2);
+      assert.equal(host.asked[1]?.searchParams.get('scope'), 'read write');
+      await finish({ give: 'write' });
+      const { structuredContent } = (await call()) as { structuredContent: { name: string } };
+      assert.equal(structuredContent.name, `Made by ${name}`);
+      await client.close();
+    });
+
+    it('registers again where the server forgot it', async () => {
+      const host = new Host();
+      const { client } = await connect(`${server.baseUrl}/api/v1/mcp`, host, { give: 'read' });
+      const before = host.kept.client as { client_id: string };
+      const { records } = await server.store.oauthClients.find({ where: { clientId: before.client_id }, limit: 1 });
+      await mustCall(server, server.adminKey, 'delete_oauth_client', { id: records[0]?.id });
+      await client.close();
+      const again = await connect(`${server.baseUrl}/api/v1/mcp`, host, { give: 'read' });
+      assert.notEqual((host.kept.client as { client_id: string }).client_id, before.client_id);
+      assert.ok((await namesOf(again.client)).includes('list_agents'));
+      await again.client.close();
+    });
+  });
+}
+
+/** Runs mcp-remote as the configuration of a desktop host does; the person agrees in a browser that it would open. */
+async function throughMcpRemote(url: string, give: Readonly<Record<string, string>>): Promise<OldClient> {
+  const folder = await mkdtemp(join(tmpdir(), 'mcp-remote-'));
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [fileURLToPath(import.meta.resolve('mcp-remote/dist/proxy.js')), url],
+    // `true` is a program that does nothing: the test is the browser.
+    env: { PATH: process.env.PATH ?? '', HOME: folder, MCP_REMOTE_CONFIG_DIR: folder, BROWSER: 'true' },
+    stderr: 'pipe',
+  });
+  let said = '';
+  transport.stderr?.on('data', (chunk) => {
+    said += chunk;
+  });
+  const agreed = (async () => {
+    await until(() => /visiting:\s+http\S+\s/.test(said));
+    const browser = await signedIn(server);
+    await browser.open(/visiting:\s+(http\S+)/.exec(said)?.[1] ?? '');
+    await fetch(await decided(browser, { decision: 'allow', ...give }));
+  })();
+  const client = new OldClient(info);
+  await Promise.all([client.connect(transport), agreed]).catch((failure) => {
+    throw new Error(said, { cause: failure });
+  });
+  return client;
+}
+
+describe('mcp-remote with nothing but the address', () => {
+  it('connects to the unified endpoint and to a capsule', async () => {
+    const client = await throughMcpRemote(`${server.baseUrl}/api/v1/mcp`, { give: 'read' });
+    assert.ok((await namesOf(client as unknown as Connected)).includes('list_agents'));
+    await client.close();
+    const { id } = await newCapsule();
+    const desk = await throughMcpRemote(`${server.baseUrl}/api/capsules/${id}/mcp`, {});
+    assert.deepEqual(await namesOf(desk as unknown as Connected), ['list_agents', 'list_skills']);
+    await desk.close();
+  });
+});
+
+describe("the Inspector's command line", () => {
+  it('works with an access token, as it signs nobody in', async () => {
+    const { access_token } = await (await OAuthClient.registered(server)).connected();
+    // It looks for its own package.json from the folder it is run in.
+    const cwd = new URL('.', import.meta.resolve('@modelcontextprotocol/inspector-cli/build/index.js'));
+    const header = `Authorization: Bearer ${access_token}`;
+    const args = ['index.js', `${server.baseUrl}/api/v1/mcp`, '--transport', 'http', '--header', header];
+    const { stdout } = await promisify(execFile)(process.execPath, [...args, '--method', 'tools/list'], { cwd });
+    assert.ok((JSON.parse(stdout) as { tools: { name: string }[] }).tools.some(({ name }) => name === 'list_agents'));
+  });
+});
