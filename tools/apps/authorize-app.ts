@@ -70,10 +70,10 @@ export function agreeing(capsule: Principal): Principal {
 
 const WHO = 'An app is let in by a person who is signed in, or with the token of a capsule.';
 
-/** Nobody hands out more than they have, and somebody who hands out nothing has not agreed. */
+/** Nobody hands out more than they have (grants narrow whatever the scopes are), and who hands out nothing has not agreed. */
 function requireScopes(principal: Principal, scopes: ConnectedAppRecord['scopes'], fail: Fail<never>): void {
   if (scopes.length === 0) throw fail('invalid_input', 'Choose what the app may do.');
-  requireWithin(principal, { scopes, ...(principal.grants && { grants: principal.grants }) });
+  if (!principal.grants) requireWithin(principal, { scopes });
 }
 
 async function requireCapsule(store: Readers, principal: Principal, id: string, fail: Fail<never>): Promise<void> {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { mustCall, rest } from '../../support/calls.ts';
 import { capsuleClients } from '../../support/capsules.ts';
-import { CALLBACK, decided, OAuthClient } from '../../support/oauth.ts';
+import { CALLBACK, decided, OAuthClient, signedIn } from '../../support/oauth.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
 import { signIn } from '../../support/sign-in.ts';
 import { WebClient } from '../../support/web-client.ts';
@@ -135,6 +135,48 @@ describe('the consent page', () => {
     assert.ok(names.includes('create_agent') && !names.includes('update_settings'));
     const all = await connected(client, { give: 'admin' });
     assert.ok((await namesAt(client.resource, all.access_token)).includes('update_settings'));
+  });
+
+  it('offers a person with a limit no more than they have, and the app has less as soon as they have less', async () => {
+    const email = 'limited@example.com';
+    const access = { scopes: ['write'] };
+    const { id } = await admin('create_admin_user', { email, access });
+    await make({ name: 'Of others', status: 'live' });
+    const browser = await signedIn(server, email);
+    const client = await OAuthClient.registered(server);
+    const { text } = await browser.open(client.authorizeUrl());
+    assert.deepEqual(
+      [...text.matchAll(/name="give" value="(\w+)"/g)].map(([, value]) => value),
+      ['read', 'write'],
+    );
+    assert.equal((await browser.send({ decision: 'allow', give: 'admin' })).status, 400);
+    const tokens = await tokensOf(client, await decided(browser, { decision: 'allow', give: 'write' }));
+    assert.ok((await namesAt(client.resource, tokens.access_token)).includes('create_agent'));
+    await admin('update_admin_user', { id, access: { scopes: ['read'], grants: ['agent:read'] } });
+    const names = await namesAt(client.resource, tokens.access_token);
+    assert.ok(
+      names.includes('get_agent') && !names.includes('create_agent') && !names.includes('list_skills'),
+      names.join(),
+    );
+    const refused = await send(client.resource, tokens.access_token, 'tools/call', { name: 'create_agent' });
+    assert.equal(refused.status, 200, 'there is nothing to ask for');
+    await admin('deactivate_admin_user', { id });
+    assert.equal((await send(client.resource, tokens.access_token, 'tools/list')).status, 401);
+  });
+
+  it('lets a person with the grant for a capsule connect it, with no more than both have', async () => {
+    const { capsule, resource, client } = await capsuleAsking();
+    const email = 'user@example.com';
+    const grants = [`capsule:use:${capsule.id}`, 'agent:read'];
+    const { id } = await admin('create_admin_user', { email, access: { scopes: ['read'], grants } });
+    const browser = await signedIn(server, email);
+    await browser.open(client.authorizeUrl({ resource }));
+    const tokens = await tokensOf(client, await decided(browser, { decision: 'allow' }));
+    assert.deepEqual(await namesAt(resource, tokens.access_token), ['list_agents']);
+    await admin('update_admin_user', { id, access: { scopes: ['read'], grants: ['agent:read'] } });
+    assert.equal((await send(resource, tokens.access_token, 'tools/list')).status, 401);
+    const other = await browser.open(client.authorizeUrl({ resource }));
+    assert.match(other.text, /who may not let apps in here/);
   });
 
   it('hands out one capsule at the unified endpoint', async () => {
