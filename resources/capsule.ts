@@ -18,6 +18,11 @@ export const capsuleFields = {
   deniedTools: inForms(entries, { control: 'tools' }).describe('Tool names or globs. They beat allowedTools.'),
   status: capsuleStatus.describe('Only a live capsule is served.'),
   expiresAt: time.describe('When its tokens stop working.'),
+  integrationAccounts: z
+    .enum(['none', 'owner'])
+    .describe(
+      'Whether its calls use the accounts that its owner connected to integrations. Only the owner sets `owner`.',
+    ),
   callsPerMinute: z.int().min(1).max(100_000).describe('Calls beyond it are refused with 429.'),
   constraints: argumentsByTool(
     z
@@ -40,6 +45,7 @@ export const capsuleRecord = z.object({
   status: capsuleFields.status,
   expiresAt: capsuleFields.expiresAt.optional(),
   callsPerMinute: capsuleFields.callsPerMinute.optional(),
+  integrationAccounts: capsuleFields.integrationAccounts.optional(),
   constraints: capsuleFields.constraints.optional(),
   token,
   /** Tokens that a rotation replaced. Each works until its time. */

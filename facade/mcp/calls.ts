@@ -27,6 +27,7 @@ export interface CallParams {
   readonly name: string;
   readonly arguments: object;
   readonly idempotencyKey?: string | undefined;
+  readonly questions?: Call['questions'];
 }
 
 /** @throws RpcError */
@@ -69,6 +70,7 @@ class McpCall implements Call {
   readonly requestId: string;
   readonly idempotency: Call['idempotency'];
   readonly onProgress: Call['onProgress'];
+  readonly questions: Call['questions'];
   readonly #exchange: Exchange;
   readonly #flight: Flight;
 
@@ -81,6 +83,7 @@ class McpCall implements Call {
     this.requestId = exchange.requestId;
     this.idempotency = key === undefined ? undefined : { key, operation: `tools/call ${name}` };
     this.onProgress = flight.onProgress;
+    this.questions = params.questions;
     this.#exchange = exchange;
     this.#flight = flight;
   }

@@ -8,9 +8,9 @@ import { levelIn, logMessage } from './logging.ts';
 import { isObject, toRpcError } from './message.ts';
 import { getPrompt, listPrompts } from './prompts.ts';
 import { type Era, PROTOCOL_VERSIONS } from './protocol-versions.ts';
+import { questionsIn, resultOrQuestions } from './questions.ts';
 import { listResources, listTemplates, readResource } from './resources.ts';
 import { acceptsEvents } from './web.ts';
-import { toolResult } from './wire.ts';
 
 /** One message that the SDK is answering. */
 export interface SdkVisit extends UnderWay {
@@ -27,8 +27,11 @@ const methods: ReadonlyMap<unknown, Method> = new Map<string, Method>([
   ['tools/list', async ({ lists }, { exchange }, { cursor }) => ({ ...lists.page(exchange, cursor) })],
   [
     'tools/call',
-    async ({ registry }, visit, params) =>
-      toolResult(await callTool(registry, visit, readCallParams(withGiven(params, visit)))),
+    async ({ registry }, visit, params) => {
+      const questions = questionsIn(visit);
+      const call = { ...readCallParams(withGiven(params, visit)), questions };
+      return resultOrQuestions(await callTool(registry, visit, call), questions);
+    },
   ],
   ['resources/list', listResources],
   ['resources/templates/list', listTemplates],

@@ -70,6 +70,7 @@ function ownPrincipal(capsule: CapsuleRecord, catalog: Catalog): Principal {
     name,
     scopes: [],
     ownerId,
+    ...(capsule.integrationAccounts === 'owner' && { integrationAccounts: 'owner' }),
     ...(expiresAt !== undefined && { expiresAt }),
     ...reachOfCapsule(capsule, catalog),
   };

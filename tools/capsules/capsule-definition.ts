@@ -4,6 +4,7 @@ import type { Issue } from '../../resources/error.ts';
 import { type CapsuleDefinition, canBeInCapsule } from '../access/capsule-principal.ts';
 import { requireWithin } from '../access/delegation.ts';
 import type { Principal } from '../access/principal.ts';
+import { FORBIDDEN } from '../access/reach.ts';
 import { secretsIn } from '../audit/redact.ts';
 import { type Catalog, isListed, similarNames } from '../registry/catalog-index.ts';
 import type { Tool } from '../registry/define-tool.ts';
@@ -22,6 +23,19 @@ export function requireDefinition({ allowedTools = [], constraints }: Written, c
   });
   issues.push(...constraintIssues(constraints, catalog));
   if (issues[0]) throw new ToolError('invalid_input', `${issues[0].path}: ${issues[0].message}`, { issues });
+}
+
+/**
+ * What a capsule does that uses the accounts of its owner is changed, and its token replaced, by the owner alone: anybody else would reach
+ * those accounts through it. @throws ToolError
+ */
+export function requireOwnAccounts(
+  principal: Principal,
+  { integrationAccounts, ownerId }: { readonly integrationAccounts?: string | undefined; readonly ownerId: string },
+): void {
+  if (integrationAccounts !== 'owner' || principal.ownerId === ownerId) return;
+  const message = 'It uses the accounts of its owner, so only the owner changes what it does; give "none" to end that.';
+  throw new ToolError('forbidden', FORBIDDEN, { issues: [{ path: 'integrationAccounts', message }] });
 }
 
 /** Problems that would make every call of a tool with these fixed arguments fail. */

@@ -12,7 +12,7 @@ import type { Catalog } from '../registry/catalog-index.ts';
 import { defineKind } from '../registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../registry/define-tool.ts';
 import { listPage, onlyThese } from '../registry/paging.ts';
-import { requireDefinition, requireReach } from './capsule-definition.ts';
+import { requireDefinition, requireOwnAccounts, requireReach } from './capsule-definition.ts';
 import { warningsOf } from './verdicts.ts';
 
 export const capsuleId = refTo('capsule', recordId).describe('Capsule id (`cap_…`), see list_capsules.');
@@ -79,6 +79,7 @@ const createCapsule = defineTool({
     status: capsuleFields.status.default('draft'),
     expiresAt: capsuleFields.expiresAt.optional(),
     callsPerMinute: capsuleFields.callsPerMinute.optional(),
+    integrationAccounts: capsuleFields.integrationAccounts.optional(),
     constraints: capsuleFields.constraints.optional(),
   }),
   output: capsuleWithToken,
@@ -112,6 +113,7 @@ export const capsuleChanges = {
   status: capsuleFields.status.optional(),
   expiresAt: capsuleFields.expiresAt.nullable().optional(),
   callsPerMinute: capsuleFields.callsPerMinute.nullable().optional(),
+  integrationAccounts: capsuleFields.integrationAccounts.optional(),
   constraints: capsuleFields.constraints.nullable().optional(),
 };
 
@@ -138,7 +140,11 @@ const updateCapsule = defineTool({
       server.catalog,
     );
     requireReach(principal, { ...current, allowedTools: change.allowedTools ?? current.allowedTools }, server.catalog);
-    if (changesWhatItDoes(change)) await requireEntriesWithin({ store, principal }, { type: 'capsule', id });
+    if (changesWhatItDoes(change)) {
+      const { integrationAccounts = current.integrationAccounts } = change;
+      requireOwnAccounts(principal, { ...current, integrationAccounts });
+      await requireEntriesWithin({ store, principal }, { type: 'capsule', id });
+    }
     if (expiresAt !== undefined) requireWithin(principal, { lifetime: { expiresAt: expiresAt ?? undefined } });
     const updated = await store.capsules.update(id, { ...change, expiresAt }, { expectedRevision });
     return showWithWarnings(updated, server.catalog);
@@ -181,6 +187,7 @@ const rotateCapsuleToken = defineTool({
   async handler({ id, graceSeconds, expectedRevision }, { store, principal, server }) {
     const current = await store.capsules.read(id);
     requireReach(principal, current, server.catalog);
+    requireOwnAccounts(principal, current);
     await requireEntriesWithin({ store, principal }, { type: 'capsule', id });
     requireWithin(principal, { lifetime: { expiresAt: current.expiresAt } });
     const now = server.now();

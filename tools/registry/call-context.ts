@@ -3,7 +3,7 @@ import type { ErrorCode } from '../../resources/error.ts';
 import type { Principal, SessionPrincipal } from '../access/principal.ts';
 import { FORBIDDEN, inCallOf } from '../access/reach.ts';
 import { type AskStanding, askSafely, StandingSignal } from '../access/standing.ts';
-import type { Answer, Call, Progress } from './call.ts';
+import type { Answer, Call, Progress, Questions } from './call.ts';
 import type { CatalogEntry } from './catalog-index.ts';
 import type { Acting, CallingContext, ServerFacts, SteppingContext } from './context.ts';
 import { type Fail, ToolError } from './errors.ts';
@@ -33,6 +33,7 @@ export class CallContext<Store> implements SteppingContext<Store, ErrorCode> {
   readonly door: Door;
   readonly client: string | undefined;
   readonly report: (progress: Progress) => void;
+  readonly questions: Questions | undefined;
   readonly server: ServerFacts;
   readonly standing: AskStanding | undefined;
   /** The session that the call began. */
@@ -54,6 +55,7 @@ export class CallContext<Store> implements SteppingContext<Store, ErrorCode> {
     this.door = asked.door;
     this.client = asked.client;
     this.report = asked.onProgress ?? ignore;
+    this.questions = asked.questions;
     this.server = caller.server;
     this.standing = outside?.standing;
     this.#asked = asked;

@@ -19,12 +19,23 @@ export interface Call {
   readonly client?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
+  /** Only where the caller can ask a person. */
+  readonly questions?: Questions | undefined;
   /** Asks for the caller as it stands now: while the call goes on, and before each call that it makes. */
   readonly renewed?: AskStanding | undefined;
   /** Only in a call inside another one: why its caller may not go on. */
   readonly gone?: ToolError | undefined;
   /** Only in a call that the handler of a tool makes: that tool, and the number of calls around this one. */
   readonly from?: { readonly tool: Tool; readonly depth: number } | undefined;
+}
+
+/** What a caller who has a person at hand says about questions to that person, in the form of MCP. */
+export interface Questions {
+  /** The kinds of questions that it can ask. */
+  readonly modes: readonly ('form' | 'url')[];
+  /** What the person said to the questions of an earlier try of the call, and the state that came with them. */
+  readonly answers?: Readonly<Record<string, unknown>>;
+  readonly state?: string;
 }
 
 /** A caller's wish that a repeat of this call answers what the first one answered. */
@@ -64,6 +75,7 @@ export type Answer =
       readonly ok: false;
       readonly error: ErrorBody;
       readonly replayed?: true;
+      /** What a person has to do or say before the call is made again. */
       readonly wants?: InputWanted;
       /** Of a `rate_limited` error. */
       readonly retryAfterSeconds?: number;

@@ -5,7 +5,7 @@ import type { AuditLog, StoreStatus } from '../../store/port.ts';
 import type { Principal, SessionPrincipal } from '../access/principal.ts';
 import type { AskStanding } from '../access/standing.ts';
 import type { HistoryWriters } from '../versions/writers.ts';
-import type { Answer, Progress } from './call.ts';
+import type { Answer, Progress, Questions } from './call.ts';
 import type { Catalog, CatalogEntry } from './catalog-index.ts';
 import type { Fail } from './errors.ts';
 import type { RecordKind } from './kind.ts';
@@ -24,6 +24,8 @@ export interface Context<Store, Code extends ErrorCode> {
   readonly tools: readonly CatalogEntry[];
   /** Aborted when the caller goes away; with a ToolError as the reason when the caller may not go on with the call. */
   readonly signal: AbortSignal | undefined;
+  /** Only where the caller can ask a person. */
+  readonly questions: Questions | undefined;
   /** Reports to the caller how far the call has come, if the caller asked for that. */
   readonly report: (progress: Progress) => void;
 }

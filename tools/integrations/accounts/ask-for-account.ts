@@ -45,7 +45,7 @@ export async function askForAccount(
 function withoutLink({ id, toolPrefix, name }: IntegrationRecord, caller: Principal): string {
   const label = labelOf({ toolPrefix, name });
   if (holderOf(caller) === undefined) {
-    return `Each person has an account at the integration ${label}, and a capsule uses nobody's.`;
+    return `Each person has an account at the integration ${label}, and a capsule uses nobody's; its owner can let it use theirs with update_capsule {"integrationAccounts": "owner"}.`;
   }
   return `The person that this ${caller.type} acts for has no account at the integration ${label} that works; that person connects one with connect_integration {"id": "${id}"}.`;
 }

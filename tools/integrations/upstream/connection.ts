@@ -1,5 +1,7 @@
 import {
+  CLIENT_CAPABILITIES_META_KEY,
   Client,
+  isInputRequiredResult,
   type JsonSchemaValidator,
   SdkError,
   SdkErrorCode,
@@ -7,6 +9,7 @@ import {
   type Tool as UpstreamTool,
 } from '@modelcontextprotocol/client';
 import { z } from 'zod';
+import type { Questions } from '../../registry/call.ts';
 import { type AccountAuth, accountWantedBy } from '../accounts/account-auth.ts';
 import { createFetch } from './fetch.ts';
 import type { CallOptions } from './guest-tool.ts';
@@ -141,10 +144,14 @@ export class Connection {
     return tools.slice(0, MOST_LISTED);
   }
 
-  call({ tool, input, timeoutMs, signal, report }: UpstreamCall) {
-    const params = { name: tool.name, arguments: { ...input } };
-    return this.#client.callTool(params, {
-      toolDefinition: tool,
+  /** What the tool answers, or asks a person. */
+  async call({ tool, input, timeoutMs, signal, report, questions }: UpstreamCall) {
+    const { outputSchema, ...definition } = tool;
+    const params = { name: tool.name, arguments: { ...input }, ...this.#askable(questions) };
+    const result = await this.#client.callTool(params, {
+      // The SDK wants structured content even of a tool that only asks.
+      toolDefinition: definition,
+      allowInputRequired: true,
       timeout: timeoutMs,
       resetTimeoutOnProgress: true,
       maxTotalTimeout: LONGEST_CALL_MS,
@@ -152,6 +159,25 @@ export class Connection {
         report({ progress, ...(total !== undefined && { total }), ...(message !== undefined && { message }) }),
       ...(signal && { signal }),
     });
+    if (outputSchema && !result.isError && !result.structuredContent && !isInputRequiredResult(result)) {
+      throw new SdkError(
+        SdkErrorCode.InvalidResult,
+        'The tool has an output schema and answered no structured content.',
+      );
+    }
+    return result;
+  }
+
+  /** Tells the server what its caller can ask a person, and what the person said. Older revisions ask in ways that are not passed on. */
+  #askable(questions: Questions | undefined) {
+    if (!questions || this.isLegacy) return {};
+    const { modes, answers, state } = questions;
+    const elicitation = Object.fromEntries(modes.map((mode) => [mode, {}]));
+    return {
+      _meta: { [CLIENT_CAPABILITIES_META_KEY]: modes.length > 0 ? { elicitation } : {} },
+      ...(answers && { inputResponses: answers }),
+      ...(state !== undefined && { requestState: state }),
+    };
   }
 
   /** Resolves when nothing of the connection is left. */

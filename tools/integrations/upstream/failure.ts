@@ -2,6 +2,7 @@ import { ProtocolError, SdkError, SdkErrorCode } from '@modelcontextprotocol/cli
 import type { ErrorCode } from '../../../resources/error.ts';
 import { MOST_BYTES } from './connection.ts';
 import { FAULT_CODES } from './lines.ts';
+import { cannotAsk } from './questions.ts';
 import { cleanText, type Scrubber } from './text.ts';
 
 const LONGEST_QUOTE = 2000;
@@ -20,7 +21,7 @@ export function failureOf(error: unknown, prefix: string, scrubber: Scrubber): F
   if (error instanceof SdkError && error.code === SdkErrorCode.UnsupportedResultType) {
     return {
       code: 'conflict',
-      message: `The tool of ${prefix} asks a person for input, which cannot be passed on here.`,
+      message: cannotAsk(prefix).message,
     };
   }
   if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout) {

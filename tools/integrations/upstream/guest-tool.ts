@@ -3,7 +3,7 @@ import type { IntegrationRecord, ToolDefinition } from '../../../resources/integ
 import { secret } from '../../../resources/markers.ts';
 import type { Principal } from '../../access/principal.ts';
 import { GUEST_SCOPES } from '../../access/scopes.ts';
-import type { Progress } from '../../registry/call.ts';
+import type { Progress, Questions } from '../../registry/call.ts';
 import { defineTool, type Tool } from '../../registry/define-tool.ts';
 import { declareJsonSchema, type JsonSchema } from '../../registry/json-schema.ts';
 import { problemsOf } from './check.ts';
@@ -21,6 +21,7 @@ export interface CallOptions {
   readonly principal: Principal;
   readonly signal: AbortSignal | undefined;
   readonly report: (progress: Progress) => void;
+  readonly questions: Questions | undefined;
 }
 
 /** Where a tool comes from and how it is called. */
@@ -56,8 +57,8 @@ export function guestTool(definition: ToolDefinition, origin: Origin): Tool {
     output,
     errors: ['conflict', 'too_large'],
   } as const;
-  const handler = (input: object, { principal, signal, report }: CallOptions) =>
-    origin.call(definition, input, { principal, signal, report });
+  const handler = (input: object, { principal, signal, report, questions }: CallOptions) =>
+    origin.call(definition, input, { principal, signal, report, questions });
   return readOnly
     ? defineTool({ ...meaning, annotations: LOOKS, handler })
     : defineTool({ ...meaning, annotations: ACTS, inSteps: true, handler });

@@ -13,6 +13,7 @@ import type { CallOptions, ToolContent } from './guest-tool.ts';
 import { listedTool } from './listed.ts';
 import { hashOfListing, OfferedTools, type TakenBy, toolStates } from './offered-tools.ts';
 import { sparing } from './progress.ts';
+import { questionsIn } from './questions.ts';
 import type { Scrubber } from './text.ts';
 import { labelOf, shownName } from './tool-definitions.ts';
 import { CallsUnderWay } from './under-way.ts';
@@ -128,7 +129,7 @@ export class Upstream {
   }
 
   async call(definition: ToolDefinition, input: object, options: CallOptions): Promise<ToolContent> {
-    const { principal, signal: given, report } = options;
+    const { principal, signal: given, report, questions } = options;
     const { timeoutMs } = this.#record;
     if (this.#calls.count >= MOST_CALLS) {
       const message = `The integration ${this.#label} has ${MOST_CALLS} calls under way; try again in a moment.`;
@@ -141,7 +142,9 @@ export class Upstream {
         const tool = listedTool(listed, definition);
         if (!tool || this.#offered.get(definition) !== offered) throw this.#notOffered();
         const onProgress = sparing((progress) => report(scrubber.progress(progress)));
-        const result = await connection.call({ tool, input, timeoutMs, signal, report: onProgress });
+        const result = await connection.call({ tool, input, timeoutMs, signal, report: onProgress, questions });
+        const asked = questionsIn(result, { label: this.#label, scrubber, questions });
+        if (asked) throw asked;
         return this.#contentOf(result, scrubber);
       }),
     );
