@@ -1,7 +1,9 @@
 import { INVALID_PARAMS, type Result } from '@modelcontextprotocol/server';
 import type { Skill } from '../../resources/skill.ts';
 import { callTool, type DoorParts, type UnderWay } from './calls.ts';
+import { callGuest, guestPrompts, shownPrompt } from './guests.ts';
 import { isObject, RpcError } from './message.ts';
+import type { AskingVisit } from './questions.ts';
 import { callOwn, toolFailure, visibleTools } from './resources.ts';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -12,16 +14,24 @@ const PAGE = 100;
 /** The argument of every prompt, since every skill takes it. */
 const promptArguments = [{ name: 'input', description: 'What to apply the skill to.', required: false }];
 
-/** `prompts/list`: the skills that have instructions. */
+/** `prompts/list`: the skills that have instructions, and after them the prompts of integrations. */
 export async function listPrompts({ registry }: RegistryOnly, visit: UnderWay, { cursor }: Members): Promise<Result> {
-  if (!visibleTools(registry, visit.exchange.principal).has('list_skills')) return { prompts: [] };
+  const { principal } = visit.exchange;
+  const guests = guestPrompts(registry, principal).map(({ serves }) => shownPrompt(serves));
+  if (!visibleTools(registry, principal).has('list_skills')) return { prompts: guests };
   const page = await skillPage(registry, visit, { limit: PAGE, ...(cursor !== undefined && { cursor }) });
   const { data, nextCursor } = page;
-  return { prompts: data.filter(hasInstructions).map(promptOf), ...(nextCursor !== null && { nextCursor }) };
+  const prompts = data.filter(hasInstructions).map(promptOf);
+  return nextCursor === null ? { prompts: [...prompts, ...guests] } : { prompts, nextCursor };
 }
 
-/** `prompts/get`: a skill by name or id. */
-export async function getPrompt({ registry }: RegistryOnly, visit: UnderWay, params: Members): Promise<Result> {
+/** `prompts/get`: a skill by name or id, or a prompt of an integration. */
+export async function getPrompt({ registry }: RegistryOnly, visit: AskingVisit, params: Members): Promise<Result> {
+  const guest = findGuest(registry, visit, params.name);
+  if (guest) {
+    const input = isObject(params.arguments) ? params.arguments : {};
+    return callGuest(registry, visit, { tool: guest.tool, input, failure: toolFailure });
+  }
   const { name, input } = readParams(params);
   const skill = await findSkill(registry, visit, name);
   const texts = [skill.instructions, ...(input === undefined ? [] : [input])];
@@ -33,7 +43,13 @@ export async function getPrompt({ registry }: RegistryOnly, visit: UnderWay, par
 
 /** A prompt as the list shows it, by the name or the id of its skill. */
 export async function findPrompt(registry: DoorParts['registry'], visit: UnderWay, name: unknown) {
+  const guest = findGuest(registry, visit, name);
+  if (guest) return shownPrompt(guest.serves);
   return promptOf(await findSkill(registry, visit, readParams({ name }).name));
+}
+
+function findGuest(registry: DoorParts['registry'], { exchange }: UnderWay, name: unknown) {
+  return guestPrompts(registry, exchange.principal).find(({ serves }) => serves.name === name);
 }
 
 async function findSkill(registry: DoorParts['registry'], visit: UnderWay, name: string) {

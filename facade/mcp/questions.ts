@@ -1,17 +1,17 @@
 import { CLIENT_CAPABILITIES_META_KEY, type Result } from '@modelcontextprotocol/server';
 import type { Answer, Questions } from '../../tools/registry/call.ts';
-import type { Exchange } from '../http/exchange.ts';
+import type { UnderWay } from './calls.ts';
 import { isObject } from './message.ts';
 import { MODERN_VERSION } from './protocol-versions.ts';
 import { toolResult } from './wire.ts';
 
-interface Asked {
+/** A message that is being answered, and that may say what its sender can ask. */
+export interface AskingVisit extends UnderWay {
   readonly message: unknown;
-  readonly exchange: Pick<Exchange, 'request'>;
 }
 
 /** The kinds of questions that the client can ask its person. Only clients of 2026-07-28 say so in each request. */
-export function questionsIn({ message, exchange }: Asked): Questions | undefined {
+export function questionsIn({ message, exchange }: AskingVisit): Questions | undefined {
   const isModern = exchange.request.headers['mcp-protocol-version'] === MODERN_VERSION;
   if (!isModern || !isObject(message) || !isObject(message.params)) return undefined;
   const { _meta: meta, inputResponses, requestState } = message.params;

@@ -3,7 +3,9 @@ import { type ErrorBody, errorStatus } from '../../resources/error.ts';
 import type { Registry } from '../../tools/registry/registry.ts';
 import { type Address, addresses } from './addresses.ts';
 import { callTool, type DoorParts, type UnderWay } from './calls.ts';
+import { callGuest, guestPage, guestResources, guestTemplate, guestUri, parseGuestUri } from './guests.ts';
 import { RpcError } from './message.ts';
+import type { AskingVisit } from './questions.ts';
 import { hasVariables, parseUri, uriOf } from './resource-uri.ts';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -27,15 +29,23 @@ export async function listTemplates(
   if (cursor !== undefined) throw foreignCursor();
   const seen = visibleTools(registry, exchange.principal);
   const shown = addresses.filter((address) => hasVariables(address) && seen.has(address.readTool));
-  return {
-    resourceTemplates: shown.map(({ uriTemplate, title, description, mimeType }) => ({
-      uriTemplate,
-      name: title,
-      title,
-      description,
+  const own = shown.map(({ uriTemplate, title, description, mimeType }) => ({
+    uriTemplate,
+    name: title,
+    title,
+    description,
+    ...(mimeType && { mimeType }),
+  }));
+  const guests = guestResources(registry, exchange.principal, 'read').flatMap(({ serves: { prefix, templates } }) =>
+    templates.map(({ uriTemplate, name = uriTemplate, title, description, mimeType }) => ({
+      uriTemplate: guestTemplate(prefix, uriTemplate),
+      name,
+      ...(title && { title }),
+      ...(description && { description }),
       ...(mimeType && { mimeType }),
     })),
-  };
+  );
+  return { resourceTemplates: [...own, ...guests] };
 }
 
 /** How far a list has come: the address, and the place in the list of its records. */
@@ -44,18 +54,22 @@ interface Place {
   readonly cursor?: string | undefined;
 }
 
-/** `resources/list`: the answers of the list tools to this caller. */
+/** `resources/list`: the answers of the list tools to this caller, and after them the resources of integrations. */
 export async function listResources({ registry }: RegistryOnly, visit: UnderWay, { cursor }: Members): Promise<Result> {
   const seen = visibleTools(registry, visit.exchange.principal);
   const resources: object[] = [];
-  let place: Place = cursor === undefined ? { at: 0 } : readCursor(cursor);
+  const guests = guestResources(registry, visit.exchange.principal, 'list');
+  const sources = [...addresses, ...guests];
+  let place: Place = cursor === undefined ? { at: 0 } : readCursor(cursor, sources);
   let calls = 0;
-  for (let address = addresses[place.at]; address && !visit.flight.aborted; address = addresses[place.at]) {
-    if (resources.length >= PAGE || calls >= MOST_CALLS) return { resources, nextCursor: cursorAt(place) };
+  for (let source = sources[place.at]; source && !visit.flight.aborted; source = sources[place.at]) {
+    if (resources.length >= PAGE || calls >= MOST_CALLS) return { resources, nextCursor: cursorAt(place, sources) };
     const limit = Math.min(MOST_AT_ONCE, PAGE - resources.length);
-    const isSeen = seen.has(address.listTool ?? address.readTool);
     calls += 1;
-    const found = isSeen ? await resourcesAt(registry, visit, address, { limit, cursor: place.cursor }) : NONE;
+    const found =
+      'serves' in source
+        ? await guestPage(registry, visit, source, place.cursor)
+        : await ownPage(registry, visit, source, { seen, limit, cursor: place.cursor });
     resources.push(...found.resources);
     place = found.cursor === null ? { at: place.at + 1 } : { at: place.at, cursor: found.cursor };
   }
@@ -64,7 +78,15 @@ export async function listResources({ registry }: RegistryOnly, visit: UnderWay,
 
 const NONE = { resources: [], cursor: null };
 
-async function resourcesAt(registry: Registry, visit: UnderWay, address: Address, { limit, cursor }: Members) {
+interface Wanted {
+  /** The tools in the caller's list. */
+  readonly seen: ReadonlySet<string>;
+  readonly limit: number;
+  readonly cursor: string | undefined;
+}
+
+async function ownPage(registry: Registry, visit: UnderWay, address: Address, { seen, limit, cursor }: Wanted) {
+  if (!seen.has(address.listTool ?? address.readTool)) return NONE;
   if (!hasVariables(address)) return { ...NONE, resources: [describeResource(address, { name: address.title })] };
   if (!address.listTool) return NONE;
   const input = { limit, ...(cursor !== undefined && { cursor }) };
@@ -107,10 +129,12 @@ function describeResource(address: Address, record: Members) {
 }
 
 /** `resources/read`: calls the read tool of the record and shows its answer as a resource. */
-export async function readResource({ registry }: RegistryOnly, visit: UnderWay, { uri }: Members): Promise<Result> {
+export async function readResource({ registry }: RegistryOnly, visit: AskingVisit, { uri }: Members): Promise<Result> {
   if (typeof uri !== 'string' || uri.length > LONGEST_URI) {
     throw new RpcError(INVALID_PARAMS, `Invalid params: uri is a text of at most ${LONGEST_URI} characters.`);
   }
+  const foreign = parseGuestUri(uri);
+  if (foreign) return readGuest(registry, visit, { uri, prefix: foreign.prefix, own: foreign.uri });
   const named = parseUri(uri);
   if (!named) {
     const message = 'No resource has a URI of this form; resources/templates/list shows the forms there are.';
@@ -120,6 +144,26 @@ export async function readResource({ registry }: RegistryOnly, visit: UnderWay, 
   const answer = await callTool(registry, visit, { name: address.readTool, arguments: input });
   if (!answer.ok) throw toolFailure(answer.error, { uri });
   return { contents: [{ uri, ...contentOf(address, answer.output as Members) }] }; // by its schema, a tool's output is an object
+}
+
+/** The resource of an integration, under its address here. */
+async function readGuest(
+  registry: Registry,
+  visit: AskingVisit,
+  { uri, prefix, own }: Record<'uri' | 'prefix' | 'own', string>,
+) {
+  const guest = guestResources(registry, visit.exchange.principal, 'read').find(
+    ({ serves }) => serves.prefix === prefix,
+  );
+  if (!guest) throw new RpcError(INVALID_PARAMS, 'No integration with resources has this prefix, for you.', { uri });
+  const failure = (error: ErrorBody) => toolFailure(error, { uri });
+  const result = await callGuest(registry, visit, { tool: guest.tool, input: { uri: own }, failure });
+  if (!Array.isArray(result.contents)) return result;
+  const contents = result.contents.map((content: { readonly uri: string }) => ({
+    ...content,
+    uri: content.uri === own ? uri : guestUri(prefix, content.uri),
+  }));
+  return { contents };
 }
 
 function contentOf({ mimeType, text, blob }: Address, record: Members) {
@@ -146,14 +190,20 @@ export function visibleTools(registry: Registry, principal: UnderWay['exchange']
   return new Set(registry.list(principal).map(({ tool }) => tool.name));
 }
 
-function cursorAt({ at, cursor }: Place): string {
-  return Buffer.from(JSON.stringify([addresses[at]?.uriTemplate, cursor])).toString('base64url');
+type Source = Address | ReturnType<typeof guestResources>[number];
+
+function keyOf(source: Source | undefined): string | undefined {
+  return source && ('serves' in source ? source.tool : source.uriTemplate);
+}
+
+function cursorAt({ at, cursor }: Place, sources: readonly Source[]): string {
+  return Buffer.from(JSON.stringify([keyOf(sources[at]), cursor])).toString('base64url');
 }
 
 /** Reads our part of the cursor. The list tool checks its own part. */
-function readCursor(cursor: unknown): Place {
-  const [uriTemplate, inner] = decoded(cursor);
-  const at = addresses.findIndex((address) => address.uriTemplate === uriTemplate);
+function readCursor(cursor: unknown, sources: readonly Source[]): Place {
+  const [key, inner] = decoded(cursor);
+  const at = sources.findIndex((source) => keyOf(source) === key);
   if (at < 0 || (inner !== null && typeof inner !== 'string')) throw foreignCursor();
   return { at, ...(inner !== null && { cursor: inner }) };
 }

@@ -21,6 +21,8 @@ export interface OAuthUpstream {
   readonly grants: string[];
   /** The tokens that were ended on request. */
   readonly revoked: string[];
+  /** Every token it gave out. */
+  readonly tokens: string[];
   /** Clients that registered themselves. */
   registrations: number;
   /** Refuses from now on all access tokens given before. */
@@ -32,7 +34,7 @@ export interface OAuthUpstream {
   /** Changes the answer of the provider before it goes back. */
   callback: ((url: URL) => void) | undefined;
   /** Answers the MCP request of the person where it returns other than undefined. */
-  answer: (message: Message, person: string) => object | undefined;
+  answer: (message: Message, person: string) => object | undefined | Promise<object | undefined>;
   /** Members of the provider's metadata in place of its own. */
   metadata: Record<string, unknown>;
   close(): Promise<void>;
@@ -71,6 +73,7 @@ export async function startOAuthUpstream({ clients = [], registration = true }: 
     requests: [],
     grants: [],
     revoked: [],
+    tokens: [],
     registrations: 0,
     refuseTokens() {
       for (const token of seen) refused.add(token);
@@ -88,6 +91,7 @@ export async function startOAuthUpstream({ clients = [], registration = true }: 
     const body = context.body as { access_token?: string; refresh_token?: string };
     if (body.access_token) seen.add(body.access_token);
     if (body.refresh_token) refreshes.add(body.refresh_token);
+    upstream.tokens.push(...[body.access_token, body.refresh_token].filter((token) => token !== undefined));
     upstream.grants.push(String(context.oidc.params?.grant_type));
   });
   provider.on('registration_create.success', () => {
@@ -131,7 +135,7 @@ export async function startOAuthUpstream({ clients = [], registration = true }: 
     const person = token.accountId ?? '';
     upstream.requests.push({ method: message.method ?? request.method, person });
     if (message.id === undefined) return void response.writeHead(request.method === 'POST' ? 202 : 405).end();
-    reply(response, message.id, upstream.answer(message, person) ?? resultFor(message, person));
+    reply(response, message.id, (await upstream.answer(message, person)) ?? resultFor(message, person));
   }
 
   handle = (request, response) => {

@@ -42,7 +42,7 @@ export function judgedOnce(judge: (tool: GuardedTool) => boolean): (tool: Guarde
  */
 function matcherOf(entry: string): (tool: GuardedTool) => boolean {
   const matches = globMatcher(entry);
-  return (tool) => isListed(tool) && matches(tool.name) && !barrier(entry, tool);
+  return (tool) => (isListed(tool) || tool.serves !== undefined) && matches(tool.name) && !barrier(entry, tool);
 }
 
 /** Why an entry does not match the tool although its pattern fits the tool's name. */

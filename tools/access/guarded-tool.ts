@@ -44,6 +44,8 @@ export interface GuardedTool {
   readonly discovery?: true;
   /** Manages what belongs to the person who calls, so no capsule or agent ever has it. */
   readonly forPeople?: true;
+  /** No tool to callers, but something else that is called like one. Allowlists match it by its name. */
+  readonly serves?: object;
   /** Belongs to an integration. Globs of allowlists match it only where they name the integration. */
   readonly guest?: true;
   /** This tool is another way to the records of `tools`. `of` returns the one of them for the record that the input names. */

@@ -265,19 +265,24 @@ async function findIntegration(
   return record;
 }
 
-/** Approves the tools that the integration lists now. */
+/** Approves the tools, prompts and resources that the integration lists now. */
 async function approve(
   { id }: IntegrationRecord,
   upstreams: Upstreams,
   write: SteppingContext<never, never>['write'],
 ): Promise<Integration> {
   const listed = upstreams.definitions(id);
+  const { prompts, resources } = upstreams.extras(id);
   const record = await write(async (store) => {
     const current = await store.integrations.get(id);
     const taken = current?.toolPrefix === '' ? await takenNames(current, listed, { upstreams, store }) : [];
     const names = new Set(taken.map(({ tool }) => tool));
     const approved = listed.filter(({ name }) => !names.has(shownName('', name)));
-    return store.integrations.update(id, { approved });
+    return store.integrations.update(id, {
+      approved,
+      ...(prompts.length > 0 || current?.approvedPrompts ? { approvedPrompts: [...prompts] } : {}),
+      ...(resources.length > 0 || current?.approvedResources ? { approvedResources: [...resources] } : {}),
+    });
   });
   await upstreams.apply(record);
   return showIntegration(record, upstreams);

@@ -1,5 +1,6 @@
 import {
   type Integration,
+  type IntegrationExtra,
   type IntegrationRecord,
   type IntegrationSummary,
   SECRET_MASK,
@@ -9,18 +10,30 @@ import type { Upstreams } from './upstream/upstreams.ts';
 
 /** The integration without its secrets, with the state of its connection. */
 export function showIntegration(record: IntegrationRecord, upstreams: Upstreams): Integration {
-  const { status, tools, listingHash } = upstreams.view(record.id);
-  return { ...masked(record), status, tools: [...tools], ...(listingHash !== undefined && { listingHash }) };
+  const { status, tools, prompts, resources, listingHash } = upstreams.view(record.id);
+  return {
+    ...masked(record),
+    status,
+    tools: [...tools],
+    ...(prompts && { prompts: [...prompts] }),
+    ...(resources && { resources: [...resources] }),
+    ...(listingHash !== undefined && { listingHash }),
+  };
 }
 
 export function summarise(record: IntegrationRecord, upstreams: Upstreams): IntegrationSummary {
-  const { status, tools } = upstreams.view(record.id);
+  const { status, tools, prompts = [], resources = [] } = upstreams.view(record.id);
   const count = (...states: string[]) => tools.filter(({ state }) => states.includes(state)).length;
-  return { ...masked(record), status, toolCount: count('approved'), heldCount: count('new', 'changed') };
+  return {
+    ...masked(record),
+    status,
+    toolCount: count('approved'),
+    heldCount: count('new', 'changed') + [...prompts, ...resources].filter(isHeld).length,
+  };
 }
 
 function masked(record: IntegrationRecord) {
-  const { approved: _, env, headers, oauth, ...shown } = record;
+  const { approved: _, approvedPrompts: __, approvedResources: ___, env, headers, oauth, ...shown } = record;
   const auth = authOf(record);
   return {
     ...shown,
@@ -39,4 +52,8 @@ const MASK: typeof SECRET_MASK = SECRET_MASK;
 
 function hidden(secrets: Readonly<Record<string, string>>): Record<string, typeof SECRET_MASK> {
   return Object.fromEntries(Object.keys(secrets).map((name) => [name, SECRET_MASK]));
+}
+
+function isHeld({ state }: IntegrationExtra): boolean {
+  return state === 'new' || state === 'changed';
 }

@@ -18,8 +18,8 @@ export interface Catalog {
 }
 
 /** Whether lists and allowlists know the tool. */
-export function isListed({ doorOnly, discovery }: GuardedTool): boolean {
-  return !doorOnly && !discovery;
+export function isListed({ doorOnly, discovery, serves }: GuardedTool): boolean {
+  return !doorOnly && !discovery && !serves;
 }
 
 export function indexCatalog(entries: readonly CatalogEntry[]): Catalog {

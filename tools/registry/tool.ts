@@ -26,8 +26,40 @@ export interface Meaning<Input extends z.ZodObject, Output extends z.ZodObject, 
   shown?(output: z.output<Output>, principal: Principal): z.output<Output>;
   /** Takes rows or tables: its input may hold more members than others (`boundsOf`). */
   readonly bulk?: true;
+  /** It is no tool to callers, but a prompt or the resources of an integration: the doors that serve those call it. */
+  readonly serves?: Served;
   /** Reports events while it runs; REST sends them as they come if the client asks for that. */
   readonly streams?: true;
+}
+
+/** What an entry of the catalog is that is called like a tool and listed as something else. */
+export type Served = ServedPrompt | ServedResources;
+
+export interface ServedPrompt {
+  readonly kind: 'prompt';
+  /** Its name here. */
+  readonly name: string;
+  readonly title?: string | undefined;
+  readonly description?: string | undefined;
+  readonly arguments: readonly {
+    readonly name: string;
+    readonly description?: string | undefined;
+    readonly required?: boolean | undefined;
+  }[];
+}
+
+export interface ServedResources {
+  readonly kind: 'resources';
+  readonly verb: 'list' | 'read';
+  /** The part of their addresses here that says whose they are. */
+  readonly prefix: string;
+  readonly templates: readonly {
+    readonly uriTemplate: string;
+    readonly name?: string | undefined;
+    readonly title?: string | undefined;
+    readonly description?: string | undefined;
+    readonly mimeType?: string | undefined;
+  }[];
 }
 
 /** Any tool, as the registry sees it. */

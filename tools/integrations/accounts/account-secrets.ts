@@ -11,6 +11,8 @@ import type { SecretBox } from '../secrets.ts';
 export interface KnownClient {
   readonly information: StoredOAuthClientInformation;
   readonly redirectUri: string;
+  /** An operator gave its id, and may have taken it away since. */
+  readonly isGiven?: boolean;
 }
 
 /** What is sealed in an account. */

@@ -37,12 +37,13 @@ export function beginFlow(
   { identity, secrets, privateAddresses }: ConnectingParts,
 ): Promise<Begun> {
   const given = givenClient(integration, secrets, identity);
-  const provider = new FlowProvider(identity, { client: given ?? client, isGiven: given !== undefined });
   const serverUrl = new URL(integration.url ?? '');
   return withOAuthFetch(privateAddresses, async (fetchFn) => {
+    let provider: FlowProvider;
     try {
       const challenge = await challengeOf(serverUrl, fetchFn);
       const wanted = scopes ?? integration.oauth?.scopes ?? challenge.scopes;
+      provider = new FlowProvider(identity, { given, known: client, scopes: wanted });
       const scope = wanted.length > 0 ? { scope: wanted.join(' ') } : {};
       const known = challenge.metadata ? { resourceMetadataUrl: challenge.metadata } : {};
       await auth(provider, { serverUrl, fetchFn, ...scope, ...known });
@@ -59,10 +60,10 @@ export function beginFlow(
 export function finishFlow(
   integration: IntegrationRecord,
   { answer, flow }: { readonly answer: URLSearchParams; readonly flow: FlowSecrets },
-  { identity, secrets, privateAddresses, now }: ConnectingParts,
+  { identity, privateAddresses, now }: ConnectingParts,
 ): Promise<AccountSecrets> {
-  const isGiven = givenClient(integration, secrets, identity) !== undefined;
-  const provider = new FlowProvider(identity, { isGiven }, flow);
+  const given = flow.client.isGiven ? flow.client : undefined;
+  const provider = new FlowProvider(identity, { given }, flow);
   return withOAuthFetch(privateAddresses, async (fetch) => {
     try {
       const transport = new StreamableHTTPClientTransport(new URL(integration.url ?? ''), {
@@ -101,7 +102,7 @@ function givenClient({ id, oauth }: IntegrationRecord, box: SecretBox, { redirec
     ...(clientSecret !== undefined && { client_secret: box.open(clientSecret, clientSecretPlace(id)) }),
     ...(issuer !== undefined && { issuer }),
   };
-  return { information, redirectUri };
+  return { information, redirectUri, isGiven: true };
 }
 
 /** What the server asks for when somebody comes without a token. */

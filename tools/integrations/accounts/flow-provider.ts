@@ -16,9 +16,11 @@ export interface ClientIdentity {
 }
 
 interface Beginning {
-  readonly client?: KnownClient | undefined;
-  /** The client was given by an operator, so none is registered in its place. */
-  readonly isGiven: boolean;
+  /** The client that an operator gave. None is registered in its place. */
+  readonly given: KnownClient | undefined;
+  /** The client of the account so far. */
+  readonly known?: KnownClient | undefined;
+  readonly scopes?: readonly string[];
 }
 
 /** One flow that connects an account: what the SDK's client asks for and finds out on the way. */
@@ -30,17 +32,19 @@ export class FlowProvider implements OAuthClientProvider {
   saveClientInformation?: (information: StoredOAuthClientInformation) => void;
   readonly clientMetadataUrl?: string;
   readonly #identity: ClientIdentity;
+  readonly #isGiven: boolean;
   #client: StoredOAuthClientInformation | undefined;
   #verifier = '';
   #discovery: OAuthDiscoveryState | undefined;
 
-  constructor(identity: ClientIdentity, { client, isGiven }: Beginning, kept?: FlowSecrets) {
+  constructor(identity: ClientIdentity, { given, known, scopes = [] }: Beginning, kept?: FlowSecrets) {
     this.#identity = identity;
-    this.#client = kept?.client.information ?? usable(client, identity);
+    this.#isGiven = given !== undefined;
+    this.#client = (kept?.client ?? given ?? usable(known, identity, scopes))?.information;
     this.#verifier = kept?.verifier ?? '';
     this.#discovery = kept?.discovery;
     if (identity.metadataUrl !== undefined) this.clientMetadataUrl = identity.metadataUrl;
-    if (isGiven) return;
+    if (given) return;
     this.saveClientInformation = (information) => {
       this.#client = information;
     };
@@ -102,13 +106,18 @@ export class FlowProvider implements OAuthClientProvider {
   }
 
   #known(information: StoredOAuthClientInformation): KnownClient {
-    return { information, redirectUri: this.#identity.redirectUri };
+    return { information, redirectUri: this.#identity.redirectUri, ...(this.#isGiven && { isGiven: true }) };
   }
 }
 
-/** A client that was registered for another address of this server is of no use. */
-function usable(client: KnownClient | undefined, { redirectUri }: ClientIdentity) {
-  return client?.redirectUri === redirectUri ? client.information : undefined;
+/** A client that was registered for another address of this server, or for fewer scopes, is of no use. */
+function usable(client: KnownClient | undefined, { redirectUri }: ClientIdentity, scopes: readonly string[]) {
+  if (!client || client.isGiven || client.redirectUri !== redirectUri) return undefined;
+  const { information } = client;
+  const registered = 'scope' in information ? information.scope : undefined;
+  if (typeof registered !== 'string') return client;
+  const names = registered.split(' ');
+  return scopes.every((scope) => names.includes(scope)) ? client : undefined;
 }
 
 /** The members that a metadata document and a registration have in common. */

@@ -7,6 +7,7 @@ import {
   SdkErrorCode,
   StreamableHTTPClientTransport,
   type Tool as UpstreamTool,
+  withInputRequired,
 } from '@modelcontextprotocol/client';
 import { z } from 'zod';
 import type { Questions } from '../../registry/call.ts';
@@ -14,6 +15,7 @@ import { type AccountAuth, accountWantedBy } from '../accounts/account-auth.ts';
 import { createFetch } from './fetch.ts';
 import type { CallOptions } from './guest-tool.ts';
 import { askOAuth } from './oauth.ts';
+import { allPages, LISTS, onePage, type RawPage } from './raw-pages.ts';
 import { type StdioTarget, StdioTransport } from './stdio-transport.ts';
 import type { Watchdog } from './watchdog.ts';
 
@@ -22,8 +24,6 @@ export const MOST_BYTES = 1024 * 1024;
 /** Long enough for a program that must be downloaded before it runs. */
 const CONNECT_MS = 60_000;
 const PROBE_MS = 20_000;
-const MOST_PAGES = 20;
-const MOST_LISTED = 1000;
 /** The longest call, also where the server keeps reporting progress. */
 const LONGEST_CALL_MS = 15 * 60_000;
 
@@ -55,6 +55,20 @@ export interface UpstreamCall extends Omit<CallOptions, 'principal'> {
   readonly tool: UpstreamTool;
   readonly input: object;
   readonly timeoutMs: number;
+}
+
+interface Request {
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+}
+
+interface Asking {
+  readonly questions: Questions | undefined;
+}
+
+interface PromptCall {
+  readonly name: string;
+  readonly input: object;
 }
 
 /** Why a connection could not be made, or ended. Includes what the program wrote last. */
@@ -130,18 +144,41 @@ export class Connection {
 
   /** The tools that the server lists, unchanged. Of an endless list, the beginning. */
   async list(timeoutMs: number): Promise<unknown[]> {
-    if (!this.#client.getServerCapabilities()?.tools) return [];
-    const tools: unknown[] = [];
-    const signal = AbortSignal.timeout(timeoutMs);
-    let cursor: string | undefined;
-    for (let page = 0; page < MOST_PAGES && tools.length < MOST_LISTED; page++) {
-      const request = { method: 'tools/list', params: cursor === undefined ? {} : { cursor } };
-      const listed = await this.#client.request(request, pageOfTools, { signal, timeout: timeoutMs });
-      tools.push(...listed.tools);
-      if (listed.nextCursor === undefined || listed.nextCursor === cursor) return tools;
-      cursor = listed.nextCursor;
-    }
-    return tools.slice(0, MOST_LISTED);
+    return this.#client.getServerCapabilities()?.tools ? allPages(this.#client, LISTS.tools, timeoutMs) : [];
+  }
+
+  get hasPrompts(): boolean {
+    return this.#client.getServerCapabilities()?.prompts !== undefined;
+  }
+
+  get hasResources(): boolean {
+    return this.#client.getServerCapabilities()?.resources !== undefined;
+  }
+
+  listExtras(what: 'prompts' | 'templates', timeoutMs: number): Promise<unknown[]> {
+    if (what === 'prompts') return allPages(this.#client, LISTS.prompts, timeoutMs);
+    return allPages(this.#client, LISTS.templates, timeoutMs);
+  }
+
+  /** One page of what the server lists to this account. */
+  listResources({ cursor, signal, timeoutMs }: Request & { readonly cursor: string | undefined }): Promise<RawPage> {
+    return onePage(this.#client, LISTS.resources, { cursor, signal, timeoutMs });
+  }
+
+  readResource({ uri, signal, timeoutMs, questions }: Request & Asking & { readonly uri: string }): Promise<unknown> {
+    const params = { uri, ...this.#askable(questions) };
+    return this.#ask({ method: 'resources/read', params }, { signal, timeoutMs });
+  }
+
+  getPrompt({ name, input, signal, timeoutMs, questions }: Request & Asking & PromptCall): Promise<unknown> {
+    const params = { name, arguments: { ...input }, ...this.#askable(questions) };
+    return this.#ask({ method: 'prompts/get', params }, { signal, timeoutMs });
+  }
+
+  #ask(request: { method: string; params: object }, { signal, timeoutMs }: Request): Promise<unknown> {
+    const schema = withInputRequired(z.looseObject({}));
+    const options = { signal, timeout: timeoutMs, maxTotalTimeout: LONGEST_CALL_MS, allowInputRequired: true };
+    return this.#client.request({ ...request, params: { ...request.params } }, schema, options);
   }
 
   /** What the tool answers, or asks a person. */
@@ -193,8 +230,6 @@ export class Connection {
     this.#line.release();
   }
 }
-
-const pageOfTools = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
 
 /** The parts of a target that nobody may see. */
 export function secretsOf(target: Target): string[] {

@@ -1,6 +1,7 @@
 import type { Tool as UpstreamTool } from '@modelcontextprotocol/client';
 import type { IntegrationRecord, ToolDefinition } from '../../../resources/integration.ts';
 import type { Connection } from './connection.ts';
+import { type Extras, LISTED, NO_EXTRAS, readPrompts, readTemplates } from './extras.ts';
 import type { Scrubber } from './text.ts';
 import { type Listing, readListing } from './tool-definitions.ts';
 
@@ -9,6 +10,7 @@ export interface Listed {
   readonly listing: Listing;
   /** The tools that can be offered, as the server defines them. */
   readonly tools: ReadonlyMap<string, UpstreamTool>;
+  readonly extras: Extras;
 }
 
 const LIST_MS = 30_000;
@@ -25,7 +27,20 @@ export async function listOver(
   const offered = (raw as (UpstreamTool | null)[]).filter(
     (tool) => tool !== null && names.has(tool.name),
   ) as UpstreamTool[];
-  return { listing, tools: new Map(offered.reverse().map((tool) => [tool.name, tool])) };
+  const extras = await extrasOver(connection, scrubber, timeoutMs);
+  return { listing, tools: new Map(offered.reverse().map((tool) => [tool.name, tool])), extras };
+}
+
+/** A server that cannot list what it declares keeps its tools. */
+async function extrasOver(connection: Connection, scrubber: Scrubber, timeoutMs: number): Promise<Extras> {
+  const { hasPrompts, hasResources } = connection;
+  const ask = (what: 'prompts' | 'templates') => connection.listExtras(what, timeoutMs).catch(() => []);
+  const prompts = hasPrompts ? readPrompts(await ask('prompts'), scrubber) : [];
+  if (!hasResources) return { ...NO_EXTRAS, prompts };
+  return {
+    prompts,
+    resources: [{ uriTemplate: LISTED, hash: LISTED }, ...readTemplates(await ask('templates'), scrubber)],
+  };
 }
 
 /** The tool, if the server lists it in this form. */

@@ -3,6 +3,7 @@ import type { IntegrationRecord, IntegrationTool, ToolDefinition } from '../../.
 import { globMatcher } from '../../access/allowlist.ts';
 import type { CatalogEntry } from '../../registry/catalog-index.ts';
 import type { Tool } from '../../registry/define-tool.ts';
+import { type Extras, NO_EXTRAS } from './extras.ts';
 import { guestTool, type Origin } from './guest-tool.ts';
 import { grantOf, type LeftOut, type Listing, labelOf, shownName } from './tool-definitions.ts';
 
@@ -106,8 +107,12 @@ function takenAmong(definitions: readonly ToolDefinition[], toolPrefix: string, 
 }
 
 /** A hash of the list, so that exactly the list that was looked at is approved. */
-export function hashOfListing({ definitions }: Listing): string {
-  const hashes = definitions.map(({ name, hash }) => `${name} ${hash}`).sort();
+export function hashOfListing({ definitions }: Listing, { prompts, resources }: Extras = NO_EXTRAS): string {
+  const hashes = [
+    ...definitions.map(({ name, hash }) => `${name} ${hash}`),
+    ...prompts.map(({ name, hash }) => `prompt ${name} ${hash}`),
+    ...resources.map(({ uriTemplate, hash }) => `resource ${uriTemplate} ${hash}`),
+  ].sort();
   return createHash('sha256').update(hashes.join('\n')).digest('base64url');
 }
 

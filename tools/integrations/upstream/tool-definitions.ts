@@ -115,6 +115,6 @@ function rootSchema(raw: unknown): Record<string, unknown> {
 }
 
 /** A hash of everything that models and people see of a tool. A tool with another hash must be approved again. */
-function hashOf(definition: object): string {
+export function hashOf(definition: object): string {
   return createHash('sha256').update(canonicalize(definition)).digest('base64url');
 }

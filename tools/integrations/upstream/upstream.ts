@@ -1,4 +1,5 @@
 import type {
+  IntegrationExtra,
   IntegrationRecord,
   IntegrationStatus,
   IntegrationTool,
@@ -8,7 +9,9 @@ import type { Principal } from '../../access/principal.ts';
 import { ToolError } from '../../registry/errors.ts';
 import type { LiveCatalog } from '../../registry/live-catalog.ts';
 import type { Connection } from './connection.ts';
+import { type Extras, extraStates, NO_EXTRAS } from './extras.ts';
 import { toolError } from './failure.ts';
+import { GuestExtras, type RunCall } from './guest-extras.ts';
 import type { CallOptions, ToolContent } from './guest-tool.ts';
 import { listedTool } from './listed.ts';
 import { hashOfListing, OfferedTools, type TakenBy, toolStates } from './offered-tools.ts';
@@ -32,6 +35,8 @@ export interface UpstreamServices extends LineServices {
 export interface View {
   readonly status: IntegrationStatus;
   readonly tools: readonly IntegrationTool[];
+  readonly prompts?: readonly IntegrationExtra[];
+  readonly resources?: readonly IntegrationExtra[];
   readonly listingHash: string | undefined;
 }
 
@@ -39,6 +44,7 @@ export interface View {
 export class Upstream {
   readonly #services: UpstreamServices;
   readonly #offered = new OfferedTools((definition, input, options) => this.call(definition, input, options));
+  readonly #extras = new GuestExtras((tool, options, work) => this.#run(tool, options, work));
   #record: IntegrationRecord;
   readonly #calls = new CallsUnderWay();
   readonly #lines: UpstreamLines;
@@ -62,12 +68,18 @@ export class Upstream {
     );
   }
 
+  /** The prompts and resources that are listed now, for approval. */
+  get extras(): Extras {
+    return this.#lines.listed?.extras ?? NO_EXTRAS;
+  }
+
   view(): View {
     const listing = this.#lines.listed?.listing;
     return {
       status: this.#lines.status,
       tools: toolStates(this.#record, listing, this.#services.takenBy(this.#record, true)),
-      listingHash: listing && hashOfListing(listing),
+      ...extraStates(this.#record, this.#lines.listed?.extras),
+      listingHash: listing && hashOfListing(listing, this.#lines.listed?.extras),
     };
   }
 
@@ -105,6 +117,7 @@ export class Upstream {
     this.#record = record;
     this.#lines.forget();
     this.#offered.clear();
+    this.#extras.clear();
     this.start();
   }
 
@@ -128,27 +141,32 @@ export class Upstream {
     await this.#lines.accountEnded(userId, reason);
   }
 
+  /** Calls the tool with this definition. `input` was checked against it. */
   async call(definition: ToolDefinition, input: object, options: CallOptions): Promise<ToolContent> {
-    const { principal, signal: given, report, questions } = options;
+    const { report, questions } = options;
+    const offered = this.#offered.get(definition);
+    if (!offered) throw this.#notOffered();
+    return this.#run(offered, options, async ({ connection, listed, scrubber }, { signal, timeoutMs }) => {
+      const tool = listedTool(listed, definition);
+      if (!tool || this.#offered.get(definition) !== offered) throw this.#notOffered();
+      const onProgress = sparing((progress) => report(scrubber.progress(progress)));
+      const result = await connection.call({ tool, input, timeoutMs, signal, report: onProgress, questions });
+      const asked = questionsIn(result, { label: this.#label, scrubber, questions });
+      if (asked) throw asked;
+      return this.#contentOf(result, scrubber);
+    });
+  }
+
+  readonly #run: RunCall = async (tool, { principal, signal: given }, work) => {
     const { timeoutMs } = this.#record;
     if (this.#calls.count >= MOST_CALLS) {
       const message = `The integration ${this.#label} has ${MOST_CALLS} calls under way; try again in a moment.`;
       throw new ToolError('unavailable', message);
     }
-    const offered = this.#offered.get(definition);
-    if (!offered) throw this.#notOffered();
-    return this.#calls.run(offered, given, (ending) =>
-      this.#lines.use(principal, ending, async ({ connection, listed, scrubber }, signal) => {
-        const tool = listedTool(listed, definition);
-        if (!tool || this.#offered.get(definition) !== offered) throw this.#notOffered();
-        const onProgress = sparing((progress) => report(scrubber.progress(progress)));
-        const result = await connection.call({ tool, input, timeoutMs, signal, report: onProgress, questions });
-        const asked = questionsIn(result, { label: this.#label, scrubber, questions });
-        if (asked) throw asked;
-        return this.#contentOf(result, scrubber);
-      }),
+    return this.#calls.run(tool, given, (ending) =>
+      this.#lines.use(principal, ending, (line, signal) => work(line, { signal, timeoutMs })),
     );
-  }
+  };
 
   get #label(): string {
     return labelOf(this.#record);
@@ -188,7 +206,10 @@ export class Upstream {
   #publish(): void {
     const { id, enabled } = this.#record;
     const takenBy = this.#services.takenBy(this.#record, false);
-    const entries = enabled ? this.#offered.entries(this.#record, this.#lines.listed?.listing, takenBy) : [];
+    const listing = this.#lines.listed?.listing;
+    const entries = enabled
+      ? [...this.#offered.entries(this.#record, listing, takenBy), ...this.#extras.entries(this.#record)]
+      : [];
     this.#services.catalog.put(id, entries);
     const tools = new Set(entries.map(({ tool }) => tool));
     this.#calls.endUnless(

@@ -12,6 +12,7 @@ import { askForAccount } from '../accounts/ask-for-account.ts';
 import { takesAccounts } from '../auth-mode.ts';
 import type { SecretBox } from '../secrets.ts';
 import type { Target } from './connection.ts';
+import { type Extras, NO_EXTRAS } from './extras.ts';
 import { AddressRefused, requirePublic } from './ip-addresses.ts';
 import type { TakenBy } from './offered-tools.ts';
 import { shownName } from './tool-definitions.ts';
@@ -105,6 +106,11 @@ export class Upstreams implements Dependency {
 
   definitions(id: string): readonly ToolDefinition[] {
     return this.#running.get(id)?.definitions ?? [];
+  }
+
+  /** The prompts and resources that it lists now. */
+  extras(id: string): Extras {
+    return this.#running.get(id)?.extras ?? NO_EXTRAS;
   }
 
   /** Why the integration is not allowed. Undefined where it is. */
