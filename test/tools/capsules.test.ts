@@ -125,6 +125,7 @@ describe('preview_capsule', () => {
       status: 'live',
       expiresAt: new Date(Date.now() + 60_000).toISOString(),
       callsPerMinute: 5,
+      integrationAccounts: 'owner',
       constraints: { list_agents: { limit: 1 } },
     };
     const bodyOf = (tool: string) => Object.keys(catalog.get(tool)?.tool.input.shape ?? {});
