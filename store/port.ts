@@ -196,6 +196,8 @@ export interface AuditFilter {
   /** Id of the principal. */
   readonly principal?: string | undefined;
   readonly tool?: string | undefined;
+  /** Calls of these tools are left out. */
+  readonly withoutTools?: readonly string[] | undefined;
   readonly outcome?: AuditEntry['outcome'] | undefined;
   readonly door?: AuditEntry['door'] | undefined;
   readonly requestId?: string | undefined;

@@ -46,6 +46,7 @@ describe('the audit log', () => {
     assert.deepEqual(await tools({ recordId: made.id }), ['update_agent', 'get_agent', 'create_agent']);
     assert.deepEqual(await tools({ recordId: made.id, requestId: 'one-request', tool: 'get_agent' }), ['get_agent']);
     assert.deepEqual(await tools({ recordId: made.id.slice(0, -1) }), []);
+    assert.deepEqual(await tools({ recordId: made.id, changes: true }), ['update_agent', 'create_agent']);
     const total = { recordId: made.id, includeTotal: true, limit: 1 };
     assert.equal((await mustCall(server, server.adminKey, 'list_audit_entries', total)).total, 3);
 

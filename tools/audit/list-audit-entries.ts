@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { auditEntry, door, outcome } from '../../resources/audit-entry.ts';
 import { instant, pageOf, paging, recordId, time } from '../../resources/fields.ts';
 import { orAgentName, refTo } from '../../resources/markers.ts';
+import type { Catalog } from '../registry/catalog-index.ts';
 import { defineTool, READS } from '../registry/define-tool.ts';
 import { openCursor, pageBody } from '../registry/paging.ts';
 
@@ -14,6 +15,7 @@ export const listAuditEntries = defineTool({
   input: z.strictObject({
     principal: orAgentName(z.string().max(200)).optional().describe('Principal id, or name of an agent.'),
     tool: refTo('tool', z.string().max(200)).optional(),
+    changes: z.boolean().optional().describe('True: without the calls of tools that only read.'),
     outcome: outcome.optional(),
     door: door.optional(),
     requestId: z.string().min(1).max(200).optional().describe('All calls of one request (`X-Request-Id`).'),
@@ -26,10 +28,20 @@ export const listAuditEntries = defineTool({
   output: pageOf(auditEntry),
   errors: [],
 
-  async handler({ limit, cursor, includeTotal, from, to, ...named }, { server }) {
-    const filters = { ...named, ...(from && { from: instant(from) }), ...(to && { to: instant(to) }) };
-    const page = await server.audit.find({ ...filters, limit, after: openCursor(cursor, filters) });
-    const total = includeTotal && { total: await server.audit.count(filters) };
+  async handler({ limit, cursor, includeTotal, ...filters }, { server }) {
+    const { from, to, changes, ...named } = filters;
+    const query = {
+      ...named,
+      ...(from && { from: instant(from) }),
+      ...(to && { to: instant(to) }),
+      ...(changes && { withoutTools: readingTools(server.catalog) }),
+    };
+    const page = await server.audit.find({ ...query, limit, after: openCursor(cursor, filters) });
+    const total = includeTotal && { total: await server.audit.count(query) };
     return { ...pageBody(page, filters, (entry) => entry), ...total };
   },
 });
+
+function readingTools({ entries }: Catalog): string[] {
+  return entries.filter(({ tool }) => tool.annotations.readOnlyHint).map(({ tool }) => tool.name);
+}

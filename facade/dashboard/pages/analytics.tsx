@@ -2,10 +2,10 @@ import { Button } from '../components/button.tsx';
 import { ErrorBox } from '../components/error-box.tsx';
 import { Empty, Link, Time } from '../components/small.tsx';
 import { Skeleton } from '../components/waiting.tsx';
+import { csvOf, download } from '../csv.ts';
 import { at, usePlace } from '../router.ts';
 import { useAnswer } from '../store.ts';
 import { useMay, useTool, useTools } from '../tools.ts';
-import { csvOf, download } from './analytics/csv.ts';
 import { METRICS, type Metric, type MetricAnswer } from './analytics/metrics.ts';
 import { inputOf, RangeControls } from './analytics/range.tsx';
 import { Charts, Rows, Totals } from './analytics/shown.tsx';
@@ -72,7 +72,7 @@ function OneMetric({ metric, query }: { readonly metric: Metric; readonly query:
         <h1>{metric.title}</h1>
         {data && (
           <span class="page-actions">
-            <Button icon="download" onClick={() => download(`${metric.tool.slice(4)}.csv`, csvOf(data))}>
+            <Button icon="download" onClick={() => download(`${metric.tool.slice(4)}.csv`, asCsv(data))}>
               CSV
             </Button>
           </span>
@@ -97,6 +97,14 @@ function OneMetric({ metric, query }: { readonly metric: Metric; readonly query:
       )}
     </section>
   );
+}
+
+/** The series and the rows, one below the other. */
+function asCsv({ series = [], rows = [] }: MetricAnswer): string {
+  return [series, rows]
+    .filter(({ length }) => length > 0)
+    .map(csvOf)
+    .join('\r\n');
 }
 
 function isEmpty({ totals }: MetricAnswer): boolean {

@@ -1,37 +1,39 @@
 import { LinkButton } from '../components/button.tsx';
 import { ErrorBox } from '../components/error-box.tsx';
-import { Badge, Empty, Mono, Time } from '../components/small.tsx';
+import { Empty } from '../components/small.tsx';
 import { Table } from '../components/table.tsx';
 import { Skeleton } from '../components/waiting.tsx';
 import { usePages } from '../pages-of.ts';
 import { usePlace } from '../router.ts';
 import { useTool } from '../tools.ts';
+import { COLUMNS, type Entry } from './audit/entry.tsx';
+import { EntryPane } from './audit/entry-pane.tsx';
+import { AuditFilters } from './audit/filters.tsx';
 
-interface Entry {
-  readonly id: string;
-  readonly at: string;
-  readonly tool: string;
-  readonly outcome: string;
-  readonly door: string;
-  readonly requestId: string;
-  readonly principal: { readonly name: string };
-}
-
+/** Every call: filtered by what stands in the address, one of them beside the list. */
 export function Page() {
-  const { query } = usePlace();
-  const known = Object.keys(useTool('list_audit_entries')?.inputSchema.properties ?? {});
-  const given = [...query].filter(([name]) => known.includes(name));
-  const { rows, loading, error, more } = usePages<Entry>('list_audit_entries', {
-    limit: 100,
-    ...Object.fromEntries(given),
-  });
+  const { query, parts } = usePlace();
+  const [, open] = parts;
+  const schema = useTool('list_audit_entries')?.inputSchema;
+  const given = [...query].filter(([name, value]) => schema?.properties?.[name] && value !== '');
+  const filters = Object.fromEntries(
+    given.map(([name, value]) => [name, name === 'changes' ? value === 'true' : value]),
+  );
+  const { rows, loading, error, more } = usePages<Entry>(schema && 'list_audit_entries', { limit: 100, ...filters });
+  const search = query.toString();
+  const kept = search && `?${search}`;
   return (
-    <div class="kind">
-      <section class="list-pane">
+    <div class={open === undefined ? 'kind' : 'kind with-detail'}>
+      <section class="list-pane" aria-label="Audit">
         <header class="page-head">
           <h1>Audit</h1>
-          {given.length > 0 && <LinkButton to="/audit">All entries</LinkButton>}
+          {given.length > 0 && (
+            <span class="page-actions">
+              <LinkButton to="/audit">All entries</LinkButton>
+            </span>
+          )}
         </header>
+        <AuditFilters query={query} schema={schema} />
         {error && <ErrorBox error={error} />}
         {rows.length > 0 ? (
           <Table
@@ -39,24 +41,22 @@ export function Page() {
             columns={COLUMNS}
             rows={rows}
             keyOf={({ id }) => id}
+            to={({ id }) => `/audit/${encodeURIComponent(id)}${kept}`}
+            picked={open}
             onMore={more}
             loading={loading}
           />
-        ) : loading ? (
-          <Skeleton lines={6} />
+        ) : loading || !schema ? (
+          <div class="pad">
+            <Skeleton lines={6} />
+          </div>
         ) : (
-          <Empty title="No entries match" />
+          !error && <Empty title="No entries match">Change or clear the filter.</Empty>
         )}
       </section>
+      {open !== undefined && (
+        <EntryPane key={open} entry={rows.find(({ id }) => id === open)} loading={loading} back={`/audit${kept}`} />
+      )}
     </div>
   );
 }
-
-const COLUMNS = [
-  { id: 'tool', title: 'Tool', cell: ({ tool }: Entry) => <Mono>{tool}</Mono> },
-  { id: 'principal', title: 'Who', cell: ({ principal }: Entry) => principal.name },
-  { id: 'outcome', title: 'Outcome', cell: ({ outcome }: Entry) => <Badge value={outcome} /> },
-  { id: 'door', title: 'Door', cell: ({ door }: Entry) => door, spare: 2 as const },
-  { id: 'requestId', title: 'Request', cell: ({ requestId }: Entry) => <Mono>{requestId}</Mono>, spare: 3 as const },
-  { id: 'at', title: 'When', cell: ({ at }: Entry) => <Time at={at} />, end: true },
-];

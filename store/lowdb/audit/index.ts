@@ -8,6 +8,7 @@ export interface Place {
 }
 
 export interface IndexFilter extends Readonly<Partial<Record<Label, string | undefined>>> {
+  readonly withoutTools?: readonly string[] | undefined;
   /** Marks are hashes that different texts may share, so an entry found by a mark must be read and compared. */
   readonly request?: number | undefined;
   readonly record?: number | undefined;
@@ -128,12 +129,15 @@ export class AuditIndex {
       const wanted = filter[label];
       if (wanted !== undefined) tests.push([this.#labels[label], this.#labels[label].known(wanted)]);
     }
-    const { request, record } = filter;
+    const { request, record, withoutTools = [] } = filter;
+    const { tool } = this.#labels;
+    const left = new Set(withoutTools.map((name) => tool.known(name)));
     const marks = this.#marks;
     const isAbout = (at: number) =>
       marks.record[at] === record || marks.other[at] === record || marks.other[at] === MORE;
     return (at) =>
       tests.every(([labels, number]) => labels.column[at] === number) &&
+      (left.size === 0 || !left.has(tool.column[at])) &&
       (request === undefined || marks.request[at] === request) &&
       (record === undefined || isAbout(at));
   }

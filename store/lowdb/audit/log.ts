@@ -260,9 +260,10 @@ export class SegmentedAudit {
   }
 }
 
-function indexFilter({ principal, tool, outcome, door, sessionId, requestId, recordId }: AuditFilter): IndexFilter {
+function indexFilter(filter: AuditFilter): IndexFilter {
+  const { principal, tool, withoutTools, outcome, door, sessionId, requestId, recordId } = filter;
   return {
-    ...{ principal, tool, outcome, door, sessionId },
+    ...{ principal, tool, withoutTools, outcome, door, sessionId },
     request: requestId === undefined ? undefined : markOf(requestId),
     record: recordId === undefined ? undefined : markOf(recordId),
   };

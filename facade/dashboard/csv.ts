@@ -1,14 +1,7 @@
-import type { MetricAnswer } from './metrics.ts';
+type Row = Readonly<Record<string, unknown>>;
 
-/** The series and the rows of an answer as CSV, one below the other. */
-export function csvOf({ series = [], rows = [] }: MetricAnswer): string {
-  return [series, rows]
-    .filter(({ length }) => length > 0)
-    .map(tableOf)
-    .join('\r\n');
-}
-
-function tableOf(rows: readonly Readonly<Record<string, unknown>>[]): string {
+/** Rows as CSV, with a first line that names every member of any of them. */
+export function csvOf(rows: readonly Row[]): string {
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   const lines = [names, ...rows.map((row) => names.map((name) => row[name]))];
   return `${lines.map((line) => line.map(cell).join(',')).join('\r\n')}\r\n`;

@@ -1,0 +1,56 @@
+import { Avatar, Badge, Mono, Time } from '../../components/small.tsx';
+
+export interface Caller {
+  readonly type: string;
+  readonly id: string;
+  readonly name: string;
+}
+
+/** One call, as `list_audit_entries` answers it. */
+export interface Entry {
+  readonly id: string;
+  readonly at: string;
+  readonly tool: string;
+  readonly outcome: string;
+  readonly code?: string;
+  readonly door: string;
+  readonly requestId: string;
+  readonly sessionId?: string;
+  readonly principal: Caller;
+  readonly onBehalfOf?: readonly Caller[];
+  readonly arguments: Readonly<Record<string, unknown>>;
+  readonly recordIds?: readonly string[];
+  readonly durationMs: number;
+}
+
+export const COLUMNS = [
+  { id: 'tool', title: 'Tool', cell: ({ tool }: Entry) => <Mono>{tool}</Mono> },
+  {
+    id: 'principal',
+    title: 'Who',
+    cell: ({ principal: { name, type } }: Entry) => (
+      <span class="name">
+        <Avatar name={name} size="s" />
+        <span class="name-words">
+          <span class="name-title">{name}</span>
+          <span class="name-more">{type}</span>
+        </span>
+      </span>
+    ),
+    spare: 1 as const,
+  },
+  {
+    id: 'outcome',
+    title: 'Outcome',
+    cell: ({ outcome, code }: Entry) => <Badge value={outcome}>{outcome === 'ok' ? 'OK' : code}</Badge>,
+  },
+  { id: 'door', title: 'Door', cell: ({ door }: Entry) => door, spare: 2 as const },
+  {
+    id: 'ms',
+    title: 'Took',
+    cell: ({ durationMs }: Entry) => `${Math.round(durationMs)} ms`,
+    end: true,
+    spare: 3 as const,
+  },
+  { id: 'at', title: 'When', cell: ({ at }: Entry) => <Time at={at} />, end: true },
+];

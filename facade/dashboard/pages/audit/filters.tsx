@@ -1,0 +1,61 @@
+import { labelOf, wordOf } from '../../format.ts';
+import { setQuery } from '../../router.ts';
+import type { JsonSchema } from '../../schema.ts';
+
+const TEXTS = ['tool', 'principal', 'recordId', 'requestId', 'sessionId'] as const;
+const LABELS: Readonly<Record<string, string>> = {
+  principal: 'Who (id)',
+  recordId: 'Record (id)',
+  requestId: 'Request (id)',
+  sessionId: 'Session (id)',
+};
+
+/** The filters of the audit log. Each stands in the address, so that a view can be shared. */
+export function AuditFilters({
+  query,
+  schema,
+}: {
+  readonly query: URLSearchParams;
+  readonly schema: JsonSchema | undefined;
+}) {
+  const choices = ['outcome', 'door'].filter((name) => schema?.properties?.[name]?.enum);
+  const changes = query.get('changes') === 'true';
+  return (
+    <div class="filters">
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={changes}
+          onChange={({ currentTarget }) => setQuery({ changes: currentTarget.checked ? 'true' : undefined })}
+        />
+        Changes only
+      </label>
+      {choices.map((name) => (
+        <select
+          key={name}
+          class={query.get(name) ? 'filter-choice set' : 'filter-choice'}
+          aria-label={labelOf(name)}
+          value={query.get(name) ?? ''}
+          onChange={({ currentTarget }) => setQuery({ [name]: currentTarget.value })}
+        >
+          <option value="">{labelOf(name)}</option>
+          {schema?.properties?.[name]?.enum?.map((value) => (
+            <option key={value} value={value}>
+              {wordOf(String(value))}
+            </option>
+          ))}
+        </select>
+      ))}
+      {TEXTS.map((name) => (
+        <input
+          key={name}
+          class={query.get(name) ? 'input filter-id set' : 'input filter-id'}
+          placeholder={LABELS[name] ?? labelOf(name)}
+          aria-label={LABELS[name] ?? labelOf(name)}
+          value={query.get(name) ?? ''}
+          onChange={({ currentTarget }) => setQuery({ [name]: currentTarget.value.trim() })}
+        />
+      ))}
+    </div>
+  );
+}

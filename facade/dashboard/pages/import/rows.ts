@@ -1,0 +1,62 @@
+/** Members of imported rows that are numbers, over all types. Cells of a CSV file are texts. */
+export const NUMBER_MEMBERS: ReadonlySet<string> = new Set([
+  'amount',
+  'intervalCount',
+  'quantity',
+  'discountPercent',
+  'discountAmount',
+  'total',
+  'tax',
+]);
+
+export type ImportedRow = Readonly<Record<string, unknown>>;
+
+/** A row of a file with its line, or why the line is none. */
+export type FileRow = { readonly line: number } & ({ readonly row: ImportedRow } | { readonly problem: string });
+
+/** The rows of a CSV or NDJSON file. @throws Error that says why the file cannot be read */
+export async function rowsOf(file: File): Promise<readonly FileRow[]> {
+  const text = (await file.text()).replace(/^\uFEFF/, '');
+  if (/\.(ndjson|jsonl)$/i.test(file.name)) return text.split(/\r?\n/).flatMap(jsonRow);
+  if (/\.csv$/i.test(file.name)) return csvRows(text);
+  throw new Error(`${file.name} is neither a .csv nor an .ndjson file.`);
+}
+
+function jsonRow(text: string, index: number): FileRow[] {
+  if (text.trim() === '') return [];
+  const line = index + 1;
+  const row = parsed(text);
+  if (typeof row === 'object' && row !== null && !Array.isArray(row)) return [{ line, row: { ...row } }];
+  return [{ line, problem: 'The line is no JSON object.' }];
+}
+
+/** The parser is loaded when the first file is read. */
+async function csvRows(text: string): Promise<FileRow[]> {
+  const { parse } = await import('csv-parse/browser/esm/sync');
+  const records = parse(text, { columns: true, info: true, skip_empty_lines: true }) as readonly CsvRecord[];
+  return records.map(({ record, info }) => ({ line: info.lines, row: typed(record) }));
+}
+
+/** As csv-parse answers with `columns` and `info`. */
+interface CsvRecord {
+  readonly record: Readonly<Record<string, string>>;
+  readonly info: { readonly lines: number };
+}
+
+function typed(record: Readonly<Record<string, string>>): ImportedRow {
+  const cells = Object.entries(record).filter(([, text]) => text !== '');
+  return Object.fromEntries(
+    cells.map(([name, text]) => {
+      if (NUMBER_MEMBERS.has(name) && /^-?\d+(\.\d+)?$/.test(text.trim())) return [name, Number(text)];
+      return [name, name === 'properties' ? (parsed(text) ?? text) : text];
+    }),
+  );
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

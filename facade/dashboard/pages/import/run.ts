@@ -1,0 +1,87 @@
+import { CallError } from '../../client.ts';
+import { act } from '../../store.ts';
+import type { FileRow, ImportedRow } from './rows.ts';
+
+/** A line of the file that was not imported, and why. */
+export interface Refused {
+  readonly line: number;
+  readonly problem: string;
+  readonly row: ImportedRow | undefined;
+}
+
+export interface Progress {
+  readonly done: number;
+  readonly of: number;
+  readonly created: number;
+  readonly updated: number;
+  readonly unchanged: number;
+  readonly refused: readonly Refused[];
+}
+
+interface Imported {
+  readonly created: number;
+  readonly updated: number;
+  readonly unchanged: number;
+}
+
+type Good = Extract<FileRow, { row: ImportedRow }>;
+
+const AT_ONCE = 1000;
+
+/** Imports the rows in calls of a thousand. A call takes all of its rows or none, so those that it names as bad are left out and it is repeated. */
+export async function importRows(
+  type: string,
+  rows: readonly FileRow[],
+  { signal, onProgress }: { readonly signal: AbortSignal; readonly onProgress: (progress: Progress) => void },
+): Promise<void> {
+  const bad = rows.flatMap((one): Refused[] => ('problem' in one ? [{ ...one, row: undefined }] : []));
+  const good = rows.filter((one): one is Good => 'row' in one);
+  let progress: Progress = { done: bad.length, of: rows.length, created: 0, updated: 0, unchanged: 0, refused: bad };
+  onProgress(progress);
+  for (let from = 0; from < good.length && !signal.aborted; from += AT_ONCE) {
+    const some = good.slice(from, from + AT_ONCE);
+    const { refused, ...counts } = await importSome(type, some);
+    progress = {
+      ...progress,
+      done: progress.done + some.length,
+      created: progress.created + counts.created,
+      updated: progress.updated + counts.updated,
+      unchanged: progress.unchanged + counts.unchanged,
+      refused: progress.refused.concat(refused),
+    };
+    onProgress(progress);
+  }
+}
+
+async function importSome(type: string, rows: readonly Good[]): Promise<Imported & { refused: readonly Refused[] }> {
+  let left = rows;
+  const refused: Refused[] = [];
+  while (left.length > 0) {
+    try {
+      const imported = await act<Imported>('import_records', { type, records: left.map(({ row }) => row) });
+      return { ...imported, refused };
+    } catch (error) {
+      const problems = problemsIn(error);
+      if (problems.size === 0) throw error;
+      for (const [index, problem] of problems) {
+        const one = left[index];
+        if (one) refused.push({ line: one.line, problem, row: one.row });
+      }
+      left = left.filter((_, index) => !problems.has(index));
+    }
+  }
+  return { created: 0, updated: 0, unchanged: 0, refused };
+}
+
+/** What is wrong with which row, as `records[3].amount` says. */
+function problemsIn(error: unknown): ReadonlyMap<number, string> {
+  const problems = new Map<number, string>();
+  if (!(error instanceof CallError)) return problems;
+  for (const { path, message } of error.issues) {
+    const [, index, member = ''] = /^records\[(\d+)\]\.?(.*)$/.exec(path) ?? [];
+    if (index === undefined) continue;
+    const said = [problems.get(Number(index)), `${member}${member && ': '}${message}`].filter(Boolean).join(' ');
+    problems.set(Number(index), said);
+  }
+  return problems;
+}
