@@ -14,4 +14,6 @@ export interface Boot {
   /** Part of the form that signs out. */
   readonly formToken: string;
   readonly version: string;
+  /** Names of the tools that the person may call now; what they take follows by `tools/list`. */
+  readonly tools: readonly string[];
 }

@@ -69,6 +69,8 @@ function changed(): void {
 /** Soon enough for people, and one new stream for all that a new page follows. */
 const TOGETHER_MS = 250;
 const LONGEST_WAIT_MS = 30_000;
+/** As many as the server takes. */
+const MOST_FOLLOWED = 1000;
 
 /** Listens in this tab as soon as no other one does. Called once. */
 export function startLive(): void {
@@ -84,14 +86,19 @@ export function startLive(): void {
 
 let failures = 0;
 
+/** What all tabs follow, each address once. */
+function followed(): string[] {
+  return [...new Set([...own.keys(), ...[...others.values()].flat()])].sort().slice(0, MOST_FOLLOWED);
+}
+
 async function listenUntilRestart(): Promise<void> {
   const stop = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
+  const uris = followed();
   restart = () => {
     clearTimeout(timer);
-    timer = setTimeout(() => stop.abort(), TOGETHER_MS);
+    timer = setTimeout(() => followed().join() !== uris.join() && stop.abort(), TOGETHER_MS);
   };
-  const uris = [...new Set([...own.keys(), ...[...others.values()].flat()])].slice(0, 1000);
   try {
     const notifications = { toolsListChanged: true, resourceSubscriptions: uris };
     await request('subscriptions/listen', { notifications }, { signal: stop.signal, onNotification: handOn });

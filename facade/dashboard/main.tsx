@@ -1,6 +1,7 @@
 import '@fontsource-variable/inter/wght.css';
 import 'uplot/dist/uPlot.min.css';
 import './style/index.css';
+import './commons.ts';
 import { type ComponentType, render } from 'preact';
 import { Boundary } from './components/error-box.tsx';
 import { Layout } from './components/layout.tsx';
@@ -12,7 +13,7 @@ import { startLive } from './live.ts';
 import { pageAt, pages } from './pages.ts';
 import { followLinks, usePlace } from './router.ts';
 import { useTitle } from './title.ts';
-import { loadTools, useTools } from './tools.ts';
+import { loadTools, useNames } from './tools.ts';
 
 const drawn = new Map<string, ComponentType>(
   pages.map(({ path, load }) => [path, lazy(async () => (await load()).Page)]),
@@ -37,11 +38,11 @@ function Dashboard() {
 
 function Current({ path }: { readonly path: string }) {
   const page = pageAt(path);
-  const tools = useTools();
+  const names = useNames();
   useTitle(page?.title ?? 'Unknown page');
   const Page = page && drawn.get(page.path);
   if (!Page) return <Unknown />;
-  return tools && page.needs !== undefined && !tools.has(page.needs) ? <Unknown needs={page.needs} /> : <Page />;
+  return page.needs !== undefined && !names.has(page.needs) ? <Unknown needs={page.needs} /> : <Page />;
 }
 
 // What the page needs is on its way before anything is drawn.

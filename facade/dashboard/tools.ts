@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
+import { boot } from './boot.ts';
 import { request } from './client.ts';
 import type { JsonSchema } from './schema.ts';
 
@@ -55,10 +56,25 @@ export function useTools(): Tools | undefined {
   return tools;
 }
 
+/** The names of the tools that the person may call: known from the first moment, and as the list says once it is there. */
+export function useNames(): ReadonlySet<string> {
+  const known = useTools();
+  return known ? namesIn(known) : atFirst;
+}
+
+const atFirst: ReadonlySet<string> = new Set(boot.tools);
+const names = new WeakMap<Tools, ReadonlySet<string>>();
+
+function namesIn(known: Tools): ReadonlySet<string> {
+  const found = names.get(known) ?? new Set(known.keys());
+  names.set(known, found);
+  return found;
+}
+
 /** Whether the person may call the tool. Buttons for other tools are not shown. */
 export function useMay(tool: string | undefined): boolean {
-  const known = useTools();
-  return tool !== undefined && (known?.has(tool) ?? false);
+  const known = useNames();
+  return tool !== undefined && known.has(tool);
 }
 
 export function useTool(name: string | undefined): ListedTool | undefined {

@@ -25,7 +25,7 @@ export function createHandlers(options: HandlerOptions): Handlers {
   };
 }
 
-function sessionHandlers({ provider, dashboard }: HandlerOptions, sessions: BrowserSessions): Handlers {
+function sessionHandlers({ provider, dashboard, registry }: HandlerOptions, sessions: BrowserSessions): Handlers {
   async function showDashboard(visit: Visit): Promise<void> {
     const { request, response, around, url } = visit;
     const principal = await sessions.of(visit);
@@ -35,7 +35,14 @@ function sessionHandlers({ provider, dashboard }: HandlerOptions, sessions: Brow
     }
     const { workspace, formToken } = around;
     const { user, expiresAt } = await sessions.show(visit, principal);
-    await dashboard.sendPage(request, response, { workspace, formToken, user, expiresAt, base: around.at('') });
+    await dashboard.sendPage(request, response, {
+      workspace,
+      formToken,
+      user,
+      expiresAt,
+      base: around.at(''),
+      tools: registry.list(principal).map(({ tool }) => tool.name),
+    });
   }
 
   async function showSignIn(visit: Visit): Promise<void> {

@@ -5,7 +5,7 @@ import { type PageEntry, pageAt, pages } from '../pages.ts';
 import { at, usePlace } from '../router.ts';
 import { text } from '../text.ts';
 import { setTheme, themeNow } from '../theme.ts';
-import { type Tools, useTools } from '../tools.ts';
+import { useNames } from '../tools.ts';
 import { Button } from './button.tsx';
 import { Icon } from './icon.tsx';
 import { SearchPalette } from './search-palette.tsx';
@@ -63,7 +63,7 @@ function useSearchKey(open: () => void): void {
 const GROUPS = ['Top', 'Automation', 'Knowledge', 'Business', 'Access', 'Server'] as const;
 
 function Side({ path, onSearch }: { readonly path: string; readonly onSearch: () => void }) {
-  const tools = useTools();
+  const names = useNames();
   const here = pageAt(path);
   return (
     <nav class="side" aria-label="Pages">
@@ -78,7 +78,7 @@ function Side({ path, onSearch }: { readonly path: string; readonly onSearch: ()
       </button>
       <div class="nav">
         {GROUPS.map((group) => (
-          <Group key={group} title={group} entries={shown(tools, group)} here={here} />
+          <Group key={group} title={group} entries={shown(names, group)} here={here} />
         ))}
       </div>
       <Person />
@@ -86,8 +86,8 @@ function Side({ path, onSearch }: { readonly path: string; readonly onSearch: ()
   );
 }
 
-function shown(tools: Tools | undefined, group: string): PageEntry[] {
-  return pages.filter((page) => page.group === group && (!page.needs || tools?.has(page.needs)));
+function shown(names: ReadonlySet<string>, group: string): PageEntry[] {
+  return pages.filter((page) => page.group === group && (!page.needs || names.has(page.needs)));
 }
 
 function Group({

@@ -5,7 +5,7 @@ import { pathOfType } from '../refs.ts';
 import { go } from '../router.ts';
 import { useAnswer } from '../store.ts';
 import { text } from '../text.ts';
-import { useMay, useTools } from '../tools.ts';
+import { useMay, useNames } from '../tools.ts';
 import { Icon, type IconName } from './icon.tsx';
 import { useModal } from './modal.ts';
 
@@ -126,7 +126,7 @@ function FoundList({
 
 function useFound(typed: string): readonly Found[] {
   const asked = useLater(typed);
-  const tools = useTools();
+  const names = useNames();
   const maySearch = useMay('search');
   const { data } = useAnswer<{ data: readonly Hit[] }>(maySearch && asked.length > 1 ? 'search' : undefined, {
     q: asked,
@@ -134,7 +134,7 @@ function useFound(typed: string): readonly Found[] {
   });
   const wanted = typed.toLowerCase();
   const named = pages
-    .filter(({ group, needs, title }) => group && (!needs || tools?.has(needs)) && title.toLowerCase().includes(wanted))
+    .filter(({ group, needs, title }) => group && (!needs || names.has(needs)) && title.toLowerCase().includes(wanted))
     .map(({ path, icon, title }) => ({ key: path, icon, title, more: 'Page', path }));
   const records = (asked.length > 1 ? (data?.data ?? []) : []).flatMap((hit) => foundOf(hit));
   return [...named.slice(0, typed === '' ? 30 : 5), ...records];

@@ -14,7 +14,7 @@ import { go } from '../router.ts';
 import { type Answer, act, useAnswer } from '../store.ts';
 import { text } from '../text.ts';
 import { useTitle } from '../title.ts';
-import { useTools } from '../tools.ts';
+import { useNames } from '../tools.ts';
 import { EditForm } from './edit-form.tsx';
 import { Overview } from './overview.tsx';
 import { idOf, type KindSpec, naming, pathOf, type Row, titleOf } from './spec.ts';
@@ -54,9 +54,9 @@ export function DetailPane({ spec, id, edits }: DetailProps) {
 
 /** The record by its get tool; kinds without one are found in their list. */
 function useRecord(spec: KindSpec, id: string): Answer<Row> {
-  const tools = useTools();
+  const names = useNames();
   const get = `get_${spec.one}`;
-  const isListed = tools !== undefined && !tools.has(get);
+  const isListed = !names.has(get);
   const got = useAnswer<Row>(isListed ? undefined : get, naming(spec, id));
   const listed = usePages<Row>(isListed ? `list_${spec.many}` : undefined, { limit: 100, ...spec.input });
   return isListed ? { ...listed, data: listed.rows.find((row) => idOf(spec, row) === id) } : got;
@@ -74,14 +74,14 @@ function Gone({ spec, id }: { readonly spec: KindSpec; readonly id: string }) {
 }
 
 function Detail({ spec, row }: { readonly spec: KindSpec; readonly row: Row }) {
-  const tools = useTools();
+  const names = useNames();
   const [deletes, setDeletes] = useState(false);
   const title = titleOf(spec, row);
   const id = idOf(spec, row);
   const said = spec.subtitle && row[spec.subtitle];
   const Actions = spec.actions;
   const isDeleted = row.status === 'deleted';
-  const mayDelete = tools?.has(`delete_${spec.one}`) && !isDeleted;
+  const mayDelete = names.has(`delete_${spec.one}`) && !isDeleted;
   const items = [
     ...(spec.menu?.(row) ?? []),
     ...(mayDelete ? [{ label: text.delete, icon: 'trash' as const, alarm: true, run: () => setDeletes(true) }] : []),
@@ -93,7 +93,7 @@ function Detail({ spec, row }: { readonly spec: KindSpec; readonly row: Row }) {
         <Mono>{id}</Mono>
         <span class="page-actions">
           {Actions && <Actions row={row} />}
-          {tools?.has(`update_${spec.one}`) && !isDeleted && (
+          {names.has(`update_${spec.one}`) && !isDeleted && (
             <LinkButton to={`${pathOf(spec, row)}/edit`}>{text.edit}</LinkButton>
           )}
           <Menu items={items} />

@@ -5,6 +5,7 @@ import { Avatar, Badge, Empty, Time } from '../components/small.tsx';
 import { type Column, Table } from '../components/table.tsx';
 import { Skeleton } from '../components/waiting.tsx';
 import { labelOf, wordOf } from '../format.ts';
+import { useLive } from '../live.ts';
 import { usePages } from '../pages-of.ts';
 import { setQuery, usePlace } from '../router.ts';
 import { type JsonSchema, withoutNull } from '../schema.ts';
@@ -26,6 +27,7 @@ export function ListPane({ spec, open }: { readonly spec: KindSpec; readonly ope
     ...(tool?.inputSchema.properties?.limit && { limit: 100 }),
   };
   const { rows, loading, error, more } = usePages<Row>(tool?.name, input);
+  useLive([`${spec.one.replaceAll('_', '-')}://`]);
   const shown = searches || typed === '' ? rows : rows.filter((row) => matches(row, typed));
   const isFiltered = typed !== '' || filters.some(({ name }) => query.has(name));
   return (

@@ -1,6 +1,8 @@
+import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
+import type { Plugin } from 'esbuild';
 
 export const root = fileURLToPath(new URL('../../..', import.meta.url));
 export const sources = fileURLToPath(new URL('..', import.meta.url));
@@ -22,6 +24,8 @@ export interface Beginning {
   readonly icon: string;
   /** Chunks that the script imports at once. */
   readonly chunks: readonly string[];
+  /** The script of each page by the name of its file, with what it imports besides. */
+  readonly pages: Readonly<Record<string, readonly string[]>>;
 }
 
 export interface Built {
@@ -36,6 +40,7 @@ export async function buildDashboard(): Promise<Built> {
     const { outputFiles, metafile } = await build({
       ...OPTIONS,
       absWorkingDir: root,
+      plugins: [withCommons],
       entryPoints: { main: `${sources}main.tsx`, icon: `${sources}style/icon.svg` },
       tsconfig: `${sources}tsconfig.json`,
     });
@@ -50,6 +55,16 @@ export async function buildDashboard(): Promise<Built> {
     await stop();
   }
 }
+
+/** Every page begins with what all pages share. */
+const withCommons: Plugin = {
+  name: 'with-commons',
+  setup({ onLoad }) {
+    onLoad({ filter: /dashboard\/pages\/[^/]+\.tsx$/ }, async ({ path }) => {
+      return { loader: 'tsx', contents: `${await readFile(path, 'utf8')}\nimport '../commons.ts';\n` };
+    });
+  },
+};
 
 const OPTIONS = {
   outdir: 'assets',
@@ -68,28 +83,38 @@ const OPTIONS = {
   logLevel: 'error',
 } as const;
 
-type Outputs = Readonly<
-  Record<string, { readonly entryPoint?: string; readonly imports: readonly { path: string; kind: string }[] }>
->;
+interface Output {
+  readonly entryPoint?: string;
+  readonly imports: readonly { readonly path: string; readonly kind: string }[];
+}
 
-function beginningIn(outputs: Outputs, assets: readonly Asset[]): Beginning {
+function fileOf(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}
+
+function beginningIn(outputs: Readonly<Record<string, Output>>, assets: readonly Asset[]): Beginning {
   const named = (pattern: RegExp) => {
     const found = assets.find(({ name }) => pattern.test(name));
     if (!found) throw new Error(`The bundle of the dashboard has no file ${pattern}.`);
     return found.name;
   };
   const script = named(/^main-.*\.js$/);
-  const [, { imports }] = Object.entries(outputs).find(([path]) => path.endsWith(`/${script}`)) ?? [
-    '',
-    { imports: [] },
-  ];
-  const chunks = imports.filter(({ kind }) => kind === 'import-statement').map(({ path }) => path.replace(/.*\//, ''));
+  const chunksOf = ({ imports }: Output) =>
+    imports.filter(({ kind }) => kind === 'import-statement').map(({ path }) => fileOf(path));
+  const [, main] = Object.entries(outputs).find(([path]) => fileOf(path) === script) ?? [];
+  const chunks = main ? chunksOf(main) : [];
+  const pages = Object.entries(outputs).flatMap(([path, output]) => {
+    const name = /dashboard\/pages\/([\w-]+)\.tsx$/.exec(output.entryPoint ?? '')?.[1];
+    if (name === undefined) return [];
+    return [[name, [fileOf(path), ...chunksOf(output).filter((chunk) => !chunks.includes(chunk))]] as const];
+  });
   return {
     script,
     style: named(/^main-.*\.css$/),
     font: named(/^inter-latin-wght-normal-.*\.woff2$/),
     icon: named(/^icon-.*\.svg$/),
     chunks,
+    pages: Object.fromEntries(pages),
   };
 }
 

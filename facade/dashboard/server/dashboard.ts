@@ -4,7 +4,7 @@ import { cookiesNamed } from '../../http/session-cookie.ts';
 import type { Boot } from '../boot-data.ts';
 import type { Asset, Built } from './build.ts';
 import { readBuild } from './kept-build.ts';
-import { POLICY, shell, type Theme } from './shell.ts';
+import { type Asked, POLICY, shell } from './shell.ts';
 
 export type Booted = Omit<Boot, 'version'>;
 
@@ -36,12 +36,14 @@ export function createDashboard(version: string): Dashboard {
     },
     async sendPage(request, response, boot) {
       const { built } = await files();
-      const page = Buffer.from(shell({ ...boot, version }, built.beginning, themeIn(request)));
+      const page = Buffer.from(
+        shell({ ...boot, version }, built.beginning, { path: pathOf(request), theme: themeIn(request) }),
+      );
       response.writeHead(200, { ...PAGE_HEADERS, 'Content-Length': page.length });
       response.end(page);
     },
     serveAssets(request, response, next) {
-      const [path = ''] = (request.url ?? '').split('?');
+      const path = pathOf(request);
       if (!path.startsWith('/assets/') || !/^(GET|HEAD)$/.test(request.method ?? '')) return next();
       files().then(
         ({ byName }) => {
@@ -53,6 +55,10 @@ export function createDashboard(version: string): Dashboard {
       );
     },
   };
+}
+
+function pathOf({ url = '/' }: IncomingMessage): string {
+  return url.split('?')[0] ?? '/';
 }
 
 interface Files {
@@ -100,7 +106,7 @@ function sendAsset({ headers }: IncomingMessage, response: ServerResponse, { nam
 }
 
 /** The choice of light or dark that the page keeps in a cookie, so that its first paint is right. */
-function themeIn({ headers }: IncomingMessage): Theme {
+function themeIn({ headers }: IncomingMessage): Asked['theme'] {
   const [theme] = cookiesNamed('admin-theme', headers.cookie ?? '');
   return theme === 'light' || theme === 'dark' ? theme : undefined;
 }

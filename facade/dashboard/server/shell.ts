@@ -17,10 +17,13 @@ export const POLICY = [
   "trusted-types 'none'",
 ].join('; ');
 
-export type Theme = 'light' | 'dark' | undefined;
+export interface Asked {
+  readonly path: string;
+  readonly theme: 'light' | 'dark' | undefined;
+}
 
 /** The page of every path. It shows its frame at once, and what is in it when the script has run. */
-export function shell(boot: Boot, beginning: Beginning, theme: Theme): string {
+export function shell(boot: Boot, beginning: Beginning, { path, theme }: Asked): string {
   const asset = (name: string) => `${boot.base}/assets/${name}`;
   const page = html`<!doctype html>
 <html lang="en"${theme && html` data-theme="${theme}"`}>
@@ -32,7 +35,7 @@ export function shell(boot: Boot, beginning: Beginning, theme: Theme): string {
 <link rel="icon" type="image/svg+xml" href="${asset(beginning.icon)}">
 <link rel="preload" as="font" type="font/woff2" href="${asset(beginning.font)}" crossorigin>
 <link rel="stylesheet" href="${asset(beginning.style)}">
-${beginning.chunks.map((name) => html`<link rel="modulepreload" href="${asset(name)}">`)}
+${[...beginning.chunks, ...pageScripts(path, beginning)].map((name) => html`<link rel="modulepreload" href="${asset(name)}">`)}
 <script type="module" src="${asset(beginning.script)}"></script>
 </head>
 <body>
@@ -42,6 +45,12 @@ ${beginning.chunks.map((name) => html`<link rel="modulepreload" href="${asset(na
 </html>
 `;
   return page.text;
+}
+
+/** A page below `/agents` is in the file `agents`. */
+function pageScripts(path: string, { pages }: Beginning): readonly string[] {
+  const [, name = ''] = path.split('/');
+  return pages[name === '' ? 'home' : name] ?? [];
 }
 
 /** The frame as the script draws it again, so that nothing moves when it does. */

@@ -111,6 +111,7 @@ describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
       await page.getByRole('button', { name: 'More actions' }).focus();
       await page.keyboard.press('Enter');
       await page.keyboard.press('Tab');
+      await page.keyboard.press('Tab');
       await page.keyboard.press('Enter');
       await page.getByRole('dialog', { name: 'Delete Mira?' }).waitFor();
       await page.keyboard.press('Escape');

@@ -3,7 +3,7 @@ import { ErrorBox } from '../../components/error-box.tsx';
 import { Avatar, Empty } from '../../components/small.tsx';
 import { usePages } from '../../pages-of.ts';
 import { go, setQuery, usePlace } from '../../router.ts';
-import { useMay, useTools } from '../../tools.ts';
+import { useMay, useNames } from '../../tools.ts';
 import { Composer } from './composer.tsx';
 import { leave } from './pending.ts';
 import { beginThread } from './run.ts';
@@ -18,9 +18,9 @@ interface AgentRow {
 /** Picks an agent and says the first thing to it. */
 export function NewChat() {
   const may = useMay('send_chat_message');
-  const tools = useTools();
+  const names = useNames();
   const { query } = usePlace();
-  const { rows } = usePages<AgentRow>(tools?.has('list_agents') ? 'list_agents' : undefined, { limit: 100 });
+  const { rows } = usePages<AgentRow>(names.has('list_agents') ? 'list_agents' : undefined, { limit: 100 });
   const agents = rows.filter(({ status }) => status === 'active');
   const picked = query.get('agent') ?? undefined;
   const [error, setError] = useState<unknown>();

@@ -5,6 +5,7 @@ import { Badge, Empty, Time } from '../../components/small.tsx';
 import { type Column, Table } from '../../components/table.tsx';
 import { Skeleton } from '../../components/waiting.tsx';
 import { counted } from '../../format.ts';
+import { useLive } from '../../live.ts';
 import { usePages } from '../../pages-of.ts';
 import { setQuery, usePlace } from '../../router.ts';
 import { useMay } from '../../tools.ts';
@@ -15,6 +16,7 @@ export function ThreadList({ open }: { readonly open: string | undefined }) {
   const status = query.get('status') === 'archived' ? 'archived' : 'active';
   const typed = (query.get('q') ?? '').toLowerCase();
   const { rows, loading, error, more } = usePages<ThreadRow>('list_threads', { status, limit: 100 });
+  useLive(['thread://']);
   const shown = rows.filter(({ title }) => title.toLowerCase().includes(typed));
   const maySend = useMay('send_chat_message');
   const kept = location.search;

@@ -15,7 +15,7 @@ import { go } from '../../router.ts';
 import { act, useAnswer } from '../../store.ts';
 import { text } from '../../text.ts';
 import { useTitle } from '../../title.ts';
-import { useMay, useTools } from '../../tools.ts';
+import { useMay, useNames } from '../../tools.ts';
 import { AccessDialog } from './access-dialog.tsx';
 import { Composer } from './composer.tsx';
 import { Answering, Messages } from './messages.tsx';
@@ -113,7 +113,7 @@ function useEnd(key: string) {
 type Asks = 'rename' | 'delete' | 'access' | undefined;
 
 function ThreadBar({ thread }: { readonly thread: ThreadRow }) {
-  const tools = useTools();
+  const names = useNames();
   const [asks, setAsks] = useState<Asks>();
   const { id, title, status, revision } = thread;
   const update = (change: object) => act('update_thread', { id, ...change, expectedRevision: revision });
@@ -122,7 +122,7 @@ function ThreadBar({ thread }: { readonly thread: ThreadRow }) {
     toast(next === 'archived' ? 'The thread is archived.' : 'The thread is active again.');
   };
   const items = [
-    ...(tools?.has('update_thread')
+    ...(names.has('update_thread')
       ? [
           { label: 'Rename', icon: 'edit' as const, run: () => setAsks('rename') },
           status === 'active'
@@ -130,7 +130,7 @@ function ThreadBar({ thread }: { readonly thread: ThreadRow }) {
             : { label: 'Make active again', icon: 'refresh' as const, run: () => void setStatus('active') },
         ]
       : []),
-    ...(tools?.has('delete_thread')
+    ...(names.has('delete_thread')
       ? [{ label: text.delete, icon: 'trash' as const, alarm: true, run: () => setAsks('delete') }]
       : []),
   ];
@@ -145,7 +145,7 @@ function ThreadBar({ thread }: { readonly thread: ThreadRow }) {
         ))}
       </span>
       <span class="page-actions">
-        {tools?.has('get_thread_access') && (
+        {names.has('get_thread_access') && (
           <Button onClick={() => setAsks('access')} icon={thread.visibility === 'restricted' ? 'shield' : 'users'}>
             {thread.visibility === 'restricted' ? 'Restricted' : 'Workspace'}
           </Button>

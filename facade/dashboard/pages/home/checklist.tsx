@@ -2,7 +2,7 @@ import { LinkButton } from '../../components/button.tsx';
 import { Icon } from '../../components/icon.tsx';
 import type { ListAnswer } from '../../pages-of.ts';
 import { useAnswer } from '../../store.ts';
-import { useTools } from '../../tools.ts';
+import { useNames } from '../../tools.ts';
 
 interface Item {
   readonly title: string;
@@ -55,9 +55,9 @@ const ITEMS: readonly Item[] = [
 
 /** What is left to set up; each line ticks itself. Nothing once all is done. */
 export function Checklist() {
-  const tools = useTools();
-  const items = ITEMS.filter(({ tool }) => tools?.has(tool));
-  const done = ITEMS.map((item) => useDone(tools?.has(item.tool) ? item : undefined, item));
+  const names = useNames();
+  const items = ITEMS.filter(({ tool }) => names.has(tool));
+  const done = ITEMS.map((item) => useDone(names.has(item.tool) ? item : undefined, item));
   const states = items.map((item) => ({ item, isDone: done[ITEMS.indexOf(item)] }));
   const ready = states.filter(({ isDone }) => isDone).length;
   if (items.length === 0 || states.some(({ isDone }) => isDone === undefined) || ready === items.length) return null;

@@ -3,7 +3,7 @@ import { Avatar, Empty, Link, Time } from '../../components/small.tsx';
 import { Skeleton } from '../../components/waiting.tsx';
 import { usePages } from '../../pages-of.ts';
 import { at } from '../../router.ts';
-import { type Tools, useTools } from '../../tools.ts';
+import { type Tools, useMay, useTools } from '../../tools.ts';
 
 interface Entry {
   readonly id: string;
@@ -20,18 +20,13 @@ const MOST_LOOKED_AT = 500;
 /** The latest changes, by people, programs and agents. */
 export function Happened() {
   const tools = useTools();
-  const tool = tools?.get('list_audit_entries');
-  const knowsChanges = tool?.inputSchema.properties?.changes !== undefined;
-  const { rows, loading, more } = usePages<Entry>(tool?.name, {
-    limit: 100,
-    outcome: 'ok',
-    ...(knowsChanges && { changes: true }),
-  });
-  const changes = rows.filter((entry) => isChange(entry, tools)).slice(0, SHOWN);
+  const may = useMay('list_audit_entries');
+  const { rows, loading, more } = usePages<Entry>(may ? 'list_audit_entries' : undefined, { limit: 50, outcome: 'ok' });
+  const changes = rows.filter((entry) => tools !== undefined && isChange(entry, tools)).slice(0, SHOWN);
   useEffect(() => {
-    if (changes.length < SHOWN && rows.length < MOST_LOOKED_AT) more?.();
+    if (tools && changes.length < SHOWN && rows.length < MOST_LOOKED_AT) more?.();
   });
-  if (!tool) return null;
+  if (!may) return null;
   return (
     <section class="card home-side" aria-labelledby="happened">
       <header class="card-head">
@@ -39,7 +34,7 @@ export function Happened() {
         <Link to="/audit">Audit log</Link>
       </header>
       {changes.length === 0 &&
-        (loading ? (
+        (loading || !tools ? (
           <div class="pad">
             <Skeleton lines={6} />
           </div>
@@ -66,8 +61,8 @@ export function Happened() {
 }
 
 /** Reads and the steps of signing in are no news. */
-function isChange({ tool }: Entry, tools: Tools | undefined): boolean {
-  const known = tools?.get(tool);
+function isChange({ tool }: Entry, tools: Tools): boolean {
+  const known = tools.get(tool);
   return known
     ? known.annotations?.readOnlyHint !== true
     : !/^(get|list|search|sign_in|delete_session|find)/.test(tool);
