@@ -20,10 +20,10 @@ export interface Store extends Readers, TextSearch {
    */
   transaction<Result>(work: (tx: Transaction) => Promise<Result>, origin?: object): Promise<Result>;
   /**
-   * Calls the listener after each durable commit that changed records, until the returned function is called. A listener that throws shows
-   * in the status and affects nobody else.
+   * Calls the listener after each durable commit that changed records, of these collections where some are given, until the returned
+   * function is called. A listener that throws shows in the status and affects nobody else.
    */
-  onCommit(listener: (commit: Commit) => void): () => void;
+  onCommit(listener: (commit: Commit) => void, collections?: readonly CollectionName[]): () => void;
   readonly audit: AuditLog;
   status(): StoreStatus;
   /** Completes what was accepted, makes it durable and closes the store. */

@@ -39,6 +39,12 @@ interface StoreParts {
   readonly now: () => Date;
 }
 
+interface Listener {
+  tell(commit: Commit): void;
+  /** Undefined: it hears of changes of all. */
+  readonly collections: readonly CollectionName[] | undefined;
+}
+
 /** The store without the readers of the collections, which are added by name. */
 type StoreCore = Omit<Store, Exclude<keyof Readers, 'rows'>>;
 
@@ -48,7 +54,7 @@ export class LowdbStore implements StoreCore {
   readonly rows: RowLog;
   readonly #parts: StoreParts;
   readonly #turns = new Turns();
-  readonly #listeners = new Set<(commit: Commit) => void>();
+  readonly #listeners = new Set<Listener>();
   readonly #dropping: RowDropping;
   /** The error of a listener at the latest commit. */
   #listenerError: Error | undefined;
@@ -92,7 +98,8 @@ export class LowdbStore implements StoreCore {
     };
   }
 
-  onCommit(listener: (commit: Commit) => void): () => void {
+  onCommit(tell: Listener['tell'], collections?: Listener['collections']): () => void {
+    const listener = { tell, collections };
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
@@ -176,9 +183,10 @@ export class LowdbStore implements StoreCore {
   /** Calls the listeners. A listener that throws neither undoes the commit nor stops the other listeners from being called. */
   #notify(commit: Commit): void {
     this.#listenerError = undefined;
-    for (const listener of this.#listeners) {
+    for (const { tell, collections } of this.#listeners) {
+      if (collections && !commit.changes.some(({ collection }) => collections.includes(collection))) continue;
       try {
-        listener(commit);
+        tell(commit);
       } catch (cause) {
         this.#listenerError = new Error(`what follows changes failed: ${String(cause)}`, { cause });
       }

@@ -139,6 +139,22 @@ export function transactionsConformance(stage: Stage): void {
       ]);
     });
 
+    it('calls a listener for changes of some collections only for commits with one of them', async () => {
+      const { store } = stage;
+      const heard: unknown[] = [];
+      const forget = store.onCommit(
+        ({ changes }) => heard.push(changes.map(({ collection }) => collection)),
+        ['skills'],
+      );
+      await store.transaction((tx) => tx.agents.insert(agentRecord('of another collection')));
+      await store.transaction(async (tx) => {
+        await tx.agents.insert(agentRecord('beside a skill'));
+        await tx.skills.insert({ name: 'heard of' });
+      });
+      forget();
+      assert.deepEqual(heard, [['agents', 'skills']]);
+    });
+
     it('keeps what was committed, and calls the other listeners, if one fails', async () => {
       const { store } = stage;
       const heard: number[] = [];

@@ -112,7 +112,7 @@ export class FlowRunner {
     const { promise, resolve } = waiter();
     // Commits are followed while somebody waits.
     if (this.#waiting.size === 0)
-      this.#forgetListener = this.#parts.store.onCommit((commit) => this.#committed(commit));
+      this.#forgetListener = this.#parts.store.onCommit((commit) => this.#committed(commit), ['flowRuns']);
     const waiting = this.#waiting.get(runId) ?? new Set();
     this.#waiting.set(runId, waiting.add(resolve));
     signal?.addEventListener('abort', resolve, { once: true });

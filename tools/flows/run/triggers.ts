@@ -42,7 +42,8 @@ export class FlowTriggers {
   /** Flows by the type of event that triggers them. */
   readonly #listening = new Map<string, Set<string>>();
   #forgetTimer = () => {};
-  #forgetListener = () => {};
+  #forgetFlows = () => {};
+  #forgetEvents = () => {};
   #work: Promise<void> = Promise.resolve();
   #pending = 0;
   /** Why events began no runs, and how often. */
@@ -54,7 +55,7 @@ export class FlowTriggers {
 
   async start(): Promise<void> {
     const { store } = this.#parts;
-    this.#forgetListener = store.onCommit((commit) => this.#committed(commit));
+    this.#forgetFlows = store.onCommit((commit) => this.#flowsChanged(commit), ['flows']);
     let after: Parameters<typeof store.flows.find>[0]['after'];
     do {
       const page = await store.flows.find({ where: { enabled: true }, order: 'oldest', limit: 200, after });
@@ -66,26 +67,27 @@ export class FlowTriggers {
 
   async close(): Promise<void> {
     this.#forgetTimer();
-    this.#forgetListener();
+    this.#forgetFlows();
+    this.#forgetEvents();
     await this.#work;
   }
 
-  #committed({ changes, origin }: Commit): void {
-    const events: RecordEvent[] = [];
-    for (const change of changes) {
-      if (change.collection === 'flows') {
-        this.#parts.queued(change.record.id); // waiting runs may no longer be allowed
-        if (change.kind === 'deleted') this.#leave(change.record.id);
-        else this.#follow(change.record);
-      }
-      const event = this.#listening.size > 0 ? eventOf(change, this.#parts.kinds) : undefined;
-      if (event && this.#listening.has(event.type)) events.push(event);
+  #flowsChanged({ changes }: Commit): void {
+    for (const { collection, kind, record } of changes) {
+      if (collection !== 'flows') continue;
+      this.#parts.queued(record.id); // waiting runs may no longer be allowed
+      if (kind === 'deleted') this.#leave(record.id);
+      else this.#follow(record);
     }
-    if (changes.some(({ collection }) => collection === 'flows')) this.#sleep();
-    for (const event of events) {
-      for (const flowId of this.#listening.get(event.type) ?? []) {
+    this.#sleep();
+  }
+
+  #happenedIn({ changes, origin }: Commit): void {
+    for (const change of changes) {
+      const event = eventOf(change, this.#parts.kinds);
+      for (const flowId of (event && this.#listening.get(event.type)) ?? []) {
         // The registry passes the principal of the call as the origin of its transactions.
-        this.#note(() => this.#happened(flowId, event, origin as Principal | undefined));
+        if (event) this.#note(() => this.#happened(flowId, event, origin as Principal | undefined));
       }
     }
   }
@@ -127,6 +129,8 @@ export class FlowTriggers {
     this.#leave(id);
     if (!runs) return;
     if (trigger.kind === 'event') {
+      if (this.#listening.size === 0)
+        this.#forgetEvents = this.#parts.store.onCommit((commit) => this.#happenedIn(commit));
       const flows = this.#listening.get(trigger.type) ?? new Set();
       this.#listening.set(trigger.type, flows.add(id));
     }
@@ -146,6 +150,7 @@ export class FlowTriggers {
     for (const [type, flows] of this.#listening) {
       flows.delete(id);
       if (flows.size === 0) this.#listening.delete(type);
+      if (this.#listening.size === 0) this.#forgetEvents();
     }
   }
 

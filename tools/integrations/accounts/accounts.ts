@@ -73,7 +73,10 @@ export class IntegrationAccounts {
       metadataUrl: baseUrl.startsWith('https:') ? `${baseUrl}${CLIENT_PATH}` : undefined,
     };
     this.tokens = new AccountTokens(options);
-    this.#stopListening = options.store.onCommit((commit) => this.#committed(commit));
+    this.#stopListening = options.store.onCommit(
+      (commit) => this.#committed(commit),
+      ['integrationAccounts', 'adminUsers'],
+    );
   }
 
   /** What this server is as a client, for providers to read. */
