@@ -48,7 +48,38 @@ export async function runSuite(url: string, revision: string): Promise<ReadonlyM
   });
 }
 
-function run(args: readonly string[]): Promise<string> {
+/** An authorization server that the suite tries, and a client that it knows. */
+export interface AuthorizationServer {
+  readonly url: string;
+  readonly clientId: string;
+  /** The client is sent back to `http://127.0.0.1:<port>/callback`. */
+  readonly port: number;
+  readonly resource: string;
+}
+
+/** Runs the scenarios for authorization servers; `agree` does with the address that the suite shows what a person would. */
+export async function runAuthorizationSuite(
+  { url, clientId, port, resource }: AuthorizationServer,
+  agree: (url: string) => Promise<unknown>,
+): Promise<readonly Check[]> {
+  return withFolder(async (folder) => {
+    const about = ['--url', url, '--client-id', clientId, '--port', String(port), '--resource', resource];
+    let asked: Promise<unknown> | undefined;
+    const printed = await run(['authorization', ...about, '--output-dir', folder], (text) => {
+      const shown = /^https?:\S+\/authorize\?\S+$/m.exec(text)?.[0];
+      if (shown) asked ??= agree(shown);
+    });
+    await asked;
+    const found: Check[] = [];
+    for (const name of await readdir(folder, { recursive: true })) {
+      if (name.endsWith('checks.json')) found.push(...JSON.parse(await readFile(join(folder, name), 'utf8')));
+    }
+    if (found.length === 0) throw new Error(`The suite ran nothing: ${printed}`);
+    return found;
+  });
+}
+
+function run(args: readonly string[], onPrinted: (text: string) => void = () => {}): Promise<string> {
   const command = join(suite, 'dist/index.js');
   const hook = fileURLToPath(new URL('./node-20.ts', import.meta.url));
   const child = spawn(process.execPath, ['--import', 'tsx', '--import', hook, command, ...args]);
@@ -56,6 +87,7 @@ function run(args: readonly string[]): Promise<string> {
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk) => {
       printed += chunk;
+      onPrinted(printed);
     });
   }
   return new Promise((resolve) => child.once('close', () => resolve(printed)));
