@@ -69,3 +69,11 @@ export function bytes(size: number): string {
   if (size < 1024) return `${size} B`;
   return size < 1024 * 1024 ? `${(size / 1024).toFixed(1)} KB` : `${(size / 1024 / 1024).toFixed(1)} MB`;
 }
+
+/** How long something took, or has taken so far: `230 ms`, `4.2 s`, `3 min`. Empty where it has not begun. */
+export function duration(from: string | undefined, to: string | undefined): string {
+  if (from === undefined) return '';
+  const ms = (to === undefined ? Date.now() : Date.parse(to)) - Date.parse(from);
+  if (ms < 1000) return `${ms} ms`;
+  return ms < 120_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 60_000)} min`;
+}

@@ -127,8 +127,8 @@ function Effect({ matched, tools }: { readonly matched: Matched; readonly tools:
     <p class="effect" role="status">
       <strong>{counted(found.length, 'tool')}</strong>
       <span class="quiet">
-        {writes === 0 ? ', which all only read' : `, ${writes} of them change something`}. Tools for administrators
-        count only where they are named one by one.
+        {writes === 0 ? (found.length > 0 ? ', which all only read' : '') : `, ${writes} of them change something`}.
+        Tools for administrators count only where they are named one by one.
       </span>
     </p>
   );

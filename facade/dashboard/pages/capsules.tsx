@@ -1,11 +1,12 @@
 import { Connect, shortName } from '../components/connect/connect.tsx';
 import { SecretOnce } from '../components/dialog.tsx';
-import { ToolsControl } from '../components/form/tools-control.tsx';
 import { showDialog } from '../components/shown-dialog.tsx';
 import { Badge, Time } from '../components/small.tsx';
+import { ToolsPicker } from '../components/tools-picker.tsx';
 import { kindPage } from '../kind/kind-page.tsx';
 import type { Row } from '../kind/spec.ts';
 import { CapsuleActions } from './capsules/actions.tsx';
+import { DeniedTools } from './capsules/denied-tools.tsx';
 import { endpointOf } from './capsules/endpoint.ts';
 import { CapsulePreview } from './capsules/preview.tsx';
 import { CapsuleUse } from './capsules/use.tsx';
@@ -30,7 +31,7 @@ export const Page = kindPage({
     },
   ],
   without: ['ownerId', 'createdBy', 'tokenPrefix', 'callCount', 'lastUsedAt', 'allowedTools', 'deniedTools'],
-  controls: { allowedTools: ToolsControl, deniedTools: ToolsControl },
+  controls: { allowedTools: ToolsPicker, deniedTools: DeniedTools },
   start: { status: 'live' },
   draft: CapsulePreview,
   actions: CapsuleActions,

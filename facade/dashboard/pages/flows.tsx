@@ -1,4 +1,14 @@
+import { Badge } from '../components/small.tsx';
+import { toast } from '../components/toasts.tsx';
 import { kindPage } from '../kind/kind-page.tsx';
+import { timeColumn } from '../kind/list-pane.tsx';
+import { type Row, titleOf } from '../kind/spec.ts';
+import { act } from '../store.ts';
+import { RunNow } from './flows/run-now.tsx';
+import { Runs } from './flows/runs.tsx';
+import { StepList } from './flows/step-list.tsx';
+import { StepsControl } from './flows/steps-control.tsx';
+import { triggerWords } from './flows/trigger.ts';
 
 export const Page = kindPage({
   one: 'flow',
@@ -9,5 +19,37 @@ export const Page = kindPage({
   subtitle: 'description',
   versions: 'flow',
   empty: 'A flow calls tools one after the other, by hand, by schedule, by webhook or by event.',
+  columns: [
+    { id: 'trigger', title: 'Starts', cell: (row: Row) => triggerWords(row.trigger), spare: 2 },
+    {
+      id: 'enabled',
+      title: 'Enabled',
+      cell: ({ enabled }: Row) => <Badge tone={enabled ? 'good' : 'plain'}>{enabled ? 'On' : 'Off'}</Badge>,
+    },
+    timeColumn('updatedAt', 'Changed'),
+  ],
   blocks: ['prompt'],
+  without: ['steps', 'trigger', 'enabled', 'runAs'],
+  controls: { steps: StepsControl },
+  actions: RunNow,
+  above: StepList,
+  menu: (row) => [
+    {
+      label: row.enabled ? 'Switch off' : 'Switch on',
+      icon: row.enabled ? 'stop' : 'play',
+      run: () => void switchOn(row, !row.enabled),
+    },
+  ],
+  tabs: (row) => [{ id: 'runs', label: 'Runs', content: () => <Runs flowId={String(row.id)} /> }],
+  loss: () => 'It starts no more. Its runs and versions stay, so it can be restored.',
 });
+
+async function switchOn(row: Row, enabled: boolean): Promise<void> {
+  const name = titleOf({ title: 'name' }, row);
+  try {
+    await act('update_flow', { id: row.id, enabled, expectedRevision: row.revision });
+    toast(enabled ? `${name} is on.` : `${name} is off: nothing starts it.`);
+  } catch (error) {
+    toast(error instanceof Error ? error.message : String(error));
+  }
+}

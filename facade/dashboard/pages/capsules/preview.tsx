@@ -50,7 +50,7 @@ export function CapsulePreview({ value, id }: { readonly value: Members; readonl
   }, [asked]);
   return (
     <section class="preview" aria-label="What it serves" aria-live="polite">
-      <h3>What it serves</h3>
+      <p class="label">What it serves</p>
       {error && <ErrorBox error={error} />}
       {shown ? <Served {...shown} /> : !error && <Skeleton lines={3} />}
     </section>

@@ -1,0 +1,102 @@
+import { useState } from 'preact/hooks';
+import { Button, LinkButton } from '../../components/button.tsx';
+import { Json } from '../../components/code.tsx';
+import { ErrorBox } from '../../components/error-box.tsx';
+import { Badge, Mono, Time } from '../../components/small.tsx';
+import { Skeleton } from '../../components/waiting.tsx';
+import { duration } from '../../format.ts';
+import { act, useAnswer } from '../../store.ts';
+import { useMay, useTools } from '../../tools.ts';
+import { useRenewed } from './renewed.ts';
+import type { Run, RunStep } from './run.ts';
+
+/** One run: its steps on a timeline, why one failed, what each got and gave. */
+export function RunDetail({ id, back }: { readonly id: string; readonly back: string }) {
+  const { data, error } = useAnswer<Run>('get_flow_run', { id });
+  const underWay = data?.status === 'running' || data?.status === 'queued';
+  useRenewed(underWay);
+  if (error) return <ErrorBox error={error} />;
+  if (!data) return <Skeleton lines={6} />;
+  return (
+    <section class="overview" aria-label="Run">
+      <header class="section-head">
+        <span class="run-title">
+          <LinkButton look="quiet" icon="back" label="All runs" to={back} />
+          <Badge value={data.status} />
+          <Time at={data.createdAt} />
+          <span class="quiet">{duration(data.startedAt, data.finishedAt)}</span>
+        </span>
+        {underWay && <CancelButton id={id} />}
+      </header>
+      {data.error && <Failure {...data.error} />}
+      <p class="quiet">
+        {data.trigger.by
+          ? `Started by ${data.trigger.by.name}`
+          : `Started by ${data.trigger.type ?? data.trigger.kind}`}
+        , with the rights of {data.runAs.name}
+        {data.flowRevision !== undefined && `, revision ${data.flowRevision} of the flow`}.
+      </p>
+      {data.input && Object.keys(data.input).length > 0 && (
+        <details>
+          <summary>Input</summary>
+          <Json value={data.input} label="Input" />
+        </details>
+      )}
+      <ol class="timeline">
+        {data.steps.map((step) => (
+          <StepOfRun key={step.id} step={step} />
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function CancelButton({ id }: { readonly id: string }) {
+  const may = useMay('cancel_flow_run');
+  const [busy, setBusy] = useState(false);
+  if (!may) return null;
+  const cancel = () => {
+    setBusy(true);
+    void act('cancel_flow_run', { id }).finally(() => setBusy(false));
+  };
+  return (
+    <Button icon="stop" busy={busy} onClick={cancel}>
+      Cancel
+    </Button>
+  );
+}
+
+function Failure({ code, message }: { readonly code: string; readonly message?: string }) {
+  return (
+    <p class="note alarm" role="note">
+      {message ?? code} {message && <Mono>{code}</Mono>}
+    </p>
+  );
+}
+
+function StepOfRun({ step }: { readonly step: RunStep }) {
+  const tools = useTools();
+  const { id, tool, status, attempts, error, retryAt, startedAt, finishedAt, input, output } = step;
+  return (
+    <li class={`step-${status}`}>
+      <details open={status === 'failed'}>
+        <summary>
+          <span class="timeline-title">{tools?.get(tool)?.title ?? tool}</span> <Mono>{id}</Mono>{' '}
+          <Badge value={status} />{' '}
+          <span class="faint">
+            {duration(startedAt, finishedAt)}
+            {attempts > 1 && `, ${attempts} tries`}
+          </span>
+        </summary>
+        {error && <Failure {...error} />}
+        {retryAt !== undefined && (
+          <p class="quiet">
+            The next try is due <Time at={retryAt} />.
+          </p>
+        )}
+        {input && <Json value={input} label={`Input of ${id}`} />}
+        {output && <Json value={output} label={`Output of ${id}`} />}
+      </details>
+    </li>
+  );
+}
