@@ -35,6 +35,7 @@ interface Entry {
   users: number;
   isRetired: boolean;
   idle?: NodeJS.Timeout | undefined;
+  closing?: Promise<void>;
 }
 
 /** The connections of an integration that has one for each person. They are opened when somebody makes a call, and closed when idle. */
@@ -139,10 +140,11 @@ export class PersonalLines {
   }
 }
 
-/** Never rejects. */
-async function close({ opening }: Entry): Promise<void> {
-  await opening.then(
+/** Closes it once. Never rejects. */
+function close(entry: Entry): Promise<void> {
+  entry.closing ??= entry.opening.then(
     ({ connection }) => connection.close(),
     () => {},
   );
+  return entry.closing;
 }
