@@ -27,6 +27,8 @@ export interface AskingClient {
   readonly redirectUri: string;
 }
 
+export type ClientKind = OAuthClientRecord['kind'];
+
 interface Options {
   readonly store: Store;
   readonly documents: ClientDocuments;
@@ -50,6 +52,10 @@ export class Clients {
     const kept = await findClient(this.#store, clientId);
     const client = kept && kept.kind !== 'metadata' ? kept : await this.#documents.find(clientId, kept);
     return client && propertiesOf(client);
+  }
+
+  async kindOf(clientId: string): Promise<ClientKind | undefined> {
+    return (await findClient(this.#store, clientId))?.kind;
   }
 
   async asking(clientId: string, redirectUri: string): Promise<AskingClient | undefined> {

@@ -12,6 +12,7 @@ import { Addresses } from './addresses.ts';
 import { Clients } from './clients.ts';
 import { type Consent, createConsentHandlers } from './consent-handlers.ts';
 import { ClientDocuments, LARGEST_DOCUMENT } from './documents.ts';
+import { earlyErrors } from './early-errors.ts';
 import { createEndpoints } from './endpoints.ts';
 import { createShowProblem, errorRenderer } from './problem-page.ts';
 import { createProvider } from './provider.ts';
@@ -59,6 +60,7 @@ export function createOAuth(options: OAuthOptions) {
       fetch: keyFetch.fetch,
       isConnected: (id) => isConnected(id, options),
       renderError: errorRenderer(showProblem),
+      earlyErrors: earlyErrors({ addresses, showProblem, kindOf: (id) => clients.kindOf(id) }),
       onFailure,
     }),
   );

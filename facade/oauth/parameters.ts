@@ -21,6 +21,8 @@ const FOREIGN_SCOPES = new Set(['openid', 'profile', 'email', 'offline_access'])
 export function authorizationQuery(search: string, addresses: Addresses): string {
   const query = new URLSearchParams(search);
   for (const name of FOREIGN) query.delete(name);
+  const [mode = 'query'] = query.getAll('response_mode');
+  if (mode !== 'query') throw new OAuthError('invalid_request', 'Answers come in the query; leave response_mode out.');
   // The person is asked in any case; `none` is the one prompt that changes the answer.
   if (query.get('prompt') !== 'none') query.delete('prompt');
   const resources = [...new Set(query.getAll('resource').map((text) => canonical(text, addresses)))];

@@ -4,6 +4,7 @@ import { newSecret, secretMatches } from '../../tools/access/key-secret.ts';
 import type { Fetch } from '../../tools/integrations/upstream/fetch.ts';
 import { type Addresses, paths } from './addresses.ts';
 import type { Clients } from './clients.ts';
+import type { earlyErrors } from './early-errors.ts';
 import { CAPSULE_SCOPE, SCOPES } from './metadata.ts';
 import { OAuthError } from './oauth-error.ts';
 import { NoStates, type StateOptions, States } from './states.ts';
@@ -38,6 +39,7 @@ export interface ProviderOptions extends StateOptions {
   /** Whether the connection with this id still stands. */
   isConnected(grantId: string): Promise<boolean>;
   renderError: NonNullable<Configuration['renderError']>;
+  readonly earlyErrors: ReturnType<typeof earlyErrors>;
   onFailure(cause: unknown): void;
 }
 
@@ -49,6 +51,7 @@ export async function createProvider(options: ProviderOptions): Promise<Provider
   provider.proxy = true;
   keepNames(provider);
   shapeSecrets(provider);
+  provider.use(options.earlyErrors);
   provider.on('server_error', (_, error) => options.onFailure(error));
   return provider;
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { mustCall } from '../../support/calls.ts';
 import { answerOf, CALLBACK, decided, OAuthClient, signedIn } from '../../support/oauth.ts';
 import { serverForTests } from '../../support/server.ts';
 
@@ -69,6 +70,34 @@ describe('the authorization endpoint', () => {
     }
     const twice = await asked({}, (url) => url.searchParams.append('redirect_uri', 'https://evil.example'));
     assert.equal(twice.status, 400);
+  });
+
+  it('leads nobody to a web page of a client that anybody could have registered, before the person was asked', async () => {
+    const page = 'https://stranger.example/callback';
+    const stranger = await OAuthClient.registered(server, { redirect_uris: [page] });
+    const wrong = [
+      { prompt: 'none' },
+      { code_challenge: undefined },
+      { response_type: 'token' },
+      { resource: 'https://other.example/mcp' },
+      { request: 'x' },
+      { response_mode: 'form_post' },
+      { response_mode: 'fragment' },
+    ];
+    for (const parameters of wrong) {
+      const answer = await asked({ client_id: stranger.clientId, redirect_uri: page, ...parameters });
+      const place = JSON.stringify(parameters);
+      assert.deepEqual([answer.status, answer.to, answer.headers.get('location')], [400, undefined, null], place);
+      assert.match(answer.body, /<h1>This app cannot be connected/, place);
+      assert.doesNotMatch(answer.body, /stranger\.example/, place);
+    }
+    const made = { name: 'Made', redirectUris: [page], confidential: false };
+    const { clientId } = await mustCall(server, server.adminKey, 'create_oauth_client', made);
+    const { to } = await asked({ client_id: clientId, redirect_uri: page, prompt: 'none' });
+    assert.equal(to?.searchParams.get('error'), 'consent_required');
+    const browser = await signedIn(server);
+    await browser.open(stranger.authorizeUrl({ redirect_uri: page }));
+    assert.equal((await decided(browser, { decision: 'deny' })).searchParams.get('error'), 'access_denied');
   });
 
   it('takes any port of a loopback address (RFC 8252)', async () => {
