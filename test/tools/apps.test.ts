@@ -2,11 +2,13 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { APP_SCOPES } from '../../resources/connected-app.ts';
 import { appPrincipal, canBeInApp } from '../../tools/access/app-principal.ts';
+import { capsulePrincipal } from '../../tools/access/capsule-principal.ts';
 import { personPrincipal } from '../../tools/access/person-principal.ts';
 import type { Principal } from '../../tools/access/principal.ts';
 import { reaches } from '../../tools/access/reach.ts';
 import { bothRights, grantRights, scopeRights } from '../../tools/access/rights.ts';
 import { scopesToAskFor } from '../../tools/access/step-up.ts';
+import { agreeing } from '../../tools/apps/authorize-app.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { isListed } from '../../tools/registry/catalog-index.ts';
 import { inputFor } from '../contract/inputs.ts';
@@ -191,6 +193,26 @@ describe('a connected app', () => {
     assert.ok(entries.records[0]?.recordIds?.includes(app.id));
   });
 
+  it('manages nothing that acts with rights of its own, by whatever tool and with whatever it was given', async () => {
+    const owner = { ...admin, ownerId: ada.id };
+    const { id } = await mustCall(owner, 'create_capsule', { name: 'Kept', allowedTools: [] });
+    const app = await appWith(await authorize(ada, { scopes: ['read', 'write', 'admin'] }));
+    assert.equal(await codeOf(app, 'purge_record', { entityType: 'capsule', id }), 'forbidden');
+    assert.ok(await world.store.capsules.get(id));
+    const { data, facets } = await mustCall(app, 'search', { q: 'Kept ada@example.com' });
+    assert.deepEqual([data, facets], [[], {}]);
+    for (const tool of catalog.entries.map((entry) => entry.tool)) {
+      const access = 'among' in tool.access ? tool.access.among : [tool.access];
+      const needs = access.flatMap(({ grant }) => grant).map((text) => text.split(':'));
+      for (const [resource = '', op = ''] of needs) {
+        if (!/^(key|capsule|session|admin-user|integration|app|oauth-client)$/.test(resource)) continue;
+        const limit = app.rights.limitedTo(resource, op);
+        assert.equal(app.rights.allows({ scope: 'admin', needs: [{ resource, op }] }), false, `${resource}:${op}`);
+        assert.deepEqual(limit?.names, [], `${resource}:${op}`);
+      }
+    }
+  });
+
   it('sees the threads of its person that it may read, and makes threads that are theirs', async () => {
     const messages = [{ role: 'user', content: 'x' }];
     const { id } = await mustCall(ada, 'create_thread', { title: 'secret', messages });
@@ -201,6 +223,37 @@ describe('a connected app', () => {
     const writing = await appWith(await authorize(ada, { scopes: ['read', 'write'] }));
     const made = await mustCall(writing, 'create_thread', { title: 'mine', messages });
     assert.equal(made.createdBy, ada.id);
+  });
+
+  it('of a capsule sees the restricted threads that the capsule sees, and its person too', async () => {
+    const owner = { ...admin, ownerId: ada.id };
+    const input = { name: 'Reads', allowedTools: ['get_thread', 'list_threads', 'create_thread'], status: 'live' };
+    const capsule = await mustCall(owner, 'create_capsule', input);
+    const { id } = await mustCall(ada, 'create_thread', {
+      title: 'shared',
+      messages: [{ role: 'user', content: 'x' }],
+    });
+    const principal = { type: 'capsule', id: capsule.id };
+    await mustCall(ada, 'add_thread_access', { id, entries: [{ principal, role: 'viewer' }] });
+    await mustCall(ada, 'update_thread_access', { id, visibility: 'restricted' });
+    const resource = `https://example.com/api/capsules/${capsule.id}/mcp`;
+    const access = { scopes: ['read', 'write'], grants: [`capsule:use:${capsule.id}`, 'thread'] };
+    const user = await world.store.transaction((tx) =>
+      tx.adminUsers.insert({ email: 'eve@example.com', role: 'x', isActive: true, access }),
+    );
+    const eve = { ...personPrincipal(user), sessionId: 'ses_eve', expiresAt: '2100-01-01T00:00:00.000Z' };
+    const found = await world.store.capsules.get(capsule.id);
+    assert.ok(found);
+    const bearer = agreeing(capsulePrincipal(found, catalog, undefined));
+    const given = { capsuleId: capsule.id, resource };
+    const byToken = await appWith(await authorize(bearer, { ...given, tokenPrefix: capsule.tokenPrefix }));
+    const byAda = await appWith(await authorize(ada, given));
+    const byEve = await appWith(await authorize(eve, given));
+    const codes = [byToken, byAda, byEve].map((app) => codeOf(app, 'get_thread', { id }));
+    assert.deepEqual(await Promise.all(codes), ['ok', 'ok', 'not_found']);
+    const makers = [byToken, byAda, byEve].map((app) => mustCall(app, 'create_thread', { title: 'made' }));
+    const made = (await Promise.all(makers)).map(({ createdBy }) => createdBy);
+    assert.deepEqual(made, [capsule.id, capsule.id, eve.id]);
   });
 
   it('makes flows whose runs act as the app and end with it', async () => {

@@ -5,12 +5,12 @@ import type { ConnectedAppRecord } from '../../resources/connected-app.ts';
 import type { Readers } from '../../store/port.ts';
 import type { Catalog } from '../registry/catalog-index.ts';
 import { judgedOnce } from './allowlist.ts';
-import { canBeInCapsule, capsulePrincipal, capsuleProblem, hasPassed } from './capsule-principal.ts';
+import { canBeInCapsule, capsulePrincipal, capsuleProblem, hasPassed, MANAGING } from './capsule-principal.ts';
 import type { GuardedTool } from './guarded-tool.ts';
 import { type KeyReaders, keyProblem } from './key-principal.ts';
 import { personPrincipal } from './person-principal.ts';
 import type { Principal } from './principal.ts';
-import { bothRights, narrower, scopeRights } from './rights.ts';
+import { bothRights, narrower, scopeRightsWithout } from './rights.ts';
 import { bothLimits, type ToolLimit } from './tool-limit.ts';
 
 /** What decides about a connection. Its record need not be stored: the consent page asks what one would reach. */
@@ -127,7 +127,7 @@ function principalOf(app: Connection, { user, key, capsule: record, owner }: Beh
     };
   }
   if (!person) throw new Error('A connection acts for a person or has a capsule.');
-  const rights = narrower(scopeRights(app.scopes), person.rights);
+  const rights = narrower(scopeRightsWithout(app.scopes, MANAGING), person.rights);
   return { ...named, scopes: app.scopes, ownerId: person.id, rights, tools: limit, actsFor: person };
 }
 

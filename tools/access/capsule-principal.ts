@@ -12,13 +12,21 @@ import type { Principal } from './principal.ts';
 import type { ToolLimit } from './tool-limit.ts';
 
 /** Tools of these resources manage things that act with rights of their own. */
-const NEVER: readonly string[] = ['key', 'capsule', 'session', 'admin-user', 'integration', 'app', 'oauth-client'];
+export const MANAGING: readonly string[] = [
+  'key',
+  'capsule',
+  'session',
+  'admin-user',
+  'integration',
+  'app',
+  'oauth-client',
+];
 
 /** False for tools that manage keys, capsules, sessions, admin users, integrations, their accounts and apps, even where a capsule names them. */
 export function canBeInCapsule({ access, forPeople }: GuardedTool): boolean {
   if (forPeople) return false;
   const grants = 'among' in access ? access.among.flatMap(({ grant }) => grant) : [access.grant].flat();
-  return !grants.some((text) => NEVER.some((resource) => text.startsWith(`${resource}:`)));
+  return !grants.some((text) => MANAGING.some((resource) => text.startsWith(`${resource}:`)));
 }
 
 /** The members that decide which tools a capsule has. */

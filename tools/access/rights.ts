@@ -1,6 +1,6 @@
 import { concerns, decodedId, type Grant, grantAllows, type Need } from './grants.ts';
 import type { GuardedTool } from './guarded-tool.ts';
-import { bothLimited, fits, isNothing, type Limit, type Limits } from './limit.ts';
+import { bothLimited, fits, isNothing, type Limit, type Limits, NO_RECORD } from './limit.ts';
 import { type Scope, scopesSatisfy } from './scopes.ts';
 
 /** What one access rule requires: a scope, or grants for all of the needs. */
@@ -48,6 +48,20 @@ export function scopeRights(scopes: readonly Scope[]): Rights {
     inCallOf() {
       return this;
     },
+  };
+}
+
+/** The same without everything that concerns these resources, whichever tool asks. */
+export function scopeRightsWithout(scopes: readonly Scope[], resources: readonly string[]): Rights {
+  const rights = scopeRights(scopes);
+  const allows = (requirement: Requirement) =>
+    !requirement.needs.some(({ resource }) => resources.includes(resource)) && rights.allows(requirement);
+  return {
+    ...rights,
+    fingerprint: `${rights.fingerprint} without ${resources.join(' ')}`,
+    mayTry: allows,
+    allows,
+    limitedTo: (resource) => (resources.includes(resource) ? NO_RECORD : undefined),
   };
 }
 

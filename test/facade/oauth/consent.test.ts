@@ -5,6 +5,7 @@ import { capsuleClients } from '../../support/capsules.ts';
 import { CALLBACK, decided, OAuthClient, signedIn } from '../../support/oauth.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
 import { signIn } from '../../support/sign-in.ts';
+import { until } from '../../support/until.ts';
 import { WebClient } from '../../support/web-client.ts';
 
 let server: TestServer;
@@ -277,6 +278,24 @@ describe('the consent page of a capsule', () => {
     await admin('rotate_capsule_token', { id: capsule.id });
     assert.equal((await send(resource, tokens.access_token, 'tools/list')).status, 401);
     assert.equal((await client.refresh(tokens.refresh_token)).body.error, 'invalid_grant');
+  });
+
+  it('counts the calls of apps for the capsule, wherever they were connected, and notes when they were used', async () => {
+    const { capsule, client, resource } = await capsuleAsking({ callsPerMinute: 2 });
+    const browser = browserOfAdmin();
+    await browser.open(client.authorizeUrl({ resource }));
+    const there = await tokensOf(client, await decided(browser, { decision: 'allow' }));
+    const here = await connected(client, { give: 'capsule', capsule: capsule.id });
+    const call = { name: 'list_agents' };
+    assert.equal((await send(resource, there.access_token, 'tools/call', call)).status, 200);
+    assert.equal((await send(client.resource, here.access_token, 'tools/call', call)).status, 200);
+    assert.equal((await send(resource, there.access_token, 'tools/call', call)).status, 429);
+    assert.equal((await send(client.resource, here.access_token, 'tools/call', call)).status, 429);
+    await until(async () => {
+      const { data } = await admin('list_connected_apps', { capsuleId: capsule.id });
+      return data.length === 2 && data.every(({ lastUsedAt }: { lastUsedAt?: string }) => lastUsedAt !== undefined);
+    });
+    await until(async () => (await admin('get_capsule', { id: capsule.id })).callCount === 2);
   });
 
   it('takes five tokens a minute from one address, and keeps none of them anywhere', async () => {
