@@ -164,8 +164,15 @@ describe('authorize_app', () => {
 
   it('hands out no more than the person has', async () => {
     const asked = { ...ASKED, decision: 'allow', scopes: ['read', 'write', 'admin'] };
-    const answer = await world.call(limited(ada), 'authorize_app', asked, 'rest');
-    assert.equal('error' in answer && answer.error.code, 'forbidden');
+    const { id } = await mustCall({ ...admin, ownerId: ada.id }, 'create_capsule', { name: 'Of Ada', status: 'live' });
+    for (const input of [
+      asked,
+      { ...asked, scopes: [], capsuleId: id },
+      { ...asked, scopes: [], capsuleId: 'cap_none' },
+    ]) {
+      const answer = await world.call(limited(ada), 'authorize_app', input, 'rest');
+      assert.equal('error' in answer && answer.error.code, 'forbidden');
+    }
   });
 
   it('ends with the e-mail of its person', async () => {

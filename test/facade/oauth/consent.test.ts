@@ -266,6 +266,10 @@ describe('the consent page of a capsule', () => {
     assert.equal(page.status, 200);
     assert.match(page.text, /the capsule Support/);
     assert.ok(!page.text.includes(capsule.token));
+    const other = new WebClient();
+    const cookies = [...(browser.cookies.get(page.url.origin) ?? [])].filter(([name]) => name !== 'admin-browser');
+    other.cookies.set(page.url.origin, new Map(cookies));
+    assert.match((await other.open(page.url.href)).text, /Token of this address/, 'another browser has shown none');
     const tokens = await tokensOf(client, await decided(browser, { decision: 'allow' }));
     assert.deepEqual(await namesAt(resource, tokens.access_token), ['list_agents', 'create_project']);
     const [{ id, userId }] = (await admin('list_connected_apps', { capsuleId: capsule.id })).data;
