@@ -44,6 +44,25 @@ describe('the READMEs', () => {
     }
   });
 
+  it('names a file and a test that there are for each point of the specification of authorization', () => {
+    const text = textOf('facade/README.md');
+    const [, section = ''] = /^## Authorization, point by point\n(.*?)^## /ms.exec(text) ?? [];
+    const rows = section.split('\n').filter((line) => /^\| .*`.*`: /.test(line));
+    assert.ok(rows.length > 30);
+    for (const row of rows) {
+      const [, , where = '', tests = ''] = row.split(' | ').flatMap((cell, at) => (at === 0 ? ['', cell] : [cell]));
+      for (const [, file = ''] of where.matchAll(/`([^`]+\.ts)`/g)) {
+        assert.ok(existsSync(`${root}${file}`) || existsSync(`${root}facade/${file}`), `${row}: there is no ${file}`);
+      }
+      for (const each of tests.replace(/ \|$/, '').split(/; (?=`)/)) {
+        const [, name = '', title = ''] = /^`([^`]+)`: (.+)$/.exec(each) ?? [];
+        const file = `${root}${name.includes('/') ? name : `test/facade/oauth/${name}`}.test.ts`;
+        assert.ok(existsSync(file), `${row}: there is no ${file}`);
+        assert.ok(readFileSync(file, 'utf8').includes(`it('${title}'`), `${name} has no test: ${title}`);
+      }
+    }
+  });
+
   it('says why packages are not those that one would expect', () => {
     const { dependencies, devDependencies } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
     const text = textOf('README.md');
