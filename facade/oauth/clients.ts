@@ -4,14 +4,9 @@ import type { Readers, Store } from '../../store/port.ts';
 import { hashSecret } from '../../tools/access/key-secret.ts';
 import { type ClientMetadata, redirectHost } from './client-metadata.ts';
 import type { ClientDocuments } from './documents.ts';
+import { makeRoom } from './unused-clients.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** How long a client is kept that nobody has connected. */
-const UNUSED_MS = 7 * DAY_MS;
-/** How long one is kept that was connected and is not any more: hosts remember their registration and ask again under it. */
-const LAPSED_MS = 180 * DAY_MS;
-/** The most clients that registered themselves and were never used. Above it, the oldest go first. */
-const MOST_UNUSED = 1000;
 const USE_NOTED_EVERY_MS = DAY_MS;
 
 /** A client as the library reads it (RFC 7591). `client_secret` is the hash of the secret. */
@@ -70,7 +65,7 @@ export class Clients {
 
   /** @throws OAuthError, UniqueTaken never: the id is new */
   async register(metadata: ClientMetadata, secret: string | undefined): Promise<OAuthClientRecord> {
-    await this.#makeRoom();
+    await makeRoom(this.#store, 'registered');
     return this.#store.transaction((tx) => {
       const id = newId('ocl');
       return tx.oauthClients.insert({
@@ -94,43 +89,6 @@ export class Clients {
       if (await tx.oauthClients.get(client.id)) {
         await tx.oauthClients.touch(client.id, { lastUsedAt: now.toISOString() });
       }
-    });
-  }
-
-  /** Forgets clients that nobody uses and no administrator made. */
-  async forgetUnused(): Promise<void> {
-    const now = this.#now().getTime();
-    for (const client of await this.#notMade()) {
-      const since = now - Date.parse(client.lastUsedAt ?? client.createdAt);
-      if (since < (client.lastUsedAt === undefined ? UNUSED_MS : LAPSED_MS)) continue;
-      if ((await this.#store.connectedApps.count({ where: { clientId: client.clientId } })) > 0) continue;
-      await this.#delete(client.id);
-    }
-  }
-
-  async #makeRoom(): Promise<void> {
-    if ((await this.#store.oauthClients.count({ where: { kind: 'registered' } })) < MOST_UNUSED) return;
-    const unused = (await this.#notMade()).filter(
-      ({ kind, lastUsedAt }) => kind === 'registered' && lastUsedAt === undefined,
-    );
-    for (const { id } of unused.slice(0, unused.length - MOST_UNUSED + 1)) await this.#delete(id);
-  }
-
-  /** Oldest first. */
-  async #notMade(): Promise<OAuthClientRecord[]> {
-    const found: OAuthClientRecord[] = [];
-    const where = { kind: ['registered', 'metadata'] };
-    for (let after: { createdAt: string; id: string } | null | undefined; after !== null; ) {
-      const page = await this.#store.oauthClients.find({ where, order: 'oldest', limit: 500, after });
-      found.push(...page.records);
-      after = page.next;
-    }
-    return found;
-  }
-
-  async #delete(id: string): Promise<void> {
-    await this.#store.transaction(async (tx) => {
-      if (await tx.oauthClients.get(id)) await tx.oauthClients.delete(id);
     });
   }
 }

@@ -1,9 +1,12 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { OAuthClientRecord } from '../../resources/oauth-client.ts';
 import type { Store } from '../../store/port.ts';
 import { createRateLimit } from '../../tools/access/rate-limit.ts';
 import type { Fetch } from '../../tools/integrations/upstream/fetch.ts';
+import { networkOf } from '../../tools/sign-in/attempts.ts';
 import { type ClientMetadata, readClientMetadata } from './client-metadata.ts';
 import { OAuthError } from './oauth-error.ts';
+import { makeRoom } from './unused-clients.ts';
 
 /** The largest document in bytes. */
 export const LARGEST_DOCUMENT = 10 * 1024;
@@ -14,8 +17,12 @@ const LONGEST_KEPT_MS = 24 * 60 * 60 * 1000;
 /** How long a host that failed is not asked again. */
 const FAILED_KEPT_MS = 60 * 1000;
 const MOST_REMEMBERED = 1000;
-/** Asking makes the server send requests, so it cannot be had without limit. */
+/** Each look-up makes the server send a request. */
 const FETCHES_PER_MINUTE = 60;
+const FETCHES_FOR_ONE_ADDRESS = 10;
+
+/** The address of the request for which clients are looked up. The library does not pass it on. */
+export const lookedUpFor = new AsyncLocalStorage<string>();
 
 interface Options {
   readonly store: Store;
@@ -35,6 +42,7 @@ export class ClientDocuments {
   readonly #now: () => Date;
   readonly #deadlineMs: number;
   readonly #limit = createRateLimit(FETCHES_PER_MINUTE, 'client documents');
+  readonly #limitForAddress = createRateLimit(FETCHES_FOR_ONE_ADDRESS, 'client documents for one address');
   /** Until when what is known of an address is not asked for again: the document, or that it could not be had. */
   readonly #known = new Map<string, { readonly until: number; readonly problem?: OAuthError }>();
   readonly #underWay = new Map<string, Promise<OAuthClientRecord>>();
@@ -67,7 +75,7 @@ export class ClientDocuments {
   }
 
   async #read(clientId: string): Promise<OAuthClientRecord> {
-    await this.#limit('all').catch(() => {
+    await this.#count().catch(() => {
       throw new OAuthError(
         'temporarily_unavailable',
         'Too many clients are looked up now; try again in a minute.',
@@ -85,6 +93,12 @@ export class ClientDocuments {
       }
       throw problem;
     }
+  }
+
+  async #count(): Promise<void> {
+    const address = lookedUpFor.getStore();
+    if (address !== undefined) await this.#limitForAddress(networkOf(address));
+    await this.#limit('all');
   }
 
   async #ask(clientId: string): Promise<{ readonly metadata: ClientMetadata; readonly keptMs: number }> {
@@ -105,7 +119,8 @@ export class ClientDocuments {
     return { metadata: readDocument(clientId, text), keptMs: keptFor(response.headers) };
   }
 
-  #keep(clientId: string, metadata: ClientMetadata): Promise<OAuthClientRecord> {
+  async #keep(clientId: string, metadata: ClientMetadata): Promise<OAuthClientRecord> {
+    await makeRoom(this.#store, 'metadata');
     const member = {
       name: metadata.client_name ?? '',
       redirectUris: [...metadata.redirect_uris],

@@ -18,6 +18,7 @@ import { createShowProblem, errorRenderer } from './problem-page.ts';
 import { createProvider } from './provider.ts';
 import { Requests } from './requests.ts';
 import { StepUps } from './step-ups.ts';
+import { forgetUnused } from './unused-clients.ts';
 import { forgetEnded } from './upkeep.ts';
 
 const UPKEEP_MS = 60 * 60 * 1000;
@@ -67,7 +68,7 @@ export function createOAuth(options: OAuthOptions) {
   const requests = new Requests({ store, addresses, clients, stepUps, provider });
   const forget = async () => {
     await forgetEnded(store, now());
-    await clients.forgetUnused();
+    await forgetUnused(store, now());
   };
   const upkeep = startRepeated(forget, onFailure, UPKEEP_MS);
   return {

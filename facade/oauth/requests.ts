@@ -7,6 +7,7 @@ import { addressOf } from '../http/caller-address.ts';
 import { sendJson } from '../http/respond.ts';
 import { type Addresses, paths } from './addresses.ts';
 import type { ClientProperties, Clients } from './clients.ts';
+import { lookedUpFor } from './documents.ts';
 import { OAuthError } from './oauth-error.ts';
 import { authorizationQuery, requireResource, tokenForm } from './parameters.ts';
 import { createRegistration } from './registration.ts';
@@ -83,7 +84,9 @@ export class Requests {
     response.setHeader('Referrer-Policy', 'no-referrer');
     response.setHeader('X-Content-Type-Options', 'nosniff');
     response.setHeader('X-Frame-Options', 'DENY');
-    await provider.callback()(restated(request, this.#options.addresses, changes), response);
+    const answer = provider.callback();
+    const restatedRequest = restated(request, this.#options.addresses, changes);
+    await lookedUpFor.run(addressOf(request), () => answer(restatedRequest, response));
   }
 
   async #validate(properties: ClientProperties): Promise<void> {

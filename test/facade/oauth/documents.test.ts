@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { findClient } from '../../../facade/oauth/clients.ts';
-import { ClientDocuments, isDocumentAddress, LARGEST_DOCUMENT } from '../../../facade/oauth/documents.ts';
+import { ClientDocuments, isDocumentAddress, LARGEST_DOCUMENT, lookedUpFor } from '../../../facade/oauth/documents.ts';
 import { createFetch } from '../../../tools/integrations/upstream/fetch.ts';
 import { CALLBACK } from '../../support/oauth.ts';
 import { serverForTests, TestClock } from '../../support/server.ts';
@@ -185,6 +185,33 @@ describe('client ID metadata documents', () => {
     ]) {
       assert.equal(isDocumentAddress(bad), false, bad);
     }
+  });
+
+  it('take little room: of those that nobody uses, the oldest go', async () => {
+    const kept = { kind: 'metadata' as const, name: 'Unused', redirectUris: [CALLBACK], metadata: {} };
+    await server.store.transaction(async ({ oauthClients }) => {
+      for (let at = 0; at < 1100; at += 1)
+        await oauthClients.insert({ clientId: `https://full.example/${at}`, ...kept });
+    });
+    await documents().find();
+    assert.equal((await server.store.oauthClients.count({ where: { kind: 'metadata', name: 'Unused' } })) < 1000, true);
+    assert.ok(await findClient(server.store, address), 'the new one is there');
+    assert.ok(await findClient(server.store, 'https://full.example/1099'));
+    assert.equal(await findClient(server.store, 'https://full.example/0'), undefined);
+  });
+
+  it('are looked up 10 times a minute for one address, so that it leaves others their share', async () => {
+    const { find } = documents();
+    const lookUp = (from: string, at: number) => lookedUpFor.run(from, () => find(`${address}?of=${from}&at=${at}`));
+    const answers = await Promise.allSettled(Array.from({ length: 15 }, (_, at) => lookUp('2001:db8::1', at)));
+    assert.equal(answers.filter(({ status }) => status === 'rejected').length, 15);
+    const refused = answers.filter((each) => /temporarily/.test(String('reason' in each && each.reason)));
+    assert.equal(refused.length, 5);
+    const neighbour = await Promise.allSettled([lookUp('2001:db8::2', 0), lookUp('2001:db8:1::1', 0)]);
+    assert.deepEqual(
+      neighbour.map((each) => /temporarily/.test(String('reason' in each && each.reason))),
+      [true, false],
+    );
   });
 
   it('are looked up 60 times a minute at most', async () => {

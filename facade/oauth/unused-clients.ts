@@ -1,0 +1,44 @@
+import type { OAuthClientRecord } from '../../resources/oauth-client.ts';
+import type { Store } from '../../store/port.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** How long a client is kept that nobody has connected. */
+const UNUSED_MS = 7 * DAY_MS;
+/** How long a client is kept that was connected and is not any more: hosts remember their registration and ask again under it. */
+const LAPSED_MS = 180 * DAY_MS;
+/** The most clients of one kind that were never used. Above it, the oldest go first. */
+const MOST_UNUSED = 1000;
+
+/** Removes clients that nobody uses and no administrator made. */
+export async function forgetUnused(store: Store, now: Date): Promise<void> {
+  for (const client of await clientsOf(store, ['registered', 'metadata'])) {
+    const since = now.getTime() - Date.parse(client.lastUsedAt ?? client.createdAt);
+    if (since < (client.lastUsedAt === undefined ? UNUSED_MS : LAPSED_MS)) continue;
+    if ((await store.connectedApps.count({ where: { clientId: client.clientId } })) > 0) continue;
+    await remove(store, client.id);
+  }
+}
+
+/** Makes room for one more client of a kind that anybody can add. */
+export async function makeRoom(store: Store, kind: 'registered' | 'metadata'): Promise<void> {
+  if ((await store.oauthClients.count({ where: { kind } })) < MOST_UNUSED) return;
+  const unused = (await clientsOf(store, [kind])).filter(({ lastUsedAt }) => lastUsedAt === undefined);
+  for (const { id } of unused.slice(0, Math.max(0, unused.length - MOST_UNUSED + 1))) await remove(store, id);
+}
+
+/** Oldest first. */
+async function clientsOf(store: Store, kind: readonly OAuthClientRecord['kind'][]): Promise<OAuthClientRecord[]> {
+  const found: OAuthClientRecord[] = [];
+  for (let after: { createdAt: string; id: string } | null | undefined; after !== null; ) {
+    const page = await store.oauthClients.find({ where: { kind }, order: 'oldest', limit: 500, after });
+    found.push(...page.records);
+    after = page.next;
+  }
+  return found;
+}
+
+async function remove(store: Store, id: string): Promise<void> {
+  await store.transaction(async ({ oauthClients }) => {
+    if (await oauthClients.get(id)) await oauthClients.delete(id);
+  });
+}
