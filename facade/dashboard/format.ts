@@ -6,7 +6,7 @@ export function labelOf(name: string): string {
     .toLowerCase()
     .replace(/ (at|id)$/, '')
     .replace(/ ids$/, 's')
-    .replace(/\b(url|id|mrr|ltv|api|mcp|ip|usd|csv|json|tts)\b/g, (word) => word.toUpperCase());
+    .replace(/\b(url|id|uid|mrr|ltv|api|mcp|ip|usd|csv|json|tts)\b/g, (word) => word.toUpperCase());
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 

@@ -32,6 +32,7 @@ export const refs: Readonly<Record<string, Ref>> = {
   },
   'admin-user': { prefix: 'usr_', path: '/people', list: 'list_admin_users', get: 'get_admin_user', title: 'email' },
   key: { prefix: 'key_', path: '/keys', list: 'list_api_keys', title: 'name' },
+  'api-key': { path: '/keys', list: 'list_api_keys', title: 'name' },
   user: { path: '/users', list: 'list_users', get: 'get_user', title: 'email' },
   model: { list: 'list_models', title: 'id' },
 };

@@ -17,7 +17,7 @@ export interface JsonSchema {
   readonly maxLength?: number;
   /** The kind of record that an id refers to. */
   readonly 'x-ref'?: string;
-  /** The control that fits: text, code, secret, timezone, cron, model, tools. */
+  /** The control that fits: code, secret, timezone, cron, model, tools. */
   readonly 'x-control'?: string;
 }
 

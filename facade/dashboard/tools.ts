@@ -25,7 +25,7 @@ export async function loadTools(): Promise<void> {
     const found: ListedTool[] = [];
     let cursor: string | undefined;
     do {
-      const page = (await request('tools/list', cursor === undefined ? {} : { cursor })) as Page;
+      const page = (await request('tools/list', cursor === undefined ? {} : { cursor }, { query: '?hints=1' })) as Page;
       found.push(...page.tools);
       cursor = page.nextCursor;
     } while (cursor !== undefined);

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { labelOf } from '../format.ts';
 import { Empty } from './small.tsx';
 
@@ -69,26 +70,57 @@ interface SideRow {
 function Sides({ rows }: { readonly rows: readonly SideRow[] }) {
   return (
     <div class="sides">
-      {rows.map(({ left, right, changed }, index) => (
-        <div class="side-row" key={index}>
-          {left === undefined ? (
-            <span class="side-cell none" />
-          ) : changed ? (
-            <del class="side-cell">{left || ' '}</del>
-          ) : (
-            <span class="side-cell">{left || ' '}</span>
-          )}
-          {right === undefined ? (
-            <span class="side-cell none" />
-          ) : changed ? (
-            <ins class="side-cell">{right || ' '}</ins>
-          ) : (
-            <span class="side-cell">{right || ' '}</span>
-          )}
+      {rows.map((row, index) => (
+        <div class="side-row" key={`${index} ${row.changed}`}>
+          <Cells {...row} />
         </div>
       ))}
     </div>
   );
+}
+
+/** The two halves of a row. Where a line was changed, the words that differ stand out. */
+function Cells({ left, right, changed }: SideRow) {
+  if (!changed) {
+    return (
+      <>
+        <span class="side-cell">{left || ' '}</span>
+        <span class="side-cell">{right || ' '}</span>
+      </>
+    );
+  }
+  const words = left !== undefined && right !== undefined ? wordsOf(left, right) : undefined;
+  return (
+    <>
+      {left === undefined ? (
+        <span class="side-cell none" />
+      ) : (
+        <del class="side-cell">{marked(words, 'remove') ?? (left || ' ')}</del>
+      )}
+      {right === undefined ? (
+        <span class="side-cell none" />
+      ) : (
+        <ins class="side-cell">{marked(words, 'add') ?? (right || ' ')}</ins>
+      )}
+    </>
+  );
+}
+
+/** The words of both lines, compared; nothing where they have little in common. */
+function wordsOf(left: string, right: string): readonly DiffLine[] | undefined {
+  const words = compared(split(left), split(right));
+  const same = words.filter(({ op }) => op === 'equal').reduce((sum, { value }) => sum + value.length, 0);
+  return same * 3 > Math.max(left.length, right.length) ? words : undefined;
+}
+
+function split(line: string): string[] {
+  return line.match(/\s+|[\p{L}\p{N}_]+|[^\s\p{L}\p{N}_]/gu) ?? [];
+}
+
+function marked(words: readonly DiffLine[] | undefined, op: 'add' | 'remove'): ComponentChildren {
+  return words
+    ?.filter((word) => word.op === 'equal' || word.op === op)
+    .map(({ op: own, value }) => (own === 'equal' ? value : <mark>{value}</mark>));
 }
 
 /** Removed lines stand beside the added ones that follow them. */
@@ -118,7 +150,10 @@ const MOST_COMPARED = 2000;
 
 /** The lines of two texts, compared by the longest common subsequence; whole texts where that is too much work. */
 export function linesOf(before: string, after: string): DiffLine[] {
-  const [a, b] = [before === '' ? [] : before.split('\n'), after === '' ? [] : after.split('\n')];
+  return compared(before === '' ? [] : before.split('\n'), after === '' ? [] : after.split('\n'));
+}
+
+function compared(a: readonly string[], b: readonly string[]): DiffLine[] {
   if (a.length * b.length > MOST_COMPARED * MOST_COMPARED) return [...all('remove', a), ...all('add', b)];
   const common = lengths(a, b);
   const lines: DiffLine[] = [];

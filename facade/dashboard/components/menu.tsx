@@ -1,5 +1,6 @@
 import { useId, useRef } from 'preact/hooks';
 import { text } from '../text.ts';
+import { useNames } from '../tools.ts';
 import { Button } from './button.tsx';
 import { Icon, type IconName } from './icon.tsx';
 
@@ -7,14 +8,24 @@ export interface MenuItem {
   readonly label: string;
   readonly icon?: IconName;
   readonly alarm?: boolean;
+  /** Shown only to people who may call this tool. */
+  readonly needs?: string;
   readonly run: () => void;
 }
 
 /** Further actions in a native popover. Nothing where there are none. */
-export function Menu({ items, label = text.more }: { readonly items: readonly MenuItem[]; readonly label?: string }) {
+export function Menu({
+  items: all,
+  label = text.more,
+}: {
+  readonly items: readonly MenuItem[];
+  readonly label?: string;
+}) {
   const id = useId();
   const ref = useRef<HTMLDivElement>(null);
   const anchor = useRef<HTMLSpanElement>(null);
+  const names = useNames();
+  const items = all.filter(({ needs }) => needs === undefined || names.has(needs));
   if (items.length === 0) return null;
   const place = (event: { readonly newState: string }) => {
     const [menu, box] = [ref.current, anchor.current?.getBoundingClientRect()];

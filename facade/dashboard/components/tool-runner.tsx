@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { wordOf } from '../format.ts';
+import { labelOf } from '../format.ts';
 import type { JsonSchema } from '../schema.ts';
 import { act } from '../store.ts';
 import { useTool } from '../tools.ts';
@@ -90,7 +90,7 @@ function Rows({ rows, schema }: { readonly rows: readonly Members[]; readonly sc
   const names = [...new Set(rows.slice(0, 20).flatMap((row) => Object.keys(row)))].slice(0, MOST_COLUMNS);
   const columns = names.map((name) => ({
     id: name,
-    title: schema?.properties?.[name]?.title ?? wordOf(name.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase()),
+    title: schema?.properties?.[name]?.title ?? labelOf(name),
     end: typeof rows[0]?.[name] === 'number',
     cell: (row: Members) => <Value value={row[name]} schema={schema?.properties?.[name]} />,
   }));

@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'preact/hooks';
-import { counted } from '../format.ts';
+import { counted, number } from '../format.ts';
 import { useAnswer } from '../store.ts';
 import { text } from '../text.ts';
 import { type ListedTool, type Tools, useTools } from '../tools.ts';
@@ -123,12 +123,12 @@ function AddPattern({ onAdd }: { readonly onAdd: (entry: string) => void }) {
 function Effect({ matched, tools }: { readonly matched: Matched; readonly tools: Tools | undefined }) {
   const found = [...matched.keys()].flatMap((name) => tools?.get(name) ?? []);
   const writes = found.filter(({ annotations }) => !annotations?.readOnlyHint).length;
+  const effect = writes === 0 ? 'which only read' : `${number(writes)} of which change something`;
   return (
     <p class="effect" role="status">
       <strong>{counted(found.length, 'tool')}</strong>
       <span class="quiet">
-        {writes === 0 ? (found.length > 0 ? ', which all only read' : '') : `, ${writes} of them change something`}.
-        Tools for administrators count only where they are named one by one.
+        {found.length > 0 && `, ${effect}`}. Tools for administrators count only where they are named one by one.
       </span>
     </p>
   );

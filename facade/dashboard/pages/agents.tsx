@@ -24,8 +24,8 @@ export const Page = kindPage({
   actions: TalkButton,
   menu: (row) => [
     row.status === 'paused'
-      ? { label: 'Resume', icon: 'play', run: () => void setStatus(row, 'active') }
-      : { label: 'Pause', icon: 'clock', run: () => void setStatus(row, 'paused') },
+      ? { label: 'Resume', icon: 'play', needs: 'update_agent', run: () => void setStatus(row, 'active') }
+      : { label: 'Pause', icon: 'clock', needs: 'update_agent', run: () => void setStatus(row, 'paused') },
   ],
   tabs: (row) => [
     { id: 'identity', label: 'Identity', content: () => <Identity row={row} /> },

@@ -199,6 +199,56 @@ describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
     await call('delete_skill', { id });
   });
 
+  it('shows to a person with a limit what they may do, and nothing else', async () => {
+    await call('create_admin_user', { email: 'reader@example.com', name: 'Reader', access: { scopes: ['read'] } });
+    const { data: agents } = await call('list_agents', { limit: 1 });
+    await inWindow(
+      async (page, window) => {
+        await window.open(`/agents/${agents[0].id}`);
+        const [names, links] = await Promise.all([
+          page.getByRole('button').or(page.getByRole('link')).allTextContents(),
+          page.locator('.nav-link').allTextContents(),
+        ]);
+        assert.deepEqual(
+          names.filter((name) => /^(New|Edit|Chat|Delete|Pause)/.test(name) && name !== 'Chat'),
+          [],
+        );
+        assert.equal(await page.getByRole('button', { name: 'More actions' }).count(), 0);
+        assert.ok(links.includes('Documents') && !links.includes('Settings') && !links.includes('Audit'), links.join());
+        await window.open('/settings');
+        await page.getByText('You have no access to this page').waitFor();
+        await window.open('/agents/new');
+        assert.equal(await page.getByRole('button', { name: /^Create/ }).count(), 0);
+        const forced = await page.evaluate(async () => {
+          const response = await fetch('/api/v1/agents', {
+            method: 'POST',
+            headers: { 'Content-Type': 'application/json' },
+            body: JSON.stringify({ name: 'mine', displayName: 'Mine' }),
+          });
+          return response.status;
+        });
+        assert.equal(forced, 403);
+      },
+      { email: 'reader@example.com' },
+    );
+  });
+
+  it('draws of a long list what is in view', async () => {
+    await inWindow(async (page, window) => {
+      await window.open('/users');
+      for (const count of ['200+', '300+', '400+', '500+', '600+']) {
+        await page.locator('.load-more').scrollIntoViewIfNeeded();
+        await page.locator('.page-count', { hasText: count }).waitFor();
+      }
+      await page.locator('.load-more').scrollIntoViewIfNeeded();
+      await page.locator('tr[aria-rowindex="601"]').waitFor();
+      assert.ok((await page.locator('tbody tr').count()) < 150);
+      await page.evaluate('scrollTo(0, 0)');
+      await page.locator('tr[aria-rowindex="2"]').waitFor();
+      assert.deepEqual(await findingsOf(page), []);
+    });
+  });
+
   it('signs out', async () => {
     await inWindow(
       async (page, window) => {

@@ -2,6 +2,7 @@ import { wordOf } from '../../format.ts';
 import { refs } from '../../refs.ts';
 import type { JsonSchema } from '../../schema.ts';
 import { text } from '../../text.ts';
+import { useNames } from '../../tools.ts';
 import { Field, type Tied } from './field.tsx';
 import { Picker } from './picker.tsx';
 import { issueAt, type PartProps } from './state.ts';
@@ -10,7 +11,9 @@ import { hintOf, titleOf } from './state-words.ts';
 const MANY_LINES =
   /^(instructions|description|content|prompt|text|message|bio|signature|summary|body|notes?|markdown|systemPrompt|persona|value)$/i;
 const SECRET = /(secret|password|token|apiKey)$/i;
-const ONE_LINE = 300;
+const FEW_LINES = /^(description|bio|signature)$/;
+/** Longer texts have many lines, whatever they are called. */
+const ONE_LINE = 2000;
 
 /** One value: a text, a number, a choice, a time, or a record that is picked. */
 export function Control(props: PartProps) {
@@ -46,35 +49,64 @@ function Input({ name, schema, value, onChange, tied }: PartProps & { readonly t
   const ref = refOf(name, schema);
   if (ref) return <Picker kind={ref} value={shown} onChange={onChange} tied={tied} />;
   if (schema.format === 'date-time') return <Moment value={shown} onChange={onChange} tied={tied} />;
+  return <TextInput name={name} schema={schema} value={shown} onChange={onChange} tied={tied} />;
+}
+
+type TextInputProps = Pick<PartProps, 'name' | 'schema'> & Given & { readonly value: string };
+
+function TextInput({ name, schema, value, onChange, tied }: TextInputProps) {
   const control = schema['x-control'];
-  const isLong = control ? /^(text|code)$/.test(control) : MANY_LINES.test(name) || (schema.maxLength ?? 0) > ONE_LINE;
   const give = (event: { readonly currentTarget: { readonly value: string } }) => onChange(event.currentTarget.value);
-  if (isLong) {
-    const rows = Math.min(
-      16,
-      Math.max(/^(description|bio|signature)$/.test(name) ? 3 : 6, shown.split('\n').length + 1),
-    );
-    return (
-      <textarea
-        class={control === 'code' ? 'input code-input' : 'input'}
-        {...tied}
-        rows={rows}
-        value={shown}
-        onInput={give}
-      />
-    );
+  if (control === 'code' || (control === undefined && isLong(name, schema))) {
+    const rows = Math.max(FEW_LINES.test(name) ? 3 : 6, value.split('\n').length + 1);
+    const look = control === 'code' ? 'input code-input' : 'input';
+    return <textarea class={look} {...tied} rows={Math.min(16, rows)} value={value} onInput={give} />;
   }
-  const isSecret = control === 'secret' || SECRET.test(name);
+  const suggested = control === 'timezone' ? 'timezones' : schema['x-ref'] === 'tool' ? 'tools' : undefined;
+  if (suggested) return <Suggested {...{ value, onChange, tied, of: suggested }} />;
+  const isSecret = control === 'secret' || (control === undefined && SECRET.test(name));
   const type = isSecret ? 'password' : schema.format === 'date' ? 'date' : name === 'email' ? 'email' : 'text';
   return (
     <input
-      class="input"
+      class={control === 'cron' ? 'input code-input' : 'input'}
       type={type as 'text' /* Preact has a type for each kind of input, and this is one of four */}
       autocomplete={isSecret ? 'new-password' : 'off'}
       {...tied}
-      value={shown}
+      value={value}
       onInput={give}
     />
+  );
+}
+
+function isLong(name: string, { maxLength = 0 }: JsonSchema): boolean {
+  return maxLength > ONE_LINE || (MANY_LINES.test(name) && (maxLength === 0 || maxLength > 200));
+}
+
+/** A text for which the usual ones are suggested. */
+function Suggested({
+  value,
+  onChange,
+  tied,
+  of,
+}: Given & { readonly value: string; readonly of: 'timezones' | 'tools' }) {
+  const names = useNames();
+  const options = of === 'tools' ? [...names] : Intl.supportedValuesOf('timeZone');
+  return (
+    <>
+      <input
+        class="input"
+        autocomplete="off"
+        list={`${tied.id}-list`}
+        {...tied}
+        value={value}
+        onInput={({ currentTarget }) => onChange(currentTarget.value)}
+      />
+      <datalist id={`${tied.id}-list`}>
+        {options.map((option) => (
+          <option key={option} value={option} />
+        ))}
+      </datalist>
+    </>
   );
 }
 

@@ -1,4 +1,5 @@
 import { isObjectSchema, withoutNull } from '../../schema.ts';
+import { ToolsPicker } from '../tools-picker.tsx';
 import { Control } from './control.tsx';
 import { Group, Pairs } from './groups.tsx';
 import { JsonText } from './json-text.tsx';
@@ -16,6 +17,7 @@ export function Part(props: PartProps) {
   if (schema.type === 'object') {
     return typeof schema.additionalProperties === 'object' ? <Pairs {...plain} part={Part} /> : <JsonText {...plain} />;
   }
+  if (schema['x-control'] === 'tools') return <ToolsPicker {...plain} />;
   if (schema.type === 'array') return <List {...plain} part={Part} />;
   return typeof schema.type === 'string' || schema.enum ? <Control {...plain} /> : <JsonText {...plain} />;
 }

@@ -20,7 +20,7 @@ export type { ListAnswer };
 export function Picker({ kind, value, onChange, tied }: PickerProps) {
   const ref = refs[kind];
   const tool = useTool(ref?.list);
-  const { rows } = usePages<Row>(tool?.name, inputOf(tool));
+  const { rows, more } = usePages<Row>(tool?.name, inputOf(tool));
   if (!ref || !tool) {
     return (
       <input
@@ -31,7 +31,9 @@ export function Picker({ kind, value, onChange, tied }: PickerProps) {
       />
     );
   }
-  const known = rows.some((row) => idOf(row) === value || row.name === value);
+  const options = rows.map((row) => ({ id: idOf(row), title: String(row[ref.title] ?? idOf(row)).slice(0, 100) }));
+  if (more) return <Typed options={options} value={value} onChange={onChange} tied={tied} />;
+  const known = options.some(({ id }) => id === value);
   return (
     <select
       class="input"
@@ -41,12 +43,37 @@ export function Picker({ kind, value, onChange, tied }: PickerProps) {
     >
       <option value="">{tied.required ? text.choose : '–'}</option>
       {!known && value !== '' && <option value={value}>{value}</option>}
-      {rows.map((row) => (
-        <option key={idOf(row)} value={idOf(row)}>
-          {String(row[ref.title] ?? idOf(row)).slice(0, 100)}
+      {options.map(({ id, title }) => (
+        <option key={id} value={id}>
+          {title}
         </option>
       ))}
     </select>
+  );
+}
+
+interface TypedProps extends Omit<PickerProps, 'kind'> {
+  readonly options: readonly { readonly id: string; readonly title: string }[];
+}
+
+/** Where there are too many to list: an id is typed, and the first ones are suggested by their names. */
+function Typed({ options, value, onChange, tied }: TypedProps) {
+  return (
+    <>
+      <input
+        class="input"
+        autocomplete="off"
+        list={`${tied.id}-list`}
+        {...tied}
+        value={value}
+        onInput={({ currentTarget }) => onChange(currentTarget.value || undefined)}
+      />
+      <datalist id={`${tied.id}-list`}>
+        {options.map(({ id, title }) => (
+          <option key={id} value={id} label={title} />
+        ))}
+      </datalist>
+    </>
   );
 }
 

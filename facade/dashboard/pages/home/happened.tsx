@@ -93,6 +93,7 @@ const VERBS: Readonly<Record<string, string>> = {
 
 /** `create_agent` -> `made agent`. */
 function told(tool: string): string {
+  if (tool === 'create_session') return 'signed in';
   const [verb = '', ...rest] = tool.split('_');
   return `${VERBS[verb] ?? verb} ${rest.join(' ')}`;
 }
