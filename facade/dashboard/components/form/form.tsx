@@ -1,9 +1,10 @@
 import type { ComponentChildren, ComponentType } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { text } from '../../text.ts';
-import { useTool } from '../../tools.ts';
+import { useMay, useTool } from '../../tools.ts';
 import { Button } from '../button.tsx';
 import { ErrorBox } from '../error-box.tsx';
+import { Empty } from '../small.tsx';
 import { Skeleton } from '../waiting.tsx';
 import { MemberParts } from './groups.tsx';
 import { Part } from './part.tsx';
@@ -35,6 +36,8 @@ export interface FormProps {
 /** The form that the input schema of a tool describes. The server is what validates. */
 export function Form(props: FormProps) {
   const tool = useTool(props.tool);
+  const may = useMay(props.tool);
+  if (!may) return <Empty title="You may not do this">It needs the right to call {props.tool}.</Empty>;
   return tool ? <FormOf {...props} schema={tool.inputSchema} /> : <Skeleton lines={5} />;
 }
 
