@@ -21,7 +21,7 @@ export const refs: Readonly<Record<string, Ref>> = {
   document: { prefix: 'doc_', path: '/documents', list: 'list_documents', get: 'get_document', title: 'title' },
   artifact: { prefix: 'art_', path: '/artifacts', list: 'list_artifacts', get: 'get_artifact', title: 'name' },
   database: { prefix: 'dbs_', path: '/databases', list: 'list_databases', get: 'get_database', title: 'name' },
-  report: { prefix: 'rep_', path: '/reports', list: 'list_reports', get: 'get_report', title: 'name' },
+  report: { prefix: 'rep_', path: '/reports', list: 'list_reports', get: 'get_report', title: 'title' },
   capsule: { prefix: 'cap_', path: '/capsules', list: 'list_capsules', get: 'get_capsule', title: 'name' },
   integration: {
     prefix: 'int_',

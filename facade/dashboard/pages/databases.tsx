@@ -1,4 +1,9 @@
+import { counted } from '../format.ts';
 import { kindPage } from '../kind/kind-page.tsx';
+import { timeColumn } from '../kind/list-pane.tsx';
+import type { Row } from '../kind/spec.ts';
+import { Grid } from './databases/grid.tsx';
+import { columnsOf } from './databases/record.ts';
 
 export const Page = kindPage({
   one: 'database',
@@ -8,4 +13,11 @@ export const Page = kindPage({
   title: 'name',
   subtitle: 'description',
   empty: 'A database is a table with columns of your choice.',
+  columns: [
+    { id: 'columns', title: 'Columns', cell: (row: Row) => counted(columnsOf(row).length, 'column'), spare: 2 },
+    timeColumn('updatedAt', 'Changed'),
+  ],
+  without: ['columns'],
+  below: Grid,
+  loss: () => 'All its records are deleted with it.',
 });

@@ -1,4 +1,10 @@
+import { Badge } from '../components/small.tsx';
 import { kindPage } from '../kind/kind-page.tsx';
+import type { Row } from '../kind/spec.ts';
+import { IntegrationActions } from './integrations/actions.tsx';
+import { Connection } from './integrations/connection.tsx';
+import { Listing } from './integrations/listing.tsx';
+import { statusOf } from './integrations/status.ts';
 
 export const Page = kindPage({
   one: 'integration',
@@ -6,5 +12,21 @@ export const Page = kindPage({
   path: '/integrations',
   words: { one: 'integration', many: 'integrations' },
   title: 'name',
-  empty: 'An integration is another MCP server, whose tools are then offered here.',
+  empty: 'An integration is another MCP server, whose tools are then offered here under the same rights and audit.',
+  columns: [
+    { id: 'status', title: 'Status', cell: (row: Row) => <Badge {...statusOf(row)} /> },
+    { id: 'tools', title: 'Tools', cell: (row: Row) => String(row.toolCount ?? ''), end: true, spare: 2 },
+    {
+      id: 'held',
+      title: 'To approve',
+      cell: (row: Row) => (row.heldCount ? <Badge tone="warn">{String(row.heldCount)}</Badge> : ''),
+      end: true,
+      spare: 1,
+    },
+  ],
+  without: ['status', 'tools', 'prompts', 'resources', 'listingHash', 'createdBy', 'enabled'],
+  actions: IntegrationActions,
+  above: Connection,
+  tabs: (row) => [{ id: 'tools', label: 'Tools', content: () => <Listing row={row} /> }],
+  loss: () => 'Its tools are gone at once, for agents, flows and capsules too, and its secrets are deleted.',
 });

@@ -1,4 +1,7 @@
+import { Badge, Time } from '../components/small.tsx';
 import { kindPage } from '../kind/kind-page.tsx';
+import type { Row } from '../kind/spec.ts';
+import { PersonActions } from './people/actions.tsx';
 
 export const Page = kindPage({
   one: 'admin_user',
@@ -9,4 +12,14 @@ export const Page = kindPage({
   subtitle: 'name',
   avatar: true,
   empty: 'People who administer this workspace.',
+  columns: [
+    { id: 'role', title: 'Role', cell: (row: Row) => <Badge tone="plain">{String(row.role)}</Badge> },
+    {
+      id: 'isActive',
+      title: 'Active',
+      cell: ({ isActive }: Row) => <Badge tone={isActive ? 'good' : 'plain'}>{isActive ? 'Yes' : 'No'}</Badge>,
+    },
+    { id: 'createdAt', title: 'Since', cell: (row: Row) => <Time at={row.createdAt as string} />, end: true, spare: 2 },
+  ],
+  actions: PersonActions,
 });

@@ -1,11 +1,21 @@
+import { Badge } from '../components/small.tsx';
 import { kindPage } from '../kind/kind-page.tsx';
+import { timeColumn } from '../kind/list-pane.tsx';
+import type { Row } from '../kind/spec.ts';
+import { Rendered } from './reports/rendered.tsx';
 
 export const Page = kindPage({
   one: 'report',
   many: 'reports',
   path: '/reports',
   words: { one: 'report', many: 'reports' },
-  title: 'name',
+  title: 'title',
   subtitle: 'description',
   empty: 'A report is a saved question to any tool that reads.',
+  columns: [
+    { id: 'as', title: 'Shown as', cell: (row: Row) => <Badge value={String(row.visualization)} />, spare: 2 },
+    timeColumn('updatedAt', 'Changed'),
+  ],
+  without: ['query', 'visualization'],
+  above: Rendered,
 });

@@ -1,3 +1,36 @@
-import { toolsPage } from '../kind/tools-page.tsx';
+import { Tabs } from '../components/tabs.tsx';
+import { VersionHistory } from '../components/versions.tsx';
+import { useMay } from '../tools.ts';
+import { ModelsList } from './settings/models.tsx';
+import { PromptForm } from './settings/prompt-form.tsx';
+import { SettingsForm } from './settings/settings-form.tsx';
 
-export const Page = toolsPage('Settings', ['get_settings', 'update_settings', 'get_bot_config', 'update_bot_config']);
+/** The workspace, and what every agent begins with. */
+export function Page() {
+  const mayPrompt = useMay('get_bot_config');
+  const mayModels = useMay('list_models');
+  return (
+    <div class="page-body narrow">
+      <header class="page-head">
+        <h1>Settings</h1>
+      </header>
+      <Tabs
+        label="Settings"
+        tabs={[
+          { id: 'workspace', label: 'Workspace', content: () => <SettingsForm /> },
+          ...(mayPrompt
+            ? [
+                { id: 'prompt', label: 'Prompt', content: () => <PromptForm /> },
+                {
+                  id: 'history',
+                  label: 'History of the prompt',
+                  content: () => <VersionHistory entityType="agent-config" entityId="bot-config" />,
+                },
+              ]
+            : []),
+          ...(mayModels ? [{ id: 'models', label: 'Models', content: () => <ModelsList /> }] : []),
+        ]}
+      />
+    </div>
+  );
+}

@@ -1,10 +1,38 @@
-import { kindPage } from '../kind/kind-page.tsx';
+import { LinkButton } from '../components/button.tsx';
+import { Segments } from '../components/tabs.tsx';
+import { KindPage } from '../kind/kind-page.tsx';
+import { setQuery, usePlace } from '../router.ts';
+import { useMay } from '../tools.ts';
+import { Board } from './tasks/board.tsx';
+import { taskSpec } from './tasks/spec.tsx';
 
-export const Page = kindPage({
-  one: 'task',
-  many: 'tasks',
-  path: '/tasks',
-  words: { one: 'task', many: 'tasks' },
-  title: 'title',
-  empty: 'Work for people and agents.',
-});
+/** Tasks as a board, or as a list with one beside it. */
+export function Page() {
+  const { query, parts } = usePlace();
+  const may = useMay('create_task');
+  if (parts.length > 1 || query.get('view') === 'list') return <KindPage spec={taskSpec} />;
+  return (
+    <div class="page-body wide">
+      <header class="page-head">
+        <h1>Tasks</h1>
+        <span class="page-actions">
+          <Segments
+            label="View"
+            value="board"
+            options={[
+              { value: 'board', label: 'Board' },
+              { value: 'list', label: 'List' },
+            ]}
+            onChange={(value) => setQuery({ view: value === 'list' ? 'list' : undefined })}
+          />
+          {may && (
+            <LinkButton look="primary" icon="plus" to="/tasks/new">
+              New task
+            </LinkButton>
+          )}
+        </span>
+      </header>
+      <Board />
+    </div>
+  );
+}

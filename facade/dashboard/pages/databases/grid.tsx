@@ -1,0 +1,79 @@
+import { useState } from 'preact/hooks';
+import { Button } from '../../components/button.tsx';
+import { ErrorBox } from '../../components/error-box.tsx';
+import { Empty, Mono } from '../../components/small.tsx';
+import { Table } from '../../components/table.tsx';
+import { Value } from '../../components/value.tsx';
+import { Skeleton } from '../../components/waiting.tsx';
+import type { Row } from '../../kind/spec.ts';
+import { usePages } from '../../pages-of.ts';
+import { useMay } from '../../tools.ts';
+import { columnsOf, type GridRecord } from './record.ts';
+import { RecordDialog } from './record-dialog.tsx';
+
+/** The records of a database in its columns; a row opens for changing. */
+export function Grid({ row }: { readonly row: Row }) {
+  const columns = columnsOf(row);
+  const { rows, loading, error, more } = usePages<GridRecord>('list_records', { databaseId: row.id, limit: 100 });
+  const [open, setOpen] = useState<GridRecord | 'new'>();
+  const mayCreate = useMay('create_record');
+  return (
+    <section class="overview" aria-label="Records">
+      <header class="section-head">
+        <h3>Records</h3>
+        {mayCreate && (
+          <Button icon="plus" onClick={() => setOpen('new')}>
+            New record
+          </Button>
+        )}
+      </header>
+      {error && <ErrorBox error={error} />}
+      {rows.length > 0 ? (
+        <div class="grid">
+          <Table
+            label="Records"
+            columns={[
+              ...columns.map(({ name, type }) => ({
+                id: name,
+                title: name,
+                end: type === 'number',
+                cell: ({ values }: GridRecord) => <Cell value={values[name]} />,
+              })),
+              {
+                id: 'open',
+                title: '',
+                end: true,
+                cell: (record: GridRecord) => (
+                  <Button look="quiet" icon="edit" label={`Open ${record.id}`} onClick={() => setOpen(record)} />
+                ),
+              },
+            ]}
+            rows={rows}
+            keyOf={({ id }) => id}
+            onMore={more}
+            loading={loading}
+          />
+        </div>
+      ) : (
+        !error && (loading ? <Skeleton lines={4} /> : <Empty title="No records yet" />)
+      )}
+      {open && (
+        <RecordDialog
+          databaseId={String(row.id)}
+          columns={columns}
+          record={open === 'new' ? undefined : open}
+          onClose={() => setOpen(undefined)}
+        />
+      )}
+    </section>
+  );
+}
+
+const LONGEST = 60;
+
+/** JSON in one line, so that every row is as high as the others. */
+function Cell({ value }: { readonly value: unknown }) {
+  if (typeof value !== 'object' || value === null) return <Value value={value} />;
+  const json = JSON.stringify(value);
+  return <Mono>{json.length > LONGEST ? `${json.slice(0, LONGEST)}…` : json}</Mono>;
+}

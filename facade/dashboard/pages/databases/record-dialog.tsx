@@ -1,0 +1,94 @@
+import { useState } from 'preact/hooks';
+import { Button } from '../../components/button.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { ErrorBox } from '../../components/error-box.tsx';
+import { MemberParts } from '../../components/form/groups.tsx';
+import { Part } from '../../components/form/part.tsx';
+import { changes, issuesOf, type Members, withoutEmpty } from '../../components/form/state.ts';
+import type { JsonSchema } from '../../schema.ts';
+import { act } from '../../store.ts';
+import { text } from '../../text.ts';
+import { useMay } from '../../tools.ts';
+import type { GridColumn, GridRecord } from './record.ts';
+
+const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
+  string: { type: 'string' },
+  number: { type: 'number' },
+  boolean: { type: 'boolean' },
+  'date-time': { type: 'string', format: 'date-time' },
+  json: {},
+};
+
+/** The values as a form, made from the columns. A value that is taken away is cleared by null. */
+function schemaOf(columns: readonly GridColumn[]): JsonSchema {
+  const properties = columns.map(({ name, type, required }) => {
+    const schema = SCHEMAS[type] ?? {};
+    return [name, { title: name, ...(required ? schema : { anyOf: [schema, { type: 'null' }] }) }] as const;
+  });
+  return {
+    type: 'object',
+    properties: Object.fromEntries(properties),
+    required: columns.filter(({ required }) => required).map(({ name }) => name),
+  };
+}
+
+/** A record to make or to change, with the way to delete it. */
+export function RecordDialog({
+  databaseId,
+  columns,
+  record,
+  onClose,
+}: {
+  readonly databaseId: string;
+  readonly columns: readonly GridColumn[];
+  readonly record: GridRecord | undefined;
+  readonly onClose: () => void;
+}) {
+  const [values, setValues] = useState<Members>(record?.values ?? {});
+  const [error, setError] = useState<unknown>();
+  const [busy, setBusy] = useState(false);
+  const mayDelete = useMay('delete_record');
+  const schema = schemaOf(columns);
+  const run = async (tool: string, input: Members) => {
+    setBusy(true);
+    setError(undefined);
+    try {
+      await act(tool, { databaseId, ...(record && { id: record.id, expectedRevision: record.revision }), ...input });
+      onClose();
+    } catch (problem) {
+      setError(problem);
+      setBusy(false);
+    }
+  };
+  const submit = (event: Event) => {
+    event.preventDefault();
+    if (record) void run('update_record', { values: changes(record.values, values, schema) });
+    else void run('create_record', { values: withoutEmpty(values, schema) });
+  };
+  return (
+    <Dialog title={record ? 'Record' : 'New record'} size="m" onClose={onClose}>
+      <form class="form" onSubmit={submit}>
+        <MemberParts
+          schema={schema}
+          path="values"
+          value={values}
+          issues={issuesOf(error)}
+          onChange={setValues}
+          part={Part}
+        />
+        {error !== undefined && <ErrorBox error={error} />}
+        <div class="actions form-actions">
+          <Button type="submit" look="primary" busy={busy}>
+            {record ? text.save : text.create}
+          </Button>
+          <Button onClick={onClose}>{text.cancel}</Button>
+          {record && mayDelete && (
+            <Button look="alarm" icon="trash" onClick={() => run('delete_record', {})}>
+              {text.delete}
+            </Button>
+          )}
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,87 @@
+import { useState } from 'preact/hooks';
+import { Button } from '../../components/button.tsx';
+import { Json } from '../../components/code.tsx';
+import { ConfirmDialog } from '../../components/dialog.tsx';
+import { Badge, Empty, Mono } from '../../components/small.tsx';
+import { counted, wordOf } from '../../format.ts';
+import type { Row } from '../../kind/spec.ts';
+import { act } from '../../store.ts';
+import { useMay } from '../../tools.ts';
+
+interface Listed {
+  readonly name: string;
+  readonly tool?: string;
+  readonly state: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly inputSchema?: object;
+  readonly reason?: string;
+  readonly readOnly?: boolean;
+}
+
+const HELD = ['new', 'changed', 'gone'];
+const GROUPS = ['tools', 'prompts', 'resources'] as const;
+
+/** What the other server lists: what is offered, and what waits to be looked at and approved. */
+export function Listing({ row }: { readonly row: Row }) {
+  const may = useMay('refresh_integration');
+  const [asks, setAsks] = useState(false);
+  const listed = GROUPS.flatMap((group) => ((row[group] ?? []) as readonly Listed[]).map((one) => ({ ...one, group })));
+  const held = listed.filter(({ state }) => HELD.includes(state));
+  if (listed.length === 0) return <Empty title="It lists nothing yet">Look again once it is connected.</Empty>;
+  return (
+    <div class="overview">
+      {held.length > 0 && (
+        <div class="note warn approval">
+          <p>
+            {counted(held.length, 'definition')} changed. Read what is new before you approve: agents follow what it
+            says.
+          </p>
+          {may && (
+            <Button look="primary" icon="check" onClick={() => setAsks(true)}>
+              Approve
+            </Button>
+          )}
+        </div>
+      )}
+      <ul class="listing">
+        {[...held, ...listed.filter((one) => !held.includes(one))].map((one) => (
+          <ListedOne key={`${one.group} ${one.name}`} {...one} />
+        ))}
+      </ul>
+      {asks && (
+        <ConfirmDialog
+          title={`Approve ${counted(held.length, 'definition')}?`}
+          action="Approve"
+          run={() => act('refresh_integration', { id: row.id, accept: true, listingHash: row.listingHash })}
+          onClose={() => setAsks(false)}
+        >
+          <p>They are offered as they stand here. If the other server changed them meanwhile, nothing is approved.</p>
+        </ConfirmDialog>
+      )}
+    </div>
+  );
+}
+
+const TONES = { new: 'accent', changed: 'warn', gone: 'plain', left_out: 'plain' } as const;
+
+function ListedOne(one: Listed & { readonly group: string }) {
+  const { name, tool, state, title, description, inputSchema, reason, readOnly, group } = one;
+  const detail = description ?? reason;
+  return (
+    <li>
+      <details open={state === 'changed' || state === 'new'}>
+        <summary>
+          <span class="timeline-title">{title ?? name}</span> <Mono>{tool ?? name}</Mono>{' '}
+          {group !== 'tools' && <span class="faint">{group.slice(0, -1)} </span>}
+          {state !== 'approved' && <Badge tone={TONES[state as keyof typeof TONES] ?? 'plain'}>{wordOf(state)}</Badge>}{' '}
+          {group === 'tools' && state === 'approved' && (
+            <Badge tone={readOnly ? 'plain' : 'warn'}>{readOnly ? 'Reads' : 'May write'}</Badge>
+          )}
+        </summary>
+        {detail && <p class="quoted">{detail}</p>}
+        {inputSchema && <Json value={inputSchema} label={`Input of ${name}`} />}
+      </details>
+    </li>
+  );
+}

@@ -1,0 +1,115 @@
+import { useMemo } from 'preact/hooks';
+import { Chart } from '../../components/chart.tsx';
+import { Json } from '../../components/code.tsx';
+import { ErrorBox } from '../../components/error-box.tsx';
+import { Link, Mono, Time } from '../../components/small.tsx';
+import { Shown } from '../../components/tool-runner.tsx';
+import { Skeleton } from '../../components/waiting.tsx';
+import { labelOf, number } from '../../format.ts';
+import type { Row } from '../../kind/spec.ts';
+import { useAnswer } from '../../store.ts';
+import { useTool } from '../../tools.ts';
+
+interface Report {
+  readonly query: { readonly tool: string; readonly arguments: Row };
+  readonly visualization: string;
+  readonly result?: Row;
+  readonly asOf?: string;
+}
+
+/** What the question of a report answers now, under the rights of whoever looks. */
+export function Rendered({ row }: { readonly row: Row }) {
+  const { data, error } = useAnswer<Report>('get_report', { id: row.id, render: true });
+  const { tool, arguments: args } = row.query as Report['query']; // as the schema of a report says
+  return (
+    <section class="overview" aria-label="Result">
+      {error && <ErrorBox error={error} />}
+      {!data && !error && <Skeleton lines={5} />}
+      {data?.result && (
+        <Result tool={tool} answer={data.result} shownAs={data.visualization} title={String(row.title)} />
+      )}
+      <details>
+        <summary>
+          Asked with <Mono>{tool}</Mono>{' '}
+          {data?.asOf && (
+            <span class="faint">
+              <Time at={data.asOf} />
+            </span>
+          )}
+        </summary>
+        <Json value={args} label="Arguments" />
+        <Link to={`/tools/${tool}`}>Try other arguments</Link>
+      </details>
+    </section>
+  );
+}
+
+interface ResultProps {
+  readonly tool: string;
+  readonly answer: Row;
+  readonly shownAs: string;
+  readonly title: string;
+}
+
+function Result({ tool, answer, shownAs, title }: ResultProps) {
+  const schema = useTool(tool)?.outputSchema;
+  const rows = rowsIn(answer);
+  if (shownAs === 'number') return <OneNumber answer={answer} title={title} />;
+  if ((shownAs === 'line' || shownAs === 'bar') && rows.length > 0) {
+    return <AsChart rows={rows} bars={shownAs === 'bar'} title={title} />;
+  }
+  return <Shown answer={answer} schema={schema} />;
+}
+
+function rowsIn({ series, rows, data }: Row): readonly Row[] {
+  const found = [series, rows, data].find((one) => Array.isArray(one) && one.length > 0);
+  return (found ?? []) as readonly Row[]; // lists of the tools hold objects
+}
+
+const MOST_SERIES = 5;
+
+/** The numbers of each row by the first text in it, which is a date or a name. */
+function AsChart({
+  rows,
+  bars,
+  title,
+}: {
+  readonly rows: readonly Row[];
+  readonly bars: boolean;
+  readonly title: string;
+}) {
+  const drawn = useMemo(() => {
+    const [first = {}] = rows;
+    const names = Object.keys(first).filter((name) => rows.some((row) => typeof row[name] === 'number'));
+    const label = Object.keys(first).find((name) => typeof first[name] === 'string');
+    return {
+      labels: rows.map((row, index) => (label ? String(row[label]) : String(index + 1))),
+      series: names.slice(0, MOST_SERIES).map((name) => ({
+        label: labelOf(name),
+        values: rows.map((row) => (typeof row[name] === 'number' ? row[name] : null)),
+      })),
+    };
+  }, [rows]);
+  return (
+    <div class="card card-chart">
+      <Chart title={title} bars={bars} format={number} {...drawn} />
+    </div>
+  );
+}
+
+/** The first number of the totals, or of the answer itself. */
+function OneNumber({ answer, title }: { readonly answer: Row; readonly title: string }) {
+  const totals = typeof answer.totals === 'object' && answer.totals !== null ? (answer.totals as Row) : answer;
+  const [name, value] = Object.entries(totals).find(([, one]) => typeof one === 'number') ?? [
+    '',
+    rowsIn(answer).length,
+  ];
+  return (
+    <div class="headlines">
+      <div class="headline">
+        <span class="headline-title">{name === '' ? title : labelOf(name)}</span>
+        <span class="headline-number">{number(Number(value))}</span>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,144 @@
+import { useState } from 'preact/hooks';
+import { Button } from '../../components/button.tsx';
+import { ErrorBox } from '../../components/error-box.tsx';
+import { Field } from '../../components/form/field.tsx';
+import { Picker } from '../../components/form/picker.tsx';
+import { toast } from '../../components/toasts.tsx';
+import { Skeleton } from '../../components/waiting.tsx';
+import { counted } from '../../format.ts';
+import { act, useAnswer } from '../../store.ts';
+import { text } from '../../text.ts';
+
+interface BotConfig {
+  readonly promptSections: Readonly<Record<string, string>>;
+  readonly defaultModel: string;
+  readonly maxTokens: number;
+  readonly revision: number;
+}
+
+/** What the prompt of every agent begins with: sections in order, composed beside them. */
+export function PromptForm() {
+  const { data, error } = useAnswer<BotConfig>('get_bot_config');
+  if (error) return <ErrorBox error={error} />;
+  return data ? <Sections key={data.revision} config={data} /> : <Skeleton lines={8} />;
+}
+
+type Section = readonly [name: string, text: string];
+
+function Sections({ config }: { readonly config: BotConfig }) {
+  const [sections, setSections] = useState<readonly Section[]>(Object.entries(config.promptSections));
+  const [model, setModel] = useState(config.defaultModel);
+  const [maxTokens, setMaxTokens] = useState(config.maxTokens);
+  const [error, setError] = useState<unknown>();
+  const [busy, setBusy] = useState(false);
+  const composed = sections.map(([, words]) => words).join('\n\n');
+  const save = async (event: Event) => {
+    event.preventDefault();
+    setBusy(true);
+    setError(undefined);
+    const promptSections = Object.fromEntries(sections);
+    const changed = JSON.stringify(promptSections) !== JSON.stringify(config.promptSections);
+    await act('update_bot_config', {
+      ...(changed && { promptSections }),
+      ...(model !== config.defaultModel && { defaultModel: model }),
+      ...(maxTokens !== config.maxTokens && { maxTokens }),
+      expectedRevision: config.revision,
+    }).then(() => toast('Every agent begins with it from now on.'), setError);
+    setBusy(false);
+  };
+  return (
+    <form class="form" onSubmit={save}>
+      <SectionList sections={sections} onChange={setSections} />
+      <details>
+        <summary>{`Composed: ${counted(composed.length, 'character')}`}</summary>
+        <pre class="block-text">{composed}</pre>
+      </details>
+      <Field label="Default model">
+        {(tied) => <Picker kind="model" value={model} onChange={(id) => id && setModel(id)} tied={tied} />}
+      </Field>
+      <Field label="Most tokens of one answer">
+        {(tied) => (
+          <input
+            class="input"
+            type="number"
+            {...tied}
+            value={maxTokens}
+            onInput={({ currentTarget }) => setMaxTokens(Number(currentTarget.value))}
+          />
+        )}
+      </Field>
+      {error !== undefined && <ErrorBox error={error} />}
+      <div class="actions form-actions">
+        <Button type="submit" look="primary" busy={busy}>
+          {text.save}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+interface SectionListProps {
+  readonly sections: readonly Section[];
+  readonly onChange: (sections: readonly Section[]) => void;
+}
+
+function SectionList({ sections, onChange }: SectionListProps) {
+  const put = (at: number, section: Section) => onChange(sections.map((one, index) => (index === at ? section : one)));
+  const move = (from: number, to: number) => {
+    const next = [...sections];
+    const [moved] = next.splice(from, 1);
+    if (moved) next.splice(to, 0, moved);
+    onChange(next);
+  };
+  return (
+    <>
+      {sections.map(([name, words], index) => (
+        <fieldset key={index} class="step-card">
+          <legend class="only-heard">Section {index + 1}</legend>
+          <header class="step-head">
+            <input
+              class="input"
+              aria-label={`Name of section ${index + 1}`}
+              value={name}
+              onInput={({ currentTarget }) => put(index, [currentTarget.value, words])}
+            />
+            <span class="page-actions">
+              <Button
+                look="quiet"
+                icon="up"
+                label={`${name} earlier`}
+                disabled={index === 0}
+                onClick={() => move(index, index - 1)}
+              />
+              <Button
+                look="quiet"
+                icon="down"
+                label={`${name} later`}
+                disabled={index === sections.length - 1}
+                onClick={() => move(index, index + 1)}
+              />
+              <Button
+                look="quiet"
+                icon="trash"
+                label={`${text.remove} ${name}`}
+                onClick={() => onChange(sections.filter((_, at) => at !== index))}
+              />
+            </span>
+          </header>
+          <textarea
+            class="input"
+            aria-label={`Text of ${name}`}
+            rows={Math.min(14, words.split('\n').length + 2)}
+            value={words}
+            onInput={({ currentTarget }) => put(index, [name, currentTarget.value])}
+          />
+        </fieldset>
+      ))}
+      <div>
+        <Button icon="plus" onClick={() => onChange([...sections, [`section ${sections.length + 1}`, '']])}>
+          Add section
+        </Button>
+      </div>
+    </>
+  );
+}

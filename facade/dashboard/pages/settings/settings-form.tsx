@@ -1,0 +1,23 @@
+import { ErrorBox } from '../../components/error-box.tsx';
+import { Form } from '../../components/form/form.tsx';
+import { toast } from '../../components/toasts.tsx';
+import { Fields } from '../../components/value.tsx';
+import { Skeleton } from '../../components/waiting.tsx';
+import type { Row } from '../../kind/spec.ts';
+import { act, useAnswer } from '../../store.ts';
+import { useMay, useTool } from '../../tools.ts';
+
+/** The settings of the workspace, to change where the person may. */
+export function SettingsForm() {
+  const { data, error } = useAnswer<Row>('get_settings');
+  const schema = useTool('get_settings')?.outputSchema;
+  const may = useMay('update_settings');
+  if (error) return <ErrorBox error={error} />;
+  if (!data) return <Skeleton lines={8} />;
+  if (!may) return <Fields record={data} schema={schema} />;
+  const save = async (input: Row) => {
+    await act('update_settings', { ...input, expectedRevision: data.revision });
+    toast('The settings are saved.');
+  };
+  return <Form key={String(data.revision)} tool="update_settings" record={data} run={save} />;
+}

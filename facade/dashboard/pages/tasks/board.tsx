@@ -1,0 +1,107 @@
+import { Badge, Time } from '../../components/small.tsx';
+import { toast } from '../../components/toasts.tsx';
+import { Ref } from '../../components/value.tsx';
+import { wordOf } from '../../format.ts';
+import { usePages } from '../../pages-of.ts';
+import { at } from '../../router.ts';
+import { act } from '../../store.ts';
+import { useMay } from '../../tools.ts';
+
+const COLUMNS = ['todo', 'in_progress', 'blocked', 'done'] as const;
+
+interface Task {
+  readonly id: string;
+  readonly title: string;
+  readonly status: string;
+  readonly priority: string;
+  readonly dueAt?: string;
+  readonly assigneeAgentId?: string;
+  readonly revision: number;
+}
+
+/** Tasks by status. They are dragged, or moved by the choice on each card. */
+export function Board() {
+  return (
+    <div class="board">
+      {COLUMNS.map((status) => (
+        <BoardColumn key={status} status={status} />
+      ))}
+    </div>
+  );
+}
+
+async function move(id: string, status: string, revision: number): Promise<void> {
+  try {
+    await act('update_task', { id, status, expectedRevision: revision });
+  } catch (error) {
+    toast(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function BoardColumn({ status }: { readonly status: string }) {
+  const { rows, more, total } = usePages<Task>('list_tasks', { status, limit: 50, includeTotal: true });
+  const drop = (event: DragEvent) => {
+    event.preventDefault();
+    const [id, revision, from] = (event.dataTransfer?.getData('text/plain') ?? '').split(' ');
+    if (id && from !== status) void move(id, status, Number(revision));
+  };
+  return (
+    <section
+      class="board-column"
+      aria-label={wordOf(status)}
+      onDragOver={(event) => event.preventDefault()}
+      onDrop={drop}
+    >
+      <h2 class="board-title">
+        {wordOf(status)} <span class="count">{total ?? rows.length}</span>
+      </h2>
+      {rows.map((task) => (
+        <TaskCard key={task.id} task={task} />
+      ))}
+      {more && (
+        <button type="button" class="button" onClick={more}>
+          More
+        </button>
+      )}
+    </section>
+  );
+}
+
+function TaskCard({ task }: { readonly task: Task }) {
+  const { id, title, status, priority, dueAt, assigneeAgentId, revision } = task;
+  const may = useMay('update_task');
+  return (
+    <article
+      class="board-card"
+      draggable={may}
+      onDragStart={(event) => event.dataTransfer?.setData('text/plain', `${id} ${revision} ${status}`)}
+    >
+      <a class="board-link" href={at(`/tasks/${encodeURIComponent(id)}`)}>
+        {title}
+      </a>
+      <p class="board-more">
+        {priority !== 'normal' && <Badge value={priority} />}
+        {assigneeAgentId !== undefined && <Ref id={assigneeAgentId} />}
+        {dueAt !== undefined && (
+          <span class="quiet">
+            due <Time at={dueAt} />
+          </span>
+        )}
+      </p>
+      {may && (
+        <select
+          class="board-move"
+          aria-label={`Status of ${title}`}
+          value={status}
+          onChange={({ currentTarget }) => void move(id, currentTarget.value, revision)}
+        >
+          {COLUMNS.map((one) => (
+            <option key={one} value={one}>
+              {wordOf(one)}
+            </option>
+          ))}
+        </select>
+      )}
+    </article>
+  );
+}

@@ -1,0 +1,18 @@
+import { Badge, Time } from '../../components/small.tsx';
+import type { KindSpec, Row } from '../../kind/spec.ts';
+import { TaskText } from './task-text.tsx';
+
+export const taskSpec: KindSpec = {
+  one: 'task',
+  many: 'tasks',
+  path: '/tasks',
+  words: { one: 'task', many: 'tasks' },
+  title: 'title',
+  empty: 'Work for people and agents, with a text of its own.',
+  columns: [
+    { id: 'status', title: 'Status', cell: (row: Row) => <Badge value={String(row.status)} /> },
+    { id: 'priority', title: 'Priority', cell: (row: Row) => <Badge value={String(row.priority)} />, spare: 2 },
+    { id: 'dueAt', title: 'Due', cell: (row: Row) => <Time at={row.dueAt as string} />, end: true, spare: 1 },
+  ],
+  below: TaskText,
+};

@@ -1,0 +1,39 @@
+import { useState } from 'preact/hooks';
+import { Button } from '../../components/button.tsx';
+import { Form } from '../../components/form/form.tsx';
+import { Prose } from '../../components/prose.tsx';
+import type { Row } from '../../kind/spec.ts';
+import { act, useAnswer } from '../../store.ts';
+import { useMay } from '../../tools.ts';
+
+/** The text of a task, which has a revision of its own. */
+export function TaskText({ row }: { readonly row: Row }) {
+  const { data } = useAnswer<Row>('get_task_document', { id: row.id });
+  const may = useMay('update_task_document');
+  const [edits, setEdits] = useState(false);
+  if (!data) return null;
+  const save = async (input: Row) => {
+    await act('update_task_document', { ...input, id: row.id, expectedRevision: data.revision });
+    setEdits(false);
+  };
+  if (edits) {
+    return (
+      <Form
+        tool="update_task_document"
+        record={data}
+        given={{ id: row.id }}
+        run={save}
+        onCancel={() => setEdits(false)}
+      />
+    );
+  }
+  return (
+    <section class="block" aria-label="Text">
+      <header class="section-head">
+        <h3>Text</h3>
+        {may && <Button onClick={() => setEdits(true)}>{data.content ? 'Edit text' : 'Write text'}</Button>}
+      </header>
+      {data.content ? <Prose text={String(data.content)} /> : <p class="quiet">Nothing is written yet.</p>}
+    </section>
+  );
+}
