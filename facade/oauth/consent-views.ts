@@ -50,6 +50,7 @@ ${options}
 ${capsules.length > 0 && capsuleOption(capsules, preset === undefined)}
 </fieldset>
 ${allow(person)}`,
+    after: signOut(page, 'quiet'),
   });
 }
 
@@ -66,6 +67,7 @@ export function capsulePage(
     }.</p>
 ${powerful(offer)}
 ${allow(person ?? offer.name)}`,
+    ...(person !== undefined && { after: signOut(page, 'quiet') }),
   });
 }
 
@@ -87,7 +89,7 @@ ${
   person === undefined
     ? html`<a class="button second" href="${around.at('/sign-in')}">Sign in</a>`
     : html`${isServed && html`<p>You are signed in as ${person}, who may not let apps in here.</p>`}
-${signOut(page, 'Sign in as somebody else')}`
+${signOut(page, 'second')}`
 }
 <form method="post" action="${action}">
 <input type="hidden" name="form" value="${around.formToken}">
@@ -183,9 +185,10 @@ function tools({ count }: Offer): string {
   return count === 1 ? '1 tool' : `${count} tools`;
 }
 
-function signOut({ around }: PageOptions, text: string): Html {
+/** The person comes back as somebody else. */
+function signOut({ around }: PageOptions, look: 'second' | 'quiet'): Html {
   return html`<form method="post" action="${around.at('/sign-out')}">
 <input type="hidden" name="form" value="${around.formToken}">
-<button class="second">${text}</button>
+<button class="${look}">Sign in as somebody else</button>
 </form>`;
 }

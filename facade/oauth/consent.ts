@@ -55,7 +55,8 @@ class ConsentPage implements Consent {
 
   async #show(visit: Visit, asked: Asked, problem?: Problem): Promise<void> {
     const person = await this.#sessions.of(visit);
-    if (!person) returnPath.keep(visit.response, visit.url.pathname);
+    // Also for a person who goes on as somebody else.
+    returnPath.keep(visit.response, visit.url.pathname);
     const page: PageOptions = { asked, around: visit.around, action: visit.around.at(visit.url.pathname), problem };
     if (asked.capsuleId !== undefined) return this.#showCapsule(visit, page, asked.capsuleId, person);
     if (!person) return sendOn(visit.response, visit.around.at('/sign-in'));
@@ -69,6 +70,12 @@ class ConsentPage implements Consent {
 
   /** What came of the form. Undefined where the page is shown again. */
   async decide(visit: Visit, asked: Asked): Promise<Decision | undefined> {
+    const decision = await this.#decide(visit, asked);
+    if (decision) returnPath.take(visit.request, visit.response);
+    return decision;
+  }
+
+  async #decide(visit: Visit, asked: Asked): Promise<Decision | undefined> {
     const { form } = visit;
     if (form.get('decision') === 'token') return this.#takeToken(visit, asked);
     const by = await this.#by(visit, asked);

@@ -125,6 +125,22 @@ describe('the consent page', () => {
     assert.equal(browser.page.url.pathname, '/', 'it is forgotten once the person came back');
   });
 
+  it('lets a person go on as somebody else, and comes back', async () => {
+    const email = 'else@example.com';
+    await admin('create_admin_user', { email });
+    const client = await OAuthClient.registered(server);
+    const browser = new WebClient();
+    await browser.open(client.authorizeUrl());
+    await browser.open((await admin('create_sign_in_link', { email: 'admin@localhost' })).url);
+    const { text } = await browser.send();
+    assert.match(text, /<button class="quiet">Sign in as somebody else<\/button>/);
+    const form = /name="form" value="([^"]*)"/.exec(text)?.[1] ?? '';
+    assert.equal((await browser.post('/sign-out', new URLSearchParams({ form }))).url.pathname, '/sign-in');
+    await browser.open((await admin('create_sign_in_link', { email })).url);
+    assert.match((await browser.send()).text, /<dt>As<\/dt><dd>else@example\.com<\/dd>/);
+    await decided(browser, { decision: 'allow' });
+  });
+
   it('hands out reading unless the person chooses otherwise', async () => {
     const client = await OAuthClient.registered(server);
     const reading = await connected(client);
