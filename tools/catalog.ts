@@ -12,6 +12,7 @@ import { capsuleTools } from './capsules/capsules.ts';
 import { previewCapsule } from './capsules/preview.ts';
 import { invokeAgent } from './chat/invoke-agent.ts';
 import { sendChatMessage } from './chat/send-chat-message.ts';
+import { getCurrentPrincipal } from './current-principal.ts';
 import { databaseTools } from './databases/databases.ts';
 import { recordTools } from './databases/records.ts';
 import { discoveryTools } from './discovery.ts';
@@ -21,6 +22,7 @@ import { flowTools } from './flows/flows.ts';
 import { listEventTypes } from './flows/list-event-types.ts';
 import { flowRunTools } from './flows/runs.ts';
 import { goalTools } from './goals.ts';
+import { listHoldings } from './holdings.ts';
 import { integrationAccountTools } from './integrations/integration-accounts.ts';
 import { integrationTools } from './integrations/integrations.ts';
 import { kinds, searchTypes } from './kinds.ts';
@@ -38,6 +40,7 @@ import { authTools } from './sign-in/auth.ts';
 import { sessionTools } from './sign-in/sessions.ts';
 import { skillTools } from './skills.ts';
 import { checkHealth, getMcpStatus, getSystemHealth, listToolCategories } from './system.ts';
+import { takeOver } from './take-over.ts';
 import { taskTools } from './tasks.ts';
 import { forkThread } from './threads/fork.ts';
 import { listMessages } from './threads/messages.ts';
@@ -71,7 +74,7 @@ export const catalog = indexCatalog([
   ...group('API keys', ...apiKeyTools),
   ...group('Sessions', ...sessionTools),
   ...group('Connected apps', ...connectedAppTools, ...oauthClientTools, authorizeApp),
-  ...group('Access', explainAccess),
+  ...group('Access', explainAccess, getCurrentPrincipal, listHoldings, takeOver),
   ...group('Projects', ...projectTools),
   ...group('Goals', ...goalTools),
   ...group('Tasks', ...taskTools),

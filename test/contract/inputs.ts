@@ -84,6 +84,8 @@ const inputs: Readonly<Record<string, Record<string, unknown>>> = {
   create_api_key: { name: 'contract', scopes: [], grants: ['key:write:none'] },
   revoke_api_key: { id: 'key_one' },
   rotate_api_key: { id: 'key_one' },
+  list_holdings: { userId: 'usr_one' },
+  take_over: { type: 'key', id: 'key_one', expectedRevision: 1 },
   get_project: { id: 'prj_one' },
   create_project: { name: 'contract' },
   update_project: { id: 'prj_one', status: 'paused' },

@@ -29,7 +29,7 @@ const OPEN: Readonly<Record<string, string>> = {
 };
 
 /** Tools that strict mode refuses besides: an object that may be null, or is one of several kinds, with members that may be left out. */
-const CHOICES = ['update_agent', 'create_flow', 'update_flow', 'update_integration'];
+const CHOICES = ['update_agent', 'update_admin_user', 'create_flow', 'update_flow', 'update_integration'];
 
 function obstaclesBy(rules: (schema: object) => Obstacle[]): Record<string, Obstacle[]> {
   const listed = catalog.entries.filter(({ tool }) => !tool.doorOnly);

@@ -218,6 +218,7 @@ const kinds: Readonly<Record<string, Kind>> = {
 const whole: Readonly<Record<string, string>> = {
   list_audit_entries: 'the right to the audit log is one to all of it',
   list_integration_accounts: 'the accounts of the caller, and of others only with the right to integrations',
+  list_holdings: 'about one person, whom its grant names; what it lists is held to the right to read each',
   list_models: 'models are no records',
   list_event_types: 'types are no records',
   list_tool_categories: 'tools are no records',

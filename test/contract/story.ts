@@ -204,7 +204,8 @@ export async function story(ask: Ask, asReader: Ask): Promise<ToolAnswer[]> {
   await act('search', { q: 'ada', types: ['admin-user'] }, asReader);
   await act('search', { q: '' });
   await act('explain_access', { keyId: 'key_none', tool: 'list_skills' });
-  await act('search_tools', { q: 'restore a version', limit: 3 });
+  await act('search_tools', { q: 'restore a version', limit: 1 });
+  await act('get_current_principal');
   await act('describe_tool', { name: 'restore_version' });
   await act('describe_tool', { name: 'create_api_key' }, asReader);
   await act('call_tool', { name: 'list_projects', arguments: { limit: 1 } });
@@ -217,6 +218,10 @@ export async function story(ask: Ask, asReader: Ask): Promise<ToolAnswer[]> {
   await chatStory(act, asReader);
   await threadStory(act, key.id, asReader);
   await capsuleStory(act, asReader);
+  const bundle = await act('create_capsule', { name: 'handed over' });
+  const taking = { type: 'capsule', id: bundle.id, expectedRevision: bundle.revision };
+  await act('take_over', { ...taking, token: 'keep' });
+  await act('take_over', taking);
   await act('rotate_api_key', { id: key.id, graceSeconds: 60 });
   await act('revoke_api_key', { id: key.id });
   await act('list_api_keys', { limit: 2 });
@@ -264,6 +269,9 @@ async function clientStory(act: Act): Promise<void> {
   await act('list_oauth_clients', { kind: 'made' });
   await act('delete_oauth_client', { id });
   await act('delete_oauth_client', { id });
+  const [user] = (await act('list_admin_users', { limit: 1 })).data;
+  await act('list_holdings', { userId: user.id, limit: 3 });
+  await act('list_holdings', { userId: 'usr_none' });
   await act('list_connected_apps', { includeTotal: true });
   await act('disconnect_app', { id: 'app_none' });
 }

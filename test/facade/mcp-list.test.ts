@@ -51,10 +51,10 @@ describe('tools/list', () => {
     assert.ok(reader.includes('list_agents') && !reader.includes('create_agent'));
     const limited = await names('', tokens.limited);
     assert.ok(limited.includes('get_agent') && limited.includes('list_skills') && !limited.includes('update_agent'));
-    assert.deepEqual(
-      await names('', tokens.nobody),
-      fixtureTools.map(({ name }) => name),
-    );
+    assert.deepEqual(await names('', tokens.nobody), [
+      'get_current_principal',
+      ...fixtureTools.map(({ name }) => name),
+    ]);
   });
 
   it('is narrowed by ?tools= and ?groups=, in catalog order and without regard to case', async () => {

@@ -19,11 +19,11 @@ export function showKey({ hash: _, replaced: __, replacedPrefixes: ___, ...shown
 }
 
 const keyId = refTo('key', recordId).describe('Key id (`key_…`), see list_api_keys.');
-const keyWithSecret = apiKey.extend({ secret: z.string().describe('Keep it: it cannot be shown again.') });
+export const keyWithSecret = apiKey.extend({ secret: z.string().describe('Keep it: it cannot be shown again.') });
 
 const keyState = z.enum(['active', 'expired', 'revoked']);
 
-function stateOf({ revokedAt, expiresAt }: ApiKeyRecord, now: Date): z.infer<typeof keyState> {
+export function stateOf({ revokedAt, expiresAt }: ApiKeyRecord, now: Date): z.infer<typeof keyState> {
   if (revokedAt !== undefined) return 'revoked';
   return expiresAt !== undefined && Date.parse(expiresAt) <= now.getTime() ? 'expired' : 'active';
 }
@@ -161,7 +161,7 @@ async function findWritable(
 }
 
 /** Of one's own key, more rights than one's own mean nothing. @throws ToolError (forbidden) */
-function requireRightsOf(principal: Principal, key: ApiKeyRecord, catalog: Catalog): void {
+export function requireRightsOf(principal: Principal, key: ApiKeyRecord, catalog: Catalog): void {
   if (key.id === principal.id || isOwn(principal, key.ownerId)) return;
   requireWithin(principal, { scopes: key.scopes, grants: grantsOf(key), catalog });
 }
@@ -169,7 +169,7 @@ function requireRightsOf(principal: Principal, key: ApiKeyRecord, catalog: Catal
 const MOST_IN_GRACE = 5;
 
 /** A new secret for the key. The earlier ones work until their time; a rotation without grace ends all of them. */
-function nextSecret(key: ApiKeyRecord, now: Date, graceSeconds: number) {
+export function nextSecret(key: ApiKeyRecord, now: Date, graceSeconds: number) {
   const until = new Date(now.getTime() + graceSeconds * 1000).toISOString();
   const good = (key.replaced ?? []).filter((earlier) => Date.parse(earlier.until) > now.getTime());
   const replaced =
@@ -186,7 +186,7 @@ function nextSecret(key: ApiKeyRecord, now: Date, graceSeconds: number) {
 }
 
 /** The new secret ends with the expiring key that asked for it, unless that key itself ends with this one. */
-async function bondFor(
+export async function bondFor(
   { apiKeys }: Pick<Readers, 'apiKeys'>,
   key: ApiKeyRecord,
   principal: Principal,

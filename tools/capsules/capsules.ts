@@ -4,7 +4,6 @@ import { expectedRevision, instant, pageOf, paging, recordId } from '../../resou
 import { refTo } from '../../resources/markers.ts';
 import { requireWithin } from '../access/delegation.ts';
 import { endConnections, endConnectionsByToken } from '../access/ended-credentials.ts';
-import { hashSecret, newSecret, prefixOf } from '../access/key-secret.ts';
 import { bondOf } from '../access/principal.ts';
 import { FORBIDDEN } from '../access/reach.ts';
 import { requireEntriesWithin } from '../access/visibility.ts';
@@ -13,6 +12,7 @@ import { defineKind } from '../registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../registry/define-tool.ts';
 import { listPage, onlyThese } from '../registry/paging.ts';
 import { requireDefinition, requireOwnAccounts, requireReach } from './capsule-definition.ts';
+import { newToken, tokensInGrace } from './tokens.ts';
 import { warningsOf } from './verdicts.ts';
 
 export const capsuleId = refTo('capsule', recordId).describe('Capsule id (`cap_…`), see list_capsules.');
@@ -25,7 +25,7 @@ export const capsuleWithToken = capsuleAnswer.extend({
   token: z.string().describe('Bearer token of its endpoint. Keep it: it cannot be shown again.'),
 });
 
-function showCapsule({ token, graceTokens: _, tokenPrefixes: __, ...shown }: CapsuleRecord): Capsule {
+export function showCapsule({ token, graceTokens: _, tokenPrefixes: __, ...shown }: CapsuleRecord): Capsule {
   return { ...shown, tokenPrefix: token.prefix };
 }
 
@@ -226,24 +226,6 @@ export function futureInstant(text: string, now: Date, fail: Fail<never>, path =
   if (Date.parse(text) > now.getTime()) return instant(text);
   const message = 'expiresAt is in the past; give a later time or leave it out.';
   throw fail('invalid_input', message, { issues: [{ path, message }] });
-}
-
-type GraceTokens = CapsuleRecord['graceTokens'];
-const MOST_IN_GRACE = 5;
-
-/** The earlier tokens that still work. A rotation without grace ends all of them. */
-function tokensInGrace({ token, graceTokens }: CapsuleRecord, now: Date, graceSeconds: number): GraceTokens {
-  if (graceSeconds === 0) return [];
-  const until = new Date(now.getTime() + graceSeconds * 1000).toISOString();
-  const good = graceTokens.filter((earlier) => Date.parse(earlier.until) > now.getTime());
-  return [...good, { ...token, until }].slice(-MOST_IN_GRACE);
-}
-
-function newToken(now: Date, graceTokens: GraceTokens) {
-  const secret = newSecret('capsule');
-  const token = { prefix: prefixOf('capsule', secret) ?? '', hash: hashSecret(secret) };
-  const tokenPrefixes = [token, ...graceTokens].map(({ prefix }) => prefix);
-  return { secret, members: { token, graceTokens, tokenPrefixes, tokenRotatedAt: now.toISOString() } };
 }
 
 export const capsuleKind = defineKind({

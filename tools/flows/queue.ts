@@ -51,7 +51,7 @@ export async function queueRun(store: Owned, flow: Flow, wish: Wish, now: Date):
 }
 
 /** The admin user that the runs act for. */
-async function ownerOf({ type, id }: Flow['runAs'], store: Owners): Promise<string> {
+export async function ownerOf({ type, id }: Flow['runAs'], store: Owners): Promise<string> {
   const app = type === 'app' ? await store.connectedApps.get(id) : undefined;
   if (app?.userId !== undefined) return app.userId;
   const acting = type === 'api-key' ? await store.apiKeys.get(id) : undefined;

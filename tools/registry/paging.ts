@@ -75,6 +75,32 @@ export function lookedAt<Record extends Position>(
 /** The number of records read at a time. */
 const LOOK = 100;
 
+/** All records that match, newest first. Only for kinds with few of them. */
+export async function allOf<Record extends Position>(
+  reader: Pick<Reader<Record>, 'find'>,
+  query: Pick<Query<Record>, 'where'>,
+): Promise<Record[]> {
+  const { records } = await lookedAt(reader, () => true).find({ ...query, limit: Number.MAX_SAFE_INTEGER });
+  return [...records];
+}
+
+/** Records that are already there, of one kind or several, for lists newest first without other filters. */
+export function readerOf<Record extends Position>(records: readonly Record[]): Pick<Reader<Record>, 'find' | 'count'> {
+  const isAfter = (one: Position, other: Position) =>
+    one.createdAt === other.createdAt ? one.id < other.id : one.createdAt < other.createdAt;
+  const sorted = records.toSorted((one, other) => (isAfter(one, other) ? 1 : -1));
+  return {
+    async find({ after, limit }) {
+      const rest = after ? sorted.filter((record) => isAfter(record, after)) : sorted;
+      const page = rest.slice(0, limit);
+      const last = page.at(-1);
+      const next = last && rest.length > limit ? { createdAt: last.createdAt, id: last.id } : null;
+      return { records: page, next };
+    },
+    count: async () => records.length,
+  };
+}
+
 export function pageBody<Record, Shown>(page: Page<Record>, filters: unknown, show: (record: Record) => Shown) {
   return { data: page.records.map(show), nextCursor: page.next && sealCursor(page.next, filters) };
 }
