@@ -131,7 +131,10 @@ describe('the holder of the token of a capsule that is held to one project', () 
     const { body } = await repeat('update_document', update);
     assert.equal(JSON.parse(body.result.content[0].text).code, 'forbidden');
     const { body: again } = await repeat('create_document', creation);
-    assert.match(JSON.parse(again.result.content[0].text).error, /fixed arguments that you are held to have changed/);
+    assert.match(
+      JSON.parse(again.result.content[0].text).error,
+      /your limit to some tools or fixed arguments has changed/,
+    );
     const next = await call(capsule, 'list_documents', { limit: 1, cursor: first.nextCursor });
     assert.deepEqual([next.code, next.issues[0].path], ['invalid_input', 'cursor']);
     const more = await call(capsule, 'search', { q: 'plans', limit: 100, cursor: found.nextCursor });
