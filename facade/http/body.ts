@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
-import { promisify } from 'node:util';
-import { brotliDecompress, gunzip, inflate } from 'node:zlib';
+import type { Transform } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { ToolError } from '../../tools/registry/errors.ts';
 import { boundsOf, type Excess, INPUT_BOUNDS, type JsonBounds, JsonGauge } from '../../tools/registry/json-gauge.ts';
 import type { Exchange } from './exchange.ts';
@@ -38,10 +38,10 @@ const HEAVY_MEMBERS = 1000;
 const REFUSAL_MS = 5;
 /** No body of fewer bytes for each has more members. */
 const BYTES_OF_A_MEMBER = 2;
-const decoders: Readonly<Record<string, (body: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>>> = {
-  gzip: promisify(gunzip),
-  deflate: promisify(inflate),
-  br: promisify(brotliDecompress),
+const decoders: Readonly<Record<string, (options: { chunkSize: number }) => Transform>> = {
+  gzip: createGunzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
 };
 
 /** The refusal of JSON that is nested too deeply. */
@@ -90,8 +90,7 @@ async function readWhole(request: IncomingMessage, kind: BodyKind, take: Take): 
   const isPlain = encoding === 'identity';
   const gauge = gaugeOf(kind, isPlain && length !== undefined ? Number(length) : kind.largest);
   const body = await collect(request, kind, { take, gauge: isPlain ? gauge : undefined });
-  const unfolded = isPlain || body.length === 0 ? body : await decompress(body, encoding, kind);
-  if (!isPlain && gauge) await requireModest(unfolded, gauge, take);
+  const unfolded = isPlain || body.length === 0 ? body : await decompress(body, encoding, { kind, gauge, take });
   if (unfolded.length <= HEAVY_BYTES && (gauge?.members ?? 0) <= HEAVY_MEMBERS) return unfolded;
   heavy.add(request);
   await take();
@@ -102,14 +101,6 @@ async function readWhole(request: IncomingMessage, kind: BodyKind, take: Take): 
 function gaugeOf({ bounds }: BodyKind, bytes: number): JsonGauge | undefined {
   if (!bounds) return undefined;
   return new JsonGauge(bytes > INPUT_BOUNDS.members * BYTES_OF_A_MEMBER ? bounds() : INPUT_BOUNDS);
-}
-
-async function requireModest(body: Buffer, gauge: JsonGauge, take: Take): Promise<void> {
-  for (let at = 0; at < body.length; at += HEAVY_BYTES) {
-    const excess = gauge.feed(body.subarray(at, at + HEAVY_BYTES));
-    if (excess) throw excessive(excess, gauge);
-    if (at + HEAVY_BYTES < body.length) await take();
-  }
 }
 
 function excessive(excess: Excess, { bounds }: JsonGauge): ToolError {
@@ -214,18 +205,35 @@ function dropped(request: IncomingMessage, refusal: ToolError): ToolError {
   return refusal;
 }
 
-async function decompress(body: Buffer, encoding: string, { largest }: BodyKind): Promise<Buffer> {
-  const decode = Object.hasOwn(decoders, encoding) ? decoders[encoding] : undefined;
-  if (!decode) {
+interface Decompressing extends Collecting {
+  readonly kind: BodyKind;
+}
+
+async function decompress(body: Buffer, encoding: string, how: Decompressing): Promise<Buffer> {
+  const decoder = Object.hasOwn(decoders, encoding) ? decoders[encoding] : undefined;
+  if (!decoder) {
     const known = Object.keys(decoders).join(', ');
     throw new ToolError('unsupported_media_type', `Content-Encoding can be ${known} or absent.`);
   }
   try {
-    return await decode(body, { maxOutputLength: largest });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') {
-      throw new ToolError('too_large', `The decompressed body is larger than ${largest} bytes.`);
-    }
+    return await unfold(decoder({ chunkSize: HEAVY_BYTES }).end(body), how);
+  } catch (thrown) {
+    if (thrown instanceof ToolError) throw thrown;
     throw new ToolError('invalid_input', `The body is not in the Content-Encoding ${encoding}.`);
   }
+}
+
+/** Stops as soon as there is too much. */
+async function unfold(decoded: Transform, { kind: { largest }, gauge, take }: Decompressing): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of decoded) {
+    size += chunk.length;
+    chunks.push(chunk);
+    if (size > largest) throw new ToolError('too_large', `The decompressed body is larger than ${largest} bytes.`);
+    const excess = gauge?.feed(chunk);
+    if (gauge && excess) throw excessive(excess, gauge);
+    await take();
+  }
+  return Buffer.concat(chunks);
 }
