@@ -5,6 +5,7 @@ import type { Handlers } from '../sign-in/handlers.ts';
 import { sendOn } from '../sign-in/layout.ts';
 import type { Visit } from '../sign-in/visit.ts';
 import { type Addresses, paths } from './addresses.ts';
+import { problemOf } from './answers.ts';
 import type { AskingClient, Clients } from './clients.ts';
 import { CAPSULE_SCOPE } from './metadata.ts';
 import { restated } from './restated.ts';
@@ -90,7 +91,7 @@ async function findInteraction(
   try {
     return await provider.interactionDetails(...exchange);
   } catch (thrown) {
-    if (thrown instanceof Error && thrown.name === 'SessionNotFound') throw new ToolError('not_found', ENDED);
+    if (problemOf(thrown).status < 500) throw new ToolError('not_found', ENDED);
     throw thrown;
   }
 }

@@ -63,6 +63,7 @@ export function createOAuth(options: OAuthOptions) {
       renderError: errorRenderer(showProblem),
       earlyErrors: earlyErrors({ addresses, showProblem, kindOf: (id) => clients.kindOf(id) }),
       onFailure,
+      onEnded: (ended) => options.logger.info(ended, 'a connection was ended by its client'),
     }),
   );
   const requests = new Requests({ store, addresses, clients, stepUps, provider });

@@ -41,6 +41,8 @@ export interface ProviderOptions extends StateOptions {
   renderError: NonNullable<Configuration['renderError']>;
   readonly earlyErrors: ReturnType<typeof earlyErrors>;
   onFailure(cause: unknown): void;
+  /** A client ended a connection, by revoking it or by showing again what was used. */
+  onEnded(ended: { readonly app: string; readonly client: string | undefined; readonly by: string }): void;
 }
 
 /** The authorization server. It is large, so it is imported when it is first needed. */
@@ -53,6 +55,9 @@ export async function createProvider(options: ProviderOptions): Promise<Provider
   shapeSecrets(provider);
   provider.use(options.earlyErrors);
   provider.on('server_error', (_, error) => options.onFailure(error));
+  provider.on('grant.revoked', ({ oidc }, app) =>
+    options.onEnded({ app, client: oidc.client?.clientId, by: oidc.route }),
+  );
   return provider;
 }
 

@@ -196,6 +196,8 @@ describe('revocation', () => {
       assert.equal(await statusOf(tokens.access_token), 401);
       assert.equal((await client.refresh(tokens.refresh_token)).body.error, 'invalid_grant');
       assert.equal(await server.store.connectedApps.get(id), undefined);
+      const said = server.log.find(({ app }) => app === id);
+      assert.deepEqual([said?.client, said?.by], [client.clientId, 'revocation']);
     }
   });
 
