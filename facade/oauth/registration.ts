@@ -3,6 +3,7 @@ import type { OAuthClientRecord } from '../../resources/oauth-client.ts';
 import { anonymous } from '../../tools/access/anonymous.ts';
 import { newSecret } from '../../tools/access/key-secret.ts';
 import { createRateLimit } from '../../tools/access/rate-limit.ts';
+import { networkOf } from '../../tools/sign-in/attempts.ts';
 import { CREDENTIAL, decodeText, readBody } from '../http/body.ts';
 import { addressOf } from '../http/caller-address.ts';
 import { type ClientMetadata, readClientMetadata } from './client-metadata.ts';
@@ -25,7 +26,7 @@ export function createRegistration({ clients, validate }: Options) {
 
   /** @throws OAuthError, ToolError */
   return async function register(request: IncomingMessage): Promise<Record<string, unknown>> {
-    await fromAddress(addressOf(request));
+    await fromAddress(networkOf(addressOf(request)));
     await inAll('all');
     const metadata = readClientMetadata(await readJson(request));
     const needsSecret = metadata.token_endpoint_auth_method.startsWith('client_secret_');

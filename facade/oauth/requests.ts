@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Provider } from 'oidc-provider';
 import type { Store } from '../../store/port.ts';
 import { createRateLimit } from '../../tools/access/rate-limit.ts';
+import { networkOf } from '../../tools/sign-in/attempts.ts';
 import { readForm } from '../http/body.ts';
 import { addressOf } from '../http/caller-address.ts';
 import { sendJson } from '../http/respond.ts';
@@ -45,7 +46,7 @@ export class Requests {
   }
 
   async authorize(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    await this.#limit(addressOf(request));
+    await this.#limit(networkOf(addressOf(request)));
     const [, search = ''] = /^[^?]*\?(.*)$/s.exec(request.url ?? '') ?? [];
     const query = authorizationQuery(search, this.#options.addresses);
     await this.#pass(request, response, { target: `${paths.authorize}?${query}` });
