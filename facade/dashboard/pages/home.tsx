@@ -4,7 +4,7 @@ import { Checklist } from './home/checklist.tsx';
 import { Happened } from './home/happened.tsx';
 import { Headlines, RevenueChart } from './home/headlines.tsx';
 import { Health } from './home/health.tsx';
-import type { Span } from './home/numbers.ts';
+import { type Overview, type Span, useMetric } from './home/numbers.ts';
 
 const SPANS = [
   { value: 'days', label: '30 days' },
@@ -14,6 +14,9 @@ const SPANS = [
 /** What a person wants to know when they come in: is it well, what happened, how is business, what is left to set up. */
 export function Page() {
   const span: Span = usePlace().query.get('span') === 'days' ? 'days' : 'months';
+  const { data: overview } = useMetric<Overview>('get_overview', span);
+  // Where there are no numbers yet, what is left to set up comes first.
+  const isNew = overview?.totalUsers === 0;
   return (
     <div class="page-body">
       <header class="page-head home-head">
@@ -26,8 +29,9 @@ export function Page() {
       <Headlines span={span} />
       <div class="home-columns">
         <div class="home-main">
+          {isNew && <Checklist />}
           <RevenueChart span={span} />
-          <Checklist />
+          {!isNew && <Checklist />}
         </div>
         <Happened />
       </div>

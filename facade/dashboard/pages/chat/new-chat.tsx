@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { ErrorBox } from '../../components/error-box.tsx';
-import { Avatar, Empty } from '../../components/small.tsx';
+import { Avatar, Empty, Link } from '../../components/small.tsx';
 import { usePages } from '../../pages-of.ts';
 import { go, setQuery, usePlace } from '../../router.ts';
 import { useMay, useNames } from '../../tools.ts';
@@ -19,6 +19,7 @@ interface AgentRow {
 export function NewChat() {
   const may = useMay('send_chat_message');
   const names = useNames();
+  const mayMake = useMay('create_agent');
   const { query } = usePlace();
   const { rows } = usePages<AgentRow>(names.has('list_agents') ? 'list_agents' : undefined, { limit: 100 });
   const agents = rows.filter(({ status }) => status === 'active');
@@ -71,6 +72,11 @@ export function NewChat() {
             </span>
           </label>
         </div>
+        {agents.length === 0 && mayMake && (
+          <p class="quiet">
+            There are no agents yet. <Link to="/agents/new">Make one</Link> with instructions and tools of its own.
+          </p>
+        )}
         {error !== undefined && <ErrorBox error={error} />}
       </div>
       <Composer onSend={send} />
