@@ -9,6 +9,8 @@ import { labelOf, number } from '../../format.ts';
 import type { Row } from '../../kind/spec.ts';
 import { useAnswer } from '../../store.ts';
 import { useTool } from '../../tools.ts';
+import { METRICS, type Metric, type MetricAnswer } from '../analytics/metrics.ts';
+import { Charts, Rows, Totals } from '../analytics/shown.tsx';
 
 interface Report {
   readonly query: { readonly tool: string; readonly arguments: Row };
@@ -54,11 +56,25 @@ interface ResultProps {
 function Result({ tool, answer, shownAs, title }: ResultProps) {
   const schema = useTool(tool)?.outputSchema;
   const rows = rowsIn(answer);
+  const metric = METRICS.find((one) => one.tool === tool);
   if (shownAs === 'number') return <OneNumber answer={answer} title={title} />;
+  if (metric)
+    return <AsMetric metric={metric} answer={answer as unknown as MetricAnswer /* what its tool answers */} />;
   if ((shownAs === 'line' || shownAs === 'bar') && rows.length > 0) {
     return <AsChart rows={rows} bars={shownAs === 'bar'} title={title} />;
   }
   return <Shown answer={answer} schema={schema} />;
+}
+
+/** As the page of the metric shows it. */
+function AsMetric(shown: { readonly metric: Metric; readonly answer: MetricAnswer }) {
+  return (
+    <>
+      <Totals {...shown} />
+      <Charts {...shown} />
+      <Rows {...shown} />
+    </>
+  );
 }
 
 function rowsIn({ series, rows, data }: Row): readonly Row[] {

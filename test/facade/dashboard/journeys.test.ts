@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import type { Browser, Page } from 'playwright-core';
+import { mustCall, rest } from '../../support/calls.ts';
+import { startBrowser, withoutBrowser } from '../../support/chromium.ts';
+import { type DashboardWindow, openDashboard, settled, startDemoServer } from '../../support/dashboard.ts';
+import type { TestServer } from '../../support/server.ts';
+import { startUpstream, toolCalled } from '../../support/upstream.ts';
+
+if (withoutBrowser) console.log(`SKIPPED: what people do in the dashboard, for ${withoutBrowser}.`);
+
+describe('what people do in the dashboard', { skip: withoutBrowser }, () => {
+  let server: TestServer;
+  let browser: Browser;
+  before(async () => {
+    [server, browser] = await Promise.all([startDemoServer(), startBrowser()]);
+  });
+  after(async () => {
+    await browser?.close();
+    await server?.close();
+  });
+
+  const call = (tool: string, input: object = {}) => mustCall(server, server.adminKey, tool, input);
+
+  async function inWindow(work: (page: Page, window: DashboardWindow) => Promise<void>, email?: string): Promise<void> {
+    const window = await openDashboard(browser, server, email === undefined ? {} : { email });
+    try {
+      await work(window.page, window);
+      assert.deepEqual(window.complaints, []);
+    } finally {
+      await window.close();
+    }
+  }
+
+  /** The secret in the dialog that shows it once, which is then closed. */
+  async function secretIn(page: Page): Promise<string> {
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('Copy it now').waitFor();
+    const secret = (await dialog.locator('.secret code').textContent()) ?? '';
+    await dialog.getByRole('button', { name: 'I have it' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    return secret;
+  }
+
+  it('makes a key that works, gives it a new secret and revokes it', async () => {
+    const statusOf = async (key: string) => (await rest(server, 'GET', '/api/v1/agents', { key })).status;
+    await inWindow(async (page, window) => {
+      await window.open('/keys/new');
+      await page.getByLabel('Name').fill('nightly');
+      await page.getByRole('button', { name: 'Create key' }).click();
+      const first = await secretIn(page);
+      assert.equal(await statusOf(first), 200);
+      const body = { name: 'no', displayName: 'No' };
+      assert.equal((await rest(server, 'POST', '/api/v1/agents', { key: first, body })).status, 403);
+      await page.getByRole('button', { name: 'New secret' }).click();
+      await page.getByRole('button', { name: 'Make the secret' }).click();
+      const second = await secretIn(page);
+      assert.deepEqual([await statusOf(first), await statusOf(second)], [401, 200]);
+      await page.getByRole('button', { name: 'Revoke' }).click();
+      await page.getByRole('dialog').getByRole('textbox').fill('nightly');
+      await page.getByRole('button', { name: 'Revoke key' }).click();
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      assert.equal(await statusOf(second), 401);
+    });
+  });
+
+  it('makes a capsule, previewed while it is picked, that an MCP client then uses', async () => {
+    await inWindow(async (page, window) => {
+      await window.open('/capsules/new');
+      await page.getByLabel('Name').first().fill('Help desk');
+      await page.getByLabel('Name or pattern of tools').fill('list_skills');
+      await page.getByLabel('Name or pattern of tools').press('Enter');
+      await page.getByText('1 tool, about').waitFor();
+      await page.getByRole('button', { name: 'Create capsule' }).click();
+      const token = await secretIn(page);
+      await page.getByRole('tab', { name: 'Connect' }).click();
+      const url = (await page.locator('.connect code').first().textContent()) ?? '';
+      const client = new Client({ name: 'test', version: '1.0.0' });
+      const requestInit = { headers: { Authorization: `Bearer ${token}` } };
+      await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit }));
+      const { tools } = await client.listTools();
+      assert.deepEqual(
+        tools.map(({ name }) => name),
+        ['list_skills'],
+      );
+      await client.callTool({ name: 'list_skills', arguments: {} });
+      await client.close();
+      await page.getByRole('tab', { name: 'Use' }).click();
+      await page.getByRole('cell', { name: 'list_skills' }).waitFor();
+      await page.getByRole('button', { name: 'New token' }).click();
+      await page.getByRole('radio', { name: 'At once' }).check({ force: true });
+      await page.getByRole('button', { name: 'Make the token' }).click();
+      assert.notEqual(await secretIn(page), token);
+      assert.equal((await fetch(url, { headers: { Authorization: `Bearer ${token}` } })).status, 401);
+    });
+  });
+
+  it('shows what an integration lists before it is approved', async () => {
+    const upstream = await startUpstream(toolCalled('find'));
+    const { id } = await call('create_integration', {
+      name: 'Far',
+      toolPrefix: 'far',
+      transport: 'http',
+      url: upstream.url,
+      accept: false,
+    });
+    await inWindow(async (page, window) => {
+      await window.open(`/integrations/${id}?tab=tools`);
+      await page.getByText('1 definition changed').waitFor();
+      await page.getByRole('button', { name: 'Approve' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Approve' }).click();
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      await page.getByText('May write').waitFor();
+    });
+    assert.equal((await call('get_integration', { id })).tools[0].state, 'approved');
+    await call('delete_integration', { id });
+    await upstream.close();
+  });
+
+  it('runs a flow and shows its steps, and why one failed', async () => {
+    const { id } = await call('create_flow', {
+      name: 'Tidy',
+      trigger: { kind: 'manual' },
+      steps: [
+        { id: 'all', tool: 'list_skills', arguments: {} },
+        { id: 'one', tool: 'get_skill', arguments: { id: 'skl_none' } },
+      ],
+    });
+    await inWindow(async (page, window) => {
+      await window.open(`/flows/${id}`);
+      await page.getByRole('button', { name: 'Run now' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Run now' }).click();
+      await page.locator('.step-failed').waitFor();
+      assert.equal(await page.locator('.step-succeeded').count(), 1);
+      await page.locator('.step-failed').getByText('not_found').waitFor();
+      await page.getByRole('link', { name: 'All runs' }).click();
+      await settled(page);
+      assert.equal(await page.getByRole('table', { name: 'Runs' }).locator('tbody tr').count(), 1);
+    });
+    await call('delete_flow', { id });
+  });
+
+  it('imports a file and hands back the rows that do not fit', async () => {
+    const csv =
+      'uid,email,status,createdAt\nn1,a@example.com,PRO,2026-01-02\nn2,b@example.com,GOLD,2026-01-02\nn3,c@example.com,FREE,2026-13-45\n';
+    await inWindow(async (page, window) => {
+      await window.open('/import');
+      const file = { name: 'users.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) };
+      await page.locator('input[type=file]').setInputFiles(file);
+      await page.getByRole('button', { name: 'Import 3 rows' }).click();
+      await page.getByText('1 new, 0 changed, 0 unchanged, 2 refused').waitFor();
+      const download = page.waitForEvent('download');
+      await page.getByRole('button', { name: 'Refused rows' }).click();
+      const stream = await (await download).createReadStream();
+      const lines = (await stream.toArray()).join('').trim().split('\r\n');
+      assert.deepEqual(
+        lines.map((line) => line.split(',')[0]),
+        ['line', '3', '4'],
+      );
+    });
+    assert.equal((await call('get_user', { userId: 'n1' })).email, 'a@example.com');
+  });
+
+  it('ends the window of somebody who is deactivated in another', async () => {
+    const email = 'leaver@example.com';
+    const { id } = await call('create_admin_user', { email, name: 'Leaver' });
+    await inWindow(async (page, window) => {
+      await window.open('/skills');
+      await inWindow(async (other, admin) => {
+        await admin.open(`/people/${id}`);
+        await other.getByRole('button', { name: 'Deactivate' }).click();
+        await other.getByRole('dialog').getByRole('button', { name: 'Deactivate' }).click();
+        await other.getByRole('button', { name: 'Reactivate' }).waitFor();
+      });
+      await page.reload();
+      await page
+        .getByRole('button', { name: /sign-in link|Send|Continue/i })
+        .first()
+        .waitFor();
+    }, email);
+  });
+});
