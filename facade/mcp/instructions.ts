@@ -1,3 +1,4 @@
+import { ANYONE } from '../../tools/access/guarded-tool.ts';
 import { capsuleIn, type Principal } from '../../tools/access/principal.ts';
 import type { Registry } from '../../tools/registry/registry.ts';
 import { shortened } from '../../tools/search/snippet.ts';
@@ -16,9 +17,11 @@ export function introduces(message: unknown): boolean {
  * tokens.
  */
 export function instructionsFor({ principal, url }: Pick<Exchange, 'principal' | 'url'>, registry: Registry): string {
-  const entries = registry.list(principal);
+  const listed = registry.list(principal);
+  // What everybody may call is no right to anything.
+  const entries = listed.filter(({ tool }) => tool.access !== ANYONE);
   if (entries.length === 0) return `${introduction(principal)} You have no right to any tool; ask who gave you access.`;
-  const names = entries.map(({ tool }) => tool.name);
+  const names = listed.map(({ tool }) => tool.name);
   if (url.searchParams.get('mode') === 'search') return [introduction(principal), SEARCH_MODE].join(' ');
   const own = entries.filter(({ tool }) => !tool.name.includes('__'));
   const groups = [...new Set(own.map(({ group }) => group.toLowerCase()))];

@@ -28,7 +28,7 @@ function blockIn(text: string) {
 async function printsAddresses(folder: string): Promise<void> {
   const BASE_URL = 'https://admin.example.com/agents';
   const server = await startProcess(folder, { BASE_URL, HOST: 'localhost' });
-  const said = /^agent-admin listens on (\S+) and tells clients to use (\S+)$/m.exec(server.stdout);
+  const said = /^agent-admin listens on (\S+) and gives clients the address (\S+)$/m.exec(server.stdout);
   assert.equal(said?.[2], BASE_URL);
   assert.match(server.baseUrl, /^http:\/\/(127\.0\.0\.1|\[::1\]):[1-9]\d*$/);
   assert.equal((await rest(server, 'GET', '/api/v1/health', { key: keyIn(server.stdout) })).status, 200);
@@ -105,7 +105,7 @@ describe('the first start', () => {
       const second = await startProcess(folder, { BOOTSTRAP_API_KEY: other, HOST: '0.0.0.0' });
       assert.equal(keyIn(second.stdout), '');
       const { port } = new URL(second.baseUrl);
-      const line = `agent-admin listens on http://0.0.0.0:${port} and tells clients to use http://localhost:${port}\n`;
+      const line = `agent-admin listens on http://0.0.0.0:${port} and gives clients the address http://localhost:${port}\n`;
       assert.ok(second.stdout.includes(line), second.stdout);
       const local = { baseUrl: `http://127.0.0.1:${port}` };
       assert.equal((await rest(local, 'GET', '/api/v1/health', { key })).status, 200);
