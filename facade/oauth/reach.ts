@@ -9,7 +9,7 @@ export function describeReach(baseUrl: string, isOn: boolean): string {
   const problem = reachProblem(url);
   return problem === undefined
     ? `MCP clients connect by signing in at ${here}; hosted ones (Claude, ChatGPT) too, if ${url.host} can be reached from the Internet.`
-    : `MCP clients on this network connect by signing in at ${here}. Hosted ones (Claude, ChatGPT) cannot: ${problem}; set BASE_URL to a public https address.`;
+    : `MCP clients in reach connect by signing in at ${here}. Hosted ones (Claude, ChatGPT) cannot: ${problem}; set BASE_URL to a public https address.`;
 }
 
 /** Why hosted clients cannot reach the address. Undefined where they may. */

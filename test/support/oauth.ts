@@ -115,10 +115,14 @@ export class OAuthClient {
 
 type Entered = Readonly<Record<string, string>>;
 
-export async function register(server: Pick<Server, 'baseUrl'>, metadata: object = {}): Promise<OAuthAnswer> {
+export async function register(
+  server: Pick<Server, 'baseUrl'>,
+  metadata: object = {},
+  from = `203.0.113.${randomInt(1, 255)}`,
+): Promise<OAuthAnswer> {
   const body = JSON.stringify({ client_name: 'Test client', redirect_uris: [CALLBACK], ...metadata });
   // Counts where the server trusts the proxy of loopback: registrations are limited by address.
-  const headers = { 'Content-Type': 'application/json', 'X-Forwarded-For': `203.0.113.${randomInt(1, 255)}` };
+  const headers = { 'Content-Type': 'application/json', 'X-Forwarded-For': from };
   return answerOf(await fetch(`${server.baseUrl}/oauth/register`, { method: 'POST', headers, body }));
 }
 

@@ -168,6 +168,13 @@ describe('clients that registered themselves', () => {
     await flooded.close();
   });
 
+  it('share the limit of their network, of which an IPv6 address is one of many', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, (_, at) => register(server, {}, `2001:db8::${at + 1}`)),
+    );
+    assert.equal(answers.filter(({ status }) => status === 429).length, 10);
+  });
+
   it('are forgotten after a week where nobody connected them, the oldest first where they are many', async () => {
     const now = Date.now();
     const ago = (ms: number) => new Date(now - ms).toISOString();
