@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { IntegrationAccounts } from '../../../tools/integrations/accounts/accounts.ts';
+import { endOf } from '../../../tools/integrations/accounts/connecting.ts';
 import { createSecretBox } from '../../../tools/integrations/secrets.ts';
 import { callTool, makeKey, mustCall, rest } from '../../support/calls.ts';
 import { capsuleClients } from '../../support/capsules.ts';
@@ -29,6 +30,19 @@ afterEach(async () => {
 });
 
 const people = new Map<string, Person>();
+
+it('the end of a token is a time, whatever lifetime its provider names', () => {
+  const now = new Date('2026-01-01T00:00:00Z');
+  assert.deepEqual(
+    [undefined, 60, 1e300, 0, -60, -1e300].map((seconds) => endOf(seconds, now)),
+    [
+      undefined,
+      '2026-01-01T00:01:00.000Z',
+      '2027-01-01T00:00:00.000Z',
+      ...Array.from({ length: 3 }, () => now.toISOString()),
+    ],
+  );
+});
 
 /** A person with a browser in which they are signed in. */
 async function person(email: string): Promise<Person> {

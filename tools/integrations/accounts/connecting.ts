@@ -83,7 +83,9 @@ export function finishFlow(
 
 /** When tokens end that last this many seconds. */
 export function endOf(seconds: number | undefined, now: Date): string | undefined {
-  return seconds === undefined ? undefined : new Date(now.getTime() + Math.min(seconds, A_YEAR) * 1000).toISOString();
+  return seconds === undefined
+    ? undefined
+    : new Date(now.getTime() + Math.max(0, Math.min(seconds, A_YEAR)) * 1000).toISOString();
 }
 
 const A_YEAR = 365 * 24 * 3600;
