@@ -114,7 +114,7 @@ async function readInput(
   parameters: Parameters,
 ): Promise<object> {
   const body = takesBody ? parseBody(await readBody(exchange, bodyKind)) : undefined;
-  const turn = heavyTurn(exchange);
+  const turn = body && heavyTurn(exchange);
   if (turn) await turn;
   const { url } = exchange;
   const hasQuery = url.search !== '' && url.searchParams.size > 0;

@@ -42,7 +42,8 @@ export const agentAnswer = agent.extend({
 
 /** Makes every answer with an agent: secrets masked, with warnings about its allowlist and its model. */
 export function showAgent(record: Agent, { catalog, models }: Known): z.input<typeof agentAnswer> {
-  const warnings = [...allowlistWarnings(record.tools, catalog), ...modelWarnings(record, models)];
+  const idle = record.tools ? allowlistWarnings(record.tools, catalog) : [];
+  const warnings = [...idle, ...modelWarnings(record, models)];
   return { ...maskAgent(record), ...(warnings.length > 0 && { warnings }) };
 }
 

@@ -20,7 +20,7 @@ export function parseInput<Schema extends z.ZodObject>(
   input: unknown,
   { mostIssues = MOST_ISSUES, bulk }: Parsing = {},
 ): z.output<Schema> {
-  const unstorable = new Inspection(boundsOf({ bulk })).of(input);
+  const unstorable = new Inspection(bulk ? boundsOf({ bulk }) : INPUT_BOUNDS).of(input);
   const parsed = compiled(schema).safeParse(unstorable?.fatal ? undefined : input, { error: inPlainWords });
   if (parsed.success && !unstorable) return parsed.data;
   const problems = parsed.success || unstorable?.fatal ? [] : parsed.error.issues;
