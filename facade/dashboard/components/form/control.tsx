@@ -78,7 +78,8 @@ function TextInput({ name, schema, value, onChange, tied }: TextInputProps) {
   );
 }
 
-function isLong(name: string, { maxLength = 0 }: JsonSchema): boolean {
+/** Whether a text of this name mostly has many lines. */
+export function isLong(name: string, { maxLength = 0 }: JsonSchema): boolean {
   return maxLength > ONE_LINE || (MANY_LINES.test(name) && (maxLength === 0 || maxLength > 200));
 }
 

@@ -1,11 +1,11 @@
 import { wordOf } from '../../format.ts';
 import { usePages } from '../../pages-of.ts';
 import { refs } from '../../refs.ts';
-import { discriminator, onlyValue } from '../../schema.ts';
+import { discriminator, type JsonSchema, onlyValue, withoutNull } from '../../schema.ts';
 import { text } from '../../text.ts';
 import { useTool } from '../../tools.ts';
 import { Button } from '../button.tsx';
-import { refOf } from './control.tsx';
+import { isLong, refOf } from './control.tsx';
 import { Field } from './field.tsx';
 import { Frame, MemberParts, type NestedProps } from './groups.tsx';
 import { inputOf } from './picker.tsx';
@@ -110,7 +110,7 @@ function Items(props: NestedProps) {
   return (
     <Frame {...props}>
       {list.map((item, index) => (
-        <div class="item" key={index}>
+        <div class={isShort(items) ? 'item short' : 'item'} key={index}>
           <Any
             name={name}
             path={`${path}[${index}]`}
@@ -133,6 +133,18 @@ function Items(props: NestedProps) {
       </Button>
     </Frame>
   );
+}
+
+const MOST_IN_A_ROW = 4;
+
+/** Whether all members of an item fit into one row: few, and each a short value. */
+function isShort({ properties }: JsonSchema): boolean {
+  const members = Object.entries(properties ?? {}).map(([name, member]) => ({ name, ...withoutNull(member).schema }));
+  const isPlain = ({ name, type, enum: options, maxLength = 0 }: JsonSchema & { readonly name: string }) =>
+    options !== undefined ||
+    /^(integer|number|boolean)$/.test(String(type)) ||
+    (type === 'string' && !isLong(name, { maxLength }));
+  return members.length > 0 && members.length <= MOST_IN_A_ROW && members.every(isPlain);
 }
 
 /** One of several objects, told apart by a member such as `kind`. */
