@@ -5,6 +5,7 @@ import { ToolError } from '../../tools/registry/errors.ts';
 import { BrowserSessions } from '../sign-in/browser-sessions.ts';
 import type { Handlers } from '../sign-in/handlers.ts';
 import { sendPage } from '../sign-in/layout.ts';
+import { returnPath } from '../sign-in/return-path.ts';
 import type { HandlerOptions, Visit } from '../sign-in/visit.ts';
 import { connectedPage, connectPage, leavePage, notConnectedPage, signInFirstPage } from './views.ts';
 
@@ -19,7 +20,10 @@ export function createAccountHandlers(
   async function asPerson(visit: Visit, work: (person: Principal) => Promise<void>): Promise<void> {
     const { response, around } = visit;
     const person = await sessions.of(visit);
-    if (!person) return sendPage(response, 401, signInFirstPage(around));
+    if (!person) {
+      if (visit.url.pathname === CONNECT_PATH) returnPath.keep(response, `${CONNECT_PATH}${visit.url.search}`);
+      return sendPage(response, 401, signInFirstPage(around));
+    }
     try {
       await work(person);
     } catch (error) {
@@ -49,17 +53,17 @@ export function createAccountHandlers(
       sendPage(response, 200, connectedPage(around, name));
     });
 
-  async function showClient({ response }: Visit): Promise<void> {
-    response.writeHead(200, { 'Content-Type': 'application/json', 'Cache-Control': 'public, max-age=300' });
-    response.end(JSON.stringify(accounts.metadata));
-  }
-
   return {
     [`GET ${CONNECT_PATH}`]: showLink,
     [`POST ${CONNECT_PATH}`]: openLink,
     [`GET ${CALLBACK_PATH}`]: hearProvider,
-    [`GET ${CLIENT_PATH}`]: showClient,
+    [`GET ${CLIENT_PATH}`]: async ({ response }) => sendDocument(response, accounts.metadata),
   };
+}
+
+function sendDocument(response: Visit['response'], document: object): void {
+  response.writeHead(200, { 'Content-Type': 'application/json', 'Cache-Control': 'public, max-age=300' });
+  response.end(JSON.stringify(document));
 }
 
 const STATUS: Partial<Record<ToolError['code'], number>> = { not_found: 404, forbidden: 403, unavailable: 503 };

@@ -62,7 +62,7 @@ export function signInFirstPage({ workspace, at }: PageContext): HtmlPage {
   return {
     title: `Sign in first – ${workspace}`,
     body: html`<h1>Sign in first</h1>
-<p>An account is connected by the person it belongs to. Sign in, then open the link again.</p>
+<p>An account is connected by the person it belongs to. Sign in, and this page comes back; else open the link again.</p>
 <a class="button" href="${at('/sign-in')}">Sign in</a>`,
   };
 }

@@ -17,6 +17,7 @@ import { closedAtEnd } from '../../support/at-end.ts';
 import { callTool, makeKey, mustCall, rest } from '../../support/calls.ts';
 import { capsuleClients } from '../../support/capsules.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
+import { connectHttp, startUpstream, toolCalled } from '../../support/upstream.ts';
 
 const name = z.object({ name: z.string() });
 /** What the prompt says about itself; changed by a test. */
@@ -191,6 +192,28 @@ describe('a tool that asks a person', () => {
     assert.equal(mute.isError, true);
   });
 });
+
+describe('a tool of 2025-11-25 that wants a page to be opened', () => {
+  it('is passed on to a caller who can do that, and named to all others', async () => {
+    const fake = await startUpstream(toolCalled('pay'));
+    await connectHttp(server, fake.url, { name: 'Pays' });
+    const page = { mode: 'url', elicitationId: 'e1', url: 'https://pay.example/1', message: 'Pay first.' };
+    const script = { ...page, url: 'javascript:alert(1)' };
+    fake.intercept = (_, response, { id: called, method }) => {
+      if (method !== 'tools/call') return false;
+      const error = { code: -32_042, message: 'Open a page.', data: { elicitations: [page, script] } };
+      return response.writeHead(200, JSON_TYPE).end(JSON.stringify({ jsonrpc: '2.0', id: called, error }));
+    };
+    const { inputRequests } = await askModern('tools/call', { name: 'pays__pay', arguments: {} });
+    assert.deepEqual(Object.keys(inputRequests), ['page1']);
+    assert.deepEqual(inputRequests.page1.params, { ...page, message: 'pays asks: Pay first.' });
+    const old = await callTool(server, server.adminKey, 'pays__pay');
+    assert.match('error' in old ? old.error.error : '', /open "https:\/\/pay\.example\/1" first/);
+    await fake.close();
+  });
+});
+
+const JSON_TYPE = { 'Content-Type': 'application/json' };
 
 describe('an MCP client that can open URLs', () => {
   it('is asked to open the link where an account is missing', async () => {

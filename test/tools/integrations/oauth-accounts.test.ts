@@ -5,6 +5,7 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import { IntegrationAccounts } from '../../../tools/integrations/accounts/accounts.ts';
 import { endOf } from '../../../tools/integrations/accounts/connecting.ts';
 import { createSecretBox } from '../../../tools/integrations/secrets.ts';
+import { ToolError } from '../../../tools/registry/errors.ts';
 import { callTool, makeKey, mustCall, rest } from '../../support/calls.ts';
 import { capsuleClients } from '../../support/capsules.ts';
 import { type OAuthUpstream, startOAuthUpstream } from '../../support/oauth-upstream.ts';
@@ -175,7 +176,13 @@ describe('an integration with an account for each person', () => {
     const { id, ada, bob } = await perPerson();
     const link = await linkOf(bob, id);
     assert.equal((await ada.browser.open(link)).status, 403);
-    assert.equal((await new WebClient().open(link)).status, 401);
+    const nobody = new WebClient();
+    const first = await nobody.open(link);
+    assert.equal(first.status, 401);
+    assert.match(
+      decodeURIComponent(first.headers.get('Set-Cookie') ?? ''),
+      /admin-return=\/integrations\/connect\?link=/,
+    );
     for (let looks = 0; looks < 2; looks += 1) assert.equal((await bob.browser.open(link)).status, 200);
     assert.notEqual(await open(bob, link), '');
     assert.equal((await bob.browser.open(link)).status, 404);
@@ -430,7 +437,7 @@ describe('the provider of an integration', () => {
     upstream.metadata = { ...((await known.json()) as object), client_id_metadata_document_supported: true };
     const { id } = await create('oauth-per-person');
     const { id: userId } = await person('ada@example.com');
-    const hosted = new IntegrationAccounts({
+    const options = {
       store: server.store,
       secrets: createSecretBox(Buffer.alloc(32).toString('hex'), ''),
       baseUrl: 'https://admin.example',
@@ -438,7 +445,8 @@ describe('the provider of an integration', () => {
       name: 'agent-admin',
       now: server.clock.now,
       onFailure: assert.fail,
-    });
+    };
+    const hosted = new IntegrationAccounts(options);
     const before = upstream.registrations;
     const integration = (await server.store.integrations.get(id)) ?? assert.fail();
     const { url } = await hosted.newLink(integration, { userId });
@@ -450,6 +458,11 @@ describe('the provider of an integration', () => {
     assert.equal(upstream.registrations, before);
     hosted.close();
     upstream.metadata = {};
+    const guarded = new IntegrationAccounts({ ...options, privateAddresses: false });
+    const other = await guarded.newLink(integration, { userId });
+    const refused = guarded.open(other.url.split('link=')[1] ?? '', one);
+    await assert.rejects(refused, (error: Error) => error instanceof ToolError && /address/.test(error.message));
+    guarded.close();
   });
 });
 

@@ -89,12 +89,14 @@ export class IntegrationAccounts {
   async start(listeners: Listeners): Promise<void> {
     this.#listeners = listeners;
     const { store } = this.#options;
+    const holders = new Set<string>();
     for (let after: { readonly createdAt: string; readonly id: string } | undefined; ; ) {
-      const { records, next } = await store.adminUsers.find({ where: { isActive: false }, limit: 100, after });
-      for (const { id } of records) await this.#endAllOf(id);
-      if (!next) return;
+      const { records, next } = await store.integrationAccounts.find({ limit: 100, after });
+      for (const { userId } of records) if (userId !== undefined) holders.add(userId);
+      if (!next) break;
       after = next;
     }
+    for (const id of holders) if (!(await store.adminUsers.get(id))?.isActive) await this.#endAllOf(id);
   }
 
   close(): void {

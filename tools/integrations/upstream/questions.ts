@@ -1,4 +1,4 @@
-import { isInputRequiredResult } from '@modelcontextprotocol/client';
+import { isInputRequiredResult, ProtocolError } from '@modelcontextprotocol/client';
 import type { Questions } from '../../registry/call.ts';
 import { type InputWanted, ToolError } from '../../registry/errors.ts';
 import { isSchemaObject } from './schema-references.ts';
@@ -6,16 +6,16 @@ import { cleanText, type Scrubber } from './text.ts';
 
 const LONGEST_MESSAGE = 1000;
 const MOST_QUESTIONS = 10;
+const URL_ELICITATION_REQUIRED = -32_042;
+
+interface Asking {
+  readonly label: string;
+  readonly scrubber: Scrubber;
+  readonly questions: Questions | undefined;
+}
 
 /** The error by which the questions of a tool reach the caller, or that says why they cannot. Undefined where the tool asks nothing. */
-export function questionsIn(
-  result: unknown,
-  {
-    label,
-    scrubber,
-    questions,
-  }: { readonly label: string; readonly scrubber: Scrubber; readonly questions: Questions | undefined },
-): ToolError | undefined {
+export function questionsIn(result: unknown, { label, scrubber, questions }: Asking): ToolError | undefined {
   if (!isInputRequiredResult(result)) return undefined;
   const asked = Object.entries(result.inputRequests ?? {}).slice(0, MOST_QUESTIONS);
   const requests = asked.flatMap(([name, request]) => {
@@ -27,6 +27,25 @@ export function questionsIn(
   const { requestState: state } = result;
   const wants: InputWanted = { requests: Object.fromEntries(requests), ...(typeof state === 'string' && { state }) };
   return new ToolError('conflict', `The tool of ${label} asks a person for input before it goes on.`, { wants });
+}
+
+/** The same for an error by which servers of 2025-11-25 ask a person to open pages. Undefined for all other errors. */
+export function pagesIn(error: unknown, asking: Asking): ToolError | undefined {
+  if (!(error instanceof ProtocolError) || error.code !== URL_ELICITATION_REQUIRED) return undefined;
+  const pages: unknown = isSchemaObject(error.data) ? error.data.elicitations : undefined;
+  const urls = (Array.isArray(pages) ? pages : []).filter((page) => isSchemaObject(page) && isPage(page.url));
+  if (urls.length === 0) return undefined;
+  const inputRequests = Object.fromEntries(
+    urls.map((page, index) => [`page${index + 1}`, { method: 'elicitation/create', params: { ...page, mode: 'url' } }]),
+  );
+  if (asking.questions?.modes.includes('url'))
+    return questionsIn({ resultType: 'input_required', inputRequests }, asking);
+  const { scrubber, label } = asking;
+  const shown = urls
+    .slice(0, MOST_QUESTIONS)
+    .map(({ url }) => JSON.stringify(cleanText(scrubber.text(url), LONGEST_MESSAGE)));
+  const message = `The tool of ${label} wants a person to open ${shown.join(' and ')} first; look whether you trust that, then make the call again.`;
+  return new ToolError('conflict', message);
 }
 
 /** The error for a tool that asks where nobody can be asked. */

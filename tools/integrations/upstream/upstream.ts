@@ -16,7 +16,7 @@ import type { CallOptions, ToolContent } from './guest-tool.ts';
 import { listedTool } from './listed.ts';
 import { hashOfListing, OfferedTools, type TakenBy, toolStates } from './offered-tools.ts';
 import { sparing } from './progress.ts';
-import { questionsIn } from './questions.ts';
+import { pagesIn, questionsIn } from './questions.ts';
 import type { Scrubber } from './text.ts';
 import { labelOf, shownName } from './tool-definitions.ts';
 import { CallsUnderWay } from './under-way.ts';
@@ -150,8 +150,11 @@ export class Upstream {
       const tool = listedTool(listed, definition);
       if (!tool || this.#offered.get(definition) !== offered) throw this.#notOffered();
       const onProgress = sparing((progress) => report(scrubber.progress(progress)));
-      const result = await connection.call({ tool, input, timeoutMs, signal, report: onProgress, questions });
-      const asked = questionsIn(result, { label: this.#label, scrubber, questions });
+      const asking = { label: this.#label, scrubber, questions };
+      const result = await connection
+        .call({ tool, input, timeoutMs, signal, report: onProgress, questions })
+        .catch((error: unknown) => Promise.reject(pagesIn(error, asking) ?? error));
+      const asked = questionsIn(result, asking);
       if (asked) throw asked;
       return this.#contentOf(result, scrubber);
     });
