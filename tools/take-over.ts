@@ -117,9 +117,9 @@ async function takeKey({ id, expectedRevision }: Wish, { store, principal, serve
   requireRightsOf(principal, key, server.catalog);
   requireWithin(principal, { lifetime: { expiresAt: key.expiresAt } });
   const { secret, members } = nextSecret(key, now, 0);
-  const { endsWith = null } = await bondFor(store, key, principal);
+  const bond = bondOf(principal).endsWith === undefined ? { endsWith: null } : await bondFor(store, key, principal);
   await endMadeWith(store, key, now.toISOString());
-  const change = { ...members, ownerId: principal.ownerId, endsWith };
+  const change = { ...members, ownerId: principal.ownerId, ...bond };
   const taken = await store.apiKeys.update(id, change, { expectedRevision });
   return { key: showKey(taken), secret, warnings: [] };
 }

@@ -141,6 +141,21 @@ describe('take_over', () => {
     assert.equal(again.code, 'conflict');
   });
 
+  it('frees no key from the expiring key that it ends with', async () => {
+    const expiresAt = new Date(Date.now() + 600_000).toISOString();
+    const [first, second] = [{ name: 'first' }, { name: 'second' }].map((named) => ({
+      ...named,
+      scopes: ['admin'],
+      expiresAt,
+    }));
+    const parent = await must('create_api_key', first);
+    const child = await must('create_api_key', second, parent.secret);
+    const wish = { type: 'key', id: child.id, expectedRevision: 1 };
+    const { secret } = await must('take_over', wish, child.secret);
+    await must('revoke_api_key', { id: parent.id });
+    assert.equal(await statusWith(server, secret), 401);
+  });
+
   it('is refused to those who cannot do all it does, and at another revision', async () => {
     const { capsule, flow, byKey } = await leaver();
     const weak = await makeKey(server, { grants: ['capsule:write', 'flow:write', 'key:write', 'skill:read'] });
