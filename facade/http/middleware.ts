@@ -30,11 +30,17 @@ export function requestLog(logger: Logger): Step {
     // A closed connection no longer knows its address.
     const address = addressOf(request);
     response.on('finish', () => {
-      const [path] = (url ?? '').split('?');
+      const path = shownPath(url ?? '');
       const requestId = requestIdOf(response);
       const durationMs = Math.round(performance.now() - started);
       logger.debug({ requestId, address, method, path, status: response.statusCode, durationMs }, 'request');
     });
     next();
   };
+}
+
+/** Without the query, and without the id of an app's request, which its browser holds as a secret. */
+function shownPath(url: string): string {
+  const [path = ''] = url.split('?');
+  return path.replace(/^(\/oauth\/(?:consent|authorize)\/).+$/, '$1{id}');
 }

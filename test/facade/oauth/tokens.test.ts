@@ -262,7 +262,7 @@ describe('a client', () => {
 });
 
 describe('the store', () => {
-  it('holds no token, code, secret or id of a request as it is shown', async () => {
+  it('and the log hold no token, code, secret or id of a request as it is shown', async () => {
     const client = await OAuthClient.registered(patient, { token_endpoint_auth_method: 'client_secret_post' });
     client.person = 'second@example.com';
     await mustCall(patient, patient.adminKey, 'create_admin_user', { email: client.person, role: 'member' });
@@ -280,6 +280,9 @@ describe('the store', () => {
       assert.ok(typeof secret === 'string' && secret.length > 20);
       assert.ok(!texts.some((text) => text.includes(secret)), secret);
     }
+    const log = JSON.stringify(patient.log);
+    assert.ok(log.includes('"/oauth/consent/{id}"') && !/oauth\/(consent|authorize)\/[\w-]/.test(log));
+    for (const secret of shown) assert.ok(!log.includes(secret ?? ''));
     const { records } = await patient.store.oauthStates.find({ where: { kind: 'Interaction' }, limit: 100 });
     assert.ok(records.every(({ payload }) => payload.jti === undefined && /\{id\}$/.test(String(payload.returnTo))));
   });
