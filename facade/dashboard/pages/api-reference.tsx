@@ -1,28 +1,63 @@
+import { useEffect, useState } from 'preact/hooks';
 import { boot } from '../boot.ts';
-import { CopyButton } from '../components/code.tsx';
-import { Mono } from '../components/small.tsx';
+import { Connect } from '../components/connect/connect.tsx';
+import { Empty } from '../components/small.tsx';
+import { Skeleton } from '../components/waiting.tsx';
+import { setQuery, usePlace } from '../router.ts';
+import { type OpenApi, type Operation, operationsOf } from './api-reference/open-api.ts';
+import { OperationRow } from './api-reference/operation.tsx';
+import { unifiedEndpoint } from './keys/endpoint.ts';
 
+/** The REST paths as the server describes them, each to try with the session. */
 export function Page() {
-  const mcp = `${location.origin}${boot.base}/api/v1/mcp`;
+  const [document, setDocument] = useState<OpenApi>();
+  const { query } = usePlace();
+  const typed = query.get('q') ?? '';
+  useEffect(() => {
+    void fetch(`${boot.base}/api/v1/openapi`, { credentials: 'same-origin' })
+      .then((response) => response.json())
+      .then(setDocument);
+  }, []);
+  const operations = document ? operationsOf(document).filter((operation) => fits(operation, typed)) : [];
+  const tags = [...new Set(operations.map(({ tag }) => tag))];
   return (
-    <div class="page-body">
+    <div class="page-body narrow">
       <header class="page-head">
         <h1>API reference</h1>
+        <span class="page-actions">
+          <a href={`${boot.base}/api/v1/openapi`} download="openapi.json">
+            OpenAPI document
+          </a>
+        </span>
       </header>
-      <dl class="fields">
-        <div class="fields-row">
-          <dt>MCP endpoint</dt>
-          <dd>
-            <Mono>{mcp}</Mono> <CopyButton value={mcp} />
-          </dd>
-        </div>
-        <div class="fields-row">
-          <dt>OpenAPI document</dt>
-          <dd>
-            <a href={`${boot.base}/api/v1/openapi`}>/api/v1/openapi</a>
-          </dd>
-        </div>
-      </dl>
+      <details>
+        <summary>Connect a client over MCP</summary>
+        <Connect name="agent-admin" url={unifiedEndpoint()} token="ak_…" />
+      </details>
+      <input
+        class="input"
+        type="search"
+        placeholder="Find an operation"
+        aria-label="Find an operation"
+        value={typed}
+        onInput={({ currentTarget }) => setQuery({ q: currentTarget.value })}
+      />
+      {!document && <Skeleton lines={8} />}
+      {document && operations.length === 0 && <Empty title="No operation matches">Change the filter.</Empty>}
+      {tags.map((tag) => (
+        <section key={tag} aria-label={tag}>
+          <h2 class="tool-category">{tag}</h2>
+          {operations
+            .filter((operation) => operation.tag === tag)
+            .map((operation) => (
+              <OperationRow key={`${operation.method} ${operation.path}`} operation={operation} />
+            ))}
+        </section>
+      ))}
     </div>
   );
+}
+
+function fits({ path, summary, tool }: Operation, typed: string): boolean {
+  return `${path} ${summary} ${tool}`.toLowerCase().includes(typed.toLowerCase());
 }

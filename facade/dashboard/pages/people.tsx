@@ -2,6 +2,7 @@ import { Badge, Time } from '../components/small.tsx';
 import { kindPage } from '../kind/kind-page.tsx';
 import type { Row } from '../kind/spec.ts';
 import { PersonActions } from './people/actions.tsx';
+import { Holdings } from './people/holdings.tsx';
 
 export const Page = kindPage({
   one: 'admin_user',
@@ -22,4 +23,5 @@ export const Page = kindPage({
     { id: 'createdAt', title: 'Since', cell: (row: Row) => <Time at={row.createdAt as string} />, end: true, spare: 2 },
   ],
   actions: PersonActions,
+  tabs: (row) => [{ id: 'holdings', label: 'Acts for them', content: () => <Holdings row={row} /> }],
 });

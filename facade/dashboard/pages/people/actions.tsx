@@ -47,7 +47,7 @@ export function PersonActions({ row }: { readonly row: Row }) {
         >
           <p>
             Their sessions, keys, capsules, connected apps and flows stop at once, also what is under way. Reactivating
-            brings back all but the sessions.
+            brings back all but the sessions. The tab "Acts for them" shows what that is, and hands it over.
           </p>
         </ConfirmDialog>
       )}

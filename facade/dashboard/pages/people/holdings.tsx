@@ -1,0 +1,133 @@
+import { useState } from 'preact/hooks';
+import { boot } from '../../boot.ts';
+import { call } from '../../client.ts';
+import { Button } from '../../components/button.tsx';
+import { ConfirmDialog, SecretOnce } from '../../components/dialog.tsx';
+import { ErrorBox } from '../../components/error-box.tsx';
+import { showDialog } from '../../components/shown-dialog.tsx';
+import { Badge, Empty, Time } from '../../components/small.tsx';
+import { Table } from '../../components/table.tsx';
+import { Segments } from '../../components/tabs.tsx';
+import { Skeleton } from '../../components/waiting.tsx';
+import type { Row } from '../../kind/spec.ts';
+import { usePages } from '../../pages-of.ts';
+import { act } from '../../store.ts';
+import { useMay } from '../../tools.ts';
+
+interface Holding {
+  readonly type: string;
+  readonly id: string;
+  readonly name: string;
+  readonly reach: string;
+  readonly lastUsedAt?: string;
+}
+
+const TAKEN = ['key', 'capsule', 'flow'];
+
+/** What acts for a person, and since when nobody used it: to look through before they leave. */
+export function Holdings({ row }: { readonly row: Row }) {
+  const { rows, loading, error, more } = usePages<Holding>('list_holdings', { userId: row.id, limit: 100 });
+  const [taking, setTaking] = useState<Holding>();
+  const mayTake = useMay('take_over') && row.id !== boot.user.id;
+  if (error) return <ErrorBox error={error} />;
+  if (rows.length === 0) {
+    return loading ? <Skeleton lines={4} /> : <Empty title="Nothing acts for this person" />;
+  }
+  const take = {
+    id: 'take',
+    title: 'Take over',
+    end: true,
+    cell: (holding: Holding) =>
+      TAKEN.includes(holding.type) ? <Button onClick={() => setTaking(holding)}>Take over</Button> : null,
+  };
+  return (
+    <>
+      <Table
+        label="What acts for this person"
+        columns={mayTake ? [...COLUMNS, take] : COLUMNS}
+        rows={rows}
+        keyOf={({ id }) => id}
+        onMore={more}
+        loading={loading}
+      />
+      {taking && <TakeOver holding={taking} onClose={() => setTaking(undefined)} />}
+    </>
+  );
+}
+
+const COLUMNS = [
+  {
+    id: 'name',
+    title: 'What',
+    cell: ({ name, type, reach }: Holding) => (
+      <span class="name-words">
+        <span class="name-title">
+          {name} <Badge tone="plain">{type}</Badge>
+        </span>
+        <span class="name-more">{reach}</span>
+      </span>
+    ),
+  },
+  {
+    id: 'used',
+    title: 'Used',
+    cell: ({ lastUsedAt }: Holding) => <Time at={lastUsedAt} />,
+    end: true,
+    spare: 1 as const,
+  },
+];
+
+const TOKENS = [
+  { value: 'rotate', label: 'A new token' },
+  { value: 'keep', label: 'The old token stays' },
+] as const;
+
+function TakeOver({ holding, onClose }: { readonly holding: Holding; readonly onClose: () => void }) {
+  const { type, id, name } = holding;
+  const [token, setToken] = useState<(typeof TOKENS)[number]['value']>('rotate');
+  const isCapsule = type === 'capsule';
+  const run = async () => {
+    const { secret } = await act<{ secret?: string }>('take_over', {
+      type,
+      id,
+      expectedRevision: await revisionOf(type, id),
+      ...(isCapsule && { token }),
+    });
+    if (secret !== undefined) {
+      showDialog((close) => <SecretOnce title={`The new secret of ${name}`} secret={secret} onClose={close} />);
+    }
+  };
+  return (
+    <ConfirmDialog title={`Take over ${name}?`} action="Take over" run={run} onClose={onClose}>
+      <p>It acts for you from now on, with its id and its history. You must be able to do all that it does.</p>
+      {isCapsule && (
+        <>
+          <Segments label="Token" value={token} options={TOKENS} onChange={setToken} />
+          <p class={token === 'keep' ? 'note warn' : 'quiet'}>
+            {token === 'keep'
+              ? 'Its clients go on. So does whoever leaves, if they know the token.'
+              : 'Its clients stop until they have the new token.'}
+          </p>
+        </>
+      )}
+      {type === 'key' && <p class="quiet">It gets a new secret; the old one stops at once.</p>}
+    </ConfirmDialog>
+  );
+}
+
+/** The revision that is taken over, so that a change meanwhile is noticed. */
+async function revisionOf(type: string, id: string): Promise<number> {
+  if (type !== 'key') return (await call<{ revision: number }>(`get_${type}`, { id })).revision;
+  for (let cursor: string | undefined; ; ) {
+    const page = await call<KeyPage>('list_api_keys', { limit: 100, ...(cursor !== undefined && { cursor }) });
+    const found = page.data.find((key) => key.id === id);
+    if (found) return found.revision;
+    if (page.nextCursor === null) throw new Error(`There is no key ${id} any more.`);
+    cursor = page.nextCursor;
+  }
+}
+
+interface KeyPage {
+  readonly data: readonly { readonly id: string; readonly revision: number }[];
+  readonly nextCursor: string | null;
+}
