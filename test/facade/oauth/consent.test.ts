@@ -90,6 +90,16 @@ describe('the consent page', () => {
     assert.ok(!text.includes('<script>x') && text.includes('&lt;script&gt;'));
   });
 
+  it('lets the browser go back to an app that has a scheme of its own', async () => {
+    const redirect = 'cursor://anysphere.cursor-retrieval/oauth/callback';
+    const client = await OAuthClient.registered(server, { client_name: 'Cursor', redirect_uris: [redirect] });
+    const browser = browserOfAdmin();
+    const { heading, headers } = await browser.open(client.authorizeUrl({ redirect_uri: redirect }));
+    assert.equal(heading, 'Connect the app for cursor://?');
+    assert.match(headers.get('content-security-policy') ?? '', /form-action 'self' cursor:;/);
+    assert.ok((await decided(browser, { decision: 'allow' })).href.startsWith(`${redirect}?code=`));
+  });
+
   it('names a client that an administrator made', async () => {
     const redirectUris = ['https://portal.example.com/back'];
     const made = await admin('create_oauth_client', { name: 'Portal', redirectUris, confidential: false });
