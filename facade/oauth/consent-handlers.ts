@@ -2,11 +2,12 @@ import type { Provider } from 'oidc-provider';
 import type { ConnectedAppRecord } from '../../resources/connected-app.ts';
 import { ToolError } from '../../tools/registry/errors.ts';
 import type { Handlers } from '../sign-in/handlers.ts';
-import { sendOn } from '../sign-in/layout.ts';
+import { sendPage } from '../sign-in/layout.ts';
 import type { Visit } from '../sign-in/visit.ts';
 import { type Addresses, paths } from './addresses.ts';
 import { problemOf } from './answers.ts';
 import type { AskingClient, Clients } from './clients.ts';
+import { leavePage } from './leave-page.ts';
 import { CAPSULE_SCOPE } from './metadata.ts';
 import { restated } from './restated.ts';
 
@@ -59,7 +60,7 @@ export function createConsentHandlers(options: Options): Handlers {
       interaction.result = { error: 'access_denied', error_description: 'The person did not agree.' };
     } else await grant(options, { interaction, asked, decision });
     await interaction.persist();
-    sendOn(visit.response, interaction.returnTo);
+    sendPage(visit.response, 200, leavePage(visit.around, asked, interaction.returnTo));
   }
 
   return { [`GET ${paths.consent}`]: show, [`POST ${paths.consent}`]: decide };

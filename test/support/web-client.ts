@@ -73,8 +73,8 @@ export class WebClient {
       const response = await fetch(url, { ...init, headers, redirect: 'manual' });
       this.#keep(url.origin, response.headers.getSetCookie());
       const text = await response.text();
-      const location = response.headers.get('Location');
-      if (response.status < 300 || response.status > 399 || location === null) {
+      const location = response.headers.get('Location') ?? refreshIn(text);
+      if (location === undefined) {
         const heading = plain(/<h1>(.*?)<\/h1>/s.exec(text)?.[1] ?? '');
         this.#page = { status: response.status, url, headers: response.headers, text, heading };
         return this.#page;
@@ -101,6 +101,12 @@ export class WebClient {
       else known.set(key, value);
     }
   }
+}
+
+/** Where a page takes the browser by itself, to another page of the same server. */
+function refreshIn(text: string): string | undefined {
+  const [, address] = /<meta http-equiv="refresh" content="0;url=([^"]*\/oauth\/[^"]*)">/.exec(text) ?? [];
+  return address === undefined ? undefined : plain(address);
 }
 
 const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" };

@@ -30,7 +30,11 @@ describe('the consent page in a real browser', { skip: withoutBrowser }, () => {
   before(async () => {
     server = await startTestServer();
     browser = await startBrowser();
-    app = createServer((_, response) => response.end('back in the app'));
+    app = createServer(({ url = '' }, response) => {
+      if (!url.startsWith('/on')) return response.end('back in the app');
+      const port = (app.address() as AddressInfo).port;
+      return response.writeHead(302, { Location: `http://localhost:${port}/elsewhere` }).end();
+    });
     await new Promise<void>((resolve) => app.listen(0, '127.0.0.1', resolve));
     callback = `http://127.0.0.1:${(app.address() as AddressInfo).port}/callback`;
     client = await OAuthClient.registered(server, { client_name: 'Desk', redirect_uris: [callback] });
@@ -123,6 +127,21 @@ describe('the consent page in a real browser', { skip: withoutBrowser }, () => {
     await page.getByRole('button', { name: 'Cancel' }).click();
     await page.getByText('back in the app').waitFor();
     assert.equal(new URL(page.url()).searchParams.get('error'), 'access_denied');
+    await context.close();
+  });
+
+  it('lets an app send the person on to another of its addresses', async () => {
+    const redirect = callback.replace('/callback', '/on');
+    const other = await OAuthClient.registered(server, { redirect_uris: [redirect] });
+    const context = await browser.newContext();
+    const complaints = complaintsOf(context);
+    await signedIn(context);
+    const page = await context.newPage();
+    await page.goto(other.authorizeUrl({ redirect_uri: redirect }));
+    await page.getByRole('button', { name: 'Connect' }).click();
+    await page.getByText('back in the app').waitFor({ timeout: 10_000 });
+    assert.equal(new URL(page.url()).hostname, 'localhost');
+    assert.deepEqual(complaints, []);
     await context.close();
   });
 
