@@ -12,7 +12,6 @@ export const appClient = z.object({
   host: z.string().max(300).describe('Where it sends people back to.'),
   verified: z.boolean().describe('Whether its name was published by its own host.'),
 });
-export type AppClient = z.infer<typeof appClient>;
 
 /**
  * The stored record: somebody let a client act at one MCP address. Its id is that of the protocol's grant. It is ended by deleting the record,

@@ -23,7 +23,6 @@ export type IntegrationAccountRecord = z.infer<typeof integrationAccountRecord>;
 export const integrationAccount = integrationAccountRecord
   .pick({ integrationId: true, userId: true, status: true, scopes: true, connectedAt: true })
   .extend({ lastUsedAt: timestamp.optional().describe('To the minute.') });
-export type IntegrationAccount = z.infer<typeof integrationAccount>;
 
 /**
  * A link to connect an account, for one person, once. Of its secret and of the `state` that its provider sends back only SHA-256 hashes are

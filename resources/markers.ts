@@ -62,7 +62,7 @@ export function argumentsByTool<T extends z.ZodType>(schema: T): T {
 }
 
 /** What a form needs to know of a field besides its schema. It is in no list that models read. */
-export interface FormHint {
+interface FormHint {
   /** The type of record whose id it is, or `model`, `tool` and the like, which tools list too. */
   readonly ref?: string;
   readonly control?: 'text' | 'code' | 'secret' | 'timezone' | 'cron' | 'model' | 'tools';

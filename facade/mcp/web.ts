@@ -73,6 +73,6 @@ async function pipeEvents(response: ServerResponse, answer: Response, body: NonN
   try {
     await pipeline(Readable.fromWeb(body), response);
   } catch {
-    response.destroy(); // the client went away, or the stream broke: nobody can be told
+    response.destroy(); // the client went away, or the stream broke, so there is nobody to answer
   }
 }

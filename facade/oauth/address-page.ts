@@ -14,7 +14,7 @@ interface Options {
 }
 
 /** Shows people in a browser what an MCP address is and how to connect it. The response has its status and challenge already. */
-export type ShowAddress = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+type ShowAddress = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 /** The page is the same for every capsule id, so that it does not show which capsules there are. */
 export function createAddressPage({ store, baseUrl, signsIn }: Options): ShowAddress {

@@ -5,7 +5,7 @@ import { OAuthError } from './oauth-error.ts';
 const LONGEST_NAME = 200;
 const MOST_REDIRECTS = 50;
 const METHODS = ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'] as const;
-export type AuthMethod = (typeof METHODS)[number];
+type AuthMethod = (typeof METHODS)[number];
 
 /** The members of RFC 7591 that count here. Others are ignored, as the specification has it. */
 const given = z.object({
@@ -76,7 +76,7 @@ function plainName(name = ''): string | undefined {
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 export const THIS_COMPUTER = 'this computer';
 
-/** Where answers go, as people are told: a host, this computer, or the app that has the scheme. */
+/** Where answers go, as the person sees it: a host, this computer, or the app that has the scheme. */
 export function redirectHost(uri: string): string {
   const { protocol, hostname, host } = new URL(uri);
   if (LOOPBACK.has(hostname)) return THIS_COMPUTER;

@@ -12,7 +12,7 @@ const USE_NOTED_EVERY_MS = DAY_MS;
 /** A client as the library reads it (RFC 7591). `client_secret` is the hash of the secret. */
 export type ClientProperties = Readonly<Record<string, unknown>> & { readonly client_id: string };
 
-/** Who asks, as people are told. */
+/** The client that asks, as its person sees it. */
 export interface AskingClient {
   readonly id: string;
   readonly name: string;

@@ -21,7 +21,7 @@ export interface Problem {
 }
 
 interface Choice {
-  /** The e-mail of whoever is signed in. */
+  /** The e-mail of the person who is signed in. */
   readonly person: string;
   readonly scopes: readonly ScopeOffer[];
   readonly capsules: readonly CapsuleOffer[];
@@ -54,7 +54,7 @@ ${allow(person)}`,
   });
 }
 
-/** At a capsule's endpoint, for somebody who may let apps in there: a person, or whoever has its token. */
+/** At a capsule's endpoint, for somebody who may let apps in there: a person, or the holder of its token. */
 export function capsulePage(
   page: PageOptions,
   { offer, person }: { readonly offer: CapsuleOffer; readonly person: string | undefined },

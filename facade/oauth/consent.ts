@@ -18,7 +18,7 @@ import { capsulePage, choicePage, type PageOptions, type Problem, tokenPage } fr
 import { Offers } from './offers.ts';
 import { TokenProofs } from './token-proofs.ts';
 
-export interface ConsentOptions {
+interface ConsentOptions {
   readonly store: Store;
   readonly registry: Registry;
   readonly cookies: SessionCookies;
@@ -30,7 +30,7 @@ export function createConsent(options: ConsentOptions): Consent {
   return new ConsentPage(options);
 }
 
-/** Who agrees: a person who is signed in, or whoever gave the token of the capsule. */
+/** Who agrees: a person who is signed in, or the holder of the capsule's token. */
 type By = { readonly principal: Principal; readonly tokenPrefix?: string };
 
 class ConsentPage implements Consent {

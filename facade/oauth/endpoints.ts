@@ -13,7 +13,7 @@ import { openToPages, type Problem, problemOf, sendDocument, sendProblem } from 
 import { authorizationServer, PROTECTED_RESOURCE, protectedResource } from './metadata.ts';
 import type { Requests } from './requests.ts';
 
-export interface EndpointOptions {
+interface EndpointOptions {
   readonly addresses: Addresses;
   readonly guards: Guards;
   readonly refused: RefusedRequests;

@@ -24,7 +24,7 @@ import { forgetEnded } from './upkeep.ts';
 const UPKEEP_MS = 60 * 60 * 1000;
 const LARGEST_KEYS = 64 * 1024;
 
-export interface OAuthOptions {
+interface OAuthOptions {
   readonly store: Store;
   readonly catalog: Catalog;
   readonly baseUrl: string;

@@ -59,7 +59,7 @@ export class Offers {
     return offers.filter((offer) => typeof offer !== 'string');
   }
 
-  /** One capsule, for a person who may use it or for whoever has its token: what it gives, or why nobody is served now. */
+  /** One capsule, for a person who may use it or for the holder of its token: what it gives, or why it serves nobody now. */
   async capsule(
     asking: Asking,
     { id, name }: Pick<CapsuleRecord, 'id' | 'name'>,

@@ -10,14 +10,14 @@ import { type Problem, problemOf, sendProblem } from './answers.ts';
 
 export type ShowProblem = (response: ServerResponse, problem: Problem) => Promise<void>;
 
-/** Tells the person in the browser why the app cannot be connected: where the problem is the app's address, the app cannot be told. */
+/** Shows the person in the browser why the app cannot be connected. If the app's address is the problem, the app itself gets no answer. */
 export function createShowProblem(store: Pick<Readers, 'settings'>, { prefix }: Addresses): ShowProblem {
   return async (response, { status, error, description, retryAfterSeconds }) => {
     if (retryAfterSeconds !== undefined) response.setHeader('Retry-After', retryAfterSeconds);
     const around = { workspace: (await readSettings(store)).workspaceName, at: (path: string) => prefix + path };
     const problem = {
       title: 'This app cannot be connected',
-      text: `${description} (${error}) Start again in the app; if that does not help, tell whoever makes it.`,
+      text: `${description} (${error}) Start again in the app; if that does not help, report it to the maker of the app.`,
       requestId: requestIdOf(response),
     };
     sendPage(response, status, problemPage(around, problem));

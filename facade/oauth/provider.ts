@@ -12,7 +12,7 @@ import { NoStates, type StateOptions, States } from './states.ts';
 const MINUTE = 60;
 const DAY = 24 * 60 * MINUTE;
 /** In seconds. */
-export const lifetimes = {
+const lifetimes = {
   accessToken: 15 * MINUTE,
   code: MINUTE,
   /** A connection that is not used for so long ends. */
@@ -32,7 +32,7 @@ const ttl: NonNullable<Configuration['ttl']> = {
   Session: lifetimes.interaction,
 };
 
-export interface ProviderOptions extends StateOptions {
+interface ProviderOptions extends StateOptions {
   readonly addresses: Addresses;
   readonly clients: Clients;
   readonly fetch: Fetch;
@@ -191,7 +191,7 @@ const MODELS = [
   'Client',
 ] as const;
 
-/** Stored records are told apart by the names of their classes, which a bundler may change. */
+/** Stored records are recognised by the names of their classes, which a bundler may change. */
 function keepNames(provider: Provider): void {
   for (const name of MODELS) Object.defineProperty(provider[name], 'name', { value: name });
 }

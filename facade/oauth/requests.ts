@@ -19,7 +19,7 @@ import type { StepUps } from './step-ups.ts';
 /** Each makes a record, and anybody may. */
 const AUTHORIZATIONS_PER_MINUTE = 60;
 
-export interface RequestOptions {
+interface RequestOptions {
   readonly store: Store;
   readonly addresses: Addresses;
   readonly clients: Clients;

@@ -3,7 +3,7 @@ const ANSWERED_WITHIN_MS = 5000;
 const MOST_NOTED = 10_000;
 
 /**
- * Apps that were just told that a call needs more than they were given. Some clients answer that with a refresh, which cannot give more, and
+ * Apps whose call was just refused because it needs more than they were given. Some clients answer that with a refresh, which cannot give more, and
  * then give up; where the refresh is refused once, they ask the person again. The refused token stays good for clients that ask by themselves.
  */
 export class StepUps {

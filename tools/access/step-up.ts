@@ -7,7 +7,7 @@ import { reaches, refusal } from './reach.ts';
 import { accessFor } from './requirement.ts';
 import { scopesSatisfy } from './scopes.ts';
 
-/** The error for a refused call. A connected app is told what to ask its person for, where that would help. The input may be unchecked. */
+/** The error for a refused call. For a connected app it names what the app can ask its person for, if that would help. The input may be unchecked. */
 export function refusalFor(principal: Principal, tool: GuardedTool, input: object): ToolError {
   const refused = refusal(principal, tool, input);
   const askFor = scopesToAskFor(principal, tool, input);

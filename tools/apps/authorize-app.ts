@@ -62,7 +62,7 @@ export const authorizeApp = defineTool({
   },
 });
 
-/** The principal of whoever gave a capsule's token: it may agree, and nothing else. */
+/** The principal of the holder of a capsule's token: it may agree, and nothing else. */
 export function agreeing(capsule: Principal): Principal {
   const allows = ({ name }: GuardedTool) => name === NAME;
   return { ...capsule, tools: { holder: 'the consent page', fingerprint: NAME, allows } };

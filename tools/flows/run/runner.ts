@@ -110,7 +110,6 @@ export class FlowRunner {
 
   async #end(runId: string, signal: AbortSignal | undefined): Promise<void> {
     const { promise, resolve } = waiter();
-    // Commits are followed while somebody waits.
     if (this.#waiting.size === 0)
       this.#forgetListener = this.#parts.store.onCommit((commit) => this.#committed(commit), ['flowRuns']);
     const waiting = this.#waiting.get(runId) ?? new Set();
@@ -170,7 +169,7 @@ export class FlowRunner {
     await this.#looking;
   }
 
-  /** Resumes the calls that wait for a run, when that run ends or is deleted. */
+  /** Resumes the calls that wait for a run, when that run ends or is deleted. Commits are followed only while there are such calls. */
   #committed({ changes }: Commit): void {
     for (const { kind, collection, record } of changes) {
       if (collection !== 'flowRuns' || (kind !== 'deleted' && !hasEnded(record))) continue;

@@ -7,7 +7,7 @@ import type {
 import type { IntegrationAccountRecord, IntegrationLinkRecord } from '../../../resources/integration-account.ts';
 import type { SecretBox } from '../secrets.ts';
 
-/** This server as the provider knows it. It is told again where the redirect address has changed. */
+/** This server as the provider knows it. It registers again if the redirect address has changed. */
 export interface KnownClient {
   readonly information: StoredOAuthClientInformation;
   readonly redirectUri: string;
@@ -59,12 +59,6 @@ export function newSecret(): string {
 
 export function hashOf(secret: string): string {
   return createHash('sha256').update(secret).digest('hex');
-}
-
-/** The texts of an account that nobody may see. */
-export function secretTexts({ client, tokens }: AccountSecrets): string[] {
-  const { client_secret: secret } = client.information;
-  return [tokens.access_token, tokens.refresh_token, secret].filter((text) => text !== undefined);
 }
 
 function accountPlace(key: string): string {

@@ -8,7 +8,7 @@ import { AccountWanted } from './account-wanted.ts';
 import { endOf } from './connecting.ts';
 import { withOAuthFetch } from './oauth-fetch.ts';
 
-export interface TokenParts {
+interface TokenParts {
   readonly store: Store;
   readonly secrets: SecretBox;
   readonly privateAddresses: boolean;

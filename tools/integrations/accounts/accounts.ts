@@ -28,7 +28,7 @@ declare module '../../registry/context.ts' {
   }
 }
 
-export interface AccountsOptions {
+interface AccountsOptions {
   readonly store: Store;
   readonly secrets: SecretBox;
   readonly baseUrl: string;
@@ -40,7 +40,7 @@ export interface AccountsOptions {
 }
 
 /** Which account: that of the person, or without one the one that all share. */
-export interface WhoseAccount {
+interface WhoseAccount {
   readonly integrationId: string;
   readonly userId?: string | undefined;
 }

@@ -24,7 +24,7 @@ export interface ConnectingParts {
 }
 
 /** A flow that has begun: where the person has to go, and what its end needs. */
-export interface Begun {
+interface Begun {
   readonly url: URL;
   readonly state: string;
   readonly secrets: FlowSecrets;

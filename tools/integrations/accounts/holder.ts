@@ -1,7 +1,7 @@
 import { chainOf, type Principal } from '../../access/principal.ts';
 
 /**
- * The person whose account a call uses: the one that the caller acts for. A capsule uses nobody's, whoever calls through it, unless it says
+ * The person whose account a call uses: the one that the caller acts for. A capsule uses nobody's account, for all of its callers, unless it says
  * that it uses its owner's.
  */
 export function holderOf(principal: Principal): string | undefined {

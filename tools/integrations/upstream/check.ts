@@ -5,7 +5,7 @@ import { formOf } from '../../registry/plain-words.ts';
 import { isSchemaObject, resolve } from './schema-references.ts';
 
 type Path = readonly (string | number)[];
-export interface Problem {
+interface Problem {
   readonly path: Path;
   readonly message: string;
 }

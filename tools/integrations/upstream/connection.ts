@@ -51,7 +51,7 @@ export interface ConnectOptions {
 }
 
 /** A call, with the tool as its server defines it. */
-export interface UpstreamCall extends Omit<CallOptions, 'principal'> {
+interface UpstreamCall extends Omit<CallOptions, 'principal'> {
   readonly tool: UpstreamTool;
   readonly input: object;
   readonly timeoutMs: number;

@@ -9,7 +9,7 @@ const LONGEST_QUOTE = 2000;
 const INVALID_PARAMS = -32_602;
 
 /** Why a call of an integration failed, as an error of this server. */
-export interface Failure {
+interface Failure {
   readonly code: Extract<ErrorCode, 'invalid_input' | 'conflict' | 'too_large' | 'unavailable'>;
   readonly message: string;
   /** The connection may be lost. */

@@ -7,7 +7,7 @@ import { type Fault, type Instead, limitBody, limitEvents } from './limits.ts';
 import { answerWith } from './lines.ts';
 
 /** How HTTP requests to an integration are made. */
-export interface FetchOptions {
+interface FetchOptions {
   /** Whether connections to private and local addresses are allowed. */
   readonly privateAddresses: boolean;
   /** The largest body in bytes. In a stream of events, the largest event. */

@@ -12,7 +12,7 @@ export interface Line {
 
 type Opening = Pick<ConnectOptions, 'legacy' | 'signal' | 'onLost' | 'onToolsChanged'>;
 
-export interface PersonalParts {
+interface PersonalParts {
   /** Connects with the account of the person. */
   open(userId: string, options: Opening): Promise<Line>;
   list(line: Line): Promise<Listed>;

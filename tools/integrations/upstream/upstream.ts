@@ -25,7 +25,7 @@ import { type LineServices, UpstreamLines } from './upstream-lines.ts';
 const MOST_CALLS = 64;
 
 /** What an integration needs from the server. */
-export interface UpstreamServices extends LineServices {
+interface UpstreamServices extends LineServices {
   readonly catalog: LiveCatalog;
   /** Finds other tools with the integration's tool names. `approved`: also tools that are approved and not offered now. */
   takenBy(record: IntegrationRecord, approved: boolean): TakenBy;

@@ -26,7 +26,7 @@ declare module '../../registry/context.ts' {
   }
 }
 
-export interface UpstreamsOptions {
+interface UpstreamsOptions {
   readonly catalog: LiveCatalog;
   readonly secrets: SecretBox;
   /** Whether integrations may run programs. */
