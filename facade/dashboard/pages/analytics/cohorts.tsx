@@ -2,17 +2,11 @@ import { percent } from '../../format.ts';
 import type { MetricAnswer } from './metrics.ts';
 import { periodOf } from './numbers.ts';
 
-interface Cohort {
-  readonly cohort: string;
-  readonly size: number;
-  readonly values: readonly (number | null)[];
-}
-
 /** Cohorts below each other, the share that came back in each later period; the stronger the colour, the more. */
 export function Cohorts({ answer }: { readonly answer: MetricAnswer }) {
-  const rows = (answer.rows ?? []) as unknown as readonly Cohort[]; // as get_cohort_retention answers
-  const average = (answer.totals.average ?? []) as readonly (number | null)[];
-  const periods = Math.max(0, ...rows.map(({ values }) => values.length));
+  const rows = answer.rows ?? [];
+  const average = valuesOf(answer.totals.average);
+  const periods = Math.max(0, ...rows.map(({ values }) => valuesOf(values).length));
   return (
     <div class="table-box cohorts">
       <table class="table numbers" aria-label="Retention by cohort">
@@ -32,7 +26,12 @@ export function Cohorts({ answer }: { readonly answer: MetricAnswer }) {
         <tbody>
           <CohortRow name="All" size={Number(answer.totals.users ?? 0)} values={average} />
           {rows.map(({ cohort, size, values }) => (
-            <CohortRow key={cohort} name={periodOf(cohort, answer.range.interval)} size={size} values={values} />
+            <CohortRow
+              key={String(cohort)}
+              name={periodOf(String(cohort), answer.range.interval)}
+              size={Number(size)}
+              values={valuesOf(values)}
+            />
           ))}
         </tbody>
       </table>
@@ -60,4 +59,9 @@ function CohortRow({
       ))}
     </tr>
   );
+}
+
+/** The share of each later period; null where it is not over yet. */
+function valuesOf(values: unknown): readonly (number | null)[] {
+  return Array.isArray(values) ? values : [];
 }

@@ -58,16 +58,24 @@ function Result({ tool, answer, shownAs, title }: ResultProps) {
   const rows = rowsIn(answer);
   const metric = METRICS.find((one) => one.tool === tool);
   if (shownAs === 'number') return <OneNumber answer={answer} title={title} />;
-  if (metric)
-    return <AsMetric metric={metric} answer={answer as unknown as MetricAnswer /* what its tool answers */} />;
+  if (metric) return <AsMetric metric={metric} answer={answer} />;
   if ((shownAs === 'line' || shownAs === 'bar') && rows.length > 0) {
     return <AsChart rows={rows} bars={shownAs === 'bar'} title={title} />;
   }
   return <Shown answer={answer} schema={schema} />;
 }
 
+/** What every metric answers; reports of other tools have none of it. */
+const NOTHING: MetricAnswer = {
+  asOf: '',
+  definition: '',
+  range: { from: '', to: '', timezone: '' },
+  totals: {},
+};
+
 /** As the page of the metric shows it. */
-function AsMetric(shown: { readonly metric: Metric; readonly answer: MetricAnswer }) {
+function AsMetric({ metric, answer }: { readonly metric: Metric; readonly answer: Row }) {
+  const shown = { metric, answer: { ...NOTHING, ...answer } };
   return (
     <>
       <Totals {...shown} />
