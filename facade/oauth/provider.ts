@@ -153,7 +153,7 @@ function adapterFor(options: ProviderOptions): NonNullable<Configuration['adapte
     if (kind === 'Client') return clients;
     return kind === 'Session' ? new NoStates() : new States(kind, options);
   };
-  return make as unknown as NonNullable<Configuration['adapter']>; // the types name members of every kind of record
+  return make;
 }
 
 /** The person is asked each time: the answer to this request is in its result, and nothing else counts. */

@@ -92,6 +92,9 @@ export class Requests {
 
   async #validate(properties: ClientProperties): Promise<void> {
     const { Client } = await this.#options.provider();
-    await (Client as unknown as { validate(metadata: object): Promise<void> }).validate(properties); // missing in the types
+    const client: object = Client; // the types leave out the member
+    if (!('validate' in client) || typeof client.validate !== 'function')
+      throw new Error('oidc-provider validates no client.');
+    await client.validate(properties);
   }
 }
