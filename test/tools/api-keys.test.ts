@@ -159,7 +159,8 @@ describe('a key', () => {
       body: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
     });
     const names = listed.body.result.tools.map(({ name }: { name: string }) => name);
-    assert.deepEqual(names, ['list_agents', 'get_agent', 'list_versions', 'get_version', 'diff_version']);
+    const agents = ['list_agents', 'get_agent', 'list_versions', 'get_version', 'diff_version'];
+    assert.deepEqual(names, [...agents, 'get_current_principal']);
     for (const name of ['create_api_key', 'update_agent', 'list_audit_entries']) {
       const answer = await callTool(server, key, name, { id: mine.id });
       assert.equal('error' in answer && answer.error.code, 'forbidden', name);
