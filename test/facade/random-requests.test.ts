@@ -131,6 +131,8 @@ describe('any request at all', () => {
       const { status, text, id } = await ask(asked);
       assert.ok(typeof id === 'string' && id.length > 0);
       if (status < 300 || asked.method === 'HEAD') return;
+      // A browser at a page of the dashboard is led to the sign-in.
+      if (status === 303) return assert.deepEqual([asked.method, asked.headers.accept], ['GET', 'text/html']);
       const said = JSON.parse(text);
       // Messages of the MCP endpoint are refused in the form of JSON-RPC.
       if (said.jsonrpc === '2.0') return assert.equal(status, 400);

@@ -35,7 +35,7 @@ export function Diff({ diff }: { readonly diff: DiffAnswer }) {
       {diff.lines && <Sides rows={sideBySide(diff.lines)} />}
       {diff.changes?.map(({ path, before, after }) => (
         <section key={path} class="diff-change" aria-label={nameOf(path)}>
-          <h3>{nameOf(path)}</h3>
+          <h2>{nameOf(path)}</h2>
           <ChangedValue before={before} after={after} />
         </section>
       ))}

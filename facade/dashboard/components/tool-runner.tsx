@@ -53,9 +53,9 @@ function Answered({ answer, schema }: { readonly answer: Members; readonly schem
   return (
     <section class="answered" aria-label="Answer">
       <header class="section-head">
-        <h3>
+        <h2>
           Answer <Badge tone="good">OK</Badge>
-        </h3>
+        </h2>
         <label class="check">
           <input type="checkbox" checked={raw} onChange={({ currentTarget }) => setRaw(currentTarget.checked)} />
           JSON

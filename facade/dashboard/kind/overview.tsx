@@ -29,7 +29,7 @@ export function Overview({ spec, row }: { readonly spec: KindSpec; readonly row:
       <Kept row={row} />
       {blocks.map((name) => (
         <section key={name} class="block">
-          <h3>{schema?.properties?.[name]?.title ?? labelOf(name)}</h3>
+          <h2>{schema?.properties?.[name]?.title ?? labelOf(name)}</h2>
           <div class="block-text">{String(row[name])}</div>
         </section>
       ))}

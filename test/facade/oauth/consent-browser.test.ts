@@ -5,6 +5,7 @@ import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { stoppedAtEnd } from '../../support/at-end.ts';
 import { mustCall } from '../../support/calls.ts';
 import { capsuleClients } from '../../support/capsules.ts';
 import { startBrowser, withoutBrowser } from '../../support/chromium.ts';
@@ -30,18 +31,19 @@ describe('the consent page in a real browser', { skip: withoutBrowser }, () => {
   before(async () => {
     server = await startTestServer();
     browser = await startBrowser();
-    app = createServer(({ url = '' }, response) => {
-      if (!url.startsWith('/on')) return response.end('back in the app');
-      const port = (app.address() as AddressInfo).port;
-      return response.writeHead(302, { Location: `http://localhost:${port}/elsewhere` }).end();
-    });
+    app = stoppedAtEnd(
+      createServer(({ url = '' }, response) => {
+        if (!url.startsWith('/on')) return response.end('back in the app');
+        const port = (app.address() as AddressInfo).port;
+        return response.writeHead(302, { Location: `http://localhost:${port}/elsewhere` }).end();
+      }),
+    );
     await new Promise<void>((resolve) => app.listen(0, '127.0.0.1', resolve));
     callback = `http://127.0.0.1:${(app.address() as AddressInfo).port}/callback`;
     client = await OAuthClient.registered(server, { client_name: 'Desk', redirect_uris: [callback] });
   });
   after(async () => {
     await browser?.close();
-    app?.close();
     await server?.close();
   });
 

@@ -5,6 +5,7 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import { findClient } from '../../../facade/oauth/clients.ts';
 import { ClientDocuments, isDocumentAddress, LARGEST_DOCUMENT, lookedUpFor } from '../../../facade/oauth/documents.ts';
 import { createFetch } from '../../../tools/integrations/upstream/fetch.ts';
+import { stoppedAtEnd } from '../../support/at-end.ts';
 import { CALLBACK } from '../../support/oauth.ts';
 import { serverForTests, TestClock } from '../../support/server.ts';
 
@@ -14,17 +15,18 @@ const clock = new TestClock();
 /** The host of the documents. It answers what the test says. */
 let answer: RequestListener;
 let asked = 0;
-const host = createServer((request, response) => {
-  asked += 1;
-  answer(request, response);
-});
+const host = stoppedAtEnd(
+  createServer((request, response) => {
+    asked += 1;
+    answer(request, response);
+  }),
+);
 let address: string;
 let path = 0;
 
 before(async () => {
   await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve));
 });
-after(() => host.close());
 beforeEach(() => {
   asked = 0;
   path += 1;

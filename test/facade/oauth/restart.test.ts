@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
+import { stoppedAtEnd } from '../../support/at-end.ts';
 import { rest } from '../../support/calls.ts';
 import { makeCertificate } from '../../support/certificate.ts';
 import { type ServerProcess, startProcess, withFolder } from '../../support/child.ts';
@@ -23,9 +24,8 @@ const answer: RequestListener = (request, response) => {
   const found = documents.get(request.url ?? '');
   response.writeHead(found ? 200 : 404, { 'Content-Type': 'application/json' }).end(JSON.stringify(found ?? {}));
 };
-const host = createServer(tls, answer);
+const host = stoppedAtEnd(createServer(tls, answer));
 before(() => new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve)));
-after(() => host.close());
 
 const at = (path: string) => `https://127.0.0.1:${(host.address() as AddressInfo).port}${path}`;
 

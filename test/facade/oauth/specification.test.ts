@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { ClientDocuments, LARGEST_DOCUMENT } from '../../../facade/oauth/documents.ts';
 import { createFetch } from '../../../tools/integrations/upstream/fetch.ts';
+import { stoppedAtEnd } from '../../support/at-end.ts';
 import { callTool, rest } from '../../support/calls.ts';
 import { CALLBACK, decided, OAuthClient, signedIn } from '../../support/oauth.ts';
 import { serverForTests } from '../../support/server.ts';
@@ -90,8 +91,12 @@ describe('the answer to an authorization request', () => {
 describe('a client with a metadata document', () => {
   const redirect = 'https://app.example/back';
   let address = '';
-  const host = createServer((_, response) =>
-    response.end(JSON.stringify({ client_id: address, client_name: 'Published', redirect_uris: [CALLBACK, redirect] })),
+  const host = stoppedAtEnd(
+    createServer((_, response) =>
+      response.end(
+        JSON.stringify({ client_id: address, client_name: 'Published', redirect_uris: [CALLBACK, redirect] }),
+      ),
+    ),
   );
   const guarded = createFetch({ privateAddresses: true, mostBytes: LARGEST_DOCUMENT });
   before(async () => {

@@ -34,9 +34,9 @@ export function EntryPane({
         <Mono>{entry.id}</Mono>
       </header>
       <div class="detail-title">
-        <h2>
+        <h1>
           {entry.tool} <Badge value={entry.outcome}>{entry.code ?? 'OK'}</Badge>
-        </h2>
+        </h1>
       </div>
       <dl class="fields">
         <Field name="When">
@@ -66,7 +66,7 @@ export function EntryPane({
           </Field>
         ))}
       </dl>
-      <h3>Arguments</h3>
+      <h2>Arguments</h2>
       <Json value={entry.arguments} label="Arguments" />
     </section>
   );

@@ -20,7 +20,7 @@ export function Grid({ row }: { readonly row: Row }) {
   return (
     <section class="overview" aria-label="Records">
       <header class="section-head">
-        <h3>Records</h3>
+        <h2>Records</h2>
         {mayCreate && (
           <Button icon="plus" onClick={() => setOpen('new')}>
             New record

@@ -30,7 +30,7 @@ export function TaskText({ row }: { readonly row: Row }) {
   return (
     <section class="block" aria-label="Text">
       <header class="section-head">
-        <h3>Text</h3>
+        <h2>Text</h2>
         {may && <Button onClick={() => setEdits(true)}>{data.content ? 'Edit text' : 'Write text'}</Button>}
       </header>
       {data.content ? <Prose text={String(data.content)} /> : <p class="quiet">Nothing is written yet.</p>}
