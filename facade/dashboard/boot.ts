@@ -3,7 +3,12 @@ import type { Boot } from './boot-data.ts';
 /** What the server wrote into the page. */
 export const boot = JSON.parse(document.getElementById('boot')?.textContent ?? '{}') as Boot; // written by server/shell.ts
 
-/** Where people sign in again; the server leads back to this page. */
+let leaves = false;
+addEventListener('beforeunload', () => {
+  leaves = true;
+});
+
+/** Where people sign in again; the server leads back to this page. Who is just signing out is on the way there already. */
 export function toSignIn(): void {
-  location.reload();
+  if (!leaves) location.reload();
 }
