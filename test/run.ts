@@ -58,7 +58,7 @@ const took = new Map<string, number>();
 const stream = run({
   files: files.map((file) => join(bundled, 'test', file).replace(/\.ts$/, '.mjs')),
   // Many files mostly wait: for children to start, for upstreams to answer, for a second to pass.
-  concurrency: FULL ? availableParallelism() : 3 * availableParallelism(),
+  concurrency: FULL ? availableParallelism() : 2 * availableParallelism(),
   timeout: FILE_TIMEOUT_MS,
 });
 stream.on('test:pass', ({ details, file, nesting, name, skip }) => {
