@@ -23,7 +23,7 @@ interface Around {
   now(): Date;
 }
 
-/** Which browser has shown the token of which capsule, so that the token is on no second page. Kept in memory, for 10 minutes. */
+/** Remembers in memory, for 10 minutes, that a browser has shown a capsule's token. The next page then needs no token in it. */
 export class TokenProofs {
   readonly #around: Around;
   readonly #limit = createRateLimit(TRIES_A_MINUTE, 'capsule tokens from one address');

@@ -25,7 +25,7 @@ export interface HtmlPage {
   readonly body: Html;
   /** Where the answer to its form may send the browser, besides this server: browsers block other redirects. */
   readonly formsLeadTo?: string;
-  /** Where the browser goes by itself. */
+  /** The address to which the page sends the browser on, without a click. */
   readonly refresh?: string;
   /** An app may have opened the page in a window of its own, and wait for that window. */
   readonly isAwaited?: boolean;

@@ -10,7 +10,7 @@ import { callerRights, scopeRights } from './rights.ts';
 const USE_NOTED_EVERY_MS = 60_000;
 const MOST_NOTED = 100_000;
 
-/** A key of which a secret was shown; `until` is when a secret that was replaced stops being accepted. */
+/** The key that belongs to the secret that was shown. If that secret has been replaced, `until` is when it stops working. */
 export interface ShownKey {
   readonly key: ApiKeyRecord;
   readonly until: string | undefined;

@@ -93,7 +93,7 @@ function inline(text: string): ComponentChildren {
   return parts;
 }
 
-/** A link out of the dashboard, of which the other page learns nothing. */
+/** A link out of the dashboard. The other page does not learn where it was followed. */
 export function Outward({ url, children }: { readonly url: string; readonly children: ComponentChildren }) {
   return (
     <a href={url} target="_blank" rel="noopener noreferrer">
