@@ -118,7 +118,12 @@ export async function act<Output = Readonly<Record<string, unknown>>>(
   try {
     return await call<Output>(tool, input);
   } finally {
-    invalidate();
-    channel.postMessage(tool);
+    renew(tool);
   }
+}
+
+/** Renews everything shown, in all tabs, after calls of a tool that changes something. */
+export function renew(tool: string): void {
+  invalidate();
+  channel.postMessage(tool);
 }

@@ -162,6 +162,34 @@ describe('what people do in the dashboard', { skip: withoutBrowser }, () => {
     assert.equal((await call('get_user', { userId: 'n1' })).email, 'a@example.com');
   });
 
+  it('says that two sections of the prompt have one name, and loses neither', async () => {
+    const before = await call('get_bot_config');
+    await inWindow(async (page, window) => {
+      await window.open('/settings?tab=prompt');
+      await page.getByLabel('Name of section 2').fill(Object.keys(before.promptSections)[0] ?? '');
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByText('give one another name').waitFor();
+    });
+    assert.deepEqual((await call('get_bot_config')).promptSections, before.promptSections);
+  });
+
+  it('asks before a record of a database is deleted, and leads to its versions', async () => {
+    const columns = [{ name: 'Company', type: 'string' }];
+    const { id: databaseId } = await call('create_database', { name: 'Firms', columns });
+    const { id } = await call('create_record', { databaseId, values: { Company: 'Okapi' } });
+    await inWindow(async (page, window) => {
+      await window.open(`/databases/${databaseId}`);
+      await page.getByRole('button', { name: `Open ${id}` }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+      await call('get_record', { databaseId, id });
+      await page.getByRole('button', { name: 'Delete record' }).click();
+      await page.getByRole('link', { name: 'Restore it' }).click();
+      await page.waitForURL(`**/history/database-record/${id}`);
+      await page.locator('.version').nth(1).waitFor();
+    });
+    await call('delete_database', { id: databaseId });
+  });
+
   it('ends the window of somebody who is deactivated in another', async () => {
     const email = 'leaver@example.com';
     const { id } = await call('create_admin_user', { email, name: 'Leaver' });

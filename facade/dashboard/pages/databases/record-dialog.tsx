@@ -1,10 +1,12 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../../components/button.tsx';
-import { Dialog } from '../../components/dialog.tsx';
+import { ConfirmDialog, Dialog } from '../../components/dialog.tsx';
 import { ErrorBox } from '../../components/error-box.tsx';
 import { MemberParts } from '../../components/form/groups.tsx';
 import { Part } from '../../components/form/part.tsx';
 import { changes, issuesOf, type Members, withoutEmpty } from '../../components/form/state.ts';
+import { Link } from '../../components/small.tsx';
+import { toast } from '../../components/toasts.tsx';
 import type { JsonSchema } from '../../schema.ts';
 import { act } from '../../store.ts';
 import { text } from '../../text.ts';
@@ -47,6 +49,7 @@ export function RecordDialog({
   const [values, setValues] = useState<Members>(record?.values ?? {});
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(false);
+  const [deletes, setDeletes] = useState(false);
   const mayDelete = useMay('delete_record');
   const schema = schemaOf(columns);
   const run = async (tool: string, input: Members) => {
@@ -65,6 +68,7 @@ export function RecordDialog({
     if (record) void run('update_record', { values: changes(record.values, values, schema) });
     else void run('create_record', { values: withoutEmpty(values, schema) });
   };
+  if (record && deletes) return <DeleteRecord databaseId={databaseId} record={record} onClose={onClose} />;
   return (
     <Dialog title={record ? 'Record' : 'New record'} size="m" onClose={onClose}>
       <form class="form" onSubmit={submit}>
@@ -83,12 +87,36 @@ export function RecordDialog({
           </Button>
           <Button onClick={onClose}>{text.cancel}</Button>
           {record && mayDelete && (
-            <Button look="alarm" icon="trash" onClick={() => run('delete_record', {})}>
+            <Button look="alarm" icon="trash" onClick={() => setDeletes(true)}>
               {text.delete}
             </Button>
           )}
         </div>
       </form>
     </Dialog>
+  );
+}
+
+function DeleteRecord({
+  databaseId,
+  record: { id, revision },
+  onClose,
+}: {
+  readonly databaseId: string;
+  readonly record: GridRecord;
+  readonly onClose: () => void;
+}) {
+  const run = async () => {
+    await act('delete_record', { databaseId, id, expectedRevision: revision });
+    toast(
+      <>
+        The record is deleted. <Link to={`/history/database-record/${encodeURIComponent(id)}`}>Restore it</Link>
+      </>,
+    );
+  };
+  return (
+    <ConfirmDialog title="Delete the record?" action="Delete record" run={run} onClose={onClose}>
+      <p>Its versions stay, so it can be restored.</p>
+    </ConfirmDialog>
   );
 }

@@ -1,5 +1,5 @@
-import { CallError } from '../../client.ts';
-import { act } from '../../store.ts';
+import { CallError, call } from '../../client.ts';
+import { renew } from '../../store.ts';
 import type { FileRow, ImportedRow } from './rows.ts';
 
 /** A line of the file that was not imported, and why. */
@@ -26,7 +26,23 @@ interface Imported {
 
 type Good = Extract<FileRow, { row: ImportedRow }>;
 
-const AT_ONCE = 1000;
+const MOST_ROWS = 1000;
+/** In characters of JSON. The server reads bodies of 4 MiB, and most characters are one or two bytes. */
+const MOST_CHARACTERS = 2_000_000;
+
+/** Parts that one call takes: of few enough rows, and small enough. */
+function partsOf(rows: readonly Good[]): readonly (readonly Good[])[] {
+  const parts: Good[][] = [];
+  let size = Number.POSITIVE_INFINITY;
+  for (const one of rows) {
+    const own = JSON.stringify(one.row).length;
+    const last = parts.at(-1);
+    if (last && last.length < MOST_ROWS && size + own <= MOST_CHARACTERS) last.push(one);
+    else parts.push([one]);
+    size = last === parts.at(-1) ? size + own : own;
+  }
+  return parts;
+}
 
 /** Imports the rows in calls of a thousand. A call takes all of its rows or none, so those that it names as bad are left out and it is repeated. */
 export async function importRows(
@@ -38,18 +54,22 @@ export async function importRows(
   const good = rows.filter((one): one is Good => 'row' in one);
   let progress: Progress = { done: bad.length, of: rows.length, created: 0, updated: 0, unchanged: 0, refused: bad };
   onProgress(progress);
-  for (let from = 0; from < good.length && !signal.aborted; from += AT_ONCE) {
-    const some = good.slice(from, from + AT_ONCE);
-    const { refused, ...counts } = await importSome(type, some);
-    progress = {
-      ...progress,
-      done: progress.done + some.length,
-      created: progress.created + counts.created,
-      updated: progress.updated + counts.updated,
-      unchanged: progress.unchanged + counts.unchanged,
-      refused: progress.refused.concat(refused),
-    };
-    onProgress(progress);
+  try {
+    for (const some of partsOf(good)) {
+      if (signal.aborted) return;
+      const { refused, ...counts } = await importSome(type, some);
+      progress = {
+        ...progress,
+        done: progress.done + some.length,
+        created: progress.created + counts.created,
+        updated: progress.updated + counts.updated,
+        unchanged: progress.unchanged + counts.unchanged,
+        refused: progress.refused.concat(refused),
+      };
+      onProgress(progress);
+    }
+  } finally {
+    renew('import_records');
   }
 }
 
@@ -58,10 +78,10 @@ async function importSome(type: string, rows: readonly Good[]): Promise<Imported
   const refused: Refused[] = [];
   while (left.length > 0) {
     try {
-      const imported = await act<Imported>('import_records', { type, records: left.map(({ row }) => row) });
+      const imported = await call<Imported>('import_records', { type, records: left.map(({ row }) => row) });
       return { ...imported, refused };
     } catch (error) {
-      const problems = problemsIn(error);
+      const problems = problemsIn(error, left.length);
       if (problems.size === 0) throw error;
       for (const [index, problem] of problems) {
         const one = left[index];
@@ -74,12 +94,12 @@ async function importSome(type: string, rows: readonly Good[]): Promise<Imported
 }
 
 /** What is wrong with which row, as `records[3].amount` says. */
-function problemsIn(error: unknown): ReadonlyMap<number, string> {
+function problemsIn(error: unknown, count: number): ReadonlyMap<number, string> {
   const problems = new Map<number, string>();
   if (!(error instanceof CallError)) return problems;
   for (const { path, message } of error.issues) {
     const [, index, member = ''] = /^records\[(\d+)\]\.?(.*)$/.exec(path) ?? [];
-    if (index === undefined) continue;
+    if (index === undefined || Number(index) >= count) continue;
     const said = [problems.get(Number(index)), `${member}${member && ': '}${message}`].filter(Boolean).join(' ');
     problems.set(Number(index), said);
   }

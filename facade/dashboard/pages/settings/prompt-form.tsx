@@ -34,8 +34,11 @@ function Sections({ config }: { readonly config: BotConfig }) {
   const composed = sections.map(([, words]) => words).join('\n\n');
   const save = async (event: Event) => {
     event.preventDefault();
-    setBusy(true);
     setError(undefined);
+    const names = sections.map(([name]) => name);
+    const twice = names.find((name, index) => names.indexOf(name) !== index);
+    if (twice !== undefined) return setError(new Error(`Two sections are called "${twice}"; give one another name.`));
+    setBusy(true);
     const promptSections = Object.fromEntries(sections);
     const changed = JSON.stringify(promptSections) !== JSON.stringify(config.promptSections);
     await act('update_bot_config', {
