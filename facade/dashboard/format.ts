@@ -65,11 +65,6 @@ export function counted(count: number, one: string, many = `${one}s`): string {
   return `${number(count)} ${count === 1 ? one : many}`;
 }
 
-export function bytes(size: number): string {
-  if (size < 1024) return `${size} B`;
-  return size < 1024 * 1024 ? `${(size / 1024).toFixed(1)} KB` : `${(size / 1024 / 1024).toFixed(1)} MB`;
-}
-
 /** How long something took, or has taken so far: `230 ms`, `4.2 s`, `3 min`. Empty where it has not begun. */
 export function duration(from: string | undefined, to: string | undefined): string {
   if (from === undefined) return '';

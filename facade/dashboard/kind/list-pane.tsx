@@ -1,13 +1,13 @@
 import { LinkButton } from '../components/button.tsx';
 import { ErrorBox } from '../components/error-box.tsx';
-import { Icon } from '../components/icon.tsx';
+import { FilterChoice, FilterText } from '../components/filters.tsx';
 import { Avatar, Badge, Empty, Time } from '../components/small.tsx';
 import { type Column, Table } from '../components/table.tsx';
 import { Skeleton } from '../components/waiting.tsx';
 import { labelOf, wordOf } from '../format.ts';
 import { useLive } from '../live.ts';
 import { usePages } from '../pages-of.ts';
-import { setQuery, usePlace } from '../router.ts';
+import { usePlace } from '../router.ts';
 import { type JsonSchema, withoutNull } from '../schema.ts';
 import { useMay, useTool } from '../tools.ts';
 import { idOf, type KindSpec, pathOf, type Row, titleOf } from './spec.ts';
@@ -43,7 +43,7 @@ export function ListPane({ spec, open }: { readonly spec: KindSpec; readonly ope
           </span>
         )}
       </header>
-      <Filters filters={filters} words={spec.words.many} typed={typed} query={query} />
+      <Filters filters={filters} words={spec.words.many} />
       {error && <ErrorBox error={error} />}
       {shown.length > 0 ? (
         <Table
@@ -115,51 +115,25 @@ function inputOf(filters: readonly Filter[], query: URLSearchParams): Row {
   return Object.fromEntries(given);
 }
 
-function Filters({
-  filters,
-  words,
-  typed,
-  query,
-}: {
-  readonly filters: readonly Filter[];
-  readonly words: string;
-  readonly typed: string;
-  readonly query: URLSearchParams;
-}) {
+function Filters({ filters, words }: { readonly filters: readonly Filter[]; readonly words: string }) {
   return (
     <div class="filters">
-      <label class="filter-text">
-        <Icon name="search" />
-        <input
-          type="search"
-          placeholder={`Filter ${words}`}
-          aria-label={`Filter ${words}`}
-          value={typed}
-          onInput={({ currentTarget }) => setQuery({ q: currentTarget.value })}
-        />
-      </label>
+      <FilterText label={`Filter ${words}`} />
       {filters.map(({ name, options }) => (
-        <select
+        <FilterChoice
           key={name}
-          class={query.get(name) ? 'filter-choice set' : 'filter-choice'}
-          aria-label={labelOf(name)}
-          value={query.get(name) ?? ''}
-          onChange={({ currentTarget }) => setQuery({ [name]: currentTarget.value })}
-        >
-          <option value="">{labelOf(name)}</option>
-          {options.map((option) => (
-            <option key={option} value={option}>
-              {option === 'true'
-                ? `${labelOf(name)}: yes`
-                : option === 'false'
-                  ? `${labelOf(name)}: no`
-                  : wordOf(option)}
-            </option>
-          ))}
-        </select>
+          name={name}
+          label={labelOf(name)}
+          options={options.map((value) => ({ value, label: filterWords(name, value) }))}
+        />
       ))}
     </div>
   );
+}
+
+function filterWords(name: string, value: string): string {
+  if (value === 'true') return `${labelOf(name)}: yes`;
+  return value === 'false' ? `${labelOf(name)}: no` : wordOf(value);
 }
 
 function matches(row: Row, typed: string): boolean {

@@ -1,9 +1,9 @@
 import { LinkButton } from '../components/button.tsx';
-import { Icon } from '../components/icon.tsx';
+import { FilterText } from '../components/filters.tsx';
 import { Badge, Empty, Mono } from '../components/small.tsx';
 import { ToolRunner } from '../components/tool-runner.tsx';
 import { Skeleton } from '../components/waiting.tsx';
-import { at, setQuery, usePlace } from '../router.ts';
+import { at, usePlace } from '../router.ts';
 import { useAnswer } from '../store.ts';
 import { useTitle } from '../title.ts';
 import { useTool } from '../tools.ts';
@@ -42,16 +42,7 @@ function ToolList({ open }: { readonly open: string | undefined }) {
         {count > 0 && <span class="page-count">{count}</span>}
       </header>
       <div class="filters">
-        <label class="filter-text">
-          <Icon name="search" />
-          <input
-            type="search"
-            placeholder="Filter tools"
-            aria-label="Filter tools"
-            value={query.get('q') ?? ''}
-            onInput={({ currentTarget }) => setQuery({ q: currentTarget.value })}
-          />
-        </label>
+        <FilterText label="Filter tools" />
       </div>
       {!data && <Skeleton lines={8} />}
       {data && count === 0 && <Empty title="No tools match">Change the filter.</Empty>}

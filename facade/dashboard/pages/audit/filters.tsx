@@ -1,3 +1,4 @@
+import { FilterChoice } from '../../components/filters.tsx';
 import { labelOf, wordOf } from '../../format.ts';
 import { setQuery } from '../../router.ts';
 import type { JsonSchema } from '../../schema.ts';
@@ -31,20 +32,15 @@ export function AuditFilters({
         Changes only
       </label>
       {choices.map((name) => (
-        <select
+        <FilterChoice
           key={name}
-          class={query.get(name) ? 'filter-choice set' : 'filter-choice'}
-          aria-label={labelOf(name)}
-          value={query.get(name) ?? ''}
-          onChange={({ currentTarget }) => setQuery({ [name]: currentTarget.value })}
-        >
-          <option value="">{labelOf(name)}</option>
-          {schema?.properties?.[name]?.enum?.map((value) => (
-            <option key={value} value={value}>
-              {wordOf(String(value))}
-            </option>
-          ))}
-        </select>
+          name={name}
+          label={labelOf(name)}
+          options={(schema?.properties?.[name]?.enum ?? []).map((value) => ({
+            value: String(value),
+            label: wordOf(String(value)),
+          }))}
+        />
       ))}
       {TEXTS.map((name) => (
         <input

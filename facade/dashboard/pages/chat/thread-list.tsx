@@ -1,6 +1,6 @@
 import { LinkButton } from '../../components/button.tsx';
 import { ErrorBox } from '../../components/error-box.tsx';
-import { Icon } from '../../components/icon.tsx';
+import { FilterText } from '../../components/filters.tsx';
 import { Badge, Empty, Time } from '../../components/small.tsx';
 import { type Column, Table } from '../../components/table.tsx';
 import { Skeleton } from '../../components/waiting.tsx';
@@ -33,16 +33,7 @@ export function ThreadList({ open }: { readonly open: string | undefined }) {
         )}
       </header>
       <div class="filters">
-        <label class="filter-text">
-          <Icon name="search" />
-          <input
-            type="search"
-            placeholder="Filter threads"
-            aria-label="Filter threads"
-            value={query.get('q') ?? ''}
-            onInput={({ currentTarget }) => setQuery({ q: currentTarget.value })}
-          />
-        </label>
+        <FilterText label="Filter threads" />
         <select
           class="filter-choice"
           aria-label="Status"

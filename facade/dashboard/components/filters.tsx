@@ -1,0 +1,48 @@
+import { setQuery, usePlace } from '../router.ts';
+import { Icon } from './icon.tsx';
+
+/** What is looked for in a list. It stands in the address as `q`. */
+export function FilterText({ label }: { readonly label: string }) {
+  const { query } = usePlace();
+  return (
+    <label class="filter-text">
+      <Icon name="search" />
+      <input
+        type="search"
+        placeholder={label}
+        aria-label={label}
+        value={query.get('q') ?? ''}
+        onInput={({ currentTarget }) => setQuery({ q: currentTarget.value })}
+      />
+    </label>
+  );
+}
+
+/** One of few values by which a list is filtered. It stands in the address under its name. */
+export function FilterChoice({
+  name,
+  label,
+  options,
+}: {
+  readonly name: string;
+  readonly label: string;
+  readonly options: readonly { readonly value: string; readonly label: string }[];
+}) {
+  const { query } = usePlace();
+  const value = query.get(name) ?? '';
+  return (
+    <select
+      class={value ? 'filter-choice set' : 'filter-choice'}
+      aria-label={label}
+      value={value}
+      onChange={({ currentTarget }) => setQuery({ [name]: currentTarget.value })}
+    >
+      <option value="">{label}</option>
+      {options.map((option) => (
+        <option key={option.value} value={option.value}>
+          {option.label}
+        </option>
+      ))}
+    </select>
+  );
+}
