@@ -1,9 +1,8 @@
-import { useEffect } from 'preact/hooks';
 import { Avatar, Empty, Link, Time } from '../../components/small.tsx';
 import { Skeleton } from '../../components/waiting.tsx';
-import { usePages } from '../../pages-of.ts';
 import { at } from '../../router.ts';
-import { type Tools, useMay, useTools } from '../../tools.ts';
+import { useAnswer } from '../../store.ts';
+import { useMay } from '../../tools.ts';
 
 interface Entry {
   readonly id: string;
@@ -14,18 +13,17 @@ interface Entry {
   readonly principal: { readonly type: string; readonly name: string };
 }
 
-const SHOWN = 10;
-const MOST_LOOKED_AT = 500;
+/** Reads are no news. */
+const INPUT = { limit: 10, outcome: 'ok', changes: true };
 
 /** The latest changes, by people, programs and agents. */
 export function Happened() {
-  const tools = useTools();
   const may = useMay('list_audit_entries');
-  const { rows, loading, more } = usePages<Entry>(may ? 'list_audit_entries' : undefined, { limit: 50, outcome: 'ok' });
-  const changes = rows.filter((entry) => tools !== undefined && isChange(entry, tools)).slice(0, SHOWN);
-  useEffect(() => {
-    if (tools && changes.length < SHOWN && rows.length < MOST_LOOKED_AT) more?.();
-  });
+  const { data, loading } = useAnswer<{ readonly data: readonly Entry[] }>(
+    may ? 'list_audit_entries' : undefined,
+    INPUT,
+  );
+  const changes = data?.data ?? [];
   if (!may) return null;
   return (
     <section class="card home-side" aria-labelledby="happened">
@@ -34,7 +32,7 @@ export function Happened() {
         <Link to="/audit">Audit log</Link>
       </header>
       {changes.length === 0 &&
-        (loading || !tools ? (
+        (loading ? (
           <div class="pad">
             <Skeleton lines={6} />
           </div>
@@ -58,14 +56,6 @@ export function Happened() {
       </ul>
     </section>
   );
-}
-
-/** Reads and the steps of signing in are no news. */
-function isChange({ tool }: Entry, tools: Tools): boolean {
-  const known = tools.get(tool);
-  return known
-    ? known.annotations?.readOnlyHint !== true
-    : !/^(get|list|search|sign_in|delete_session|find)/.test(tool);
 }
 
 const VERBS: Readonly<Record<string, string>> = {
