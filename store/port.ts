@@ -1,5 +1,6 @@
 import type { AuditEntry } from '../resources/audit-entry.ts';
 import type { CollectionName, RecordOf } from './collections.ts';
+import type { RowStore } from './rows-port.ts';
 
 /**
  * Where records are kept. All stores behave the same: the tests in test/store run on each of them.
@@ -9,6 +10,8 @@ import type { CollectionName, RecordOf } from './collections.ts';
  */
 export interface Store extends Readers, TextSearch {
   readonly rows: RowLog;
+  /** Imported rows as tables that can be asked. */
+  readonly tables: RowStore;
   readonly kind: string;
   /**
    * Runs `work` as the only writer, on a view that contains its own changes. Commits all of them at once, or none if `work` throws.

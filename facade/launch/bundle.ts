@@ -34,7 +34,7 @@ export async function bundle(
       format: 'esm',
       platform: 'node',
       target: 'node20',
-      external: ['esbuild', ...external], // it finds its program beside its own files
+      external: [...WITH_BINARIES, ...external],
       sourcemap: 'linked',
       sourcesContent: false,
       plugins: [ownAddresses],
@@ -47,6 +47,9 @@ export async function bundle(
     if (!isDirectory(folder)) throw error; // otherwise another process was faster
   }
 }
+
+/** Packages that look for binaries beside their own files. */
+const WITH_BINARIES = ['esbuild', '@duckdb/node-api'];
 
 /** The programs of `facade/commands/`. */
 const COMMANDS = ['demo', 'stdio', 'tool', 'import', 'backup', 'recover-key'];

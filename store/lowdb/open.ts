@@ -1,10 +1,20 @@
 import { existsSync, rmSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { Low } from 'lowdb';
+import { DuckRowStore } from '../duckdb/row-store.ts';
 import type { Readers, Store } from '../port.ts';
 import { SegmentedAudit } from './audit/log.ts';
 import { type Files, realFiles } from './files/files.ts';
-import { damaged, journalPath, journalsIn, rowFilesIn, rowsPath, SNAPSHOT, SNAPSHOT_DRAFT } from './files/folder.ts';
+import {
+  damaged,
+  journalPath,
+  journalsIn,
+  rowFilesIn,
+  rowsPath,
+  SNAPSHOT,
+  SNAPSHOT_DRAFT,
+  tablesPath,
+} from './files/folder.ts';
 import { FolderLock } from './files/lock.ts';
 import { Compaction } from './journal/compaction.ts';
 import { currentFormat, type Format } from './journal/format.ts';
@@ -29,6 +39,8 @@ export interface LowdbOptions {
   readonly probeMs?: number;
   /** The largest number of audit entries of reads that wait in memory while the disk refuses them. */
   readonly auditBufferLimit?: number;
+  /** Memory of the engine that keeps imported rows, in MB. */
+  readonly metricsMemoryMb?: number;
   readonly format?: Format;
   readonly files?: Files;
 }
@@ -83,7 +95,8 @@ async function assemble(options: LowdbOptions, lock: FolderLock): Promise<Store>
   });
   await settle(recovered, journal, compaction);
   if (!recovered.found) await files.syncFolder(dirname(resolve(folder)));
-  const core = new LowdbStore({ collections, journal, unwritten, compaction, audit, rows, lock, now });
+  const tables = new DuckRowStore({ path: tablesPath(folder, 1), memoryMb: options.metricsMemoryMb ?? 128 });
+  const core = new LowdbStore({ collections, journal, unwritten, compaction, audit, rows, tables, lock, now });
   const readers = Object.fromEntries([...collections].map(([name, collection]) => [name, core.reader(collection)]));
   // Every row of a collection was checked by its schema when it was written or read from the disk.
   return Object.assign(core, readers as unknown as Readers);

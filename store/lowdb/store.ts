@@ -1,4 +1,5 @@
 import { type CollectionName, collections, type RecordOf } from '../collections.ts';
+import type { DuckRowStore } from '../duckdb/row-store.ts';
 import { StoreUnavailable } from '../errors.ts';
 import type {
   AuditLog,
@@ -13,11 +14,12 @@ import type {
   TextQuery,
   Transaction,
 } from '../port.ts';
+import type { RowStore } from '../rows-port.ts';
+import { Turns } from '../turns.ts';
 import type { SegmentedAudit } from './audit/log.ts';
 import type { FolderLock } from './files/lock.ts';
 import type { Compaction } from './journal/compaction.ts';
 import type { Journal } from './journal/journal.ts';
-import { Turns } from './journal/turns.ts';
 import type { StoredChange, Unwritten } from './journal/unwritten.ts';
 import type { Collection } from './records/collection.ts';
 import { count, find } from './records/query.ts';
@@ -35,6 +37,7 @@ interface StoreParts {
   readonly compaction: Compaction;
   readonly audit: SegmentedAudit;
   readonly rows: RowFile;
+  readonly tables: DuckRowStore;
   readonly lock: FolderLock;
   readonly now: () => Date;
 }
@@ -52,6 +55,7 @@ export class LowdbStore implements StoreCore {
   readonly kind = 'lowdb';
   readonly audit: AuditLog;
   readonly rows: RowLog;
+  readonly tables: RowStore;
   readonly #parts: StoreParts;
   readonly #turns = new Turns();
   readonly #listeners = new Set<Listener>();
@@ -62,6 +66,7 @@ export class LowdbStore implements StoreCore {
 
   constructor(parts: StoreParts) {
     this.#parts = parts;
+    this.tables = parts.tables;
     this.#dropping = new RowDropping({ ...parts, turns: this.#turns, place: (extent) => this.#placeRows(extent) });
     this.audit = {
       append: (entry) => {
@@ -252,7 +257,7 @@ export class LowdbStore implements StoreCore {
   }
 
   async #close(): Promise<void> {
-    const { journal, compaction, audit, rows, lock } = this.#parts;
+    const { journal, compaction, audit, rows, tables, lock } = this.#parts;
     this.#dropping.stop();
     for (const collection of this.#parts.collections.values()) collection.close();
     const endTurn = await this.#turns.take();
@@ -264,6 +269,7 @@ export class LowdbStore implements StoreCore {
       await journal.close();
       await audit.close();
       await rows.close();
+      await tables.close();
     } finally {
       await lock.release();
     }

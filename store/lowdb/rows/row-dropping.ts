@@ -1,6 +1,6 @@
 import { StoreUnavailable } from '../../errors.ts';
+import type { Turns } from '../../turns.ts';
 import type { Journal } from '../journal/journal.ts';
-import type { Turns } from '../journal/turns.ts';
 import type { RowFile } from './row-file.ts';
 import type { RowExtent } from './row-lines.ts';
 import type { RowRewrite } from './row-rewrite.ts';

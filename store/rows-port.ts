@@ -1,0 +1,35 @@
+/**
+ * Where imported rows are kept, and where questions about them are answered. All engines behave the same: the suite in
+ * test/store/conformance-rows.ts runs on each of them.
+ */
+export interface RowStore {
+  /**
+   * Grows with every committed change of rows or exchange rates. What was computed from the rows is valid while it stays. Valid after
+   * `ready`.
+   */
+  readonly version: number;
+  /** Opens the rows, if that was not done yet. The first question does it too. @throws StoreDamaged */
+  ready(): Promise<void>;
+  /** Answers one query. */
+  query<Row>(query: NamedQuery, parameters?: readonly Parameter[], options?: ReadOptions): Promise<readonly Row[]>;
+  /** Several queries about the same state of the rows. Nothing may be asked of the store itself meanwhile. */
+  read<Result>(work: (snapshot: RowSnapshot) => Promise<Result>, options?: ReadOptions): Promise<Result>;
+}
+
+export interface RowSnapshot {
+  query<Row>(query: NamedQuery, parameters?: readonly Parameter[]): Promise<readonly Row[]>;
+}
+
+/** A query in the SQL that all engines understand, with the parameters $1, $2 and so on. All of them must be used. */
+export interface NamedQuery {
+  readonly name: string;
+  readonly sql: string;
+}
+
+/** A list is one text, see `listOf`. */
+export type Parameter = string | number | boolean | null;
+
+export interface ReadOptions {
+  /** Ends the query when aborted; the reason is thrown. */
+  readonly signal?: AbortSignal | undefined;
+}
