@@ -247,6 +247,7 @@ function factsOf(
     kinds,
     audit: store.audit,
     imported: new ImportedData(store.rows),
+    rows: store.tables,
     storeKind: store.kind,
     storeStatus: () => store.status(),
     dependencies,

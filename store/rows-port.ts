@@ -10,6 +10,8 @@ export interface RowStore {
   readonly version: number;
   /** Opens the rows, if that was not done yet. The first question does it too. @throws StoreDamaged */
   ready(): Promise<void>;
+  /** Amounts are converted by these rates from now on. Takes its time when the rates are others than before. */
+  useRates(rates: readonly ExchangeRate[]): Promise<void>;
   /** Answers one query. */
   query<Row>(query: NamedQuery, parameters?: readonly Parameter[], options?: ReadOptions): Promise<readonly Row[]>;
   /** Several queries about the same state of the rows. Nothing may be asked of the store itself meanwhile. */
@@ -29,7 +31,17 @@ export interface NamedQuery {
 /** A list is one text, see `listOf`. */
 export type Parameter = string | number | boolean | null;
 
+/** What one minor unit of the currency is worth in minor units of the workspace currency, in [fromMs, toMs). */
+export interface ExchangeRate {
+  readonly currency: string;
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly factor: number;
+}
+
 export interface ReadOptions {
+  /** The rates by which amounts must be converted. */
+  readonly rates?: readonly ExchangeRate[] | undefined;
   /** Ends the query when aborted; the reason is thrown. */
   readonly signal?: AbortSignal | undefined;
 }

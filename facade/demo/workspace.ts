@@ -118,6 +118,7 @@ function registryOn(store: Store, clock: DemoClock): Registry {
       kinds,
       audit: store.audit,
       imported: new ImportedData(store.rows),
+      rows: store.tables,
       storeKind: store.kind,
       storeStatus: () => store.status(),
       models: createModels(),

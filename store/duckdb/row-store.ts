@@ -1,7 +1,9 @@
 import { StoreUnavailable } from '../errors.ts';
-import type { NamedQuery, Parameter, ReadOptions, RowSnapshot, RowStore } from '../rows-port.ts';
+import type { ExchangeRate, NamedQuery, Parameter, ReadOptions, RowSnapshot, RowStore } from '../rows-port.ts';
+import { Turns } from '../turns.ts';
 import type { Connection } from './connection.ts';
 import { Engine, type EngineOptions } from './engine.ts';
+import { digestOf, replaceRates, usesRates } from './exchange-rates.ts';
 import { Readers } from './readers.ts';
 import { createTables } from './schema.ts';
 
@@ -20,6 +22,10 @@ export class DuckRowStore implements RowStore {
   readonly #options: EngineOptions;
   #opening: Promise<Opened> | undefined;
   #isClosed = false;
+  /** Writes run one at a time. */
+  readonly #writing = new Turns();
+  /** The digest of the exchange rates in use, as far as known. */
+  #rates: string | undefined;
 
   constructor(options: EngineOptions) {
     this.#options = options;
@@ -35,7 +41,33 @@ export class DuckRowStore implements RowStore {
 
   async read<Result>(work: (snapshot: RowSnapshot) => Promise<Result>, options?: ReadOptions): Promise<Result> {
     const { readers } = await this.#opened();
-    return readers.read(work, options);
+    const rates = options?.rates;
+    if (!rates) return readers.read(work, options);
+    const digest = digestOf(rates);
+    for (;;) {
+      const read = await readers.read(
+        async (snapshot) => ((await usesRates(snapshot, digest)) ? { result: await work(snapshot) } : undefined),
+        options,
+      );
+      if (read) return read.result;
+      await this.useRates(rates);
+    }
+  }
+
+  async useRates(rates: readonly ExchangeRate[]): Promise<void> {
+    const digest = digestOf(rates);
+    if (digest === this.#rates) return;
+    const { writer } = await this.#opened();
+    const endTurn = await this.#writing.take();
+    try {
+      if (!(await usesRates(writer, digest))) {
+        await writer.transaction(() => replaceRates(writer, rates, digest));
+        this.version += 1;
+      }
+      this.#rates = digest;
+    } finally {
+      endTurn();
+    }
   }
 
   /** Lets running questions end, and closes the file. */
@@ -43,6 +75,7 @@ export class DuckRowStore implements RowStore {
     this.#isClosed = true;
     const opened = await this.#opening?.catch(() => undefined);
     if (!opened) return;
+    await this.#writing.take();
     await opened.readers.close();
     opened.writer.close();
     opened.engine.close();

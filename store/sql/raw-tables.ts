@@ -103,8 +103,15 @@ export const rawTables = {
 
 export type RawTable = keyof typeof rawTables;
 
-/** Minor units of the workspace currency for one minor unit of the currency, in a month like 2026-03. */
-export const exchangeRates = { currency: 'text', month: 'text', factor: 'double precision' } as const satisfies Columns;
+/** Minor units of the workspace currency for one minor unit of the currency, in [from_ms, to_ms). */
+export const exchangeRates = {
+  currency: 'text',
+  from_ms: 'bigint',
+  to_ms: 'bigint',
+  factor: 'double precision',
+} as const satisfies Columns;
+/** One row: what names the rates by which amounts in derived tables are converted. */
+export const ratesInUse = { digest: 'text' } as const satisfies Columns;
 
 /** `interval` is a word of SQL. */
 export const quoted = (column: string) => (column === 'interval' ? '"interval"' : column);

@@ -94,6 +94,7 @@ function deskOn(store: Store, imported: ImportedData) {
       kinds,
       audit: store.audit,
       imported,
+      rows: store.tables,
       models: createModels(),
       storeKind: store.kind,
       storeStatus: () => store.status(),

@@ -64,6 +64,7 @@ export function testFacts(
     kinds,
     audit: store.audit,
     imported: new ImportedData(store.rows),
+    rows: store.tables,
     storeKind: store.kind,
     storeStatus: () => store.status(),
     models: createModels(),

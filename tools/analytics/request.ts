@@ -2,7 +2,9 @@ import { z } from 'zod';
 import { timezone } from '../../resources/locale.ts';
 import { SETTINGS_ID, type SettingsRecord } from '../../resources/settings.ts';
 import type { Readers } from '../../store/port.ts';
-import type { ServerFacts } from '../registry/context.ts';
+import type { RowSnapshot, RowStore } from '../../store/rows-port.ts';
+import { listOf } from '../../store/sql/lists.ts';
+import type { Context, ServerFacts } from '../registry/context.ts';
 import { defineTool, type Fail, READS, type Tool } from '../registry/define-tool.ts';
 import {
   addDays,
@@ -14,9 +16,10 @@ import {
   periodsOf,
   rangeBefore,
 } from './calendar.ts';
-import type { ImportedData } from './model/imported-data.ts';
+import { KeptAnswers } from './kept-answers.ts';
 import type { ImportedModel } from './model/imported-model.ts';
 import type { Settling } from './model/settling.ts';
+import { ratesOf } from './revenue/money.ts';
 
 const MOST_PERIODS = 800;
 const date = z.iso.date();
@@ -57,8 +60,9 @@ const previous = z
 const range = z.object({ from: date, to: date, interval: z.enum(['day', 'week', 'month']), timezone: z.string() });
 const wholeRange = range.omit({ interval: true });
 
-/** One question: the data, the settings, and the range cut into periods. */
+/** One question: the settings, and the range cut into periods. */
 export interface Question {
+  /** Only for a metric with `parts`. */
   readonly model: ImportedModel;
   readonly settings: SettingsRecord;
   readonly now: number;
@@ -69,6 +73,13 @@ export interface Question {
   readonly periods: readonly Period[];
   readonly start: number;
   readonly end: number;
+}
+
+declare module '../registry/context.ts' {
+  interface ServerFacts {
+    /** Imported rows, as they can be asked. */
+    readonly rows: Pick<RowStore, 'version' | 'useRates' | 'read'>;
+  }
 }
 
 interface Metric<Shape extends z.ZodRawShape> {
@@ -83,12 +94,15 @@ interface Metric<Shape extends z.ZodRawShape> {
   readonly whole?: boolean;
   readonly definition: string;
   readonly shape: Shape;
-  /** The parts that the answer is computed from. They must be up to date first. */
-  parts(question: Question): Iterable<Settling>;
-  answer(question: Question): z.input<z.ZodObject<Shape>>;
+  /** The parts of the model that the answer is computed from. They must be up to date first. Absent: it is computed from the rows alone. */
+  parts?(question: Question): Iterable<Settling>;
+  /** All queries of an answer see the same state of the rows. */
+  answer(question: Question, rows: RowSnapshot): Body<Shape> | Promise<Body<Shape>>;
   /** Puts the answer into better words. Whatever finds the words also caches them. */
-  word?(answer: z.input<z.ZodObject<Shape>>, context: Wording): Promise<z.input<z.ZodObject<Shape>>>;
+  word?(answer: Body<Shape>, context: Wording): Promise<Body<Shape>>;
 }
+
+type Body<Shape extends z.ZodRawShape> = z.input<z.ZodObject<Shape>>;
 
 interface Wording {
   readonly store: Pick<Readers, 'settings' | 'botConfigs'>;
@@ -108,13 +122,13 @@ export function metric<Shape extends z.ZodRawShape>(given: Metric<Shape>): Tool 
     output: z.object({ ...envelope, range: given.whole ? wholeRange : range, ...shape, previous }),
     errors: [],
 
-    async handler(input, { store, server, fail }) {
+    async handler(input, { store, server, fail, signal }) {
       const settings = await workspaceSettings(store);
       const now = server.now().getTime();
       const asked = asking(input, given, { settings, now, fail });
-      const kept = await answered(given, asked, server);
+      const kept = await answered(given, asked, { server, signal });
       // The metric of this name made the body.
-      const body = kept.body as z.input<z.ZodObject<Shape>>;
+      const body = kept.body as Body<Shape>;
       const worded = (await given.word?.(body, { store, server })) ?? body;
       const { from, to, interval, zone } = asked;
       const range = { from, to, ...(!given.whole && { interval }), timezone: zone };
@@ -123,48 +137,70 @@ export function metric<Shape extends z.ZodRawShape>(given: Metric<Shape>): Tool 
       const before = rangeBefore(asked, given.whole ? undefined : interval);
       const earlier = asking({ ...input, ...before }, given, { settings, now, fail });
       // Answered as at the end of that range.
-      const { body: old } = await answered(given, { ...earlier, now: Math.min(now, earlier.end - 1) }, server);
+      const { body: old } = await answered(
+        given,
+        { ...earlier, now: Math.min(now, earlier.end - 1) },
+        { server, signal },
+      );
       return { ...answer, previous: { ...before, totals: old.totals } } as never;
     },
   });
   return Object.freeze({ ...tool, definition });
 }
 
-/** The answer to the question, made once for as long as neither data nor settings change, and for a minute at most. */
-function answered<Shape extends z.ZodRawShape>(
-  { name, parts, answer }: Metric<Shape>,
+/** The answer to the question, made once for as long as neither rows nor settings change, and for a minute at most. */
+async function answered<Shape extends z.ZodRawShape>(
+  metric: Metric<Shape>,
   asked: Omit<Question, 'model'>,
-  { imported }: Pick<ServerFacts, 'imported'>,
+  { server, signal }: Asker,
 ): Promise<Kept> {
+  const { rows, imported } = server;
   const { from, to, interval, zone, now, settings } = asked;
-  const memory = memoryOf(imported);
-  const keyOf = ({ version }: ImportedModel) =>
-    JSON.stringify([name, version, settings.revision, Math.floor(now / 60_000), from, to, interval, zone]);
-  return imported.ask(
-    (model) => (memory.has(keyOf(model)) ? [] : parts({ ...asked, model })),
-    (model) => {
-      const key = keyOf(model);
-      const found = memory.get(key) ?? { asOf: new Date(now).toISOString(), body: answer({ ...asked, model }) };
-      if (memory.size >= MOST_KEPT) memory.clear();
-      memory.set(key, found);
-      return found;
-    },
+  const rates = ratesOf(settings);
+  await rows.useRates(rates);
+  const { version } = await imported.current();
+  const key = [
+    metric.name,
+    rows.version,
+    version,
+    settings.revision,
+    Math.floor(now / 60_000),
+    from,
+    to,
+    interval,
+    zone,
+  ];
+  const asOf = new Date(now).toISOString();
+  return answersOf(imported).get(
+    JSON.stringify(key),
+    (signal) =>
+      rows.read(
+        async (snapshot) => {
+          const model = await imported.ask(
+            (model) => metric.parts?.({ ...asked, model }) ?? [],
+            (model) => model,
+          );
+          return { asOf, body: await metric.answer({ ...asked, model }, snapshot) };
+        },
+        { signal, rates },
+      ),
+    signal,
   );
 }
+
+type Asker = Pick<Context<never, never>, 'server' | 'signal'>;
 
 interface Kept {
   readonly asOf: string;
   readonly body: { readonly totals?: unknown };
 }
 
-/** Cached answers to the same question about the same data, for a minute at most. */
-const memories = new WeakMap<object, Map<string, Kept>>();
-const MOST_KEPT = 200;
+const answers = new WeakMap<object, KeptAnswers<Kept>>();
 
-function memoryOf(data: Pick<ImportedData, 'current'>) {
-  const memory = memories.get(data) ?? new Map<string, Kept>();
-  memories.set(data, memory);
-  return memory;
+function answersOf(data: object): KeptAnswers<Kept> {
+  const found = answers.get(data) ?? new KeptAnswers<Kept>();
+  answers.set(data, found);
+  return found;
 }
 
 export async function workspaceSettings(store: Pick<Readers, 'settings'>): Promise<SettingsRecord> {
@@ -211,6 +247,12 @@ function asking(
     start: periods[0]?.start ?? now,
     end: periods.at(-1)?.end ?? now,
   };
+}
+
+/** The limits between consecutive periods, as queries take them. */
+export function limitsOf(periods: readonly Pick<Period, 'start' | 'end'>[]): string {
+  const [first] = periods;
+  return listOf(first ? [first.start, ...periods.map(({ end }) => end)] : []);
 }
 
 /** 30 days, 12 weeks or 12 months. */

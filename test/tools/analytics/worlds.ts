@@ -37,6 +37,7 @@ export async function openWorlds(now: string, settings: object) {
       storeStatus: () => under.store.status(),
       models: createModels(),
       now: () => new Date(now),
+      rows: under.store.tables,
       get imported() {
         return imported;
       },

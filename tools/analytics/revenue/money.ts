@@ -1,7 +1,26 @@
 import type { SettingsRecord } from '../../../resources/settings.ts';
+import type { ExchangeRate } from '../../../store/rows-port.ts';
+import { addIntervals } from '../calendar.ts';
 
 /** Amounts are whole millionths of a minor unit of the workspace currency, so sums are exact in any order. */
 export const MICROS = 1_000_000;
+
+/** The rates of the settings, with the workspace currency itself. */
+export function ratesOf({
+  currency: own,
+  exchangeRates,
+}: Pick<SettingsRecord, 'currency' | 'exchangeRates'>): ExchangeRate[] {
+  const always = { fromMs: -Number.MAX_SAFE_INTEGER, toMs: Number.MAX_SAFE_INTEGER };
+  const rates = exchangeRates
+    .filter(({ currency }) => currency !== own)
+    .map(({ currency, month, rate }) => ({
+      currency,
+      fromMs: Date.parse(`${month}-01`),
+      toMs: Date.parse(addIntervals(`${month}-01`, 'month', 1)),
+      factor: (1 / unitsIn(currency)) * rate * unitsIn(own),
+    }));
+  return [{ currency: own, ...always, factor: 1 }, ...rates];
+}
 
 interface Warning {
   readonly reason: string;
