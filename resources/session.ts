@@ -14,6 +14,7 @@ export const sessionRecord = z.object({
   keyId: recordId.optional().describe('API key that made the sign-in link it began with. It ends with that key.'),
   expiresAt: timestamp,
   lastUsedAt: timestamp.optional(),
+  confirmedAt: timestamp.optional().describe('When its person last confirmed with a passkey that it is them.'),
   ...bookkeeping,
 });
 export type SessionRecord = z.infer<typeof sessionRecord>;

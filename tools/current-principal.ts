@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { timestamp } from '../resources/fields.ts';
 import { formatGrant } from './access/grants.ts';
 import { ANYONE } from './access/guarded-tool.ts';
-import { chainOf, type Principal } from './access/principal.ts';
+import { chainOf, isSession, type Principal } from './access/principal.ts';
 import { defineTool, READS } from './registry/define-tool.ts';
 
 const rights = {
@@ -30,6 +30,7 @@ export const getCurrentPrincipal = defineTool({
       .optional()
       .describe('Whose rights it has, narrowed; nearest first.'),
     expiresAt: timestamp.optional().describe('When the session or credential ends.'),
+    freshUntil: timestamp.optional().describe('Of a session: until then, calls that need a fresh sign-in are allowed.'),
   }),
   errors: [],
 
@@ -48,6 +49,7 @@ export const getCurrentPrincipal = defineTool({
       isAdmin: principal.rights.isAdmin,
       ...(behind.length > 0 && { onBehalfOf: behind }),
       ...(expiresAt !== undefined && { expiresAt }),
+      ...(isSession(principal) && principal.freshUntil !== undefined && { freshUntil: principal.freshUntil }),
     };
   },
 });

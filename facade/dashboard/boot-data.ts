@@ -11,7 +11,7 @@ export interface Boot {
   readonly expiresAt: string;
   /** The path below which browsers find the server, without a slash at its end. */
   readonly base: string;
-  /** Part of the form that signs out. */
+  /** Part of the forms that this page sends. */
   readonly formToken: string;
   readonly version: string;
   /** Names of the tools that the person may call now; what they take follows by `tools/list`. */

@@ -1,5 +1,6 @@
 import { boot, toSignIn } from './boot.ts';
 import { readEvents } from './events.ts';
+import { askIdentity } from './identity.ts';
 
 const VERSION = '2026-07-28';
 const META = {
@@ -20,7 +21,7 @@ export class CallError extends Error {
   readonly tool: string;
   readonly requestId: string | undefined;
   readonly issues: readonly Issue[];
-  readonly required: { readonly scope?: string; readonly grant?: string; readonly role?: string } | undefined;
+  readonly required: Required | undefined;
   readonly currentRevision: number | undefined;
 
   constructor(tool: string, body: ErrorBody) {
@@ -34,12 +35,19 @@ export class CallError extends Error {
   }
 }
 
+interface Required {
+  readonly scope?: string;
+  readonly grant?: string;
+  readonly role?: string;
+  readonly freshSignIn?: true;
+}
+
 interface ErrorBody {
   readonly error: string;
   readonly code: string;
   readonly requestId?: string;
   readonly issues?: readonly Issue[];
-  readonly required?: CallError['required'];
+  readonly required?: Required;
   readonly currentRevision?: number;
 }
 
@@ -51,7 +59,11 @@ export interface CallOptions {
   readonly onMessage?: (message: { readonly level: string; readonly data: string }) => void;
 }
 
-/** Calls a tool with the rights of the session. Resolves to its structured content. @throws CallError */
+/**
+ * Calls a tool with the rights of the session. Resolves to its structured content. Where a fresh sign-in is needed, the person is asked for
+ * it and the call is made again.
+ * @throws CallError
+ */
 export async function call<Output = Readonly<Record<string, unknown>>>(
   tool: string,
   input: object = {},
@@ -63,7 +75,11 @@ export async function call<Output = Readonly<Record<string, unknown>>>(
     { ...options, name: tool },
   )) as ToolResult;
   const text = result.content?.find(({ type }) => type === 'text')?.text ?? '';
-  if (result.isError) throw new CallError(tool, errorIn(text));
+  if (result.isError) {
+    const error = new CallError(tool, errorIn(text));
+    if (!error.required?.freshSignIn || !(await askIdentity())) throw error;
+    return call(tool, input, options);
+  }
   return (result.structuredContent ?? result) as Output; // declared by the tool; those of integrations answer content
 }
 

@@ -8,6 +8,7 @@ import { Layout } from './components/layout.tsx';
 import { ShownDialog } from './components/shown-dialog.tsx';
 import { Toasts } from './components/toasts.tsx';
 import { Unknown } from './components/unknown.tsx';
+import { useIdentityQuestion } from './identity.ts';
 import { lazy } from './lazy.tsx';
 import { startLive } from './live.ts';
 import { pageAt, pages } from './pages.ts';
@@ -32,8 +33,16 @@ function Dashboard() {
       </Boundary>
       <Toasts />
       <ShownDialog />
+      <IdentityQuestion />
     </>
   );
+}
+
+const ConfirmIdentity = lazy(async () => (await import('./components/confirm-identity.tsx')).ConfirmIdentity);
+
+function IdentityQuestion() {
+  const answer = useIdentityQuestion();
+  return answer ? <ConfirmIdentity onAnswer={answer} /> : null;
 }
 
 function Current({ path }: { readonly path: string }) {

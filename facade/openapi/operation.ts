@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type ErrorCode, errorBody } from '../../resources/error.ts';
 import { SESSION_COOKIE } from '../../resources/session.ts';
+import { mayNeedFresh } from '../../tools/access/fresh.ts';
 import { type Access, ANYONE } from '../../tools/access/guarded-tool.ts';
 import type { CatalogEntry } from '../../tools/registry/catalog-index.ts';
 import type { Tool } from '../../tools/registry/define-tool.ts';
@@ -189,9 +190,12 @@ function accessMembers({ access }: Tool): object {
 function accessLine({ access, session }: Tool): string {
   if (session === 'begins') return 'Authenticated by the ID token in the body.';
   if (access === ANYONE) return 'Every authenticated caller may call this.';
-  if (!('among' in access)) return `Needs ${rightText(access)}.`;
-  return `Needs, depending on the input, ${access.among.map(rightText).join('; or ')}.`;
+  const fresh = mayNeedFresh({ access }) ? ` ${FRESH}` : '';
+  if (!('among' in access)) return `Needs ${rightText(access)}.${fresh}`;
+  return `Needs, depending on the input, ${access.among.map(rightText).join('; or ')}.${fresh}`;
 }
+
+const FRESH = 'Whoever calls in a session must have signed in, or confirmed with a passkey, less than 10 minutes ago.';
 
 function rightText(access: Access): string {
   return `the scope \`${access.scope}\`, or of keys with grants \`${grantText(access)}\``;

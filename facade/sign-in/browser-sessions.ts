@@ -1,6 +1,6 @@
 import type { AdminUser } from '../../resources/admin-user.ts';
 import { anonymous } from '../../tools/access/anonymous.ts';
-import type { Principal } from '../../tools/access/principal.ts';
+import type { Principal, SessionPrincipal } from '../../tools/access/principal.ts';
 import type { Call } from '../../tools/registry/call.ts';
 import { ToolError } from '../../tools/registry/errors.ts';
 import { authenticateSession } from '../../tools/sign-in/open-sessions.ts';
@@ -24,7 +24,7 @@ export class BrowserSessions {
     this.#options = options;
   }
 
-  async of({ request }: Visit): Promise<Principal | undefined> {
+  async of({ request }: Visit): Promise<SessionPrincipal | undefined> {
     const { cookies, store, registry } = this.#options;
     const session = cookies.read(request);
     return session === undefined ? undefined : authenticateSession(store, session, registry.server.now());

@@ -1,10 +1,11 @@
 import { ToolError } from '../../tools/registry/errors.ts';
+import { sendJson } from '../http/respond.ts';
 import { BrowserSessions } from './browser-sessions.ts';
 import { sendOn, sendPage } from './layout.ts';
 import { linkMail } from './mail.ts';
 import type { IdentityProvider } from './provider.ts';
-import { returnPath } from './return-path.ts';
-import { linkPage, sentPage, signInPage } from './views.ts';
+import { CONFIRMED, returnPath } from './return-path.ts';
+import { confirmedPage, linkPage, sentPage, signInPage } from './views.ts';
 import type { HandlerOptions, Visit } from './visit.ts';
 
 export type Handler = (visit: Visit) => Promise<void>;
@@ -20,6 +21,7 @@ export function createHandlers(options: HandlerOptions): Handlers {
   const sessions = new BrowserSessions(options);
   return {
     ...sessionHandlers(options, sessions),
+    ...confirmationHandlers(options, sessions),
     ...linkHandlers(options, sessions),
     ...(options.provider && providerHandlers(options, options.provider, sessions)),
   };
@@ -47,6 +49,7 @@ function sessionHandlers({ provider, dashboard, registry }: HandlerOptions, sess
 
   async function showSignIn(visit: Visit): Promise<void> {
     const { request, response, around, url } = visit;
+    if (returnPath.isOfConfirmation(request)) return sendOn(response, around.at('/sign-in/again'));
     if (await sessions.of(visit)) return sendOn(response, around.at(returnPath.take(request, response)));
     const signedOut = url.searchParams.has('signed-out');
     const connecting = returnPath.isOfApp(request);
@@ -59,6 +62,34 @@ function sessionHandlers({ provider, dashboard, registry }: HandlerOptions, sess
   }
 
   return { 'GET /': showDashboard, [ANY_PAGE]: showDashboard, 'GET /sign-in': showSignIn, 'POST /sign-out': signOut };
+}
+
+/** For people who are signed in, where a call needs a fresh sign-in. */
+function confirmationHandlers({ provider }: HandlerOptions, sessions: BrowserSessions): Handlers {
+  async function showAgain(visit: Visit): Promise<void> {
+    const { response, around } = visit;
+    const principal = await sessions.of(visit);
+    if (!principal) {
+      returnPath.forget(response);
+      return sendOn(response, around.at('/sign-in'));
+    }
+    returnPath.keep(response, CONFIRMED);
+    sendPage(response, 200, signInPage(around, { provider: provider?.name, again: principal.name }));
+  }
+
+  async function showConfirmed(visit: Visit): Promise<void> {
+    const principal = await sessions.of(visit);
+    if (principal?.freshUntil === undefined) return sendOn(visit.response, visit.around.at('/sign-in/again'));
+    sendPage(visit.response, 200, confirmedPage(visit.around));
+  }
+
+  /** What a page of the dashboard asks while it waits. */
+  async function showState(visit: Visit): Promise<void> {
+    const principal = await sessions.of(visit);
+    sendJson(visit.response, 200, { userId: principal?.id, freshUntil: principal?.freshUntil });
+  }
+
+  return { 'GET /sign-in/again': showAgain, [`GET ${CONFIRMED}`]: showConfirmed, 'GET /sign-in/state': showState };
 }
 
 function linkHandlers({ signIn, mailer, provider }: HandlerOptions, sessions: BrowserSessions): Handlers {
@@ -105,7 +136,7 @@ function providerHandlers(
   sessions: BrowserSessions,
 ): Handlers {
   async function askProvider({ request, response, browser }: Visit): Promise<void> {
-    const { url, flows } = await provider.begin(browsers.kept(request));
+    const { url, flows } = await provider.begin(browsers.kept(request), returnPath.isOfConfirmation(request));
     browsers.keep(response, browser, flows);
     sendOn(response, url);
   }

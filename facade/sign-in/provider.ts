@@ -11,10 +11,10 @@ export interface IdentityProvider extends Dependency {
   readonly name: string;
   /**
    * The address to send the browser to, and the text to store in it until it comes back. `kept` is the text stored so far, because people
-   * may sign in in several windows.
+   * may sign in in several windows. `again`: the provider is asked to let nobody pass unseen who is signed in there.
    * @throws ToolError (unavailable)
    */
-  begin(kept: string | undefined): Promise<{ readonly url: string; readonly flows: string }>;
+  begin(kept: string | undefined, again?: boolean): Promise<{ readonly url: string; readonly flows: string }>;
   /**
    * The person whom the provider confirms, from the query with which it sent the browser back. A flow must not be used twice: its nonce is
    * the `jti` of the result, valid for as long as the flow.
@@ -46,7 +46,7 @@ export function createIdentityProvider(options: ProviderOptions): IdentityProvid
   return {
     name: new URL(options.issuer).host,
     health: () => connection.health(),
-    async begin(kept) {
+    async begin(kept, again = false) {
       const { config } = await connection.open();
       const [state, nonce, verifier] = [oidc.randomState(), oidc.randomNonce(), oidc.randomPKCECodeVerifier()];
       const url = oidc.buildAuthorizationUrl(config, {
@@ -56,6 +56,7 @@ export function createIdentityProvider(options: ProviderOptions): IdentityProvid
         nonce,
         code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
         code_challenge_method: 'S256',
+        ...(again && { max_age: '0' }),
       });
       const flows = [{ state, nonce, verifier, at: Date.now() }, ...(readFlows(kept) ?? [])];
       return { url: url.href, flows: JSON.stringify(flows.slice(0, MOST_FLOWS)) };

@@ -18,15 +18,19 @@ interface SignInPageOptions {
   readonly signedOut?: boolean;
   /** Whether an app waits to be let in. */
   readonly connecting?: boolean;
+  /** The e-mail of who is signed in, and signs in again to confirm that it is them. */
+  readonly again?: string | undefined;
 }
 
 export function signInPage({ workspace, at, formToken }: PageContext, options: SignInPageOptions): HtmlPage {
-  const { provider, wrong, signedOut, connecting } = options;
+  const { provider, wrong, signedOut, connecting, again } = options;
   const bad = wrong !== undefined;
+  const title = again === undefined ? `Sign in to ${workspace}` : 'Confirm that it is you';
   return {
     title: `${bad ? 'Problem: ' : ''}Sign in – ${workspace}`,
     isAwaited: connecting === true,
-    body: html`<h1>Sign in to ${workspace}</h1>
+    body: html`<h1>${title}</h1>
+${again !== undefined && html`<p>Sign in to ${workspace} again as ${again}. Nothing on the other page is lost.</p>`}
 ${signedOut === true && html`<p role="status">You are signed out.</p>`}
 ${connecting === true && html`<p>An app waits to be connected. You come back to it after signing in.</p>`}
 ${
@@ -38,7 +42,7 @@ ${
 <input type="hidden" name="form" value="${formToken}">
 <label for="email">E-mail</label>
 ${bad && html`<p class="problem" id="problem" role="alert">Enter a whole e-mail address, like ada@example.com.</p>`}
-<input id="email" name="email" type="email" autocomplete="username" required maxlength="320" value="${wrong ?? ''}" aria-describedby="${bad && 'problem '}hint"${bad && html` aria-invalid="true"`}>
+<input id="email" name="email" type="email" autocomplete="username" required maxlength="320" value="${wrong ?? again ?? ''}" aria-describedby="${bad && 'problem '}hint"${bad && html` aria-invalid="true"`}>
 <p class="hint" id="hint">You get a link by mail. It works once, within 10 minutes, in this browser.</p>
 <button${provider !== undefined && html` class="second"`}>Send me a link</button>
 </form>`,
@@ -56,6 +60,16 @@ export function sentPage({ workspace, at }: PageContext, mailed: boolean): HtmlP
     }</p>
 <p>Open the link in this browser within 10 minutes. It works once.</p>
 <p><a href="${at('/sign-in')}">Nothing came, or the wrong address?</a></p>`,
+  };
+}
+
+/** Ends signing in again, which another page waits for. */
+export function confirmedPage({ workspace, at }: PageContext): HtmlPage {
+  return {
+    title: `Confirmed – ${workspace}`,
+    body: html`<h1>It is you</h1>
+<p>The page that asked for it goes on by itself. You can close this one.</p>
+<a class="button second" href="${at('/')}">Open ${workspace} here</a>`,
   };
 }
 

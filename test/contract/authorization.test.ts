@@ -201,7 +201,7 @@ const ofPages = catalog.entries.filter(
 it('tools that only a page calls are unknown at every door', async () => {
   assert.deepEqual(
     ofPages.map(({ tool }) => tool.name),
-    ['authorize_app'],
+    ['confirm_session', 'authorize_app'],
   );
   const key = await keyWith({ scopes: ['admin'] });
   for (const { tool } of ofPages) {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describeEnvironment } from '../../facade/config/config.ts';
 import { routes } from '../../facade/routes.ts';
 import { importedRows } from '../../resources/imported-rows.ts';
+import { mayNeedFresh } from '../../tools/access/fresh.ts';
 import { ANYONE } from '../../tools/access/guarded-tool.ts';
 import { catalog } from '../../tools/catalog.ts';
 import type { Tool } from '../../tools/registry/define-tool.ts';
@@ -17,7 +18,10 @@ export interface GeneratedFile {
 export function generated(): GeneratedFile[] {
   const wire = catalog.entries.filter(({ tool }) => !tool.doorOnly).map(({ tool }) => listedTool(tool));
   return [
-    { path: 'tools/README.md', text: withSections('tools/README.md', { rows: rowsTable(), tools: toolTable() }) },
+    {
+      path: 'tools/README.md',
+      text: withSections('tools/README.md', { rows: rowsTable(), fresh: freshTools(), tools: toolTable() }),
+    },
     { path: 'facade/README.md', text: withSections('facade/README.md', { configuration: configurationTable() }) },
     { path: 'test/contract/snapshots/tools-list.json', text: `${JSON.stringify(wire, null, 2)}\n` },
   ];
@@ -41,7 +45,7 @@ function withSection(path: string, text: string, name: string, content: string):
 function toolTable(): string {
   const rows = catalog.entries.map(({ group, tool }) => {
     const paths = routes.filter((route) => route.tool === tool.name).map(({ method, path }) => `\`${method} ${path}\``);
-    return [group, `\`${tool.name}\``, paths.join('<br>') || 'MCP only', ...rightsOf(tool)];
+    return [group, `\`${tool.name}\``, paths.join('<br>') || (tool.doorOnly ? 'a page' : 'MCP only'), ...rightsOf(tool)];
   });
   return table(['group', 'tool', 'REST', 'scope', 'grant'], rows);
 }
@@ -51,6 +55,12 @@ function rightsOf({ access, session }: Tool): [string, string] {
   if (access === ANYONE) return ['any key', ''];
   if ('among' in access) return ['as its record', 'as its record'];
   return [`\`${access.scope}\``, `\`${[access.grant].flat().join('`, `')}\``];
+}
+
+/** The tools that need a fresh sign-in. */
+function freshTools(): string {
+  const names = catalog.entries.filter(({ tool }) => mayNeedFresh(tool)).map(({ tool }) => `\`${tool.name}\``);
+  return `${names.join(', ')}.`;
 }
 
 function rowsTable(): string {

@@ -1,6 +1,7 @@
 /** An input for every tool that its schema accepts; records it names need not exist. */
 const inputs: Readonly<Record<string, Record<string, unknown>>> = {
   create_session: { idToken: 'none' },
+  confirm_session: { idToken: 'none' },
   create_sign_in_link: { email: 'contract@example.com' },
   end_session: { id: 'ses_one' },
   disconnect_app: { id: 'app_one' },

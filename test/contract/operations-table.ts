@@ -80,6 +80,7 @@ export const toolsWithoutPath: Readonly<Record<string, Right>> = {
   create_oauth_client: { scope: 'admin', grant: 'oauth-client:write' },
   delete_oauth_client: { scope: 'admin', grant: 'oauth-client:write:{id}' },
   authorize_app: { scope: '-', grant: '-' },
+  confirm_session: { scope: '-', grant: '-' },
   explain_access: { scope: 'admin', grant: 'key:read' },
   search_tools: { scope: '-', grant: '-' },
   describe_tool: { scope: '-', grant: '-' },

@@ -56,7 +56,7 @@ const createApiKey = defineTool({
   name: 'create_api_key',
   title: 'Create API key',
   description: 'Create an API key with rights within your own. Returns the key and, this once, its `secret`.',
-  access: { scope: 'admin', grant: 'key:write' },
+  access: { scope: 'admin', grant: 'key:write', fresh: true },
   annotations: CREATES,
   own: true,
   answersSecret: true,
@@ -122,7 +122,7 @@ const rotateApiKey = defineTool({
   title: 'Rotate API key',
   description:
     'Give an API key a new secret, returned this once: your own, or one whose rights are within yours. The old secret stops at once, or after graceSeconds. Rights, owner and history stay.',
-  access: { scope: 'admin', grant: 'key:write:{id}' },
+  access: { scope: 'admin', grant: 'key:write:{id}', fresh: true },
   annotations: { ...DELETES, idempotentHint: false },
   own: true,
   answersSecret: true,

@@ -2,6 +2,7 @@ import type { Catalog } from '../registry/catalog-index.ts';
 import { ToolError } from '../registry/errors.ts';
 import { firstBeyond, isGlob, isGuest } from './allowlist.ts';
 import { scopesFor } from './assignable.ts';
+import { requireFreshFor } from './fresh.ts';
 import { formatGrant, type Grant, grantCovers } from './grants.ts';
 import { endOf, type Principal } from './principal.ts';
 import { accessFor, hasWithoutLimit, narrowestGrant } from './requirement.ts';
@@ -33,6 +34,7 @@ export function requireWithin(giver: Principal, handed: HandedRights): void {
   requireGrantsWithin(giver, handed);
   const beyond = handed.tools && beyondTools(giver, handed.tools);
   if (beyond) throw refusal(beyond.what, beyond.required);
+  if (handed.tools) requireFreshFor(giver, handed.tools.entries, handed.tools.catalog);
   if (handed.lifetime) requireLifetimeWithin(giver, handed.lifetime);
 }
 

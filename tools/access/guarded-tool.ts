@@ -16,6 +16,8 @@ export interface Access {
    * it cannot know that.
    */
   readonly selects?: Readonly<Record<string, string | typeof NAME>>;
+  /** Whoever calls it in a session must have signed in a few minutes ago: it makes secrets, or changes who may do what. */
+  readonly fresh?: true;
 }
 
 export const NAME = Symbol('name');

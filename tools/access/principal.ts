@@ -80,6 +80,8 @@ export interface SessionPrincipal extends Principal {
   readonly type: 'session';
   readonly sessionId: string;
   readonly expiresAt: string;
+  /** Until when the person counts as just signed in. Absent where that is over. */
+  readonly freshUntil?: string;
 }
 
 /** False for a principal that acts for a session. */

@@ -68,7 +68,7 @@ const createCapsule = defineTool({
   title: 'Create capsule',
   description:
     'Bundle tools within your rights into an MCP endpoint of its own for an external client. Returns the capsule and, this once, its `token`.',
-  access: { scope: 'admin', grant: 'capsule:write' },
+  access: { scope: 'admin', grant: 'capsule:write', fresh: true },
   annotations: CREATES,
   answersSecret: true,
   input: z.strictObject({
@@ -173,7 +173,7 @@ const rotateCapsuleToken = defineTool({
   title: 'Rotate capsule token',
   description:
     'Give a capsule within your rights a new token, returned this once; the old one and apps connected with it stop at once, or after graceSeconds.',
-  access: { scope: 'admin', grant: 'capsule:write:{id}' },
+  access: { scope: 'admin', grant: 'capsule:write:{id}', fresh: true },
   annotations: { ...DELETES, idempotentHint: false },
   answersSecret: true,
   input: z.strictObject({

@@ -5,6 +5,7 @@ import type { Flow, FlowStep } from '../../resources/flow.ts';
 import { SECRET_MASK } from '../../resources/integration.ts';
 import type { Readers } from '../../store/port.ts';
 import { requireWithin } from '../access/delegation.ts';
+import { requireFreshFor } from '../access/fresh.ts';
 import type { Principal } from '../access/principal.ts';
 import { secretsIn } from '../audit/redact.ts';
 import { type Catalog, isListed, nearest } from '../registry/catalog-index.ts';
@@ -82,11 +83,13 @@ export async function requireRights(
   const agent = agentId === undefined ? undefined : await store.agents.get(agentId);
   if (!agent) return;
   const invoke = { resource: 'agent', op: 'invoke', ids: [agent.id, agent.name], record: agent };
-  if (principal.rights.allows({ scope: 'chat:write', needs: [invoke] })) return;
-  throw new ToolError('forbidden', 'Insufficient permissions', {
-    required: { scope: 'chat:write', grant: `agent:invoke:${agent.id}` },
-    issues: [{ path: 'agentId', message: 'You may not invoke this agent, so no flow of yours may.' }],
-  });
+  if (!principal.rights.allows({ scope: 'chat:write', needs: [invoke] })) {
+    throw new ToolError('forbidden', 'Insufficient permissions', {
+      required: { scope: 'chat:write', grant: `agent:invoke:${agent.id}` },
+      issues: [{ path: 'agentId', message: 'You may not invoke this agent, so no flow of yours may.' }],
+    });
+  }
+  requireFreshFor(principal, agent.tools ?? [], catalog);
 }
 
 /** Their limits end with the run of the agent or flow. */

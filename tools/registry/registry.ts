@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { compiled } from '../../resources/compiled.ts';
 import type { Store, Transaction } from '../../store/port.ts';
+import { requireFresh } from '../access/fresh.ts';
 import { authorOf, type Principal, type SessionPrincipal } from '../access/principal.ts';
 import { mayCall, reaches, reachOf, withFixed } from '../access/reach.ts';
 import type { Subjects } from '../access/requirement.ts';
@@ -109,6 +110,7 @@ export class Registry {
       const resolved = await withAgentIds(tool.input, parsed, this.#store, this.server.catalog);
       const isAllowed = await mayCall(principal, tool, resolved, this.#subjects);
       if (!isAllowed) throw refusalFor(principal, tool, parsed); // the refusal shows the names that the caller gave
+      requireFresh(principal, tool, resolved);
       input = resolved;
       if (tool.standsFor) return await this.#answer(asked, standIn(asked, tool.standsFor(input)));
       return await this.#run({ asked, wanted, tool, begun, given, input });

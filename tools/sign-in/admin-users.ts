@@ -56,7 +56,7 @@ const createAdminUser = defineTool({
   title: 'Create admin user',
   description:
     'Let a person sign in and administer the workspace, with full access whatever the role unless `access` limits it. Needs full access. Returns the admin user.',
-  access: { scope: 'admin', grant: 'admin-user:write' },
+  access: { scope: 'admin', grant: 'admin-user:write', fresh: true },
   annotations: CREATES,
   input: z.strictObject({
     email: adminUserFields.email.describe('What the person signs in with. Unique, ignoring case.'),
@@ -82,7 +82,7 @@ const updateAdminUser = defineTool({
   title: 'Update admin user',
   description:
     'Change e-mail, name, role or limit of an admin user. Another e-mail or role ends their sessions, links and connected apps, and needs full access without expiry; of an owner, an owner. Nobody sets their own limit. Returns the admin user.',
-  access: { scope: 'admin', grant: 'admin-user:write:{id}' },
+  access: { scope: 'admin', grant: 'admin-user:write:{id}', fresh: true },
   annotations: UPDATES,
   input: z.strictObject({
     id: adminUserId,
@@ -119,7 +119,7 @@ const deactivateAdminUser = defineTool({
   title: 'Deactivate admin user',
   description:
     'Lock an admin user out; their sessions and keys stop at once. Not yourself, not the last active owner. Needs full access.',
-  access: { scope: 'admin', grant: 'admin-user:write:{id}' },
+  access: { scope: 'admin', grant: 'admin-user:write:{id}', fresh: true },
   annotations: DELETES,
   input: z.strictObject({ id: adminUserId }),
   output: adminUser,
@@ -142,7 +142,7 @@ const reactivateAdminUser = defineTool({
   name: 'reactivate_admin_user',
   title: 'Reactivate admin user',
   description: 'Let a deactivated admin user back in; their keys work again, sessions do not. Needs full access.',
-  access: { scope: 'admin', grant: 'admin-user:write:{id}' },
+  access: { scope: 'admin', grant: 'admin-user:write:{id}', fresh: true },
   annotations: UPDATES,
   input: z.strictObject({ id: adminUserId }),
   output: adminUser,

@@ -8,7 +8,11 @@ import { formatGrant } from '../access/grants.ts';
 import { ANYONE } from '../access/guarded-tool.ts';
 import { isSession, type Principal } from '../access/principal.ts';
 import { CREATES, DELETES, defineTool, READS } from '../registry/define-tool.ts';
-import { openSession } from './open-sessions.ts';
+import { confirmSession as confirm, openSession } from './open-sessions.ts';
+
+const withIdToken = z.strictObject({
+  idToken: secret(z.string().min(1).describe('Of the built-in issuer, see create_sign_in_link.')),
+});
 
 const createSession = defineTool({
   name: 'create_session',
@@ -20,9 +24,7 @@ const createSession = defineTool({
   doorOnly: true,
   inSteps: true,
   session: 'begins',
-  input: z.strictObject({
-    idToken: secret(z.string().min(1).describe('Of the built-in issuer, see create_sign_in_link.')),
-  }),
+  input: withIdToken,
   output: z.object({ user: adminUser, expiresAt: timestamp }),
   errors: [],
 
@@ -68,6 +70,31 @@ const getSession = defineTool({
   },
 });
 
+/** Only the door that checks passkeys calls it. */
+const confirmSession = defineTool({
+  name: 'confirm_session',
+  title: 'Confirm session',
+  description:
+    'Show by an ID token that it is still you, for what needs a fresh sign-in. Returns until when that lasts.',
+  access: ANYONE,
+  annotations: CREATES,
+  doorOnly: true,
+  inSteps: true,
+  input: withIdToken,
+  output: z.object({ freshUntil: timestamp }),
+  errors: ['conflict'],
+
+  async handler({ idToken }, { principal, server, write, fail }) {
+    if (!isSession(principal))
+      throw fail('conflict', 'You are calling without a session, so there is none to confirm.');
+    if (!server.signIn) throw fail('unavailable', 'Nobody can sign in to this server.');
+    const identity = await server.signIn.issuer.verify(idToken);
+    const now = server.now();
+    const { freshUntil = now.toISOString() } = await write((store) => confirm(store, identity, { ...principal, now }));
+    return { freshUntil };
+  },
+});
+
 const deleteSession = defineTool({
   name: 'delete_session',
   title: 'Logout',
@@ -92,7 +119,7 @@ const deleteSession = defineTool({
   },
 });
 
-export const authTools = [createSession, getSession, deleteSession];
+export const authTools = [createSession, getSession, confirmSession, deleteSession];
 
 /** REST admits sessions, keys and connected apps only. */
 function credentialOf(type: Principal['type']): 'session' | 'api-key' | 'app' {

@@ -4,6 +4,7 @@ import type { ApiKeyRecord } from '../../resources/api-key.ts';
 import type { SessionRecord } from '../../resources/session.ts';
 import type { SignInLinkRecord } from '../../resources/sign-in.ts';
 import type { Readers } from '../../store/port.ts';
+import { freshUntil } from '../access/fresh.ts';
 import { type KeyReaders, keyProblem } from '../access/key-principal.ts';
 import { personPrincipal } from '../access/person-principal.ts';
 import type { SessionPrincipal } from '../access/principal.ts';
@@ -56,7 +57,7 @@ export async function openSession(
   });
   return {
     user: await store.adminUsers.touch(user.id, { lastSignInAt: now.toISOString() }),
-    principal: principalOf(session, user, key),
+    principal: principalOf(session, { user, key, now }),
   };
 }
 
@@ -115,16 +116,43 @@ export async function authenticateSession(
   if (!session || Date.parse(session.expiresAt) <= now.getTime()) return undefined;
   const user = await store.adminUsers.get(session.userId);
   if (!user?.isActive) return undefined;
-  if (session.keyId === undefined) return principalOf(session, user);
+  if (session.keyId === undefined) return principalOf(session, { user, now });
   const key = await liveKey(store, session.keyId, now);
-  return key && principalOf(session, user, key);
+  return key && principalOf(session, { user, key, now });
 }
 
-function principalOf(
-  { id: sessionId, expiresAt }: SessionRecord,
-  user: AdminUser,
-  key?: ApiKeyRecord,
-): SessionPrincipal {
-  const madeWith = key && { id: key.id, expiresAt: key.expiresAt };
-  return { ...personPrincipal(user), sessionId, expiresAt, ...(madeWith && { madeWith }) };
+/**
+ * The person of the session has shown again who they are, by a token that no link made: what a link makes ends with whoever made that.
+ * @throws ToolError (unauthenticated) where the token was used before or is of somebody else
+ */
+export async function confirmSession(
+  store: HistoryWriters,
+  identity: VerifiedIdentity,
+  { sessionId, ownerId, now }: Pick<SessionPrincipal, 'sessionId' | 'ownerId'> & { readonly now: Date },
+): Promise<SessionPrincipal> {
+  await useToken(store, identity);
+  const user = await mayUserSignIn(store, identity.email);
+  if (user?.id !== ownerId || identity.link !== undefined) throw refuseSignIn('the ID token is not for this session');
+  await store.sessions.touch(sessionId, { confirmedAt: now.toISOString() });
+  const confirmed = await authenticateSession(store, sessionId, now);
+  if (!confirmed) throw refuseSignIn('the session has ended');
+  return confirmed;
+}
+
+interface Behind {
+  readonly user: AdminUser;
+  readonly key?: ApiKeyRecord | undefined;
+  readonly now: Date;
+}
+
+function principalOf({ id: sessionId, ...session }: SessionRecord, { user, key, now }: Behind): SessionPrincipal {
+  const { expiresAt, createdAt, confirmedAt = createdAt } = session;
+  const until = freshUntil(confirmedAt, now);
+  return {
+    ...personPrincipal(user),
+    sessionId,
+    expiresAt,
+    ...(until !== undefined && { freshUntil: until }),
+    ...(key && { madeWith: { id: key.id, expiresAt: key.expiresAt } }),
+  };
 }

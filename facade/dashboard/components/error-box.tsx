@@ -37,6 +37,7 @@ export function ErrorBox({ error, shownElsewhere = () => false, onRetry }: Error
 
 function Missing({ required }: { readonly required: NonNullable<CallError['required']> }) {
   const { scope, grant, role } = required;
+  if (!scope && !grant && !role) return null;
   return (
     <p>
       Missing:{' '}
