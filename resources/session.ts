@@ -14,7 +14,9 @@ export const sessionRecord = z.object({
   keyId: recordId.optional().describe('API key that made the sign-in link it began with. It ends with that key.'),
   expiresAt: timestamp,
   lastUsedAt: timestamp.optional(),
-  confirmedAt: timestamp.optional().describe('When its person last confirmed with a passkey that it is them.'),
+  confirmedAt: timestamp
+    .optional()
+    .describe('When its person last signed in with it, or confirmed with a passkey that it is them.'),
   ...bookkeeping,
 });
 export type SessionRecord = z.infer<typeof sessionRecord>;

@@ -53,6 +53,7 @@ export async function openSession(
     ...(client !== undefined && { client: client.slice(0, 200) }),
     ...(link?.makerId !== undefined && { makerId: link.makerId }),
     ...(key && { keyId: key.id }),
+    confirmedAt: now.toISOString(),
     expiresAt: earlier(new Date(now.getTime() + SESSION_MS).toISOString(), key?.expiresAt),
   });
   return {

@@ -208,4 +208,28 @@ describe('what people do in the dashboard', { skip: withoutBrowser }, () => {
         .waitFor();
     }, email);
   });
+
+  it('asks who signed in long ago to sign in again, and then makes what was typed', async () => {
+    server.clock.pass(10 * 60_000);
+    await inWindow(async (page, window) => {
+      await window.open('/keys/new');
+      await page.getByLabel('Name').fill('kept');
+      await page.getByRole('button', { name: 'Create key' }).click();
+      const question = page.getByRole('dialog', { name: 'Confirm that it is you' });
+      await question.getByRole('button', { name: 'Cancel' }).click();
+      await page.getByText('Confirm in the dashboard that it is you').waitFor();
+      assert.equal(await page.getByLabel('Name').inputValue(), 'kept');
+      await page.getByRole('button', { name: 'Create key' }).click();
+      const opened = window.context.waitForEvent('page');
+      await question.getByRole('link', { name: 'Sign in again' }).click();
+      const tab = await opened;
+      await tab.getByRole('heading', { name: 'Confirm that it is you' }).waitFor();
+      assert.equal(await tab.getByLabel('E-mail').inputValue(), 'admin@localhost');
+      await tab.goto((await call('create_sign_in_link', { email: 'admin@localhost' })).url);
+      await tab.getByRole('button', { name: 'Sign in' }).click();
+      await tab.getByRole('heading', { name: 'It is you' }).waitFor();
+      await secretIn(page);
+      assert.equal((await call('list_api_keys', { limit: 1 })).data[0].name, 'kept');
+    });
+  });
 });
