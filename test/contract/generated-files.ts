@@ -45,7 +45,12 @@ function withSection(path: string, text: string, name: string, content: string):
 function toolTable(): string {
   const rows = catalog.entries.map(({ group, tool }) => {
     const paths = routes.filter((route) => route.tool === tool.name).map(({ method, path }) => `\`${method} ${path}\``);
-    return [group, `\`${tool.name}\``, paths.join('<br>') || (tool.doorOnly ? 'a page' : 'MCP only'), ...rightsOf(tool)];
+    return [
+      group,
+      `\`${tool.name}\``,
+      paths.join('<br>') || (tool.doorOnly ? 'a page' : 'MCP only'),
+      ...rightsOf(tool),
+    ];
   });
   return table(['group', 'tool', 'REST', 'scope', 'grant'], rows);
 }
