@@ -40,5 +40,9 @@ export const apiKey = apiKeyRecord.omit({ hash: true, replaced: true, replacedPr
   createdBy: recordId.describe('Principal that made the key.'),
   rotatedAt: timestamp.optional().describe('When the secret was made, if not with the key.'),
   lastUsedAt: timestamp.optional().describe('To the minute.'),
+  earlierSecrets: z
+    .array(z.object({ prefix: z.string(), until: timestamp }))
+    .optional()
+    .describe('Secrets that the last rotations replaced, and until when each works.'),
 });
 export type ApiKey = z.infer<typeof apiKey>;

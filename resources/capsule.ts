@@ -69,5 +69,9 @@ export const capsule = capsuleRecord.omit({ token: true, graceTokens: true, toke
   ownerId: recordId.describe('Admin user the capsule acts for.'),
   createdBy: recordId.describe('Principal that made the capsule.'),
   callCount: z.int().min(0).describe('Tool calls so far.'),
+  earlierTokens: z
+    .array(z.object({ prefix: z.string(), until: timestamp }))
+    .optional()
+    .describe('Tokens that the last rotations replaced, and until when each works.'),
 });
 export type Capsule = z.infer<typeof capsule>;

@@ -151,6 +151,16 @@ describe('the token of a capsule', () => {
     for (const { token } of [second, third]) assert.equal((await ask({ ...first, token }, 'tools/list')).status, 401);
   });
 
+  it('ends before its grace is over where update_capsule is told so, and the newest one goes on', async () => {
+    const first = await make();
+    const { token, earlierTokens } = await admin('rotate_capsule_token', { id: first.id, graceSeconds: 600 });
+    assert.equal(earlierTokens.length, 1);
+    const updated = await admin('update_capsule', { id: first.id, endEarlierTokens: true });
+    assert.equal(updated.earlierTokens, undefined);
+    assert.equal((await ask(first, 'tools/list')).status, 401);
+    assert.deepEqual(await listed({ id: first.id, token }), ['list_agents']);
+  });
+
   it('expires with the capsule', async () => {
     const capsule = await make({ expiresAt: server.clock.in(60_000) });
     assert.equal((await ask(capsule, 'tools/list')).status, 200);

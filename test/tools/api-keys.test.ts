@@ -236,6 +236,19 @@ describe('rotate_api_key', () => {
     assert.deepEqual(await Promise.all(all.map((key) => status(key))), [401, 401, 401, 200]);
   });
 
+  it('shows until when earlier secrets work, and revoke_api_key ends them alone with earlierOnly', async () => {
+    const made = await admin('create_api_key', { name: 'earlier', scopes: ['read'] });
+    const turned = await admin('rotate_api_key', { id: made.id, graceSeconds: 600 });
+    assert.deepEqual(
+      turned.earlierSecrets.map(({ prefix }: { prefix: string }) => prefix),
+      [made.prefix],
+    );
+    assert.ok(Date.parse(turned.earlierSecrets[0].until) > Date.now());
+    const ended = await admin('revoke_api_key', { id: made.id, earlierOnly: true });
+    assert.deepEqual([ended.earlierSecrets, ended.revokedAt], [undefined, undefined]);
+    assert.deepEqual([await status(made.secret), await status(turned.secret)], [401, 200]);
+  });
+
   it('ends open streams of the old secret, and says why', async () => {
     const made = await admin('create_api_key', { name: 'stream', scopes: ['read'] });
     const stream = await openStream(server, made.secret);

@@ -14,8 +14,9 @@ import { hashSecret, newSecret, prefixOf } from './key-secret.ts';
 import { isOwn, listedTo, mayWrite } from './own.ts';
 import { bondOf, type Principal } from './principal.ts';
 
-export function showKey({ hash: _, replaced: __, replacedPrefixes: ___, ...shown }: ApiKeyRecord): ApiKey {
-  return shown;
+export function showKey({ hash: _, replaced = [], replacedPrefixes: __, ...shown }: ApiKeyRecord): ApiKey {
+  const earlierSecrets = replaced.map(({ prefix, until }) => ({ prefix, until }));
+  return { ...shown, ...(earlierSecrets.length > 0 && { earlierSecrets }) };
 }
 
 const keyId = refTo('key', recordId).describe('Key id (`key_…`), see list_api_keys.');
@@ -99,18 +100,22 @@ const revokeApiKey = defineTool({
   name: 'revoke_api_key',
   title: 'Revoke API key',
   description:
-    'Revoke an API key for good, from the next request on: your own, or one whose rights are within yours. Sessions begun with its links end, and keys made with it if it was to expire. Returns the key.',
+    'Revoke an API key for good, from the next request on: your own, or one whose rights are within yours. Sessions begun with its links end, and keys made with it if it was to expire; with earlierOnly, only secrets that a rotation replaced. Returns the key.',
   access: { scope: 'admin', grant: 'key:write:{id}' },
   annotations: DELETES,
   own: true,
-  input: z.strictObject({ id: keyId }),
+  input: z.strictObject({
+    id: keyId,
+    earlierOnly: z.boolean().default(false).describe('Ends the secrets that a rotation replaced; the key stays.'),
+  }),
   output: apiKey,
   errors: ['not_found'],
 
-  async handler({ id }, { store, principal, server, fail }) {
+  async handler({ id, earlierOnly }, { store, principal, server, fail }) {
     const key = await findWritable(store, principal, id, fail);
     requireRightsOf(principal, key, server.catalog);
     if (key.revokedAt !== undefined) return showKey(key);
+    if (earlierOnly) return showKey(await store.apiKeys.update(id, { replaced: [], replacedPrefixes: [] }));
     const revokedAt = server.now().toISOString();
     await endMadeWith(store, key, revokedAt);
     return showKey(await store.apiKeys.update(id, { revokedAt }));

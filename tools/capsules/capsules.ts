@@ -12,7 +12,7 @@ import { defineKind } from '../registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../registry/define-tool.ts';
 import { listPage, onlyThese } from '../registry/paging.ts';
 import { requireDefinition, requireOwnAccounts, requireReach } from './capsule-definition.ts';
-import { newToken, tokensInGrace } from './tokens.ts';
+import { newToken, tokensInGrace, withoutEarlier } from './tokens.ts';
 import { warningsOf } from './verdicts.ts';
 
 export const capsuleId = refTo('capsule', recordId).describe('Capsule id (`cap_…`), see list_capsules.');
@@ -25,8 +25,9 @@ export const capsuleWithToken = capsuleAnswer.extend({
   token: z.string().describe('Bearer token of its endpoint. Keep it: it cannot be shown again.'),
 });
 
-export function showCapsule({ token, graceTokens: _, tokenPrefixes: __, ...shown }: CapsuleRecord): Capsule {
-  return { ...shown, tokenPrefix: token.prefix };
+export function showCapsule({ token, graceTokens, tokenPrefixes: _, ...shown }: CapsuleRecord): Capsule {
+  const earlierTokens = graceTokens.map(({ prefix, until }) => ({ prefix, until }));
+  return { ...shown, tokenPrefix: token.prefix, ...(earlierTokens.length > 0 && { earlierTokens }) };
 }
 
 function showWithWarnings(record: CapsuleRecord, catalog: Catalog): z.input<typeof capsuleAnswer> {
@@ -127,12 +128,16 @@ const updateCapsule = defineTool({
   input: z.strictObject({
     id: capsuleId,
     ...capsuleChanges,
+    endEarlierTokens: z
+      .boolean()
+      .optional()
+      .describe('True: tokens that a rotation replaced, and apps connected with them, end at once.'),
     expectedRevision,
   }),
   output: capsuleAnswer,
   errors: ['not_found', 'conflict'],
 
-  async handler({ id, expectedRevision, ...change }, { store, principal, server, fail }) {
+  async handler({ id, expectedRevision, endEarlierTokens = false, ...change }, { store, principal, server, fail }) {
     const current = await store.capsules.read(id);
     const expiresAt = change.expiresAt && futureInstant(change.expiresAt, server.now(), fail);
     requireDefinition(
@@ -146,7 +151,9 @@ const updateCapsule = defineTool({
       await requireEntriesWithin({ store, principal }, { type: 'capsule', id });
     }
     if (expiresAt !== undefined) requireWithin(principal, { lifetime: { expiresAt: expiresAt ?? undefined } });
-    const updated = await store.capsules.update(id, { ...change, expiresAt }, { expectedRevision });
+    const ended = endEarlierTokens ? withoutEarlier(current) : {};
+    const updated = await store.capsules.update(id, { ...change, ...ended, expiresAt }, { expectedRevision });
+    if (endEarlierTokens) await endConnectionsByToken(store, updated);
     return showWithWarnings(updated, server.catalog);
   },
 });

@@ -19,3 +19,8 @@ export function newToken(now: Date, graceTokens: GraceTokens) {
   const tokenPrefixes = [token, ...graceTokens].map(({ prefix }) => prefix);
   return { secret, members: { token, graceTokens, tokenPrefixes, tokenRotatedAt: now.toISOString() } };
 }
+
+/** The members that keep the newest token alone. */
+export function withoutEarlier({ token }: Pick<CapsuleRecord, 'token'>) {
+  return { graceTokens: [], tokenPrefixes: [token.prefix] };
+}
