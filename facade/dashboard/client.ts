@@ -23,6 +23,8 @@ export class CallError extends Error {
   readonly issues: readonly Issue[];
   readonly required: Required | undefined;
   readonly currentRevision: number | undefined;
+  /** When to try again, where the server says so. */
+  readonly retryAfterSeconds: number | undefined;
 
   constructor(tool: string, body: ErrorBody) {
     super(body.error);
@@ -32,6 +34,7 @@ export class CallError extends Error {
     this.issues = body.issues ?? [];
     this.required = body.required;
     this.currentRevision = body.currentRevision;
+    this.retryAfterSeconds = body.retryAfterSeconds;
   }
 }
 
@@ -49,6 +52,7 @@ interface ErrorBody {
   readonly issues?: readonly Issue[];
   readonly required?: Required;
   readonly currentRevision?: number;
+  readonly retryAfterSeconds?: number;
 }
 
 export interface CallOptions {
@@ -145,6 +149,7 @@ export async function request(method: string, params: object, options: RequestOp
   return resultOf(response, name ?? method, options);
 }
 
+const BUSY = { error: 'Too many calls were made; try again in a moment.', code: 'rate_limited' };
 const AWAY = { error: 'The server cannot be reached. Check the connection and try again.', code: 'unreachable' };
 
 async function resultOf(response: Response, about: string, options: RequestOptions): Promise<unknown> {
@@ -155,7 +160,7 @@ async function resultOf(response: Response, about: string, options: RequestOptio
     }
     throw new CallError(about, { error: 'The answer ended before it was complete.', code: 'interrupted' });
   }
-  return resultIn(await response.json().catch(() => AWAY), about, response);
+  return resultIn(await response.json().catch(() => (response.status === 429 ? BUSY : AWAY)), about, response);
 }
 
 function notify(notification: Notification, { onProgress, onMessage, onNotification }: RequestOptions): void {
@@ -170,7 +175,10 @@ function resultIn(body: unknown, about: string, { status, headers }: Response): 
   if (status === 401) toSignIn();
   const message = body as { result?: unknown; error?: string | { message: string }; code?: string; requestId?: string };
   if (message.result !== undefined) return message.result;
-  if (typeof message.error === 'string') throw new CallError(about, body as ErrorBody);
+  if (typeof message.error === 'string') {
+    const wait = headers.get('Retry-After');
+    throw new CallError(about, { ...(body as ErrorBody), ...(wait !== null && { retryAfterSeconds: Number(wait) }) });
+  }
   const requestId = headers.get('X-Request-Id');
   throw new CallError(about, {
     error: message.error?.message ?? 'The server answered in a way that this page does not understand.',

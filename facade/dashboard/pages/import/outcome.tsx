@@ -2,33 +2,11 @@ import { Button } from '../../components/button.tsx';
 import { Table } from '../../components/table.tsx';
 import { csvOf, download } from '../../csv.ts';
 import { counted, number } from '../../format.ts';
-import type { FileRow } from './rows.ts';
 import type { Progress, Refused } from './run.ts';
-
-const SHOWN = 5;
-
-/** The first rows of a file, so that a wrong column is seen before anything is sent. */
-export function FirstRows({ name, rows }: { readonly name: string; readonly rows: readonly FileRow[] }) {
-  const some = rows.slice(0, SHOWN).flatMap((one) => ('row' in one ? [one] : []));
-  const members = [...new Set(some.flatMap(({ row }) => Object.keys(row)))];
-  if (some.length === 0) return <p class="note warn">There are no rows in {name}.</p>;
-  return (
-    <Table
-      label={`First rows of ${name}`}
-      columns={members.map((member) => ({
-        id: member,
-        title: member,
-        cell: ({ row }: (typeof some)[number]) => String(row[member] ?? ''),
-      }))}
-      rows={some}
-      keyOf={({ line }) => String(line)}
-    />
-  );
-}
 
 /** How far it is, and which rows were refused. */
 export function Outcome({ progress, running }: { readonly progress: Progress; readonly running: boolean }) {
-  const { done, of, created, updated, unchanged, refused } = progress;
+  const { done, of, created, updated, unchanged, refused, waitSeconds } = progress;
   return (
     <section class="import-outcome" aria-label="Import">
       <progress class="import-progress" value={done} max={Math.max(1, of)} aria-label="Progress" />
@@ -38,6 +16,12 @@ export function Outcome({ progress, running }: { readonly progress: Progress; re
           {`: ${number(created)} new, ${number(updated)} changed, ${number(unchanged)} unchanged, ${number(refused.length)} refused`}
         </span>
       </p>
+      {running && waitSeconds !== undefined && (
+        <p
+          class="note"
+          role="status"
+        >{`The server takes more in ${counted(waitSeconds, 'second')}; it goes on by itself.`}</p>
+      )}
       {refused.length > 0 && <RefusedRows refused={refused} />}
     </section>
   );

@@ -34,7 +34,7 @@ function jsonRow(text: string, index: number): FileRow[] {
 async function csvRows(text: string): Promise<FileRow[]> {
   const { parse } = await import('csv-parse/browser/esm/sync');
   const records = parse(text, { columns: true, info: true, skip_empty_lines: true }) as readonly CsvRecord[];
-  return records.map(({ record, info }) => ({ line: info.lines, row: typed(record) }));
+  return records.map(({ record, info }) => ({ line: info.lines, row: record }));
 }
 
 /** As csv-parse answers with `columns` and `info`. */
@@ -43,14 +43,11 @@ interface CsvRecord {
   readonly info: { readonly lines: number };
 }
 
-function typed(record: Readonly<Record<string, string>>): ImportedRow {
-  const cells = Object.entries(record).filter(([, text]) => text !== '');
-  return Object.fromEntries(
-    cells.map(([name, text]) => {
-      if (NUMBER_MEMBERS.has(name) && /^-?\d+(\.\d+)?$/.test(text.trim())) return [name, Number(text)];
-      return [name, name === 'properties' ? (parsed(text) ?? text) : text];
-    }),
-  );
+/** The value of a member out of a cell, which is a text. */
+export function typed(member: string, value: unknown): unknown {
+  if (typeof value !== 'string') return value;
+  if (NUMBER_MEMBERS.has(member) && /^-?\d+(\.\d+)?$/.test(value.trim())) return Number(value);
+  return member === 'properties' ? (parsed(value) ?? value) : value;
 }
 
 function parsed(text: string): unknown {

@@ -16,6 +16,8 @@ export interface Progress {
   readonly updated: number;
   readonly unchanged: number;
   readonly refused: readonly Refused[];
+  /** The server takes no more calls for so long. */
+  readonly waitSeconds?: number | undefined;
 }
 
 interface Imported {
@@ -44,7 +46,7 @@ function partsOf(rows: readonly Good[]): readonly (readonly Good[])[] {
   return parts;
 }
 
-/** Imports the rows in calls of a thousand. A call takes all of its rows or none, so those that it names as bad are left out and it is repeated. */
+/** Imports the rows in calls of a thousand, and waits where the server asks to. A call takes all of its rows or none, so those that it names as bad are left out and it is repeated. */
 export async function importRows(
   type: string,
   rows: readonly FileRow[],
@@ -57,7 +59,8 @@ export async function importRows(
   try {
     for (const some of partsOf(good)) {
       if (signal.aborted) return;
-      const { refused, ...counts } = await importSome(type, some);
+      const onWait = (waitSeconds: number) => onProgress({ ...progress, waitSeconds });
+      const { refused, ...counts } = await importSome(type, some, { signal, onWait });
       progress = {
         ...progress,
         done: progress.done + some.length,
@@ -73,14 +76,29 @@ export async function importRows(
   }
 }
 
-async function importSome(type: string, rows: readonly Good[]): Promise<Imported & { refused: readonly Refused[] }> {
+interface Patience {
+  readonly signal: AbortSignal;
+  readonly onWait: (seconds: number) => void;
+}
+
+async function importSome(
+  type: string,
+  rows: readonly Good[],
+  { signal, onWait }: Patience,
+): Promise<Imported & { refused: readonly Refused[] }> {
   let left = rows;
   const refused: Refused[] = [];
-  while (left.length > 0) {
+  while (left.length > 0 && !signal.aborted) {
     try {
       const imported = await call<Imported>('import_records', { type, records: left.map(({ row }) => row) });
       return { ...imported, refused };
     } catch (error) {
+      const seconds = waitIn(error);
+      if (seconds !== undefined) {
+        onWait(seconds);
+        await pause(seconds * 1000, signal);
+        continue;
+      }
       const problems = problemsIn(error, left.length);
       if (problems.size === 0) throw error;
       for (const [index, problem] of problems) {
@@ -91,6 +109,25 @@ async function importSome(type: string, rows: readonly Good[]): Promise<Imported
     }
   }
   return { created: 0, updated: 0, unchanged: 0, refused };
+}
+
+const USUAL_WAIT_SECONDS = 5;
+
+/** How long the server asks to wait. */
+function waitIn(error: unknown): number | undefined {
+  if (!(error instanceof CallError) || !/^(rate_limited|unavailable)$/.test(error.code)) return undefined;
+  return error.retryAfterSeconds ?? USUAL_WAIT_SECONDS;
+}
+
+/** Waits so long, or until it is stopped. */
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
 }
 
 /** What is wrong with which row, as `records[3].amount` says. */

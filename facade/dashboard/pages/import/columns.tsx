@@ -1,0 +1,68 @@
+import { Badge, Mono } from '../../components/small.tsx';
+import { Table } from '../../components/table.tsx';
+import type { Mapping, Member } from './mapping.ts';
+
+interface ColumnsProps {
+  /** The columns of the file, with some of their values. */
+  readonly columns: ReadonlyMap<string, readonly string[]>;
+  readonly members: readonly Member[];
+  readonly mapping: Mapping;
+  readonly onChange: (mapping: Mapping) => void;
+}
+
+/** What each column of the file becomes, so that a wrong one is seen before anything is sent. */
+export function Columns({ columns, members, mapping, onChange }: ColumnsProps) {
+  const given = [...mapping.values()];
+  const missing = members.filter(({ name, needed }) => needed && !given.includes(name)).map(({ name }) => name);
+  const give = (column: string, member: string) => {
+    const others = [...mapping].filter(([other, taken]) => other !== column && taken !== member);
+    onChange(new Map(member === '' ? others : [...others, [column, member]]));
+  };
+  return (
+    <section aria-labelledby="columns" class="import-columns">
+      <h2 id="columns">Columns</h2>
+      <Table
+        label="Columns"
+        columns={[
+          { id: 'column', title: 'In the file', cell: ([column]: Column) => <Mono>{column}</Mono> },
+          {
+            id: 'values',
+            title: 'Such as',
+            cell: ([, values]: Column) => <span class="quiet">{values.join(', ').slice(0, MOST_SHOWN)}</span>,
+            spare: 1,
+          },
+          {
+            id: 'member',
+            title: 'Becomes',
+            cell: ([column]: Column) => (
+              <select
+                class="input"
+                aria-label={`${column} becomes`}
+                value={mapping.get(column) ?? ''}
+                onChange={({ currentTarget }) => give(column, currentTarget.value)}
+              >
+                <option value="">Left out</option>
+                {members.map(({ name, needed }) => (
+                  <option key={name} value={name}>
+                    {needed ? `${name} (needed)` : name}
+                  </option>
+                ))}
+              </select>
+            ),
+            width: '15rem',
+          },
+        ]}
+        rows={[...columns]}
+        keyOf={([column]) => column}
+      />
+      {missing.length > 0 && (
+        <p class="note warn">
+          <Badge tone="warn">Needed</Badge> No column becomes {missing.join(', ')}. Rows without are refused.
+        </p>
+      )}
+    </section>
+  );
+}
+
+type Column = readonly [string, readonly string[]];
+const MOST_SHOWN = 80;
