@@ -15,8 +15,8 @@ export function Chart(props: ChartProps) {
         <span class="chart-title">{title}</span>
         <span class="legend">
           {series.length > 1 &&
-            series.map(({ label, tone }, index) => (
-              <span key={label} class={`legend-item s${tone ?? (index % 5) + 1}`}>
+            series.map(({ label, tone, dashed }, index) => (
+              <span key={label} class={`legend-item s${tone ?? (index % 5) + 1} ${dashed ? 'dashed' : ''}`}>
                 {label}
               </span>
             ))}

@@ -76,7 +76,12 @@ function rangeOf(_: UPlot, least: number, most: number): [number, number] {
   return [least * 1.08, Math.max(0, most * 1.08)];
 }
 
-function seriesOf({ label, tone, filled }: Series, index: number, bars: boolean, box: HTMLElement): UPlot.Series {
+function seriesOf(
+  { label, tone, filled, dashed }: Series,
+  index: number,
+  bars: boolean,
+  box: HTMLElement,
+): UPlot.Series {
   const stroke = colour(box, `--s${tone ?? (index % 5) + 1}`);
   const fill = bars ? stroke : filled ? transparent(stroke) : undefined;
   return {
@@ -85,6 +90,7 @@ function seriesOf({ label, tone, filled }: Series, index: number, bars: boolean,
     width: 1.5,
     points: { show: false },
     ...(fill && { fill }),
+    ...(dashed && { dash: [5, 4] }),
     ...(bars && UPlot.paths.bars && { paths: UPlot.paths.bars({ size: [0.6, 40], radius: 0.15 }) }),
   };
 }

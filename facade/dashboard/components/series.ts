@@ -3,6 +3,8 @@ export interface Series {
   readonly values: readonly (number | null)[];
   /** The colour, as in the tokens; by place where it is left out. */
   readonly tone?: 1 | 2 | 3 | 4 | 5;
+  /** Drawn as a dashed line, for what is there to compare with. */
+  readonly dashed?: boolean;
   /** The area below is filled. */
   readonly filled?: boolean;
 }

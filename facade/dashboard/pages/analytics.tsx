@@ -3,6 +3,7 @@ import { ErrorBox } from '../components/error-box.tsx';
 import { Empty, Link, Time } from '../components/small.tsx';
 import { Skeleton } from '../components/waiting.tsx';
 import { csvOf, download } from '../csv.ts';
+import { counted } from '../format.ts';
 import { at, usePlace } from '../router.ts';
 import { useAnswer } from '../store.ts';
 import { useMay, useTool, useTools } from '../tools.ts';
@@ -83,9 +84,9 @@ function OneMetric({ metric, query }: { readonly metric: Metric; readonly query:
       {!data && !error && <Skeleton lines={8} />}
       {data && (
         <>
-          {data.warnings?.map((warning) => (
-            <p key={warning} class="note warn">
-              {warning}
+          {data.warnings?.map(({ reason, type, rows, currency }) => (
+            <p key={`${reason} ${type} ${currency}`} class="note warn">
+              {`${counted(rows, 'row')} of ${type} in ${currency} left out. ${reason}`}
             </p>
           ))}
           <Totals metric={metric} answer={data} />

@@ -95,5 +95,17 @@ export interface MetricAnswer {
   readonly totals: Readonly<Record<string, unknown>>;
   readonly series?: readonly Readonly<Record<string, unknown>>[];
   readonly rows?: readonly Readonly<Record<string, unknown>>[];
-  readonly warnings?: readonly string[];
+  /** Rows that were left out. */
+  readonly warnings?: readonly {
+    readonly reason: string;
+    readonly type: string;
+    readonly rows: number;
+    readonly currency: string;
+  }[];
+  /** The period before, where it was asked for. */
+  readonly previous?: {
+    readonly from: string;
+    readonly to: string;
+    readonly totals: Readonly<Record<string, unknown>>;
+  };
 }

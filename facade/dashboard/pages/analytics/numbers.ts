@@ -1,15 +1,20 @@
+import type { GrowthProps } from '../../components/growth.tsx';
 import { labelOf, money, number, percent } from '../../format.ts';
 
 const SHARE = /churn$|rate$|adoption|conversion|stickiness|share|^average$/i;
 const COUNTED = /^(customersAtStart|churnedCustomers|churn)$/;
 const AMOUNT = /mrr$|^(arpa|ltv|start|end|new|reactivation|expansion|contraction|churn)$|Mrr$/;
 
+function isShare(member: string): boolean {
+  return !COUNTED.test(member) && SHARE.test(member);
+}
+
 /** How the numbers of a member are written: as money, as a share, as a time, or as they are. */
 export function formatOf(member: string, currency: string | undefined): (value: number) => string {
   if (currency !== undefined && AMOUNT.test(member) && !/Churn$/.test(member)) {
     return (value) => money(value, currency, Math.abs(value) < 1000 && !Number.isInteger(value) ? 2 : 0);
   }
-  if (!COUNTED.test(member) && SHARE.test(member)) return (value) => percent(value);
+  if (isShare(member)) return (value) => percent(value);
   return /Seconds/.test(member) ? seconds : (value) => number(value);
 }
 
@@ -56,4 +61,15 @@ const DAY = new Intl.DateTimeFormat('en-US', { month: 'short', day: 'numeric', t
 /** What stands below a period in a chart. */
 export function periodOf(from: string, interval: string | undefined): string {
   return (interval === 'month' ? MONTH : DAY).format(new Date(`${from}T00:00:00Z`));
+}
+
+/** How a number changed since the period before, and whether less of it is better. Undefined where that says nothing. */
+export function changeOf(member: string, now: unknown, before: unknown): GrowthProps | undefined {
+  if (typeof now !== 'number' || typeof before !== 'number') return undefined;
+  const inverse = /churn|contraction|bounce|pastDue|ended/i.test(member);
+  if (isShare(member)) {
+    const points = Math.round((now - before) * 1000) / 10;
+    return { value: points, inverse, words: `${number(Math.abs(points))} points` };
+  }
+  return before === 0 ? undefined : { value: (now - before) / Math.abs(before), inverse };
 }

@@ -13,7 +13,7 @@ const SPANS = [
   { value: 'own', label: 'Dates' },
 ] as const;
 
-/** The input of a metric from the address: the range, and the interval where the metric has one. */
+/** The input of a metric from the address: the range, the interval where the metric has one, and always the period before. */
 export function inputOf(query: URLSearchParams, tool: ListedTool | undefined): Readonly<Record<string, string>> {
   const span = query.get('span') ?? '';
   const [from, to] =
@@ -22,7 +22,7 @@ export function inputOf(query: URLSearchParams, tool: ListedTool | undefined): R
       : [/^\d+$/.test(span) ? dateOf(Date.now() - (Number(span) - 1) * DAY_MS) : null, null];
   const interval = intervalsOf(tool).includes(query.get('interval') ?? '') ? query.get('interval') : null;
   const given = Object.entries({ from, to, interval }).filter(([, value]) => value !== null && value !== '');
-  return Object.fromEntries(given) as Record<string, string>; // what is null was left out
+  return { ...(Object.fromEntries(given) as Record<string, string>), compare: 'previous' }; // what is null was left out
 }
 
 function dateOf(time: number): string {
@@ -49,7 +49,7 @@ export function RangeControls({
       {span === 'own' && (
         <>
           <DateField label="From" name="from" value={query.get('from') ?? ''} />
-          <DateField label="Up to, without" name="to" value={query.get('to') ?? ''} />
+          <DateField label="Up to" name="to" value={query.get('to') ?? ''} shift={1} />
         </>
       )}
       {intervals.length > 0 && (
@@ -64,15 +64,29 @@ export function RangeControls({
   );
 }
 
-function DateField({ label, name, value }: { readonly label: string; readonly name: string; readonly value: string }) {
+interface DateFieldProps {
+  readonly label: string;
+  readonly name: string;
+  readonly value: string;
+  /** So many days later the date stands in the address. */
+  readonly shift?: number;
+}
+
+function DateField({ label, name, value, shift = 0 }: DateFieldProps) {
   return (
     <input
       class="input"
       type="date"
       aria-label={label}
       title={label}
-      value={value}
-      onChange={({ currentTarget }) => setQuery({ [name]: currentTarget.value })}
+      value={shifted(value, -shift)}
+      onChange={({ currentTarget }) => setQuery({ [name]: shifted(currentTarget.value, shift) })}
     />
   );
+}
+
+/** The range ends before `to`; people name its last day. */
+function shifted(date: string, days: number): string {
+  const time = Date.parse(date);
+  return Number.isNaN(time) ? '' : dateOf(time + days * DAY_MS);
 }

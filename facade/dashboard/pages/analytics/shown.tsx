@@ -1,10 +1,12 @@
 import { useMemo } from 'preact/hooks';
 import { Chart } from '../../components/chart.tsx';
+import { Growth } from '../../components/growth.tsx';
 import { Badge } from '../../components/small.tsx';
 import { Table } from '../../components/table.tsx';
+import { useAnswer } from '../../store.ts';
 import { Cohorts } from './cohorts.tsx';
 import type { Metric, MetricAnswer } from './metrics.ts';
-import { formatOf, periodOf, wordsOf, write } from './numbers.ts';
+import { changeOf, formatOf, periodOf, wordsOf, write } from './numbers.ts';
 
 interface Shown {
   readonly metric: Metric;
@@ -23,48 +25,87 @@ export function Totals({ metric, answer }: Shown) {
         <div key={name} class="headline">
           <dt class="headline-title">{wordsOf(name)}</dt>
           <dd class="headline-number">{write(name, answer.totals[name], answer.currency)}</dd>
+          <Before name={name} answer={answer} />
         </div>
       ))}
     </dl>
   );
 }
 
-/** The charts of a metric over time. */
+/** What the number was in the period before, and how it changed since. */
+function Before({
+  name,
+  answer: { totals, previous, currency },
+}: {
+  readonly name: string;
+  readonly answer: MetricAnswer;
+}) {
+  const before = previous?.totals[name];
+  if (typeof before !== 'number') return null;
+  const change = changeOf(name, totals[name], before);
+  return (
+    <dd class="headline-growth" title={`${previous?.from} to ${previous?.to}`}>
+      {change && <Growth {...change} />} from {write(name, before, currency)}
+    </dd>
+  );
+}
+
+/** The charts of a metric over time; those of one line with the period before. */
 export function Charts({ metric, answer }: Shown) {
+  const { previous, range } = answer;
+  const draws = metric.charts?.some(({ members }) => members.length === 1) ?? false;
+  const asked = previous && draws && { from: previous.from, to: previous.to, interval: range.interval };
+  const { data: before } = useAnswer<MetricAnswer>(asked ? metric.tool : undefined, asked || {});
   return (
     <>
       {metric.charts?.map((chart) => (
-        <OneChart key={chart.title} answer={answer} {...chart} />
+        <OneChart key={chart.title} answer={answer} before={before?.series} {...chart} />
       ))}
     </>
   );
+}
+
+type Series = NonNullable<MetricAnswer['series']>;
+
+function valuesOf(series: Series, member: string): readonly (number | null)[] {
+  return series.map((one) => (typeof one[member] === 'number' ? one[member] : null));
 }
 
 function OneChart({
   answer,
   title,
   members,
+  before,
   bars = false,
-}: NonNullable<Metric['charts']>[number] & { readonly answer: MetricAnswer }) {
+}: NonNullable<Metric['charts']>[number] & { readonly answer: MetricAnswer; readonly before: Series | undefined }) {
   const { series = [], range, currency } = answer;
-  const drawn = useMemo(
-    () => ({
+  const drawn = useMemo(() => {
+    const [first = ''] = members;
+    const isOne = members.length === 1;
+    const lines = members.map((member) => ({
+      label: wordsOf(member),
+      values: valuesOf(series, member),
+      filled: isOne,
+    }));
+    const earlier = isOne && before ? [earlierLine(valuesOf(before, first), series.length)] : [];
+    return {
       labels: series.map(({ from }) => periodOf(String(from), range.interval)),
-      series: members.map((member, index) => ({
-        label: wordsOf(member),
-        values: series.map((one) => (typeof one[member] === 'number' ? one[member] : null)),
-        filled: members.length === 1 && index === 0,
-      })),
-      format: formatOf(members[0] ?? '', currency),
-    }),
-    [answer],
-  );
+      series: [...lines, ...earlier],
+      format: formatOf(first, currency),
+    };
+  }, [answer, before]);
   if (series.length === 0) return null;
   return (
     <section class="card card-chart">
       <Chart title={title} bars={bars} {...drawn} />
     </section>
   );
+}
+
+/** The period before, each of its values below the one of now that has the same place. */
+function earlierLine(values: readonly (number | null)[], length: number) {
+  const fitted = Array.from({ length }, (_, index) => values[index] ?? null);
+  return { label: 'The period before', values: fitted, dashed: true, tone: 5 as const };
 }
 
 const BARS: Readonly<Record<string, string>> = {

@@ -1,10 +1,11 @@
 import { useMemo } from 'preact/hooks';
 import { LinkButton } from '../../components/button.tsx';
 import { Chart } from '../../components/chart.tsx';
+import { Growth } from '../../components/growth.tsx';
 import { Empty } from '../../components/small.tsx';
 import { Sparkline } from '../../components/sparkline.tsx';
 import { Skeleton } from '../../components/waiting.tsx';
-import { money, number, percent } from '../../format.ts';
+import { money, number } from '../../format.ts';
 import { at } from '../../router.ts';
 import { useMay } from '../../tools.ts';
 import {
@@ -99,16 +100,6 @@ function shown({ series, currency }: Overview, visitors: Visitors | undefined, s
         ]
       : []),
   ];
-}
-
-function Growth({ value }: { readonly value: number }) {
-  const tone = value < 0 ? 'fell' : 'grew';
-  return (
-    <span class={tone}>
-      <span aria-hidden="true">{value < 0 ? '↓' : '↑'}</span>
-      <span class="only-heard">{value < 0 ? 'down' : 'up'}</span> {percent(Math.abs(value))}
-    </span>
-  );
 }
 
 /** Revenue and what moved it. Says how to begin where there is nothing yet. */
