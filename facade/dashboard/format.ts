@@ -48,6 +48,23 @@ export function exactTime(instant: string): string {
   return EXACT.format(new Date(instant));
 }
 
+const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
+
+/** A moment soon to come: `14:05`, and the day before it where that is another one. */
+export function clockTime(instant: string, now = new Date()): string {
+  const then = new Date(instant);
+  const time = CLOCK.format(then);
+  return then.toDateString() === now.toDateString() ? time : `${DATE.format(then)}, ${time}`;
+}
+
+/** How long until then, in whole units: `43 minutes`, `6 days`. */
+export function timeLeft(instant: string, now = Date.now()): string {
+  const seconds = Math.max(0, Math.round((Date.parse(instant) - now) / 1000));
+  if (seconds < 2 * MINUTE) return counted(seconds, 'second');
+  if (seconds < 2 * HOUR) return counted(Math.round(seconds / MINUTE), 'minute');
+  return seconds < 2 * DAY ? counted(Math.round(seconds / HOUR), 'hour') : counted(Math.floor(seconds / DAY), 'day');
+}
+
 export function number(value: number): string {
   return new Intl.NumberFormat('en-US', { maximumFractionDigits: 2 }).format(value);
 }

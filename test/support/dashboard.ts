@@ -3,9 +3,12 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { after, before } from 'node:test';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { fillDemo } from '../../facade/demo/fill.ts';
 import { DemoClock } from '../../facade/demo/workspace.ts';
+import { mustCall } from './calls.ts';
+import { startBrowser } from './chromium.ts';
 import { startTestServer, type TestServer } from './server.ts';
 import { signIn } from './sign-in.ts';
 
@@ -24,6 +27,51 @@ export async function startDemoServer(env: Record<string, string> = {}): Promise
     clock,
   );
   return { ...server, adminKey: key ?? '' };
+}
+
+/** A server and a browser for the tests of a file, which both end with them. */
+export interface TestDashboard {
+  readonly server: TestServer;
+  readonly browser: Browser;
+  /** Calls a tool with full access. */
+  call(tool: string, input?: object): ReturnType<typeof mustCall>;
+  /** A window for the time of a test, in which nothing may be complained of. */
+  inWindow(work: (page: Page, window: DashboardWindow) => Promise<void>, options?: WindowOptions): Promise<void>;
+}
+
+/** Called within `describe`: server and browser are there in its tests. `start` gives another server than one with the demo workspace. */
+export function testDashboard(start: () => Promise<TestServer> = startDemoServer): TestDashboard {
+  let started: { readonly server: TestServer; readonly browser: Browser } | undefined;
+  const there = () => {
+    assert.ok(started, 'The server is there in the tests only.');
+    return started;
+  };
+  before(async () => {
+    const [server, browser] = await Promise.all([start(), startBrowser()]);
+    started = { server, browser };
+  });
+  after(async () => {
+    await started?.browser.close();
+    await started?.server.close();
+  });
+  return {
+    get server() {
+      return there().server;
+    },
+    get browser() {
+      return there().browser;
+    },
+    call: (tool, input = {}) => mustCall(there().server, there().server.adminKey, tool, input),
+    async inWindow(work, options = {}) {
+      const window = await openDashboard(there().browser, there().server, options);
+      try {
+        await work(window.page, window);
+        assert.deepEqual(window.complaints, []);
+      } finally {
+        await window.close();
+      }
+    },
+  };
 }
 
 /** Pages of one signed-in person, and what was wrong in them. */

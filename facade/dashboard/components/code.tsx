@@ -1,8 +1,8 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { text } from '../text.ts';
 import { Button } from './button.tsx';
 
-/** Copies a text and says so for a moment. */
+/** Copies a text and says so for a moment. Where the browser refuses, the text beside the button is selected, and the person told. */
 export function CopyButton({
   value,
   label = text.copy,
@@ -13,14 +13,22 @@ export function CopyButton({
   readonly words?: boolean;
 }) {
   const [copied, setCopied] = useState(false);
+  const [refused, setRefused] = useState(false);
+  const ref = useRef<HTMLSpanElement>(null);
   useEffect(() => {
     if (!copied) return undefined;
     const timer = setTimeout(() => setCopied(false), 2000);
     return () => clearTimeout(timer);
   }, [copied]);
   const copy = async () => {
-    await navigator.clipboard.writeText(value);
-    setCopied(true);
+    const done = await navigator.clipboard?.writeText(value).then(
+      () => true,
+      () => false,
+    );
+    const shown = ref.current?.parentElement?.querySelector('code');
+    if (!done && shown) getSelection()?.selectAllChildren(shown);
+    setCopied(done === true);
+    setRefused(done !== true);
   };
   const icon = copied ? 'check' : 'copy';
   const said = copied ? text.copied : label;
@@ -33,8 +41,8 @@ export function CopyButton({
       ) : (
         <Button look="quiet" icon={icon} label={said} onClick={copy} />
       )}
-      <span class="only-heard" role="status">
-        {copied && text.copied}
+      <span class={refused ? 'copy-refused' : 'only-heard'} role="status" ref={ref}>
+        {copied ? text.copied : refused && text.selected}
       </span>
     </>
   );
@@ -52,16 +60,6 @@ export function Code({ value, label }: { readonly value: string; readonly label?
       </section>
       <CopyButton value={value} />
     </div>
-  );
-}
-
-/** Lines to paste somewhere else, with a sentence that says where. */
-export function Snippet({ title, value }: { readonly title: string; readonly value: string }) {
-  return (
-    <figure class="snippet">
-      <figcaption>{title}</figcaption>
-      <Code value={value} label={title} />
-    </figure>
   );
 }
 

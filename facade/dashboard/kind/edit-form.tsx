@@ -43,6 +43,7 @@ export function EditForm({ spec, row }: { readonly spec: KindSpec; readonly row:
         record={begun}
         given={naming(spec, id)}
         own={spec.controls ?? {}}
+        hidden={spec.hidden ?? []}
         below={(value) => Draft && <Draft value={value} id={id} />}
         run={(input) => save(input, begun.revision)}
         onError={see}

@@ -38,6 +38,8 @@ export interface KindSpec {
   readonly without?: readonly string[];
   /** Controls of one's own in the forms. */
   readonly controls?: Readonly<Record<string, ComponentType<PartProps>>>;
+  /** Inputs that the forms do not ask for, because the page gives them by other means. */
+  readonly hidden?: readonly string[];
   /** What the form of a new one begins with. */
   readonly start?: Row;
   /** Below the fields of the forms: what the values come to. A record that is changed has an id. */

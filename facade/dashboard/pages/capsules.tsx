@@ -5,7 +5,8 @@ import { Badge, Time } from '../components/small.tsx';
 import { ToolsPicker } from '../components/tools-picker.tsx';
 import { kindPage } from '../kind/kind-page.tsx';
 import type { Row } from '../kind/spec.ts';
-import { CapsuleActions } from './capsules/actions.tsx';
+import { CapsuleActions, EarlierTokens } from './capsules/actions.tsx';
+import { Constraints } from './capsules/constraints.tsx';
 import { DeniedTools } from './capsules/denied-tools.tsx';
 import { endpointOf } from './capsules/endpoint.ts';
 import { CapsulePreview } from './capsules/preview.tsx';
@@ -30,8 +31,19 @@ export const Page = kindPage({
       spare: 1,
     },
   ],
-  without: ['ownerId', 'createdBy', 'tokenPrefix', 'callCount', 'lastUsedAt', 'allowedTools', 'deniedTools'],
-  controls: { allowedTools: ToolsPicker, deniedTools: DeniedTools },
+  without: [
+    'ownerId',
+    'createdBy',
+    'tokenPrefix',
+    'earlierTokens',
+    'callCount',
+    'lastUsedAt',
+    'allowedTools',
+    'deniedTools',
+  ],
+  hidden: ['endEarlierTokens'],
+  above: EarlierTokens,
+  controls: { allowedTools: ToolsPicker, deniedTools: DeniedTools, constraints: Constraints },
   start: { status: 'live' },
   draft: CapsulePreview,
   actions: CapsuleActions,

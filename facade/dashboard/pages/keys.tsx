@@ -4,7 +4,7 @@ import { showDialog } from '../components/shown-dialog.tsx';
 import { Badge, Time } from '../components/small.tsx';
 import { kindPage } from '../kind/kind-page.tsx';
 import type { Row } from '../kind/spec.ts';
-import { KeyActions } from './keys/actions.tsx';
+import { EarlierOfKey, KeyActions } from './keys/actions.tsx';
 import { unifiedEndpoint } from './keys/endpoint.ts';
 import { ExplainKey } from './keys/explain.tsx';
 import { rightsOf, ScopesControl } from './keys/scopes-control.tsx';
@@ -28,7 +28,8 @@ export const Page = kindPage({
       spare: 2,
     },
   ],
-  without: ['endsWith', 'createdBy'],
+  without: ['endsWith', 'createdBy', 'earlierSecrets'],
+  above: EarlierOfKey,
   controls: { scopes: ScopesControl },
   start: { scopes: ['read'] },
   actions: KeyActions,

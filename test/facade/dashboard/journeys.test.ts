@@ -1,37 +1,17 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import type { Browser, Page } from 'playwright-core';
-import { mustCall, rest } from '../../support/calls.ts';
-import { startBrowser, withoutBrowser } from '../../support/chromium.ts';
-import { type DashboardWindow, openDashboard, settled, startDemoServer } from '../../support/dashboard.ts';
-import type { TestServer } from '../../support/server.ts';
+import type { Page } from 'playwright-core';
+import { rest } from '../../support/calls.ts';
+import { withoutBrowser } from '../../support/chromium.ts';
+import { findingsOf, settled, testDashboard } from '../../support/dashboard.ts';
 import { startUpstream, toolCalled } from '../../support/upstream.ts';
 
 if (withoutBrowser) console.log(`SKIPPED: what people do in the dashboard, for ${withoutBrowser}.`);
 
 describe('what people do in the dashboard', { skip: withoutBrowser }, () => {
-  let server: TestServer;
-  let browser: Browser;
-  before(async () => {
-    [server, browser] = await Promise.all([startDemoServer(), startBrowser()]);
-  });
-  after(async () => {
-    await browser?.close();
-    await server?.close();
-  });
-
-  const call = (tool: string, input: object = {}) => mustCall(server, server.adminKey, tool, input);
-
-  async function inWindow(work: (page: Page, window: DashboardWindow) => Promise<void>, email?: string): Promise<void> {
-    const window = await openDashboard(browser, server, email === undefined ? {} : { email });
-    try {
-      await work(window.page, window);
-      assert.deepEqual(window.complaints, []);
-    } finally {
-      await window.close();
-    }
-  }
+  const dashboard = testDashboard();
+  const { call, inWindow } = dashboard;
 
   /** The secret in the dialog that shows it once, which is then closed. */
   async function secretIn(page: Page): Promise<string> {
@@ -44,7 +24,7 @@ describe('what people do in the dashboard', { skip: withoutBrowser }, () => {
   }
 
   it('makes a key that works, gives it a new secret and revokes it', async () => {
-    const statusOf = async (key: string) => (await rest(server, 'GET', '/api/v1/agents', { key })).status;
+    const statusOf = async (key: string) => (await rest(dashboard.server, 'GET', '/api/v1/agents', { key })).status;
     await inWindow(async (page, window) => {
       await window.open('/keys/new');
       await page.getByLabel('Name').fill('nightly');
@@ -52,8 +32,9 @@ describe('what people do in the dashboard', { skip: withoutBrowser }, () => {
       const first = await secretIn(page);
       assert.equal(await statusOf(first), 200);
       const body = { name: 'no', displayName: 'No' };
-      assert.equal((await rest(server, 'POST', '/api/v1/agents', { key: first, body })).status, 403);
+      assert.equal((await rest(dashboard.server, 'POST', '/api/v1/agents', { key: first, body })).status, 403);
       await page.getByRole('button', { name: 'New secret' }).click();
+      await page.getByRole('radio', { name: 'Now' }).check({ force: true });
       await page.getByRole('button', { name: 'Make the secret' }).click();
       const second = await secretIn(page);
       assert.deepEqual([await statusOf(first), await statusOf(second)], [401, 200]);
@@ -88,12 +69,69 @@ describe('what people do in the dashboard', { skip: withoutBrowser }, () => {
       await client.close();
       await page.getByRole('tab', { name: 'Use' }).click();
       await page.getByRole('cell', { name: 'list_skills' }).waitFor();
+      const statusOf = async (bearer: string) =>
+        (await fetch(url, { headers: { Authorization: `Bearer ${bearer}` } })).status;
       await page.getByRole('button', { name: 'New token' }).click();
-      await page.getByRole('radio', { name: 'At once' }).check({ force: true });
+      await page.getByRole('radio', { name: 'In 1 hour' }).check({ force: true });
       await page.getByRole('button', { name: 'Make the token' }).click();
-      assert.notEqual(await secretIn(page), token);
-      assert.equal((await fetch(url, { headers: { Authorization: `Bearer ${token}` } })).status, 401);
+      const second = await secretIn(page);
+      await page.getByRole('tab', { name: 'Overview' }).click();
+      await page.getByText(/works until .*, (60|59) minutes more\./).waitFor();
+      assert.deepEqual([await statusOf(token), await statusOf(second)], [200, 200]);
+      await page.getByRole('button', { name: 'End it now' }).click();
+      await page.getByRole('button', { name: 'End now', exact: true }).click();
+      await page.locator('.countdown').waitFor({ state: 'detached' });
+      assert.deepEqual([await statusOf(token), await statusOf(second)], [401, 200]);
     });
+  });
+
+  it('fixes arguments of a capsule by the controls of its tools, or as JSON', async () => {
+    const { id } = await call('create_capsule', { name: 'Fixed', allowedTools: ['list_skills', 'list_agents'] });
+    await inWindow(async (page, window) => {
+      await window.open(`/capsules/${id}/edit`);
+      await page.getByLabel('Fix arguments of a tool').selectOption('list_agents');
+      const tool = page.getByRole('region', { name: 'List agents' });
+      await tool.getByLabel('Fix an argument').selectOption('status');
+      await tool.getByRole('combobox', { name: /^Status/ }).selectOption('paused');
+      await tool.getByLabel('Fix an argument').selectOption('limit');
+      await tool.getByRole('spinbutton').fill('5');
+      assert.deepEqual(await findingsOf(page), []);
+      await page.getByRole('radio', { name: 'JSON' }).check({ force: true });
+      const json = page.getByLabel('Constraints as JSON').last();
+      assert.deepEqual(JSON.parse(await json.inputValue()), { list_agents: { status: 'paused', limit: 5 } });
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page.waitForURL(`**/capsules/${id}`);
+    });
+    assert.deepEqual((await call('get_capsule', { id })).constraints, { list_agents: { status: 'paused', limit: 5 } });
+    await call('delete_capsule', { id });
+  });
+
+  it('selects what the browser does not let it copy, and says so', async () => {
+    await inWindow(async (page, window) => {
+      await window.open('/apps');
+      await page.evaluate("navigator.clipboard.writeText = () => Promise.reject(new Error('refused'))");
+      await page.locator('.connect').getByRole('button', { name: 'Copy' }).click();
+      await page.getByText('The browser did not let this page copy.').waitFor();
+      assert.match(String(await page.evaluate('String(getSelection())')), /mcp/);
+    });
+  });
+
+  it('brings back an earlier version on the page of its record', async () => {
+    const { id } = await call('create_skill', { name: 'tone', instructions: 'Be brief.' });
+    await call('update_skill', { id, instructions: 'Be long.' });
+    await inWindow(async (page, window) => {
+      await window.open(`/skills/${id}`);
+      await page.getByRole('tab', { name: /^Versions/ }).click();
+      await page.getByRole('button', { name: /^Revision 1/ }).click();
+      await page.getByRole('button', { name: 'Restore', exact: true }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Restore' }).click();
+      await page.getByText('Revision 1 is back.').waitFor();
+      await page.getByRole('button', { name: /^Revision 3/ }).waitFor();
+      await page.getByRole('tab', { name: 'Overview' }).click();
+      await page.getByText('Be brief.').waitFor();
+    });
+    assert.equal((await call('get_skill', { id })).instructions, 'Be brief.');
+    await call('delete_skill', { id });
   });
 
   it('shows what an integration lists before it is approved', async () => {
@@ -162,6 +200,29 @@ describe('what people do in the dashboard', { skip: withoutBrowser }, () => {
     assert.equal((await call('get_user', { userId: 'n1' })).email, 'a@example.com');
   });
 
+  it('imports columns of other names, and goes on after the server asked it to wait', async () => {
+    const csv = 'User ID,E-Mail,level,Created\nm1,m@example.com,PRO,2026-01-02\n';
+    await inWindow(async (page, window) => {
+      await window.open('/import');
+      let refusals = 0;
+      // As a proxy before the server that takes few calls.
+      await page.route('**/api/v1/mcp', (route) => {
+        if (route.request().headers()['mcp-name'] !== 'import_records' || refusals > 0) return route.fallback();
+        refusals += 1;
+        return route.fulfill({ status: 429, headers: { 'Retry-After': '1' }, body: 'Too many requests' });
+      });
+      const file = { name: 'people.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) };
+      await page.locator('input[type=file]').setInputFiles(file);
+      await page.getByText('No column becomes status.').waitFor();
+      await page.getByLabel('level becomes').selectOption('status');
+      await page.getByRole('button', { name: 'Import 1 row' }).click();
+      await page.getByText('The server takes more in 1 second').waitFor();
+      await page.getByText('1 new, 0 changed, 0 unchanged, 0 refused').waitFor();
+      assert.equal(refusals, 1);
+    });
+    assert.equal((await call('get_user', { userId: 'm1' })).status, 'PRO');
+  });
+
   it('says that two sections of the prompt have one name, and loses neither', async () => {
     const before = await call('get_bot_config');
     await inWindow(async (page, window) => {
@@ -193,20 +254,23 @@ describe('what people do in the dashboard', { skip: withoutBrowser }, () => {
   it('ends the window of somebody who is deactivated in another', async () => {
     const email = 'leaver@example.com';
     const { id } = await call('create_admin_user', { email, name: 'Leaver' });
-    await inWindow(async (page, window) => {
-      await window.open('/skills');
-      await inWindow(async (other, admin) => {
-        await admin.open(`/people/${id}`);
-        await other.getByRole('button', { name: 'Deactivate' }).click();
-        await other.getByRole('dialog').getByRole('button', { name: 'Deactivate' }).click();
-        await other.getByRole('button', { name: 'Reactivate' }).waitFor();
-      });
-      await page.reload();
-      await page
-        .getByRole('button', { name: /sign-in link|Send|Continue/i })
-        .first()
-        .waitFor();
-    }, email);
+    await inWindow(
+      async (page, window) => {
+        await window.open('/skills');
+        await inWindow(async (other, admin) => {
+          await admin.open(`/people/${id}`);
+          await other.getByRole('button', { name: 'Deactivate' }).click();
+          await other.getByRole('dialog').getByRole('button', { name: 'Deactivate' }).click();
+          await other.getByRole('button', { name: 'Reactivate' }).waitFor();
+        });
+        await page.reload();
+        await page
+          .getByRole('button', { name: /sign-in link|Send|Continue/i })
+          .first()
+          .waitFor();
+      },
+      { email },
+    );
   });
 
   it('asks who signed in long ago to sign in again, and then makes what was typed', async () => {

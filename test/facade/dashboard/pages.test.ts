@@ -1,42 +1,16 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import type { Browser, Page } from 'playwright-core';
-import { mustCall } from '../../support/calls.ts';
-import { startBrowser, withoutBrowser } from '../../support/chromium.ts';
-import { type DashboardWindow, findingsOf, openDashboard, settled, startDemoServer } from '../../support/dashboard.ts';
+import { describe, it } from 'node:test';
+import { withoutBrowser } from '../../support/chromium.ts';
+import { findingsOf, settled, testDashboard } from '../../support/dashboard.ts';
 import { FULL } from '../../support/full.ts';
-import type { TestServer } from '../../support/server.ts';
 
 if (withoutBrowser) console.log(`SKIPPED: the dashboard in a real browser, for ${withoutBrowser}.`);
 
 const PHONE = { width: 390, height: 844 };
 
 describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
-  let server: TestServer;
-  let browser: Browser;
-  before(async () => {
-    [server, browser] = await Promise.all([startDemoServer(), startBrowser()]);
-  });
-  after(async () => {
-    await browser?.close();
-    await server?.close();
-  });
-
-  const call = (tool: string, input: object = {}) => mustCall(server, server.adminKey, tool, input);
-
-  /** A window for the time of a test, in which nothing may be complained of. */
-  async function inWindow(
-    work: (page: Page, window: DashboardWindow) => Promise<void>,
-    options: Parameters<typeof openDashboard>[2] = {},
-  ): Promise<void> {
-    const window = await openDashboard(browser, server, options);
-    try {
-      await work(window.page, window);
-      assert.deepEqual(window.complaints, []);
-    } finally {
-      await window.close();
-    }
-  }
+  const dashboard = testDashboard();
+  const { call, inWindow } = dashboard;
 
   for (const [colorScheme, viewport] of [['light', undefined] as const, ['dark', PHONE] as const]) {
     it(`has pages without a complaint of the browser or of axe (${colorScheme})`, async () => {
@@ -191,7 +165,7 @@ describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
     await inWindow(async (page, { context, open }) => {
       await open(`/skills/${id}`);
       const other = await context.newPage();
-      await other.goto(`${server.baseUrl}/skills/${id}`);
+      await other.goto(`${dashboard.server.baseUrl}/skills/${id}`);
       await other.getByText('Before.').waitFor();
       await page.waitForTimeout(500); // the stream begins again for what a new page follows
       await call('update_skill', { id, instructions: 'After.' });
@@ -257,7 +231,7 @@ describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
         await page.getByRole('button', { name: 'admin@localhost' }).click();
         await page.getByRole('button', { name: 'Sign out' }).click();
         await page.getByRole('status').filter({ hasText: 'You are signed out.' }).waitFor();
-        await page.goto(`${server.baseUrl}/agents`);
+        await page.goto(`${dashboard.server.baseUrl}/agents`);
         await page.waitForURL('**/sign-in');
       },
       { fresh: true },

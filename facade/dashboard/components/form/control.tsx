@@ -7,6 +7,7 @@ import { Field, type Tied } from './field.tsx';
 import { Picker } from './picker.tsx';
 import { issueAt, type PartProps } from './state.ts';
 import { hintOf, titleOf } from './state-words.ts';
+import { Suggested } from './suggested.tsx';
 
 const MANY_LINES =
   /^(instructions|description|content|prompt|text|message|bio|signature|summary|body|notes?|markdown|systemPrompt|persona|value)$/i;
@@ -55,6 +56,7 @@ function Input({ name, schema, value, onChange, tied }: PartProps & { readonly t
 type TextInputProps = Pick<PartProps, 'name' | 'schema'> & Given & { readonly value: string };
 
 function TextInput({ name, schema, value, onChange, tied }: TextInputProps) {
+  const names = useNames();
   const control = schema['x-control'];
   const give = (event: { readonly currentTarget: { readonly value: string } }) => onChange(event.currentTarget.value);
   if (control === 'code' || (control === undefined && isLong(name, schema))) {
@@ -62,8 +64,9 @@ function TextInput({ name, schema, value, onChange, tied }: TextInputProps) {
     const look = control === 'code' ? 'input code-input' : 'input';
     return <textarea class={look} {...tied} rows={Math.min(16, rows)} value={value} onInput={give} />;
   }
-  const suggested = control === 'timezone' ? 'timezones' : schema['x-ref'] === 'tool' ? 'tools' : undefined;
-  if (suggested) return <Suggested {...{ value, onChange, tied, of: suggested }} />;
+  const suggested =
+    control === 'timezone' ? Intl.supportedValuesOf('timeZone') : schema['x-ref'] === 'tool' ? [...names] : undefined;
+  if (suggested) return <Suggested {...{ value, onChange, tied }} options={suggested.map((one) => ({ value: one }))} />;
   const isSecret = control === 'secret' || (control === undefined && SECRET.test(name));
   const type = isSecret ? 'password' : schema.format === 'date' ? 'date' : name === 'email' ? 'email' : 'text';
   return (
@@ -81,34 +84,6 @@ function TextInput({ name, schema, value, onChange, tied }: TextInputProps) {
 /** Whether a text of this name mostly has many lines. */
 export function isLong(name: string, { maxLength = 0 }: JsonSchema): boolean {
   return maxLength > ONE_LINE || (MANY_LINES.test(name) && (maxLength === 0 || maxLength > 200));
-}
-
-/** A text for which the usual ones are suggested. */
-function Suggested({
-  value,
-  onChange,
-  tied,
-  of,
-}: Given & { readonly value: string; readonly of: 'timezones' | 'tools' }) {
-  const names = useNames();
-  const options = of === 'tools' ? [...names] : Intl.supportedValuesOf('timeZone');
-  return (
-    <>
-      <input
-        class="input"
-        autocomplete="off"
-        list={`${tied.id}-list`}
-        {...tied}
-        value={value}
-        onInput={({ currentTarget }) => onChange(currentTarget.value)}
-      />
-      <datalist id={`${tied.id}-list`}>
-        {options.map((option) => (
-          <option key={option} value={option} />
-        ))}
-      </datalist>
-    </>
-  );
 }
 
 type Given = Pick<PartProps, 'value' | 'onChange'> & { readonly tied: Tied };

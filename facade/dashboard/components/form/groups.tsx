@@ -90,6 +90,7 @@ export function MemberParts({
             needed={needed.has(name)}
             value={value[name]}
             issues={issues}
+            {...(own[name] && { beside: value })}
             onChange={(given) => onChange({ ...value, [name]: given })}
           />
         );

@@ -1,8 +1,9 @@
-import { type ListAnswer, usePages } from '../../pages-of.ts';
+import { usePages } from '../../pages-of.ts';
 import { refs } from '../../refs.ts';
 import { text } from '../../text.ts';
 import { useTool } from '../../tools.ts';
 import type { Tied } from './field.tsx';
+import { Suggested } from './suggested.tsx';
 
 export interface PickerProps {
   /** As in `refs.ts`. */
@@ -13,8 +14,6 @@ export interface PickerProps {
 }
 
 type Row = Readonly<Record<string, unknown>>;
-
-export type { ListAnswer };
 
 /** Picks a record by its name. Where the person cannot list such records, its id is typed. */
 export function Picker({ kind, value, onChange, tied }: PickerProps) {
@@ -31,9 +30,10 @@ export function Picker({ kind, value, onChange, tied }: PickerProps) {
       />
     );
   }
-  const options = rows.map((row) => ({ id: idOf(row), title: String(row[ref.title] ?? idOf(row)).slice(0, 100) }));
-  if (more) return <Typed options={options} value={value} onChange={onChange} tied={tied} />;
-  const known = options.some(({ id }) => id === value);
+  const options = rows.map((row) => ({ value: idOf(row), label: String(row[ref.title] ?? idOf(row)).slice(0, 100) }));
+  // Where there are too many to list, an id is typed, and the first ones are suggested by their names.
+  if (more) return <Suggested {...{ options, value, onChange, tied }} />;
+  const known = options.some((option) => option.value === value);
   return (
     <select
       class="input"
@@ -43,37 +43,12 @@ export function Picker({ kind, value, onChange, tied }: PickerProps) {
     >
       <option value="">{tied.required ? text.choose : '–'}</option>
       {!known && value !== '' && <option value={value}>{value}</option>}
-      {options.map(({ id, title }) => (
-        <option key={id} value={id}>
-          {title}
+      {options.map((option) => (
+        <option key={option.value} value={option.value}>
+          {option.label}
         </option>
       ))}
     </select>
-  );
-}
-
-interface TypedProps extends Omit<PickerProps, 'kind'> {
-  readonly options: readonly { readonly id: string; readonly title: string }[];
-}
-
-/** Where there are too many to list: an id is typed, and the first ones are suggested by their names. */
-function Typed({ options, value, onChange, tied }: TypedProps) {
-  return (
-    <>
-      <input
-        class="input"
-        autocomplete="off"
-        list={`${tied.id}-list`}
-        {...tied}
-        value={value}
-        onInput={({ currentTarget }) => onChange(currentTarget.value || undefined)}
-      />
-      <datalist id={`${tied.id}-list`}>
-        {options.map(({ id, title }) => (
-          <option key={id} value={id} label={title} />
-        ))}
-      </datalist>
-    </>
   );
 }
 

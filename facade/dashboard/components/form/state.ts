@@ -13,6 +13,8 @@ export interface PartProps {
   readonly value: unknown;
   readonly onChange: (value: unknown) => void;
   readonly issues: readonly Issue[];
+  /** The values of all members of the object that it belongs to, where the part is a control of a page's own. */
+  readonly beside?: Members;
 }
 
 export function memberPath(path: string, name: string): string {

@@ -1,10 +1,6 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../../components/button.tsx';
-import { Connect, shortName } from '../../components/connect/connect.tsx';
-import { ConfirmDialog, SecretOnce } from '../../components/dialog.tsx';
-import { showDialog } from '../../components/shown-dialog.tsx';
-import { Segments } from '../../components/tabs.tsx';
-import { exactTime } from '../../format.ts';
+import { EarlierSecrets, RotateDialog, type Rotating } from '../../components/rotate.tsx';
 import type { Row } from '../../kind/spec.ts';
 import { act } from '../../store.ts';
 import { useMay } from '../../tools.ts';
@@ -33,36 +29,24 @@ export function CapsuleActions({ row }: { readonly row: Row }) {
           New token
         </Button>
       )}
-      {rotates && <RotateDialog row={row} onClose={() => setRotates(false)} />}
+      {rotates && <RotateDialog of={rotatingOf(row)} onClose={() => setRotates(false)} />}
     </>
   );
 }
 
-const GRACE = [
-  { value: '0', label: 'At once' },
-  { value: '3600', label: 'In an hour' },
-  { value: '86400', label: 'In a day' },
-  { value: '604800', label: 'In a week' },
-] as const;
-type Grace = (typeof GRACE)[number]['value'];
-
-function RotateDialog({ row, onClose }: { readonly row: Row; readonly onClose: () => void }) {
-  const [grace, setGrace] = useState<Grace>('3600');
-  const rotate = async () => {
-    const { token } = await act('rotate_capsule_token', { id: row.id, graceSeconds: Number(grace) });
-    const until = new Date(Date.now() + Number(grace) * 1000).toISOString();
-    showDialog((close) => (
-      <SecretOnce title={`The new token of ${String(row.name)}`} secret={String(token)} onClose={close}>
-        {grace !== '0' && <p class="note">The old token works until {exactTime(until)}.</p>}
-        <Connect name={shortName(String(row.name))} url={endpointOf(row)} token={String(token)} />
-      </SecretOnce>
-    ));
+function rotatingOf(row: Row): Rotating {
+  return {
+    id: String(row.id),
+    name: String(row.name),
+    word: 'token',
+    tool: 'rotate_capsule_token',
+    url: endpointOf(row),
+    warning: 'Clients with the old token, and apps that were connected with it, are cut off when it stops.',
   };
-  return (
-    <ConfirmDialog title={`A new token for ${String(row.name)}`} action="Make the token" run={rotate} onClose={onClose}>
-      <p>Clients with the old token, and apps that were connected with it, are cut off when it ends.</p>
-      <p class="label">The old token ends</p>
-      <Segments label="The old token ends" value={grace} options={GRACE} onChange={setGrace} />
-    </ConfirmDialog>
-  );
+}
+
+/** The tokens that still work although they were replaced. */
+export function EarlierTokens({ row }: { readonly row: Row }) {
+  const end = { tool: 'update_capsule', input: { id: row.id, endEarlierTokens: true } };
+  return <EarlierSecrets earlier={row.earlierTokens} word="token" end={end} />;
 }

@@ -1,8 +1,7 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../../components/button.tsx';
-import { Connect, shortName } from '../../components/connect/connect.tsx';
-import { ConfirmDialog, SecretOnce } from '../../components/dialog.tsx';
-import { showDialog } from '../../components/shown-dialog.tsx';
+import { ConfirmDialog } from '../../components/dialog.tsx';
+import { EarlierSecrets, RotateDialog, type Rotating } from '../../components/rotate.tsx';
 import { Time } from '../../components/small.tsx';
 import type { Row } from '../../kind/spec.ts';
 import { act } from '../../store.ts';
@@ -29,35 +28,30 @@ export function KeyActions({ row }: { readonly row: Row }) {
           Revoke
         </Button>
       )}
-      {asked === 'rotate' && <RotateDialog row={row} onClose={close} />}
+      {asked === 'rotate' && <RotateDialog of={rotatingOf(row)} onClose={close} />}
       {asked === 'revoke' && <RevokeDialog row={row} onClose={close} />}
     </>
   );
 }
 
-interface DialogProps {
-  readonly row: Row;
-  readonly onClose: () => void;
-}
-
-function RotateDialog({ row, onClose }: DialogProps) {
-  const name = String(row.name);
-  const rotate = async () => {
-    const { secret } = await act('rotate_api_key', { id: row.id });
-    showDialog((close) => (
-      <SecretOnce title={`The new secret of ${name}`} secret={String(secret)} onClose={close}>
-        <Connect name={shortName(name)} url={unifiedEndpoint()} token={String(secret)} />
-      </SecretOnce>
-    ));
+function rotatingOf(row: Row): Rotating {
+  return {
+    id: String(row.id),
+    name: String(row.name),
+    word: 'secret',
+    tool: 'rotate_api_key',
+    url: unifiedEndpoint(),
+    warning: 'Programs with the old secret are refused once it stops, until they have the new one.',
   };
-  return (
-    <ConfirmDialog title={`A new secret for ${name}`} action="Make the secret" run={rotate} onClose={onClose}>
-      <p>The old secret stops at once. Programs that use it are refused until they have the new one.</p>
-    </ConfirmDialog>
-  );
 }
 
-function RevokeDialog({ row, onClose }: DialogProps) {
+/** The secrets that still work although they were replaced. */
+export function EarlierOfKey({ row }: { readonly row: Row }) {
+  const end = { tool: 'revoke_api_key', input: { id: row.id, earlierOnly: true } };
+  return stateOf(row) === 'active' ? <EarlierSecrets earlier={row.earlierSecrets} word="secret" end={end} /> : null;
+}
+
+function RevokeDialog({ row, onClose }: { readonly row: Row; readonly onClose: () => void }) {
   const name = String(row.name);
   return (
     <ConfirmDialog

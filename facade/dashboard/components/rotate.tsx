@@ -1,0 +1,110 @@
+import { useEffect, useState } from 'preact/hooks';
+import { clockTime, timeLeft } from '../format.ts';
+import { act } from '../store.ts';
+import { useMay } from '../tools.ts';
+import { Button } from './button.tsx';
+import { Connect, shortName } from './connect/connect.tsx';
+import { ConfirmDialog, SecretOnce } from './dialog.tsx';
+import { showDialog } from './shown-dialog.tsx';
+import { Mono } from './small.tsx';
+import { Segments } from './tabs.tsx';
+
+/** What gets a new secret: a key, or a capsule with its token. */
+export interface Rotating {
+  readonly id: string;
+  readonly name: string;
+  readonly word: 'secret' | 'token';
+  /** The tool that makes the new one, and the member in which it answers it. */
+  readonly tool: 'rotate_api_key' | 'rotate_capsule_token';
+  /** What clients use it at. */
+  readonly url: string;
+  /** What happens to clients that have the old one when it ends. */
+  readonly warning: string;
+}
+
+const GRACE = [
+  { value: '0', label: 'Now' },
+  { value: '3600', label: 'In 1 hour' },
+  { value: '86400', label: 'In 1 day' },
+  { value: '604800', label: 'In 7 days' },
+] as const;
+type Grace = (typeof GRACE)[number]['value'];
+
+/** Makes a new secret and asks when the old one ends. */
+export function RotateDialog({ of, onClose }: { readonly of: Rotating; readonly onClose: () => void }) {
+  const [grace, setGrace] = useState<Grace>('3600');
+  const { id, name, word, tool, url, warning } = of;
+  const rotate = async () => {
+    const until = new Date(Date.now() + Number(grace) * 1000).toISOString();
+    const answer = await act(tool, { id, graceSeconds: Number(grace) });
+    const secret = String(answer[word]);
+    showDialog((close) => (
+      <SecretOnce title={`The new ${word} of ${name}`} secret={secret} onClose={close}>
+        {grace !== '0' && <p class="note">{`The old ${word} works until ${clockTime(until)}.`}</p>}
+        <Connect name={shortName(name)} url={url} token={secret} />
+      </SecretOnce>
+    ));
+  };
+  const label = `The old ${word} stops`;
+  return (
+    <ConfirmDialog title={`A new ${word} for ${name}`} action={`Make the ${word}`} run={rotate} onClose={onClose}>
+      <p>{warning}</p>
+      <p class="label">{label}</p>
+      <Segments label={label} value={grace} options={GRACE} onChange={setGrace} />
+    </ConfirmDialog>
+  );
+}
+
+/** A secret that was replaced and still works. */
+export interface Earlier {
+  readonly prefix: string;
+  readonly until: string;
+}
+
+export interface EarlierProps {
+  /** As the tools answer them. */
+  readonly earlier: unknown;
+  readonly word: Rotating['word'];
+  /** The call that ends them at once. */
+  readonly end: { readonly tool: string; readonly input: object };
+}
+
+/** Counts down the secrets that were replaced, as long as one still works, and ends them on request. */
+export function EarlierSecrets({ earlier, word, end }: EarlierProps) {
+  const [asks, setAsks] = useState(false);
+  const [, tick] = useState({});
+  const may = useMay(end.tool);
+  const good = (Array.isArray(earlier) ? (earlier as Earlier[]) : []).filter(
+    ({ until }) => Date.parse(until) > Date.now(),
+  );
+  const counts = good.length > 0;
+  useEffect(() => {
+    if (!counts) return undefined;
+    const timer = setInterval(() => tick({}), 1000);
+    return () => clearInterval(timer);
+  }, [counts]);
+  if (!counts) return null;
+  return (
+    <div class="note countdown">
+      <div>
+        {good.map(({ prefix, until }) => (
+          <p key={prefix}>
+            The old {word} <Mono>{prefix}</Mono> works until <time dateTime={until}>{clockTime(until)}</time>,{' '}
+            {timeLeft(until)} more.
+          </p>
+        ))}
+      </div>
+      {may && <Button onClick={() => setAsks(true)}>{good.length === 1 ? 'End it now' : 'End them now'}</Button>}
+      {asks && (
+        <ConfirmDialog
+          title={`End the old ${word}${good.length === 1 ? '' : 's'}?`}
+          action="End now"
+          run={() => act(end.tool, end.input)}
+          onClose={() => setAsks(false)}
+        >
+          <p>{`Whoever still uses an old ${word} is refused at once. The newest one goes on working.`}</p>
+        </ConfirmDialog>
+      )}
+    </div>
+  );
+}
