@@ -274,7 +274,7 @@ describe('what people do in the dashboard', { skip: withoutBrowser }, () => {
   });
 
   it('asks who signed in long ago to sign in again, and then makes what was typed', async () => {
-    server.clock.pass(10 * 60_000);
+    dashboard.server.clock.pass(10 * 60_000);
     await inWindow(async (page, window) => {
       await window.open('/keys/new');
       await page.getByLabel('Name').fill('kept');
