@@ -83,6 +83,8 @@ export const rawTables = {
     device: 'text',
     browser: 'text',
     os: 'text',
+    /** Order of arrival. */
+    seq: 'bigint',
   },
   /** What imports said about a website, like `subscription_terms`. */
   website_states: {

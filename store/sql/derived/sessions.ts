@@ -1,0 +1,87 @@
+import type { DerivedTable } from '../derived-table.ts';
+import { createTable } from '../raw-tables.ts';
+
+/** A session ends when its visitor makes no visit for this long. A page view with an event in so long after it is no bounce. */
+const GAP_MS = 1_800_000;
+
+/**
+ * Makes the sessions of some visitors. A session is a visitor's visits without a gap of more than 30 minutes from one to the next; visits of
+ * the same moment are in the order in which they came. Its channel, country, device, browser and os are those of its first visit. It is
+ * bounced if it has one page view and that visit's user has no event from then until 30 minutes later.
+ */
+function sessionsOf(isWanted: string): string {
+  return `
+insert into sessions
+with
+-- each visit with the one before it, and its place among the visits of the visitor
+placed as (
+  select
+    visitor, person, at_ms, channel, country, device, browser, os,
+    lag(at_ms) over (partition by visitor order by at_ms, seq) as before_ms,
+    row_number() over (partition by visitor order by at_ms, seq) as place,
+    count(*) over (partition by visitor) as places,
+    max(at_ms) over (partition by visitor) as last_ms
+  from visits
+  where ${isWanted}
+),
+firsts as (
+  select * from placed where before_ms is null or at_ms - before_ms > ${GAP_MS}
+),
+-- a session ends with the visit before the next session
+spans as (
+  select
+    visitor, person, at_ms as start_ms, channel, country, device, browser, os,
+    coalesce(lead(before_ms) over (partition by visitor order by place), last_ms) as end_ms,
+    coalesce(lead(place) over (partition by visitor order by place), places + 1) - place as pages
+  from firsts
+),
+-- single page views with the half hours in which such an event can lie
+single as (
+  select visitor, person, start_ms, start_ms / ${GAP_MS} + later as half_hour
+  from spans cross join (select 0 as later union all select 1) as laters
+  where pages = 1 and person is not null
+),
+busy as (
+  select distinct single.visitor, single.start_ms
+  from single join events
+    on events.person = single.person
+    and events.at_ms / ${GAP_MS} = single.half_hour
+    and events.at_ms >= single.start_ms
+    and events.at_ms <= single.start_ms + ${GAP_MS}
+)
+select
+  spans.visitor, spans.start_ms, spans.end_ms, spans.pages,
+  spans.pages = 1 and busy.visitor is null,
+  spans.channel, spans.country, spans.device, spans.browser, spans.os
+from spans left join busy on busy.visitor = spans.visitor and busy.start_ms = spans.start_ms`;
+}
+
+const columns = {
+  visitor: 'bigint',
+  start_ms: 'bigint',
+  end_ms: 'bigint',
+  pages: 'bigint',
+  bounced: 'boolean',
+  channel: 'text',
+  country: 'text',
+  device: 'text',
+  browser: 'text',
+  os: 'text',
+} as const;
+
+/** The sessions that visits form. */
+export const sessions: DerivedTable = {
+  name: 'sessions',
+  ddl: [createTable('sessions', columns)],
+  follows: ['visitors', 'persons'],
+  renew: [
+    // Events of a user decide which of the user's visits are bounces.
+    `insert into touched_visitors (visitor)
+      select distinct visitor from visits
+      where person in (select person from touched_persons) and visitor not in (select visitor from touched_visitors)`,
+    'delete from sessions where visitor in (select visitor from touched_visitors)',
+    sessionsOf('visitor in (select visitor from touched_visitors)'),
+  ],
+  rebuild: [sessionsOf('visitor % {slices} = {slice}')],
+  slices: 8,
+};

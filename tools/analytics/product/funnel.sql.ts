@@ -1,0 +1,43 @@
+import type { NamedQuery } from '../../../store/rows-port.ts';
+import { decoded } from '../../../store/sql/lists.ts';
+
+/**
+ * How many users pass each step of the funnel, and the median time from the step before. A user passes the first step with the first event
+ * of its name in the range, and every other step with the first event of its name that is later than the event that passed the step before,
+ * and in the range. $1, $2: numbers of the steps, from 1 on, and names of their events, as pairs. $3, $4: start and end of the range.
+ */
+export const passagesOfSteps: NamedQuery = {
+  name: 'passages of the funnel',
+  sql: `
+  with recursive steps as (
+    select ${decoded('step', 'integer')} as step, ${decoded('name', 'text')} as name
+    from (
+      select unnest(string_to_array($1, chr(31))) as step, unnest(string_to_array($2, chr(31))) as name
+    ) as pairs
+  ),
+  happened as (
+    select person, name, at_ms
+    from events
+    where at_ms >= cast($3 as bigint) and at_ms < cast($4 as bigint) and name in (select name from steps)
+  ),
+  passed as (
+    select step, person, min(at_ms) as at_ms, cast(null as bigint) as waited_ms
+    from happened join steps on step = 1 and steps.name = happened.name
+    group by step, person
+    union all
+    select step, person, at_ms, waited_ms
+    from (
+      select
+        steps.step, passed.person, happened.at_ms, happened.at_ms - passed.at_ms as waited_ms,
+        row_number() over (partition by passed.person order by happened.at_ms) as place
+      from passed
+      join steps on steps.step = passed.step + 1
+      join happened
+        on happened.person = passed.person and happened.name = steps.name and happened.at_ms > passed.at_ms
+    ) as later
+    where place = 1
+  )
+  select step, count(*) as users, percentile_cont(0.5) within group (order by waited_ms) as median_ms
+  from passed
+  group by step`,
+};
