@@ -10,7 +10,7 @@ interface Places {
   /** The members that hold arguments of tools: of the tools they are keyed by, or of the tool that another member names. */
   readonly calls?: { readonly byName: true } | { readonly tool: string; readonly arguments: string };
   readonly named?: { readonly beside?: NamedBeside | undefined };
-  readonly members?: ReadonlyMap<string, Places>;
+  readonly members?: readonly (readonly [name: string, inner: Places])[];
   readonly items?: Places;
 }
 
@@ -23,21 +23,29 @@ export function looksLikeId(text: string): boolean {
   return LOOKS_LIKE_AN_ID.test(text);
 }
 
-interface Parts {
-  readonly store: Pick<Readers, 'agents'>;
-  readonly catalog: Pick<Catalog, 'get'>;
-}
+type Finding = Pick<Catalog, 'get'>;
 
-/** The parsed input with ids instead of names of agents. A name that no agent has stays, and is then not found. */
-export async function withAgentIds(
+/**
+ * The parsed input with ids instead of names of agents. A name that no agent has stays, and is then not found. Answers without waiting
+ * where there are no names.
+ */
+export function withAgentIds(
   schema: z.ZodType,
   input: object,
-  store: Parts['store'],
-  catalog: Parts['catalog'],
-): Promise<object> {
+  store: Pick<Readers, 'agents'>,
+  catalog: Finding,
+): object | Promise<object> {
   const places = placesIn(schema);
-  if (places === NOWHERE) return input;
-  return (await resolved(places, input, { store, catalog, owner: {} })) as object; // an object stays one
+  if (places === NOWHERE || namesIn(places, input, catalog).length === 0) return input;
+  return withIds(places, structuredClone(input), store, catalog);
+}
+
+/** Changes the input, which must be a copy. */
+async function withIds(places: Places, copy: object, store: Pick<Readers, 'agents'>, catalog: Finding) {
+  for (const { holder, member, name } of namesIn(places, copy, catalog)) {
+    holder[member] = (await agentNamed(store, name))?.id ?? name;
+  }
+  return copy;
 }
 
 function placesIn(schema: z.ZodType): Places {
@@ -62,35 +70,41 @@ function find(schema: unknown): Places {
   const calls = holds && ('byName' in holds || holds.kept) ? { calls: holds } : undefined;
   if (!(bare instanceof z.ZodObject)) return calls ?? NOWHERE;
   const found = Object.entries(bare.shape).map(([name, member]) => [name, find(member)] as const);
-  const members = new Map(found.filter(([, places]) => places !== NOWHERE));
-  return members.size > 0 || calls ? { members, ...calls } : NOWHERE;
+  const members = found.filter(([, places]) => places !== NOWHERE);
+  return members.length > 0 || calls ? { members, ...calls } : NOWHERE;
 }
 
-interface Around extends Parts {
-  readonly owner: Readonly<Record<string, unknown>>;
+/** An object of the input, or an array, whose items are then its members. */
+type Holder = Record<PropertyKey, unknown>;
+
+interface Named {
+  readonly holder: Holder;
+  readonly member: PropertyKey;
+  readonly name: string;
 }
 
-async function resolved(places: Places, value: unknown, around: Around): Promise<unknown> {
-  const { named, items } = places;
-  if (named) return idOf(value, named, around);
-  if (items) return Array.isArray(value) ? Promise.all(value.map((item) => resolved(items, item, around))) : value;
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  const own = value as Readonly<Record<string, unknown>>; // parsed by the schema of an object
-  const changed: Record<string, unknown> = { ...own };
-  for (const [name, inner] of [...(places.members ?? []), ...callsIn(places, own, around.catalog)]) {
-    if (own[name] !== undefined) changed[name] = await resolved(inner, own[name], { ...around, owner: own });
-  }
-  return changed;
-}
-
-async function idOf(value: unknown, { beside }: NonNullable<Places['named']>, { store, owner }: Around) {
-  if (typeof value !== 'string' || looksLikeId(value) || (beside && owner[beside.member] !== beside.is)) return value;
-  return (await agentNamed(store, value))?.id ?? value;
+/** The names in the input that stand where an id could. */
+function namesIn(places: Places, input: object, catalog: Finding): Named[] {
+  const names: Named[] = [];
+  const walk = ({ named, items, members = [], calls }: Places, holder: Holder, member: PropertyKey, owner = holder) => {
+    const value = holder[member];
+    if (named) {
+      const isMeant = !named.beside || owner[named.beside.member] === named.beside.is;
+      if (isMeant && typeof value === 'string' && !looksLikeId(value)) names.push({ holder, member, name: value });
+    }
+    if (typeof value !== 'object' || value === null) return;
+    const inside = value as Holder; // every object is one
+    if (items && Array.isArray(value)) for (const index of value.keys()) walk(items, inside, index, owner);
+    if (Array.isArray(value)) return;
+    for (const [name, inner] of members) walk(inner, inside, name);
+    if (calls) for (const [name, inner] of callsIn(calls, inside, catalog)) walk(inner, inside, name);
+  };
+  walk(places, { input }, 'input');
+  return names;
 }
 
 /** The members that hold arguments of tools. */
-function callsIn({ calls }: Places, own: Readonly<Record<string, unknown>>, catalog: Parts['catalog']) {
-  if (!calls) return [];
+function callsIn(calls: NonNullable<Places['calls']>, own: Holder, catalog: Finding) {
   const named = 'byName' in calls ? Object.keys(own).map((name) => [name, name]) : [[calls.arguments, own[calls.tool]]];
   return named.flatMap(([member, name]): [string, Places][] => {
     const tool = typeof name === 'string' ? catalog.get(name)?.tool : undefined;
