@@ -26,23 +26,21 @@ export function createAdmission(options: AdmissionOptions): Admission {
   const { authenticator, guards, signIn, refused, rateLimitPerMinute } = options;
   const limit = rateLimitPerMinute === 0 ? undefined : createRateLimit(rateLimitPerMinute, 'calls');
 
-  async function admit(request: IncomingMessage, signsIn: boolean): Promise<Principal> {
-    // The body says who the caller is, so credentials in the headers do not count.
-    if (signsIn) {
-      guards.check(request, true);
-      const address = addressOf(request);
-      await signIn.attempts.fromAddress('session', address);
-      return anonymous(address);
-    }
-    const principal = await authenticator.authenticate(request);
-    guards.check(request, principal.type === 'session');
-    await limit?.(principal.id);
-    return principal;
+  /** The body says who the caller is, so credentials in the headers do not count. */
+  async function beforeSignIn(request: IncomingMessage): Promise<Principal> {
+    guards.check(request, true);
+    const address = addressOf(request);
+    await signIn.attempts.fromAddress('session', address);
+    return anonymous(address);
   }
 
   return async (request, signsIn) => {
     try {
-      return await admit(request, signsIn);
+      if (signsIn) return await beforeSignIn(request);
+      const principal = await authenticator.authenticate(request);
+      guards.check(request, principal.type === 'session');
+      if (limit) await limit(principal.id);
+      return principal;
     } catch (refusal) {
       const { code } = toToolError(refusal);
       if (errorStatus[code] < 500) refused.count(addressOf(request), code);

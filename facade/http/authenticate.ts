@@ -50,7 +50,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     return session === undefined ? undefined : authenticateSession(store, session, time());
   }
 
-  async function holderOf(found: Secret, request: IncomingMessage): Promise<Principal | undefined> {
+  function holderOf(found: Secret, request: IncomingMessage): Promise<Principal | undefined> {
     const now = time();
     if ('key' in found) return keyHolder(store, found, now);
     if ('capsule' in found) return tokenHolder(store, found, { catalog, now });

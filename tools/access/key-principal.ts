@@ -37,8 +37,10 @@ export async function keyHolder(
   now: Date,
 ): Promise<Principal | undefined> {
   if (until !== undefined && Date.parse(until) <= now.getTime()) return undefined;
-  if ((await keyProblem(store, key, now)) !== undefined) return undefined;
-  return principalOf(key, await store.adminUsers.get(key.ownerId));
+  const owner = await store.adminUsers.get(key.ownerId);
+  if (ownProblem(key, owner, now) !== undefined) return undefined;
+  if (key.endsWith !== undefined && (await makerProblem(store, key.endsWith, now)) !== undefined) return undefined;
+  return principalOf(key, owner);
 }
 
 /** The collections that show whether a key still works. */
@@ -46,23 +48,24 @@ export type KeyReaders = Pick<Readers, 'apiKeys' | 'adminUsers'>;
 
 /** Why the key no longer works, or undefined where it does. */
 export async function keyProblem(store: KeyReaders, key: ApiKeyRecord, now: Date): Promise<string | undefined> {
-  for (let current: ApiKeyRecord | undefined = key; current; ) {
-    const problem = await ownProblem(store, current, now);
-    if (problem !== undefined) {
-      return current === key ? problem : `The key ended with ${current.id}, with which it was made. ${problem}`;
-    }
-    if (current.endsWith === undefined) return undefined;
-    current = await store.apiKeys.get(current.endsWith);
-  }
-  return 'The key with which the key was made is gone.';
+  const problem = ownProblem(key, await store.adminUsers.get(key.ownerId), now);
+  return problem ?? (key.endsWith === undefined ? undefined : makerProblem(store, key.endsWith, now));
 }
 
-async function ownProblem(store: KeyReaders, key: ApiKeyRecord, now: Date): Promise<string | undefined> {
+function ownProblem(key: ApiKeyRecord, owner: AdminUser | undefined, now: Date): string | undefined {
   const { revokedAt, expiresAt, ownerId } = key;
   if (revokedAt !== undefined) return `The key was revoked at ${revokedAt}; make a new one with create_api_key.`;
   if (expiresAt !== undefined && Date.parse(expiresAt) <= now.getTime()) return `The key expired at ${expiresAt}.`;
-  const owner = await store.adminUsers.get(ownerId);
   return owner?.isActive ? undefined : `The owner of the key, ${ownerId}, is deactivated; see reactivate_admin_user.`;
+}
+
+/** Why a key no longer works that was made with the one of this id, or with one made with that. */
+async function makerProblem(store: KeyReaders, id: string, now: Date): Promise<string | undefined> {
+  const maker = await store.apiKeys.get(id);
+  if (!maker) return 'The key with which the key was made is gone.';
+  const problem = ownProblem(maker, await store.adminUsers.get(maker.ownerId), now);
+  if (problem !== undefined) return `The key ended with ${id}, with which it was made. ${problem}`;
+  return maker.endsWith === undefined ? undefined : makerProblem(store, maker.endsWith, now);
 }
 
 const principals = new WeakMap<ApiKeyRecord, Principal>();
