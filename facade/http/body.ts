@@ -89,7 +89,8 @@ async function readWhole(request: IncomingMessage, kind: BodyKind, take: Take): 
   const encoding = coding.toLowerCase();
   const isPlain = encoding === 'identity';
   const gauge = gaugeOf(kind, isPlain && length !== undefined ? Number(length) : kind.largest);
-  const body = await collect(request, kind, { take, gauge: isPlain ? gauge : undefined });
+  const own = isPlain ? gauge : undefined;
+  const body = request.complete ? takeWhole(request, kind, own) : await collect(request, kind, { take, gauge: own });
   const unfolded = isPlain || body.length === 0 ? body : await decompress(body, encoding, { kind, gauge, take });
   if (unfolded.length <= HEAVY_BYTES && (gauge?.members ?? 0) <= HEAVY_MEMBERS) return unfolded;
   heavy.add(request);
@@ -161,11 +162,8 @@ function collect(request: IncomingMessage, kind: BodyKind, { take, gauge }: Coll
       size += chunk.length;
       chunks.push(chunk);
       try {
-        // A body in chunks shows only now that it is not empty.
-        if (chunks.length === 1) kind.requireType(request.headers['content-type']);
-        if (size > kind.largest) throw tooLarge(request, kind);
-        const excess = gauge?.feed(chunk);
-        if (gauge && excess) throw dropped(request, excessive(excess, gauge));
+        requireFit(request, kind, size);
+        measure(request, chunk, gauge);
       } catch (refusal) {
         request.removeAllListeners('data');
         request.on('data', () => pause(request, take));
@@ -179,6 +177,25 @@ function collect(request: IncomingMessage, kind: BodyKind, { take, gauge }: Coll
       if (!request.complete) reject(new ToolError('invalid_input', BROKEN));
     });
   });
+}
+
+/** What `collect` does, for a body that is here already: short ones come with their head. */
+function takeWhole(request: IncomingMessage, kind: BodyKind, gauge: JsonGauge | undefined): Buffer {
+  const body: Buffer = request.read() ?? EMPTY;
+  if (body.length > 0) requireFit(request, kind, body.length);
+  measure(request, body, gauge);
+  return body;
+}
+
+/** A body in chunks shows only when it comes that it is not empty, and how long it is. */
+function requireFit(request: IncomingMessage, kind: BodyKind, size: number): void {
+  kind.requireType(request.headers['content-type']);
+  if (size > kind.largest) throw tooLarge(request, kind);
+}
+
+function measure(request: IncomingMessage, chunk: Buffer, gauge: JsonGauge | undefined): void {
+  const excess = gauge?.feed(chunk);
+  if (gauge && excess) throw dropped(request, excessive(excess, gauge));
 }
 
 function pause(request: IncomingMessage, take: Take): void {

@@ -106,7 +106,7 @@ export class Flight {
   readonly #response: ServerResponse;
   /** Made when it is first needed, because it costs more than the rest of a short call. */
   #controller: AbortController | undefined;
-  #aborted = false;
+  #cancelled = false;
 
   constructor(key: string | undefined, response: ServerResponse) {
     this.key = key;
@@ -114,17 +114,25 @@ export class Flight {
   }
 
   get aborted(): boolean {
-    return this.#aborted;
+    return this.#cancelled || (this.#response.destroyed && !this.#response.writableFinished);
   }
 
   get signal(): AbortSignal {
-    this.#controller ??= new AbortController();
-    if (this.#aborted) this.#controller.abort();
+    this.#controller ??= this.#watched();
     return this.#controller.signal;
   }
 
+  #watched(): AbortController {
+    const controller = new AbortController();
+    if (this.aborted) controller.abort();
+    this.#response.once('close', () => {
+      if (this.aborted) controller.abort();
+    });
+    return controller;
+  }
+
   abort(): void {
-    this.#aborted = true;
+    this.#cancelled = true;
     this.#controller?.abort();
   }
 
@@ -146,22 +154,17 @@ export class Flights {
     const flight = new Flight(id === null ? undefined : keyOf(principal, id), response);
     if (flight.key !== undefined) {
       const others = this.#byKey.get(flight.key);
-      this.#byKey.set(flight.key, others === undefined ? flight : [others, flight].flat());
+      if (Array.isArray(others)) others.push(flight);
+      else this.#byKey.set(flight.key, others ? [others, flight] : flight);
     }
-    response.on('close', () => {
-      if (!response.writableFinished) flight.abort();
-    });
     return flight;
   }
 
   leave(flight: Flight): void {
     if (flight.key === undefined) return;
     const found = this.#byKey.get(flight.key);
-    if (Array.isArray(found)) {
-      const left = found.filter((other) => other !== flight);
-      if (left.length > 0) this.#byKey.set(flight.key, left);
-      else this.#byKey.delete(flight.key);
-    } else this.#byKey.delete(flight.key);
+    if (Array.isArray(found)) found.splice(found.indexOf(flight), 1);
+    if (found === flight || (Array.isArray(found) && found.length === 0)) this.#byKey.delete(flight.key);
   }
 
   /** Clients that share a key may use the same ids. Where more than one request has the id, none is cancelled. */
