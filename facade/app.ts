@@ -77,12 +77,13 @@ function endpointsOf({ registry, mcp, cookies, baseUrl, signIn, authorization }:
 }
 
 function openApiEndpoint({ server }: Registry, baseUrl: string): ApiEndpoint {
-  const document = new KeptBody(Buffer.from(JSON.stringify(createOpenApi(server, baseUrl))));
+  let document: KeptBody | undefined; // made when it is first asked for, as it would take a fifth of a start
   return {
     method: 'GET',
     path: '/api/v1/openapi',
     async serve({ url, response }) {
       requireKnown(url, []);
+      document ??= new KeptBody(Buffer.from(JSON.stringify(createOpenApi(server, baseUrl))));
       document.send(response, 'application/json; charset=utf-8');
     },
   };
