@@ -1,12 +1,14 @@
-import { mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { fileURLToPath } from 'node:url';
 import { bundle, isRunning } from '../facade/launch/bundle.ts';
+import type { TestFile } from './support/file-suite.ts';
 import { FULL } from './support/full.ts';
 import { BUNDLE } from './support/node-args.ts';
+import { processesOf } from './support/processes.ts';
 import { sourcePlaces } from './support/source-places.ts';
 
 /**
@@ -47,32 +49,36 @@ process.execArgv.length = 0;
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
 const FILE_TIMEOUT_MS = 5 * 60 * 1000;
+/** For a process that hangs so that its own time-outs do not fire. */
+const PROCESS_TIMEOUT_MS = 3 * FILE_TIMEOUT_MS;
 const SLOWEST_SHOWN = 10;
+/** Many files mostly wait: for children to start, for upstreams to answer, for a second to pass. */
+const AT_ONCE = FULL ? availableParallelism() : 2 * availableParallelism();
 
 let passed = 0;
 let failed = 0;
 const skipped: string[] = [];
-/** Milliseconds that the tests of a file took, its start not counted. */
+/** Milliseconds that each file took, by its name, the start of its process not counted. */
 const took = new Map<string, number>();
 
+const textOf = (file: string) => readFileSync(join(root, file), 'utf8');
 const stream = run({
-  files: files.map((file) => join(bundled, 'test', file).replace(/\.ts$/, '.mjs')),
-  // Many files mostly wait: for children to start, for upstreams to answer, for a second to pass.
-  concurrency: FULL ? availableParallelism() : 2 * availableParallelism(),
-  timeout: FILE_TIMEOUT_MS,
+  files: processesOf(files, textOf, AT_ONCE).map(entryOf),
+  concurrency: AT_ONCE,
+  timeout: PROCESS_TIMEOUT_MS,
 });
 stream.on('test:pass', ({ details, file, nesting, name, skip }) => {
   if (skip !== undefined) skipped.push(`${shown(file)}: ${name} (${skip === true ? 'no reason given' : skip})`);
   else if (details.type !== 'suite') passed += 1;
-  if (nesting === 0) addTime(file, details.duration_ms);
+  if (nesting === 0) took.set(name, details.duration_ms);
 });
-stream.on('test:fail', ({ details, file, nesting }) => {
+stream.on('test:fail', ({ details, nesting, name }) => {
   failed += 1;
-  if (nesting === 0) addTime(file, details.duration_ms);
+  if (nesting === 0) took.set(name, details.duration_ms);
 });
 stream.on('end', () => {
   if (passed + failed === 0) console.error(`No test ran: ${files.length} files below ${relative('.', root)}.`);
-  const incomplete = FULL && skipped.length > 0;
+  const incomplete = unfinished().length > 0 || (FULL && skipped.length > 0);
   process.exitCode = failed > 0 || passed === 0 || incomplete ? 1 : 0;
 });
 // The report of the runner comes first: what it prints is written before this stream ends.
@@ -81,8 +87,19 @@ const report = stream.compose(new spec());
 report.on('end', () => process.stdout.write(closing()));
 report.on('data', (text: string | Buffer) => process.stdout.write(inSources(String(text))));
 
-function addTime(file: string | undefined, ms: number): void {
-  if (file) took.set(file, (took.get(file) ?? 0) + ms);
+/** The program of a process that runs these files. */
+function entryOf(files: readonly string[], index: number): string {
+  const inBundle = (file: string) => join(bundled, 'test', file).replace(/\.ts$/, '.mjs');
+  const named: TestFile[] = files.map((file) => ({ name: file, path: inBundle(file) }));
+  const entry = join(bundled, `process-${index}.mjs`);
+  const text = `import { runFiles } from './test/support/file-suite.mjs';\nrunFiles(${JSON.stringify(named)}, ${FILE_TIMEOUT_MS});`;
+  writeFileSync(entry, text);
+  return entry;
+}
+
+/** Files of which nothing was heard, since their process ended early. */
+function unfinished(): string[] {
+  return files.filter((file) => !took.has(file));
 }
 
 function shown(file: string | undefined): string {
@@ -92,10 +109,11 @@ function shown(file: string | undefined): string {
 
 function closing(): string {
   const slowest = [...took].sort(([, one], [, other]) => other - one).slice(0, SLOWEST_SHOWN);
-  const lines = slowest.map(([file, ms]) => `  ${(ms / 1000).toFixed(1).padStart(6)} s  ${shown(file)}`);
+  const lines = slowest.map(([file, ms]) => `  ${(ms / 1000).toFixed(1).padStart(6)} s  ${file}`);
   const unrun = skipped.map((test) => `  ${test}`);
   return [
     ...(lines.length > 1 ? ['', 'Slowest files:', ...lines] : []),
+    ...(unfinished().length > 0 ? ['', 'Not run to their end:', ...unfinished().map((file) => `  ${file}`)] : []),
     ...(unrun.length > 0 ? ['', FULL ? 'Skipped, which a full run must not:' : 'Skipped:', ...unrun] : []),
     '',
   ].join('\n');

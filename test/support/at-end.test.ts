@@ -14,21 +14,23 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const own = process.env[BUNDLE] ? join(process.env[BUNDLE], 'test') : join(root, 'test');
 const ending = process.env[BUNDLE] ? 'mjs' : 'ts';
 
+const at = (module: string) => `${own}/${module}.${ending}`;
+
 /** A test file that starts all there is to start, and fails before it closes any of it. */
 const failing = (where: 'test' | 'before') => `
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { createServer } from 'node:http';
-import { before, it } from 'node:test';
-import { killedAtEnd, stoppedAtEnd } from '${own}/support/at-end.${ending}';
-import { FlowWorld } from '${own}/support/flow-world.${ending}';
-import { startMailServer } from '${own}/support/mail-server.${ending}';
-import { startModelServer } from '${own}/support/model-server.${ending}';
-import { startOidcIssuer } from '${own}/support/oidc-issuer.${ending}';
-import { openTestRegistry } from '${own}/support/registry.${ending}';
-import { startTestServer } from '${own}/support/server.${ending}';
-import { startUpstream } from '${own}/support/upstream.${ending}';
-import { startMcpServer } from '${own}/facade/mcp-server.${ending}';
+import { before, beforeEach, it } from 'node:test';
+import { killedAtEnd, stoppedAtEnd } from '${at('support/at-end')}';
+import { FlowWorld } from '${at('support/flow-world')}';
+import { startMailServer } from '${at('support/mail-server')}';
+import { startModelServer } from '${at('support/model-server')}';
+import { startOidcIssuer } from '${at('support/oidc-issuer')}';
+import { openTestRegistry } from '${at('support/registry')}';
+import { startTestServer } from '${at('support/server')}';
+import { startUpstream } from '${at('support/upstream')}';
+import { startMcpServer } from '${at('facade/mcp-server')}';
 
 async function startAll() {
   const closing = [
@@ -40,38 +42,57 @@ async function startAll() {
   const listener = stoppedAtEnd(createServer(() => {})).listen(0, '127.0.0.1');
   await new Promise((resolve) => listener.once('listening', resolve));
   void fetch('http://127.0.0.1:' + listener.address().port).catch(() => {});
-  assert.fail('deliberately');
+  assert.fail('deliberately in a ${where}');
   for (const one of closing) await one.close();
   child.kill();
   listener.close();
 }
 
-${where === 'before' ? 'before(startAll);' : ''}
+${where === 'before' ? 'before(startAll);' : "beforeEach(() => console.log('before each test'));"}
 it('fails', async () => {
   ${where === 'test' ? 'await startAll();' : ''}
 });
 `;
 
-describe('a file with a failing assertion', () => {
-  for (const where of ['test', 'before'] as const) {
-    it(`ends, with all that it started: in a ${where}`, async (t) => {
-      const folder = join(root, 'node_modules/.cache', `at-end-${process.pid}-${where}`);
-      await mkdir(folder, { recursive: true });
-      t.after(() => rm(folder, { recursive: true, force: true }));
-      const file = join(folder, 'failing.test.mts');
-      await writeFile(file, failing(where));
-      const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-      const child = killedAtEnd(
-        spawn(process.execPath, ['--import', 'tsx', file], { cwd: root, env, timeout: 120_000 }),
-      );
-      let text = '';
-      for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (text += chunk));
-      const [code, signal] = await once(child, 'close');
-      assert.deepEqual([code, signal], [1, null], text);
-      assert.match(text, /deliberately/);
-      assert.equal(isRunning(Number(/child (\d+)/.exec(text)?.[1])), false);
+const PASSING = "import { it } from 'node:test'; it('passes', () => console.log('the last file'));";
+
+/** Runs such files in one process, as a run of the tests does. Returns what the process printed. */
+async function runTogether(folder: string, texts: Readonly<Record<string, string>>): Promise<string> {
+  await mkdir(folder, { recursive: true });
+  const files = Object.keys(texts).map((name) => ({ name, path: join(folder, `${name}.mjs`) }));
+  for (const { name, path } of files) await writeFile(path, texts[name] ?? '');
+  const entry = join(folder, 'entry.mjs');
+  await writeFile(
+    entry,
+    `import { runFiles } from '${at('support/file-suite')}';\nrunFiles(${JSON.stringify(files)}, 10_000);`,
+  );
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  const loader = ending === 'ts' ? ['--import', 'tsx'] : [];
+  const child = killedAtEnd(spawn(process.execPath, [...loader, entry], { cwd: root, env, timeout: 120_000 }));
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (text += chunk));
+  const [code, signal] = await once(child, 'close');
+  assert.deepEqual([code, signal], [1, null], text);
+  return text;
+}
+
+describe('files of one process', () => {
+  it('end with all that they started, whatever fails, and the next file begins', async (t) => {
+    const folder = join(root, 'node_modules/.cache', `at-end-${process.pid}`);
+    t.after(() => rm(folder, { recursive: true, force: true }));
+    const text = await runTogether(folder, {
+      first: failing('test'),
+      second: failing('before'),
+      last: PASSING,
     });
-  }
+    assert.match(text, /deliberately in a test/);
+    assert.match(text, /deliberately in a before/);
+    const children = Array.from(text.matchAll(/child (\d+)/g), ([, id]) => isRunning(Number(id)));
+    assert.deepEqual(children, [false, false]);
+    assert.equal(text.split('before each test').length, 2, 'a hook is for the tests of its file');
+    assert.match(text, /the last file/);
+    assert.match(text, /^ok 3 - last$/m);
+  });
 });
 
 describe('what test files start themselves', () => {

@@ -43,11 +43,12 @@ export function stoppedAtEnd<Listener extends Server>(server: Listener): Listene
   return server;
 }
 
-async function closeAll(): Promise<void> {
+/** Closes what is open by now. */
+export async function closeAll(): Promise<void> {
   const closing = [...open].reverse().map((close) => close().catch(() => {}));
   const late = new Promise((resolve) => setTimeout(resolve, MOST_MS).unref());
   await Promise.race([Promise.all(closing), late]);
 }
 
-// Programs that tests start read these files too, and have no tests that could end.
+// For a file that is run by itself. Programs that tests start read these files too, and have no tests that could end.
 if (/\.test\.m?[jt]s$/.test(process.argv[1] ?? '')) after(closeAll);

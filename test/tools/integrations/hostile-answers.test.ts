@@ -13,6 +13,7 @@ import {
   withTools,
 } from '../../support/upstream.ts';
 
+// alone: measures the memory of its process
 const server = serverForTests();
 const fake = await startUpstream();
 after(() => fake.close());
