@@ -1,6 +1,6 @@
 import type { AuditEntry } from '../resources/audit-entry.ts';
 import type { CollectionName, RecordOf } from './collections.ts';
-import type { RowStore } from './rows-port.ts';
+import type { RowStore, StagedRows } from './rows-port.ts';
 
 /**
  * Where records are kept. All stores behave the same: the tests in test/store run on each of them.
@@ -41,6 +41,7 @@ export type Transaction = Writers & {
   readonly audit: { append(entry: AuditEntry): void };
   /** Appended rows are kept if and only if the transaction commits. Reading shows what was committed before. */
   readonly rows: RowReader & { append(rows: readonly NewLoggedRow[]): void };
+  readonly tables: RowWriter;
   /**
    * The records with these ids were deleted in this transaction or before. If the transaction commits, the store removes their content
    * everywhere else: from files of earlier states, and from the arguments of audit entries about them (`withoutContent`), also of calls
@@ -48,6 +49,16 @@ export type Transaction = Writers & {
    */
   erase(ids: readonly string[]): void;
 };
+
+export interface RowWriter {
+  /**
+   * The rows count if and only if the transaction commits. A transaction that is refused for lack of disk (`StoreUnavailable`) may have
+   * kept them; the audit entries of the transaction are kept then too.
+   */
+  commit(staged: StagedRows): void;
+  /** Removes all that was imported about the user. Where the transaction commits, nothing of it is on the disk soon after. */
+  erase(uid: string): void;
+}
 
 export interface Commit {
   readonly changes: readonly RecordChange[];

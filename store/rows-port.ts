@@ -1,3 +1,6 @@
+import type { RowType } from '../resources/imported-rows.ts';
+import type { ImportedRow } from './rows/records.ts';
+
 /**
  * Where imported rows are kept, and where questions about them are answered. All engines behave the same: the suite in
  * test/store/conformance-rows.ts runs on each of them.
@@ -12,8 +15,15 @@ export interface RowStore {
   ready(): Promise<void>;
   /** Amounts are converted by these rates from now on. Takes its time when the rates are others than before. */
   useRates(rates: readonly ExchangeRate[]): Promise<void>;
+  /**
+   * Writes rows by their natural key, all of them or none: a row replaces the one with its key, a statement about a time is added to
+   * those of its key. Others can write when the rows were committed or discarded. @throws StoreUnavailable
+   */
+  stage(batch: RowBatch): Promise<StagedRows>;
   /** Answers one query. */
   query<Row>(query: NamedQuery, parameters?: readonly Parameter[], options?: ReadOptions): Promise<readonly Row[]>;
+  /** Makes the derived tables anew, or those that are named, and says whether they were right before. */
+  rebuild(tables?: readonly string[]): Promise<readonly Rebuilt[]>;
   /** Several queries about the same state of the rows. Nothing may be asked of the store itself meanwhile. */
   read<Result>(work: (snapshot: RowSnapshot) => Promise<Result>, options?: ReadOptions): Promise<Result>;
 }
@@ -44,4 +54,30 @@ export interface ReadOptions {
   readonly rates?: readonly ExchangeRate[] | undefined;
   /** Ends the query when aborted; the reason is thrown. */
   readonly signal?: AbortSignal | undefined;
+}
+
+/** Imported rows of one type. They were checked by the schema of the type; times are in UTC. */
+export interface RowBatch {
+  readonly type: RowType;
+  readonly rows: readonly ImportedRow[];
+  /** When they were imported, ISO 8601. */
+  readonly at: string;
+}
+
+/** Rows that are written but do not count yet. See `Transaction.tables.commit`. */
+export interface StagedRows {
+  /** Rows with a key that was not known. */
+  readonly created: number;
+  /** Rows that changed what was known under their key. */
+  readonly updated: number;
+  readonly unchanged: number;
+  /** Forgets the rows. Does nothing once they count. Until then, or until they are committed, other writes wait. */
+  discard(): Promise<void>;
+}
+
+export interface Rebuilt {
+  readonly table: string;
+  readonly rows: number;
+  /** The rows are those that were there before. */
+  readonly equal: boolean;
 }

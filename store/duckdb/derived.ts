@@ -10,3 +10,12 @@ export async function rebuildTable(writer: Connection, { name, rebuild, slices =
     }
   }
 }
+
+/** How many rows the table has, and a text that is the same for the same rows in any order. */
+export async function digestOfTable(connection: Connection, table: string): Promise<{ rows: number; digest: string }> {
+  const [found] = await connection.query<{ rows: number; digest: string }>({
+    name: `digest of ${table}`,
+    sql: `select count(*) as rows, cast(sum(cast(hash(t) as hugeint)) as varchar) as digest from ${table} as t`,
+  });
+  return { rows: found?.rows ?? 0, digest: found?.digest ?? '' };
+}

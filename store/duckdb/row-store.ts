@@ -1,33 +1,60 @@
+import type { AuditEntry } from '../../resources/audit-entry.ts';
 import { StoreUnavailable } from '../errors.ts';
-import type { ExchangeRate, NamedQuery, Parameter, ReadOptions, RowSnapshot, RowStore } from '../rows-port.ts';
+import { isStated } from '../rows/records.ts';
+import type {
+  ExchangeRate,
+  NamedQuery,
+  Parameter,
+  ReadOptions,
+  Rebuilt,
+  RowBatch,
+  RowSnapshot,
+  RowStore,
+  StagedRows,
+} from '../rows-port.ts';
+import { derivedTables } from '../sql/derived-tables.ts';
+import { rawTables } from '../sql/raw-tables.ts';
 import { Turns } from '../turns.ts';
 import type { Connection } from './connection.ts';
-import { Engine, type EngineOptions } from './engine.ts';
+import { digestOfTable, rebuildTable } from './derived.ts';
 import { digestOf, replaceRates, usesRates } from './exchange-rates.ts';
-import { Readers } from './readers.ts';
-import { createTables } from './schema.ts';
+import { rowsFile } from './files.ts';
+import { closeRows, type OpenedRows, openFile, openRows, type RowsOptions } from './open-rows.ts';
+import { copyTables, removeFile } from './rewrite.ts';
+import { Rewriting } from './rewriting.ts';
+import { writeFact } from './schema.ts';
+import { WriteTurn } from './write-turn.ts';
+import type { Counts } from './writing/counts.ts';
+import { eraseUsers } from './writing/erase-users.ts';
+import { writePlain } from './writing/plain-rows.ts';
+import { writeStated } from './writing/stated-rows.ts';
+import { TouchedTables } from './writing/touched.ts';
 
-/** At most this many questions are answered at once. */
-const READERS = 2;
-
-interface Opened {
-  readonly engine: Engine;
-  readonly writer: Connection;
-  readonly readers: Readers;
+/** Staged rows of this store. */
+export interface StagedWrite extends StagedRows {
+  /** What the version is once they count. */
+  readonly version: number;
+  commit(entries: readonly AuditEntry[]): Promise<void>;
 }
+
+/** Rows as they were imported, or users whose rows were removed. */
+export type LoadedPart = RowBatch | { readonly erased: readonly string[] };
 
 /** Imported rows in DuckDB, in one file. It is opened at the first need. */
 export class DuckRowStore implements RowStore {
   version = 0;
-  readonly #options: EngineOptions;
-  #opening: Promise<Opened> | undefined;
+  readonly #options: RowsOptions;
+  readonly #turns = new Turns();
+  readonly #rewriting = new Rewriting(() => this.#rewrite());
+  #opening: Promise<OpenedRows> | undefined;
   #isClosed = false;
-  /** Writes run one at a time. */
-  readonly #writing = new Turns();
+  #nextSeq = 0;
+  /** Audit entries of the rows that may not be in the audit log yet. */
+  #unconfirmed = 0;
   /** The digest of the exchange rates in use, as far as known. */
   #rates: string | undefined;
 
-  constructor(options: EngineOptions) {
+  constructor(options: RowsOptions) {
     this.#options = options;
   }
 
@@ -35,54 +62,193 @@ export class DuckRowStore implements RowStore {
     await this.#opened();
   }
 
-  async query<Row>(query: NamedQuery, parameters?: readonly Parameter[], options?: ReadOptions) {
-    return this.read((snapshot) => snapshot.query<Row>(query, parameters), options);
+  async stage(batch: RowBatch): Promise<StagedWrite> {
+    const turn = await this.#write();
+    const counts = await turn.work(async (writer) => {
+      const touched = new TouchedTables(writer);
+      const counts = await this.#put(writer, batch, touched);
+      await touched.renew();
+      return counts;
+    });
+    const { created, updated, unchanged } = counts;
+    const isChange = created + updated > 0;
+    return {
+      created,
+      updated,
+      unchanged,
+      version: isChange ? turn.version : turn.version - 1,
+      // Rows that change nothing need not be written, nor their audit entry be kept beside them.
+      commit: (entries) => (isChange ? turn.commit(entries) : turn.discard()),
+      discard: () => turn.discard(),
+    };
   }
 
-  async read<Result>(work: (snapshot: RowSnapshot) => Promise<Result>, options?: ReadOptions): Promise<Result> {
-    const { readers } = await this.#opened();
-    const rates = options?.rates;
-    if (!rates) return readers.read(work, options);
-    const digest = digestOf(rates);
-    for (;;) {
-      const read = await readers.read(
-        async (snapshot) => ((await usesRates(snapshot, digest)) ? { result: await work(snapshot) } : undefined),
-        options,
-      );
-      if (read) return read.result;
-      await this.useRates(rates);
-    }
+  /** Replaces all rows by these, in one transaction. */
+  async load(parts: Iterable<LoadedPart> | AsyncIterable<LoadedPart>): Promise<void> {
+    const turn = await this.#write();
+    await turn.work(async (writer) => {
+      const touched = new TouchedTables(writer);
+      for (const table of Object.keys(rawTables)) await writer.run(`delete from ${table}`);
+      for await (const part of parts) {
+        if ('erased' in part) await eraseUsers(writer, part.erased, touched);
+        else await this.#put(writer, part, touched);
+      }
+      await touched.forget();
+      for (const table of derivedTables) await rebuildTable(writer, table);
+    });
+    await turn.commit();
+  }
+
+  /** Removes all that was imported about the users. */
+  async erase(uids: readonly string[], entries: readonly AuditEntry[] = []): Promise<void> {
+    const turn = await this.#write();
+    await turn.work(async (writer) => {
+      const touched = new TouchedTables(writer);
+      await eraseUsers(writer, uids, touched);
+      await touched.renew();
+      await writeFact(writer, 'rewrite', 'due');
+    });
+    await turn.commit(entries);
+    this.#rewriting.soon();
+  }
+
+  /** Keeps the audit entries of earlier writes until the audit log is known to have them. */
+  keepUnconfirmed(confirmed: Promise<unknown>): void {
+    this.#unconfirmed += 1;
+    confirmed
+      .then(() => {
+        this.#unconfirmed -= 1;
+      })
+      .catch(() => {});
   }
 
   async useRates(rates: readonly ExchangeRate[]): Promise<void> {
     const digest = digestOf(rates);
     if (digest === this.#rates) return;
-    const { writer } = await this.#opened();
-    const endTurn = await this.#writing.take();
-    try {
-      if (!(await usesRates(writer, digest))) {
-        await writer.transaction(() => replaceRates(writer, rates, digest));
-        this.version += 1;
+    const turn = await this.#write();
+    const isChange = await turn.work(async (writer) => {
+      if (await usesRates(writer, digest)) return false;
+      await replaceRates(writer, rates, digest);
+      return true;
+    });
+    await (isChange ? turn.commit() : turn.discard());
+    this.#rates = digest;
+  }
+
+  async rebuild(names?: readonly string[]): Promise<readonly Rebuilt[]> {
+    const turn = await this.#write();
+    const wanted = derivedTables.filter(({ name }) => names?.includes(name) ?? true);
+    const rebuilt = await turn.work(async (writer) => {
+      const found: Rebuilt[] = [];
+      for (const table of wanted) {
+        const before = await digestOfTable(writer, table.name);
+        await rebuildTable(writer, table);
+        const { rows, digest } = await digestOfTable(writer, table.name);
+        found.push({ table: table.name, rows, equal: digest === before.digest });
       }
-      this.#rates = digest;
+      return found;
+    });
+    await turn.commit();
+    return rebuilt;
+  }
+
+  async query<Row>(query: NamedQuery, parameters?: readonly Parameter[], options?: ReadOptions) {
+    return this.read((snapshot) => snapshot.query<Row>(query, parameters), options);
+  }
+
+  async read<Result>(work: (snapshot: RowSnapshot) => Promise<Result>, options?: ReadOptions): Promise<Result> {
+    const rates = options?.rates;
+    const { readers } = await this.#opened();
+    if (!rates) return readers.read(work, options);
+    const digest = digestOf(rates);
+    for (;;) {
+      const { readers } = await this.#opened();
+      const read = await readers.read(
+        async (snapshot) => ((await usesRates(snapshot, digest)) ? { result: await work(snapshot) } : undefined),
+        options,
+      );
+      if (read) return read.result;
+      this.#rates = undefined;
+      await this.useRates(rates);
+    }
+  }
+
+  /** What went wrong in the background. */
+  get error(): Error | undefined {
+    return this.#rewriting.error;
+  }
+
+  /** Lets running questions and writes end, and closes the file. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#rewriting.stop();
+    const endTurn = await this.#turns.take();
+    try {
+      const opened = await this.#opening?.catch(() => undefined);
+      if (!opened) return;
+      await closeRows(opened);
     } finally {
       endTurn();
     }
   }
 
-  /** Lets running questions end, and closes the file. */
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    const opened = await this.#opening?.catch(() => undefined);
-    if (!opened) return;
-    await this.#writing.take();
-    await opened.readers.close();
-    opened.writer.close();
-    opened.engine.close();
+  /** Puts a copy in place of the file. Questions that run end on the old one. */
+  async #rewrite(): Promise<void> {
+    const { folder } = this.#options;
+    if (folder === undefined) return;
+    const endTurn = await this.#turns.take();
+    try {
+      const old = await this.#opened();
+      const file = old.file + 1;
+      await copyTables(old.writer, rowsFile(folder, file));
+      this.#opening = openFile(this.#options, file);
+      await this.#opening;
+      await closeRows(old);
+      await removeFile(rowsFile(folder, old.file));
+    } finally {
+      endTurn();
+    }
   }
 
-  #opened(): Promise<Opened> {
-    if (this.#isClosed) throw new StoreUnavailable('the store is closed');
+  async #put(writer: Connection, { type, rows, at }: RowBatch, touched: TouchedTables): Promise<Counts> {
+    const importedMs = Date.parse(at);
+    if (isStated(type)) {
+      const written = await writeStated(
+        writer,
+        type,
+        rows.map((row) => ({ row, importedMs })),
+      );
+      await touched.ofStated(type, written.touched);
+      return written;
+    }
+    const counts = await writePlain(writer, type, rows, () => this.#nextSeq++);
+    await touched.ofPlain(type);
+    return counts;
+  }
+
+  /** Waits for the turn to write, and begins. */
+  async #write(): Promise<WriteTurn> {
+    const endTurn = await this.#turns.take();
+    try {
+      const { writer } = await this.#opened();
+      const version = this.version + 1;
+      return await WriteTurn.begin({
+        writer,
+        version,
+        keepsUnconfirmed: this.#unconfirmed > 0,
+        onCommit: () => {
+          this.version = version;
+        },
+        onEnd: endTurn,
+      });
+    } catch (error) {
+      endTurn();
+      throw error;
+    }
+  }
+
+  #opened(): Promise<OpenedRows> {
+    if (this.#isClosed) return Promise.reject(new StoreUnavailable('the store is closed'));
     this.#opening ??= this.#open().catch((error) => {
       this.#opening = undefined;
       throw error;
@@ -90,11 +256,11 @@ export class DuckRowStore implements RowStore {
     return this.#opening;
   }
 
-  async #open(): Promise<Opened> {
-    const engine = await Engine.open(this.#options);
-    const writer = await engine.connect();
-    await createTables(writer);
-    const readers = new Readers(await Promise.all(Array.from({ length: READERS }, () => engine.connect())));
-    return { engine, writer, readers };
+  async #open(): Promise<OpenedRows> {
+    const opened = await openRows(this.#options);
+    this.version = opened.version;
+    this.#nextSeq = opened.nextSeq;
+    if (opened.isRewriteDue) this.#rewriting.soon();
+    return opened;
   }
 }

@@ -1,20 +1,10 @@
 import { existsSync, rmSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { Low } from 'lowdb';
-import { DuckRowStore } from '../duckdb/row-store.ts';
 import type { Readers, Store } from '../port.ts';
 import { SegmentedAudit } from './audit/log.ts';
 import { type Files, realFiles } from './files/files.ts';
-import {
-  damaged,
-  journalPath,
-  journalsIn,
-  rowFilesIn,
-  rowsPath,
-  SNAPSHOT,
-  SNAPSHOT_DRAFT,
-  tablesPath,
-} from './files/folder.ts';
+import { damaged, journalPath, journalsIn, rowFilesIn, rowsPath, SNAPSHOT, SNAPSHOT_DRAFT } from './files/folder.ts';
 import { FolderLock } from './files/lock.ts';
 import { Compaction } from './journal/compaction.ts';
 import { currentFormat, type Format } from './journal/format.ts';
@@ -24,6 +14,7 @@ import { emptySnapshot, type Snapshot, SnapshotAdapter } from './journal/snapsho
 import { Unwritten } from './journal/unwritten.ts';
 import { Collection } from './records/collection.ts';
 import { keptCollections, ROW_FILE_ID, ROW_FILES } from './records/kept-collections.ts';
+import { RowCommits } from './rows/row-commits.ts';
 import { RowFile } from './rows/row-file.ts';
 import { LowdbStore } from './store.ts';
 
@@ -95,8 +86,9 @@ async function assemble(options: LowdbOptions, lock: FolderLock): Promise<Store>
   });
   await settle(recovered, journal, compaction);
   if (!recovered.found) await files.syncFolder(dirname(resolve(folder)));
-  const tables = new DuckRowStore({ path: tablesPath(folder, 1), memoryMb: options.metricsMemoryMb ?? 128 });
-  const core = new LowdbStore({ collections, journal, unwritten, compaction, audit, rows, tables, lock, now });
+  const { metricsMemoryMb: memoryMb = 128 } = options;
+  const imports = new RowCommits({ folder, memoryMb, collections, audit });
+  const core = new LowdbStore({ collections, journal, unwritten, compaction, audit, rows, imports, lock, now });
   const readers = Object.fromEntries([...collections].map(([name, collection]) => [name, core.reader(collection)]));
   // Every row of a collection was checked by its schema when it was written or read from the disk.
   return Object.assign(core, readers as unknown as Readers);

@@ -1,5 +1,4 @@
 import { type CollectionName, collections, type RecordOf } from '../collections.ts';
-import type { DuckRowStore } from '../duckdb/row-store.ts';
 import { StoreUnavailable } from '../errors.ts';
 import type {
   AuditLog,
@@ -25,6 +24,7 @@ import type { Collection } from './records/collection.ts';
 import { count, find } from './records/query.ts';
 import { StagedTransaction } from './records/transaction.ts';
 import type { Row } from './rows/row.ts';
+import type { RowCommits } from './rows/row-commits.ts';
 import { RowDropping } from './rows/row-dropping.ts';
 import type { RowFile } from './rows/row-file.ts';
 import type { RowExtent } from './rows/row-lines.ts';
@@ -37,7 +37,7 @@ interface StoreParts {
   readonly compaction: Compaction;
   readonly audit: SegmentedAudit;
   readonly rows: RowFile;
-  readonly tables: DuckRowStore;
+  readonly imports: RowCommits;
   readonly lock: FolderLock;
   readonly now: () => Date;
 }
@@ -66,7 +66,8 @@ export class LowdbStore implements StoreCore {
 
   constructor(parts: StoreParts) {
     this.#parts = parts;
-    this.tables = parts.tables;
+    this.tables = parts.imports.tables;
+    parts.imports.transact = (work) => this.#transactOwn(work);
     this.#dropping = new RowDropping({ ...parts, turns: this.#turns, place: (extent) => this.#placeRows(extent) });
     this.audit = {
       append: (entry) => {
@@ -111,24 +112,39 @@ export class LowdbStore implements StoreCore {
 
   async transaction<Result>(work: (tx: Transaction) => Promise<Result>, origin?: object): Promise<Result> {
     this.#assertOpen();
+    const { compaction, imports } = this.#parts;
+    const staged = this.#stage();
+    const { result, notified, notes } = await this.#commitDurably(staged, work).catch((error) => {
+      imports.mend(staged);
+      throw error;
+    });
+    if (notified.length > 0) this.#notify({ changes: notified, origin });
+    if (notes.length > 0) await imports.erase(notes, staged);
+    // The snapshot and the journals still hold what was erased. A failure shows in the status and is tried again.
+    if (staged.erased.length > 0) compaction.renew().catch(() => {});
+    return result;
+  }
+
+  /** Runs the work when it is its turn. Resolves when its changes are durable. */
+  async #commitDurably<Result>(staged: StagedTransaction, work: (tx: Transaction) => Promise<Result>) {
     const endTurn = await this.#turns.take();
     let result: Result;
+    let notes: readonly string[];
     let durable: Promise<void>;
-    let erases = false;
     let notified: readonly RecordChange[] = [];
     try {
-      const { journal, rows } = this.#parts;
+      const { journal, rows, imports } = this.#parts;
       const { refusals } = journal;
-      const staged = this.#stage();
       result = await staged.run(work);
       const extent = await this.#writeRows(staged);
+      await imports.write(staged);
       if (journal.refusals !== refusals) {
         throw new StoreUnavailable('a change that this one was based on could not be written to the disk');
       }
+      notes = staged.placeErasures(staged.erasedUsers);
       const changes = staged.changes();
       if (this.#listeners.size > 0) notified = recordChanges(changes, this.#parts.collections);
       durable = this.#commit(staged, changes);
-      erases = staged.erased.length > 0;
       // The next rows are written behind these, so it must be certain that these count.
       if (extent) {
         await durable;
@@ -138,15 +154,18 @@ export class LowdbStore implements StoreCore {
       endTurn();
     }
     await durable;
-    if (notified.length > 0) this.#notify({ changes: notified, origin });
-    // The snapshot and the journals still hold what was erased. A failure shows in the status and is tried again.
-    if (erases) this.#parts.compaction.renew().catch(() => {});
-    return result;
+    return { result, notified, notes };
   }
 
   status(): StoreStatus {
-    const { journal, compaction, audit } = this.#parts;
-    const error = journal.error ?? compaction.error ?? audit.error ?? this.#dropping.error ?? this.#listenerError;
+    const { journal, compaction, audit, imports } = this.#parts;
+    const error =
+      journal.error ??
+      compaction.error ??
+      audit.error ??
+      imports.tables.error ??
+      this.#dropping.error ??
+      this.#listenerError;
     return {
       writable: !journal.error && !this.#closing,
       ...(journal.flushMs !== undefined && { flushMs: journal.flushMs }),
@@ -223,6 +242,21 @@ export class LowdbStore implements StoreCore {
     await this.#commit(staged, staged.changes());
   }
 
+  /** A transaction of the store itself, of which nobody is told. */
+  async #transactOwn(work: (staged: StagedTransaction) => void): Promise<void> {
+    const endTurn = await this.#turns.take();
+    let durable: Promise<void>;
+    try {
+      const staged = this.#stage();
+      work(staged);
+      durable = this.#commit(staged, staged.changes());
+    } finally {
+      endTurn();
+    }
+    await durable;
+    this.#parts.compaction.renew().catch(() => {});
+  }
+
   #stage(): StagedTransaction {
     const { collections, rows, now } = this.#parts;
     return new StagedTransaction({ collections, rowLog: rows, now: () => now().toISOString() });
@@ -257,7 +291,7 @@ export class LowdbStore implements StoreCore {
   }
 
   async #close(): Promise<void> {
-    const { journal, compaction, audit, rows, tables, lock } = this.#parts;
+    const { journal, compaction, audit, rows, lock } = this.#parts;
     this.#dropping.stop();
     for (const collection of this.#parts.collections.values()) collection.close();
     const endTurn = await this.#turns.take();
@@ -269,7 +303,7 @@ export class LowdbStore implements StoreCore {
       await journal.close();
       await audit.close();
       await rows.close();
-      await tables.close();
+      await this.#parts.imports.tables.close();
     } finally {
       await lock.release();
     }

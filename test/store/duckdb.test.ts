@@ -41,10 +41,12 @@ describe('the engine of imported rows', () => {
     assert.ok(!existsSync(temporary) && !readdirSync(folder).some((name) => name.endsWith('.duckdb')));
     await tables.ready();
     writeFileSync(join(temporary, 'left over'), '');
+    writeFileSync(join(folder, 'rows-2.duckdb.tmp'), '');
     await close();
     const again = await opened(folder);
     await again.tables.ready();
-    assert.deepEqual(readdirSync(temporary), []);
+    assert.deepEqual(readdirSync(temporary, { recursive: true }), ['1']);
+    assert.ok(!existsSync(join(folder, 'rows-2.duckdb.tmp')));
     await again.close();
   });
 });

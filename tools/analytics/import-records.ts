@@ -16,6 +16,7 @@ export const importRecords = defineTool({
   access: { scope: 'admin', grant: 'user:import' },
   annotations: UPDATES,
   bulk: true,
+  importsRows: true,
   input: z.strictObject({
     type: rowType,
     // Audit entries hold no rows, because personal data in them could not be purged with the person.
@@ -38,7 +39,13 @@ export const importRecords = defineTool({
   }),
   errors: [],
 
-  async handler({ type, records }, { store, server, fail }) {
+  async stage({ type, records }, { server, fail }) {
+    const rows = await checkedRows(type, records, fail);
+    return server.rows.stage({ type, rows, at: server.now().toISOString() });
+  },
+
+  async handler({ type, records }, { store, server, fail }, staged) {
+    store.tables.commit(staged);
     const rows = await checkedRows(type, records, fail);
     const fresh = await freshRows(await server.imported.current(), type, rows);
     const at = server.now().toISOString();

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { timezone } from '../../resources/locale.ts';
 import { SETTINGS_ID, type SettingsRecord } from '../../resources/settings.ts';
 import type { Readers } from '../../store/port.ts';
-import type { RowSnapshot, RowStore } from '../../store/rows-port.ts';
+import type { RowSnapshot } from '../../store/rows-port.ts';
 import { listOf } from '../../store/sql/lists.ts';
 import type { Context, ServerFacts } from '../registry/context.ts';
 import { defineTool, type Fail, READS, type Tool } from '../registry/define-tool.ts';
@@ -73,13 +73,6 @@ export interface Question {
   readonly periods: readonly Period[];
   readonly start: number;
   readonly end: number;
-}
-
-declare module '../registry/context.ts' {
-  interface ServerFacts {
-    /** Imported rows, as they can be asked. */
-    readonly rows: Pick<RowStore, 'version' | 'useRates' | 'read'>;
-  }
 }
 
 interface Metric<Shape extends z.ZodRawShape> {

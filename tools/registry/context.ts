@@ -2,6 +2,7 @@ import type { Door } from '../../resources/audit-entry.ts';
 import type { ErrorCode } from '../../resources/error.ts';
 import type { IntegrationHealth } from '../../resources/health.ts';
 import type { AuditLog, StoreStatus } from '../../store/port.ts';
+import type { RowStore } from '../../store/rows-port.ts';
 import type { Principal, SessionPrincipal } from '../access/principal.ts';
 import type { AskStanding } from '../access/standing.ts';
 import type { HistoryWriters } from '../versions/writers.ts';
@@ -72,6 +73,8 @@ export interface ServerFacts {
   readonly catalog: Catalog;
   readonly kinds: readonly RecordKind[];
   readonly audit: Pick<AuditLog, 'find' | 'count'>;
+  /** Imported rows. */
+  readonly rows: RowStore;
   readonly storeKind: string;
   storeStatus(): StoreStatus;
   /** What the server depends on besides its store. */

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { ErrorCode } from '../../resources/error.ts';
 import type { Readers, TextSearch } from '../../store/port.ts';
+import type { StagedRows } from '../../store/rows-port.ts';
 import type { HistoryWriters } from '../versions/writers.ts';
 import type { CallingContext, Context, SteppingContext } from './context.ts';
 import { withOwnCursors } from './paging.ts';
@@ -54,6 +55,15 @@ interface WriteTool<Input extends z.ZodObject, Output extends z.ZodObject, Code 
   handler(input: z.output<Input>, context: Context<HistoryWriters, Code>): Promise<z.input<Output>>;
 }
 
+/** The same, for imported rows: they are written before the transaction, which would hold up all other writes, and count with it. */
+interface ImportTool<Input extends z.ZodObject, Output extends z.ZodObject, Code extends ErrorCode>
+  extends Meaning<Input, Output, Code> {
+  readonly annotations: Annotations & { readonly readOnlyHint: false };
+  readonly importsRows: true;
+  stage(input: z.output<Input>, context: Context<Readers & TextSearch, Code>): Promise<StagedRows>;
+  handler(input: z.output<Input>, context: Context<HistoryWriters, Code>, staged: StagedRows): Promise<z.input<Output>>;
+}
+
 /**
  * Runs outside a transaction and changes data in steps, each in one of its own: for calls that wait for something outside, or that
  * call other tools. The audit entry follows the last step and is stored before the answer is given.
@@ -81,6 +91,9 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
 ): Tool;
 export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject, Code extends ErrorCode = never>(
   tool: SteppedTool<Input, Output, Code>,
+): Tool;
+export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject, Code extends ErrorCode = never>(
+  tool: ImportTool<Input, Output, Code>,
 ): Tool;
 export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject, Code extends ErrorCode = never>(
   tool: WriteTool<Input, Output, Code>,

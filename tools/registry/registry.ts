@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { compiled } from '../../resources/compiled.ts';
 import type { Store, Transaction } from '../../store/port.ts';
+import type { StagedRows } from '../../store/rows-port.ts';
 import { requireFresh } from '../access/fresh.ts';
 import { authorOf, type Principal, type SessionPrincipal } from '../access/principal.ts';
 import { mayCall, reaches, reachOf, withFixed } from '../access/reach.ts';
@@ -143,10 +144,12 @@ export class Registry {
     const { principal } = call.asked;
     const history = (tx: Transaction) => withHistory(tx, this.server.kinds, authorOf(principal), this.server.now);
     if (!tool.inSteps) {
-      return this.#store.transaction(async (tx) => {
-        const result = await handle(tool, input, new CallContext(call, history(tx), this));
+      const staged = await tool.stage?.(input, new CallContext(call, this.#store, this) as never);
+      const changed = this.#store.transaction(async (tx) => {
+        const result = await handle(tool, input, new CallContext(call, history(tx), this), staged);
         return this.#finish(tx, call, result);
       }, principal);
+      return changed.finally(() => staged?.discard());
     }
     const context = new CallContext(call, this.#store, this, {
       standing: this.#standing(call),
@@ -214,8 +217,8 @@ function standIn({ idempotency }: Call, other: { readonly tool: string; readonly
 }
 
 /** `Tool` does not say which context its handler takes. `defineTool` checked that it fits the annotations, and so does `#run`. */
-function handle(tool: Tool, input: object, context: CallContext<unknown>): Promise<unknown> {
-  return tool.handler(input, context as never);
+function handle(tool: Tool, input: object, context: CallContext<unknown>, staged?: StagedRows): Promise<unknown> {
+  return tool.handler(input, context as never, staged);
 }
 
 function shownTo(principal: Principal, tool: Tool, output: object): object {

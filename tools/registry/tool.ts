@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { ErrorCode } from '../../resources/error.ts';
+import type { StagedRows } from '../../store/rows-port.ts';
 import type { GuardedTool } from '../access/guarded-tool.ts';
 import type { Principal } from '../access/principal.ts';
 
@@ -70,6 +71,7 @@ export interface Tool extends Meaning<z.ZodObject, z.ZodObject, ErrorCode> {
   goesOn?(output: object): boolean;
   tellsDown?(output: object): boolean;
   standsFor?(input: object): { readonly tool: string; readonly input: unknown };
+  stage?(input: object, context: never): Promise<StagedRows>;
   /** Run by the registry alone, with the context that the definition asks for. */
-  handler(input: object, context: never): Promise<unknown>;
+  handler(input: object, context: never, staged?: StagedRows): Promise<unknown>;
 }

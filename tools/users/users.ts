@@ -147,6 +147,7 @@ export const purgeableUser: Purgeable = {
     await requireUnnamed(context, 'user', id);
     store.rows.append([{ type: USER_PURGE, at: server.now().toISOString(), row: { uid: id } }]);
     server.imported.expectPurge();
+    store.tables.erase(id);
     return true;
   },
 };

@@ -43,11 +43,6 @@ export function rowFilesIn(folder: string): number[] {
   });
 }
 
-/** The path of a file of tables of imported rows. A file that replaces another has the next number. */
-export function tablesPath(folder: string, file: number): string {
-  return join(folder, `rows-${file}.duckdb`);
-}
-
 const RESTORE = 'Stop the server and restore a backup made with `npm run backup`.';
 
 /** `place` names the file and line. `rescue` says what else the operator can do and what that loses. */

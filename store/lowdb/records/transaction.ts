@@ -1,13 +1,15 @@
 import { type AuditEntry, auditEntry } from '../../../resources/audit-entry.ts';
 import { compiled } from '../../../resources/compiled.ts';
 import { ByCollection } from '../../by-collection.ts';
+import type { StagedWrite } from '../../duckdb/row-store.ts';
+import { newId } from '../../ids.ts';
 import type { NewLoggedRow, RowReader, Transaction } from '../../port.ts';
 import type { TransactionBody } from '../journal/recovery.ts';
 import type { StoredChange } from '../journal/unwritten.ts';
 import { frozenCopy, type Row } from '../rows/row.ts';
 import type { RowExtent } from '../rows/row-lines.ts';
 import type { Collection } from './collection.ts';
-import { ROW_FILE_ID, ROW_FILES } from './kept-collections.ts';
+import { ROW_ERASURES, ROW_FILE_ID, ROW_FILES, ROW_VERSION_ID, ROW_VERSIONS } from './kept-collections.ts';
 import { Staging } from './staging.ts';
 
 interface TransactionParts {
@@ -21,6 +23,11 @@ export class StagedTransaction {
   readonly rows: NewLoggedRow[] = [];
   readonly audit: AuditEntry[] = [];
   readonly erased: string[] = [];
+  /** Staged rows that count with this transaction. */
+  batch: StagedWrite | undefined;
+  hasCommittedRows = false;
+  /** Users whose imported rows are removed. */
+  readonly erasedUsers: string[] = [];
   readonly #parts: TransactionParts;
   readonly #changes = new Map<string, Staging['changes']>();
   #ended = false;
@@ -51,9 +58,35 @@ export class StagedTransaction {
 
   /** Adds the rows up to where the extent says. */
   placeRows(extent: RowExtent): void {
+    this.#put(ROW_FILES, ROW_FILE_ID, { ...extent });
+  }
+
+  /** Notes that the tables of imported rows have this version at least. */
+  placeVersion(version: number): void {
+    this.#put(ROW_VERSIONS, ROW_VERSION_ID, { version });
+  }
+
+  /** Notes that the rows of these users are being removed. Returns the ids of the notes. */
+  placeErasures(uids: readonly string[]): string[] {
+    return uids.map((uid) => {
+      const id = newId('roe');
+      this.#put(ROW_ERASURES, id, { uid });
+      return id;
+    });
+  }
+
+  /** Removes such notes. */
+  removeErasures(ids: readonly string[]): void {
+    this.#changes.set(ROW_ERASURES, new Map(ids.map((id) => [id, undefined])));
+    // The journals still name the users.
+    this.erased.push(...ids);
+  }
+
+  #put(collection: string, id: string, members: object): void {
     const now = this.#parts.now();
-    const row: Row = Object.freeze({ id: ROW_FILE_ID, ...extent, createdAt: now, updatedAt: now, revision: 1 });
-    this.#changes.set(ROW_FILES, new Map([[ROW_FILE_ID, row]]));
+    const row: Row = Object.freeze({ id, ...members, createdAt: now, updatedAt: now, revision: 1 });
+    const changes = this.#changes.get(collection) ?? new Map<string, Row | undefined>();
+    this.#changes.set(collection, changes.set(id, row));
   }
 
   changes(): StoredChange[] {
@@ -120,6 +153,20 @@ class TransactionView extends ByCollection<Staging> {
       append: (added) => {
         this.#staged.assertLive();
         for (const row of added) this.#staged.rows.push(row);
+      },
+    };
+  }
+
+  get tables(): Transaction['tables'] {
+    return {
+      commit: (rows) => {
+        this.#staged.assertLive();
+        if (this.#staged.batch) throw new Error('a transaction commits one batch of rows');
+        this.#staged.batch = rows as StagedWrite; // this store made it
+      },
+      erase: (uid) => {
+        this.#staged.assertLive();
+        this.#staged.erasedUsers.push(uid);
       },
     };
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { channelOf } from '../../../tools/analytics/model/channel.ts';
+import { channelOf } from '../../../store/rows/channel.ts';
 import { openWorlds, type World } from './worlds.ts';
 
 let desk: Awaited<ReturnType<typeof openWorlds>>;

@@ -256,7 +256,7 @@ describe('import_records', () => {
   const ask = (tool: string, input: object) => mustCall(server, server.adminKey, tool, input);
   const sizeOfRows = () =>
     readdirSync(server.folder)
-      .filter((name) => name.startsWith('rows'))
+      .filter((name) => name.endsWith('.ndjson') && name.startsWith('rows'))
       .reduce((sum, name) => sum + statSync(join(server.folder, name)).size, 0);
 
   it('of the same rows again and again leaves the file as it was, and of one new among them adds that one', async () => {

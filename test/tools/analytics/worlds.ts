@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import type { ErrorBody } from '../../../resources/error.ts';
 import type { RowType } from '../../../resources/imported-rows.ts';
+import { DuckRowStore, type LoadedPart } from '../../../store/duckdb/row-store.ts';
 import type { LoggedRow } from '../../../store/port.ts';
+import type { ImportedRow } from '../../../store/rows/records.ts';
 import { checkRow } from '../../../tools/analytics/import-records.ts';
 import { ImportedData } from '../../../tools/analytics/model/imported-data.ts';
 import { USER_PURGE } from '../../../tools/analytics/model/imported-model.ts';
@@ -11,6 +13,8 @@ import { createModels } from '../../../tools/models/models.ts';
 import { createRegistry } from '../../../tools/registry/registry.ts';
 import { fc } from '../../support/property.ts';
 import { openTestRegistry, principalOf } from '../../support/registry.ts';
+
+const IMPORTED = '2026-07-01T00:00:00.000Z';
 
 export type Raw = Readonly<Record<string, unknown>>;
 export type World = readonly { readonly type: RowType | typeof USER_PURGE; readonly row: Raw }[];
@@ -23,6 +27,9 @@ export async function openWorlds(now: string, settings: object) {
   assert.ok('output' in updated, JSON.stringify(updated));
   let rows: LoggedRow[] = [];
   let imported = dataOf(rows);
+  const tables = new DuckRowStore({ memoryMb: 128 });
+  /** Settles when the tables hold the world. */
+  let entered: Promise<unknown> = Promise.resolve();
   const registry = createRegistry({
     store: under.store,
     server: {
@@ -37,7 +44,7 @@ export async function openWorlds(now: string, settings: object) {
       storeStatus: () => under.store.status(),
       models: createModels(),
       now: () => new Date(now),
-      rows: under.store.tables,
+      rows: tables,
       get imported() {
         return imported;
       },
@@ -48,25 +55,64 @@ export async function openWorlds(now: string, settings: object) {
     enter(world: World) {
       rows = logged(world);
       imported = dataOf(rows);
+      entered = entered.then(() => tables.load(partsOf(world)));
     },
     /** More rows for the data that may have been asked already. */
     add(world: World) {
       rows.push(...logged(world, rows.length));
+      entered = entered.then(() => write(tables, partsOf(world)));
     },
     // biome-ignore lint/suspicious/noExplicitAny: tests look into outputs freely
     async ask(tool: string, input: object): Promise<any> {
+      await entered;
       const asked = { principal: admin, tool, input: askable(tool, input), door: 'mcp', requestId: 'test' } as const;
       const answer = await registry.call(asked);
       assert.ok(answer.ok, JSON.stringify(answer));
       return answer.output;
     },
     async refused(tool: string, input: object): Promise<ErrorBody> {
+      await entered;
       const answer = await registry.call({ principal: admin, tool, input, door: 'mcp', requestId: 'test' });
       assert.ok(!answer.ok, JSON.stringify(answer));
       return answer.error;
     },
-    close: () => under.close(),
+    async close() {
+      await entered;
+      await tables.close();
+      await under.close();
+    },
   };
+}
+
+/** The world as its rows came, those of a type together where no user was removed in between. */
+function partsOf(world: World): LoadedPart[] {
+  const parts: LoadedPart[] = [];
+  let open = new Map<RowType, ImportedRow[]>();
+  const flush = () => {
+    for (const [type, rows] of open) parts.push({ type, rows, at: IMPORTED });
+    open = new Map();
+  };
+  for (const { type, row } of world) {
+    if (type === USER_PURGE) {
+      flush();
+      parts.push({ erased: [String(row.uid)] });
+      continue;
+    }
+    const checked = checkRow(type, row);
+    assert.ok('row' in checked, JSON.stringify([type, row, checked]));
+    const rows = open.get(type) ?? [];
+    rows.push(checked.row);
+    open.set(type, rows);
+  }
+  flush();
+  return parts;
+}
+
+async function write(tables: DuckRowStore, parts: readonly LoadedPart[]): Promise<void> {
+  for (const part of parts) {
+    if ('erased' in part) await tables.erase(part.erased);
+    else await (await tables.stage(part)).commit([]);
+  }
 }
 
 function logged(world: World, from = 0): LoggedRow[] {
@@ -74,7 +120,7 @@ function logged(world: World, from = 0): LoggedRow[] {
     const checked = type === USER_PURGE ? { row } : checkRow(type, row);
     assert.ok('row' in checked, JSON.stringify([type, row, checked]));
     const position = from + at;
-    return { position, next: position + 1, type, at: '2026-07-01T00:00:00.000Z', row: checked.row };
+    return { position, next: position + 1, type, at: IMPORTED, row: checked.row };
   });
 }
 

@@ -1,5 +1,5 @@
 import type { VisitRow } from '../../../resources/imported-rows.ts';
-import { channelOf } from './channel.ts';
+import { channelOf } from '../../../store/rows/channel.ts';
 import { type EventTable, knownIn } from './events.ts';
 import { Feed } from './feed.ts';
 import { digestOf, KeyTable } from './key-table.ts';

@@ -1,0 +1,123 @@
+import type { AuditEntry } from '../../resources/audit-entry.ts';
+import { StoreDamaged } from '../errors.ts';
+import type { Connection } from './connection.ts';
+import { Engine } from './engine.ts';
+import { currentRowsFile, removeOthers, rowsFile, temporaryFolder } from './files.ts';
+import { Readers } from './readers.ts';
+import { prepareTables, readFact, writeFact } from './schema.ts';
+import { eraseUsers } from './writing/erase-users.ts';
+import { TouchedTables } from './writing/touched.ts';
+
+/** What must be put right after a crash. */
+export interface RowRecovery {
+  /** The version that the rows had at least. A lower one says that rows are lost. */
+  leastVersion(): number;
+  /** Users whose rows were to be removed. */
+  erased(): readonly string[];
+  /** Adds those of the entries to the audit log that it lacks. */
+  confirm(entries: readonly AuditEntry[]): Promise<void>;
+  /** Called when all of that is done. */
+  recovered(): void;
+}
+
+export interface RowsOptions {
+  /** Where the files are. Absent: the rows are kept in memory. */
+  readonly folder?: string;
+  readonly memoryMb: number;
+  readonly recovery?: RowRecovery;
+}
+
+export interface OpenedRows {
+  /** The number of the file. */
+  readonly file: number;
+  readonly engine: Engine;
+  readonly writer: Connection;
+  readonly readers: Readers;
+  /** As they are in the file. */
+  readonly version: number;
+  /** Rows of users were removed whose bytes may still be in the file. */
+  readonly isRewriteDue: boolean;
+  readonly nextSeq: number;
+}
+
+/** At most this many questions are answered at once. */
+const READERS = 2;
+
+/** Opens the file that counts, and puts right what a crash left. @throws StoreDamaged */
+export async function openRows(options: RowsOptions): Promise<OpenedRows> {
+  const { folder, recovery } = options;
+  const file = folder === undefined ? 1 : Math.max(1, currentRowsFile(folder));
+  if (folder !== undefined) removeOthers(folder, file);
+  return openFile(options, file, async (writer) => {
+    if (folder !== undefined && recovery) await recover(writer, recovery, rowsFile(folder, file));
+  });
+}
+
+/** Opens the file with this number, and calls `prepare` before anybody else uses it. */
+export async function openFile(
+  { folder, memoryMb }: RowsOptions,
+  file: number,
+  prepare?: (writer: Connection) => Promise<void>,
+): Promise<OpenedRows> {
+  const path = folder && rowsFile(folder, file);
+  const engine = await Engine.open({ path, temporary: folder && temporaryFolder(folder, file), memoryMb }).catch(
+    (cause) => {
+      throw damaged(String(path), cause instanceof Error ? cause.message : String(cause), cause);
+    },
+  );
+  try {
+    const writer = await engine.connect();
+    await prepareTables(writer);
+    await prepare?.(writer);
+    const readers = new Readers(await Promise.all(Array.from({ length: READERS }, () => engine.connect())));
+    return { file, engine, writer, readers, ...(await factsOf(writer)) };
+  } catch (error) {
+    engine.close();
+    throw error;
+  }
+}
+
+async function factsOf(writer: Connection) {
+  const [last] = await writer.query<{ seq: number | null }>({
+    name: 'last arrival',
+    sql: 'select max(seq) as seq from (select seq from events union all select seq from visits) as arrived',
+  });
+  return {
+    version: Number((await readFact(writer, 'version')) ?? 0),
+    isRewriteDue: (await readFact(writer, 'rewrite')) !== undefined,
+    nextSeq: (last?.seq ?? -1) + 1,
+  };
+}
+
+async function recover(writer: Connection, recovery: RowRecovery, path: string): Promise<void> {
+  const version = Number((await readFact(writer, 'version')) ?? 0);
+  const least = recovery.leastVersion();
+  if (version < least)
+    throw damaged(path, `the imported rows have version ${version}, but version ${least} was there already`);
+  const entries = await writer.query<{ entry: string }>({ name: 'unconfirmed', sql: 'select entry from unconfirmed' });
+  await recovery.confirm(entries.map(({ entry }) => JSON.parse(entry) as AuditEntry)); // `WriteTurn` wrote them
+  const erased = recovery.erased();
+  if (erased.length > 0) {
+    await writer.transaction(async () => {
+      const touched = new TouchedTables(writer);
+      await eraseUsers(writer, erased, touched);
+      await touched.renew();
+      await writeFact(writer, 'rewrite', 'due');
+      await writeFact(writer, 'version', String(version + 1));
+    });
+  }
+  recovery.recovered();
+}
+
+export function damaged(path: string, what: string, cause?: unknown): StoreDamaged {
+  return new StoreDamaged(`${path}: ${what}. Stop the server and restore a backup made with \`npm run backup\`.`, {
+    cause,
+  });
+}
+
+/** Waits for the questions that run. */
+export async function closeRows({ engine, writer, readers }: OpenedRows): Promise<void> {
+  await readers.close();
+  writer.close();
+  engine.close();
+}

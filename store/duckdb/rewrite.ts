@@ -1,0 +1,33 @@
+import { open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { realFiles } from '../lowdb/files/files.ts';
+import type { Connection } from './connection.ts';
+import { text } from './engine.ts';
+
+/**
+ * Copies all tables into a new file, which appears complete or not at all. The engine keeps the bytes of deleted rows until it uses their
+ * place again; the copy has none of them. Nobody may write meanwhile.
+ */
+export async function copyTables(writer: Connection, target: string): Promise<void> {
+  const draft = `${target}.tmp`;
+  await removeFile(draft);
+  const [own] = await writer.query<{ name: string }>({ name: 'own name', sql: 'select current_database() as name' });
+  await writer.run(`attach ${text(draft)} as fresh`);
+  try {
+    await writer.run(`copy from database "${own?.name}" to fresh`);
+    await writer.run("delete from fresh.facts where name = 'rewrite'");
+    await writer.run('checkpoint fresh');
+  } finally {
+    await writer.run('detach fresh');
+  }
+  const file = await open(draft, 'r+');
+  await file.sync().finally(() => file.close());
+  await rename(draft, target);
+  await realFiles.syncFolder(dirname(target));
+}
+
+/** Removes a file of the engine with what it keeps beside it. */
+export async function removeFile(path: string): Promise<void> {
+  await rm(path, { force: true });
+  await rm(`${path}.wal`, { force: true });
+}

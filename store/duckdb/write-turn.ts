@@ -1,0 +1,86 @@
+import type { AuditEntry } from '../../resources/audit-entry.ts';
+import { StoreUnavailable } from '../errors.ts';
+import type { Connection } from './connection.ts';
+import { writeFact } from './schema.ts';
+
+/** Audit entries are kept this long beside their rows, so that a copy of the folder made meanwhile has them. */
+const KEPT_MS = 60 * 60 * 1000;
+
+interface WriteTurnOptions {
+  readonly writer: Connection;
+  /** The version once the transaction is committed. */
+  readonly version: number;
+  /** Whether audit entries of earlier writes are still needed. */
+  readonly keepsUnconfirmed: boolean;
+  /** Called when the version counts. */
+  readonly onCommit: () => void;
+  /** Called at the end in any case. */
+  readonly onEnd: (error?: unknown) => void;
+}
+
+/** One transaction of the writer. Exactly one of `commit` and `discard` ends it; what comes later does nothing. */
+export class WriteTurn {
+  readonly version: number;
+  readonly writer: Connection;
+  readonly #options: WriteTurnOptions;
+  #isOver = false;
+
+  private constructor(options: WriteTurnOptions) {
+    this.version = options.version;
+    this.writer = options.writer;
+    this.#options = options;
+  }
+
+  static async begin(options: WriteTurnOptions): Promise<WriteTurn> {
+    const turn = new WriteTurn(options);
+    await turn.#guarded(() => options.writer.run('begin transaction'));
+    return turn;
+  }
+
+  /** Does a part of the write. If it fails, the whole write is discarded. */
+  async work<Result>(part: (writer: Connection) => Promise<Result>): Promise<Result> {
+    return this.#guarded(() => part(this.writer));
+  }
+
+  /** The entries are kept beside the rows until the audit log has them for certain. */
+  async commit(entries: readonly AuditEntry[] = []): Promise<void> {
+    if (this.#isOver) throw new Error('the write is over');
+    await this.#guarded(async () => {
+      const now = Date.now();
+      if (!this.#options.keepsUnconfirmed) {
+        await this.writer.run('delete from unconfirmed where at_ms < $1', [now - KEPT_MS]);
+      }
+      for (const entry of entries) {
+        const parameters = [entry.id, now, JSON.stringify(entry)];
+        await this.writer.run('insert into unconfirmed values ($1, $2, $3)', parameters);
+      }
+      await writeFact(this.writer, 'version', String(this.version));
+      await this.writer.run('commit');
+    });
+    this.#isOver = true;
+    this.#options.onCommit();
+    this.#options.onEnd();
+  }
+
+  async discard(): Promise<void> {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    let failure: unknown;
+    // An engine that failed may have ended the transaction by itself.
+    await this.writer.run('rollback').catch((error) => {
+      failure = error;
+    });
+    this.#options.onEnd(failure);
+  }
+
+  async #guarded<Result>(part: () => Promise<Result>): Promise<Result> {
+    try {
+      return await part();
+    } catch (cause) {
+      this.#isOver = true;
+      await this.writer.run('rollback').catch(() => {});
+      this.#options.onEnd(cause);
+      throw new StoreUnavailable('the rows could not be written to the disk', { cause });
+    }
+  }
+}

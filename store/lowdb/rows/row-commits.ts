@@ -1,0 +1,83 @@
+import type { AuditEntry } from '../../../resources/audit-entry.ts';
+import { DuckRowStore } from '../../duckdb/row-store.ts';
+import { StoreUnavailable } from '../../errors.ts';
+import type { SegmentedAudit } from '../audit/log.ts';
+import type { Collection } from '../records/collection.ts';
+import { ROW_ERASURES, ROW_VERSION_ID, ROW_VERSIONS } from '../records/kept-collections.ts';
+import type { StagedTransaction } from '../records/transaction.ts';
+
+interface RowCommitsOptions {
+  readonly folder: string;
+  readonly memoryMb: number;
+  readonly collections: ReadonlyMap<string, Collection>;
+  readonly audit: SegmentedAudit;
+}
+
+/**
+ * Commits imported rows with the transactions of the journal. The rows are made durable first, with the audit entries of the transaction
+ * beside them. If the journal then lacks the transaction, because of a crash or a full disk, the entries are added to the audit log.
+ */
+export class RowCommits {
+  readonly tables: DuckRowStore;
+  readonly #audit: SegmentedAudit;
+  /** Runs a transaction of the store's own, once the store is there. */
+  transact: ((work: (staged: StagedTransaction) => void) => Promise<void>) | undefined;
+
+  constructor({ folder, memoryMb, collections, audit }: RowCommitsOptions) {
+    this.#audit = audit;
+    const erasures = () => collections.get(ROW_ERASURES)?.rows() ?? [];
+    this.tables = new DuckRowStore({
+      folder,
+      memoryMb,
+      recovery: {
+        leastVersion: () => Number(collections.get(ROW_VERSIONS)?.get(ROW_VERSION_ID)?.version ?? 0),
+        erased: () => erasures().map(({ uid }) => String(uid)),
+        confirm: (entries) => this.#confirm(entries),
+        recovered: () => this.#forget(erasures().map(({ id }) => id)),
+      },
+    });
+  }
+
+  /** Called before the transaction is given to the journal. @throws StoreUnavailable */
+  async write(staged: StagedTransaction): Promise<void> {
+    if (!staged.batch) return;
+    await staged.batch.commit(staged.audit);
+    staged.placeVersion(staged.batch.version);
+    staged.hasCommittedRows = true;
+  }
+
+  /** Called when the journal did not keep the transaction. */
+  mend(staged: StagedTransaction): void {
+    if (!staged.hasCommittedRows) return;
+    for (const entry of staged.audit) this.#audit.append(entry);
+    this.tables.keepUnconfirmed(this.#audit.settle());
+  }
+
+  /** Called when the transaction is durable. `notes` say which users it erases, until their rows are gone. */
+  async erase(notes: readonly string[], { erasedUsers, audit }: StagedTransaction): Promise<void> {
+    try {
+      await this.tables.erase(erasedUsers, audit);
+    } catch (cause) {
+      throw new StoreUnavailable('imported rows of the user could not be removed; they are removed at the next start', {
+        cause,
+      });
+    }
+    this.#forget(notes);
+  }
+
+  /** A note that stays is harmless: the next start removes the rows again. */
+  #forget(notes: readonly string[]): void {
+    if (notes.length === 0) return;
+    this.transact?.((staged) => staged.removeErasures(notes)).catch(() => {});
+  }
+
+  async #confirm(entries: readonly AuditEntry[]): Promise<void> {
+    for (const entry of entries) {
+      const { records } = await this.#audit.find({ requestId: entry.requestId, limit: MOST_OF_A_REQUEST });
+      if (!records.some(({ id }) => id === entry.id)) this.#audit.append(entry);
+    }
+    if (entries.length > 0) await this.#audit.settle();
+  }
+}
+
+const MOST_OF_A_REQUEST = 100_000;
