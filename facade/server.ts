@@ -73,7 +73,7 @@ export async function startServer(
   const models = createModels(config.models);
   await prepareSettings(store, models.initial);
   await settleRuns(store);
-  const { now = () => new Date() } = fixtures ?? {};
+  const { now = () => new Date(), answerFirst, tools } = fixtures ?? {};
   const secrets = readSecrets(config, now());
   const http = await listen(config, logger);
   const { baseUrl, connections } = http;
@@ -84,7 +84,7 @@ export async function startServer(
   const base: Base = { config, store, logger, baseUrl, secrets, refused, onFailure, now };
   const people = createPeople(base, onCallFailure);
   const live = new LiveCatalog(catalog);
-  if (fixtures?.tools) live.put('fixtures', fixtures.tools);
+  if (tools) live.put('fixtures', tools);
   const upstreams = createUpstreams(config, live, { ...base, client: { name, version } });
   const dependencies = [models, upstreams, people.mailer, ...(people.provider ? [people.provider] : [])];
   const flows = new FlowEngine({ store, onFailure });
@@ -92,9 +92,10 @@ export async function startServer(
   const facts = factsOf(store, live, { upstreams, models, signIn: people.signIn, flows, now }, dependencies);
   void models.list();
   const registry = createRegistry({ ...base, server: facts, repeatsSecret: secrets.repeats, onFailure: onCallFailure });
-  const mcp = createMcpDoor({ registry, store, onError: onFailure, answerFirst: fixtures?.answerFirst });
+  const dashboard = createDashboard(version, baseUrl);
+  const mcp = createMcpDoor({ registry, store, pages: dashboard, onError: onFailure, answerFirst });
   live.onChange(() => mcp.toolsChanged());
-  const doors = createDoors(base, people, { registry, mcp, connections, accounts: upstreams.accounts });
+  const doors = createDoors(base, people, { registry, mcp, connections, dashboard, accounts: upstreams.accounts });
   const app = createApp(doors);
   http.mount(app.express, app.answer);
   const upkeep = startUpkeep(store, facts, onFailure);
@@ -103,7 +104,7 @@ export async function startServer(
     address: http.address,
     baseUrl,
     signIn: people.signIn,
-    prepareDashboard: () => doors.dashboard.prepare(),
+    prepareDashboard: () => dashboard.prepare(),
     async close() {
       await Promise.all([http.close(), mcp.close(), flows.close()]);
       const parts = [upstreams, people.mailer, doors.capsules.use, doors.authorization, refused, upkeep];
@@ -156,9 +157,13 @@ function createDoors(
     registry,
     mcp,
     connections,
+    dashboard,
     accounts,
-  }: Pick<AppOptions, 'registry' | 'mcp' | 'connections'> & { readonly accounts: Upstreams['accounts'] },
-): AppOptions & { readonly dashboard: Dashboard } {
+  }: Pick<AppOptions, 'registry' | 'mcp' | 'connections'> & {
+    readonly dashboard: Dashboard;
+    readonly accounts: Upstreams['accounts'];
+  },
+): AppOptions {
   const { config, store, logger, baseUrl, secrets, refused, onFailure, now } = base;
   const cookies = createSessionCookies({ secrets: secrets.cookies, secure: baseUrl.startsWith('https:') });
   const { catalog } = registry.server;
@@ -168,7 +173,6 @@ function createDoors(
   const oauth = authorization?.addresses;
   const authenticator = createAuthenticator({ store, catalog, cookies, oauth, onFailure, now });
   const capsules = new CapsuleDoor({ store, refused, onFailure, now });
-  const dashboard = createDashboard(version);
   const around = { store, registry, cookies, guards, refused, baseUrl, logger, dashboard };
   const more = { ...authorization?.handlers, ...createAccountHandlers(accounts, around) };
   const signPages = createPages({ ...people, ...around, more });
@@ -187,7 +191,6 @@ function createDoors(
     signIn,
     refused,
     pages,
-    dashboard,
     baseUrl,
     logger,
     authorization,

@@ -1,67 +1,8 @@
-import { boot, toSignIn } from './boot.ts';
-import { readEvents } from './events.ts';
+import { CallError, type ErrorBody } from './call-error.ts';
 import { askIdentity } from './identity.ts';
+import { type CallOptions, request } from './transport.ts';
 
-const VERSION = '2026-07-28';
-const META = {
-  'io.modelcontextprotocol/protocolVersion': VERSION,
-  'io.modelcontextprotocol/clientInfo': { name: 'dashboard', version: boot.version },
-  'io.modelcontextprotocol/clientCapabilities': {},
-};
-
-export interface Issue {
-  /** The member that is wrong, as `steps[0].tool`. Empty for the whole input. */
-  readonly path: string;
-  readonly message: string;
-}
-
-/** A call that the server refused, in its own words. */
-export class CallError extends Error {
-  readonly code: string;
-  readonly tool: string;
-  readonly requestId: string | undefined;
-  readonly issues: readonly Issue[];
-  readonly required: Required | undefined;
-  readonly currentRevision: number | undefined;
-  /** When to try again, where the server says so. */
-  readonly retryAfterSeconds: number | undefined;
-
-  constructor(tool: string, body: ErrorBody) {
-    super(body.error);
-    this.tool = tool;
-    this.code = body.code;
-    this.requestId = body.requestId;
-    this.issues = body.issues ?? [];
-    this.required = body.required;
-    this.currentRevision = body.currentRevision;
-    this.retryAfterSeconds = body.retryAfterSeconds;
-  }
-}
-
-interface Required {
-  readonly scope?: string;
-  readonly grant?: string;
-  readonly role?: string;
-  readonly freshSignIn?: true;
-}
-
-interface ErrorBody {
-  readonly error: string;
-  readonly code: string;
-  readonly requestId?: string;
-  readonly issues?: readonly Issue[];
-  readonly required?: Required;
-  readonly currentRevision?: number;
-  readonly retryAfterSeconds?: number;
-}
-
-export interface CallOptions {
-  readonly signal?: AbortSignal | undefined;
-  /** Called with each report of a call that takes a while, such as a chat. */
-  readonly onProgress?: (progress: { readonly progress: number; readonly message?: string }) => void;
-  /** Called with each log line of the call. */
-  readonly onMessage?: (message: { readonly level: string; readonly data: string }) => void;
-}
+export { CallError, type Issue } from './call-error.ts';
 
 /**
  * Calls a tool with the rights of the session. Resolves to its structured content. Where a fresh sign-in is needed, the person is asked for
@@ -73,21 +14,24 @@ export async function call<Output = Readonly<Record<string, unknown>>>(
   input: object = {},
   options: CallOptions = {},
 ): Promise<Output> {
-  const result = (await request(
-    'tools/call',
-    { name: tool, arguments: input },
-    { ...options, name: tool },
-  )) as ToolResult;
-  const text = result.content?.find(({ type }) => type === 'text')?.text ?? '';
-  if (result.isError) {
-    const error = new CallError(tool, errorIn(text));
-    if (!error.required?.freshSignIn || !(await askIdentity())) throw error;
+  const result = (await request('tools/call', { name: tool, arguments: input }, { ...options, name: tool })) as ToolResult;
+  try {
+    return outputIn(tool, result) as Output; // declared by the tool
+  } catch (error) {
+    const asksWho = error instanceof CallError && error.required?.freshSignIn;
+    if (!asksWho || !(await askIdentity())) throw error;
     return call(tool, input, options);
   }
-  return (result.structuredContent ?? result) as Output; // declared by the tool; those of integrations answer content
 }
 
-interface ToolResult {
+/** What came of a call. Those of integrations answer content. @throws CallError */
+export function outputIn(tool: string, result: ToolResult): object {
+  const text = result.content?.find(({ type }) => type === 'text')?.text ?? '';
+  if (result.isError) throw new CallError(tool, errorIn(text));
+  return result.structuredContent ?? result;
+}
+
+export interface ToolResult {
   readonly content?: readonly { readonly type: string; readonly text?: string }[];
   readonly structuredContent?: object;
   readonly isError?: boolean;
@@ -102,87 +46,4 @@ function errorIn(text: string): ErrorBody {
     // no JSON: the text itself says what is wrong
   }
   return { error: text, code: 'failed' };
-}
-
-export interface RequestOptions extends CallOptions {
-  /** The tool, for `tools/call`. */
-  readonly name?: string;
-  /** The query of the endpoint, as `?tools=...`. */
-  readonly query?: string;
-  /** Called with every notification of the stream. */
-  readonly onNotification?: (notification: Notification) => void;
-}
-
-export interface Notification {
-  readonly method: string;
-  readonly params?: Readonly<Record<string, unknown>>;
-}
-
-let lastId = 0;
-
-/** Sends one MCP request. Resolves to its result. @throws CallError */
-export async function request(method: string, params: object, options: RequestOptions = {}): Promise<unknown> {
-  const { name, query = '', signal, onProgress, onMessage, onNotification } = options;
-  const streams = Boolean(onProgress ?? onMessage ?? onNotification);
-  lastId += 1;
-  const meta = {
-    ...META,
-    ...(onProgress && { progressToken: lastId }),
-    ...(onMessage && { 'io.modelcontextprotocol/logLevel': 'debug' }),
-  };
-  const response = await fetch(`${boot.base}/api/v1/mcp${query}`, {
-    method: 'POST',
-    credentials: 'same-origin',
-    headers: {
-      'Content-Type': 'application/json',
-      Accept: streams ? 'application/json, text/event-stream' : 'application/json',
-      'MCP-Protocol-Version': VERSION,
-      'Mcp-Method': method,
-      'X-Agent-Admin-Door': 'dashboard',
-      ...(name !== undefined && { 'Mcp-Name': name }),
-    },
-    body: JSON.stringify({ jsonrpc: '2.0', id: lastId, method, params: { ...params, _meta: meta } }),
-    signal: signal ?? null,
-  }).catch((cause) => {
-    throw signal?.aborted ? cause : new CallError(name ?? method, AWAY);
-  });
-  return resultOf(response, name ?? method, options);
-}
-
-const BUSY = { error: 'Too many calls were made; try again in a moment.', code: 'rate_limited' };
-const AWAY = { error: 'The server cannot be reached. Check the connection and try again.', code: 'unreachable' };
-
-async function resultOf(response: Response, about: string, options: RequestOptions): Promise<unknown> {
-  if (response.headers.get('Content-Type')?.startsWith('text/event-stream')) {
-    for await (const message of readEvents(response)) {
-      if ('method' in message) notify(message as Notification, options);
-      else return resultIn(message, about, response);
-    }
-    throw new CallError(about, { error: 'The answer ended before it was complete.', code: 'interrupted' });
-  }
-  return resultIn(await response.json().catch(() => (response.status === 429 ? BUSY : AWAY)), about, response);
-}
-
-function notify(notification: Notification, { onProgress, onMessage, onNotification }: RequestOptions): void {
-  const { method, params } = notification;
-  // The members are those that MCP names for these notifications.
-  if (method === 'notifications/progress') onProgress?.(params as never);
-  else if (method === 'notifications/message') onMessage?.(params as never);
-  onNotification?.(notification);
-}
-
-function resultIn(body: unknown, about: string, { status, headers }: Response): unknown {
-  if (status === 401) toSignIn();
-  const message = body as { result?: unknown; error?: string | { message: string }; code?: string; requestId?: string };
-  if (message.result !== undefined) return message.result;
-  if (typeof message.error === 'string') {
-    const wait = headers.get('Retry-After');
-    throw new CallError(about, { ...(body as ErrorBody), ...(wait !== null && { retryAfterSeconds: Number(wait) }) });
-  }
-  const requestId = headers.get('X-Request-Id');
-  throw new CallError(about, {
-    error: message.error?.message ?? 'The server answered in a way that this page does not understand.',
-    code: 'failed',
-    ...(requestId !== null && { requestId }),
-  });
 }

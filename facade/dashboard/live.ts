@@ -1,7 +1,7 @@
 import { useEffect } from 'preact/hooks';
-import { request } from './client.ts';
 import { invalidate, invalidateOlderThan } from './store.ts';
 import { loadTools } from './tools.ts';
+import { request } from './transport.ts';
 
 /**
  * Changes that others make. One tab holds the stream for all, because browsers open six connections to a server and each stream takes one:

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { CallError, call } from './client.ts';
+import { hearTabs, tellTabs } from './tabs.ts';
 
 /** What is known of the answer to a reading call. An old answer stays while a new one is fetched. */
 export interface Answer<Output> {
@@ -41,6 +42,14 @@ function forgetOldest(): void {
 export function prefetch(tool: string, input: object = {}): void {
   const entry = entryOf(tool, input);
   if (entry.stale && !entry.answer.loading) void load(entry);
+}
+
+/** Keeps an answer that came without being asked for. */
+export function keepAnswer(tool: string, input: object, data: unknown): void {
+  const entry = entryOf(tool, input);
+  entry.stale = false;
+  entry.at = Date.now();
+  tell(entry, { data, loading: false });
 }
 
 async function load(entry: Entry): Promise<void> {
@@ -107,8 +116,7 @@ export function invalidateOlderThan(ms: number): void {
   }
 }
 
-const channel = new BroadcastChannel('admin-changes');
-channel.onmessage = () => invalidate();
+hearTabs(() => invalidate());
 
 /** Calls a tool that changes something. Everything shown, in all tabs, is renewed. @throws CallError */
 export async function act<Output = Readonly<Record<string, unknown>>>(
@@ -125,5 +133,5 @@ export async function act<Output = Readonly<Record<string, unknown>>>(
 /** Renews everything shown, in all tabs, after calls of a tool that changes something. */
 export function renew(tool: string): void {
   invalidate();
-  channel.postMessage(tool);
+  tellTabs(tool);
 }

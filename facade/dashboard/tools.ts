@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { boot } from './boot.ts';
-import { request } from './client.ts';
 import type { JsonSchema } from './schema.ts';
+import { request } from './transport.ts';
 
 /** A tool as `tools/list` shows it. */
 export interface ListedTool {

@@ -7,6 +7,7 @@ import type { Exchange } from '../http/exchange.ts';
 import type { LogLevels } from './logging.ts';
 import { isObject, type RequestId, RpcError } from './message.ts';
 import type { ToolLists } from './tool-list.ts';
+import type { ViewPages } from './views.ts';
 import { sendNothing } from './wire.ts';
 
 /** What answering a message needs, in the SDK and in the fast path. */
@@ -15,6 +16,7 @@ export interface DoorParts {
   readonly lists: ToolLists;
   readonly flights: Flights;
   readonly levels: LogLevels;
+  readonly pages: ViewPages;
   onError(cause: unknown): void;
   /** See `McpDoorOptions`. */
   readonly answerFirst?: AnswerFirst | undefined;

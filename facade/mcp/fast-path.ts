@@ -9,6 +9,7 @@ import { type CallParams, callTool, type DoorParts } from './calls.ts';
 import { mayLog } from './logging.ts';
 import { isObject, isRequestId, type RequestId, rpcErrorJson, toRpcError } from './message.ts';
 import { type Era, LEGACY_VERSIONS, MODERN_VERSION } from './protocol-versions.ts';
+import { areViewsAlone, declaresViews } from './views.ts';
 import { acceptsEvents } from './web.ts';
 import { closing, type ResponseWriter, sendJsonText } from './wire.ts';
 
@@ -19,6 +20,8 @@ interface DirectPathParts extends DoorParts {
 interface PlainRequest {
   readonly id: RequestId;
   readonly era: Era;
+  /** Whether its client shows the pages of tools. */
+  readonly showsViews: boolean;
   /** Undefined for `tools/list`. */
   readonly call: CallParams | undefined;
 }
@@ -67,10 +70,10 @@ export class DirectPath {
     if (!flight.aborted) sendJsonText(exchange.response, 200, text);
   }
 
-  #serveList(exchange: Exchange, { id, era }: PlainRequest): Promise<void> | undefined {
+  #serveList(exchange: Exchange, { id, era, showsViews }: PlainRequest): Promise<void> | undefined {
     const { lists, onError } = this.#parts;
     try {
-      const list = lists.prepared(exchange, era);
+      const list = lists.prepared(exchange, era, showsViews);
       if (!list) return undefined;
       list.send(exchange.response, 'application/json', closing(id));
     } catch (thrown) {
@@ -95,7 +98,7 @@ function recognise(message: unknown, exchange: Exchange): PlainRequest | undefin
   const { headers } = exchange.request;
   const era = eraOf(headers, isCall ? 'tools/call' : 'tools/list', call?.name, given._meta);
   if (!era || (isCall && mayStream(given._meta, exchange))) return undefined;
-  return { id, era, call };
+  return { id, era, call, showsViews: era === 'legacy' || declaresViews(given._meta) };
 }
 
 const NOTHING = {};
@@ -131,7 +134,8 @@ const MODERN_META: MetaChecks = {
   [PROTOCOL_VERSION_META_KEY]: isString,
   [CLIENT_INFO_META_KEY]: (info) =>
     isObject(info) && hasOnly(info, INFO_MEMBERS) && isString(info.name) && isString(info.version),
-  [CLIENT_CAPABILITIES_META_KEY]: (capabilities) => isObject(capabilities) && Object.keys(capabilities).length === 0,
+  [CLIENT_CAPABILITIES_META_KEY]: (capabilities) =>
+    isObject(capabilities) && (Object.keys(capabilities).length === 0 || areViewsAlone(capabilities)),
 };
 
 function isPlainMeta(meta: unknown, checks: MetaChecks): boolean {

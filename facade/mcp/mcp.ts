@@ -10,6 +10,7 @@ import { answerableId, isObject, parseMessage, RpcError, requireLight, rpcErrorJ
 import { SdkPath } from './sdk.ts';
 import { refuseForMore } from './step-up.ts';
 import { ToolLists } from './tool-list.ts';
+import type { ViewPages } from './views.ts';
 import { ResponseWriter, sendJsonText } from './wire.ts';
 
 export { PROTOCOL_VERSIONS } from './protocol-versions.ts';
@@ -28,6 +29,7 @@ export interface McpDoorOptions {
   readonly registry: Registry;
   /** The store whose changes subscribers hear of. */
   readonly store: Store;
+  readonly pages: ViewPages;
   /** Called with the cause of every answer that says only that the server failed. */
   onError(cause: unknown): void;
   /** False: the SDK answers everything, for comparison. */
@@ -36,19 +38,11 @@ export interface McpDoorOptions {
   readonly answerFirst?: AnswerFirst | undefined;
 }
 
-export function createMcpDoor({ registry, store, onError, direct = true, answerFirst }: McpDoorOptions): McpDoor {
+export function createMcpDoor({ direct = true, ...options }: McpDoorOptions): McpDoor {
+  const { registry } = options;
   const writer = new ResponseWriter(registry.server);
   const lists = new ToolLists(registry, writer);
-  const parts = {
-    registry,
-    store,
-    writer,
-    onError,
-    flights: new Flights(),
-    levels: new LogLevels(),
-    lists,
-    answerFirst,
-  };
+  const parts = { ...options, writer, flights: new Flights(), levels: new LogLevels(), lists };
   const directPath = direct ? new DirectPath(parts) : undefined;
   const sdkPath = new SdkPath(parts);
 

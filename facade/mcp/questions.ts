@@ -2,7 +2,7 @@ import { CLIENT_CAPABILITIES_META_KEY, type Result } from '@modelcontextprotocol
 import type { Answer, Questions } from '../../tools/registry/call.ts';
 import type { UnderWay } from './calls.ts';
 import { isObject } from './message.ts';
-import { MODERN_VERSION } from './protocol-versions.ts';
+import { isModern } from './protocol-versions.ts';
 import { toolResult } from './wire.ts';
 
 /** A message that is being answered, and that may say what its sender can ask. */
@@ -12,8 +12,7 @@ export interface AskingVisit extends UnderWay {
 
 /** The kinds of questions that the client can ask its person. Only clients of 2026-07-28 say so in each request. */
 export function questionsIn({ message, exchange }: AskingVisit): Questions | undefined {
-  const isModern = exchange.request.headers['mcp-protocol-version'] === MODERN_VERSION;
-  if (!isModern || !isObject(message) || !isObject(message.params)) return undefined;
+  if (!isModern(exchange) || !isObject(message) || !isObject(message.params)) return undefined;
   const { _meta: meta, inputResponses, requestState } = message.params;
   const capabilities = isObject(meta) ? meta[CLIENT_CAPABILITIES_META_KEY] : undefined;
   const elicitation = isObject(capabilities) ? capabilities.elicitation : undefined;

@@ -7,6 +7,7 @@ import { callGuest, guestPage, guestResources, guestTemplate, guestUri, parseGue
 import { RpcError } from './message.ts';
 import type { AskingVisit } from './questions.ts';
 import { hasVariables, parseUri, uriOf } from './resource-uri.ts';
+import { readView } from './views.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 type RegistryOnly = Pick<DoorParts, 'registry'>;
@@ -129,10 +130,12 @@ function describeResource(address: Address, record: Members) {
 }
 
 /** `resources/read`: calls the read tool of the record and shows its answer as a resource. */
-export async function readResource({ registry }: RegistryOnly, visit: AskingVisit, { uri }: Members): Promise<Result> {
+export async function readResource(parts: DoorParts, visit: AskingVisit, { uri }: Members): Promise<Result> {
+  const { registry } = parts;
   if (typeof uri !== 'string' || uri.length > LONGEST_URI) {
     throw new RpcError(INVALID_PARAMS, `Invalid params: uri is a text of at most ${LONGEST_URI} characters.`);
   }
+  if (uri.startsWith('ui://')) return readView(parts, visit.exchange, uri);
   const foreign = parseGuestUri(uri);
   if (foreign) return readGuest(registry, visit, { uri, prefix: foreign.prefix, own: foreign.uri });
   const named = parseUri(uri);

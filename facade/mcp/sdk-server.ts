@@ -10,6 +10,7 @@ import { getPrompt, listPrompts } from './prompts.ts';
 import { type Era, PROTOCOL_VERSIONS } from './protocol-versions.ts';
 import { questionsIn, resultOrQuestions } from './questions.ts';
 import { listResources, listTemplates, readResource } from './resources.ts';
+import { showsViews, VIEWS_EXTENSION } from './views.ts';
 import { acceptsEvents } from './web.ts';
 
 /** One message that the SDK is answering. */
@@ -24,7 +25,12 @@ type Method = (parts: DoorParts, visit: SdkVisit, params: Readonly<Record<string
 
 /** The methods that this server answers. The SDK answers or refuses all others. */
 const methods: ReadonlyMap<unknown, Method> = new Map<string, Method>([
-  ['tools/list', async ({ lists }, { exchange }, { cursor }) => ({ ...lists.page(exchange, cursor) })],
+  [
+    'tools/list',
+    async ({ lists }, { exchange, message }, { cursor }) => ({
+      ...lists.page(exchange, cursor, showsViews(exchange, message)),
+    }),
+  ],
   [
     'tools/call',
     async ({ registry }, visit, params) => {
@@ -65,6 +71,7 @@ export function createSdkServer(parts: DoorParts, visit: SdkVisit, era: Era): Se
         prompts: { listChanged: false },
         completions: {},
         logging: {},
+        extensions: { [VIEWS_EXTENSION]: {} },
       },
       supportedProtocolVersions: [...PROTOCOL_VERSIONS],
       ...(introduces(visit.message) && { instructions: instructionsFor(visit.exchange, parts.registry) }),

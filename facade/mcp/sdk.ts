@@ -11,7 +11,7 @@ import {
 import type { Exchange } from '../http/exchange.ts';
 import type { DoorParts } from './calls.ts';
 import { answerableId, argumentsIn, malformed, toRpcError } from './message.ts';
-import { MODERN_VERSION } from './protocol-versions.ts';
+import { isModern } from './protocol-versions.ts';
 import type { UpdateParts } from './resource-updates.ts';
 import { answerLegacy } from './sdk-legacy.ts';
 import { createSdkServer, type SdkVisit } from './sdk-server.ts';
@@ -99,10 +99,6 @@ export class SdkPath {
 function withoutArguments(message: unknown): unknown {
   const { params, ...others } = message as { readonly params: object }; // it has arguments
   return { ...others, params: { ...params, arguments: {} } };
-}
-
-function isModern({ request }: Exchange): boolean {
-  return request.headers['mcp-protocol-version'] === MODERN_VERSION;
 }
 
 /** Whether the error is the client's fault and was answered, instead of a fault of the server. */

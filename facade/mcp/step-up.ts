@@ -3,7 +3,7 @@ import type { Registry } from '../../tools/registry/registry.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { type CallParams, callTool, type Flights } from './calls.ts';
 import { isObject, isRequestId, type RequestId } from './message.ts';
-import { MODERN_VERSION } from './protocol-versions.ts';
+import { isModern } from './protocol-versions.ts';
 import { type ResponseWriter, sendJsonText } from './wire.ts';
 
 interface Parts {
@@ -43,7 +43,7 @@ function asksForMore({ registry }: Parts, { principal }: Exchange, { name, argum
 
 /** The call is made, so that it is refused and audited as any other. */
 async function refuse({ registry, flights, writer }: Parts, exchange: Exchange, call: RequestedCall): Promise<void> {
-  const era = exchange.request.headers['mcp-protocol-version'] === MODERN_VERSION ? 'modern' : 'legacy';
+  const era = isModern(exchange) ? 'modern' : 'legacy';
   const flight = flights.enter(exchange, null);
   const answer = await callTool(registry, { exchange, flight }, call);
   const askFor = answer.ok ? undefined : answer.askFor;

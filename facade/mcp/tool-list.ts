@@ -4,7 +4,7 @@ import type { Principal } from '../../tools/access/principal.ts';
 import { reachOf } from '../../tools/access/reach.ts';
 import { type CatalogEntry, isListed, nearest } from '../../tools/registry/catalog-index.ts';
 import type { ServerFacts } from '../../tools/registry/context.ts';
-import { type ListedTool, listedForForms, listedTool } from '../../tools/registry/listed-tool.ts';
+import { type ListedTool, listedForForms, listedTool, withoutView } from '../../tools/registry/listed-tool.ts';
 import type { Registry } from '../../tools/registry/registry.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { KeptBody } from '../http/kept-body.ts';
@@ -24,8 +24,11 @@ interface ListPage {
 
 interface KeptList {
   readonly entries: readonly CatalogEntry[];
-  readonly tools: readonly ListedTool[];
-  readonly prepared: { legacy?: KeptBody; modern?: KeptBody };
+  /** As clients that show pages see them, and as others do. */
+  readonly withViews: readonly ListedTool[];
+  readonly withoutViews: readonly ListedTool[];
+  /** Written out, by revision and whether they name pages. */
+  readonly prepared: Map<string, KeptBody>;
 }
 
 type Asked = Pick<Exchange, 'principal' | 'url'>;
@@ -50,19 +53,22 @@ export class ToolLists {
   }
 
   /** @throws RpcError for a cursor of another list, and for a narrowing that matches nothing */
-  page(asked: Asked, cursor: unknown): ListPage {
-    const { tools } = this.#list(asked);
+  page(asked: Asked, cursor: unknown, showsViews: boolean): ListPage {
+    const tools = toolsIn(this.#list(asked), showsViews);
     const start = cursor === undefined ? 0 : readCursor(cursor, tools.length);
     const end = start + PAGE;
     return { tools: tools.slice(start, end), ...(end < tools.length && { nextCursor: cursorAt(end) }) };
   }
 
   /** The first page as a response without its id. Undefined where there are more pages. @throws RpcError */
-  prepared(asked: Asked, era: Era): KeptBody | undefined {
-    const { tools, prepared } = this.#list(asked);
+  prepared(asked: Asked, era: Era, showsViews: boolean): KeptBody | undefined {
+    const list = this.#list(asked);
+    const tools = toolsIn(list, showsViews);
     if (tools.length > PAGE) return undefined;
-    prepared[era] ??= new KeptBody(this.#writer.listWithoutId(tools, era));
-    return prepared[era];
+    const key = `${era} ${showsViews}`;
+    const body = list.prepared.get(key) ?? new KeptBody(this.#writer.listWithoutId(tools, era));
+    list.prepared.set(key, body);
+    return body;
   }
 
   #list({ principal, url }: Asked): KeptList {
@@ -77,7 +83,13 @@ export class ToolLists {
       const fixed = principal.tools?.fixed?.(tool);
       return hinted ? listedForForms(tool, kinds, fixed) : listedTool(tool, fixed);
     };
-    const made = { entries, tools: shown.map(list), prepared: {} };
+    const withViews = shown.map(list);
+    const made = {
+      entries,
+      withViews,
+      withoutViews: withViews.map(withoutView),
+      prepared: new Map<string, KeptBody>(),
+    };
     if (this.#kept.size >= MOST_LISTS) this.#kept.clear();
     this.#kept.set(key, made);
     return made;
@@ -93,6 +105,10 @@ export class ToolLists {
     const { entries } = this.#registry.server.catalog;
     return entries.filter(({ tool }) => isListed(tool) && (tools?.allows(tool) ?? true));
   }
+}
+
+function toolsIn({ withViews, withoutViews }: KeptList, showsViews: boolean): readonly ListedTool[] {
+  return showsViews ? withViews : withoutViews;
 }
 
 function sameEntries(one: readonly CatalogEntry[], other: readonly CatalogEntry[]): boolean {

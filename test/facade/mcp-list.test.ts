@@ -101,12 +101,12 @@ describe('ToolLists', () => {
     const server = { catalog: indexCatalog(entries), name: 'x', version: '1', kinds: [] };
     const lists = new ToolLists({ list: () => entries, server }, new ResponseWriter(server));
     const asked = { principal: principalOf('admin', scopeRights(['*'])), url: new URL('http://localhost/') };
-    assert.equal(lists.prepared(asked, 'legacy'), lists.prepared(asked, 'legacy'));
+    assert.equal(lists.prepared(asked, 'legacy', true), lists.prepared(asked, 'legacy', true));
     entries = [...entries];
-    assert.equal(lists.page(asked, undefined).tools.length, 1);
+    assert.equal(lists.page(asked, undefined, true).tools.length, 1);
     entries = [...entries, entry('two')];
-    assert.match(String(lists.prepared(asked, 'legacy')?.plain), /"two"/);
-    assert.equal(lists.page(asked, undefined).tools.length, 2);
+    assert.match(String(lists.prepared(asked, 'legacy', true)?.plain), /"two"/);
+    assert.equal(lists.page(asked, undefined, true).tools.length, 2);
   });
 });
 

@@ -95,6 +95,12 @@ const queries = [
   '?other=1',
 ];
 
+const SHOWS_VIEWS = {
+  'io.modelcontextprotocol/clientCapabilities': {
+    extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } },
+  },
+};
+
 /** An endless supply of requests: plain ones, and such with a few things changed. */
 export class RandomRequests {
   readonly #random: () => number;
@@ -122,7 +128,9 @@ export class RandomRequests {
   #plain() {
     const id = this.#pick([0, 1, 42, -7, 'a', 'b"\\', '🙂', '']);
     const [method, params] = this.#method();
-    const meta = { ...this.#pick([{}, {}, {}, { progressToken: 1 }, { progressToken: 'p' }, { idempotencyKey: 'k' }]) };
+    const meta = {
+      ...this.#pick([{}, {}, {}, { progressToken: 1 }, { progressToken: 'p' }, { idempotencyKey: 'k' }, SHOWS_VIEWS]),
+    };
     const accept = this.#pick<Record<string, string>>([
       {},
       {},

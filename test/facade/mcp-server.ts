@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { createDashboard } from '../../facade/dashboard/server/dashboard.ts';
 import { jsonBody, readBody } from '../../facade/http/body.ts';
 import type { Exchange } from '../../facade/http/exchange.ts';
 import { createMcpDoor, type McpDoor, PROTOCOL_VERSIONS } from '../../facade/mcp/mcp.ts';
@@ -76,9 +77,10 @@ export async function startMcpServer(extra: readonly CatalogEntry[] = []): Promi
   const facts = testFacts(store, { name: 'agent-admin', protocolVersions: PROTOCOL_VERSIONS, catalog: live, now });
   const registry = createRegistry({ store, server: facts, onFailure: (cause) => errors.push(cause) });
   const onError = (cause: unknown) => void errors.push(cause);
+  const pages = createDashboard('0', 'http://127.0.0.1');
   const doors = {
-    '/mcp': createMcpDoor({ registry, store, onError }),
-    '/sdk': createMcpDoor({ registry, store, onError, direct: false }),
+    '/mcp': createMcpDoor({ registry, store, pages, onError }),
+    '/sdk': createMcpDoor({ registry, store, pages, onError, direct: false }),
   };
   const server = createServer((request, response) => void answer(request, response));
 

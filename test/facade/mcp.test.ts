@@ -349,5 +349,6 @@ function announced(subscribe: boolean) {
     prompts: { listChanged: false },
     completions: {},
     logging: {},
+    extensions: { 'io.modelcontextprotocol/ui': {} },
   };
 }

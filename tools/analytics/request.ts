@@ -111,6 +111,7 @@ export function metric<Shape extends z.ZodRawShape>(given: Metric<Shape>): Tool 
     description,
     access: { scope: 'analytics:read', grant: `analytics:read:${topic}` },
     annotations: READS,
+    view: 'chart',
     input: given.whole ? ofWholeRange : parameters,
     output: z.object({ ...envelope, range: given.whole ? wholeRange : range, ...shape, previous }),
     errors: [],

@@ -28,6 +28,7 @@ const triggerFlow = defineTool({
     'Run a flow now, with the rights of its `runAs`, not yours. Returns the queued run; with wait=true the finished one.',
   access: { scope: 'flows:write', grant: 'flow:trigger:{id}' },
   annotations: { ...CREATES, openWorldHint: true },
+  view: 'run',
   inSteps: true,
   resumes: true,
   input: z.strictObject({
@@ -85,6 +86,7 @@ const listFlowRuns = defineTool({
   description: 'List runs of flows, newest first, with status and timing of each step.',
   access: { scope: 'flows:read', grant: 'flow:read', narrows: true, selects: { id: NAME, status: 'status' } },
   annotations: READS,
+  view: 'run',
   input: z.strictObject({
     id: refTo('flow', recordId).optional().describe('Flow id: runs of this flow only.'),
     status: flowRunStatus.optional(),
@@ -107,6 +109,7 @@ const getFlowRun = defineTool({
     'Read one run of a flow: its status and that of each step; inputs and outputs are shown only to the principal it ran as and to admins.',
   access: { scope: 'flows:read', grant: 'flow:read:{id}' },
   annotations: READS,
+  view: 'run',
   input: z.strictObject({ id: runId }),
   output: flowRun,
   errors: ['not_found'],

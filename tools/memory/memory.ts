@@ -199,6 +199,7 @@ export const searchMemories = defineTool({
     'Recall what is known about something: the memories that best match a question or keywords, best first, each with its `score`. Returns a page with `nextCursor`.',
   access: { scope: 'memory:read', grant: 'memory:read', narrows: true, selects: SELECTS },
   annotations: READS,
+  view: 'search',
   input: z.strictObject({
     q: searchText,
     agentId: filters.agentId,

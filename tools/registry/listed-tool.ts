@@ -3,6 +3,7 @@ import { formSchema } from './form-schema.ts';
 import { briefSchema, type JsonSchema, jsonSchema, withoutMembers } from './json-schema.ts';
 import type { RecordKind } from './kind.ts';
 import type { Annotations, Tool } from './tool.ts';
+import { viewUri } from './view.ts';
 
 /** A tool as `tools/list` shows it. */
 export interface ListedTool {
@@ -12,6 +13,8 @@ export interface ListedTool {
   readonly inputSchema: JsonSchema;
   readonly outputSchema?: JsonSchema;
   readonly annotations: Annotations;
+  /** The page in which hosts show its answers (MCP Apps). */
+  readonly _meta?: { readonly ui: { readonly resourceUri: string } };
 }
 
 const listed = new WeakMap<Tool, ListedTool>();
@@ -22,9 +25,17 @@ export function listedTool(tool: Tool, fixed?: FixedArguments): ListedTool {
     return { ...listedTool(tool), inputSchema: withoutMembers(listedTool(tool).inputSchema, Object.keys(fixed)) };
   const known = listed.get(tool);
   if (known) return known;
-  const { name, title, description, annotations } = tool;
+  const { name, title, description, annotations, view } = tool;
   const inputSchema = briefSchema(tool.input);
-  const made = { name, title, description, inputSchema, ...outputSchemaOf(tool), annotations };
+  const made = {
+    name,
+    title,
+    description,
+    inputSchema,
+    ...outputSchemaOf(tool),
+    annotations,
+    ...(view && { _meta: { ui: { resourceUri: viewUri(view) } } }),
+  };
   listed.set(tool, made);
   return made;
 }
@@ -33,6 +44,11 @@ export function listedTool(tool: Tool, fixed?: FixedArguments): ListedTool {
 export function listedForForms(tool: Tool, kinds: readonly RecordKind[], fixed: FixedArguments = {}): ListedTool {
   const inputSchema = withoutMembers(formSchema(tool.input, kinds), Object.keys(fixed));
   return { ...listedTool(tool), inputSchema };
+}
+
+/** For clients that show no pages. */
+export function withoutView({ _meta, ...tool }: ListedTool): ListedTool {
+  return tool;
 }
 
 /** Content of another server has no schema here: clients would check it, and refuse an answer in which that server breaks its own schema. */

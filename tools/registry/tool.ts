@@ -3,6 +3,7 @@ import type { ErrorCode } from '../../resources/error.ts';
 import type { StagedRows } from '../../store/rows-port.ts';
 import type { GuardedTool } from '../access/guarded-tool.ts';
 import type { Principal } from '../access/principal.ts';
+import type { View } from './view.ts';
 
 export interface Annotations {
   readonly readOnlyHint: boolean;
@@ -29,6 +30,8 @@ export interface Meaning<Input extends z.ZodObject, Output extends z.ZodObject, 
   readonly bulk?: true;
   /** It is no tool to callers, but a prompt or the resources of an integration: the doors that serve those call it. */
   readonly serves?: Served;
+  /** The page in which hosts show its answers. */
+  readonly view?: View;
   /** Reports events while it runs; REST sends them as they come if the client asks for that. */
   readonly streams?: true;
 }

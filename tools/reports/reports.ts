@@ -38,6 +38,7 @@ const getReport = defineTool({
     'Read one report; with render=true also run its query, under your own rights, and return `result` and `asOf`.',
   access: { scope: 'reports:read', grant: 'report:read:{id}' },
   annotations: READS,
+  view: 'report',
   input: z.strictObject({ id: reportId, render: z.boolean().default(false).describe('Also run the query.') }),
   output: renderedReport,
   errors: ['not_found', 'conflict'],
@@ -56,6 +57,7 @@ const createReport = defineTool({
   description: 'Save a query: a read-only tool you may call, with its arguments. Returns the report.',
   access: { scope: 'reports:write', grant: 'report:write' },
   annotations: CREATES,
+  view: 'report',
   input: z.strictObject({
     title: plainLine(reportFields.title),
     description: reportFields.description.optional(),
@@ -77,6 +79,7 @@ const updateReport = defineTool({
   description: 'Change fields of a report; `query` is replaced as a whole, null clears the description. Returns it.',
   access: { scope: 'reports:write', grant: 'report:write:{id}' },
   annotations: UPDATES,
+  view: 'report',
   input: z.strictObject({
     id: reportId,
     title: plainLine(reportFields.title).optional(),

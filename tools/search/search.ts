@@ -18,6 +18,7 @@ export function searchTool(types: readonly SearchType[]): Tool {
     access: { scope: 'agents:read', grant: 'search:read' },
     looksAcross: true,
     annotations: READS,
+    view: 'search',
     input: z.strictObject({
       q: searchText,
       types: z

@@ -89,6 +89,7 @@ const listVersions = (histories: Histories) =>
     description: 'List the states a record has had, newest first, with who made each. Deleted records keep theirs.',
     ...histories.reads,
     annotations: READS,
+    view: 'diff',
     input: z.strictObject({ ...path, limit, cursor, includeTotal }),
     output: pageOf(version),
     errors: ['not_found'],
@@ -126,6 +127,7 @@ const diffVersion = (histories: Histories) =>
     description: 'Show what changed from another state of the record (by default the one before) to this version.',
     ...histories.reads,
     annotations: READS,
+    view: 'diff',
     input: z.strictObject({
       ...versionPath,
       against: z

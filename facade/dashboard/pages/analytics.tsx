@@ -3,13 +3,13 @@ import { ErrorBox } from '../components/error-box.tsx';
 import { Empty, Link, Time } from '../components/small.tsx';
 import { Skeleton } from '../components/waiting.tsx';
 import { csvOf, download } from '../csv.ts';
-import { counted } from '../format.ts';
 import { at, usePlace } from '../router.ts';
 import { useAnswer } from '../store.ts';
 import { useMay, useTool, useTools } from '../tools.ts';
 import { METRICS, type Metric, type MetricAnswer } from './analytics/metrics.ts';
 import { inputOf, RangeControls } from './analytics/range.tsx';
 import { Charts, Rows, Totals } from './analytics/shown.tsx';
+import { Warnings } from './analytics/warnings.tsx';
 
 /** Every metric, with its range and interval in the address. */
 export function Page() {
@@ -84,11 +84,7 @@ function OneMetric({ metric, query }: { readonly metric: Metric; readonly query:
       {!data && !error && <Skeleton lines={8} />}
       {data && (
         <>
-          {data.warnings?.map(({ reason, type, rows, currency }) => (
-            <p key={`${reason} ${type} ${currency}`} class="note warn">
-              {`${counted(rows, 'row')} of ${type} in ${currency} left out. ${reason}`}
-            </p>
-          ))}
+          <Warnings answer={data} />
           <Totals metric={metric} answer={data} />
           <Charts metric={metric} answer={data} />
           <Rows metric={metric} answer={data} />

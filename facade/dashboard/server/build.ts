@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { Plugin } from 'esbuild';
+import { type BuiltViews, viewOptions, viewsOf } from './views.ts';
 
 export const root = fileURLToPath(new URL('../../..', import.meta.url));
 export const sources = fileURLToPath(new URL('..', import.meta.url));
@@ -31,18 +32,21 @@ export interface Beginning {
 export interface Built {
   readonly beginning: Beginning;
   readonly assets: readonly Asset[];
+  readonly views: BuiltViews;
 }
 
-/** Bundles the dashboard. esbuild and its process are needed for this only, so they are loaded here and ended afterwards. */
+/** Bundles the dashboard and the pages for hosts. esbuild and its process are needed for this only, so they are loaded here and ended afterwards. */
 export async function buildDashboard(): Promise<Built> {
   const { build, stop } = await import('esbuild');
   try {
+    const tsconfig = `${sources}tsconfig.json`;
+    const inHosts = build({ ...viewOptions(sources), absWorkingDir: root, tsconfig });
     const { outputFiles, metafile } = await build({
       ...OPTIONS,
       absWorkingDir: root,
       plugins: [withCommons],
       entryPoints: { main: `${sources}main.tsx`, icon: `${sources}style/icon.svg` },
-      tsconfig: `${sources}tsconfig.json`,
+      tsconfig,
     });
     const assets = await Promise.all(
       outputFiles
@@ -50,7 +54,8 @@ export async function buildDashboard(): Promise<Built> {
         .filter(({ name }) => !/^icon-.*\.js$/.test(name))
         .map(compressed),
     );
-    return { beginning: beginningIn(metafile.outputs, assets), assets };
+    const views = viewsOf((await inHosts).outputFiles);
+    return { beginning: beginningIn(metafile.outputs, assets), assets, views };
   } finally {
     await stop();
   }

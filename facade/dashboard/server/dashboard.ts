@@ -1,10 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { View } from '../../../tools/registry/view.ts';
 import { acceptedTypes } from '../../http/accept.ts';
 import { cookiesNamed } from '../../http/session-cookie.ts';
 import type { Boot } from '../boot-data.ts';
+import { usedTools } from '../views/used-tools.ts';
 import type { Asset, Built } from './build.ts';
 import { readBuild } from './kept-build.ts';
 import { type Asked, POLICY, shell } from './shell.ts';
+import { viewWith } from './views.ts';
 
 export type Booted = Omit<Boot, 'version'>;
 
@@ -13,11 +16,14 @@ export interface Dashboard {
   /** Builds what is not built yet. Otherwise the first request does. */
   prepare(): Promise<void>;
   sendPage(request: IncomingMessage, response: ServerResponse, boot: Booted): Promise<void>;
+  /** The page in which hosts show answers, for a reader who may call these tools. */
+  viewPage(view: View, tools: ReadonlySet<string>): Promise<string>;
   /** Serves `/assets/`. Passes on other paths and names of no file. */
   serveAssets(request: IncomingMessage, response: ServerResponse, next: () => void): void;
 }
 
-export function createDashboard(version: string): Dashboard {
+/** `baseUrl`: where browsers find the server. */
+export function createDashboard(version: string, baseUrl: string): Dashboard {
   let reading: Promise<Files> | undefined;
   const files = (): Promise<Files> => {
     reading ??= readBuild().then(
@@ -41,6 +47,11 @@ export function createDashboard(version: string): Dashboard {
       );
       response.writeHead(200, { ...PAGE_HEADERS, 'Content-Length': page.length });
       response.end(page);
+    },
+    async viewPage(view, tools) {
+      const { built } = await files();
+      const used = usedTools[view].filter((name) => tools.has(name));
+      return viewWith(built.views[view], { version, base: baseUrl, tools: used });
     },
     serveAssets(request, response, next) {
       const path = pathOf(request);

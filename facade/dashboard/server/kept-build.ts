@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type Asset, type Beginning, type Built, buildDashboard, root, sources } from './build.ts';
+import type { BuiltViews } from './views.ts';
 
 const cache = join(root, 'node_modules/.cache/agent-admin-dashboard');
 /** A running server has read all files of its build, so only other starts need older ones. */
@@ -39,11 +40,12 @@ function hashOfSources(): string {
 
 function readKept(folder: string): Built | undefined {
   try {
-    const { beginning, names } = JSON.parse(readFileSync(join(folder, 'build.json'), 'utf8')) as {
+    const { beginning, names, views } = JSON.parse(readFileSync(join(folder, 'build.json'), 'utf8')) as {
       readonly beginning: Beginning;
       readonly names: readonly string[];
+      readonly views: BuiltViews;
     };
-    return { beginning, assets: names.map((name) => readAsset(folder, name)) };
+    return { beginning, assets: names.map((name) => readAsset(folder, name)), views };
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
     throw error;
@@ -57,7 +59,7 @@ function readAsset(folder: string, name: string): Asset {
 }
 
 /** The folder appears complete or not at all. Where nothing can be written, the build stays in memory. */
-function keep({ beginning, assets }: Built, folder: string): void {
+function keep({ beginning, assets, views }: Built, folder: string): void {
   let unfinished: string | undefined;
   try {
     mkdirSync(dirname(folder), { recursive: true });
@@ -68,7 +70,7 @@ function keep({ beginning, assets }: Built, folder: string): void {
       if (gzip) writeFileSync(join(unfinished, `${name}.gz`), gzip);
     }
     const names = assets.map(({ name }) => name);
-    writeFileSync(join(unfinished, 'build.json'), JSON.stringify({ beginning, names }));
+    writeFileSync(join(unfinished, 'build.json'), JSON.stringify({ beginning, names, views }));
     renameSync(unfinished, folder);
     removeOld();
   } catch (error) {

@@ -1,0 +1,85 @@
+import '../style/view.css';
+import { type ComponentType, render } from 'preact';
+import { boot } from '../boot.ts';
+import { outputIn, type ToolResult } from '../client.ts';
+import { Boundary, ErrorBox } from '../components/error-box.tsx';
+import { Empty } from '../components/small.tsx';
+import { Skeleton } from '../components/waiting.tsx';
+import { listen, notify } from './bridge.ts';
+import { type HostContext, host, meetHost } from './host/host.ts';
+import { followLinks } from './host/router.ts';
+import { withStructure } from './host/transport.ts';
+import { tellSize } from './size.ts';
+import { wearTheme } from './theme.ts';
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** One call of a tool, to be shown. */
+export interface ShownCall<Output = Members> {
+  /** Undefined where the host does not say. */
+  readonly tool: string | undefined;
+  readonly input: Members;
+  readonly output: Output;
+}
+
+interface State {
+  readonly input?: Members;
+  readonly result?: ToolResult;
+  readonly cancelled?: boolean;
+}
+
+/** Shows in this page whatever the host passes on: the input of a call, and what came of it. */
+export function start(View: ComponentType<ShownCall>): void {
+  const app = document.getElementById('app');
+  if (!app) return;
+  let state: State = {};
+  let count = 0;
+  const draw = (change: State) => {
+    state = { ...state, ...change };
+    if (change.result) count += 1;
+    render(
+      <main class="view">
+        <Boundary key={count}>
+          <Current {...state} View={View} />
+        </Boundary>
+      </main>,
+      app,
+    );
+  };
+  listen({
+    'ui/notifications/tool-input': ({ arguments: given }) => draw({ input: (given ?? {}) as Members }),
+    'ui/notifications/tool-result': (result) => draw({ result }),
+    'ui/notifications/tool-cancelled': () => draw({ cancelled: true }),
+    'ui/notifications/host-context-changed': (changed) => {
+      host.context = { ...host.context, ...(changed as HostContext) };
+      wearTheme(host.context);
+    },
+    'ui/resource-teardown': () => {},
+    ping: () => {},
+  });
+  draw({});
+  followLinks();
+  void meetHost(boot.version).then(() => {
+    wearTheme(host.context);
+    document.documentElement.classList.toggle('without-links', !host.capabilities.openLinks);
+    notify('ui/notifications/initialized');
+    tellSize();
+  });
+}
+
+function Current({ View, input = {}, result, cancelled }: State & { readonly View: ComponentType<ShownCall> }) {
+  if (!result) {
+    return cancelled ? (
+      <Empty title="Cancelled">The call ended before there was an answer.</Empty>
+    ) : (
+      <Skeleton lines={5} />
+    );
+  }
+  const tool = host.context.toolInfo?.tool?.name;
+  try {
+    const output = outputIn(tool ?? '', withStructure(result));
+    return <View tool={tool} input={input} output={output as Members} />;
+  } catch (error) {
+    return <ErrorBox error={error} />;
+  }
+}
