@@ -161,7 +161,11 @@ describe('clients', () => {
 
   for (const mode of ['legacy', 'auto'] as const) {
     it(`of SDK 2 (${mode}) read compressed lists`, async () => {
-      const client = new Client(info, { versionNegotiation: { mode } });
+      // Its list names pages in both revisions, as it does for a plain script.
+      const capabilities = {
+        extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } },
+      };
+      const client = new Client(info, { versionNegotiation: { mode }, capabilities });
       await client.connect(new StreamableHTTPClientTransport(url(), options()));
       const { tools } = await client.listTools();
       assert.equal(encodings.at(-1), 'gzip');
