@@ -14,7 +14,11 @@ export async function call<Output = Readonly<Record<string, unknown>>>(
   input: object = {},
   options: CallOptions = {},
 ): Promise<Output> {
-  const result = (await request('tools/call', { name: tool, arguments: input }, { ...options, name: tool })) as ToolResult;
+  const result = (await request(
+    'tools/call',
+    { name: tool, arguments: input },
+    { ...options, name: tool },
+  )) as ToolResult;
   try {
     return outputIn(tool, result) as Output; // declared by the tool
   } catch (error) {

@@ -12,7 +12,7 @@ import { withStructure } from './host/transport.ts';
 import { tellSize } from './size.ts';
 import { wearTheme } from './theme.ts';
 
-type Members = Readonly<Record<string, unknown>>;
+export type Members = Readonly<Record<string, unknown>>;
 
 /** One call of a tool, to be shown. */
 export interface ShownCall<Output = Members> {

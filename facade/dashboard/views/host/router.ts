@@ -8,9 +8,10 @@ let place: real.Place = { path: '/', parts: [], query: new URLSearchParams() };
 const listeners = new Set<() => void>();
 
 /** Begins with the state that belongs to what is shown. `path`: where the dashboard shows the same. */
-export function beginAt(path: string, query: Readonly<Record<string, string | undefined>> = {}): void {
+export function beginAt(path: string, query: Readonly<Record<string, string | undefined>> = {}): URLSearchParams {
   const given = Object.entries(query).filter((entry): entry is [string, string] => Boolean(entry[1]));
   place = { path, parts: path.split('/').filter((part) => part !== ''), query: new URLSearchParams(given) };
+  return place.query;
 }
 
 function move(query: URLSearchParams): void {
