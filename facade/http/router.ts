@@ -28,16 +28,20 @@ interface Leaf<Target> {
 }
 
 /**
- * Finds what a path leads to, one look-up per segment. A fixed segment is never taken for a parameter: where a fixed one fits,
+ * Finds what a path leads to, one look-up per segment, or one for a path without parameters. A fixed segment is never taken for a parameter: where a fixed one fits,
  * the parameter beside it is not tried, so `/agents/health` is never an agent with the id `health`, whatever the method.
  */
 export function createMatcher<Target extends Place>(targets: readonly Target[]) {
   const root = node<Target>();
-  for (const target of targets) insert(root, target);
+  const fixed = new Map<string, Leaf<Target>>();
+  for (const target of targets) {
+    const leaf = insert(root, target);
+    if (!target.path.includes('{')) fixed.set(target.path, leaf);
+  }
 
   return function match(method: string, path: string): Match<Target> | undefined {
     const values: string[] = [];
-    const found = find(root, path, values);
+    const found = fixed.get(path) ?? find(root, path, values);
     const parameters = found && decode(found.names, values);
     if (!found || !parameters) return undefined;
     const { byMethod, all } = found;
@@ -75,7 +79,7 @@ function node<Target>(): Node<Target> {
   return { fixed: new Map(), parameter: undefined, here: undefined, below: undefined };
 }
 
-function insert<Target extends Place>(root: Node<Target>, target: Target): void {
+function insert<Target extends Place>(root: Node<Target>, target: Target): Leaf<Target> {
   let current = root;
   const names: string[] = [];
   for (const segment of target.path.slice(1).split('/')) {
@@ -83,7 +87,7 @@ function insert<Target extends Place>(root: Node<Target>, target: Target): void 
     if (name?.[2]) names.push(name[2]);
     if (name?.[1]) {
       current.below = withTarget(current.below, target, names);
-      return;
+      return current.below;
     }
     if (name) {
       current.parameter ??= node();
@@ -95,6 +99,7 @@ function insert<Target extends Place>(root: Node<Target>, target: Target): void 
     }
   }
   current.here = withTarget(current.here, target, names);
+  return current.here;
 }
 
 function withTarget<Target extends Place>(

@@ -59,11 +59,7 @@ async function callTool(
     principal,
     tool: target.tool,
     input: parameters,
-    readInput: async () => {
-      const input = await readInput(exchange, target, parameters);
-      live?.choose(input);
-      return input;
-    },
+    readInput: () => readInput(exchange, target, parameters, live),
     door: 'rest',
     requestId,
     idempotency,
@@ -112,27 +108,34 @@ async function readInput(
   exchange: Exchange,
   { readQuery, takesBody, bodyKind, method }: RestOperation,
   parameters: Parameters,
+  live: RestCall | undefined,
 ): Promise<object> {
+  const { url } = exchange;
+  const hasQuery = url.search !== '' && url.searchParams.size > 0;
+  if (!takesBody && !hasQuery) return parameters;
   const body = takesBody ? parseBody(await readBody(exchange, bodyKind)) : undefined;
   const turn = body && heavyTurn(exchange);
   if (turn) await turn;
-  const { url } = exchange;
-  const hasQuery = url.search !== '' && url.searchParams.size > 0;
   if (body && method !== 'DELETE' && hasQuery) {
     throw new ToolError('invalid_input', 'This operation takes no query parameters; put the fields into the body.');
   }
   const query = hasQuery ? readQuery(url.searchParams) : {};
-  const twice = Object.keys(query).find((name) => body && Object.hasOwn(body, name));
+  requireOnce(query, body ?? {}, parameters);
+  const input = withMembers(body ?? {}, { ...query, ...parameters });
+  live?.choose(input);
+  return input;
+}
+
+/** @throws ToolError if a member is given in two places */
+function requireOnce(query: object, body: object, parameters: Parameters): void {
+  const twice = Object.keys(query).find((name) => Object.hasOwn(body, name));
   if (twice !== undefined)
     throw new ToolError('invalid_input', `${twice} is given in the query and in the body; give it once.`);
-  const repeated = Object.keys(parameters).filter(
-    (name) => Object.hasOwn(query, name) || Object.hasOwn(body ?? {}, name),
-  );
+  const repeated = Object.keys(parameters).filter((name) => Object.hasOwn(query, name) || Object.hasOwn(body, name));
   if (repeated.length > 0) {
     const issues = repeated.map((path) => ({ path, message: 'Is given by the path; leave it out here.' }));
     throw new ToolError('invalid_input', `${repeated[0]}: is given by the path; leave it out elsewhere.`, { issues });
   }
-  return withMembers(body ?? {}, { ...query, ...parameters });
 }
 
 /** The body, which can be large, is not copied: the other members are added to it. */

@@ -44,7 +44,7 @@ export const agentAnswer = agent.extend({
 export function showAgent(record: Agent, { catalog, models }: Known): z.input<typeof agentAnswer> {
   const idle = record.tools ? allowlistWarnings(record.tools, catalog) : [];
   const warnings = [...idle, ...modelWarnings(record, models)];
-  return { ...maskAgent(record), ...(warnings.length > 0 && { warnings }) };
+  return warnings.length > 0 ? { ...maskAgent(record), warnings } : maskAgent(record);
 }
 
 type Known = Pick<ServerFacts, 'catalog' | 'models'>;

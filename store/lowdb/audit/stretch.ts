@@ -21,7 +21,8 @@ export interface Indexed extends Readonly<Record<Label, string>>, Readonly<Recor
 
 export function indexed(entry: AuditEntry): Indexed {
   const { at, principal, tool, outcome, door, requestId, sessionId = '' } = entry;
-  const [first, second, third] = new Set(recordsOf(entry));
+  const records = recordsOf(entry);
+  const [first, second, third] = records.length > 1 ? new Set(records) : records;
   return {
     time: timeOf(at),
     principal: principal.id,
