@@ -42,6 +42,12 @@ export const listAuditEntries = defineTool({
   },
 });
 
-function readingTools({ entries }: Catalog): string[] {
-  return entries.filter(({ tool }) => tool.annotations.readOnlyHint).map(({ tool }) => tool.name);
+const reading = new WeakMap<Catalog['entries'], readonly string[]>();
+
+/** Found once for each state of the catalog. */
+function readingTools({ entries }: Catalog): readonly string[] {
+  const known =
+    reading.get(entries) ?? entries.filter(({ tool }) => tool.annotations.readOnlyHint).map(({ tool }) => tool.name);
+  reading.set(entries, known);
+  return known;
 }
