@@ -32,6 +32,7 @@ export function CreatePane({ spec }: { readonly spec: KindSpec }) {
           start={spec.start ?? {}}
           own={spec.controls ?? {}}
           below={(value) => Draft && <Draft value={value} />}
+          begins
           action={`${text.create} ${spec.words.one}`}
           run={create}
           onCancel={() => go(spec.path)}

@@ -9,6 +9,7 @@ import { CapsuleActions, EarlierTokens } from './capsules/actions.tsx';
 import { Constraints } from './capsules/constraints.tsx';
 import { DeniedTools } from './capsules/denied-tools.tsx';
 import { endpointOf } from './capsules/endpoint.ts';
+import { FirstUse } from './capsules/first-use.tsx';
 import { CapsulePreview } from './capsules/preview.tsx';
 import { CapsuleUse } from './capsules/use.tsx';
 
@@ -63,6 +64,7 @@ export const Page = kindPage({
     showDialog((close) => (
       <SecretOnce title={`The token of ${String(made.name)}`} secret={String(made.token)} onClose={close}>
         <Connect name={shortName(String(made.name))} url={endpointOf(made)} token={String(made.token)} />
+        <FirstUse id={String(made.id)} />
       </SecretOnce>
     )),
 });

@@ -16,10 +16,15 @@ export interface Endpoint {
   readonly token: string;
 }
 
-/** How each usual client is connected to an MCP endpoint. */
+/** How each usual client is connected to an MCP endpoint, first those that reach it. */
 export function hostsFor(endpoint: Endpoint): readonly Host[] {
-  return [...signingIn(endpoint), ...withToken(endpoint), ...programs(endpoint)];
+  const own = [...withToken(endpoint), ...programs(endpoint)];
+  if (new URL(endpoint.url).protocol === 'https:') return [...signingIn(endpoint), ...own];
+  return [...own, ...signingIn(endpoint).map((host) => ({ ...host, steps: [...NEEDS_HTTPS, ...host.steps] }))];
 }
+
+/** Hosted clients call from their own servers. */
+const NEEDS_HTTPS = ['First give this server an https address that the internet reaches (BASE_URL).'];
 
 function signingIn({ url }: Endpoint): Host[] {
   return [

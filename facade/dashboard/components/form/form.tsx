@@ -1,5 +1,5 @@
 import type { ComponentChildren, ComponentType } from 'preact';
-import { useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { text } from '../../text.ts';
 import { useMay, useTool } from '../../tools.ts';
 import { Button } from '../button.tsx';
@@ -29,6 +29,8 @@ export interface FormProps {
   /** Calls the tool, mostly by `act`. What it throws is shown, at the fields as far as it says which. */
   readonly run: (input: Members) => Promise<unknown>;
   readonly onCancel?: () => void;
+  /** Typing goes into the first field at once, except where that would open a keyboard on the screen. */
+  readonly begins?: boolean;
   /** Shown beside the error, for example to resolve a conflict. */
   readonly onError?: (error: unknown, input: Members) => void;
 }
@@ -44,13 +46,16 @@ export function Form(props: FormProps) {
 const ALWAYS_HIDDEN = ['expectedRevision'];
 
 function FormOf(props: FormProps & { readonly schema: NonNullable<ReturnType<typeof useTool>>['inputSchema'] }) {
-  const { schema, record, given = {}, hidden = [], start, own, action, run, onCancel, onError, below } = props;
+  const { schema, record, given = {}, hidden = [], start, own, action, run, onCancel, onError, below, begins } = props;
   const away = useMemo(() => [...ALWAYS_HIDDEN, ...Object.keys(given), ...hidden], [given, hidden]);
   const before = useRef<Members>(record ?? { ...(initial(schema) as Members), ...start });
   const [value, setValue] = useState<Members>(before.current);
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(false);
   const form = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    if (begins && matchMedia('(pointer: fine)').matches) form.current?.querySelector<HTMLElement>('.input')?.focus();
+  }, []);
 
   const submit = async (event: Event) => {
     event.preventDefault();
