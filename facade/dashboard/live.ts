@@ -39,8 +39,23 @@ function sayFollowed(): void {
 }
 
 function hear(said: Said): void {
-  if (said.kind === 'changed') invalidate();
+  if (said.kind === 'changed') renewSoon();
   else if (said.kind === 'tools') void loadTools();
+}
+
+const LEAST_BETWEEN_MS = 1000;
+let renewedAt = 0;
+let renewing: ReturnType<typeof setTimeout> | undefined;
+
+/** Renews at once, and when changes come one after the other, once a second. */
+function renewSoon(): void {
+  const wait = Math.max(0, renewedAt + LEAST_BETWEEN_MS - Date.now());
+  if (renewing !== undefined) return;
+  renewing = setTimeout(() => {
+    renewing = undefined;
+    renewedAt = Date.now();
+    invalidate();
+  }, wait);
 }
 
 /** Renews what the page shows when the records at these addresses (`agent://agt_...`) change. */

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { type CallError, call } from './client.ts';
 import { useAnswer } from './store.ts';
 
@@ -17,40 +17,115 @@ export interface Pages<Row> {
   readonly more: (() => void) | undefined;
   /** All that match, where the tool counts them. */
   readonly total: number | undefined;
+  /** Which rows are looked at: those are renewed when records change. */
+  readonly look: (from: number, to: number) => void;
 }
 
+/** A page after the first one, by the cursor it was asked with. */
 interface Further<Row> {
-  readonly key: string;
+  readonly cursor: string;
   readonly rows: readonly Row[];
+}
+
+interface Loaded<Row> {
+  readonly key: string;
+  /** The first page as it was when further ones were loaded, for the rows that left it since. */
+  readonly before: readonly Row[];
+  readonly further: readonly Further<Row>[];
   readonly next: string | null | undefined;
   readonly loading: boolean;
   readonly error?: CallError | undefined;
 }
 
-/** The pages of a list so far. The first one is renewed when records change; a new input starts again. */
+/**
+ * The pages of a list so far. The first page is renewed when records change, and with it further ones that are looked at. While a new input is
+ * asked, the rows of the last one stay.
+ */
 export function usePages<Row>(tool: string | undefined, input: object = {}): Pages<Row> {
   const first = useAnswer<ListAnswer<Row>>(tool, input);
   const key = `${tool} ${JSON.stringify(input)}`;
-  const none: Further<Row> = { key, rows: [], next: undefined, loading: false };
-  const [kept, setFurther] = useState(none);
-  const further = kept.key === key ? kept : none;
-  useEffect(() => setFurther(none), [key]);
-  const next = further.next === undefined ? first.data?.nextCursor : further.next;
+  const none: Loaded<Row> = { key, before: [], further: [], next: undefined, loading: false };
+  const [kept, setLoaded] = useState(none);
+  const loaded = kept.key === key ? kept : none;
+  // An answer that comes after the input changed is no part of the list any more.
+  const change = (next: (now: Loaded<Row>) => Loaded<Row>) => setLoaded((now) => (now.key === key ? next(now) : now));
+  const seen = useRef<readonly [number, number]>([0, 0]);
+  const rows = useMemo(() => joined(first.data?.data ?? [], loaded), [first.data, loaded.further]);
+  const last = useRef<{ readonly tool: string | undefined; readonly rows: readonly Row[] }>({ tool, rows });
+  if (first.data || !first.loading) last.current = { tool, rows };
+  const next = loaded.next === undefined ? first.data?.nextCursor : loaded.next;
 
   async function load(cursor: string) {
-    setFurther({ ...further, loading: true });
+    setLoaded({ ...loaded, loading: true });
     try {
-      const page = await call<ListAnswer<Row>>(tool ?? '', { ...input, cursor });
-      setFurther({ key, rows: further.rows.concat(page.data), next: page.nextCursor, loading: false });
+      const { data, nextCursor } = await call<ListAnswer<Row>>(tool ?? '', { ...withoutTotal(input), cursor });
+      const before = loaded.further.length > 0 ? loaded.before : (first.data?.data ?? []);
+      const added = { cursor, rows: data };
+      change((now) => ({ ...now, before, further: [...now.further, added], next: nextCursor, loading: false }));
     } catch (error) {
-      setFurther({ ...further, next: null, loading: false, error: error as CallError }); // as `call` throws
+      change((now) => ({ ...now, next: null, loading: false, error: error as CallError })); // as `call` throws
     }
   }
+  useEffect(() => {
+    const stale = pagesAt(loaded.further, first.data?.data.length ?? 0, seen.current);
+    for (const { cursor } of stale) {
+      call<ListAnswer<Row>>(tool ?? '', { ...withoutTotal(input), cursor }).then(
+        ({ data }) =>
+          change((now) => ({
+            ...now,
+            further: now.further.map((page) => (page.cursor === cursor ? { cursor, rows: data } : page)),
+          })),
+        () => {}, // what is shown stays
+      );
+    }
+  }, [first.data]);
+  const stays = !first.data && first.loading && last.current.tool === tool;
   return {
-    rows: further.rows.length === 0 ? (first.data?.data ?? []) : (first.data?.data ?? []).concat(further.rows),
-    loading: first.loading || further.loading,
-    error: first.error ?? further.error,
-    more: next && !further.loading ? () => void load(next) : undefined,
+    rows: stays ? last.current.rows : rows,
+    loading: first.loading || loaded.loading,
+    error: first.error ?? loaded.error,
+    more: next ? () => void (loaded.loading || load(next)) : undefined,
     total: first.data?.total,
+    look: (from, to) => {
+      seen.current = [from, to];
+    },
   };
+}
+
+/** The count of all is asked once. */
+function withoutTotal(input: object): object {
+  return { ...input, includeTotal: undefined };
+}
+
+/** All rows, each once: those that left the first page since further ones were loaded stand between. */
+function joined<Row>(first: readonly Row[], { before, further }: Loaded<Row>): readonly Row[] {
+  if (further.length === 0) return first;
+  const place = before.findIndex((row) => idOf(row) === idOf(first.at(-1)));
+  const left = place < 0 ? [] : before.slice(place + 1);
+  const known = new Set<unknown>();
+  return [...first, ...left, ...further.flatMap(({ rows }) => rows)].filter((row) => {
+    const id = idOf(row);
+    const isNew = id === undefined || !known.has(id);
+    known.add(id);
+    return isNew;
+  });
+}
+
+function idOf(row: unknown): unknown {
+  const { id, uid } = (row ?? {}) as { readonly id?: unknown; readonly uid?: unknown }; // records have one of them
+  return id ?? uid;
+}
+
+/** The further pages of which rows in this range are. */
+function pagesAt<Row>(
+  further: readonly Further<Row>[],
+  first: number,
+  [from, to]: readonly [number, number],
+): Further<Row>[] {
+  let start = first;
+  return further.filter(({ rows }) => {
+    const isSeen = start < to && start + rows.length > from;
+    start += rows.length;
+    return isSeen;
+  });
 }

@@ -29,6 +29,8 @@ export interface TableProps<Row> {
   readonly loading?: boolean;
   readonly sort?: { readonly by: string; readonly descending: boolean } | undefined;
   readonly onSort?: (by: string) => void;
+  /** Told which rows are drawn. */
+  readonly onLook?: ((from: number, to: number) => void) | undefined;
 }
 
 /** Rows beyond this are drawn only where they are looked at. */
@@ -40,6 +42,7 @@ export function Table<Row>(props: TableProps<Row>) {
   const { label, columns, rows, onMore, loading = false } = props;
   const body = useRef<HTMLTableSectionElement>(null);
   const [from, to, height] = useWindow(body, rows.length);
+  props.onLook?.(from, to);
   return (
     <div class="table-box">
       <table class="table" aria-label={label} aria-rowcount={onMore ? -1 : rows.length + 1} aria-busy={loading}>
@@ -52,7 +55,7 @@ export function Table<Row>(props: TableProps<Row>) {
           {to < rows.length && <Spacer height={(rows.length - to) * height} columns={columns.length} />}
         </tbody>
       </table>
-      {onMore && <More onMore={onMore} loading={loading} />}
+      {onMore && <More onMore={onMore} loading={loading} count={rows.length} />}
     </div>
   );
 }
@@ -133,8 +136,15 @@ function classOf({ end, spare }: { readonly end?: boolean; readonly spare?: numb
   return `${end ? 'end' : ''} ${spare ? `spare-${spare}` : ''}`.trim();
 }
 
+interface MoreProps {
+  readonly onMore: () => void;
+  readonly loading: boolean;
+  /** The rows that are there: after each addition it may be in view again. */
+  readonly count: number;
+}
+
 /** Fetches more when it comes into view. */
-function More({ onMore, loading }: { readonly onMore: () => void; readonly loading: boolean }) {
+function More({ onMore, loading, count }: MoreProps) {
   const ref = useRef<HTMLDivElement>(null);
   const latest = useRef(onMore);
   latest.current = onMore;
@@ -145,7 +155,7 @@ function More({ onMore, loading }: { readonly onMore: () => void; readonly loadi
     });
     observer.observe(ref.current);
     return () => observer.disconnect();
-  }, [loading]);
+  }, [loading, count]);
   return (
     <div class="load-more" ref={ref}>
       <Button busy={loading} onClick={onMore}>

@@ -1,40 +1,33 @@
-import { LinkButton } from '../components/button.tsx';
+import { Button, LinkButton } from '../components/button.tsx';
 import { ErrorBox } from '../components/error-box.tsx';
 import { FilterChoice, FilterText } from '../components/filters.tsx';
 import { Avatar, Badge, Empty, Time } from '../components/small.tsx';
 import { type Column, Table } from '../components/table.tsx';
 import { Skeleton } from '../components/waiting.tsx';
-import { labelOf, wordOf } from '../format.ts';
+import { labelOf, number, wordOf } from '../format.ts';
 import { useLive } from '../live.ts';
-import { usePages } from '../pages-of.ts';
 import { usePlace } from '../router.ts';
-import { type JsonSchema, withoutNull } from '../schema.ts';
+import type { JsonSchema } from '../schema.ts';
 import { useMay, useTool } from '../tools.ts';
+import { type Filter, filtersOf, useRows } from './list-rows.ts';
 import { idOf, type KindSpec, pathOf, type Row, titleOf } from './spec.ts';
 
-/** The list of a kind, filtered as far as its list tool filters; what is typed is looked for in what is loaded. */
+/** The list of a kind, filtered as far as its list tool filters. */
 export function ListPane({ spec, open }: { readonly spec: KindSpec; readonly open: string | undefined }) {
   const tool = useTool(`list_${spec.many}`);
   const mayCreate = useMay(`create_${spec.one}`);
   const { query } = usePlace();
   const filters = filtersOf(tool?.inputSchema);
-  const typed = query.get('q') ?? '';
-  const searches = tool?.inputSchema.properties?.search !== undefined;
-  const input = {
-    ...inputOf(filters, query),
-    ...(searches && typed !== '' && { search: typed }),
-    ...spec.input,
-    ...(tool?.inputSchema.properties?.limit && { limit: 100 }),
-  };
-  const { rows, loading, error, more } = usePages<Row>(tool?.name, input);
+  const { rows, shown, loading, error, more, total, look, lookedAt } = useRows(spec, tool, filters, query);
   useLive([`${spec.one.replaceAll('_', '-')}://`]);
-  const shown = searches || typed === '' ? rows : rows.filter((row) => matches(row, typed));
-  const isFiltered = typed !== '' || filters.some(({ name }) => query.has(name));
+  const isFiltered = query.has('q') || filters.some(({ name }) => query.has(name));
   return (
     <section class="list-pane" aria-label={spec.words.many}>
       <header class="page-head">
         <h1>{capital(spec.words.many)}</h1>
-        {rows.length > 0 && <span class="page-count">{`${shown.length}${more ? '+' : ''}`}</span>}
+        {rows.length > 0 && (
+          <span class="page-count">{counts(shown.length, rows.length, total, more !== undefined)}</span>
+        )}
         {mayCreate && (
           <span class="page-actions">
             <LinkButton look="primary" icon="plus" to={`${spec.path}/new`}>
@@ -54,6 +47,7 @@ export function ListPane({ spec, open }: { readonly spec: KindSpec; readonly ope
           to={(row) => `${pathOf(spec, row)}${keptQuery(query)}`}
           picked={open}
           onMore={more}
+          onLook={look}
           loading={loading}
         />
       ) : loading || !tool ? (
@@ -61,10 +55,33 @@ export function ListPane({ spec, open }: { readonly spec: KindSpec; readonly ope
           <Skeleton lines={6} />
         </div>
       ) : (
-        !error && <NoRows spec={spec} isFiltered={isFiltered} mayCreate={mayCreate} />
+        !error && !lookedAt && <NoRows spec={spec} isFiltered={isFiltered} mayCreate={mayCreate} />
       )}
+      {lookedAt && <LookedAt {...lookedAt} words={spec.words.many} />}
     </section>
   );
+}
+
+interface LookedAtProps {
+  readonly count: number;
+  readonly words: string;
+  readonly onMore: () => void;
+}
+
+/** Says that a long list was looked through in part. */
+function LookedAt({ count, words, onMore }: LookedAtProps) {
+  return (
+    <p class="looked-at">
+      <span class="quiet">{`Looked through the newest ${number(count)} ${words}. Press / to search everything.`}</span>
+      <Button onClick={onMore}>Look further</Button>
+    </p>
+  );
+}
+
+/** How many there are; of a part that is shown, how many of those that are loaded. */
+function counts(shown: number, loaded: number, total: number | undefined, more: boolean): string {
+  if (shown === loaded && total !== undefined) return number(total);
+  return `${number(shown)}${more ? '+' : ''}`;
 }
 
 function NoRows({
@@ -93,28 +110,6 @@ function NoRows({
   );
 }
 
-interface Filter {
-  readonly name: string;
-  readonly options: readonly string[];
-}
-
-function filtersOf(schema: JsonSchema | undefined): Filter[] {
-  return Object.entries(schema?.properties ?? {}).flatMap(([name, member]) => {
-    const { schema: plain } = withoutNull(member);
-    if (plain.type === 'boolean' && name !== 'includeTotal') return [{ name, options: ['true', 'false'] }];
-    return plain.enum && name !== 'order' ? [{ name, options: plain.enum.map(String) }] : [];
-  });
-}
-
-function inputOf(filters: readonly Filter[], query: URLSearchParams): Row {
-  const given = filters.flatMap(({ name, options }) => {
-    const value = query.get(name);
-    if (value === null || !options.includes(value)) return [];
-    return [[name, options[0] === 'true' ? value === 'true' : value] as const];
-  });
-  return Object.fromEntries(given);
-}
-
 function Filters({ filters, words }: { readonly filters: readonly Filter[]; readonly words: string }) {
   return (
     <div class="filters">
@@ -134,11 +129,6 @@ function Filters({ filters, words }: { readonly filters: readonly Filter[]; read
 function filterWords(name: string, value: string): string {
   if (value === 'true') return `${labelOf(name)}: yes`;
   return value === 'false' ? `${labelOf(name)}: no` : wordOf(value);
-}
-
-function matches(row: Row, typed: string): boolean {
-  const wanted = typed.toLowerCase();
-  return Object.values(row).some((value) => typeof value === 'string' && value.toLowerCase().includes(wanted));
 }
 
 /** The title, and what the kind says or else its state and when it changed. */

@@ -1,0 +1,80 @@
+import { useEffect, useState } from 'preact/hooks';
+import { usePages } from '../pages-of.ts';
+import { type JsonSchema, withoutNull } from '../schema.ts';
+import type { ListedTool } from '../tools.ts';
+import type { KindSpec, Row } from './spec.ts';
+
+/** A member of the input of a list tool that has few values. */
+export interface Filter {
+  readonly name: string;
+  readonly options: readonly string[];
+}
+
+export function filtersOf(schema: JsonSchema | undefined): Filter[] {
+  return Object.entries(schema?.properties ?? {}).flatMap(([name, member]) => {
+    const { schema: plain } = withoutNull(member);
+    if (plain.type === 'boolean' && name !== 'includeTotal') return [{ name, options: ['true', 'false'] }];
+    return plain.enum && name !== 'order' ? [{ name, options: plain.enum.map(String) }] : [];
+  });
+}
+
+function inputOf(filters: readonly Filter[], query: URLSearchParams): Row {
+  const given = filters.flatMap(({ name, options }) => {
+    const value = query.get(name);
+    if (value === null || !options.includes(value)) return [];
+    return [[name, options[0] === 'true' ? value === 'true' : value] as const];
+  });
+  return Object.fromEntries(given);
+}
+
+/** A list that no tool searches is looked through in steps of so many. */
+const STEP = 1000;
+const TYPING_MS = 200;
+
+/** The rows that match: searched by the tool where it searches, and otherwise among those that are loaded, of which more are then asked for. */
+export function useRows(
+  spec: KindSpec,
+  tool: ListedTool | undefined,
+  filters: readonly Filter[],
+  query: URLSearchParams,
+) {
+  const [steps, setSteps] = useState(1);
+  const members = tool?.inputSchema.properties;
+  const typed = query.get('q') ?? '';
+  const settled = useSettled(typed, TYPING_MS);
+  const searched = ['search', 'q'].find((name) => members?.[name] !== undefined);
+  const input = {
+    ...inputOf(filters, query),
+    ...(searched && settled !== '' && { [searched]: settled }),
+    ...spec.input,
+    ...(members?.limit && { limit: 100 }),
+    ...(members?.includeTotal && { includeTotal: true }),
+  };
+  const { rows, more, look, ...pages } = usePages<Row>(tool?.name, input);
+  useEffect(() => setSteps(1), [typed]);
+  if (searched || typed === '') return { ...pages, rows, shown: rows, more, look, lookedAt: undefined };
+  const stops = more !== undefined && rows.length >= steps * STEP;
+  return {
+    ...pages,
+    rows,
+    shown: rows.filter((row) => matches(row, typed)),
+    more: stops ? undefined : more,
+    look: undefined,
+    lookedAt: stops ? { count: rows.length, onMore: () => setSteps(steps + 1) } : undefined,
+  };
+}
+
+/** The value once it has not changed for a moment. */
+function useSettled(value: string, ms: number): string {
+  const [settled, set] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => set(value), ms);
+    return () => clearTimeout(timer);
+  }, [value, ms]);
+  return value === '' ? value : settled;
+}
+
+function matches(row: Row, typed: string): boolean {
+  const wanted = typed.toLowerCase();
+  return Object.values(row).some((value) => typeof value === 'string' && value.toLowerCase().includes(wanted));
+}

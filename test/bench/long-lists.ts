@@ -1,0 +1,116 @@
+import type { Page } from 'playwright-core';
+import type { Store } from '../../store/port.ts';
+import { accessKeysWith } from '../../tools/access/visibility.ts';
+import { agentRecord, memoryRecord } from '../store/records.ts';
+import { mustCall } from '../support/calls.ts';
+import { startBrowser } from '../support/chromium.ts';
+import { type DashboardWindow, openDashboard } from '../support/dashboard.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+/**
+ * How lists of many records feel in the dashboard: until a list, a filter, a search and a change are shown, and what scrolling costs. Run with
+ * `npx tsx test/bench/long-lists.ts`; `BENCH_RECORDS` is the number of agents, of memories and of users.
+ */
+const COUNT = Number(process.env.BENCH_RECORDS ?? 100_000);
+const SCROLLED = 5000;
+const BATCH = 10_000;
+
+async function fill(store: Store): Promise<void> {
+  const accessKeys = await accessKeysWith(store, {});
+  for (let from = 0; from < COUNT; from += BATCH) {
+    await store.transaction(async (tx) => {
+      for (let n = from; n < Math.min(COUNT, from + BATCH); n += 1) {
+        await tx.agents.insert(agentRecord(`agent-${n}`, { status: n % 10 === 0 ? 'paused' : 'active' }));
+        const content = `Fact ${n} about the ${n % 7 === 0 ? 'harbour' : 'garden'}.`;
+        await tx.memories.insert(memoryRecord(content, { accessKeys }));
+      }
+    });
+    const users = Array.from({ length: Math.min(BATCH, COUNT - from) }, (_, index) => userRow(from + index));
+    await store.transaction(async (tx) => tx.rows.append(users));
+  }
+}
+
+function userRow(n: number) {
+  const at = new Date(Date.UTC(2025, 0, 1) + n * 60_000).toISOString();
+  const row = { uid: `user_${n}`, email: `person.${n}@example.com`, status: 'FREE', createdAt: at };
+  return { type: 'users' as const, at, row };
+}
+
+interface Asked {
+  readonly path: string;
+  readonly tool: string;
+  /** What is typed into the filter; it stands in the rows that are found. */
+  readonly word: string;
+}
+
+async function measure(
+  { page, open }: DashboardWindow,
+  server: TestServer,
+  { path, tool, word }: Asked,
+): Promise<Record<string, unknown>> {
+  const first = await timed(() => open(path));
+  await page.evaluate(WATCH);
+  const scrolled = await timed(() => scroll(page));
+  const most = await page.evaluate('globalThis.mostNodes');
+  const stalls = (await page.evaluate('globalThis.stalls')) as number[]; // as WATCH keeps them
+  await page.evaluate('scrollTo(0, 0)');
+  const typed = await timed(async () => {
+    await page.getByRole('searchbox').pressSequentially(word, { delay: 60 });
+    await page.locator('tbody tr').first().getByText(word).waitFor();
+  });
+  const answered = await timed(() => mustCall(server, server.adminKey, tool, { limit: 100, includeTotal: true }));
+  return {
+    'first shown ms': first,
+    [`to row ${SCROLLED} ms`]: scrolled,
+    'most nodes': most,
+    'tasks over 50 ms': stalls.length,
+    'longest ms': Math.round(Math.max(0, ...stalls)),
+    'typed and found ms': typed,
+    'answer of the tool ms': answered,
+  };
+}
+
+/** Counts the nodes of the page after each frame, and long tasks. */
+const WATCH = `
+  globalThis.mostNodes = 0;
+  globalThis.stalls = [];
+  new PerformanceObserver((list) => globalThis.stalls.push(...list.getEntries().map((entry) => entry.duration))).observe({ type: 'longtask' });
+  const look = () => {
+    globalThis.mostNodes = Math.max(globalThis.mostNodes, document.querySelectorAll('*').length);
+    requestAnimationFrame(look);
+  };
+  look();
+`;
+
+async function scroll(of: Page): Promise<void> {
+  for (;;) {
+    await of.evaluate('scrollTo(0, document.documentElement.scrollHeight)');
+    const last = await of.locator('tbody tr[aria-rowindex]').last().getAttribute('aria-rowindex');
+    if (Number(last) > SCROLLED) return;
+    await of.waitForTimeout(20);
+  }
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const started = performance.now();
+  await work();
+  return Math.round(performance.now() - started);
+}
+
+const server = await startTestServer({ LOG_LEVEL: 'info', RATE_LIMIT_PER_MINUTE: '0' }, fill);
+const browser = await startBrowser();
+const window = await openDashboard(browser, server);
+const figures: Record<string, unknown>[] = [];
+for (const asked of [
+  { path: '/agents', tool: 'list_agents', word: 'agent-99' },
+  { path: '/memory', tool: 'list_memories', word: 'harbour' },
+  { path: '/users', tool: 'list_users', word: 'person.99' },
+]) {
+  const figure = { list: asked.path.slice(1), ...(await measure(window, server, asked)) };
+  console.log(JSON.stringify(figure));
+  figures.push(figure);
+}
+console.table(figures);
+await window.close();
+await browser.close();
+await server.close();
