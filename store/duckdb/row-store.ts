@@ -1,6 +1,5 @@
 import type { AuditEntry } from '../../resources/audit-entry.ts';
 import { StoreUnavailable } from '../errors.ts';
-import { isStated } from '../rows/records.ts';
 import type {
   ExchangeRate,
   NamedQuery,
@@ -13,9 +12,7 @@ import type {
   StagedRows,
 } from '../rows-port.ts';
 import { derivedTables } from '../sql/derived-tables.ts';
-import { rawTables } from '../sql/raw-tables.ts';
 import { Turns } from '../turns.ts';
-import type { Connection } from './connection.ts';
 import { digestOfTable, rebuildTable } from './derived.ts';
 import { digestOf, replaceRates, usesRates } from './exchange-rates.ts';
 import { rowsFile } from './files.ts';
@@ -24,10 +21,9 @@ import { copyTables, removeFile } from './rewrite.ts';
 import { Rewriting } from './rewriting.ts';
 import { writeFact } from './schema.ts';
 import { WriteTurn } from './write-turn.ts';
-import type { Counts } from './writing/counts.ts';
 import { eraseUsers } from './writing/erase-users.ts';
-import { writePlain } from './writing/plain-rows.ts';
-import { writeStated } from './writing/stated-rows.ts';
+import { type LoadedPart, loadRows } from './writing/load.ts';
+import { putRows } from './writing/put.ts';
 import { TouchedTables } from './writing/touched.ts';
 
 /** Staged rows of this store. */
@@ -36,9 +32,6 @@ export interface StagedWrite extends StagedRows {
   readonly version: number;
   commit(entries: readonly AuditEntry[]): Promise<void>;
 }
-
-/** Rows as they were imported, or users whose rows were removed. */
-export type LoadedPart = RowBatch | { readonly erased: readonly string[] };
 
 /** Imported rows in DuckDB, in one file. It is opened at the first need. */
 export class DuckRowStore implements RowStore {
@@ -66,7 +59,7 @@ export class DuckRowStore implements RowStore {
     const turn = await this.#write();
     const counts = await turn.work(async (writer) => {
       const touched = new TouchedTables(writer);
-      const counts = await this.#put(writer, batch, touched);
+      const counts = await putRows(writer, batch, { touched, nextSeq: () => this.#nextSeq++ });
       await touched.renew();
       return counts;
     });
@@ -86,16 +79,7 @@ export class DuckRowStore implements RowStore {
   /** Replaces all rows by these, in one transaction. */
   async load(parts: Iterable<LoadedPart> | AsyncIterable<LoadedPart>): Promise<void> {
     const turn = await this.#write();
-    await turn.work(async (writer) => {
-      const touched = new TouchedTables(writer);
-      for (const table of Object.keys(rawTables)) await writer.run(`delete from ${table}`);
-      for await (const part of parts) {
-        if ('erased' in part) await eraseUsers(writer, part.erased, touched);
-        else await this.#put(writer, part, touched);
-      }
-      await touched.forget();
-      for (const table of derivedTables) await rebuildTable(writer, table);
-    });
+    await turn.work((writer) => loadRows(writer, parts, () => this.#nextSeq++));
     await turn.commit();
   }
 
@@ -208,22 +192,6 @@ export class DuckRowStore implements RowStore {
     } finally {
       endTurn();
     }
-  }
-
-  async #put(writer: Connection, { type, rows, at }: RowBatch, touched: TouchedTables): Promise<Counts> {
-    const importedMs = Date.parse(at);
-    if (isStated(type)) {
-      const written = await writeStated(
-        writer,
-        type,
-        rows.map((row) => ({ row, importedMs })),
-      );
-      await touched.ofStated(type, written.touched);
-      return written;
-    }
-    const counts = await writePlain(writer, type, rows, () => this.#nextSeq++);
-    await touched.ofPlain(type);
-    return counts;
   }
 
   /** Waits for the turn to write, and begins. */

@@ -13,6 +13,22 @@ export async function createBatchTables(connection: Connection): Promise<void> {
   }
 }
 
+/** Writes the first rows of a type. */
+export async function writeFirst(
+  connection: Connection,
+  type: PlainType,
+  rows: readonly ImportedRow[],
+  nextSeq: () => number,
+): Promise<void> {
+  const { lasts } = byKey(rows, importedRows[type].key);
+  await insertRows(connection, type, rawTables[type], lasts.map(recordsOf(type, nextSeq)));
+}
+
+function recordsOf(type: PlainType, nextSeq: () => number) {
+  return (row: ImportedRow): TableRow =>
+    'seq' in rawTables[type] ? { ...recordOf(type, row), seq: nextSeq() } : recordOf(type, row);
+}
+
 /** Writes rows of which the last one of a key counts. Afterwards the tables of the batch hold what came and what it replaced. */
 export async function writePlain(
   connection: Connection,
@@ -22,8 +38,7 @@ export async function writePlain(
 ): Promise<Counts> {
   const key = importedRows[type].key;
   const { firsts, lasts, inside } = byKey(rows, key);
-  const toRecord = (row: ImportedRow): TableRow =>
-    'seq' in rawTables[type] ? { ...recordOf(type, row), seq: nextSeq() } : recordOf(type, row);
+  const toRecord = recordsOf(type, nextSeq);
   await connection.run(`delete from old_${type}`);
   await fill(connection, type, firsts.map(toRecord));
   await connection.run(

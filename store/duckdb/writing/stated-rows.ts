@@ -19,13 +19,15 @@ export interface TouchedRecords {
   readonly owners: ReadonlySet<string>;
 }
 
-/** Adds statements to those about their records. */
+/** Adds statements to those about their records. `isFirst`: there are none of the type yet. */
 export async function writeStated(
   connection: Connection,
   type: StatedType,
   rows: readonly { readonly row: ImportedRow; readonly importedMs: number }[],
+  isFirst = false,
 ): Promise<Counts & { readonly touched: TouchedRecords }> {
-  const known = await statementsOf(connection, type, [...new Set(rows.map(({ row }) => String(row.id)))]);
+  const ids = isFirst ? [] : [...new Set(rows.map(({ row }) => String(row.id)))];
+  const known = await statementsOf(connection, type, ids);
   const owners = new Set<string>();
   for (const { owner } of known.values()) if (owner !== undefined) owners.add(owner);
   const counts = { created: 0, updated: 0, unchanged: 0 };
@@ -53,6 +55,7 @@ export async function writeStated(
 }
 
 async function statementsOf(connection: Connection, type: StatedType, ids: readonly string[]) {
+  if (ids.length === 0) return new Map<string, Statements>();
   const table = statedTables[type];
   const found = await connection.query<Omit<Statement, 'terms'> & TableRow>(
     {

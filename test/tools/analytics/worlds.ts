@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import type { ErrorBody } from '../../../resources/error.ts';
 import type { RowType } from '../../../resources/imported-rows.ts';
-import { DuckRowStore, type LoadedPart } from '../../../store/duckdb/row-store.ts';
+import { DuckRowStore } from '../../../store/duckdb/row-store.ts';
+import type { LoadedPart } from '../../../store/duckdb/writing/load.ts';
 import type { LoggedRow } from '../../../store/port.ts';
 import type { ImportedRow } from '../../../store/rows/records.ts';
 import { checkRow } from '../../../tools/analytics/import-records.ts';

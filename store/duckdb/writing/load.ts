@@ -1,0 +1,41 @@
+import type { RowType } from '../../../resources/imported-rows.ts';
+import { isStated } from '../../rows/records.ts';
+import type { RowBatch } from '../../rows-port.ts';
+import { derivedTables } from '../../sql/derived-tables.ts';
+import { rawTables } from '../../sql/raw-tables.ts';
+import type { Connection } from '../connection.ts';
+import { rebuildTable } from '../derived.ts';
+import { eraseUsers } from './erase-users.ts';
+import { writeFirst } from './plain-rows.ts';
+import { putRows } from './put.ts';
+import { writeStated } from './stated-rows.ts';
+import { TouchedTables } from './touched.ts';
+
+/** Rows as they were imported, or users whose rows were removed then. */
+export type LoadedPart = RowBatch | { readonly erased: readonly string[] };
+
+/** Replaces all rows by these, within a transaction. */
+export async function loadRows(
+  writer: Connection,
+  parts: Iterable<LoadedPart> | AsyncIterable<LoadedPart>,
+  nextSeq: () => number,
+): Promise<void> {
+  for (const table of Object.keys(rawTables)) await writer.run(`delete from ${table}`);
+  const touched = new TouchedTables(writer);
+  const known = new Set<RowType>();
+  for await (const part of parts) {
+    if ('erased' in part) await eraseUsers(writer, part.erased, touched);
+    else if (known.has(part.type)) await putRows(writer, part, { touched, nextSeq });
+    else await putFirst(writer, part, nextSeq);
+    if ('type' in part) known.add(part.type);
+  }
+  await touched.forget();
+  for (const table of derivedTables) await rebuildTable(writer, table);
+}
+
+async function putFirst(writer: Connection, { type, rows, at }: RowBatch, nextSeq: () => number): Promise<void> {
+  if (!isStated(type)) return writeFirst(writer, type, rows, nextSeq);
+  const importedMs = Date.parse(at);
+  const stated = rows.map((row) => ({ row, importedMs }));
+  await writeStated(writer, type, stated, true);
+}

@@ -1,0 +1,34 @@
+import { isStated } from '../../rows/records.ts';
+import type { RowBatch } from '../../rows-port.ts';
+import type { Connection } from '../connection.ts';
+import type { Counts } from './counts.ts';
+import { writePlain } from './plain-rows.ts';
+import { writeStated } from './stated-rows.ts';
+import type { TouchedTables } from './touched.ts';
+
+interface Surroundings {
+  readonly touched: TouchedTables;
+  /** The next place in the order of arrival. */
+  readonly nextSeq: () => number;
+}
+
+/** Writes the rows of an import, and notes what they touch. */
+export async function putRows(
+  writer: Connection,
+  { type, rows, at }: RowBatch,
+  { touched, nextSeq }: Surroundings,
+): Promise<Counts> {
+  if (!isStated(type)) {
+    const counts = await writePlain(writer, type, rows, nextSeq);
+    await touched.ofPlain(type);
+    return counts;
+  }
+  const importedMs = Date.parse(at);
+  const written = await writeStated(
+    writer,
+    type,
+    rows.map((row) => ({ row, importedMs })),
+  );
+  await touched.ofStated(type, written.touched);
+  return written;
+}
