@@ -22,7 +22,7 @@ export class Engine {
     // Loaded at first need: loading takes time and memory that a server without imported rows does not spend.
     const { DuckDBInstance } = await import('@duckdb/node-api');
     const instance = await DuckDBInstance.create(path ?? ':memory:', {
-      threads: '2',
+      threads: path === undefined ? '1' : '2',
       memory_limit: `${memoryMb}MB`,
       integer_division: 'true',
       default_null_order: 'nulls_last_on_asc_first_on_desc',

@@ -1,6 +1,7 @@
 import type { RowType } from '../../../resources/imported-rows.ts';
 import { isStated } from '../../rows/records.ts';
 import type { RowBatch } from '../../rows-port.ts';
+import type { Touched } from '../../sql/derived-table.ts';
 import { derivedTables } from '../../sql/derived-tables.ts';
 import { rawTables } from '../../sql/raw-tables.ts';
 import type { Connection } from '../connection.ts';
@@ -13,6 +14,15 @@ import { TouchedTables } from './touched.ts';
 
 /** Rows as they were imported, or users whose rows were removed then. */
 export type LoadedPart = RowBatch | { readonly erased: readonly string[] };
+
+/** The types whose rows touch the keys. */
+const TOUCHING: Readonly<Record<Touched, readonly RowType[]>> = {
+  visitors: ['visits'],
+  persons: ['visits', 'events'],
+  subscriptions: ['subscriptions'],
+  customers: ['subscriptions'],
+  websites: ['websites'],
+};
 
 /** Replaces all rows by these, within a transaction. */
 export async function loadRows(
@@ -30,7 +40,10 @@ export async function loadRows(
     if ('type' in part) known.add(part.type);
   }
   await touched.forget();
-  for (const table of derivedTables) await rebuildTable(writer, table);
+  for (const table of derivedTables) {
+    const isEmpty = !table.follows.some((keys) => TOUCHING[keys].some((type) => known.has(type)));
+    await rebuildTable(writer, isEmpty ? { ...table, rebuild: [] } : table);
+  }
 }
 
 async function putFirst(writer: Connection, { type, rows, at }: RowBatch, nextSeq: () => number): Promise<void> {
