@@ -143,7 +143,7 @@ function createPeople(
   const onLimited = (address: string) => refused.count(address, 'rate_limited');
   const redirectUri = `${baseUrl}/sign-in/oidc/callback`;
   return {
-    signIn: new SignIn({ store, issuer, baseUrl, now, onFailure, onLimited }),
+    signIn: new SignIn({ store, issuer, secrets: secrets.cookies, baseUrl, now, onFailure, onLimited }),
     mailer: createMailer({ ...config, logger }),
     provider: config.oidc && createIdentityProvider({ ...config.oidc, redirectUri, logger }),
   };

@@ -19,6 +19,7 @@ import { memoryRecord } from '../resources/memory.ts';
 import { message } from '../resources/message.ts';
 import { oauthClientRecord } from '../resources/oauth-client.ts';
 import { oauthStateRecord } from '../resources/oauth-state.ts';
+import { passkeyRecord } from '../resources/passkey.ts';
 import { project } from '../resources/project.ts';
 import { report } from '../resources/report.ts';
 import { sessionRecord } from '../resources/session.ts';
@@ -153,6 +154,12 @@ export const collections = {
     unique: [{ fields: ['hash'] }],
     indexes: [['hash'], ['userId'], ['keyId'], ['makerId']],
     expires: 'expiresAt',
+  }),
+  passkeys: define({
+    schema: passkeyRecord,
+    idPrefix: 'psk',
+    unique: [{ fields: ['credentialId'] }],
+    indexes: [['credentialId'], ['userId']],
   }),
   usedTokens: define({
     schema: usedTokenRecord,

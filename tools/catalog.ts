@@ -37,6 +37,7 @@ import { getBotConfig, updateBotConfig } from './settings/bot-config.ts';
 import { settingsTools } from './settings/settings.ts';
 import { adminUserTools } from './sign-in/admin-users.ts';
 import { authTools } from './sign-in/auth.ts';
+import { passkeyTools } from './sign-in/passkeys.ts';
 import { sessionTools } from './sign-in/sessions.ts';
 import { skillTools } from './skills.ts';
 import { checkHealth, getMcpStatus, getSystemHealth, listToolCategories } from './system.ts';
@@ -72,7 +73,7 @@ export const catalog = indexCatalog([
   ...group('Versions', ...versionTools(kinds)),
   ...group('Memory', ...memoryTools),
   ...group('API keys', ...apiKeyTools),
-  ...group('Sessions', ...sessionTools),
+  ...group('Sessions', ...sessionTools, ...passkeyTools),
   ...group('Connected apps', ...connectedAppTools, ...oauthClientTools, authorizeApp),
   ...group('Access', explainAccess, getCurrentPrincipal, listHoldings, takeOver),
   ...group('Projects', ...projectTools),

@@ -9,23 +9,31 @@ export { CallError, type Issue } from './call-error.ts';
  * it and the call is made again.
  * @throws CallError
  */
-export async function call<Output = Readonly<Record<string, unknown>>>(
+export function call<Output = Readonly<Record<string, unknown>>>(
   tool: string,
   input: object = {},
   options: CallOptions = {},
 ): Promise<Output> {
+  return confirmed(() => callOnce<Output>(tool, input, options));
+}
+
+/** What the work comes to, which begins again once the person has confirmed that it is them where that is what it needs. @throws CallError */
+export async function confirmed<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof CallError) || !error.required?.freshSignIn || !(await askIdentity())) throw error;
+    return confirmed(work);
+  }
+}
+
+async function callOnce<Output>(tool: string, input: object, options: CallOptions): Promise<Output> {
   const result = (await request(
     'tools/call',
     { name: tool, arguments: input },
     { ...options, name: tool },
   )) as ToolResult;
-  try {
-    return outputIn(tool, result) as Output; // declared by the tool
-  } catch (error) {
-    const asksWho = error instanceof CallError && error.required?.freshSignIn;
-    if (!asksWho || !(await askIdentity())) throw error;
-    return call(tool, input, options);
-  }
+  return outputIn(tool, result) as Output; // declared by the tool
 }
 
 /** What came of a call. Those of integrations answer content. @throws CallError */

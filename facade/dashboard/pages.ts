@@ -201,6 +201,7 @@ export const pages: readonly PageEntry[] = [
     needs: 'get_settings',
     load: () => import('./pages/settings.tsx'),
   },
+  { path: '/account', title: 'My account', icon: 'person', load: () => import('./pages/account.tsx') },
   {
     path: '/history',
     title: 'Versions',

@@ -3,10 +3,9 @@ import type { IntegrationAccounts } from '../../tools/integrations/accounts/acco
 import { CALLBACK_PATH, CLIENT_PATH, CONNECT_PATH } from '../../tools/integrations/accounts/links.ts';
 import { ToolError } from '../../tools/registry/errors.ts';
 import { BrowserSessions } from '../sign-in/browser-sessions.ts';
-import type { Handlers } from '../sign-in/handlers.ts';
 import { sendPage } from '../sign-in/layout.ts';
 import { returnPath } from '../sign-in/return-path.ts';
-import type { HandlerOptions, Visit } from '../sign-in/visit.ts';
+import type { HandlerOptions, Handlers, Visit } from '../sign-in/visit.ts';
 import { connectedPage, connectPage, leavePage, notConnectedPage, signInFirstPage } from './views.ts';
 
 /** The pages on which people connect accounts to integrations, and the document by which providers know this server. */

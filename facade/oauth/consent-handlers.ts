@@ -1,9 +1,8 @@
 import type { Provider } from 'oidc-provider';
 import type { ConnectedAppRecord } from '../../resources/connected-app.ts';
 import { ToolError } from '../../tools/registry/errors.ts';
-import type { Handlers } from '../sign-in/handlers.ts';
 import { sendPage } from '../sign-in/layout.ts';
-import type { Visit } from '../sign-in/visit.ts';
+import type { Handlers, Visit } from '../sign-in/visit.ts';
 import { type Addresses, paths } from './addresses.ts';
 import { problemOf } from './answers.ts';
 import type { AskingClient, Clients } from './clients.ts';

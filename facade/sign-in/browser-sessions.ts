@@ -1,7 +1,7 @@
 import type { AdminUser } from '../../resources/admin-user.ts';
 import { anonymous } from '../../tools/access/anonymous.ts';
 import type { Principal, SessionPrincipal } from '../../tools/access/principal.ts';
-import type { Call } from '../../tools/registry/call.ts';
+import { type Call, errorOf } from '../../tools/registry/call.ts';
 import { ToolError } from '../../tools/registry/errors.ts';
 import { authenticateSession } from '../../tools/sign-in/open-sessions.ts';
 import { sendOn } from './layout.ts';
@@ -30,15 +30,22 @@ export class BrowserSessions {
     return session === undefined ? undefined : authenticateSession(store, session, registry.server.now());
   }
 
+  /** @throws ToolError (unauthenticated) where nobody is signed in */
+  async require(visit: Visit): Promise<SessionPrincipal> {
+    const principal = await this.of(visit);
+    if (principal) return principal;
+    throw new ToolError('unauthenticated', 'Authentication required');
+  }
+
   async show(visit: Visit, principal: Principal): Promise<Signed> {
-    const { output } = await this.#call(visit, { principal, tool: 'get_session', input: {} });
+    const { output } = await this.call(visit, { principal, tool: 'get_session', input: {} });
     return output as Signed; // declared by get_session
   }
 
   /** Ends the request with the page that was asked for before, or the home page. */
   async begin(visit: Visit, idToken: string): Promise<void> {
     const principal = anonymous(visit.visitor.address);
-    const { began } = await this.#call(visit, { principal, tool: 'create_session', input: { idToken } });
+    const { began } = await this.call(visit, { principal, tool: 'create_session', input: { idToken } });
     if (!began) throw new Error('create_session began no session.');
     this.#options.cookies.set(visit.response, began);
     sendOn(visit.response, visit.around.at(returnPath.take(visit.request, visit.response)));
@@ -48,15 +55,16 @@ export class BrowserSessions {
   async end(visit: Visit): Promise<void> {
     this.#options.cookies.clear(visit.response);
     const principal = await this.of(visit);
-    if (principal) await this.#call(visit, { principal, tool: 'delete_session', input: {} });
+    if (principal) await this.call(visit, { principal, tool: 'delete_session', input: {} });
   }
 
-  async #call({ request, visitor }: Visit, asked: Pick<Call, 'principal' | 'tool' | 'input'>) {
+  /** Calls a tool for the page. @throws ToolError */
+  async call({ request, visitor }: Visit, asked: Pick<Call, 'principal' | 'tool' | 'input'>) {
     const client = request.headers['user-agent'];
     const { requestId } = visitor;
     const answer = await this.#options.registry.call({ ...asked, door: 'rest', requestId, client });
     if (answer.ok) return answer;
     const { retryAfterSeconds, error } = answer;
-    throw new ToolError(error.code, error.error, retryAfterSeconds === undefined ? {} : { retryAfterSeconds });
+    throw errorOf(error).with(retryAfterSeconds === undefined ? {} : { retryAfterSeconds });
   }
 }

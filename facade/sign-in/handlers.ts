@@ -3,15 +3,11 @@ import { sendJson } from '../http/respond.ts';
 import { BrowserSessions } from './browser-sessions.ts';
 import { sendOn, sendPage } from './layout.ts';
 import { linkMail } from './mail.ts';
+import { passkeyHandlers, passkeysOf } from './passkeys.ts';
 import type { IdentityProvider } from './provider.ts';
 import { CONFIRMED, returnPath } from './return-path.ts';
 import { confirmedPage, linkPage, sentPage, signInPage } from './views.ts';
-import type { HandlerOptions, Visit } from './visit.ts';
-
-export type Handler = (visit: Visit) => Promise<void>;
-
-/** Handlers by method and path. */
-export type Handlers = Readonly<Record<`${'GET' | 'POST'} ${string}`, Handler>>;
+import type { HandlerOptions, Handlers, Visit } from './visit.ts';
 
 /** The handler of every page of the dashboard, whatever its path. */
 export const ANY_PAGE = 'GET *';
@@ -22,12 +18,25 @@ export function createHandlers(options: HandlerOptions): Handlers {
   return {
     ...sessionHandlers(options, sessions),
     ...confirmationHandlers(options, sessions),
+    ...passkeyHandlers(options, sessions),
     ...linkHandlers(options, sessions),
     ...(options.provider && providerHandlers(options, options.provider, sessions)),
   };
 }
 
-function sessionHandlers({ provider, dashboard, registry }: HandlerOptions, sessions: BrowserSessions): Handlers {
+/** The ways to sign in besides a link. Passkeys are offered where somebody has one. */
+async function waysIn({ provider, signIn, store, dashboard }: HandlerOptions) {
+  const offersPasskeys = signIn.passkeys.problem === undefined && (await store.passkeys.count({})) > 0;
+  return {
+    provider: provider?.name,
+    // Without its script the page offers the other ways.
+    passkeyScript: offersPasskeys ? await dashboard.signInScript().catch(() => undefined) : undefined,
+  };
+}
+
+function sessionHandlers(options: HandlerOptions, sessions: BrowserSessions): Handlers {
+  const { dashboard, registry } = options;
+
   async function showDashboard(visit: Visit): Promise<void> {
     const { request, response, around, url } = visit;
     const principal = await sessions.of(visit);
@@ -53,7 +62,8 @@ function sessionHandlers({ provider, dashboard, registry }: HandlerOptions, sess
     if (await sessions.of(visit)) return sendOn(response, around.at(returnPath.take(request, response)));
     const signedOut = url.searchParams.has('signed-out');
     const connecting = returnPath.isOfApp(request);
-    sendPage(response, 200, signInPage(around, { provider: provider?.name, signedOut, connecting }));
+    const ways = await waysIn(options);
+    sendPage(response, 200, signInPage(around, { ...ways, signedOut, connecting }));
   }
 
   async function signOut(visit: Visit): Promise<void> {
@@ -65,7 +75,7 @@ function sessionHandlers({ provider, dashboard, registry }: HandlerOptions, sess
 }
 
 /** For people who are signed in, where a call needs a fresh sign-in. */
-function confirmationHandlers({ provider }: HandlerOptions, sessions: BrowserSessions): Handlers {
+function confirmationHandlers(options: HandlerOptions, sessions: BrowserSessions): Handlers {
   async function showAgain(visit: Visit): Promise<void> {
     const { response, around } = visit;
     const principal = await sessions.of(visit);
@@ -74,7 +84,7 @@ function confirmationHandlers({ provider }: HandlerOptions, sessions: BrowserSes
       return sendOn(response, around.at('/sign-in'));
     }
     returnPath.keep(response, CONFIRMED);
-    sendPage(response, 200, signInPage(around, { provider: provider?.name, again: principal.name }));
+    sendPage(response, 200, signInPage(around, { ...(await waysIn(options)), again: principal.name }));
   }
 
   async function showConfirmed(visit: Visit): Promise<void> {
@@ -86,13 +96,19 @@ function confirmationHandlers({ provider }: HandlerOptions, sessions: BrowserSes
   /** What a page of the dashboard asks while it waits. */
   async function showState(visit: Visit): Promise<void> {
     const principal = await sessions.of(visit);
-    sendJson(visit.response, 200, { userId: principal?.id, freshUntil: principal?.freshUntil });
+    const { problem } = options.signIn.passkeys;
+    if (!principal) return sendJson(visit.response, 200, {});
+    const passkeys = problem === undefined ? (await passkeysOf(options, principal.id)).length : 0;
+    const { id: userId, freshUntil } = principal;
+    sendJson(visit.response, 200, { userId, freshUntil, passkeys, passkeyProblem: problem });
   }
 
   return { 'GET /sign-in/again': showAgain, [`GET ${CONFIRMED}`]: showConfirmed, 'GET /sign-in/state': showState };
 }
 
-function linkHandlers({ signIn, mailer, provider }: HandlerOptions, sessions: BrowserSessions): Handlers {
+function linkHandlers(options: HandlerOptions, sessions: BrowserSessions): Handlers {
+  const { signIn, mailer } = options;
+
   async function requestLink({ response, form, visitor, browser, around }: Visit): Promise<void> {
     const email = (form.get('email') ?? '').trim();
     let secret: string | undefined;
@@ -100,7 +116,7 @@ function linkHandlers({ signIn, mailer, provider }: HandlerOptions, sessions: Br
       secret = await signIn.requestLink(email, browser, visitor);
     } catch (error) {
       if (!(error instanceof ToolError) || error.code !== 'invalid_input') throw error;
-      return sendPage(response, 400, signInPage(around, { provider: provider?.name, wrong: email }));
+      return sendPage(response, 400, signInPage(around, { ...(await waysIn(options)), wrong: email }));
     }
     sendOn(response, around.at('/sign-in/sent'));
     // The mail is sent after the answer, so that the time of the answer does not show whether the e-mail belongs to anybody.

@@ -27,6 +27,8 @@ export interface HtmlPage {
   readonly formsLeadTo?: string;
   /** The address to which the page sends the browser on, without a click. */
   readonly refresh?: string;
+  /** The path of the only script. Without one, the page has none. */
+  readonly script?: string;
   /** An app may have opened the page in a window of its own, and wait for that window. */
   readonly isAwaited?: boolean;
 }
@@ -34,7 +36,7 @@ export interface HtmlPage {
 export function sendPage(
   response: ServerResponse,
   status: number,
-  { title, body, formsLeadTo, refresh, isAwaited = false }: HtmlPage,
+  { title, body, formsLeadTo, refresh, script, isAwaited = false }: HtmlPage,
 ): void {
   const page = html`<!doctype html>
 <html lang="en">
@@ -47,6 +49,7 @@ export function sendPage(
 <meta http-equiv="refresh" content="0;url=${refresh}">`
   }
 <title>${title}</title>
+${script !== undefined && html`<script type="module" src="${script}"></script>`}
 <style>${new Html(style)}</style>
 </head>
 <body>
@@ -59,21 +62,30 @@ ${body}
   response.writeHead(status, {
     ...HEADERS,
     ...(!isAwaited && ALONE),
-    'Content-Security-Policy': policyOf(formsLeadTo),
+    'Content-Security-Policy': policyOf(formsLeadTo, script),
     'Content-Length': Buffer.byteLength(page.text),
   });
   response.end(page.text);
 }
 
-function policyOf(formsLeadTo: string | undefined): string {
+function policyOf(formsLeadTo: string | undefined, script: string | undefined): string {
   return [
     "default-src 'none'",
     `style-src ${STYLE_SOURCE}`,
     `form-action 'self'${formsLeadTo === undefined ? '' : ` ${sourceOf(formsLeadTo)}`}`,
     "frame-ancestors 'none'",
     "base-uri 'none'",
+    ...(script === undefined ? [] : SCRIPTED),
   ].join('; ');
 }
+
+/** For a page with a script: a file of ours that makes no markup. */
+const SCRIPTED = [
+  "script-src 'self'",
+  "connect-src 'self'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+];
 
 /** The origin of an address, or its scheme where an app of the person has that. */
 function sourceOf(address: string): string {

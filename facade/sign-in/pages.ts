@@ -10,11 +10,12 @@ import { addressOf } from '../http/caller-address.ts';
 import type { Guards } from '../http/guards.ts';
 import { requestIdOf } from '../http/native-prototypes.ts';
 import type { RefusedRequests } from '../http/refused-requests.ts';
+import { sendError } from '../http/respond.ts';
 import { type Browsers, createBrowsers, formToken } from './browser.ts';
-import { ANY_PAGE, createHandlers, type Handler, type Handlers } from './handlers.ts';
+import { ANY_PAGE, createHandlers } from './handlers.ts';
 import { sendOn, sendPage } from './layout.ts';
 import { type PageProblem, problemPage } from './views.ts';
-import type { HandlerOptions, Visit } from './visit.ts';
+import type { Handler, HandlerOptions, Handlers, Visit } from './visit.ts';
 
 interface PagesOptions extends Omit<HandlerOptions, 'browsers'> {
   readonly guards: Guards;
@@ -76,7 +77,7 @@ class Pages {
       const around = { workspace, at: this.#at, formToken: formToken(browser) };
       await handle({ request, response, url, visitor, browser, form, around });
     } catch (thrown) {
-      this.#fail(response, toToolError(thrown), { workspace, requestId, path: url.pathname });
+      this.#fail(request, response, toToolError(thrown), { workspace, requestId, path: url.pathname });
     }
   }
 
@@ -94,10 +95,12 @@ class Pages {
     }
   }
 
-  #fail(response: ServerResponse, error: ToolError, { workspace, requestId, path }: Failed): void {
+  #fail(request: IncomingMessage, response: ServerResponse, error: ToolError, failed: Failed): void {
+    const { workspace, requestId, path } = failed;
     const { logger } = this.#options;
     if (error.code === 'internal') logger.error({ requestId, err: error.cause }, 'request failed');
     if (response.headersSent) return void response.destroy();
+    if (isForScript(request)) return void sendError(response, error, requestId);
     const { retryAfterSeconds = error.code === 'unavailable' ? 5 : undefined } = error.detail;
     if (retryAfterSeconds !== undefined) response.setHeader('Retry-After', retryAfterSeconds);
     if (error.code === 'unauthenticated') response.setHeader('WWW-Authenticate', 'Bearer');
@@ -134,6 +137,12 @@ function isPage({ method, headers }: IncomingMessage, path: string): boolean {
   return method === 'GET' && !NO_PAGE.test(path) && acceptedTypes(headers.accept).includes('text/html');
 }
 
+/** Scripts of our pages ask for JSON; whoever opens a page or sends a form gets a page. */
+function isForScript({ headers }: IncomingMessage): boolean {
+  const accepted = acceptedTypes(headers.accept);
+  return accepted.includes('application/json') && !accepted.includes('text/html');
+}
+
 /** The page of an app that asks has the id of the request in its path, so that browsers keep one cookie for each. */
 function templateOf(path: string): string {
   return path.replace(/^(\/oauth\/consent\/)[\w-]+$/, '$1{id}');
@@ -146,6 +155,9 @@ interface Failed {
 }
 
 function describe({ code, message, detail }: ToolError, path: string): Pick<PageProblem, 'title' | 'text'> {
+  if (code === 'unauthenticated' && path === '/sign-in/passkey') {
+    return message === 'Authentication required' ? BAD_PASSKEY : { ...BAD_PASSKEY, text: message };
+  }
   if (code === 'unauthenticated') return path === '/sign-in/link' ? BAD_LINK : NOT_VOUCHED_FOR;
   if (code === 'rate_limited') return { title: 'Too many attempts', text: message };
   if (code === 'forbidden') return { title: 'This was not accepted', text: detail.issues?.[0]?.message ?? message };
@@ -155,6 +167,10 @@ function describe({ code, message, detail }: ToolError, path: string): Pick<Page
 const BAD_LINK = {
   title: 'This link does not sign you in',
   text: 'A link works once, within 10 minutes, and in the browser in which it was asked for. Ask for a new one.',
+};
+const BAD_PASSKEY = {
+  title: 'This passkey does not sign you in',
+  text: 'It may have been removed here, or it took longer than 5 minutes. Try again, or sign in another way.',
 };
 const NOT_VOUCHED_FOR = {
   title: 'You are not signed in',

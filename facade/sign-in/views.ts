@@ -1,4 +1,4 @@
-import { html } from './html.ts';
+import { type Html, html } from './html.ts';
 import type { HtmlPage } from './layout.ts';
 
 /** What every page needs. */
@@ -13,6 +13,8 @@ export interface PageContext {
 interface SignInPageOptions {
   /** The name of the external provider, where there is one. */
   readonly provider: string | undefined;
+  /** The path of the script that uses passkeys. Undefined: none are offered. */
+  readonly passkeyScript: string | undefined;
   /** The text that was entered before, if it was no e-mail address. */
   readonly wrong?: string | undefined;
   readonly signedOut?: boolean;
@@ -23,16 +25,18 @@ interface SignInPageOptions {
 }
 
 export function signInPage({ workspace, at, formToken }: PageContext, options: SignInPageOptions): HtmlPage {
-  const { provider, wrong, signedOut, connecting, again } = options;
+  const { provider, passkeyScript, wrong, signedOut, connecting, again } = options;
   const bad = wrong !== undefined;
   const title = again === undefined ? `Sign in to ${workspace}` : 'Confirm that it is you';
   return {
     title: `${bad ? 'Problem: ' : ''}Sign in – ${workspace}`,
     isAwaited: connecting === true,
+    ...(passkeyScript !== undefined && { script: at(passkeyScript) }),
     body: html`<h1>${title}</h1>
 ${again !== undefined && html`<p>Sign in to ${workspace} again as ${again}. Nothing on the other page is lost.</p>`}
 ${signedOut === true && html`<p role="status">You are signed out.</p>`}
 ${connecting === true && html`<p>An app waits to be connected. You come back to it after signing in.</p>`}
+${passkeyScript !== undefined && passkeyForm({ at, formToken })}
 ${
   provider !== undefined &&
   html`<a class="button" href="${at('/sign-in/oidc')}">Continue with ${provider}</a>
@@ -42,11 +46,22 @@ ${
 <input type="hidden" name="form" value="${formToken}">
 <label for="email">E-mail</label>
 ${bad && html`<p class="problem" id="problem" role="alert">Enter a whole e-mail address, like ada@example.com.</p>`}
-<input id="email" name="email" type="email" autocomplete="username" required maxlength="320" value="${wrong ?? again ?? ''}" aria-describedby="${bad && 'problem '}hint"${bad && html` aria-invalid="true"`}>
+<input id="email" name="email" type="email" autocomplete="username${passkeyScript !== undefined && ' webauthn'}" required maxlength="320" value="${wrong ?? again ?? ''}" aria-describedby="${bad && 'problem '}hint"${bad && html` aria-invalid="true"`}>
 <p class="hint" id="hint">You get a link by mail. It works once, within 10 minutes, in this browser.</p>
 <button${provider !== undefined && html` class="second"`}>Send me a link</button>
 </form>`,
   };
+}
+
+/** Shown by the script, without which it does nothing. The answer of the passkey is sent as a form. */
+function passkeyForm({ at, formToken }: Pick<PageContext, 'at' | 'formToken'>): Html {
+  return html`<form id="passkey" method="post" action="${at('/sign-in/passkey')}" hidden>
+<input type="hidden" name="form" value="${formToken}">
+<input type="hidden" name="answer">
+<p class="problem" role="alert" hidden></p>
+<button>Sign in with a passkey</button>
+<p class="or">or</p>
+</form>`;
 }
 
 export function sentPage({ workspace, at }: PageContext, mailed: boolean): HtmlPage {

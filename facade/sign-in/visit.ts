@@ -22,6 +22,11 @@ export interface Visit {
   readonly around: PageContext;
 }
 
+export type Handler = (visit: Visit) => Promise<void>;
+
+/** Handlers by method and path. */
+export type Handlers = Readonly<Record<`${'GET' | 'POST'} ${string}`, Handler>>;
+
 /** What the pages are made with. */
 export interface HandlerOptions {
   readonly store: Store;
@@ -30,7 +35,7 @@ export interface HandlerOptions {
   readonly cookies: SessionCookies;
   readonly browsers: Browsers;
   readonly mailer: Mailer;
-  readonly dashboard: Pick<Dashboard, 'sendPage'>;
+  readonly dashboard: Pick<Dashboard, 'sendPage' | 'signInScript'>;
   /** Undefined: people can sign in by link only. */
   readonly provider: IdentityProvider | undefined;
 }

@@ -18,6 +18,11 @@ export async function endSignInsOf(store: SignInWriters & AppWriters, userId: st
   await deleteAll(store.signInLinks, { userId });
 }
 
+/** Removes the passkeys of the user: nobody signs in with them any more. */
+export function endPasskeysOf({ passkeys }: Pick<HistoryWriters, 'passkeys'>, userId: string): Promise<void> {
+  return deleteAll(passkeys, { userId });
+}
+
 /** Ends the connected apps that match. */
 export function endConnections({ connectedApps }: AppWriters, where: Where<ConnectedAppRecord>): Promise<void> {
   return deleteAll(connectedApps, where);

@@ -12,7 +12,7 @@ import { refTo } from '../../resources/markers.ts';
 import type { Readers } from '../../store/port.ts';
 import { readRights } from '../access/assignable-rights.ts';
 import { requireWithin } from '../access/delegation.ts';
-import { endSessionsOf, endSignInsOf } from '../access/ended-credentials.ts';
+import { endPasskeysOf, endSessionsOf, endSignInsOf } from '../access/ended-credentials.ts';
 import { requireOwner } from '../access/owner.ts';
 import type { Catalog } from '../registry/catalog-index.ts';
 import type { Context } from '../registry/context.ts';
@@ -81,7 +81,7 @@ const updateAdminUser = defineTool({
   name: 'update_admin_user',
   title: 'Update admin user',
   description:
-    'Change e-mail, name, role or limit of an admin user. Another e-mail or role ends their sessions, links and connected apps, and needs full access without expiry; of an owner, an owner. Nobody sets their own limit. Returns the admin user.',
+    'Change e-mail, name, role or limit of an admin user. Another e-mail or role ends their sessions, links and connected apps (another e-mail also their passkeys), and needs full access without expiry; of an owner, an owner. Nobody sets their own limit. Returns the admin user.',
   access: { scope: 'admin', grant: 'admin-user:write:{id}', fresh: true },
   annotations: UPDATES,
   input: z.strictObject({
@@ -109,6 +109,8 @@ const updateAdminUser = defineTool({
       if (user.role === OWNER || role === OWNER) await requireOwner(store, principal);
       if (role !== OWNER) await requireOtherOwner(store, user, fail);
       await endSignInsOf(store, id);
+      // The new address may be that of somebody else.
+      if (change.email !== user.email) await endPasskeysOf(store, id);
     }
     return store.adminUsers.update(id, change, { expectedRevision });
   },
@@ -118,7 +120,7 @@ const deactivateAdminUser = defineTool({
   name: 'deactivate_admin_user',
   title: 'Deactivate admin user',
   description:
-    'Lock an admin user out; their sessions and keys stop at once. Not yourself, not the last active owner. Needs full access.',
+    'Lock an admin user out; their sessions and keys stop at once, their passkeys are removed. Not yourself, not the last active owner. Needs full access.',
   access: { scope: 'admin', grant: 'admin-user:write:{id}', fresh: true },
   annotations: DELETES,
   input: z.strictObject({ id: adminUserId }),
@@ -134,6 +136,7 @@ const deactivateAdminUser = defineTool({
     }
     await requireOtherOwner(store, user, fail);
     await endSessionsOf(store, id);
+    await endPasskeysOf(store, id);
     return store.adminUsers.update(id, { isActive: false });
   },
 });

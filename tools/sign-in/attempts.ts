@@ -2,7 +2,7 @@ import { isIPv6 } from 'node:net';
 import { createRateLimit } from '../access/rate-limit.ts';
 
 /** The steps of signing in. Each is counted by itself, because signing in by link takes three of them. */
-export type SignInStep = 'link' | 'redeem' | 'session' | 'provider';
+export type SignInStep = 'link' | 'redeem' | 'session' | 'provider' | 'passkey';
 
 const PER_ADDRESS = 20;
 const PER_EMAIL = 5;

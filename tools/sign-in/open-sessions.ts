@@ -95,7 +95,7 @@ export function earlier(time: string, other: string | undefined): string {
 /** @throws ToolError (unauthenticated) where the token was used before */
 export async function useToken(
   { usedTokens }: Pick<HistoryWriters, 'usedTokens'>,
-  { issuer, jti, expiresAt }: VerifiedIdentity,
+  { issuer, jti, expiresAt }: Pick<VerifiedIdentity, 'issuer' | 'jti' | 'expiresAt'>,
 ): Promise<void> {
   if (jti === undefined) throw refuseSignIn('the ID token has no jti');
   const key = createHash('sha256')

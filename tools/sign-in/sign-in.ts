@@ -11,9 +11,11 @@ import { auditEntryOf, beginning } from '../audit/entry.ts';
 import { ToolError, toToolError } from '../registry/errors.ts';
 import type { HistoryWriters } from '../versions/writers.ts';
 import { Attempts, type SignInStep } from './attempts.ts';
+import type { Purpose } from './challenges.ts';
 import type { VerifiedIdentity } from './id-token.ts';
 import { type Issuer, SIGN_IN_MS } from './issuer.ts';
 import { earlier, mayUserSignIn, useToken } from './open-sessions.ts';
+import { acceptUse, PasskeyCeremonies } from './passkey-ceremonies.ts';
 import { refuseSignIn, SignInRefused } from './refusal.ts';
 
 declare module '../registry/context.ts' {
@@ -38,6 +40,8 @@ interface CreatedLink {
 interface SignInOptions {
   readonly store: Store;
   readonly issuer: Issuer;
+  /** They sign what passkeys are asked to sign: the first signs, all verify. */
+  readonly secrets: readonly string[];
   /** Without a trailing slash. */
   readonly baseUrl: string;
   now(): Date;
@@ -50,11 +54,13 @@ interface SignInOptions {
 /** The ways to get an ID token. The tool `create_session` then exchanges the token for a session. */
 export class SignIn {
   readonly issuer: Issuer;
+  readonly passkeys: PasskeyCeremonies;
   readonly attempts = new Attempts();
   readonly #options: SignInOptions;
 
   constructor(options: SignInOptions) {
     this.issuer = options.issuer;
+    this.passkeys = new PasskeyCeremonies(options);
     this.#options = options;
   }
 
@@ -110,6 +116,21 @@ export class SignIn {
       });
       if (!user) throw refuseSignIn('nobody may sign in with the e-mail that the provider vouches for');
       return this.issuer.issue(user).idToken;
+    });
+  }
+
+  /**
+   * An ID token for whoever used a passkey, if that person may sign in.
+   * @throws ToolError (unauthenticated, rate_limited)
+   */
+  redeemPasskey(answer: string, purpose: Purpose, visitor: Visitor): Promise<string> {
+    const args: Record<string, unknown> = {};
+    return this.attempt('passkey', visitor, args, async () => {
+      const used = await this.passkeys.checkUse(answer, purpose);
+      Object.assign(args, { email: used.user.email, passkeyId: used.passkey.id });
+      await this.attempts.withEmail('passkey', used.user.email);
+      const { store, now } = this.#options;
+      return this.issuer.issue(await store.transaction((tx) => acceptUse(tx, used, now()))).idToken;
     });
   }
 

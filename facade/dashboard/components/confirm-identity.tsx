@@ -1,36 +1,34 @@
 import { useEffect, useState } from 'preact/hooks';
-import { boot } from '../boot.ts';
+import { problemWords } from '../passkey-words.ts';
+import { confirmWithPasskey, signedInNow } from '../passkeys.ts';
 import { at } from '../router.ts';
 import { text } from '../text.ts';
 import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
 import { ErrorBox } from './error-box.tsx';
 
-/** What the server knows of whoever is signed in in this browser. */
-interface State {
-  readonly userId?: string;
-  readonly freshUntil?: string;
-}
-
-async function stateNow(): Promise<State> {
-  const response = await fetch(at('/sign-in/state'), { credentials: 'same-origin' });
-  return (await response.json()) as State; // as the sign-in pages answer
-}
-
 const ASKED_EVERY_MS = 2000;
 
-/** Asks the person to confirm that it is them, and says when they did: in another tab, or here with a passkey. */
+/** Asks the person to confirm that it is them: here with a passkey, or by signing in again in another tab. */
 export function ConfirmIdentity({ onAnswer }: { readonly onAnswer: (confirmed: boolean) => void }) {
   const [error, setError] = useState<unknown>();
   const [waits, setWaits] = useState(false);
+  const [hasPasskey, setHasPasskey] = useState(false);
   const look = async () => {
-    const { userId, freshUntil } = await stateNow();
-    if (userId !== boot.user.id) throw new Error(SOMEBODY_ELSE);
+    const { freshUntil, passkeys = 0 } = await signedInNow();
+    setHasPasskey(passkeys > 0);
     if (freshUntil !== undefined) onAnswer(true);
   };
+  const attempt = (work: () => Promise<void>) => {
+    setError(undefined);
+    return work()
+      .then(look)
+      .catch((problem) => setError(worded(problem)));
+  };
   useEffect(() => {
-    if (!waits) return undefined;
     const again = () => void look().catch(setError);
+    again();
+    if (!waits) return undefined;
     const timer = setInterval(again, ASKED_EVERY_MS);
     addEventListener('focus', again);
     return () => {
@@ -41,7 +39,7 @@ export function ConfirmIdentity({ onAnswer }: { readonly onAnswer: (confirmed: b
   return (
     <Dialog title="Confirm that it is you" onClose={() => onAnswer(false)}>
       <p>
-        This makes secrets or changes who may do what, and you signed in more than 10 minutes ago. What you typed is
+        This makes a secret or changes who may do what, and you signed in more than 10 minutes ago. What you typed is
         kept.
       </p>
       {error !== undefined && <ErrorBox error={error} />}
@@ -53,7 +51,7 @@ export function ConfirmIdentity({ onAnswer }: { readonly onAnswer: (confirmed: b
       <div class="actions end">
         <Button onClick={() => onAnswer(false)}>{text.cancel}</Button>
         <a
-          class="button primary"
+          class={hasPasskey ? 'button' : 'button primary'}
           href={at('/sign-in/again')}
           target="_blank"
           rel="noreferrer"
@@ -61,12 +59,21 @@ export function ConfirmIdentity({ onAnswer }: { readonly onAnswer: (confirmed: b
         >
           Sign in again
         </a>
+        {hasPasskey && (
+          <Button look="primary" icon="key" onClick={() => void attempt(confirmWithPasskey)}>
+            Use a passkey
+          </Button>
+        )}
       </div>
-      <p class="quiet">{HOW}</p>
+      <p class="hint">{HOW}</p>
     </Dialog>
   );
 }
 
-const SOMEBODY_ELSE = 'Somebody else is signed in in this browser by now. Copy what you typed and load the page again.';
+/** Errors of the server keep their request. */
+function worded(problem: unknown): unknown {
+  return problem instanceof Error && problem.name !== 'Error' ? problemWords(problem) : problem;
+}
+
 const HOW =
-  'It opens a new tab with the ways in that you know: a provider, or a link by mail. Without a mail server the link is printed on the console of the server, where create_sign_in_link makes one too.';
+  'Signing in again opens a new tab with the ways that you know: a provider, or a link by mail. Without a mail server the link is printed on the console of the server, where create_sign_in_link makes one too.';

@@ -128,6 +128,9 @@ function Person() {
             {email} · {role}
           </span>
         </p>
+        <a class="menu-item" href={at('/account')}>
+          My account
+        </a>
         <ThemeChoice />
         <form method="post" action={at('/sign-out')}>
           <input type="hidden" name="form" value={boot.formToken} />

@@ -1,6 +1,7 @@
 import { Badge, Time } from '../components/small.tsx';
 import { kindPage } from '../kind/kind-page.tsx';
 import type { Row } from '../kind/spec.ts';
+import { Passkeys } from './account/passkeys.tsx';
 import { PersonActions } from './people/actions.tsx';
 import { Holdings } from './people/holdings.tsx';
 
@@ -23,5 +24,8 @@ export const Page = kindPage({
     { id: 'createdAt', title: 'Since', cell: (row: Row) => <Time at={row.createdAt as string} />, end: true, spare: 2 },
   ],
   actions: PersonActions,
-  tabs: (row) => [{ id: 'holdings', label: 'Acts for them', content: () => <Holdings row={row} /> }],
+  tabs: (row) => [
+    { id: 'holdings', label: 'Acts for them', content: () => <Holdings row={row} /> },
+    { id: 'passkeys', label: 'Passkeys', content: () => <Passkeys userId={String(row.id)} /> },
+  ],
 });

@@ -20,6 +20,8 @@ export interface Asset {
 /** Which files a page begins with. */
 export interface Beginning {
   readonly script: string;
+  /** The script of the sign-in page. */
+  readonly signIn: string;
   readonly style: string;
   readonly font: string;
   readonly icon: string;
@@ -45,7 +47,7 @@ export async function buildDashboard(): Promise<Built> {
       ...OPTIONS,
       absWorkingDir: root,
       plugins: [withCommons],
-      entryPoints: { main: `${sources}main.tsx`, icon: `${sources}style/icon.svg` },
+      entryPoints: { main: `${sources}main.tsx`, 'sign-in': `${sources}sign-in.ts`, icon: `${sources}style/icon.svg` },
       tsconfig,
     });
     const assets = await Promise.all(
@@ -115,6 +117,7 @@ function beginningIn(outputs: Readonly<Record<string, Output>>, assets: readonly
   });
   return {
     script,
+    signIn: named(/^sign-in-.*\.js$/),
     style: named(/^main-.*\.css$/),
     font: named(/^inter-latin-wght-normal-.*\.woff2$/),
     icon: named(/^icon-.*\.svg$/),

@@ -18,6 +18,8 @@ export interface Dashboard {
   sendPage(request: IncomingMessage, response: ServerResponse, boot: Booted): Promise<void>;
   /** The page in which hosts show answers, for a reader who may call these tools. */
   viewPage(view: View, tools: ReadonlySet<string>): Promise<string>;
+  /** The path of the script of the sign-in page. */
+  signInScript(): Promise<string>;
   /** Serves `/assets/`. Passes on other paths and names of no file. */
   serveAssets(request: IncomingMessage, response: ServerResponse, next: () => void): void;
 }
@@ -52,6 +54,10 @@ export function createDashboard(version: string, baseUrl: string): Dashboard {
       const { built } = await files();
       const used = usedTools[view].filter((name) => tools.has(name));
       return viewWith(built.views[view], { version, base: baseUrl, tools: used });
+    },
+    async signInScript() {
+      const { built } = await files();
+      return `/assets/${built.beginning.signIn}`;
     },
     serveAssets(request, response, next) {
       const path = pathOf(request);

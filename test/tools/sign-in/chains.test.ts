@@ -51,7 +51,15 @@ function logUnexpected(cause: unknown): void {
 /** A registry with counts of attempts of its own. */
 function newWorld() {
   const issuer = new Issuer('http://localhost', openKeys(currentKeys(undefined, now())), now);
-  const signIn = new SignIn({ store, issuer, baseUrl: 'http://localhost', now, onFailure() {}, onLimited() {} });
+  const signIn = new SignIn({
+    store,
+    issuer,
+    secrets: ['test'],
+    baseUrl: 'http://localhost',
+    now,
+    onFailure() {},
+    onLimited() {},
+  });
   const server = testFacts(store, { now, catalog, signIn });
   const registry = createRegistry({ store, server, onFailure: logUnexpected });
   const call = (principal: Principal, tool: string, input: object) =>

@@ -53,6 +53,7 @@ beforeEach(() => {
 /** A sign-in with its own counts of attempts. */
 function newSignIn(): SignIn {
   return new SignIn({
+    secrets: ['test'],
     store,
     issuer: new Issuer('http://localhost', openKeys(currentKeys(undefined, now())), now),
     baseUrl: 'http://localhost',

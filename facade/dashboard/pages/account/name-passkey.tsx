@@ -1,0 +1,83 @@
+import { useState } from 'preact/hooks';
+import { Button } from '../../components/button.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { ErrorBox } from '../../components/error-box.tsx';
+import { problemWords } from '../../passkey-words.ts';
+import { addPasskey } from '../../passkeys.ts';
+import { act } from '../../store.ts';
+import { text } from '../../text.ts';
+
+interface Props {
+  /** The one to rename. Without one, another is made. */
+  readonly passkey?: { readonly id: string; readonly name: string };
+  readonly onClose: () => void;
+}
+
+/** Asks for the name that a passkey is listed with, and then has the browser make it. */
+export function NamePasskey({ passkey, onClose }: Props) {
+  const [name, setName] = useState(passkey?.name ?? hereWords());
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>();
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    setBusy(true);
+    setError(undefined);
+    try {
+      await (passkey ? act('rename_passkey', { id: passkey.id, name }) : addPasskey(name));
+      onClose();
+    } catch (problem) {
+      setError(problem instanceof Error && problem.name !== 'Error' ? problemWords(problem) : problem);
+      setBusy(false);
+    }
+  };
+  return (
+    <Dialog title={passkey ? `Rename ${passkey.name}` : 'Add a passkey'} onClose={onClose}>
+      <form class="confirm" onSubmit={submit}>
+        <label class="field">
+          <span class="label">Name</span>
+          <input
+            class="input"
+            value={name}
+            required
+            maxLength={100}
+            autocomplete="off"
+            onInput={(event) => setName(event.currentTarget.value)}
+          />
+        </label>
+        {!passkey && (
+          <p class="hint">Tells it from others in the list. The browser then asks how to keep the passkey.</p>
+        )}
+        {error !== undefined && <ErrorBox error={error} />}
+        <div class="actions end">
+          <Button onClick={onClose}>{text.cancel}</Button>
+          <Button type="submit" look="primary" busy={busy}>
+            {passkey ? text.save : 'Add passkey'}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+/** This browser and system in words, as far as it tells them. */
+function hereWords(): string {
+  const { userAgent } = navigator;
+  const [browser] = BROWSERS.find(([, pattern]) => pattern.test(userAgent)) ?? ['Browser'];
+  const [system] = SYSTEMS.find(([, pattern]) => pattern.test(userAgent)) ?? [];
+  return system === undefined ? browser : `${browser} on ${system}`;
+}
+
+const BROWSERS = [
+  ['Edge', /\bEdg/],
+  ['Firefox', /\bFirefox/],
+  ['Chrome', /\bChrom(e|ium)|\bCriOS/],
+  ['Safari', /\bSafari/],
+] as const;
+const SYSTEMS = [
+  ['iPhone', /\biPhone/],
+  ['iPad', /\biPad/],
+  ['Android', /\bAndroid/],
+  ['Windows', /\bWindows/],
+  ['Mac', /\bMac OS/],
+  ['Linux', /\bLinux/],
+] as const;

@@ -1,0 +1,128 @@
+import { useEffect, useState } from 'preact/hooks';
+import { boot } from '../../boot.ts';
+import { Button } from '../../components/button.tsx';
+import { ConfirmDialog } from '../../components/dialog.tsx';
+import { ErrorBox } from '../../components/error-box.tsx';
+import { Menu } from '../../components/menu.tsx';
+import { Badge, Empty, Time } from '../../components/small.tsx';
+import { Table } from '../../components/table.tsx';
+import { Skeleton } from '../../components/waiting.tsx';
+import { usePages } from '../../pages-of.ts';
+import { signedInNow } from '../../passkeys.ts';
+import { act } from '../../store.ts';
+import { NamePasskey } from './name-passkey.tsx';
+
+interface Passkey {
+  readonly id: string;
+  readonly name: string;
+  readonly isSynced: boolean;
+  readonly createdAt: string;
+  readonly lastUsedAt?: string;
+}
+
+type Asked = { readonly what: 'add' } | { readonly what: 'rename' | 'remove'; readonly passkey: Passkey };
+
+/** The passkeys of a person: one's own to add, rename and remove, those of others to remove. */
+export function Passkeys({ userId }: { readonly userId: string }) {
+  const { rows, loading, error, more } = usePages<Passkey>('list_passkeys', { userId, limit: 20 });
+  const [asked, setAsked] = useState<Asked>();
+  const problem = useProblem();
+  const isOwn = userId === boot.user.id;
+  const close = () => setAsked(undefined);
+  return (
+    <section class="overview" aria-labelledby="passkeys">
+      <header class="section-head">
+        <h2 id="passkeys">Passkeys</h2>
+        {isOwn && problem === undefined && (
+          <Button icon="plus" onClick={() => setAsked({ what: 'add' })}>
+            Add a passkey
+          </Button>
+        )}
+      </header>
+      {isOwn && <p class="quiet">{problem ?? WHAT}</p>}
+      {error && <ErrorBox error={error} />}
+      {rows.length > 0 ? (
+        <Table
+          label="Passkeys"
+          columns={[...COLUMNS, actions(isOwn, setAsked)]}
+          rows={rows}
+          keyOf={({ id }) => id}
+          onMore={more}
+          loading={loading}
+        />
+      ) : (
+        !error && (loading ? <Skeleton lines={2} /> : <Empty title="No passkey yet" />)
+      )}
+      {asked?.what === 'add' && <NamePasskey onClose={close} />}
+      {asked?.what === 'rename' && <NamePasskey passkey={asked.passkey} onClose={close} />}
+      {asked?.what === 'remove' && <Remove passkey={asked.passkey} onClose={close} />}
+    </section>
+  );
+}
+
+const WHAT =
+  'Sign in with your fingerprint, face or PIN instead of a link, and confirm with it that it is you. The key stays in your device or password manager.';
+
+/** Why browsers make no passkeys at the address of this server. */
+function useProblem(): string | undefined {
+  const [problem, setProblem] = useState<string>();
+  useEffect(() => {
+    void signedInNow().then(
+      ({ passkeyProblem }) => setProblem(passkeyProblem),
+      () => undefined, // adding one says what is wrong
+    );
+  }, []);
+  return problem;
+}
+
+const COLUMNS = [
+  { id: 'name', title: 'Name', cell: ({ name }: Passkey) => <strong>{name}</strong> },
+  {
+    id: 'where',
+    title: 'Kept',
+    cell: ({ isSynced }: Passkey) => <Badge tone="plain">{isSynced ? 'By a password manager' : 'On one device'}</Badge>,
+    spare: 2 as const,
+  },
+  { id: 'used', title: 'Used', cell: ({ lastUsedAt }: Passkey) => <Time at={lastUsedAt} />, end: true },
+  {
+    id: 'since',
+    title: 'Added',
+    cell: ({ createdAt }: Passkey) => <Time at={createdAt} />,
+    end: true,
+    spare: 1 as const,
+  },
+];
+
+function actions(isOwn: boolean, ask: (asked: Asked) => void) {
+  const cell = (passkey: Passkey) => (
+    <Menu
+      label={`Actions for ${passkey.name}`}
+      items={[
+        ...(isOwn ? [{ label: 'Rename', icon: 'edit' as const, run: () => ask({ what: 'rename', passkey }) }] : []),
+        {
+          label: 'Remove',
+          icon: 'trash',
+          alarm: true,
+          needs: 'delete_passkey',
+          run: () => ask({ what: 'remove', passkey }),
+        },
+      ]}
+    />
+  );
+  return { id: 'actions', title: '', end: true, cell };
+}
+
+function Remove({ passkey: { id, name }, onClose }: { readonly passkey: Passkey; readonly onClose: () => void }) {
+  return (
+    <ConfirmDialog
+      title={`Remove ${name}?`}
+      action="Remove passkey"
+      run={() => act('delete_passkey', { id })}
+      onClose={onClose}
+    >
+      <p>
+        Nobody signs in here with it any more. Remove it from the device or password manager too, which still shows it.
+      </p>
+    </ConfirmDialog>
+  );
+}

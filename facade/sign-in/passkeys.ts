@@ -1,0 +1,93 @@
+import type { PasskeyRecord } from '../../resources/passkey.ts';
+import { requireFresh } from '../../tools/access/fresh.ts';
+import type { SessionPrincipal } from '../../tools/access/principal.ts';
+import { ToolError } from '../../tools/registry/errors.ts';
+import type { Purpose } from '../../tools/sign-in/challenges.ts';
+import { MOST_PASSKEYS } from '../../tools/sign-in/passkeys.ts';
+import { sendJson } from '../http/respond.ts';
+import type { BrowserSessions } from './browser-sessions.ts';
+import type { HandlerOptions, Handlers, Visit } from './visit.ts';
+
+/** What scripts of our pages call to make and use passkeys. Whoever signs in sends a form, as with every other way in. */
+export function passkeyHandlers(options: HandlerOptions, sessions: BrowserSessions): Handlers {
+  return { ...usingHandlers(options, sessions), ...addingHandlers(options, sessions) };
+}
+
+function usingHandlers(options: HandlerOptions, sessions: BrowserSessions): Handlers {
+  const { signIn } = options;
+  const { passkeys } = signIn;
+
+  async function optionsToUse({ response, browser }: Visit): Promise<void> {
+    sendJson(response, 200, passkeys.toUse({ step: 'sign-in', browser }));
+  }
+
+  async function followPasskey(visit: Visit): Promise<void> {
+    const { form, browser, visitor } = visit;
+    const idToken = await signIn.redeemPasskey(form.get('answer') ?? '', { step: 'sign-in', browser }, visitor);
+    await sessions.begin(visit, idToken);
+  }
+
+  async function optionsToConfirm(visit: Visit): Promise<void> {
+    const { ownerId } = await sessions.require(visit);
+    const own = await passkeysOf(options, ownerId);
+    sendJson(visit.response, 200, passkeys.toUse(confirming(visit, ownerId), own));
+  }
+
+  async function confirm(visit: Visit): Promise<void> {
+    const { form, response, visitor } = visit;
+    const principal = await sessions.require(visit);
+    const purpose = confirming(visit, principal.ownerId);
+    const idToken = await signIn.redeemPasskey(form.get('answer') ?? '', purpose, visitor);
+    const { output } = await sessions.call(visit, { principal, tool: 'confirm_session', input: { idToken } });
+    sendJson(response, 200, output);
+  }
+
+  return {
+    'GET /sign-in/passkey': optionsToUse,
+    'POST /sign-in/passkey': followPasskey,
+    'GET /sign-in/passkey/confirm': optionsToConfirm,
+    'POST /sign-in/passkey/confirm': confirm,
+  };
+}
+
+function addingHandlers(options: HandlerOptions, sessions: BrowserSessions): Handlers {
+  const { passkeys } = options.signIn;
+
+  async function optionsToAdd(visit: Visit): Promise<void> {
+    const { problem } = passkeys;
+    if (problem !== undefined) throw new ToolError('unavailable', problem);
+    const principal = await sessions.require(visit);
+    requireAddable(options, principal);
+    const { ownerId: userId } = principal;
+    const user = await options.store.adminUsers.read(userId);
+    const { workspace } = visit.around;
+    const making = { user, workspace, passkeys: await passkeysOf(options, userId) };
+    sendJson(visit.response, 200, passkeys.toMake({ step: 'register', browser: visit.browser, userId }, making));
+  }
+
+  async function add(visit: Visit): Promise<void> {
+    const { form, response, browser } = visit;
+    const principal = await sessions.require(visit);
+    const input = { name: form.get('name') ?? '', answer: form.get('answer') ?? '', browser };
+    const { output } = await sessions.call(visit, { principal, tool: 'create_passkey', input });
+    sendJson(response, 201, output);
+  }
+
+  return { 'GET /sign-in/passkey/new': optionsToAdd, 'POST /sign-in/passkey/new': add };
+}
+
+/** A person confirms with a passkey of their own alone. */
+function confirming({ browser }: Visit, userId: string): Purpose {
+  return { step: 'confirm', browser, userId };
+}
+
+/** Before the browser makes a passkey that would be refused. */
+function requireAddable({ registry }: HandlerOptions, principal: SessionPrincipal): void {
+  const entry = registry.server.catalog.get('create_passkey');
+  if (entry) requireFresh(principal, entry.tool, {});
+}
+
+/** All of a person. */
+export async function passkeysOf({ store }: HandlerOptions, userId: string): Promise<readonly PasskeyRecord[]> {
+  return (await store.passkeys.find({ where: { userId }, limit: MOST_PASSKEYS })).records;
+}

@@ -1,0 +1,132 @@
+import { z } from 'zod';
+import { OWNER } from '../../resources/admin-user.ts';
+import { pageOf, paging, plainLine, recordId } from '../../resources/fields.ts';
+import { refTo, secret } from '../../resources/markers.ts';
+import { type Passkey, type PasskeyRecord, passkey, passkeyFields } from '../../resources/passkey.ts';
+import { requireWithin } from '../access/delegation.ts';
+import { isOwn, listedTo, mayWrite } from '../access/own.ts';
+import { requireOwner } from '../access/owner.ts';
+import { isSession } from '../access/principal.ts';
+import { CREATES, DELETES, defineTool, READS, UPDATES } from '../registry/define-tool.ts';
+import { listPage } from '../registry/paging.ts';
+import { useToken } from './open-sessions.ts';
+
+/** As many as somebody has devices, and one page of them. */
+export const MOST_PASSKEYS = 20;
+
+const passkeyId = refTo('passkey', recordId).describe('Passkey id (`psk_…`), see list_passkeys.');
+
+const listPasskeys = defineTool({
+  name: 'list_passkeys',
+  title: 'List passkeys',
+  description:
+    'List the passkeys that people sign in with, newest first, with name and last use. Without admin rights: your own.',
+  access: { scope: 'admin', grant: 'passkey:read', narrows: true },
+  annotations: READS,
+  own: true,
+  forPeople: true,
+  input: z.strictObject({
+    userId: refTo('admin-user', recordId).optional().describe('Only those of this admin user.'),
+    ...paging,
+  }),
+  output: pageOf(passkey),
+  errors: [],
+
+  handler({ userId, ...page }, { store, principal }) {
+    const any = listedTo<PasskeyRecord>(principal, 'passkey', { userId: principal.ownerId });
+    return listPage(store.passkeys, page, { where: { userId }, any }, showPasskey);
+  },
+});
+
+/** Only the page on which the browser made it calls it: its secret shows that it is the browser that was asked. */
+const createPasskey = defineTool({
+  name: 'create_passkey',
+  title: 'Add passkey',
+  description: 'Add a passkey that your browser made, to sign in with. Returns it.',
+  access: { scope: 'admin', grant: 'passkey:write', fresh: true },
+  annotations: CREATES,
+  own: true,
+  forPeople: true,
+  doorOnly: true,
+  inSteps: true,
+  input: z.strictObject({
+    name: plainLine(passkeyFields.name),
+    answer: secret(z.string().max(16_000).describe('Of the browser, as JSON.')),
+    browser: secret(z.string().max(100)),
+  }),
+  output: passkey,
+  errors: ['conflict'],
+
+  async handler({ name, answer, browser }, { principal, server, write, fail }) {
+    if (!isSession(principal)) throw fail('forbidden', 'A passkey is added by the person who is signed in.');
+    if (!server.signIn) throw fail('unavailable', 'Nobody can sign in to this server.');
+    const { ownerId: userId } = principal;
+    const made = await server.signIn.passkeys.checkMade(answer, { step: 'register', browser, userId });
+    return write(async (store) => {
+      await useToken(store, made.challenge);
+      const { records } = await store.passkeys.find({ where: { userId }, limit: MOST_PASSKEYS });
+      if (records.length >= MOST_PASSKEYS) {
+        throw fail('conflict', `You have ${MOST_PASSKEYS} passkeys, as many as there can be; remove one first.`);
+      }
+      return showPasskey(await store.passkeys.insert({ name, ...made.record }));
+    });
+  },
+});
+
+const renamePasskey = defineTool({
+  name: 'rename_passkey',
+  title: 'Rename passkey',
+  description: 'Give a passkey of your own another name. Returns it.',
+  access: { scope: 'admin', grant: 'passkey:write:{id}' },
+  annotations: UPDATES,
+  own: true,
+  forPeople: true,
+  input: z.strictObject({ id: passkeyId, name: plainLine(passkeyFields.name) }),
+  output: passkey,
+  errors: ['not_found'],
+
+  async handler({ id, name }, { store, principal, fail }) {
+    const found = await store.passkeys.get(id);
+    if (!isOwn(principal, found?.userId)) throw fail('not_found', `You have no passkey ${id}; see list_passkeys.`);
+    return showPasskey(await store.passkeys.update(id, { name }));
+  },
+});
+
+const deletePasskey = defineTool({
+  name: 'delete_passkey',
+  title: 'Remove passkey',
+  description:
+    'Remove a passkey, so that nobody signs in with it any more: your own, or with full access that of somebody else. Sessions go on. Returns it as it was.',
+  access: { scope: 'admin', grant: 'passkey:write:{id}', fresh: true },
+  annotations: DELETES,
+  own: true,
+  forPeople: true,
+  input: z.strictObject({ id: passkeyId }),
+  output: passkey,
+  errors: ['not_found'],
+
+  async handler({ id }, { store, principal, fail }) {
+    const found = await store.passkeys.get(id);
+    const unknown = () => fail('not_found', `There is no passkey ${id}; list_passkeys shows the ones you can see.`);
+    if (!isOwn(principal, found?.userId)) {
+      if (!mayWrite(principal, 'passkey', id)) throw unknown();
+      requireWithin(principal, { fullAccess: true });
+      if (!found) throw unknown();
+      const user = await store.adminUsers.get(found.userId);
+      if (user?.role === OWNER) await requireOwner(store, principal);
+    }
+    return showPasskey(await store.passkeys.delete(id));
+  },
+});
+
+export const passkeyTools = [listPasskeys, createPasskey, renamePasskey, deletePasskey];
+
+function showPasskey({
+  credentialId: _,
+  publicKey: __,
+  counter: ___,
+  transports: ____,
+  ...shown
+}: PasskeyRecord): Passkey {
+  return shown;
+}
