@@ -13,9 +13,12 @@ async function ask<Answer>(path: string, fields?: Readonly<Record<string, string
     body: fields ? new URLSearchParams({ form: boot.formToken, ...fields }) : null,
   });
   const body = await response.json();
-  if (!response.ok) throw new CallError(path, body);
+  if (!response.ok) throw new CallError(path, response.status === 401 ? { ...body, error: NOT_ACCEPTED } : body);
   return body as Answer; // whoever asks knows what the path answers
 }
+
+const NOT_ACCEPTED =
+  'This passkey was not accepted. It may have been removed here, or be that of somebody else: try another one, or sign in again.';
 
 /** Makes a passkey in this browser, under the name that it is then listed with. @throws CallError, or what the browser says */
 export async function addPasskey(name: string): Promise<void> {

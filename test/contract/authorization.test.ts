@@ -45,9 +45,17 @@ const fullAccessTools = new Set([
   'refresh_integration',
   'create_oauth_client',
   'delete_oauth_client',
+  'delete_passkey',
 ]);
-/** They manage accounts of the person who calls, so no capsule has them. */
-const forPeople = new Set(['connect_integration', 'disconnect_integration', 'list_integration_accounts']);
+/** They manage accounts and passkeys of the person who calls, so no capsule has them. */
+const forPeople = new Set([
+  'connect_integration',
+  'disconnect_integration',
+  'list_integration_accounts',
+  'list_passkeys',
+  'rename_passkey',
+  'delete_passkey',
+]);
 const fullAccess: Right = { scope: 'admin', grant: '*' };
 
 function rightOf(tool: string): Right {
@@ -201,7 +209,7 @@ const ofPages = catalog.entries.filter(
 it('tools that only a page calls are unknown at every door', async () => {
   assert.deepEqual(
     ofPages.map(({ tool }) => tool.name),
-    ['confirm_session', 'authorize_app'],
+    ['confirm_session', 'create_passkey', 'authorize_app'],
   );
   const key = await keyWith({ scopes: ['admin'] });
   for (const { tool } of ofPages) {

@@ -8,7 +8,19 @@ import { rest } from '../support/calls.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
 /** Whose ids and names fields take besides those of kinds. */
-const OTHERS = ['app', 'flow-run', 'integration', 'key', 'model', 'oauth-client', 'session', 'tool', 'user', 'version'];
+const OTHERS = [
+  'app',
+  'flow-run',
+  'integration',
+  'key',
+  'model',
+  'oauth-client',
+  'passkey',
+  'session',
+  'tool',
+  'user',
+  'version',
+];
 const CONTROLS = ['code', 'cron', 'model', 'secret', 'text', 'timezone', 'tools'];
 /** Members that end like ids and take none of one known kind of record: their neighbours say which, or nothing here has such a record. */
 const OTHER_IDS =

@@ -1,6 +1,9 @@
 /** An input for every tool that its schema accepts; records it names need not exist. */
 const inputs: Readonly<Record<string, Record<string, unknown>>> = {
   create_session: { idToken: 'none' },
+  create_passkey: { name: 'contract', answer: '{}', browser: 'one' },
+  rename_passkey: { id: 'psk_one', name: 'contract' },
+  delete_passkey: { id: 'psk_one' },
   confirm_session: { idToken: 'none' },
   create_sign_in_link: { email: 'contract@example.com' },
   end_session: { id: 'ses_one' },

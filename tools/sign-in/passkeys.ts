@@ -51,8 +51,8 @@ const createPasskey = defineTool({
   inSteps: true,
   input: z.strictObject({
     name: plainLine(passkeyFields.name),
-    answer: secret(z.string().max(16_000).describe('Of the browser, as JSON.')),
-    browser: secret(z.string().max(100)),
+    answer: secret(plainLine(z.string().max(16_000)).describe('Of the browser, as JSON.')),
+    browser: secret(plainLine(z.string().max(100))),
   }),
   output: passkey,
   errors: ['conflict'],

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { boot } from '../boot.ts';
-import { Link, Time } from '../components/small.tsx';
+import { LinkButton } from '../components/button.tsx';
+import { Time } from '../components/small.tsx';
 import { Passkeys } from './account/passkeys.tsx';
 
 /** What belongs to the person who is signed in. */
@@ -20,9 +21,17 @@ export function Page() {
         </Fact>
       </dl>
       <Passkeys userId={id} />
-      <p class="quiet">
-        Programs that act for you: <Link to="/keys">keys</Link> and <Link to="/apps">connected apps</Link>.
-      </p>
+      <section class="overview" aria-labelledby="programs">
+        <h2 id="programs">Programs that act for you</h2>
+        <div class="actions">
+          <LinkButton to="/keys" icon="key">
+            Keys
+          </LinkButton>
+          <LinkButton to="/apps" icon="app">
+            Connected apps
+          </LinkButton>
+        </div>
+      </section>
     </div>
   );
 }

@@ -70,7 +70,7 @@ function hereWords(): string {
 const BROWSERS = [
   ['Edge', /\bEdg/],
   ['Firefox', /\bFirefox/],
-  ['Chrome', /\bChrom(e|ium)|\bCriOS/],
+  ['Chrome', /Chrom(e|ium)|CriOS/],
   ['Safari', /\bSafari/],
 ] as const;
 const SYSTEMS = [

@@ -109,7 +109,7 @@ function actions(isOwn: boolean, ask: (asked: Asked) => void) {
       ]}
     />
   );
-  return { id: 'actions', title: '', end: true, cell };
+  return { id: 'actions', title: 'Actions', end: true, cell };
 }
 
 function Remove({ passkey: { id, name }, onClose }: { readonly passkey: Passkey; readonly onClose: () => void }) {

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Browser, CDPSession, Page } from 'playwright-core';
+import { mustCall } from '../../support/calls.ts';
+import { startBrowser, withoutBrowser } from '../../support/chromium.ts';
+import { findingsOf, openDashboard, settled, startDemoServer } from '../../support/dashboard.ts';
+import type { TestServer } from '../../support/server.ts';
+
+if (withoutBrowser) console.log(`SKIPPED: passkeys in a real browser, for ${withoutBrowser}.`);
+
+/** A device that keeps passkeys, and whose person can fail to show who they are. */
+class VirtualDevice {
+  readonly #cdp: CDPSession;
+  readonly #authenticatorId: string;
+
+  private constructor(cdp: CDPSession, authenticatorId: string) {
+    this.#cdp = cdp;
+    this.#authenticatorId = authenticatorId;
+  }
+
+  static async in(page: Page): Promise<VirtualDevice> {
+    const cdp = await page.context().newCDPSession(page);
+    await cdp.send('WebAuthn.enable');
+    const { authenticatorId } = await cdp.send('WebAuthn.addVirtualAuthenticator', {
+      options: {
+        protocol: 'ctap2',
+        transport: 'internal',
+        hasResidentKey: true,
+        hasUserVerification: true,
+        isUserVerified: true,
+        automaticPresenceSimulation: true,
+      },
+    });
+    return new VirtualDevice(cdp, authenticatorId);
+  }
+
+  async knowsPerson(isUserVerified: boolean): Promise<void> {
+    await this.#cdp.send('WebAuthn.setUserVerified', { authenticatorId: this.#authenticatorId, isUserVerified });
+  }
+}
+
+describe('passkeys in a real browser', { skip: withoutBrowser }, () => {
+  let server: TestServer;
+  let browser: Browser;
+  before(async () => {
+    [server, browser] = await Promise.all([startDemoServer({ HOST: 'localhost' }), startBrowser()]);
+  });
+  after(async () => {
+    await browser?.close();
+    await server?.close();
+  });
+
+  const call = (tool: string, input: object = {}) => mustCall(server, server.adminKey, tool, input);
+
+  it('are added, sign in, and confirm that it is still the same person', async () => {
+    const { page, complaints, open, close } = await openDashboard(browser, server, { fresh: true });
+    const device = await VirtualDevice.in(page);
+
+    await open('/account');
+    await page.getByText('No passkey yet').waitFor();
+    await page.getByRole('button', { name: 'Add a passkey' }).click();
+    assert.match(await page.getByLabel('Name').inputValue(), /^Chrome/);
+    await page.getByLabel('Name').fill('Laptop');
+    await device.knowsPerson(false);
+    await page.getByRole('button', { name: 'Add passkey' }).click();
+    await page.getByRole('alert').getByText('No passkey was used').waitFor();
+    await device.knowsPerson(true);
+    await page.getByRole('button', { name: 'Add passkey' }).click();
+    await page.getByRole('cell', { name: 'Laptop', exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Add a passkey' }).click();
+    await page.getByRole('button', { name: 'Add passkey' }).click();
+    await page.getByRole('alert').getByText('already has a passkey of yours').waitFor();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('button', { name: 'Actions for Laptop' }).click();
+    await page.getByRole('button', { name: 'Rename' }).click();
+    await page.getByRole('textbox', { name: 'Name' }).fill('Work laptop');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('cell', { name: 'Work laptop', exact: true }).waitFor();
+    assert.deepEqual(await findingsOf(page), []);
+
+    await device.knowsPerson(false);
+    await page.locator('.person-button').click();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    const button = page.getByRole('button', { name: 'Sign in with a passkey' });
+    await button.click();
+    await page.getByRole('alert').getByText('No passkey was used').waitFor();
+    assert.deepEqual(await findingsOf(page), []);
+    await device.knowsPerson(true);
+    await button.click();
+    await page.waitForURL(`${server.baseUrl}/`);
+    await settled(page);
+
+    server.clock.pass(10 * 60_000);
+    await open('/keys/new');
+    await page.getByLabel('Name').fill('by passkey');
+    await page.getByRole('button', { name: 'Create key' }).click();
+    const question = page.getByRole('dialog', { name: 'Confirm that it is you' });
+    await device.knowsPerson(false);
+    await question.getByRole('button', { name: 'Use a passkey' }).click();
+    await question.getByText('No passkey was used').waitFor();
+    assert.deepEqual(await findingsOf(page), []);
+    await device.knowsPerson(true);
+    await question.getByRole('button', { name: 'Use a passkey' }).click();
+    await page.getByText('Copy it now').waitFor();
+    assert.equal((await call('list_api_keys', { limit: 1 })).data[0].name, 'by passkey');
+    await page.getByRole('button', { name: 'I have it' }).click();
+
+    await open('/account');
+    await page.getByRole('button', { name: 'Actions for Work laptop' }).click();
+    await page.getByRole('button', { name: 'Remove' }).click();
+    await page.getByRole('button', { name: 'Remove passkey' }).click();
+    await page.getByText('No passkey yet').waitFor();
+    assert.deepEqual(complaints, []);
+    await close();
+  });
+});
