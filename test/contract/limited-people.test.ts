@@ -16,7 +16,7 @@ const { must, refused } = callsOf(server);
 const { make, listed, call } = capsuleClients(() => server);
 
 /** Tools that every person may call for what is their own, whatever their limit. */
-const own = catalog.entries.filter(({ tool }) => tool.own).map(({ tool }) => tool.name);
+const own = catalog.entries.filter(({ tool }) => tool.own && !tool.doorOnly).map(({ tool }) => tool.name);
 
 let made = 0;
 async function person(access?: PersonAccess) {
