@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { openLowdbStore } from '../store/lowdb/open.ts';
 import { explainExit } from './commands/explain-exit.ts';
 import { readConfig } from './config/config.ts';
@@ -10,6 +11,7 @@ async function main(): Promise<void> {
   const logger = createLogger(config);
   const store = await openLowdbStore({ folder: config.dataDir });
   await serve(config, store, logger, () => prepareStore(store, config));
+  console.log(`The data is in ${resolve(config.dataDir)}.`);
 }
 
 main().catch(explainExit);

@@ -1,12 +1,13 @@
 import { copySnapshot } from '../../store/lowdb/backup.ts';
 import { readConfig } from '../config/config.ts';
 import { explainExit } from './explain-exit.ts';
+import { howToRun } from './how-to-run.ts';
 
 /** Copies a consistent snapshot of the data folder, also while the server runs. */
 async function main([target, ...rest]: readonly string[]): Promise<void> {
   if (target === undefined || rest.length > 0) {
     console.error(
-      'Usage: npm run backup -- <folder>\n\nThe folder must be empty or absent. Start a server on it with DATA_DIR=<folder>.',
+      `Usage: ${howToRun('backup')} <folder>\n\nThe folder must be empty or absent. Start a server on it with DATA_DIR=<folder>.`,
     );
     process.exitCode = 1;
     return;

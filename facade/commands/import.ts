@@ -5,11 +5,12 @@ import { OperatorError } from '../../store/errors.ts';
 import { checkRow } from '../../tools/analytics/import-records.ts';
 import { type ClientConfig, readClientConfig } from './client-config.ts';
 import { explainExit } from './explain-exit.ts';
+import { howToRun } from './how-to-run.ts';
 import { type ReadLine, readRows } from './import-file.ts';
 import { ProgressLine } from './import-progress.ts';
 import { callServer } from './server-call.ts';
 
-const USAGE = `Usage: npm run import -- <type> <file.csv|file.ndjson>
+const USAGE = `Usage: ${howToRun('import')} <type> <file.csv|file.ndjson>
 
 Loads rows into the running server; rows that are there already change nothing, so a file may be imported again.
 Types: ${Object.keys(importedRows).join(', ')}.

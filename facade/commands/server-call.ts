@@ -1,6 +1,7 @@
 import type { Issue } from '../../resources/error.ts';
 import { OperatorError } from '../../store/errors.ts';
 import type { ClientConfig } from './client-config.ts';
+import { howToRun } from './how-to-run.ts';
 
 /** The answer of the running server: the tool's output, its error body, or why no tool was called. */
 type ServerAnswer = { readonly output: unknown } | { readonly failure: Failure } | { readonly refusal: string };
@@ -29,7 +30,7 @@ export async function callServer(
   const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: input } };
   const headers = { Authorization: `Bearer ${apiKey}`, 'Content-Type': 'application/json' };
   const response = await fetch(mcpUrl, { method: 'POST', headers, body: JSON.stringify(call) }).catch((cause) => {
-    const next = 'start it with npm start, or set BASE_URL';
+    const next = `start it with ${howToRun('start')}, or set BASE_URL`;
     throw new OperatorError(`No server answers at ${mcpUrl.origin}; ${next}.`, { cause });
   });
   const answer = await response.json().catch((cause) => {

@@ -1,4 +1,5 @@
 import type { FetchLike } from '@modelcontextprotocol/client';
+import { howToRun } from './how-to-run.ts';
 
 /**
  * A `fetch` for a client that must answer every request that it passes on. Where the server cannot be reached or refuses the request
@@ -12,7 +13,10 @@ export const answeringFetch: FetchLike = async (url, init) => {
     response = await fetch(url, init);
   } catch {
     if (init.signal?.aborted) throw init.signal.reason;
-    return rpcError(id, `No server answers at ${new URL(url).origin}; start it with npm start, or set BASE_URL.`);
+    return rpcError(
+      id,
+      `No server answers at ${new URL(url).origin}; start it with ${howToRun('start')}, or set BASE_URL.`,
+    );
   }
   if (response.ok) return response;
   const text = await response.text();

@@ -1,12 +1,13 @@
 import { readClientConfig } from './client-config.ts';
 import { explainExit } from './explain-exit.ts';
+import { howToRun } from './how-to-run.ts';
 import { callServer } from './server-call.ts';
 
-const USAGE = `Usage: npm run tool -- <tool> ['<json>']
+const USAGE = `Usage: ${howToRun('tool')} <tool> ['<json>']
 
 Calls a tool of the running server and prints its output as JSON.
 Environment: API_KEY (required), BASE_URL (default http://127.0.0.1:3000), CAPSULE_ID where API_KEY is the token of a capsule.
-Example: npm run tool -- get_agent '{"id": "agt_…"}'`;
+Example: ${howToRun('tool')} get_agent '{"id": "agt_…"}'`;
 
 /** Prints the output of the call on standard output, or the error on standard error. Returns the exit code. */
 async function main([name, json = '{}', ...rest]: readonly string[]): Promise<number> {

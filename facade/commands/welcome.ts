@@ -1,5 +1,5 @@
-import { fileURLToPath } from 'node:url';
 import type { FirstKeys } from '../launch/first-start.ts';
+import { howToRun, stdioProgram } from './how-to-run.ts';
 
 interface Welcome {
   readonly baseUrl: string;
@@ -18,7 +18,7 @@ Try it:
 
   curl -H "Authorization: Bearer ${key}" ${baseUrl}/api/v1/agents
 
-Sign in as the owner, once and within 10 minutes (npm run tool -- create_sign_in_link makes more links):
+Sign in as the owner, once and within 10 minutes (${howToRun('tool')} create_sign_in_link makes more links):
 
   ${signInUrl}
 
@@ -33,14 +33,6 @@ ${JSON.stringify(clientBlock(baseUrl, keys.client), null, 2)}
 const GIVEN = 'The admin key is the one in BOOTSTRAP_API_KEY.';
 
 function clientBlock(baseUrl: string, key: string) {
-  const folder = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
-  return {
-    mcpServers: {
-      'agent-admin': {
-        command: process.execPath,
-        args: [`${folder}/facade/launch/launch.mjs`, 'commands/stdio'],
-        env: { BASE_URL: baseUrl, API_KEY: key, MODE: 'search' },
-      },
-    },
-  };
+  const env = { BASE_URL: baseUrl, API_KEY: key, MODE: 'search' };
+  return { mcpServers: { 'agent-admin': { ...stdioProgram(), env } } };
 }

@@ -2,6 +2,7 @@ import { OperatorError } from '../../store/errors.ts';
 import type { Store } from '../../store/port.ts';
 import { hashSecret, newSecret, prefixOf } from '../../tools/access/key-secret.ts';
 import { lookedAt } from '../../tools/registry/paging.ts';
+import { howToRun } from '../commands/how-to-run.ts';
 import type { Config } from '../config/config.ts';
 
 /** What the operator reads at the first start, with the warnings. */
@@ -52,8 +53,7 @@ async function checkBootstrapKey(store: Store, bootstrapKey: string | undefined)
   if (bootstrapKey === undefined) return {};
   const { records } = await store.apiKeys.find({ where: { prefix: prefixOf('key', bootstrapKey) ?? '' }, limit: 1 });
   if (records[0]?.hash === hashSecret(bootstrapKey)) return {};
-  const warning =
-    'BOOTSTRAP_API_KEY is not a key of this store and is ignored: it counts at the first start only. `npm run recover-key` makes a new admin key.';
+  const warning = `BOOTSTRAP_API_KEY is not a key of this store and is ignored: it counts at the first start only. \`${howToRun('recover-key')}\` makes a new admin key.`;
   return { warning };
 }
 

@@ -1,5 +1,5 @@
 /**
- * Starts a program of `facade/` from a bundle. The bundle is made at the first start and kept until a source or the lock file changes,
+ * Starts a program of `facade/` from a bundle. The bundle is made at the first start and kept until a source, package.json or the lock file changes,
  * because reading 500 TypeScript files takes longer than everything else in a start. `node facade/launch/launch.mjs <program> [arguments]`.
  * This file is JavaScript because Node 20 runs it directly.
  */
@@ -53,7 +53,9 @@ function hashOfSources() {
       .filter((file) => file.endsWith('.ts'))
       .map((file) => join(name, file)),
   );
-  for (const file of ['package-lock.json', ...files.sort()])
+  // An installed package has no lock file of its own; npm names what it installed beside it.
+  const packages = ['package-lock.json', 'package.json'].filter((file) => existsSync(join(root, file)));
+  for (const file of [...packages, ...files.sort()])
     hash
       .update(file)
       .update('\0')

@@ -13,7 +13,7 @@ export async function serve(
   logger: Logger,
   prepare: () => Promise<FirstStart>,
 ): Promise<void> {
-  let server: RunningServer;
+  let server: RunningServer | undefined;
   try {
     // Listening comes first: if the port is in use, the key must not be lost, since it is shown only once.
     server = await startServer(config, store, logger);
@@ -26,6 +26,7 @@ export async function serve(
     console.log(describeReach(server.baseUrl, config.oauth));
     console.log(whereToFind(server));
   } catch (error) {
+    await server?.close();
     await store.close();
     throw error;
   }

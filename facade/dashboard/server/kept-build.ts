@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import {
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -32,7 +33,9 @@ function hashOfSources(): string {
   const files = readdirSync(sources, { recursive: true, encoding: 'utf8' })
     .filter((file) => /\.(tsx?|css|svg|json)$/.test(file))
     .map((file) => join(sources, file));
-  for (const file of [join(root, 'package-lock.json'), ...files.sort()]) {
+  // An installed package has no lock file of its own.
+  const packages = ['package-lock.json', 'package.json'].map((name) => join(root, name)).filter(existsSync);
+  for (const file of [...packages, ...files.sort()]) {
     hash.update(file.slice(root.length)).update('\0').update(readFileSync(file));
   }
   return hash.digest('hex').slice(0, 16);
