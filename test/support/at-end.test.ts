@@ -56,6 +56,12 @@ it('fails', async () => {
 
 const PASSING = "import { it } from 'node:test'; it('passes', () => console.log('the last file'));";
 
+/** A test file whose error nobody catches, and that waits for ever. */
+const THROWING = `
+import { it } from 'node:test';
+it('waits', () => new Promise(() => setTimeout(() => { throw new Error('thrown beside it'); }, 1)));
+`;
+
 /** Runs such files in one process, as a run of the tests does. Returns what the process printed. */
 async function runTogether(folder: string, texts: Readonly<Record<string, string>>): Promise<string> {
   await mkdir(folder, { recursive: true });
@@ -83,6 +89,7 @@ describe('files of one process', () => {
     const text = await runTogether(folder, {
       first: failing('test'),
       second: failing('before'),
+      third: THROWING,
       last: PASSING,
     });
     assert.match(text, /deliberately in a test/);
@@ -90,8 +97,10 @@ describe('files of one process', () => {
     const children = Array.from(text.matchAll(/child (\d+)/g), ([, id]) => isRunning(Number(id)));
     assert.deepEqual(children, [false, false]);
     assert.equal(text.split('before each test').length, 2, 'a hook is for the tests of its file');
+    assert.match(text, /third: nobody caught Error: thrown beside it/);
+    assert.match(text, /^not ok 3 - third$/m);
     assert.match(text, /the last file/);
-    assert.match(text, /^ok 3 - last$/m);
+    assert.match(text, /^ok 4 - last$/m);
   });
 });
 
