@@ -8,6 +8,7 @@ if (withoutBrowser) console.log(`SKIPPED: the dashboard in a real browser, for $
 
 const PHONE = { width: 390, height: 844 };
 
+// alone: takes longest of all
 describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
   const dashboard = testDashboard();
   const { call, inWindow } = dashboard;
