@@ -1,12 +1,12 @@
 import { z } from 'zod';
+import type { RowSnapshot } from '../../store/rows-port.ts';
 import { addDays, addIntervals, dateIn, floorTo, type Interval, type Period, periodsOf } from './calendar.ts';
 import { median } from './model/median.ts';
 import { funnelParts, passages } from './product/funnel-passages.ts';
 import { indexesOf } from './product/product-indexes.ts';
 import { metric, type Question, ratio } from './request.ts';
-import { bookOf } from './revenue/book.ts';
-import { bridge, movements } from './revenue/movements.ts';
-import { monthlyChurn } from './revenue/revenue.ts';
+import { Money } from './revenue/money.ts';
+import { bridge, meanChurn, monthlyChurn, movementOf } from './revenue/movements.ts';
 import { Traffic, trafficParts } from './traffic/measure.ts';
 import { inBetterWords } from './wording.ts';
 
@@ -47,17 +47,16 @@ export const getInsights = metric({
   },
 
   *parts({ model, settings }) {
-    yield bookOf(model, settings);
     yield* trafficParts(model);
     yield* funnelParts(model, settings);
     const indexes = indexesOf(model, settings);
     yield* indexes.parts([indexes.activity]);
   },
-  answer(question) {
+  async answer(question, snapshot) {
     const today = dateIn(question.zone, Math.min(question.now, question.end));
     const rows = [
-      ...mrrChange(question, today),
-      ...highChurn(question, today),
+      ...(await mrrChange(question, snapshot, today)),
+      ...(await highChurn(question, snapshot, today)),
       ...weeklyChange(question, today),
       ...anomalousDay(question, today),
       ...brokenSteps(question, today),
@@ -88,14 +87,13 @@ function rangeOf({ from, to }: Period, { zone }: Question, interval: Interval): 
   return { from, to, interval, timezone: zone };
 }
 
-function mrrChange(question: Question, today: string): Insight[] {
-  const book = bookOf(question.model, question.settings);
+async function mrrChange(question: Question, rows: RowSnapshot, today: string): Promise<Insight[]> {
+  const money = new Money(question.settings);
   const month = lastIntervals(question, today, 'month', 1);
-  const [movement] = movements(book, [month.start, month.end]);
-  if (!movement) return [];
+  const movement = await movementOf(rows, month);
   const change = ratio(movement.end - movement.start, movement.start);
   if (change === null || Math.abs(change) < 0.1) return [];
-  const closed = bridge(movement, book.money);
+  const closed = bridge(movement, money);
   const parts = {
     new: closed.new,
     reactivation: closed.reactivation,
@@ -110,7 +108,7 @@ function mrrChange(question: Question, today: string): Insight[] {
       kind: 'change',
       severity: change <= -0.2 ? 'critical' : change < 0 ? 'warning' : 'info',
       title: `MRR ${change > 0 ? 'rose' : 'fell'} by ${percent(change)} in ${month.from.slice(0, 7)}`,
-      detail: `From ${closed.start} to ${closed.end} ${book.money.currency}; the largest movement is ${largest}.`,
+      detail: `From ${closed.start} to ${closed.end} ${money.currency}; the largest movement is ${largest}.`,
       evidence: (['start', 'end'] as const).map((name) => ({
         tool: 'get_mrr',
         arguments: args,
@@ -121,13 +119,12 @@ function mrrChange(question: Question, today: string): Insight[] {
   ];
 }
 
-function highChurn(question: Question, today: string): Insight[] {
-  const book = bookOf(question.model, question.settings);
+async function highChurn(question: Question, rows: RowSnapshot, today: string): Promise<Insight[]> {
   const month = lastIntervals(question, today, 'month', 1);
-  const months = monthlyChurn(book, question.zone, month.end, 7);
-  const last = months.at(-1) ?? null;
-  const before = months.slice(0, -1).filter((value) => value !== null);
-  const mean = before.length === 0 ? 0 : before.reduce((sum, value) => sum + value, 0) / before.length;
+  const from = addIntervals(month.from, 'month', -6);
+  const churns = await monthlyChurn(rows, { from, to: month.to, zone: question.zone });
+  const last = churns.get(month.from) ?? null;
+  const mean = meanChurn(churns, month.from, 6) ?? 0;
   if (last === null || last <= 0.05 || last <= mean * 1.5) return [];
   return [
     {

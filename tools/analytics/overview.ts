@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { addIntervals } from './calendar.ts';
 import { indexesOf } from './product/product-indexes.ts';
-import { metric, periodHead, periodShape, ratio } from './request.ts';
-import { bookOf } from './revenue/book.ts';
-import { movements, standingAt } from './revenue/movements.ts';
-import { lastMonth, movementsOf, periodAt } from './revenue/revenue.ts';
+import { metric, periodShape, seriesOf } from './request.ts';
+import { Money } from './revenue/money.ts';
+import { monthlyChurn, monthOf, movementsOf, standingOf } from './revenue/movements.ts';
+import { warningsOf } from './revenue/rates.ts';
 
 const count = z.int().min(0);
 
@@ -34,14 +35,12 @@ export const getOverview = metric({
     ),
   },
 
-  *parts({ model, settings }) {
-    yield bookOf(model, settings);
+  parts({ model, settings }) {
     const indexes = indexesOf(model, settings);
-    yield* indexes.parts([indexes.activity]);
+    return indexes.parts([indexes.activity]);
   },
-  answer({ model, settings, periods, zone, now, start, end }) {
-    const book = bookOf(model, settings);
-    const { money } = book;
+  async answer({ model, settings, periods, zone, now, start, end }, rows) {
+    const money = new Money(settings);
     const { users } = model;
     const { activity } = indexesOf(model, settings);
     const numbers = (from: number, to: number) => ({
@@ -49,23 +48,23 @@ export const getOverview = metric({
       newUsers: users.createdBefore(to) - users.createdBefore(from),
       activeUsers: activity.users(from, to),
     });
-    const series = movementsOf(book, periods).map((movement, at) => {
-      const period = periodAt(periods, at);
-      const paying = { payingCustomers: movement.customersAtEnd, mrr: money.major(movement.end) };
-      return { ...periodHead(period, now), ...numbers(period.start, period.end), ...paying };
-    });
-    const month = lastMonth(zone, now);
-    const [churn] = movements(book, [month.start, month.end]);
-    const churnRate = churn ? ratio(churn.churnedCustomers, churn.customersAtStart) : null;
+    const series = seriesOf({ periods, now }, await movementsOf(rows, periods), (movement, period) => ({
+      ...numbers(period.start, period.end),
+      payingCustomers: movement.customersAtEnd,
+      mrr: money.major(movement.end),
+    }));
+    const month = monthOf(zone, now);
+    const churns = await monthlyChurn(rows, { from: addIntervals(month, 'month', -1), to: month, zone });
+    const [churnRate = null] = churns.values();
     const last = series.at(-1);
     return {
       totalUsers: users.thereAt(now + 1),
-      mrr: money.major(standingAt(book, now).mrr),
+      mrr: money.major((await standingOf(rows, now)).mrr),
       ...(churnRate !== null && { churnRate }),
       currency: money.currency,
       totals: { ...numbers(start, end), payingCustomers: last?.payingCustomers ?? 0, mrr: last?.mrr ?? 0 },
       series,
-      ...money.warnings(),
+      ...(await warningsOf(rows, money)),
     };
   },
 });

@@ -271,4 +271,14 @@ export function periodHead({ from, to, end }: Period, now: number) {
   return { from, to, complete: end <= now };
 }
 
+/** The series of an answer, from one row for each period. */
+export function seriesOf<Row, Point>(
+  { periods, now }: Pick<Question, 'periods' | 'now'>,
+  rows: readonly Row[],
+  point: (row: Row, period: Period) => Point,
+) {
+  if (rows.length !== periods.length) throw new Error(`${periods.length} periods have ${rows.length} rows.`);
+  return periods.map((period, at) => ({ ...periodHead(period, now), ...point(rows[at] as Row, period) })); // as many
+}
+
 export const share = z.number().nullable();

@@ -1,10 +1,8 @@
 import { z } from 'zod';
-import { websiteState } from '../../../resources/imported-rows.ts';
 import { median } from '../model/median.ts';
-import { metric, periodHead, periodShape, ratio, share } from '../request.ts';
+import { metric, ratio, share } from '../request.ts';
 import { funnelParts, passages } from './funnel-passages.ts';
 import { indexesOf } from './product-indexes.ts';
-import { WebsiteFlows, websiteStepsOf } from './website-steps.ts';
 
 const count = z.int().min(0);
 
@@ -76,44 +74,5 @@ export const getOnboardingFunnel = metric({
     }));
     const completed = users.at(-1) ?? 0;
     return { totals: { entered, completed, conversion: ratio(completed, entered) }, rows };
-  },
-});
-
-const STATES = websiteState.options;
-const states = { draft: count, published: count, suspended: count, deleted: count };
-
-export const getWebsiteStates = metric({
-  name: 'get_website_states',
-  title: 'Get website states',
-  description: 'Websites per state at the end of the range and of each period, and the transitions between states.',
-  topic: 'product',
-  interval: 'day',
-  definition:
-    'A website is a draft from its creation, then in the state its imports say, each from its own time on. Counts are those at the end of the range or period, or of asOf where that is earlier; transitions and creations are those within the range.',
-  shape: {
-    totals: z.object({ ...states, created: count, transitions: count }),
-    rows: z.array(z.object({ from: websiteState, to: websiteState, count })).describe('Transitions that happened.'),
-    series: z.array(z.object({ ...periodShape, ...states, created: count, transitions: count })),
-  },
-
-  parts: ({ model }) => [websiteStepsOf(model)],
-  answer({ model, periods, start, end, now }) {
-    const steps = websiteStepsOf(model);
-    // Imports may contain future times, which have not happened yet.
-    const flows = (from: number, to: number) => steps.flows(Math.min(from, now + 1), Math.min(to, now + 1));
-    let standing = flows(Number.NEGATIVE_INFINITY, start);
-    const series = periods.map((period) => {
-      const own = flows(period.start, period.end);
-      standing = WebsiteFlows.sum([standing, own]);
-      return { ...periodHead(period, now), ...standing.counts(), ...own.moved() };
-    });
-    const within = flows(start, end);
-    const rows = STATES.flatMap((from) =>
-      STATES.flatMap((to) => {
-        const happened = within.between(from, to);
-        return happened > 0 ? [{ from, to, count: happened }] : [];
-      }),
-    );
-    return { totals: { ...standing.counts(), ...within.moved() }, rows, series };
   },
 });

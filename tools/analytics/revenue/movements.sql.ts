@@ -66,9 +66,9 @@ export const movementsByPeriod: NamedQuery = {
       mrr + sum(more) over so_far - more as start,
       new, reactivation, expansion, contraction, churn,
       mrr + sum(more) over so_far as "end",
-      cast(customers + sum(more_customers) over so_far - more_customers as bigint) as customers_at_start,
-      churned_customers,
-      cast(customers + sum(more_customers) over so_far as bigint) as customers_at_end
+      cast(customers + sum(more_customers) over so_far - more_customers as bigint) as "customersAtStart",
+      churned_customers as "churnedCustomers",
+      cast(customers + sum(more_customers) over so_far as bigint) as "customersAtEnd"
     from summed
     window so_far as (order by period)
     order by period`,

@@ -1,8 +1,10 @@
-import type { Book } from './book.ts';
-import type { CustomerChanges } from './customer-changes.ts';
+import type { RowSnapshot } from '../../../store/rows-port.ts';
+import { addIntervals, dateIn, floorTo, type Period, periodsOf } from '../calendar.ts';
+import { limitsOf, ratio } from '../request.ts';
 import type { Money } from './money.ts';
+import { movementsByPeriod, standingAt } from './movements.sql.ts';
 
-/** The change of monthly recurring revenue between two times, in millionths of minor units, and the number of customers concerned. */
+/** What moved monthly recurring revenue in a period, in millionths of minor units, and the customers concerned. */
 export interface Movement {
   readonly start: number;
   readonly new: number;
@@ -12,79 +14,61 @@ export interface Movement {
   readonly churn: number;
   readonly end: number;
   readonly customersAtStart: number;
-  readonly newCustomers: number;
-  readonly reactivatedCustomers: number;
   readonly churnedCustomers: number;
   readonly customersAtEnd: number;
 }
 
-type Sums = { -readonly [Member in keyof Movement]: Movement[Member] };
-
-/**
- * The movements between consecutive times, which must grow. A change exactly at a time belongs to the later movement: what ends with April
- * does not exist at the start of May.
- */
-export function movements({ customers }: Book, times: readonly number[]): Movement[] {
-  return times.slice(1).map((to, at) => keptMovement(customers, times[at] ?? to, to));
+/** What all customers pay a month, and how many of them pay. */
+export interface RevenueStanding {
+  readonly mrr: number;
+  readonly customers: number;
 }
 
-const MOST_KEPT = 2000;
-const kept = new WeakMap<CustomerChanges, { readonly version: number; readonly movements: Map<string, Movement> }>();
+/** The movement of each period. */
+export function movementsOf(
+  rows: RowSnapshot,
+  periods: readonly Pick<Period, 'start' | 'end'>[],
+): Promise<readonly Movement[]> {
+  return rows.query<Movement>(movementsByPeriod, [limitsOf(periods)]);
+}
 
-/** Cached until a customer changes, because the same months are asked for again and again. */
-function keptMovement(customers: CustomerChanges, from: number, to: number): Movement {
-  const { version } = customers;
-  let own = kept.get(customers);
-  if (own?.version !== version || own.movements.size >= MOST_KEPT) {
-    own = { version, movements: new Map() };
-    kept.set(customers, own);
-  }
-  const key = `${from} ${to}`;
-  const movement = own.movements.get(key) ?? movementIn(customers, from, to);
-  own.movements.set(key, movement);
+export async function movementOf(rows: RowSnapshot, period: Pick<Period, 'start' | 'end'>): Promise<Movement> {
+  const [movement] = await movementsOf(rows, [period]);
+  if (!movement) throw new Error('A period has a movement.');
   return movement;
 }
 
-function movementIn(customers: CustomerChanges, from: number, to: number): Movement {
-  const start = customers.standing(from);
-  const sums = { ...NOTHING, start: start.mrr, customersAtStart: start.customers };
-  customers.eachCustomer(from, to, (was, is, hasPaid) => classify(sums, { mrr: was, hasPaid }, is));
-  return {
-    ...sums,
-    end: start.mrr + sums.new + sums.reactivation + sums.expansion - sums.contraction - sums.churn,
-    customersAtEnd: start.customers + sums.newCustomers + sums.reactivatedCustomers - sums.churnedCustomers,
-  };
+/** After every change up to and including the time. */
+export async function standingOf(rows: RowSnapshot, time: number): Promise<RevenueStanding> {
+  const [standing] = await rows.query<RevenueStanding>(standingAt, [time]);
+  if (!standing) throw new Error('A sum has a row.');
+  return standing;
 }
 
-const NOTHING: Sums = {
-  start: 0,
-  new: 0,
-  reactivation: 0,
-  expansion: 0,
-  contraction: 0,
-  churn: 0,
-  end: 0,
-  customersAtStart: 0,
-  newCustomers: 0,
-  reactivatedCustomers: 0,
-  churnedCustomers: 0,
-  customersAtEnd: 0,
-};
-
-function classify(sums: Sums, was: { readonly mrr: number; readonly hasPaid: boolean }, is: number): void {
-  if (was.mrr === 0 && is > 0) {
-    sums[was.hasPaid ? 'reactivation' : 'new'] += is;
-    sums[was.hasPaid ? 'reactivatedCustomers' : 'newCustomers'] += 1;
-  } else if (was.mrr > 0 && is === 0) {
-    sums.churn += was.mrr;
-    sums.churnedCustomers += 1;
-  } else if (is > was.mrr) sums.expansion += is - was.mrr;
-  else sums.contraction += was.mrr - is;
+export function customerChurn({ churnedCustomers, customersAtStart }: Movement): number | null {
+  return ratio(churnedCustomers, customersAtStart);
 }
 
-/** MRR and paying customers after every change up to and including the time. */
-export function standingAt(book: Book, time: number): { readonly mrr: number; readonly customers: number } {
-  return book.customers.standing(time + 1);
+/** The first date of the calendar month that contains the time. */
+export function monthOf(zone: string, time: number): string {
+  return floorTo(dateIn(zone, time), 'month');
+}
+
+/** Customer churn of each calendar month from one date to another, by the first date of the month. */
+export async function monthlyChurn(
+  rows: RowSnapshot,
+  { from, to, zone }: { readonly from: string; readonly to: string; readonly zone: string },
+): Promise<Map<string, number | null>> {
+  const months = periodsOf(from, to, 'month', zone);
+  const movements = await movementsOf(rows, months);
+  return new Map(movements.map((movement, at) => [months[at]?.from ?? '', customerChurn(movement)]));
+}
+
+/** Of the complete calendar months before the month, without those that had no customers at their start. */
+export function meanChurn(churns: ReadonlyMap<string, number | null>, month: string, months: number): number | null {
+  const back = Array.from({ length: months }, (_, at) => churns.get(addIntervals(month, 'month', at - months)) ?? null);
+  const known = back.filter((churn) => churn !== null);
+  return known.length === 0 ? null : known.reduce((sum, churn) => sum + churn, 0) / known.length;
 }
 
 const PARTS = ['new', 'reactivation', 'expansion', 'contraction', 'churn'] as const;

@@ -1,11 +1,21 @@
 import { z } from 'zod';
-import { addIntervals, dateIn, floorTo, type Period, periodsOf, startOf } from '../calendar.ts';
-import { metric, periodHead, periodShape, ratio, share } from '../request.ts';
-import { type Book, bookOf } from './book.ts';
-import type { RevenueStanding } from './customer-changes.ts';
-import { roundCents } from './money.ts';
-import { bridge, type Movement, movements, standingAt } from './movements.ts';
-import { plus } from './subscription-steps.ts';
+import { addIntervals } from '../calendar.ts';
+import { limitsOf, metric, periodShape, ratio, seriesOf, share } from '../request.ts';
+import { Money, roundCents } from './money.ts';
+import {
+  bridge,
+  customerChurn,
+  type Movement,
+  meanChurn,
+  monthlyChurn,
+  monthOf,
+  movementOf,
+  movementsOf,
+  type RevenueStanding,
+  standingOf,
+} from './movements.ts';
+import { warningsOf } from './rates.ts';
+import { plansAt, subscriptionsByPeriod } from './subscriptions.sql.ts';
 
 const amount = z.number().describe('Major units of `currency`.');
 const currency = z.string();
@@ -19,12 +29,6 @@ const bridgeShape = {
   churn: amount,
   end: amount,
 };
-
-/** The movement of each period. */
-export function movementsOf(book: Book, periods: readonly Period[]): Movement[] {
-  const [first] = periods;
-  return first ? movements(book, [first.start, ...periods.map(({ end }) => end)]) : [];
-}
 
 export const getMrr = metric({
   name: 'get_mrr',
@@ -41,13 +45,11 @@ export const getMrr = metric({
     series: z.array(z.object({ ...periodShape, ...bridgeShape, mrr: amount.describe('At the end of the period.') })),
   },
 
-  parts: ({ model, settings }) => [bookOf(model, settings)],
-  answer({ model, settings, periods, now }) {
-    const book = bookOf(model, settings);
-    const { money } = book;
-    const series = movementsOf(book, periods).map((movement, at) => {
+  async answer({ settings, periods, now }, rows) {
+    const money = new Money(settings);
+    const series = seriesOf({ periods, now }, await movementsOf(rows, periods), (movement) => {
       const closed = bridge(movement, money);
-      return { ...periodHead(periodAt(periods, at), now), ...closed, mrr: closed.end };
+      return { ...closed, mrr: closed.end };
     });
     const sum = (part: keyof typeof bridgeShape) => roundCents(series.reduce((total, point) => total + point[part], 0));
     const totals = {
@@ -58,9 +60,9 @@ export const getMrr = metric({
       contraction: sum('contraction'),
       churn: sum('churn'),
       end: series.at(-1)?.end ?? 0,
-      mrr: money.major(standingAt(book, now).mrr),
+      mrr: money.major((await standingOf(rows, now)).mrr),
     };
-    return { currency: money.currency, totals, series, ...book.money.warnings() };
+    return { currency: money.currency, totals, series, ...(await warningsOf(rows, money)) };
   },
 });
 
@@ -75,12 +77,12 @@ const churnShape = {
   netMrrChurn: share,
 };
 
-function churnOf(movement: Movement, { money }: Book) {
+function churnOf(movement: Movement, money: Money) {
   const { start, churn, contraction, expansion, reactivation, customersAtStart, churnedCustomers } = movement;
   return {
     customersAtStart,
     churnedCustomers,
-    customerChurn: ratio(churnedCustomers, customersAtStart),
+    customerChurn: customerChurn(movement),
     startMrr: money.major(start),
     churnedMrr: money.major(churn),
     contractionMrr: money.major(contraction),
@@ -104,25 +106,14 @@ export const getChurn = metric({
     series: z.array(z.object({ ...periodShape, ...churnShape })),
   },
 
-  parts: ({ model, settings }) => [bookOf(model, settings)],
-  answer({ model, settings, periods, start, end, now }) {
-    const book = bookOf(model, settings);
-    const series = movementsOf(book, periods).map((movement, at) => ({
-      ...periodHead(periodAt(periods, at), now),
-      ...churnOf(movement, book),
-    }));
-    const totals = movements(book, [start, end]).map((movement) => churnOf(movement, book))[0];
-    if (!totals) throw new Error('A range has a movement.');
-    return { currency: book.money.currency, totals, series, ...book.money.warnings() };
+  async answer({ settings, periods, start, end, now }, rows) {
+    const money = new Money(settings);
+    const movements = await movementsOf(rows, periods);
+    const series = seriesOf({ periods, now }, movements, (movement) => churnOf(movement, money));
+    const totals = churnOf(await movementOf(rows, { start, end }), money);
+    return { currency: money.currency, totals, series, ...(await warningsOf(rows, money)) };
   },
 });
-
-/** Customer churn of the last complete calendar months at the time, as many as asked for, oldest first. */
-export function monthlyChurn(book: Book, zone: string, time: number, months: number): (number | null)[] {
-  const last = floorTo(dateIn(zone, time), 'month');
-  const periods = periodsOf(addIntervals(last, 'month', -months), last, 'month', zone);
-  return movementsOf(book, periods).map((movement) => ratio(movement.churnedCustomers, movement.customersAtStart));
-}
 
 const ltvShape = {
   mrr: amount,
@@ -132,22 +123,10 @@ const ltvShape = {
   ltv: amount.nullable(),
 };
 
-/** The mean churn of the six complete months before a time, computed once for each month. */
-function meanChurnIn(book: Book, zone: string): (time: number) => number | null {
-  const known = new Map<string, number | null>();
-  return (time) => {
-    const month = floorTo(dateIn(zone, time), 'month');
-    let mean = known.get(month);
-    if (mean === undefined) {
-      const churns = monthlyChurn(book, zone, time, 6).filter((churn) => churn !== null);
-      mean = churns.length === 0 ? null : churns.reduce((sum, churn) => sum + churn, 0) / churns.length;
-      known.set(month, mean);
-    }
-    return mean;
-  };
-}
+/** The complete months whose churn counts. */
+const MONTHS = 6;
 
-function ltvOf({ money }: Book, { mrr, customers }: RevenueStanding, churn: number | null) {
+function ltvOf(money: Money, { mrr, customers }: RevenueStanding, churn: number | null) {
   const arpa = ratio(money.exact(mrr), customers);
   return {
     mrr: money.major(mrr),
@@ -169,17 +148,21 @@ export const getLtv = metric({
     'LTV = ARPA / mean monthly customer churn of the six complete calendar months before; null when that is zero or undefined. ARPA = MRR / paying customers. Months without customers at their start are left out of the mean. Totals are those of the end of the range, or of asOf where that is earlier.',
   shape: { currency, totals: z.object(ltvShape), series: z.array(z.object({ ...periodShape, ...ltvShape })) },
 
-  parts: ({ model, settings }) => [bookOf(model, settings)],
-  answer({ model, settings, periods, zone, end, now }) {
-    const book = bookOf(model, settings);
-    const meanChurn = meanChurnIn(book, zone);
-    const series = periods.map((period) => ({
-      ...periodHead(period, now),
-      ...ltvOf(book, book.customers.standing(period.end), meanChurn(Math.min(period.end, now))),
-    }));
-    const until = book.customers.standing(end <= now ? end : now + 1);
-    const totals = ltvOf(book, until, meanChurn(Math.min(end, now)));
-    return { currency: book.money.currency, totals, series, ...book.money.warnings() };
+  async answer({ settings, periods, zone, end, now }, rows) {
+    const money = new Money(settings);
+    const monthAt = (time: number) => monthOf(zone, Math.min(time, now));
+    const [from, to] = [addIntervals(monthAt(periods[0]?.end ?? end), 'month', -MONTHS), monthAt(end)];
+    const churns = await monthlyChurn(rows, { from, to, zone });
+    const series = seriesOf({ periods, now }, await movementsOf(rows, periods), (movement, period) =>
+      ltvOf(
+        money,
+        { mrr: movement.end, customers: movement.customersAtEnd },
+        meanChurn(churns, monthAt(period.end), MONTHS),
+      ),
+    );
+    const standing = await standingOf(rows, end <= now ? end - 1 : now);
+    const totals = ltvOf(money, standing, meanChurn(churns, monthAt(end), MONTHS));
+    return { currency: money.currency, totals, series, ...(await warningsOf(rows, money)) };
   },
 });
 
@@ -202,39 +185,26 @@ export const getSubscriptions = metric({
     series: z.array(z.object({ ...periodShape, ...standing, ...flow })),
   },
 
-  parts: ({ model, settings }) => [bookOf(model, settings)],
-  answer({ model, settings, periods, end, now }) {
-    const book = bookOf(model, settings);
-    const { subscriptions, money } = book;
-    const [first] = periods;
-    let counts = subscriptions.flows(Number.NEGATIVE_INFINITY, first?.start ?? 0).counts();
-    const series = periods.map((period) => {
-      const flows = subscriptions.flows(period.start, period.end);
-      counts = plus(counts, flows.counts());
-      return { ...periodHead(period, now), ...counts, started: flows.started, ended: flows.ended };
-    });
+  async answer({ settings, periods, end, now }, rows) {
+    const money = new Money(settings);
+    const standings = await rows.query<Standing & Flow>(subscriptionsByPeriod, [limitsOf(periods)]);
+    const series = seriesOf({ periods, now }, standings, (standing) => standing);
+    const { trialing = 0, active = 0, pastDue = 0, canceled = 0 } = series.at(-1) ?? {};
     const totals = {
-      ...counts,
+      trialing,
+      active,
+      pastDue,
+      canceled,
       started: series.reduce((sum, { started }) => sum + started, 0),
       ended: series.reduce((sum, { ended }) => sum + ended, 0),
     };
-    const rows = subscriptions
-      .plansAt(end)
+    const plans = await rows.query<{ plan: string; mrr: number } & Standing>(plansAt, [end]);
+    const byPlan = plans
       .map((row) => ({ ...row, mrr: money.major(row.mrr) }))
       .sort((a, b) => b.mrr - a.mrr || (a.plan < b.plan ? -1 : 1));
-    return { currency: money.currency, totals, rows, series, ...money.warnings() };
+    return { currency: money.currency, totals, rows: byPlan, series, ...(await warningsOf(rows, money)) };
   },
 });
 
-export function periodAt(periods: readonly Period[], at: number): Period {
-  const period = periods[at];
-  if (!period) throw new Error('There is no such period.');
-  return period;
-}
-
-/** The last complete calendar month before the time. */
-export function lastMonth(zone: string, time: number): Period {
-  const to = floorTo(dateIn(zone, time), 'month');
-  const from = addIntervals(to, 'month', -1);
-  return { from, to, start: startOf(from, zone), end: startOf(to, zone) };
-}
+type Standing = { readonly [Member in keyof typeof standing]: number };
+type Flow = { readonly [Member in keyof typeof flow]: number };

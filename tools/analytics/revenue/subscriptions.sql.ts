@@ -41,7 +41,7 @@ export const subscriptionsByPeriod: NamedQuery = {
       from every left join moved using (period)
       window so_far as (order by period)
     )
-    select trialing, active, past_due, canceled, started, ended from standing where period > 0 order by period`,
+    select trialing, active, past_due as "pastDue", canceled, started, ended from standing where period > 0 order by period`,
 };
 
 /** How many subscriptions of each plan stand in each phase at a moment, and what they pay a month, after every step before it. $1: the moment. */
@@ -54,7 +54,7 @@ export const plansAt: NamedQuery = {
     select plan,
       count(case when phase = 'trialing' then 1 end) as trialing,
       count(case when phase = 'active' then 1 end) as active,
-      count(case when phase = 'past_due' then 1 end) as past_due,
+      count(case when phase = 'past_due' then 1 end) as "pastDue",
       count(case when phase = 'canceled' then 1 end) as canceled,
       sum(case when phase is null then 0 else mrr end) as mrr
     from standing
