@@ -3,5 +3,5 @@ export { type Day, lastDays } from './days.ts';
 export { type ImportedModel, USER_PURGE } from './model/imported-model.ts';
 export { websiteHistory } from './model/website-history.ts';
 export { workspaceSettings } from './request.ts';
-export { MICROS, Money, roundCents, unitsIn } from './revenue/money.ts';
-export { type Phase, paidUntil, timelineOf } from './revenue/subscription-timeline.ts';
+export { MICROS, Money, ratesOf, roundCents, unitsIn } from './revenue/money.ts';
+export { paidUntil } from './revenue/subscription-timeline.ts';

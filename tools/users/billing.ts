@@ -1,99 +1,80 @@
 import type { z } from 'zod';
-import type { InvoiceRow, SubscriptionRow, UserRow } from '../../resources/imported-rows.ts';
+import type { UserRow } from '../../resources/imported-rows.ts';
 import type { userBilling } from '../../resources/product-user.ts';
 import type { SettingsRecord } from '../../resources/settings.ts';
+import type { RowSnapshot } from '../../store/rows-port.ts';
+import { MICROS, Money, roundCents, unitsIn } from '../analytics/exports.ts';
 import {
-  type ImportedModel,
-  MICROS,
-  Money,
-  type Phase,
-  paidUntil,
-  roundCents,
-  timelineOf,
-  unitsIn,
-} from '../analytics/exports.ts';
+  type InvoiceOfUser,
+  latestInvoices,
+  paidByUser,
+  type SubscriptionNow,
+  subscriptionsOfUser,
+} from './billing.sql.ts';
 
 const MOST_INVOICES = 100;
 
 /** What a user pays at the time. */
-export function billingOf(
-  model: ImportedModel,
+export async function billingOf(
+  user: UserRow,
   settings: SettingsRecord,
-  uid: string,
+  rows: RowSnapshot,
   now: number,
-): z.input<typeof userBilling> {
+): Promise<z.input<typeof userBilling>> {
   const money = new Money(settings);
-  const subscriptions = model.owned.subscriptions.of(uid).flatMap((id) => {
-    const states = model.subscriptions.get(id);
-    const row = states?.list.findLast(({ from }) => from <= now)?.row ?? states?.list[0]?.row;
-    if (!states || !row) return [];
-    const step = timelineOf(states, money).findLast(({ time }) => time <= now);
-    const phase: Phase = step?.phase ?? 'none';
-    return [{ row, phase, mrr: step?.mrr ?? 0 }];
-  });
-  subscriptions.sort((a, b) => b.mrr - a.mrr || rank(b.phase) - rank(a.phase) || compare(b.row, a.row));
+  const { uid } = user;
+  const subscriptions = (await rows.query<SubscriptionNow>(subscriptionsOfUser, [uid, now])).toSorted(
+    (a, b) => b.mrr - a.mrr || rank(b.phase) - rank(a.phase),
+  );
   const [main] = subscriptions;
-  const invoices = model.owned.invoices.of(uid).flatMap((id) => model.invoices.get(id) ?? []);
-  const ends = main && paidUntil(main.row);
-  const trialEnd = main?.phase === 'trialing' ? main.row.trialEnd : undefined;
+  const [{ paid } = { paid: 0 }] = await rows.query<{ paid: number }>(paidByUser, [uid]);
+  const invoices = await rows.query<InvoiceOfUser>(latestInvoices, [uid, MOST_INVOICES]);
   return {
     uid,
-    plan: main?.row.plan ?? null,
+    plan: main?.plan ?? null,
     status: main?.phase ?? 'none',
     currency: money.currency,
-    interval: main?.row.interval ?? null,
+    interval: main?.interval ?? null,
     mrr: money.major(subscriptions.reduce((sum, { mrr }) => sum + mrr, 0)),
-    currentPeriodEnd: main && main.phase !== 'canceled' ? periodEnd(main.row, now) : null,
-    trialEndsAt: trialEnd ?? null,
-    cancelAt: ends !== undefined && Number.isFinite(ends) ? new Date(ends).toISOString() : null,
-    lifetimeValue: lifetimeValue(invoices, money),
-    paymentMethod: paymentMethodOf(model.users.get(uid)),
-    invoices: latest(invoices).map(showInvoice),
+    currentPeriodEnd: main && main.phase !== 'canceled' ? periodEnd(main, now) : null,
+    trialEndsAt: main?.phase === 'trialing' ? iso(main.trial_end_ms) : null,
+    cancelAt: iso(main?.paid_until_ms ?? null),
+    lifetimeValue: money.major(paid * MICROS),
+    paymentMethod: paymentMethodOf(user),
+    invoices: invoices.map(showInvoice),
   };
 }
 
-function paymentMethodOf(user: UserRow | undefined) {
-  if (user?.paymentBrand === undefined || user.paymentLast4 === undefined) return null;
-  return { brand: user.paymentBrand, last4: user.paymentLast4 };
+function iso(time: number | null): string | null {
+  return time === null ? null : new Date(time).toISOString();
 }
 
-function compare(a: SubscriptionRow, b: SubscriptionRow): number {
-  if (a.startedAt !== b.startedAt) return a.startedAt < b.startedAt ? -1 : 1;
-  return a.id < b.id ? -1 : Number(a.id > b.id);
+function paymentMethodOf({ paymentBrand: brand, paymentLast4: last4 }: UserRow) {
+  return brand === undefined || last4 === undefined ? null : { brand, last4 };
 }
 
-function rank(phase: Phase): number {
+/** Of subscriptions that bring the same, the one that is most alive comes first, then the latest. */
+function rank(phase: SubscriptionNow['phase']): number {
   return ['none', 'canceled', 'trialing', 'past_due', 'active'].indexOf(phase);
 }
 
-function lifetimeValue(invoices: readonly InvoiceRow[], money: Money): number {
-  const sum = invoices
-    .filter(({ status }) => status === 'paid')
-    .reduce((total, row) => {
-      const minor = row.total - row.tax;
-      const time = Date.parse(row.issuedAt);
-      return total + (money.convert(minor, row.currency, time, { type: 'invoices', id: row.id }) ?? 0);
-    }, 0);
-  return money.major(sum * MICROS);
-}
-
-function latest(invoices: readonly InvoiceRow[]): InvoiceRow[] {
-  const newest = [...invoices].sort((a, b) =>
-    a.issuedAt === b.issuedAt ? (a.id < b.id ? 1 : -1) : a.issuedAt < b.issuedAt ? 1 : -1,
-  );
-  return newest.slice(0, MOST_INVOICES);
-}
-
-function showInvoice({ uid: _, total, tax, ...rest }: InvoiceRow) {
+function showInvoice({ subscription_id, issued_ms, paid_ms, total, tax, ...rest }: InvoiceOfUser) {
   const units = unitsIn(rest.currency);
-  return { ...rest, total: roundCents(total / units), tax: roundCents(tax / units) };
+  return {
+    ...rest,
+    ...(subscription_id !== null && { subscriptionId: subscription_id }),
+    issuedAt: new Date(issued_ms).toISOString(),
+    ...(paid_ms !== null && { paidAt: new Date(paid_ms).toISOString() }),
+    total: roundCents(total / units),
+    tax: roundCents(tax / units),
+  };
 }
 
 /** The end of the current billing period or of the trial. Periods are counted from the end of the trial, or from the start. */
-function periodEnd(row: SubscriptionRow, now: number): string {
-  const anchor = new Date(row.trialEnd ?? row.startedAt);
+function periodEnd(row: SubscriptionNow, now: number): string {
+  const anchor = new Date(row.trial_end_ms ?? row.started_ms);
   if (anchor.getTime() > now) return anchor.toISOString();
-  const { interval, intervalCount } = row;
+  const { interval, interval_count: intervalCount } = row;
   const days = { day: 1, week: 7, month: 30, year: 365 }[interval] * intervalCount;
   // Starts with a count that may be too low, and goes on to the first period that has not ended.
   let count = Math.max(0, Math.floor((now - anchor.getTime()) / 86_400_000 / (days * 1.04)) - 1);
@@ -106,7 +87,7 @@ function periodEnd(row: SubscriptionRow, now: number): string {
 }
 
 /** A month without this day ends on its last day: 31 January, 28 February, 31 March. */
-function later(anchor: Date, interval: SubscriptionRow['interval'], count: number): Date {
+function later(anchor: Date, interval: SubscriptionNow['interval'], count: number): Date {
   if (interval === 'day' || interval === 'week') {
     return new Date(anchor.getTime() + count * (interval === 'week' ? 7 : 1) * 86_400_000);
   }

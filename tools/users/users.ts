@@ -3,7 +3,7 @@ import { pageOf, paging } from '../../resources/fields.ts';
 import { type UserRow, userStatus } from '../../resources/imported-rows.ts';
 import { productUser, userBilling, userWebsite } from '../../resources/product-user.ts';
 import type { Page } from '../../store/port.ts';
-import { type ImportedModel, USER_PURGE, websiteHistory, workspaceSettings } from '../analytics/exports.ts';
+import { type ImportedModel, ratesOf, USER_PURGE, websiteHistory, workspaceSettings } from '../analytics/exports.ts';
 import { defineTool, READS } from '../registry/define-tool.ts';
 import { openCursor, pageBody } from '../registry/paging.ts';
 import { requireUnnamed } from '../registry/references.ts';
@@ -66,10 +66,11 @@ const getUserBilling = defineTool({
   output: userBilling,
   errors: ['not_found'],
 
-  async handler({ userId: uid }, { store, server, fail }) {
-    const model = await server.imported.current();
-    findUser(model, uid, fail);
-    return billingOf(model, await workspaceSettings(store), uid, server.now().getTime());
+  async handler({ userId: uid }, { store, server, signal, fail }) {
+    const user = findUser(await server.imported.current(), uid, fail);
+    const settings = await workspaceSettings(store);
+    const now = server.now().getTime();
+    return server.rows.read((rows) => billingOf(user, settings, rows, now), { signal, rates: ratesOf(settings) });
   },
 });
 

@@ -1,6 +1,9 @@
 import type { DerivedTable } from '../derived-table.ts';
 import { createTable } from '../raw-tables.ts';
 
+/** When the paid time ends, as a statement says. An earlier announcement of the end does not count. */
+export const PAID_UNTIL_MS = "coalesce(ended_ms, case when status = 'canceled' then canceled_ms end)";
+
 /** When a statement begins to count: the first one with the subscription or its trial, if that is earlier. */
 export const BEGINS_MS =
   'case when place = 0 then least(from_ms, started_ms, coalesce(trial_start_ms, started_ms)) else from_ms end';
@@ -11,7 +14,7 @@ export const BEGINS_MS =
  *
  * - Each statement counts until the next one begins; the first from the start of the subscription or of its trial, if that is earlier.
  * - The end of the paid time (`ended_ms`, or `canceled_ms` of a canceled one) cuts the statement that names it and all before it, because an
- *   end is often imported after it happened. An earlier announcement of the end does not count.
+ *   end is often imported after it happened.
  * - A trial without an end lasts as long as the status says so.
  * - MRR = (amount x quantity, less the discount while it runs) x rate x months / interval count, rounded to a whole millionth. The rate is
  *   that of the month in which the statement begins; without one the statement counts as nothing, and metrics warn of it.
@@ -22,7 +25,7 @@ const steps = (terms: string) => `
     select t.*,
       ${BEGINS_MS} as begins_ms,
       lead(from_ms) over later as until_ms,
-      coalesce(ended_ms, case when status = 'canceled' then canceled_ms end) as paid_until_ms,
+      ${PAID_UNTIL_MS} as paid_until_ms,
       coalesce(trial_start_ms, started_ms) as trial_ms
     from ${terms} as t
     window later as (partition by id order by place)

@@ -22,56 +22,12 @@ export function ratesOf({
   return [{ currency: own, ...always, factor: 1 }, ...rates];
 }
 
-interface Warning {
-  readonly reason: string;
-  readonly type: string;
-  readonly currency: string;
-  readonly rows: number;
-}
-
-/** Converts amounts to the workspace currency by the rate of a month. Counts the rows for which there is no rate. */
+/** Shows amounts of the workspace currency. */
 export class Money {
   readonly currency: string;
-  readonly #rates: ReadonlyMap<string, number>;
-  readonly #missing = new Map<string, Set<string>>();
 
-  constructor({ currency, exchangeRates }: Pick<SettingsRecord, 'currency' | 'exchangeRates'>) {
+  constructor({ currency }: Pick<SettingsRecord, 'currency'>) {
     this.currency = currency;
-    this.#rates = new Map(exchangeRates.map((rate) => [`${rate.currency} ${rate.month}`, rate.rate]));
-  }
-
-  /** Minor units of the workspace currency, not rounded. Undefined without a rate. Warnings name `row`. */
-  convert(
-    minor: number,
-    from: string,
-    time: number,
-    row: { readonly type: string; readonly id: string },
-  ): number | undefined {
-    if (from === this.currency) return minor;
-    const rate = this.#rates.get(`${from} ${new Date(time).toISOString().slice(0, 7)}`);
-    if (rate !== undefined) return (minor / unitsIn(from)) * rate * unitsIn(this.currency);
-    const key = `${row.type} ${from}`;
-    this.#missing.set(key, (this.#missing.get(key) ?? new Set()).add(row.id));
-    return undefined;
-  }
-
-  /** The row is converted again, or was removed. */
-  forget(row: { readonly type: string; readonly id: string }): void {
-    for (const [key, rows] of this.#missing) {
-      if (key.startsWith(`${row.type} `) && rows.delete(row.id) && rows.size === 0) this.#missing.delete(key);
-    }
-  }
-
-  warnings(): { readonly warnings?: Warning[] } {
-    if (this.#missing.size === 0) return {};
-    const reason = `No exchange rate to ${this.currency} for the month; update_settings takes them.`;
-    const warnings = [...this.#missing]
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, rows]) => {
-        const [type = '', currency = ''] = key.split(' ');
-        return { reason, type, currency, rows: rows.size };
-      });
-    return { warnings };
   }
 
   /** Major units, rounded to 2 decimals. */
