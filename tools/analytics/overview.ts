@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { addIntervals } from './calendar.ts';
-import { indexesOf } from './product/product-indexes.ts';
-import { metric, periodShape, seriesOf } from './request.ts';
+import { activeUsersOf } from './product/activity.ts';
+import { metric, periodHead, periodShape } from './request.ts';
 import { Money } from './revenue/money.ts';
 import { monthlyChurn, monthOf, movementsOf, standingOf } from './revenue/movements.ts';
 import { warningsOf } from './revenue/rates.ts';
+import { usersAt, usersOf } from './users.ts';
 
 const count = z.int().min(0);
 
@@ -35,34 +36,36 @@ export const getOverview = metric({
     ),
   },
 
-  parts({ model, settings }) {
-    const indexes = indexesOf(model, settings);
-    return indexes.parts([indexes.activity]);
-  },
-  async answer({ model, settings, periods, zone, now, start, end }, rows) {
+  async answer({ settings, periods, zone, now }, rows) {
     const money = new Money(settings);
-    const { users } = model;
-    const { activity } = indexesOf(model, settings);
-    const numbers = (from: number, to: number) => ({
-      users: users.thereAt(to),
-      newUsers: users.createdBefore(to) - users.createdBefore(from),
-      activeUsers: activity.users(from, to),
-    });
-    const series = seriesOf({ periods, now }, await movementsOf(rows, periods), (movement, period) => ({
-      ...numbers(period.start, period.end),
-      payingCustomers: movement.customersAtEnd,
-      mrr: money.major(movement.end),
+    const users = await usersOf(rows, periods);
+    const active = await activeUsersOf(rows, settings, periods);
+    const movements = await movementsOf(rows, periods);
+    const series = periods.map((period, at) => ({
+      ...periodHead(period, now),
+      users: users[at]?.users ?? 0,
+      newUsers: users[at]?.newUsers ?? 0,
+      activeUsers: active.each[at] ?? 0,
+      payingCustomers: movements[at]?.customersAtEnd ?? 0,
+      mrr: money.major(movements[at]?.end ?? 0),
     }));
+    const last = series.at(-1);
+    const totals = {
+      users: last?.users ?? 0,
+      newUsers: series.reduce((sum, { newUsers }) => sum + newUsers, 0),
+      activeUsers: active.total,
+      payingCustomers: last?.payingCustomers ?? 0,
+      mrr: last?.mrr ?? 0,
+    };
     const month = monthOf(zone, now);
     const churns = await monthlyChurn(rows, { from: addIntervals(month, 'month', -1), to: month, zone });
     const [churnRate = null] = churns.values();
-    const last = series.at(-1);
     return {
-      totalUsers: users.thereAt(now + 1),
+      totalUsers: await usersAt(rows, now),
       mrr: money.major((await standingOf(rows, now)).mrr),
       ...(churnRate !== null && { churnRate }),
       currency: money.currency,
-      totals: { ...numbers(start, end), payingCustomers: last?.payingCustomers ?? 0, mrr: last?.mrr ?? 0 },
+      totals,
       series,
       ...(await warningsOf(rows, money)),
     };
