@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import type { RowStore } from '../../../store/rows-port.ts';
+import { catalog } from '../../../tools/catalog.ts';
+import { createRegistry, type Registry } from '../../../tools/registry/registry.ts';
+import { openTestRegistry, principalOf, type TestRegistry, testFacts } from '../../support/registry.ts';
+
+const admin = principalOf({ type: 'api-key', id: 'key_admin', scopes: ['admin'] });
+
+/** The rows of the store, read only when the test lets them. */
+class Held {
+  readonly signals: (AbortSignal | undefined)[] = [];
+  #open: () => void = () => {};
+  #gate: Promise<void> = Promise.resolve();
+  readonly rows: Pick<RowStore, 'version' | 'useRates' | 'read'>;
+
+  constructor(store: RowStore) {
+    this.rows = {
+      get version() {
+        return store.version;
+      },
+      useRates: (rates) => store.useRates(rates),
+      read: async (work, options) => {
+        this.signals.push(options?.signal);
+        await this.#gate;
+        return store.read(work, options);
+      },
+    };
+  }
+
+  close(): void {
+    this.#gate = new Promise((resolve) => {
+      this.#open = resolve;
+    });
+  }
+
+  open(): void {
+    this.#open();
+  }
+}
+
+let under: TestRegistry;
+let held: Held;
+let registry: Registry;
+before(async () => {
+  under = await openTestRegistry();
+});
+after(() => under.close());
+beforeEach(() => {
+  held = new Held(under.store.tables);
+  const server = testFacts(under.store, { now: () => new Date('2026-06-10T10:00:00Z'), catalog, rows: held.rows });
+  registry = createRegistry({ store: under.store, server, onFailure: () => {} });
+});
+const ask = (tool: string, signal?: AbortSignal) =>
+  registry.call({ principal: admin, tool, input: {}, door: 'mcp', requestId: 'test', signal });
+/** Until so many answers are being worked out. */
+async function begun(count: number): Promise<void> {
+  while (held.signals.length < count) await new Promise(setImmediate);
+}
+
+describe('an answer', () => {
+  it('is worked out once for all who ask the same at the same time or after that', async () => {
+    held.close();
+    const asked = [ask('get_mrr'), ask('get_mrr'), ask('get_mrr'), ask('get_churn')];
+    await begun(2);
+    held.open();
+    const [first, ...others] = await Promise.all([...asked, ask('get_mrr')]);
+    assert.ok(first?.ok);
+    for (const other of [others[0], others[1], others[3]]) assert.deepEqual(other, first);
+    assert.equal(held.signals.length, 2);
+  });
+
+  it('is worked out on while somebody waits for it, and given up when nobody does', async () => {
+    held.close();
+    const [one, other] = [new AbortController(), new AbortController()];
+    const asked = [ask('get_ltv', one.signal), ask('get_ltv', other.signal)];
+    await begun(1);
+    one.abort();
+    await asked[0];
+    const [signal] = held.signals;
+    assert.equal(signal?.aborted, false);
+    other.abort();
+    await asked[1];
+    assert.equal(signal?.aborted, true);
+    const again = ask('get_ltv');
+    await begun(2);
+    held.open();
+    assert.ok((await again).ok);
+  });
+});
