@@ -34,6 +34,8 @@ export async function loadRows(
   const touched = new TouchedTables(writer);
   const known = new Set<RowType>();
   for await (const part of parts) {
+    // Erasing takes what it finds touched. All derived tables are made anew, so what earlier parts touched does not matter.
+    await touched.forget();
     if ('erased' in part) await eraseUsers(writer, part.erased, touched);
     else if (known.has(part.type)) await putRows(writer, part, { touched, nextSeq });
     else await putFirst(writer, part, nextSeq);

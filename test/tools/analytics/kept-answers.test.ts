@@ -12,20 +12,15 @@ class Held {
   readonly signals: (AbortSignal | undefined)[] = [];
   #open: () => void = () => {};
   #gate: Promise<void> = Promise.resolve();
-  readonly rows: Pick<RowStore, 'version' | 'useRates' | 'read'>;
+  readonly rows: RowStore;
 
   constructor(store: RowStore) {
-    this.rows = {
-      get version() {
-        return store.version;
-      },
-      useRates: (rates) => store.useRates(rates),
-      read: async (work, options) => {
-        this.signals.push(options?.signal);
-        await this.#gate;
-        return store.read(work, options);
-      },
+    const read: RowStore['read'] = async (work, options) => {
+      this.signals.push(options?.signal);
+      await this.#gate;
+      return store.read(work, options);
     };
+    this.rows = new Proxy(store, { get: (target, name) => (name === 'read' ? read : memberOf(target, name)) });
   }
 
   close(): void {
@@ -37,6 +32,11 @@ class Held {
   open(): void {
     this.#open();
   }
+}
+
+function memberOf(target: object, name: string | symbol): unknown {
+  const member: unknown = Reflect.get(target, name, target);
+  return typeof member === 'function' ? member.bind(target) : member;
 }
 
 let under: TestRegistry;
