@@ -40,7 +40,6 @@ export function nearest(name: string, candidates: readonly string[], count: numb
     .map(({ candidate }) => candidate);
 }
 
-/** The error names only tools that the caller sees. */
 /** Names for which similar ones are looked for: each is compared with every name of the catalog. */
 const MOST_COMPARED = 20;
 
@@ -54,6 +53,7 @@ export function similarNames({ entries }: Catalog): (name: string) => readonly s
   };
 }
 
+/** The error names only tools that the caller sees. */
 export function unknownTool(name: string, visible: readonly CatalogEntry[]): ToolError {
   const names = visible.map(({ tool }) => tool.name);
   const close = nearest(name, names, 3);

@@ -18,26 +18,11 @@ export const READS = {
   openWorldHint: false,
 } as const;
 /** Hints of a tool that adds something new with each call. */
-export const CREATES = {
-  readOnlyHint: false,
-  destructiveHint: false,
-  idempotentHint: false,
-  openWorldHint: false,
-} as const;
+export const CREATES = { ...READS, readOnlyHint: false, idempotentHint: false } as const;
 /** Hints of a tool that changes a record in a way that can be changed back. */
-export const UPDATES = {
-  readOnlyHint: false,
-  destructiveHint: false,
-  idempotentHint: true,
-  openWorldHint: false,
-} as const;
+export const UPDATES = { ...READS, readOnlyHint: false } as const;
 /** Hints of a tool that takes something away. */
-export const DELETES = {
-  readOnlyHint: false,
-  destructiveHint: true,
-  idempotentHint: true,
-  openWorldHint: false,
-} as const;
+export const DELETES = { ...UPDATES, destructiveHint: true } as const;
 
 /** Runs outside a transaction on a store it can only read. */
 interface ReadTool<Input extends z.ZodObject, Output extends z.ZodObject, Code extends ErrorCode>

@@ -1,9 +1,9 @@
 import type { Issue } from '../../resources/error.ts';
 import { collections } from '../../store/collections.ts';
-import type { Readers } from '../../store/port.ts';
+import type { Reader, Readers } from '../../store/port.ts';
 import type { Principal } from '../access/principal.ts';
 import { isKeptFrom } from '../access/reach.ts';
-import { isSeen, whoeverSees } from '../access/visibility.ts';
+import { isGuarded, isSeen, whoeverSees } from '../access/visibility.ts';
 import type { ServerFacts } from './context.ts';
 import type { Fail } from './errors.ts';
 import type { RecordKind } from './kind.ts';
@@ -27,7 +27,7 @@ async function problemOf(caller: Caller<never>, member: string, id: unknown): Pr
   if (!kind || typeof id !== 'string') return [];
   const { collection, noun, resource, list } = kind;
   const found = await caller.store[collection].get(id);
-  const isSeenBy = found && !('accessKeys' in found && !isSeen(found, caller.principal));
+  const isSeenBy = found && !(isGuarded(found) && !isSeen(found, caller.principal));
   if (!isSeenBy || isKeptFrom(caller.principal, resource, 'read', found)) {
     return [{ path: member, message: `There is no ${noun} ${id}${list ? `; see ${list.name}` : ''}.` }];
   }
@@ -81,15 +81,18 @@ export async function requireUnnamed(caller: Caller<'conflict'>, type: string, i
 }
 
 /** The records of the kind that have the member, each by type, title and id. Records that the caller may not see are only said to exist. */
-async function usesBy({ store, principal }: Caller<never>, kind: RecordKind, member: object): Promise<string[]> {
+async function usesBy(
+  { store, principal }: Caller<never>,
+  kind: RecordKind,
+  member: Readonly<Record<string, string>>,
+): Promise<string[]> {
   const { collection, noun, scope, resource } = kind;
+  const reader: Pick<Reader<Readonly<Record<string, unknown>>>, 'find'> = store[collection];
   const guarded = 'accessKeys' in collections[collection].schema.shape;
-  // The kind has this member, which the types of all collections together do not say.
-  const where = { ...member, ...(guarded && whoeverSees) } as never;
-  const found = await store[collection].find({ where, limit: NAMED_AT_MOST });
+  const found = await reader.find({ where: { ...member, ...(guarded && whoeverSees) }, limit: NAMED_AT_MOST });
   if (found.records.length === 0) return [];
   const seen = principal.rights.allows({ scope, needs: [{ resource, op: 'read' }] });
-  const shown = seen ? found.records.filter((record) => !('accessKeys' in record) || isSeen(record, principal)) : [];
+  const shown = seen ? found.records.filter((record) => !isGuarded(record) || isSeen(record, principal)) : [];
   const uses = shown.map((record) => `${noun} ${titleOf(record)}${record.id}`);
   const rest = shown.length < found.records.length || found.next;
   return rest ? [...uses, `${shown.length > 0 ? 'more' : 'some'} ${noun.replace(/y$/, 'ie')}s`] : uses;

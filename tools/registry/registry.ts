@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { compiled } from '../../resources/compiled.ts';
 import type { Store, Transaction } from '../../store/port.ts';
-import type { StagedRows } from '../../store/rows-port.ts';
 import { requireFresh } from '../access/fresh.ts';
 import { authorOf, type Principal, type SessionPrincipal } from '../access/principal.ts';
 import { mayCall, reaches, reachOf, withFixed } from '../access/reach.ts';
@@ -104,7 +103,8 @@ export class Registry {
       if (!tool) throw unknownTool(wanted.tool, this.list(principal));
       requireCallable(tool, asked);
       const isReached = reaches(principal, tool);
-      if (wanted.readInput) given = await readInput(wanted, isReached);
+      // A refused call's input is read only for its audit entry, so any fault in it is ignored.
+      if (wanted.readInput) given = await (isReached ? wanted.readInput() : wanted.readInput().catch(() => given));
       if (!isReached) throw refusalFor(principal, tool, nameable(tool, given));
       given = withFixed(principal, tool, given);
       const parsed = validated(tool, given);
@@ -133,7 +133,7 @@ export class Registry {
       return this.#repeats.once(repeat, first, (kept) => this.#replay(call, kept));
     }
     const context = new CallContext(call, this.#store, this, { standing: this.#standing(call) });
-    const output = compiled(tool.output).parse(await context.run(() => handle(tool, input, context)));
+    const output = compiled(tool.output).parse(await context.run(() => tool.handler(input, context)));
     this.#store.audit.append(callEntry(call, {}, this.server.catalog));
     return succeeded(tool, output);
   }
@@ -144,9 +144,9 @@ export class Registry {
     const { principal } = call.asked;
     const history = (tx: Transaction) => withHistory(tx, this.server.kinds, authorOf(principal), this.server.now);
     if (!tool.inSteps) {
-      const staged = await tool.stage?.(input, new CallContext(call, this.#store, this) as never);
+      const staged = await tool.stage?.(input, new CallContext(call, this.#store, this));
       const changed = this.#store.transaction(async (tx) => {
-        const result = await handle(tool, input, new CallContext(call, history(tx), this), staged);
+        const result = await tool.handler(input, new CallContext(call, history(tx), this), staged);
         return this.#finish(tx, call, result);
       }, principal);
       return changed.finally(() => staged?.discard());
@@ -155,7 +155,7 @@ export class Registry {
       standing: this.#standing(call),
       write: (step) => this.#store.transaction((tx) => step(history(tx)), principal),
     });
-    const result = await context.run(() => handle(tool, input, context));
+    const result = await context.run(() => tool.handler(input, context));
     return this.#store.transaction((tx) => this.#finish(tx, { ...call, session: context.session }, result));
   }
 
@@ -196,11 +196,6 @@ export class Registry {
 /** This many lists are kept, one per set of rights; others are made again when needed. */
 const MOST_LISTS = 1000;
 
-/** A refused call's input is read only for its audit entry, so any fault in it is ignored. */
-async function readInput({ input, readInput: read }: Wanted, isReached: boolean): Promise<unknown> {
-  return isReached ? read?.() : read?.().catch(() => input);
-}
-
 /** The parsed input. A fault in an input that signs in is `unauthenticated`. */
 function validated({ input: schema, session, bulk }: Tool, given: unknown): object {
   try {
@@ -214,11 +209,6 @@ function validated({ input: schema, session, bulk }: Tool, given: unknown): obje
 /** The call of the other tool, as if it were made directly. */
 function standIn({ idempotency }: Call, other: { readonly tool: string; readonly input: unknown }): Wanted {
   return { ...other, idempotency: idempotency && { key: idempotency.key, operation: `tools/call ${other.tool}` } };
-}
-
-/** `Tool` does not say which context its handler takes. `defineTool` checked that it fits the annotations, and so does `#run`. */
-function handle(tool: Tool, input: object, context: CallContext<unknown>, staged?: StagedRows): Promise<unknown> {
-  return tool.handler(input, context as never, staged);
 }
 
 function shownTo(principal: Principal, tool: Tool, output: object): object {

@@ -74,7 +74,7 @@ export interface Tool extends Meaning<z.ZodObject, z.ZodObject, ErrorCode> {
   goesOn?(output: object): boolean;
   tellsDown?(output: object): boolean;
   standsFor?(input: object): { readonly tool: string; readonly input: unknown };
-  stage?(input: object, context: never): Promise<StagedRows>;
+  stage?(input: object, context: object): Promise<StagedRows>;
   /** Run by the registry alone, with the context that the definition asks for. */
-  handler(input: object, context: never, staged?: StagedRows): Promise<unknown>;
+  handler(input: object, context: object, staged?: StagedRows): Promise<unknown>;
 }
