@@ -47,6 +47,26 @@ describe('foreign currencies', () => {
   });
 });
 
+describe('other exchange rates', () => {
+  const rates = (rate: number) => [{ month: '2026-01', currency: 'USD', rate }];
+  const mrrAt = async (answer: Promise<{ totals: { mrr: number } }>) => (await answer).totals.mrr;
+
+  it('count from the next question on, and for it alone', async () => {
+    desk.enter([subscription('usd', { amount: 1000, currency: 'USD' })]);
+    const { exchangeRates: before } = await desk.ask('get_settings', {});
+    assert.equal(await mrrAt(desk.ask('get_mrr', year)), 5);
+    for (const rate of [0.7, 0.9, 0.7]) {
+      const asked = mrrAt(desk.ask('get_churn', year).then(() => desk.ask('get_mrr', year)));
+      await desk.ask('update_settings', { exchangeRates: rates(rate) });
+      const [, now, again] = await Promise.all([asked, ...[1, 2].map(() => mrrAt(desk.ask('get_mrr', year)))]);
+      assert.deepEqual([now, again], [10 * rate, 10 * rate]);
+    }
+    await desk.ask('update_settings', { exchangeRates: before });
+    assert.equal(await mrrAt(desk.ask('get_mrr', year)), 5);
+    assert.ok((await desk.rebuild()).every(({ equal }) => equal));
+  });
+});
+
 describe('an end that is learnt late', () => {
   it('counts from when it was, and a subscription that comes back is a reactivation', async () => {
     desk.enter([

@@ -170,6 +170,7 @@ describe('answers about data that grows', () => {
           world.push(...more);
           await sameAsFresh(world, asked, input);
         }
+        for (const { table, equal } of await growing.rebuild()) assert.ok(equal, `${table} made anew is another`);
       }),
       RUNS,
     );

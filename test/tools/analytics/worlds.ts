@@ -77,6 +77,11 @@ export async function openWorlds(now: string, settings: object) {
       assert.ok(!answer.ok, JSON.stringify(answer));
       return answer.error;
     },
+    /** What making the derived tables anew finds. */
+    async rebuild() {
+      await entered;
+      return tables.rebuild();
+    },
     async close() {
       await entered;
       await tables.close();
