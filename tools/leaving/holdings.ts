@@ -1,17 +1,17 @@
 import { z } from 'zod';
-import type { ApiKeyRecord } from '../resources/api-key.ts';
-import type { CapsuleRecord } from '../resources/capsule.ts';
-import type { ConnectedAppRecord } from '../resources/connected-app.ts';
-import { pageOf, paging, recordId, timestamp } from '../resources/fields.ts';
-import type { Flow } from '../resources/flow.ts';
-import type { IntegrationRecord } from '../resources/integration.ts';
-import { refTo } from '../resources/markers.ts';
-import type { Readers } from '../store/port.ts';
-import { stateOf } from './access/api-keys.ts';
-import type { Principal } from './access/principal.ts';
-import { ownerOf } from './flows/queue.ts';
-import { defineTool, READS } from './registry/define-tool.ts';
-import { allOf, listPage, readerOf } from './registry/paging.ts';
+import type { ApiKeyRecord } from '../../resources/api-key.ts';
+import type { CapsuleRecord } from '../../resources/capsule.ts';
+import type { ConnectedAppRecord } from '../../resources/connected-app.ts';
+import { pageOf, paging, recordId, timestamp } from '../../resources/fields.ts';
+import type { Flow } from '../../resources/flow.ts';
+import type { IntegrationRecord } from '../../resources/integration.ts';
+import { refTo } from '../../resources/markers.ts';
+import type { Readers } from '../../store/port.ts';
+import { stateOf } from '../access/api-keys.ts';
+import type { Principal } from '../access/principal.ts';
+import { ownerOf } from '../flows/queue.ts';
+import { defineTool, READS } from '../registry/define-tool.ts';
+import { allOf, listPage, readerOf } from '../registry/paging.ts';
 
 const type = z.enum(['key', 'capsule', 'flow', 'app', 'integration']);
 
