@@ -29,7 +29,7 @@ import { listen } from './http/server.ts';
 import { createSessionCookies } from './http/session-cookie.ts';
 import { createAccountHandlers } from './integrations/handlers.ts';
 import { readRepeatsSecret, readSessionSecrets, readSigningKeys } from './launch/secret-files.ts';
-import { createUpstreams } from './launch/upstreams.ts';
+import { createUpstreams, renewSecrets } from './launch/upstreams.ts';
 import { CapsuleDoor } from './mcp/capsule-door.ts';
 import { createMcpDoor, type McpDoorOptions, PROTOCOL_VERSIONS } from './mcp/mcp.ts';
 import { createAddressPage } from './oauth/address-page.ts';
@@ -88,6 +88,7 @@ export async function startServer(
   const upstreams = createUpstreams(config, live, { ...base, client: { name, version } });
   const dependencies = [models, upstreams, people.mailer, ...(people.provider ? [people.provider] : [])];
   const flows = new FlowEngine({ store, onFailure });
+  await renewSecrets(base, upstreams);
   await upstreams.start(store);
   const facts = factsOf(store, live, { upstreams, models, signIn: people.signIn, flows, now }, dependencies);
   void models.list();

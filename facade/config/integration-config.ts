@@ -8,9 +8,16 @@ const onOrOff = z.enum(['on', 'off']).optional();
 export const integrationEnvironment = {
   SECRETS_KEY: z
     .string()
-    .refine(isSecretsKey, 'must be 32 bytes in base64 or hex; make one with: openssl rand -base64 32')
+    .transform((text) => text.split(',').map((key) => key.trim()))
+    .pipe(
+      z.array(
+        z.string().refine(isSecretsKey, 'must be 32 bytes in base64 or hex; make one with: openssl rand -base64 32'),
+      ),
+    )
     .optional()
-    .describe('Encrypts the secrets of integrations: 32 bytes, base64 or hex. Default: one made in the data folder.'),
+    .describe(
+      'Keys that encrypt the secrets of integrations, comma separated, each 32 bytes in base64 or hex: the first encrypts, all decrypt. Default: one made in the data folder.',
+    ),
   STDIO_INTEGRATIONS: onOrOff.describe(
     'Whether integrations may run programs. Default: on if HOST is a loopback address and no proxy is trusted.',
   ),
@@ -22,8 +29,8 @@ export const integrationEnvironment = {
 const variables = z.object(integrationEnvironment);
 
 export interface IntegrationSettings {
-  /** Undefined: the key is in the data folder. */
-  readonly secretsKey: string | undefined;
+  /** Undefined: the keys are in the data folder. */
+  readonly secretsKeys: readonly string[] | undefined;
   readonly stdioIntegrations: boolean;
   readonly privateUpstreams: boolean;
 }
@@ -34,7 +41,7 @@ export function integrationSettings(
 ): IntegrationSettings {
   const fallback = isLoopback(host) && trustedProxies.length === 0 ? 'on' : 'off';
   return {
-    secretsKey: given.SECRETS_KEY,
+    secretsKeys: given.SECRETS_KEY,
     stdioIntegrations: (given.STDIO_INTEGRATIONS ?? fallback) === 'on',
     privateUpstreams: (given.PRIVATE_UPSTREAMS ?? fallback) === 'on',
   };

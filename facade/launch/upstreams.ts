@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { SECRETS_KEY } from '../../store/lowdb/files/folder.ts';
 import type { Store } from '../../store/port.ts';
 import { IntegrationAccounts } from '../../tools/integrations/accounts/accounts.ts';
+import { sealAnew } from '../../tools/integrations/seal-anew.ts';
 import { createSecretBox } from '../../tools/integrations/secrets.ts';
 import { Upstreams } from '../../tools/integrations/upstream/upstreams.ts';
 import type { LiveCatalog } from '../../tools/registry/live-catalog.ts';
@@ -19,12 +20,21 @@ interface Surroundings {
   onFailure(cause: unknown): void;
 }
 
+/** After a change of keys, what an earlier one encrypted is encrypted anew, and the log says when the earlier one can go. */
+export async function renewSecrets(
+  { store, logger }: Pick<Surroundings, 'store' | 'logger'>,
+  { secrets }: Upstreams,
+): Promise<void> {
+  const records = await sealAnew(store, secrets);
+  if (records > 0) logger.info({ records }, 'secrets encrypted with the first of SECRETS_KEY; the others can go');
+}
+
 export function createUpstreams(
-  { secretsKey, stdioIntegrations, privateUpstreams, dataDir }: Settings,
+  { secretsKeys, stdioIntegrations, privateUpstreams, dataDir }: Settings,
   catalog: LiveCatalog,
   { store, client, baseUrl, now, onFailure, logger }: Surroundings,
 ): Upstreams {
-  const secrets = createSecretBox(secretsKey, join(dataDir, SECRETS_KEY));
+  const secrets = createSecretBox(secretsKeys, join(dataDir, SECRETS_KEY));
   const shared = { secrets, privateAddresses: privateUpstreams, onFailure };
   return new Upstreams({
     ...shared,

@@ -7,6 +7,8 @@ export interface SecretBox {
   seal(text: string, place: string): string;
   /** @throws SecretsError where the key is wrong or the text was changed */
   open(sealed: string, place: string): string;
+  /** The text, sealed by the first key. Undefined where it is already, or where it cannot be opened. */
+  renew(sealed: string, place: string): string | undefined;
 }
 
 /** A secret cannot be read with this server's key. The message says what to do about it. */
@@ -17,33 +19,48 @@ const TAG_BYTES = 16;
 const KEY_BYTES = 32;
 
 /**
- * A box with the given key. Without one it uses the key in the file, which is made when the first secret is sealed.
- * @param given 32 bytes in base64 or hex
+ * A box with the given keys: the first one seals, all of them open. Without any it uses those in the file, one on each line. One is made
+ * when the first secret is sealed.
+ * @param given each 32 bytes in base64 or hex
  */
-export function createSecretBox(given: string | undefined, path: string): SecretBox {
-  let kept: Key | undefined = given === undefined ? undefined : keyFrom(given);
+export function createSecretBox(given: readonly string[] | undefined, path: string): SecretBox {
+  let kept = given?.map(keyFrom);
 
-  function key(make: boolean): Key {
-    kept ??= readKey(path) ?? (make ? makeKey(path) : undefined);
+  function keys(make: boolean): readonly Key[] {
+    kept ??= readKeys(path) ?? (make ? [makeKey(path)] : undefined);
     if (!kept) throw new SecretsError(`There is no key in ${path}. ${REMEDY}`);
     return kept;
   }
 
+  function seal(text: string, place: string): string {
+    const [first] = keys(true);
+    if (!first) throw new SecretsError(`${path} holds no key. ${REMEDY}`);
+    const iv = randomBytes(12);
+    const cipher = createCipheriv('aes-256-gcm', first.bytes, iv).setAAD(Buffer.from(place));
+    const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+    return `v1.${first.id}.${iv.toString('base64url')}.${body.toString('base64url')}`;
+  }
+
+  function open(sealed: string, place: string): string {
+    const [, keyId = '', iv = '', body = ''] = FORM.exec(sealed) ?? [];
+    if (!body) throw new SecretsError(`It is not one that this server sealed. ${REMEDY}`);
+    const own = keys(false);
+    const key = own.find(({ id }) => id === keyId);
+    const ids = own.map(({ id }) => id).join(', ');
+    if (!key) throw new SecretsError(`It was sealed with the key ${keyId}, and this server has ${ids}. ${REMEDY}`);
+    return unseal(Buffer.from(body, 'base64url'), Buffer.from(iv, 'base64url'), key.bytes, place);
+  }
+
   return {
-    seal(text, place) {
-      const { id, bytes } = key(true);
-      const iv = randomBytes(12);
-      const cipher = createCipheriv('aes-256-gcm', bytes, iv).setAAD(Buffer.from(place));
-      const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
-      return `v1.${id}.${iv.toString('base64url')}.${body.toString('base64url')}`;
-    },
-    open(sealed, place) {
-      const [, keyId = '', iv = '', body = ''] = FORM.exec(sealed) ?? [];
-      if (!body) throw new SecretsError(`It is not one that this server sealed. ${REMEDY}`);
-      const { id, bytes } = key(false);
-      if (id !== keyId)
-        throw new SecretsError(`It was sealed with the key ${keyId}, and this server has ${id}. ${REMEDY}`);
-      return unseal(Buffer.from(body, 'base64url'), Buffer.from(iv, 'base64url'), bytes, place);
+    seal,
+    open,
+    renew(sealed, place) {
+      try {
+        return FORM.exec(sealed)?.[1] === keys(false)[0]?.id ? undefined : seal(open(sealed, place), place);
+      } catch (error) {
+        if (error instanceof SecretsError) return undefined; // whoever needs it is told why
+        throw error;
+      }
     },
   };
 }
@@ -71,9 +88,9 @@ function bytesOf(text: string): Buffer {
   return /^[0-9a-f]{64}$/i.test(text) ? Buffer.from(text, 'hex') : Buffer.from(text, 'base64');
 }
 
-function readKey(path: string): Key | undefined {
+function readKeys(path: string): Key[] | undefined {
   try {
-    return keyFrom(readFileSync(path, 'utf8').trim());
+    return readFileSync(path, 'utf8').trim().split(/\s+/).map(keyFrom);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined; // readFileSync threw it
     throw error;

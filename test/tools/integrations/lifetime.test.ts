@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { callTool, mustCall } from '../../support/calls.ts';
 import { startProcess, withFolder } from '../../support/child.ts';
@@ -81,6 +83,16 @@ describe('a server that starts again', () => {
       const { content } = await callRaw(after, 'program__env');
       assert.match(content[0].text, /"TOKEN":"\[redacted\]"/);
       assert.equal(await second.stop('SIGTERM'), 0);
+      const [next, kept] = [
+        Buffer.alloc(32, 2).toString('base64'),
+        readFileSync(join(folder, 'secrets.key'), 'utf8').trim(),
+      ];
+      const between = await startProcess(folder, { SECRETS_KEY: `${next},${kept}` });
+      assert.equal(await between.stop('SIGTERM'), 0);
+      const renewed = await startProcess(folder, { SECRETS_KEY: next });
+      const rotated = { baseUrl: renewed.baseUrl, adminKey } as TestServer; // as above
+      assert.match((await callRaw(rotated, 'program__env')).content[0].text, /"TOKEN":"\[redacted\]"/);
+      assert.equal(await renewed.stop('SIGTERM'), 0);
       const third = await startProcess(folder, { SECRETS_KEY: Buffer.alloc(32, 1).toString('base64') });
       const other = { baseUrl: third.baseUrl, adminKey } as TestServer; // as above
       await until(

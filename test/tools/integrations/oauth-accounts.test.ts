@@ -439,7 +439,7 @@ describe('the provider of an integration', () => {
     const { id: userId } = await person('ada@example.com');
     const options = {
       store: server.store,
-      secrets: createSecretBox(Buffer.alloc(32).toString('hex'), ''),
+      secrets: createSecretBox([Buffer.alloc(32).toString('hex')], ''),
       baseUrl: 'https://admin.example',
       privateAddresses: true,
       name: 'agent-admin',

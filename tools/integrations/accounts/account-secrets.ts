@@ -61,10 +61,12 @@ export function hashOf(secret: string): string {
   return createHash('sha256').update(secret).digest('hex');
 }
 
-function accountPlace(key: string): string {
+/** The place for which the secrets of an account are sealed. */
+export function accountPlace(key: string): string {
   return `${key} account`;
 }
 
-function flowPlace(id: string): string {
+/** The place for which the secrets of an opened link are sealed. */
+export function flowPlace(id: string): string {
   return `${id} flow`;
 }

@@ -1,0 +1,83 @@
+import type { IntegrationRecord } from '../../resources/integration.ts';
+import type { Change, Position, Reader, Store, Transaction, Writer } from '../../store/port.ts';
+import { accountPlace, flowPlace } from './accounts/account-secrets.ts';
+import { clientSecretPlace } from './accounts/connecting.ts';
+import type { SecretBox } from './secrets.ts';
+import { secretPlace } from './upstream/upstreams.ts';
+
+const BATCH = 100;
+
+/**
+ * Seals with the first key what an earlier one sealed, each record in a transaction of its own. Returns how many records that were, so that
+ * the operator knows when earlier keys can go.
+ */
+export async function sealAnew(store: Store, box: SecretBox): Promise<number> {
+  const counts = [
+    await renewAll(store, store.integrations, {
+      within: (tx) => tx.integrations,
+      change: (record) => integrationAnew(record, box),
+    }),
+    await renewAll(store, store.integrationAccounts, {
+      within: (tx) => tx.integrationAccounts,
+      change: ({ key, sealed }) => sealedAnew(box, sealed, accountPlace(key)),
+    }),
+    await renewAll(store, store.integrationLinks, {
+      within: (tx) => tx.integrationLinks,
+      change: ({ id, sealed }) => sealedAnew(box, sealed, flowPlace(id)),
+    }),
+  ];
+  return counts.reduce((sum, count) => sum + count);
+}
+
+interface Renewal<Record> {
+  within(tx: Transaction): Writer<Record>;
+  change(record: Record): Change<Record> | undefined;
+}
+
+async function renewAll<Record extends { readonly id: string }>(
+  store: Store,
+  collection: Reader<Record>,
+  { within, change }: Renewal<Record>,
+): Promise<number> {
+  let count = 0;
+  for await (const found of all(collection)) {
+    if (!change(found)) continue;
+    await store.transaction(async (tx) => {
+      const now = await within(tx).get(found.id);
+      const renewed = now && change(now);
+      if (renewed) await within(tx).touch(found.id, renewed);
+    });
+    count += 1;
+  }
+  return count;
+}
+
+function sealedAnew(box: SecretBox, before: string | undefined, place: string): { sealed: string } | undefined {
+  const sealed = before && box.renew(before, place);
+  return sealed ? { sealed } : undefined;
+}
+
+/** The members in which something was sealed anew. Undefined where there is none. */
+function integrationAnew(record: IntegrationRecord, box: SecretBox): Change<IntegrationRecord> | undefined {
+  const { id, oauth } = record;
+  const change: { -readonly [Name in 'env' | 'headers' | 'oauth']?: IntegrationRecord[Name] } = {};
+  for (const member of ['env', 'headers'] as const) {
+    const before = Object.entries(record[member] ?? {});
+    const renewed = before.map(
+      ([name, text]) => [name, box.renew(text, secretPlace(id, member, name)) ?? text] as const,
+    );
+    if (renewed.some(([, text], at) => text !== before[at]?.[1])) change[member] = Object.fromEntries(renewed);
+  }
+  const clientSecret = oauth?.clientSecret && box.renew(oauth.clientSecret, clientSecretPlace(id));
+  if (clientSecret) change.oauth = { ...oauth, clientSecret };
+  return Object.keys(change).length > 0 ? change : undefined;
+}
+
+async function* all<Record>(collection: Reader<Record>): AsyncGenerator<Record> {
+  let after: Position | undefined;
+  do {
+    const page = await collection.find({ order: 'oldest', limit: BATCH, after });
+    yield* page.records;
+    after = page.next ?? undefined;
+  } while (after);
+}
