@@ -27,6 +27,7 @@ interface SignInPageOptions {
 export function signInPage({ workspace, at, formToken }: PageContext, options: SignInPageOptions): HtmlPage {
   const { provider, passkeyScript, wrong, signedOut, connecting, again } = options;
   const bad = wrong !== undefined;
+  const hasOthers = provider !== undefined || passkeyScript !== undefined;
   const title = again === undefined ? `Sign in to ${workspace}` : 'Confirm that it is you';
   return {
     title: `${bad ? 'Problem: ' : ''}Sign in – ${workspace}`,
@@ -39,7 +40,7 @@ ${connecting === true && html`<p>An app waits to be connected. You come back to 
 ${passkeyScript !== undefined && passkeyForm({ at, formToken })}
 ${
   provider !== undefined &&
-  html`<a class="button" href="${at('/sign-in/oidc')}">Continue with ${provider}</a>
+  html`<a class="button${passkeyScript !== undefined && ' second'}" href="${at('/sign-in/oidc')}">Continue with ${provider}</a>
 <p class="or">or</p>`
 }
 <form method="post" action="${at('/sign-in')}">
@@ -48,7 +49,7 @@ ${
 ${bad && html`<p class="problem" id="problem" role="alert">Enter a whole e-mail address, like ada@example.com.</p>`}
 <input id="email" name="email" type="email" autocomplete="username${passkeyScript !== undefined && ' webauthn'}" required maxlength="320" value="${wrong ?? again ?? ''}" aria-describedby="${bad && 'problem '}hint"${bad && html` aria-invalid="true"`}>
 <p class="hint" id="hint">You get a link by mail. It works once, within 10 minutes, in this browser.</p>
-<button${provider !== undefined && html` class="second"`}>Send me a link</button>
+<button${hasOthers && html` class="second"`}>Send me a link</button>
 </form>`,
   };
 }

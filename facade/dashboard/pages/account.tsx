@@ -22,7 +22,9 @@ export function Page() {
       </dl>
       <Passkeys userId={id} />
       <section class="overview" aria-labelledby="programs">
-        <h2 id="programs">Programs that act for you</h2>
+        <header class="section-head">
+          <h2 id="programs">Programs that act for you</h2>
+        </header>
         <div class="actions">
           <LinkButton to="/keys" icon="key">
             Keys

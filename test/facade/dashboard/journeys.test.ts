@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { Page } from 'playwright-core';
-import { rest } from '../../support/calls.ts';
+import { mustCall, rest } from '../../support/calls.ts';
 import { withoutBrowser } from '../../support/chromium.ts';
 import { findingsOf, settled, testDashboard } from '../../support/dashboard.ts';
+import { signIn, statusWith } from '../../support/sign-in.ts';
 import { startUpstream, toolCalled } from '../../support/upstream.ts';
 
 if (withoutBrowser) console.log(`SKIPPED: what people do in the dashboard, for ${withoutBrowser}.`);
@@ -249,6 +250,59 @@ describe('what people do in the dashboard', { skip: withoutBrowser }, () => {
       await page.locator('.version').nth(1).waitFor();
     });
     await call('delete_database', { id: databaseId });
+  });
+
+  it('gives a key of a member with few rights a new secret, beside which the old one works until it is ended', async () => {
+    const email = 'member@example.com';
+    await call('create_admin_user', { email, access: { scopes: ['read'] } });
+    const own = { name: 'mine', scopes: ['read'] };
+    const { id, secret: first } = await mustCall(
+      dashboard.server,
+      await signIn(dashboard.server, email),
+      'create_api_key',
+      own,
+    );
+    const statuses = (...keys: string[]) => Promise.all(keys.map((key) => statusWith(dashboard.server, key)));
+    await inWindow(
+      async (page, window) => {
+        await window.open(`/keys/${id}`);
+        assert.equal(await page.getByRole('table', { name: 'keys' }).locator('tbody tr').count(), 1);
+        await page.getByRole('button', { name: 'New secret' }).click();
+        await page.getByRole('button', { name: 'Make the secret' }).click();
+        const second = await secretIn(page);
+        assert.deepEqual(await statuses(first, second), [200, 200]);
+        await page.getByRole('button', { name: 'End it now' }).click();
+        await page.getByRole('dialog').getByRole('button', { name: 'End now' }).click();
+        await page.getByRole('dialog').waitFor({ state: 'detached' });
+        assert.deepEqual(await statuses(first, second), [401, 200]);
+      },
+      { email },
+    );
+  });
+
+  it('takes over the capsule of somebody who leaves, whose client goes on', async () => {
+    const email = 'maker@example.com';
+    const { id } = await call('create_admin_user', { email });
+    const capsule = { name: 'Shop window', allowedTools: ['list_skills'], status: 'live' };
+    const made = await mustCall(dashboard.server, await signIn(dashboard.server, email), 'create_capsule', capsule);
+    const client = new Client({ name: 'test', version: '1.0.0' });
+    const requestInit = { headers: { Authorization: `Bearer ${made.token}` } };
+    const url = new URL(`${dashboard.server.baseUrl}/api/capsules/${made.id}/mcp`);
+    await client.connect(new StreamableHTTPClientTransport(url, { requestInit }));
+    await client.callTool({ name: 'list_skills', arguments: {} });
+    await inWindow(async (page, window) => {
+      await window.open(`/people/${id}?tab=holdings`);
+      await page.getByRole('button', { name: 'Take over' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Take over Shop window?' });
+      await dialog.getByRole('radio', { name: 'The old token stays' }).check({ force: true });
+      await dialog.getByText('So does whoever leaves').waitFor();
+      await dialog.getByRole('button', { name: 'Take over' }).click();
+      await page.getByText('Nothing acts for this person').waitFor();
+    });
+    await call('deactivate_admin_user', { id });
+    const { isError, structuredContent } = await client.callTool({ name: 'list_skills', arguments: {} });
+    assert.deepEqual([isError ?? false, structuredContent !== undefined], [false, true]);
+    await client.close();
   });
 
   it('ends the window of somebody who is deactivated in another', async () => {
