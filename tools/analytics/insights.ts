@@ -2,12 +2,12 @@ import { z } from 'zod';
 import type { RowSnapshot } from '../../store/rows-port.ts';
 import { addDays, addIntervals, dateIn, floorTo, type Interval, type Period, periodsOf } from './calendar.ts';
 import { median } from './model/median.ts';
-import { funnelParts, passages } from './product/funnel-passages.ts';
-import { indexesOf } from './product/product-indexes.ts';
+import { activeUsersOf } from './product/activity.ts';
+import { passages } from './product/onboarding-funnel.ts';
 import { metric, type Question, ratio } from './request.ts';
 import { Money } from './revenue/money.ts';
 import { bridge, meanChurn, monthlyChurn, movementOf } from './revenue/movements.ts';
-import { Traffic, trafficParts } from './traffic/measure.ts';
+import { trafficOf } from './traffic/measures.ts';
 import { inBetterWords } from './wording.ts';
 
 const severity = z.enum(['info', 'warning', 'critical']);
@@ -38,7 +38,7 @@ export const getInsights = metric({
     'What stands out now: large changes of MRR, visitors and active users, high churn, anomalous days, broken funnel steps; each with the calls that prove it.',
   topic: 'insights',
   interval: 'month',
-  whole: true,
+  whole: 'always',
   definition:
     'Found by rules in the complete periods before asOf, or before the end of the range where that is earlier. Change: MRR of the last complete month by 10 % or more, visitors or active users of the last complete week by 25 % or more against the week before with 20 or more in either. Churn: customer churn of the last complete month above 5 % and above 1.5 times the mean of the six months before. Anomaly: visitors of the last complete day further from the median of the 28 days before than 5 times their median absolute deviation (at least 10 visitors). Broken funnel: a step that no user passed in the last 30 complete days, or fewer than half the share of the 30 days before, where 20 or more came to it.',
   shape: {
@@ -46,20 +46,14 @@ export const getInsights = metric({
     rows: z.array(insight),
   },
 
-  *parts({ model, settings }) {
-    yield* trafficParts(model);
-    yield* funnelParts(model, settings);
-    const indexes = indexesOf(model, settings);
-    yield* indexes.parts([indexes.activity]);
-  },
   async answer(question, snapshot) {
     const today = dateIn(question.zone, Math.min(question.now, question.end));
     const rows = [
       ...(await mrrChange(question, snapshot, today)),
       ...(await highChurn(question, snapshot, today)),
-      ...weeklyChange(question, today),
-      ...anomalousDay(question, today),
-      ...brokenSteps(question, today),
+      ...(await weeklyChange(question, snapshot, today)),
+      ...(await anomalousDay(question, snapshot, today)),
+      ...(await brokenSteps(question, snapshot, today)),
     ].sort((a, b) => rank(b) - rank(a));
     const having = (wanted: string) => rows.filter((row) => row.severity === wanted).length;
     return { totals: { insights: rows.length, critical: having('critical'), warning: having('warning') }, rows };
@@ -144,50 +138,46 @@ async function highChurn(question: Question, rows: RowSnapshot, today: string): 
   ];
 }
 
-function weeklyChange(question: Question, today: string): Insight[] {
-  const weeks = [1, 2].map((back) => lastIntervals(question, today, 'week', back));
-  const { model, settings } = question;
-  const traffic = new Traffic(model);
-  const { activity } = indexesOf(model, settings);
+async function weeklyChange(question: Question, rows: RowSnapshot, today: string): Promise<Insight[]> {
+  const weeks = [2, 1].map((back) => lastIntervals(question, today, 'week', back));
+  const traffic = await trafficOf(rows, weeks);
+  const active = await activeUsersOf(rows, question.settings, weeks);
   const measured = [
     {
       what: 'Visitors',
       tool: 'get_traffic_visitors',
       member: 'totals.visitors',
-      of: ({ start, end }: Period) => traffic.measure(start, end).visitors,
+      values: traffic.each.map(({ visitors }) => visitors),
     },
-    {
-      what: 'Active users',
-      tool: 'get_active_users',
-      member: 'totals.activeUsers',
-      of: ({ start, end }: Period) => activity.users(start, end),
-    },
+    { what: 'Active users', tool: 'get_active_users', member: 'totals.activeUsers', values: active.each },
   ];
-  return measured.flatMap(({ what, tool, member, of }): Insight[] => {
-    const [last = 0, before = 0] = weeks.map(of);
+  return measured.flatMap(({ what, tool, member, values }): Insight[] => {
+    const [before = 0, last = 0] = values;
     const change = ratio(last - before, before);
     if (change === null || Math.abs(change) < 0.25 || Math.max(last, before) < 20) return [];
     return [
       {
         kind: 'change',
         severity: change <= -0.5 ? 'critical' : change < 0 ? 'warning' : 'info',
-        title: `${what} ${change > 0 ? 'rose' : 'fell'} by ${percent(change)} in the week from ${weeks[0]?.from}`,
+        title: `${what} ${change > 0 ? 'rose' : 'fell'} by ${percent(change)} in the week from ${weeks[1]?.from}`,
         detail: `${last} after ${before} the week before.`,
-        evidence: weeks.map((week, at) => ({
-          tool,
-          arguments: rangeOf(week, question, 'week'),
-          member,
-          value: at === 0 ? last : before,
-        })),
+        evidence: weeks
+          .map((week, at) => ({
+            tool,
+            arguments: rangeOf(week, question, 'week'),
+            member,
+            value: values[at] ?? 0,
+          }))
+          .reverse(),
       },
     ];
   });
 }
 
-function anomalousDay(question: Question, today: string): Insight[] {
+async function anomalousDay(question: Question, rows: RowSnapshot, today: string): Promise<Insight[]> {
   const days = periodsOf(addDays(today, -29), today, 'day', question.zone);
-  const traffic = new Traffic(question.model);
-  const counts = days.map(({ start, end }) => traffic.measure(start, end).visitors);
+  const { each } = await trafficOf(rows, days);
+  const counts = each.map(({ visitors }) => visitors);
   const last = days.at(-1);
   const value = counts.pop() ?? 0;
   const middle = median(counts) ?? 0;
@@ -206,16 +196,18 @@ function anomalousDay(question: Question, today: string): Insight[] {
   ];
 }
 
-function brokenSteps(question: Question, today: string): Insight[] {
+async function brokenSteps(question: Question, rows: RowSnapshot, today: string): Promise<Insight[]> {
   const steps = question.settings.analytics.funnel;
   const dates = [today, addDays(today, -30), addDays(today, -60)];
-  const [now, before] = [0, 1].map((at) => {
-    const [from = '', to = ''] = [dates[at + 1], dates[at]];
-    const periods = periodsOf(from, to, 'day', question.zone);
-    const [start, end] = [periods[0]?.start ?? 0, periods.at(-1)?.end ?? 0];
-    const { users } = passages(question.model, question.settings, { start, end });
-    return { users, range: { from, to, timezone: question.zone } };
-  });
+  const [now, before] = await Promise.all(
+    [0, 1].map(async (at) => {
+      const [from = '', to = ''] = [dates[at + 1], dates[at]];
+      const periods = periodsOf(from, to, 'day', question.zone);
+      const [start, end] = [periods[0]?.start ?? 0, periods.at(-1)?.end ?? 0];
+      const passed = await passages(rows, steps, { start, end });
+      return { users: passed.map(({ users }) => users), range: { from, to, timezone: question.zone } };
+    }),
+  );
   if (!now || !before) return [];
   return steps.flatMap((event, at): Insight[] => {
     const came = now.users[at - 1] ?? 0;

@@ -40,6 +40,9 @@ type Parameters = z.output<typeof parameters>;
 const ofWholeRange = parameters.omit({ interval: true }).extend({
   from: givenDate.optional().describe('First date, like 2026-03-01. Default: 30 days back, for insights 12 months.'),
 });
+const ofWholeRangeOrPeriods = parameters.extend({
+  interval: parameters.shape.interval.describe('Adds a series by day, week (from Monday) or month. Default: none.'),
+});
 
 /** The members that every answer has. */
 const envelope = {
@@ -60,6 +63,13 @@ const previous = z
 const range = z.object({ from: date, to: date, interval: z.enum(['day', 'week', 'month']), timezone: z.string() });
 const wholeRange = range.omit({ interval: true });
 
+/** What a metric takes and gives by whether it answers for the whole range. */
+const forms = {
+  never: { input: parameters, range },
+  always: { input: ofWholeRange, range: wholeRange },
+  'by default': { input: ofWholeRangeOrPeriods, range: range.partial({ interval: true }) },
+};
+
 /** One question: the settings, and the range cut into periods. */
 export interface Question {
   /** Only for a metric with `parts`. */
@@ -68,6 +78,8 @@ export interface Question {
   readonly now: number;
   readonly zone: string;
   readonly interval: Interval;
+  /** The answer is about the whole range, not about its periods. */
+  readonly isWhole: boolean;
   readonly from: string;
   readonly to: string;
   readonly periods: readonly Period[];
@@ -83,8 +95,11 @@ interface Metric<Shape extends z.ZodRawShape> {
   readonly topic: string;
   /** The interval where none is given. */
   readonly interval: Interval;
-  /** The metric answers for the whole range: no interval can be given, and the usual interval says how far back the range goes. */
-  readonly whole?: boolean;
+  /**
+   * Whether the metric answers for the whole range: always, when no interval can be given, or by default, when none is given. Then the
+   * usual interval only says how far back the range goes.
+   */
+  readonly whole?: 'always' | 'by default';
   readonly definition: string;
   readonly shape: Shape;
   /** The parts of the model that the answer is computed from. They must be up to date first. Absent: it is computed from the rows alone. */
@@ -105,6 +120,7 @@ interface Wording {
 /** Makes an analytics tool. All have the same parameters, rights, answer members and cache. */
 export function metric<Shape extends z.ZodRawShape>(given: Metric<Shape>): Tool & { readonly definition: string } {
   const { name, title, description, topic, definition, shape } = given;
+  const form = forms[given.whole ?? 'never'];
   const tool = defineTool({
     name,
     title,
@@ -112,8 +128,8 @@ export function metric<Shape extends z.ZodRawShape>(given: Metric<Shape>): Tool 
     access: { scope: 'analytics:read', grant: `analytics:read:${topic}` },
     annotations: READS,
     view: 'chart',
-    input: given.whole ? ofWholeRange : parameters,
-    output: z.object({ ...envelope, range: given.whole ? wholeRange : range, ...shape, previous }),
+    input: form.input,
+    output: z.object({ ...envelope, range: form.range, ...shape, previous }),
     errors: [],
 
     async handler(input, { store, server, fail, signal }) {
@@ -124,11 +140,11 @@ export function metric<Shape extends z.ZodRawShape>(given: Metric<Shape>): Tool 
       // The metric of this name made the body.
       const body = kept.body as Body<Shape>;
       const worded = (await given.word?.(body, { store, server })) ?? body;
-      const { from, to, interval, zone } = asked;
-      const range = { from, to, ...(!given.whole && { interval }), timezone: zone };
+      const { from, to, interval, isWhole, zone } = asked;
+      const range = { from, to, ...(!isWhole && { interval }), timezone: zone };
       const answer = { asOf: kept.asOf, range, definition, ...worded };
       if (!input.compare) return answer as never;
-      const before = rangeBefore(asked, given.whole ? undefined : interval);
+      const before = rangeBefore(asked, isWhole ? undefined : interval);
       const earlier = asking({ ...input, ...before }, given, { settings, now, fail });
       // Answered as at the end of that range.
       const { body: old } = await answered(
@@ -149,7 +165,7 @@ async function answered<Shape extends z.ZodRawShape>(
   { server, signal }: Asker,
 ): Promise<Kept> {
   const { rows, imported } = server;
-  const { from, to, interval, zone, now, settings } = asked;
+  const { from, to, interval, isWhole, zone, now, settings } = asked;
   const rates = ratesOf(settings);
   await rows.useRates(rates);
   const { version } = await imported.current();
@@ -161,7 +177,7 @@ async function answered<Shape extends z.ZodRawShape>(
     Math.floor(now / 60_000),
     from,
     to,
-    interval,
+    isWhole ? '' : interval,
     zone,
   ];
   const asOf = new Date(now).toISOString();
@@ -212,20 +228,21 @@ interface QuestionContext {
 /** The question, without the data. */
 function asking(
   input: Parameters,
-  { interval: usual, whole = false }: Pick<Metric<z.ZodRawShape>, 'interval' | 'whole'>,
+  { interval: usual, whole }: Pick<Metric<z.ZodRawShape>, 'interval' | 'whole'>,
   { settings, now, fail }: QuestionContext,
 ): Omit<Question, 'model'> {
   const zone = input.timezone ?? settings.timezone;
   const to = input.to ?? addDays(dateIn(zone, now), 1);
   const from = input.from ?? usualFrom(to, input.interval ?? usual);
-  // The periods are not shown, so the longest interval is used, which makes the fewest.
-  const interval = whole ? 'month' : (input.interval ?? usual);
+  const isWhole = whole === 'always' || (whole === 'by default' && input.interval === undefined);
+  // The periods of a whole range are not shown, so the longest interval is used, which makes the fewest.
+  const interval = isWhole ? 'month' : (input.interval ?? usual);
   if (from >= to) {
     const message = `The range from ${from} to ${to} is empty; \`to\` is the date after the last.`;
     throw fail('invalid_input', message, { issues: [{ path: 'to', message: 'Give a date after `from`.' }] });
   }
   const days = (Date.parse(to) - Date.parse(from)) / 86_400_000;
-  if (!whole && days / { day: 1, week: 7, month: 28 }[interval] > MOST_PERIODS) {
+  if (!isWhole && days / { day: 1, week: 7, month: 28 }[interval] > MOST_PERIODS) {
     const message = `The range has more than ${MOST_PERIODS} intervals; choose a longer interval or a shorter range.`;
     throw fail('invalid_input', message, { issues: [{ path: 'interval', message }] });
   }
@@ -235,6 +252,7 @@ function asking(
     now,
     zone,
     interval,
+    isWhole,
     from,
     to,
     periods,

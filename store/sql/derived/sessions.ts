@@ -3,11 +3,12 @@ import { createTable } from '../raw-tables.ts';
 
 /** A session ends when its visitor makes no visit for this long. A page view with an event in so long after it is no bounce. */
 const GAP_MS = 1_800_000;
+const labels = ['channel', 'country', 'device', 'browser', 'os'];
 
 /**
  * Makes the sessions of some visitors. A session is a visitor's visits without a gap of more than 30 minutes from one to the next; visits of
- * the same moment are in the order in which they came. Its channel, country, device, browser and os are those of its first visit. It is
- * bounced if it has one page view and that visit's user has no event from then until 30 minutes later.
+ * the same moment are in the order in which they came. Its channel, country, device, browser and os are those of its first visit,
+ * "unknown" where that has none. It is bounced if it has one page view and that visit's user has no event from then until 30 minutes later.
  */
 function sessionsOf(isWanted: string): string {
   return `
@@ -30,7 +31,7 @@ firsts as (
 -- a session ends with the visit before the next session
 spans as (
   select
-    visitor, person, at_ms as start_ms, channel, country, device, browser, os,
+    visitor, person, at_ms as start_ms, ${labels.map((label) => `coalesce(${label}, 'unknown') as ${label}`).join(', ')},
     coalesce(lead(before_ms) over (partition by visitor order by place), last_ms) as end_ms,
     coalesce(lead(place) over (partition by visitor order by place), places + 1) - place as pages
   from firsts
@@ -52,7 +53,9 @@ busy as (
 select
   spans.visitor, spans.start_ms, spans.end_ms, spans.pages,
   spans.pages = 1 and busy.visitor is null,
-  spans.channel, spans.country, spans.device, spans.browser, spans.os
+  spans.channel, spans.country, spans.device, spans.browser, spans.os,
+  lag(spans.end_ms) over (partition by spans.visitor order by spans.start_ms),
+  ${labels.map((label) => `lag(spans.end_ms) over (partition by spans.visitor, spans.${label} order by spans.start_ms)`).join(',\n  ')}
 from spans left join busy on busy.visitor = spans.visitor and busy.start_ms = spans.start_ms`;
 }
 
@@ -67,6 +70,13 @@ const columns = {
   device: 'text',
   browser: 'text',
   os: 'text',
+  /** The end of the visitor's session before, then of the one before that has the same channel, country and so on. */
+  before_ms: 'bigint',
+  channel_before_ms: 'bigint',
+  country_before_ms: 'bigint',
+  device_before_ms: 'bigint',
+  browser_before_ms: 'bigint',
+  os_before_ms: 'bigint',
 } as const;
 
 /** The sessions that visits form. */

@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { addDays, dateIn, type LocalDate, startOf } from '../calendar.ts';
-import type { EventSet } from '../model/event-set.ts';
-import { metric, periodHead, periodShape, share } from '../request.ts';
-import { indexesOf } from './product-indexes.ts';
+import type { RowSnapshot } from '../../../store/rows-port.ts';
+import { addDays, dateIn, type LocalDate, periodsOf } from '../calendar.ts';
+import { limitsOf, metric, periodHead, periodShape, type Question, share } from '../request.ts';
+import { activeUsersByDay, activityParameters } from './activity.sql.ts';
+import { activeUsersOf } from './activity.ts';
 
 const count = z.int().min(0);
 const point = {
@@ -25,27 +26,22 @@ export const getActiveUsers = metric({
     series: z.array(z.object({ ...periodShape, ...point })),
   },
 
-  parts({ model, settings }) {
-    const indexes = indexesOf(model, settings);
-    return indexes.parts([indexes.activity]);
-  },
-  answer(question) {
-    const { model, settings, periods, now, zone, from, start, end } = question;
-    const { activity } = indexesOf(model, settings);
+  async answer(question, rows) {
+    const { settings, periods, now, zone, from } = question;
     const today = dateIn(zone, now);
-    const days = new Days(activity, zone);
+    const days = await activeUsersOfDays(rows, question);
     const series = periods.map((period) => {
       const last = addDays(period.to, -1);
       const at = last > today && period.from <= today ? today : last;
-      return { ...periodHead(period, now), ...pointOf(days.on(at)) };
+      return { ...periodHead(period, now), ...pointOf(days.get(at) ?? NOBODY) };
     });
-    const past: DayCounts[] = [];
-    for (let date = from; date < question.to && date <= today; date = addDays(date, 1)) past.push(days.on(date));
+    const past = [...days].filter(([date]) => date >= from && date <= today).map(([, counts]) => counts);
     const sticky = past.filter(({ mau }) => mau > 0);
     const mean = (values: readonly number[]) =>
       values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
+    const { total } = await activeUsersOf(rows, settings, [question]);
     const totals = {
-      activeUsers: activity.users(start, end),
+      activeUsers: total,
       stickiness: mean(sticky.map(({ dau, mau }) => dau / mau)),
       averageDau: mean(past.map(({ dau }) => dau)),
     };
@@ -59,29 +55,20 @@ interface DayCounts {
   readonly mau: number;
 }
 
+const NOBODY: DayCounts = { dau: 0, wau: 0, mau: 0 };
+const LONGEST_DAYS = 30;
+
 function pointOf(day: DayCounts) {
   return { ...day, stickiness: day.mau === 0 ? null : day.dau / day.mau };
 }
 
-/** The users of the last 1, 7 and 30 days up to a date. */
-class Days {
-  readonly #activity: EventSet;
-  readonly #zone: string;
-  readonly #known = new Map<LocalDate, DayCounts>();
-
-  constructor(activity: EventSet, zone: string) {
-    this.#activity = activity;
-    this.#zone = zone;
-  }
-
-  on(date: LocalDate): DayCounts {
-    let counts = this.#known.get(date);
-    if (!counts) {
-      const end = startOf(addDays(date, 1), this.#zone);
-      const users = (days: number) => this.#activity.users(startOf(addDays(date, 1 - days), this.#zone), end);
-      counts = { dau: users(1), wau: users(7), mau: users(30) };
-      this.#known.set(date, counts);
-    }
-    return counts;
-  }
+/** The users of the last 1, 7 and 30 days up to each date of the range. */
+async function activeUsersOfDays(
+  rows: RowSnapshot,
+  { settings, zone, from, to }: Question,
+): Promise<Map<LocalDate, DayCounts>> {
+  const days = periodsOf(addDays(from, 1 - LONGEST_DAYS), to, 'day', zone);
+  const found = await rows.query<DayCounts>(activeUsersByDay, [limitsOf(days), ...activityParameters(settings)]);
+  const counts = days.map(({ from: date }, at): [LocalDate, DayCounts] => [date, found[at] ?? NOBODY]);
+  return new Map(counts.slice(LONGEST_DAYS - 1));
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { metric, type Question, share } from '../request.ts';
-import { indexesOf } from './product-indexes.ts';
+import type { RowSnapshot } from '../../../store/rows-port.ts';
+import { limitsOf, metric, type Question, share } from '../request.ts';
+import { activeUsersByCohort, activityParameters } from './activity.sql.ts';
 
 export const getCohortRetention = metric({
   name: 'get_cohort_retention',
@@ -19,14 +20,10 @@ export const getCohortRetention = metric({
     rows: z.array(z.object({ cohort: z.iso.date(), size: z.int().min(0), values: z.array(share).describe('By k.') })),
   },
 
-  parts({ model, settings }) {
-    const indexes = indexesOf(model, settings);
-    return indexes.parts([indexes.activity]);
-  },
-  answer(question) {
+  async answer(question, rows) {
     const { periods, now } = question;
-    const table = activeByCohort(question);
-    const rows = periods.map((period, at) => {
+    const table = await activeByCohort(question, rows);
+    const cohorts = periods.map((period, at) => {
       const active = table[at] ?? [];
       const size = active[0] ?? 0;
       const values = periods.slice(at).map((later, k) => {
@@ -37,29 +34,26 @@ export const getCohortRetention = metric({
       return { cohort: period.from, size, values };
     });
     const average = periods.map((_, k) => {
-      const having = rows.filter(({ values }) => typeof values[k] === 'number');
+      const having = cohorts.filter(({ values }) => typeof values[k] === 'number');
       const users = having.reduce((sum, { size }) => sum + size, 0);
       return users === 0 ? null : having.reduce((sum, { size, values }) => sum + size * (values[k] ?? 0), 0) / users;
     });
-    return { totals: { users: rows.reduce((sum, { size }) => sum + size, 0), average }, rows };
+    return { totals: { users: cohorts.reduce((sum, { size }) => sum + size, 0), average }, rows: cohorts };
   },
 });
 
 /** How many users of a cohort (first index) are active in the k-th period after it (second index). */
-function activeByCohort({ model, settings, periods }: Question): number[][] {
+async function activeByCohort({ settings, periods }: Question, rows: RowSnapshot): Promise<number[][]> {
+  const found = await rows.query<{ cohort: number; periods: string; users: string }>(activeUsersByCohort, [
+    limitsOf(periods),
+    ...activityParameters(settings),
+  ]);
   const table: number[][] = periods.map(() => []);
-  const { activity } = indexesOf(model, settings);
-  const { uid } = model.events.table.columns;
-  /** For each user: 1 + the number of the cohort, 0 for users who were active before the range. */
-  const cohorts = new Uint16Array(model.uids.size);
-  for (const [period, { start, end }] of periods.entries()) {
-    activity.eachUser(start, end, (row, before) => {
-      const user = uid[row] ?? 0;
-      if (before === Number.NEGATIVE_INFINITY) cohorts[user] = period + 1;
-      const cohort = (cohorts[user] ?? 0) - 1;
-      const active = table[cohort];
-      if (active) active[period - cohort] = (active[period - cohort] ?? 0) + 1;
-    });
+  for (const { cohort, periods: later, users } of found) {
+    const active = table[cohort - 1];
+    const counts = users.split(' ');
+    for (const [at, period] of later.split(' ').entries())
+      if (active) active[Number(period) - cohort] = Number(counts[at]);
   }
   return table;
 }

@@ -5,9 +5,9 @@ import type { Period } from '../calendar.ts';
 import { limitsOf, ratio, share } from '../request.ts';
 import {
   type MeasuresRow,
+  trafficByLabel,
   trafficByPeriod,
-  trafficByPeriodAndValue,
-  trafficByValue,
+  trafficByPeriodAndLabel,
   type VisitDimension,
 } from './traffic.sql.ts';
 
@@ -23,7 +23,7 @@ export type Measures = z.output<z.ZodObject<typeof measures>>;
 
 type Spans = readonly Pick<Period, 'start' | 'end'>[];
 
-export const NOTHING: Measures = {
+const NOTHING: Measures = {
   visitors: 0,
   sessions: 0,
   pageViews: 0,
@@ -52,28 +52,30 @@ export async function trafficOf(rows: RowSnapshot, periods: Spans) {
   };
 }
 
-/** The traffic of a range by value of the dimension, the values with most sessions first. */
-export async function trafficBy(rows: RowSnapshot, dimension: VisitDimension, range: Spans[number]) {
-  const found = await rows.query<MeasuresRow & { value: string | null }>(trafficByValue[dimension], [
-    limitsOf([range]),
-  ]);
-  const totals = measuresOf(found.find(({ value }) => value === null));
-  const values = found
-    .flatMap((row) => (row.value === null ? [] : [{ value: row.value, ...measuresOf(row) }]))
+export type Labelled = Measures & { readonly dimension: VisitDimension; readonly value: string };
+
+/** The traffic of a range by label of the dimension, those with most sessions first. */
+export async function trafficBy(
+  rows: RowSnapshot,
+  dimension: VisitDimension,
+  range: Spans[number],
+): Promise<Labelled[]> {
+  const found = await rows.query<MeasuresRow & { label: string }>(trafficByLabel[dimension], [limitsOf([range])]);
+  return found
+    .map((row) => ({ dimension, value: row.label, ...measuresOf(row) }))
     .sort((a, b) => b.sessions - a.sessions || b.pageViews - a.pageViews || (a.value < b.value ? -1 : 1));
-  return { totals, values };
 }
 
-/** For each value in the given order, the traffic of each of the consecutive periods. */
+/** For each of the values of the dimension, the traffic of each of the consecutive periods. */
 export async function trafficOfValues(
   rows: RowSnapshot,
   dimension: VisitDimension,
   { values, periods }: { readonly values: readonly string[]; readonly periods: Spans },
 ): Promise<Measures[][]> {
-  const found = await rows.query<MeasuresRow & { period: number; value: string }>(trafficByPeriodAndValue[dimension], [
+  const found = await rows.query<MeasuresRow & { period: number; label: string }>(trafficByPeriodAndLabel[dimension], [
     limitsOf(periods),
     listOf(values),
   ]);
-  const byPlace = new Map(found.map((row) => [`${row.period} ${row.value}`, row]));
+  const byPlace = new Map(found.map((row) => [`${row.period} ${row.label}`, row]));
   return values.map((value) => periods.map((_, at) => measuresOf(byPlace.get(`${at + 1} ${value}`))));
 }

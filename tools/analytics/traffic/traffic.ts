@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import type { VisitDimension } from '../model/session-index.ts';
-import { metric, periodHead, periodShape, ratio, share } from '../request.ts';
-import { measures, Traffic, trafficParts } from './measure.ts';
+import type { RowSnapshot } from '../../../store/rows-port.ts';
+import { metric, periodShape, type Question, ratio, seriesOf, share } from '../request.ts';
+import { type Labelled, measures, trafficBy, trafficOf, trafficOfValues } from './measures.ts';
+import type { VisitDimension } from './traffic.sql.ts';
 
 const WHAT =
   'A session is the visits of a visitor without a gap of more than 30 minutes; it belongs to the period in which it starts. Visitors and page views count the visits of the period. Bounce rate = sessions of one page view without an event of that user in the 30 minutes after / sessions. Duration runs from the first to the last visit of a session.';
@@ -15,53 +16,62 @@ export const getTrafficVisitors = metric({
   definition: WHAT,
   shape: { totals: z.object(measures), series: z.array(z.object({ ...periodShape, ...measures })) },
 
-  parts: ({ model }) => trafficParts(model),
-  answer({ model, periods, now, start, end }) {
-    const traffic = new Traffic(model);
-    const series = periods.map((period) => ({
-      ...periodHead(period, now),
-      ...traffic.measure(period.start, period.end),
-    }));
-    return { totals: traffic.measure(start, end), series };
+  async answer({ periods, now }, rows) {
+    const { totals, each } = await trafficOf(rows, periods);
+    return { totals, series: seriesOf({ periods, now }, each, (measures) => measures) };
   },
 });
 
-/** A metric that splits the traffic of the range by a member of the visit with which each session began. */
+/** So many values of each dimension have a series. */
+const MOST_SERIES = 8;
+
+/** A metric that splits the traffic of the range by members of the visit with which each session began. */
 function split<Name extends VisitDimension>(
   named: { readonly name: string; readonly title: string; readonly description: string },
   dimensions: readonly [Name, ...Name[]],
 ) {
+  const label = { dimension: z.enum(dimensions), value: z.string() };
   return metric({
     ...named,
     topic: 'traffic',
     interval: 'day',
-    whole: true,
+    whole: 'by default',
     definition: `${WHAT} Everything is split by the ${dimensions.join(', ')} of the visit with which the session began; "unknown" where it has none.`,
     shape: {
       totals: z.object(measures),
-      rows: z.array(
-        z.object({ dimension: z.enum(dimensions), value: z.string(), ...measures, shareOfSessions: share }),
-      ),
+      rows: z.array(z.object({ ...label, ...measures, shareOfSessions: share })),
+      series: z
+        .array(z.object({ ...label, ...periodShape, ...measures }))
+        .optional()
+        .describe(`With \`interval\`: the periods of the ${MOST_SERIES} values of each dimension with most sessions.`),
     },
 
-    parts: ({ model }) => trafficParts(model, dimensions),
-    answer({ start, end, model }) {
-      const traffic = new Traffic(model);
-      const totals = traffic.measure(start, end);
-      const rows = dimensions.flatMap((dimension) =>
-        [...traffic.measureBy(dimension, start, end)]
-          .map(([label, values]) => ({
-            dimension,
-            value: model.visits.labels.text(label) || 'unknown',
-            ...values,
-            shareOfSessions: ratio(values.sessions, totals.sessions),
-          }))
-          .sort((a, b) => b.sessions - a.sessions || b.pageViews - a.pageViews || (a.value < b.value ? -1 : 1)),
-      );
+    async answer(question, rows) {
+      const { totals } = await trafficOf(rows, [question]);
+      const split = await Promise.all(dimensions.map((dimension) => trafficBy(rows, dimension, question)));
+      const answer = {
+        totals,
+        rows: split.flat().map((row) => ({ ...row, shareOfSessions: ratio(row.sessions, totals.sessions) })),
+        ...(!question.isWhole && { series: await seriesOfLargest(question, rows, split) }),
+      };
       // Zod's type of an enum of generic names is wider than the names.
-      return { totals, rows: rows as never };
+      return answer as never;
     },
   });
+}
+
+/** The periods of the largest values of each dimension, one value after the other. */
+async function seriesOfLargest({ periods, now }: Question, rows: RowSnapshot, split: readonly (readonly Labelled[])[]) {
+  const series = split.map(async (labelled) => {
+    const largest = labelled.slice(0, MOST_SERIES);
+    const [{ dimension } = { dimension: undefined }] = largest;
+    if (!dimension) return [];
+    const found = await trafficOfValues(rows, dimension, { values: largest.map(({ value }) => value), periods });
+    return largest.flatMap(({ value }, at) =>
+      seriesOf({ periods, now }, found[at] ?? [], (measures) => ({ dimension, value, ...measures })),
+    );
+  });
+  return (await Promise.all(series)).flat();
 }
 
 export const getTrafficChannels = split(

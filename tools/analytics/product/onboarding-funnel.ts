@@ -1,0 +1,76 @@
+import { z } from 'zod';
+import type { RowSnapshot } from '../../../store/rows-port.ts';
+import { listOf } from '../../../store/sql/lists.ts';
+import type { Period } from '../calendar.ts';
+import { metric, ratio, share } from '../request.ts';
+import { passagesOfSteps } from './funnel.sql.ts';
+
+const count = z.int().min(0);
+
+export const getOnboardingFunnel = metric({
+  name: 'get_onboarding_funnel',
+  title: 'Get onboarding funnel',
+  description: 'How many users pass each step of the funnel in the settings, with conversion and time between steps.',
+  topic: 'product',
+  interval: 'day',
+  whole: 'always',
+  definition:
+    'A user passes a step with the first event of its name in the range that comes after the one that passed the step before. Conversion = users of the step / users of the first step, or of the step before; seconds are the median from the step before. Steps: settings analytics.funnel.',
+  shape: {
+    totals: z.object({ entered: count, completed: count, conversion: share }),
+    rows: z.array(
+      z.object({
+        step: z.int().min(1),
+        event: z.string(),
+        users: count,
+        conversionFromFirst: share,
+        conversionFromPrevious: share.describe('Null for the first step.'),
+        medianSecondsFromPrevious: z.number().nullable(),
+      }),
+    ),
+  },
+
+  async answer({ settings, start, end }, rows) {
+    const { funnel } = settings.analytics;
+    const passed = await passages(rows, funnel, { start, end });
+    const users = passed.map((step) => step.users);
+    const [entered = 0] = users;
+    const steps = passed.map((step, at) => ({
+      step: at + 1,
+      event: step.event,
+      users: step.users,
+      conversionFromFirst: ratio(step.users, entered),
+      conversionFromPrevious: at === 0 ? null : ratio(step.users, users[at - 1] ?? 0),
+      medianSecondsFromPrevious: step.medianSeconds,
+    }));
+    const completed = users.at(-1) ?? 0;
+    return { totals: { entered, completed, conversion: ratio(completed, entered) }, rows: steps };
+  },
+});
+
+interface Passage {
+  readonly event: string;
+  readonly users: number;
+  /** Null for the first step and where nobody passes. */
+  readonly medianSeconds: number | null;
+}
+
+/** For each step of the funnel: how many users passed it in the range, and the median time from the step before. */
+export async function passages(
+  rows: RowSnapshot,
+  funnel: readonly string[],
+  { start, end }: Pick<Period, 'start' | 'end'>,
+): Promise<Passage[]> {
+  if (funnel.length === 0) return [];
+  const found = await rows.query<{ step: number; users: number; median_ms: number | null }>(passagesOfSteps, [
+    listOf(funnel.map((_, at) => at + 1)),
+    listOf(funnel),
+    start,
+    end,
+  ]);
+  const byStep = new Map(found.map((row) => [row.step, row]));
+  return funnel.map((event, at) => {
+    const { users = 0, median_ms: median = null } = byStep.get(at + 1) ?? {};
+    return { event, users, medianSeconds: median === null ? null : median / 1000 };
+  });
+}
