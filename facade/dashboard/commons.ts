@@ -14,6 +14,7 @@ import './components/waiting.tsx';
 import './format.ts';
 import './lazy.tsx';
 import './live.ts';
+import './pages/home/first-calls.ts';
 import './pages-of.ts';
 import './refs.ts';
 import './title.ts';

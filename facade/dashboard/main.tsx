@@ -3,6 +3,7 @@ import 'uplot/dist/uPlot.min.css';
 import './style/index.css';
 import './commons.ts';
 import { type ComponentType, render } from 'preact';
+import { boot } from './boot.ts';
 import { Boundary } from './components/error-box.tsx';
 import { Layout } from './components/layout.tsx';
 import { ShownDialog } from './components/shown-dialog.tsx';
@@ -14,7 +15,7 @@ import { startLive } from './live.ts';
 import { pageAt, pages } from './pages.ts';
 import { followLinks, usePlace } from './router.ts';
 import { useTitle } from './title.ts';
-import { loadTools, useNames } from './tools.ts';
+import { needTools, useNames } from './tools.ts';
 
 const drawn = new Map<string, ComponentType>(
   pages.map(({ path, load }) => [path, lazy(async () => (await load()).Page)]),
@@ -54,9 +55,15 @@ function Current({ path }: { readonly path: string }) {
   return page.needs !== undefined && !names.has(page.needs) ? <Unknown needs={page.needs} /> : <Page />;
 }
 
+/** The list of tools is long: a page that begins without it comes first. */
+const TOOLS_AFTER_MS = 1500;
+
 // What the page needs is on its way before anything is drawn.
-void loadTools();
-void pageAt(location.pathname)?.load();
+const first = pageAt(location.pathname.slice(boot.base.length) || '/');
+first?.begin?.();
+void first?.load();
+if (first?.begin) setTimeout(needTools, TOOLS_AFTER_MS);
+else needTools();
 const app = document.getElementById('app');
 if (app) {
   app.replaceChildren();

@@ -1,5 +1,6 @@
 import type { ComponentType } from 'preact';
 import type { IconName } from './components/icon.tsx';
+import { beginHome } from './pages/home/first-calls.ts';
 
 /** A page: where it is, how it is called, and the file that draws it. */
 export interface PageEntry {
@@ -12,11 +13,20 @@ export interface PageEntry {
   /** Shown only to people who may call this tool. */
   readonly needs?: string;
   readonly load: () => Promise<{ readonly Page: ComponentType }>;
+  /** Begins what the page asks first, while its file is on the way. */
+  readonly begin?: () => void;
 }
 
 /** Every page, in the order of the navigation. */
 export const pages: readonly PageEntry[] = [
-  { path: '/', title: 'Home', group: 'Top', icon: 'home', load: () => import('./pages/home.tsx') },
+  {
+    path: '/',
+    title: 'Home',
+    group: 'Top',
+    icon: 'home',
+    load: () => import('./pages/home.tsx'),
+    begin: beginHome,
+  },
   {
     path: '/chat',
     title: 'Chat',

@@ -19,8 +19,16 @@ let tools: Tools | undefined;
 let failure: unknown;
 const listeners = new Set<() => void>();
 
-/** Reads the list of the tools that the person may call. Begun before anything is drawn, and again when the list changes. */
+let isBegun = false;
+
+/** Reads the list of tools if nobody did yet. */
+export function needTools(): void {
+  if (!isBegun) void loadTools();
+}
+
+/** Reads the list of the tools that the person may call; again when the list changes. */
 export async function loadTools(): Promise<void> {
+  isBegun = true;
   try {
     const found: ListedTool[] = [];
     let cursor: string | undefined;
@@ -44,6 +52,12 @@ interface Page {
 
 /** Undefined until the list is there. @throws what reading the list threw, so that the page shows it */
 export function useTools(): Tools | undefined {
+  useEffect(needTools, []);
+  return useKnown();
+}
+
+/** The list as far as it is there; not asked for. */
+function useKnown(): Tools | undefined {
   const [, draw] = useState({});
   useEffect(() => {
     const listener = () => draw({});
@@ -58,7 +72,7 @@ export function useTools(): Tools | undefined {
 
 /** The names of the tools that the person may call: known from the first moment, and as the list says once it is there. */
 export function useNames(): ReadonlySet<string> {
-  const known = useTools();
+  const known = useKnown();
   return known ? namesIn(known) : atFirst;
 }
 

@@ -1,10 +1,11 @@
 import { Segments } from '../components/tabs.tsx';
 import { setQuery, usePlace } from '../router.ts';
 import { Checklist } from './home/checklist.tsx';
+import { spanIn } from './home/first-calls.ts';
 import { Happened } from './home/happened.tsx';
 import { Headlines, RevenueChart } from './home/headlines.tsx';
 import { Health } from './home/health.tsx';
-import { type Overview, type Span, useMetric } from './home/numbers.ts';
+import { type Overview, useMetric } from './home/numbers.ts';
 
 const SPANS = [
   { value: 'days', label: '30 days' },
@@ -13,7 +14,7 @@ const SPANS = [
 
 /** What a person wants to know when they come in: is it well, what happened, how is business, what is left to set up. */
 export function Page() {
-  const span: Span = usePlace().query.get('span') === 'days' ? 'days' : 'months';
+  const span = spanIn(usePlace().query);
   const { data: overview } = useMetric<Overview>('get_overview', span);
   // Where there are no numbers yet, what is left to set up comes first.
   const isNew = overview?.totalUsers === 0;

@@ -3,6 +3,7 @@ import { Skeleton } from '../../components/waiting.tsx';
 import { at } from '../../router.ts';
 import { useAnswer } from '../../store.ts';
 import { useMay } from '../../tools.ts';
+import { HAPPENED } from './first-calls.ts';
 
 interface Entry {
   readonly id: string;
@@ -13,15 +14,12 @@ interface Entry {
   readonly principal: { readonly type: string; readonly name: string };
 }
 
-/** Reads are no news. */
-const INPUT = { limit: 10, outcome: 'ok', changes: true };
-
 /** The latest changes, by people, programs and agents. */
 export function Happened() {
   const may = useMay('list_audit_entries');
   const { data, loading } = useAnswer<{ readonly data: readonly Entry[] }>(
     may ? 'list_audit_entries' : undefined,
-    INPUT,
+    HAPPENED,
   );
   const changes = data?.data ?? [];
   if (!may) return null;

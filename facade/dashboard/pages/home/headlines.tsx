@@ -8,13 +8,13 @@ import { Skeleton } from '../../components/waiting.tsx';
 import { money, number } from '../../format.ts';
 import { at } from '../../router.ts';
 import { useMay } from '../../tools.ts';
+import type { Span } from './first-calls.ts';
 import {
   type Headline,
   lastWhole,
   type Mrr,
   type Overview,
   periodLabel,
-  type Span,
   standing,
   useMetric,
   type Visitors,

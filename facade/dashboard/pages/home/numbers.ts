@@ -1,7 +1,6 @@
 import { useAnswer } from '../../store.ts';
 import { useMay } from '../../tools.ts';
-
-export type Span = 'days' | 'months';
+import { metricInput, type Span } from './first-calls.ts';
 
 interface Period {
   readonly from: string;
@@ -28,17 +27,10 @@ export interface Mrr {
   readonly series: readonly (Period & { readonly mrr: number; readonly new: number; readonly churn: number })[];
 }
 
-const DAY_MS = 24 * 60 * 60 * 1000;
-
-function inputOf(span: Span): object {
-  if (span === 'months') return { interval: 'month' };
-  return { interval: 'day', from: new Date(Date.now() - 30 * DAY_MS).toISOString().slice(0, 10) };
-}
-
 /** The answer of a metric; nothing is asked where the person may not. */
 export function useMetric<Output>(tool: string, span: Span) {
   const may = useMay(tool);
-  return useAnswer<Output>(may ? tool : undefined, inputOf(span));
+  return useAnswer<Output>(may ? tool : undefined, metricInput(span));
 }
 
 export interface Headline {
