@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { labelOf } from '../format.ts';
+import { pathOf, refOfId } from '../refs.ts';
 import type { JsonSchema } from '../schema.ts';
 import { act } from '../store.ts';
 import { useTool } from '../tools.ts';
@@ -7,7 +8,7 @@ import { Json } from './code.tsx';
 import { ConfirmDialog } from './dialog.tsx';
 import { Form } from './form/form.tsx';
 import type { Members } from './form/state.ts';
-import { Badge, Empty } from './small.tsx';
+import { Badge, Empty, Link } from './small.tsx';
 import { Table } from './table.tsx';
 import { Fields, Value } from './value.tsx';
 
@@ -87,12 +88,26 @@ export function Shown({ answer, schema }: { readonly answer: Members; readonly s
 const MOST_COLUMNS = 7;
 
 function Rows({ rows, schema }: { readonly rows: readonly Members[]; readonly schema: JsonSchema | undefined }) {
-  const names = [...new Set(rows.slice(0, 20).flatMap((row) => Object.keys(row)))].slice(0, MOST_COLUMNS);
-  const columns = names.map((name) => ({
+  const title = titleIn(rows);
+  const found = [...new Set(rows.slice(0, 20).flatMap((row) => Object.keys(row)))];
+  const names = title === undefined ? found : [title, ...found.filter((name) => name !== 'id' && name !== title)];
+  const columns = names.slice(0, MOST_COLUMNS).map((name) => ({
     id: name,
     title: schema?.properties?.[name]?.title ?? labelOf(name),
     end: typeof rows[0]?.[name] === 'number',
-    cell: (row: Members) => <Value value={row[name]} schema={schema?.properties?.[name]} />,
+    cell: (row: Members) =>
+      name === title ? (
+        <Link to={pathOf(String(row.id)) ?? ''}>{String(row[name])}</Link>
+      ) : (
+        <Value value={row[name]} schema={schema?.properties?.[name]} />
+      ),
   }));
   return <Table label="Answer" columns={columns} rows={rows} keyOf={(row) => String(row.id ?? rows.indexOf(row))} />;
+}
+
+/** The member by which people know such records, where it leads to their page. */
+function titleIn([first = {}]: readonly Members[]): string | undefined {
+  const id = String(first.id ?? '');
+  const title = refOfId(id)?.title;
+  return title !== undefined && first[title] !== undefined && pathOf(id) !== undefined ? title : undefined;
 }

@@ -26,7 +26,7 @@ export function CreatePane({ spec }: { readonly spec: KindSpec }) {
           <LinkButton look="quiet" icon="back" label={`All ${spec.words.many}`} to={spec.path} />
           <h1>New {spec.words.one}</h1>
         </header>
-        {tool?.description && <p class="quiet form-intro">{tool.description.replaceAll('`', '')}</p>}
+        {tool?.description && <p class="quiet form-intro">{introOf(tool.description)}</p>}
         <Form
           tool={`create_${spec.one}`}
           start={spec.start ?? {}}
@@ -40,4 +40,9 @@ export function CreatePane({ spec }: { readonly spec: KindSpec }) {
       </div>
     </section>
   );
+}
+
+/** What a tool does, without what it answers: that is for programs. */
+function introOf(description: string): string {
+  return description.replaceAll('`', '').replace(/ Returns [^.]*\./g, '');
 }

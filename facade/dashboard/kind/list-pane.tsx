@@ -17,6 +17,7 @@ export function ListPane({ spec, open }: { readonly spec: KindSpec; readonly ope
   const tool = useTool(`list_${spec.many}`);
   const mayCreate = useMay(`create_${spec.one}`);
   const { query } = usePlace();
+  const { headControls: HeadControls } = spec;
   const filters = filtersOf(tool?.inputSchema);
   const { rows, shown, loading, error, more, total, look, lookedAt } = useRows(spec, tool, filters, query);
   useLive([`${spec.one.replaceAll('_', '-')}://`]);
@@ -28,13 +29,14 @@ export function ListPane({ spec, open }: { readonly spec: KindSpec; readonly ope
         {rows.length > 0 && (
           <span class="page-count">{counts(shown.length, rows.length, total, more !== undefined)}</span>
         )}
-        {mayCreate && (
-          <span class="page-actions">
+        <span class="page-actions">
+          {HeadControls && <HeadControls />}
+          {mayCreate && (
             <LinkButton look="primary" icon="plus" to={`${spec.path}/new`}>
               {`New ${spec.words.one}`}
             </LinkButton>
-          </span>
-        )}
+          )}
+        </span>
       </header>
       <Filters filters={filters} words={spec.words.many} />
       {error && <ErrorBox error={error} />}

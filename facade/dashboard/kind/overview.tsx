@@ -1,3 +1,4 @@
+import { Prose } from '../components/prose.tsx';
 import { Time } from '../components/small.tsx';
 import { Fields } from '../components/value.tsx';
 import { labelOf } from '../format.ts';
@@ -30,7 +31,9 @@ export function Overview({ spec, row }: { readonly spec: KindSpec; readonly row:
       {blocks.map((name) => (
         <section key={name} class="block">
           <h2>{schema?.properties?.[name]?.title ?? labelOf(name)}</h2>
-          <div class="block-text">{String(row[name])}</div>
+          <div class={spec.prose?.includes(name) ? 'block-prose' : 'block-text'}>
+            {spec.prose?.includes(name) ? <Prose text={String(row[name])} /> : String(row[name])}
+          </div>
         </section>
       ))}
       {Below && <Below row={row} />}

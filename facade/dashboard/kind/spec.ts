@@ -34,6 +34,8 @@ export interface KindSpec {
   readonly empty: string;
   /** Text members that stand as blocks of their own. */
   readonly blocks?: readonly string[];
+  /** Of these, the ones written with the marks of Markdown. */
+  readonly prose?: readonly string[];
   /** Members that the overview leaves out. */
   readonly without?: readonly string[];
   /** Controls of one's own in the forms. */
@@ -49,6 +51,8 @@ export interface KindSpec {
   /** Above the fields of the overview, or below them. */
   readonly above?: ComponentType<{ readonly row: Row }>;
   readonly below?: ComponentType<{ readonly row: Row }>;
+  /** Beside the button for a new one. */
+  readonly headControls?: ComponentType;
   /** Buttons beside Edit, and more in the menu. */
   readonly actions?: ComponentType<{ readonly row: Row }>;
   readonly menu?: (row: Row) => readonly MenuItem[];

@@ -19,6 +19,7 @@ export const Page = kindPage({
   versions: 'agent',
   empty: 'An agent answers people and does work with the tools that you allow it.',
   blocks: ['instructions'],
+  prose: ['instructions'],
   without: ['identity', 'tools'],
   controls: { tools: ToolsPicker },
   actions: TalkButton,

@@ -9,4 +9,5 @@ export const Page = kindPage({
   versions: 'document',
   empty: 'Texts that agents and people read and change together.',
   blocks: ['content'],
+  prose: ['content'],
 });

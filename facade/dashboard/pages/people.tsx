@@ -15,11 +15,12 @@ export const Page = kindPage({
   avatar: true,
   empty: 'People who administer this workspace.',
   columns: [
-    { id: 'role', title: 'Role', cell: (row: Row) => <Badge tone="plain">{String(row.role)}</Badge> },
+    { id: 'role', title: 'Role', cell: (row: Row) => <Badge tone="plain">{String(row.role)}</Badge>, spare: 2 },
     {
       id: 'isActive',
       title: 'Active',
       cell: ({ isActive }: Row) => <Badge tone={isActive ? 'good' : 'plain'}>{isActive ? 'Yes' : 'No'}</Badge>,
+      spare: 1,
     },
     { id: 'createdAt', title: 'Since', cell: (row: Row) => <Time at={row.createdAt as string} />, end: true, spare: 2 },
   ],

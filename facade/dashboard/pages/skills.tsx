@@ -10,4 +10,5 @@ export const Page = kindPage({
   versions: 'skill',
   empty: 'A skill is a text that agents follow when a task calls for it.',
   blocks: ['instructions'],
+  prose: ['instructions'],
 });

@@ -1,10 +1,10 @@
 import { LinkButton } from '../components/button.tsx';
-import { Segments } from '../components/tabs.tsx';
 import { KindPage } from '../kind/kind-page.tsx';
-import { setQuery, usePlace } from '../router.ts';
+import { usePlace } from '../router.ts';
 import { useMay } from '../tools.ts';
 import { Board } from './tasks/board.tsx';
 import { taskSpec } from './tasks/spec.tsx';
+import { ViewChoice } from './tasks/view-choice.tsx';
 
 /** Tasks as a board, or as a list with one beside it. */
 export function Page() {
@@ -16,15 +16,7 @@ export function Page() {
       <header class="page-head">
         <h1>Tasks</h1>
         <span class="page-actions">
-          <Segments
-            label="View"
-            value="board"
-            options={[
-              { value: 'board', label: 'Board' },
-              { value: 'list', label: 'List' },
-            ]}
-            onChange={(value) => setQuery({ view: value === 'list' ? 'list' : undefined })}
-          />
+          <ViewChoice />
           {may && (
             <LinkButton look="primary" icon="plus" to="/tasks/new">
               New task

@@ -58,7 +58,7 @@ function Result({ tool, answer, shownAs, title }: ResultProps) {
   const rows = rowsIn(answer);
   const metric = METRICS.find((one) => one.tool === tool);
   if (shownAs === 'number') return <OneNumber answer={answer} title={title} />;
-  if (metric) return <AsMetric metric={metric} answer={answer} />;
+  if (metric) return <AsMetric metric={metric} answer={answer} shownAs={shownAs} />;
   if ((shownAs === 'line' || shownAs === 'bar') && rows.length > 0) {
     return <AsChart rows={rows} bars={shownAs === 'bar'} title={title} />;
   }
@@ -73,13 +73,21 @@ const NOTHING: MetricAnswer = {
   totals: {},
 };
 
-/** As the page of the metric shows it. */
-function AsMetric({ metric, answer }: { readonly metric: Metric; readonly answer: Row }) {
-  const shown = { metric, answer: { ...NOTHING, ...answer } };
+interface AsMetricProps {
+  readonly metric: Metric;
+  readonly answer: Row;
+  readonly shownAs: string;
+}
+
+/** As the page of the metric shows it: its periods as lines, as bars or as a table. */
+function AsMetric({ metric, answer, shownAs }: AsMetricProps) {
+  const charts = metric.charts?.map((chart) => ({ ...chart, bars: shownAs === 'bar' })) ?? [];
+  const shown = { metric: { ...metric, charts }, answer: { ...NOTHING, ...answer } };
+  const { series = [] } = shown.answer;
   return (
     <>
       <Totals {...shown} />
-      <Charts {...shown} />
+      {shownAs === 'table' ? series.length > 0 && <Shown answer={{ series }} /> : <Charts {...shown} />}
       <Rows {...shown} />
     </>
   );

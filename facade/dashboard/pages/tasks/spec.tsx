@@ -1,6 +1,7 @@
 import { Badge, Time } from '../../components/small.tsx';
 import type { KindSpec, Row } from '../../kind/spec.ts';
 import { TaskText } from './task-text.tsx';
+import { ViewChoice } from './view-choice.tsx';
 
 export const taskSpec: KindSpec = {
   one: 'task',
@@ -14,5 +15,6 @@ export const taskSpec: KindSpec = {
     { id: 'priority', title: 'Priority', cell: (row: Row) => <Badge value={String(row.priority)} />, spare: 2 },
     { id: 'dueAt', title: 'Due', cell: (row: Row) => <Time at={row.dueAt as string} />, end: true, spare: 1 },
   ],
+  headControls: ViewChoice,
   below: TaskText,
 };

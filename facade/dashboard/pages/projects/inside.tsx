@@ -1,0 +1,56 @@
+import { LinkButton } from '../../components/button.tsx';
+import { ErrorBox } from '../../components/error-box.tsx';
+import { Badge, Empty, Time } from '../../components/small.tsx';
+import { Table } from '../../components/table.tsx';
+import { Skeleton } from '../../components/waiting.tsx';
+import type { Row } from '../../kind/spec.ts';
+import { usePages } from '../../pages-of.ts';
+
+interface InsideProps {
+  readonly projectId: string;
+  readonly kind: 'goals' | 'tasks' | 'documents';
+}
+
+const WORDS = { goals: 'goal', tasks: 'task', documents: 'document' } as const;
+
+/** The goals, tasks or documents of a project. */
+export function Inside({ projectId, kind }: InsideProps) {
+  const { rows, loading, error, more } = usePages<Row>(`list_${kind}`, { projectId, limit: 100 });
+  const one = WORDS[kind];
+  if (error) return <ErrorBox error={error} />;
+  if (rows.length === 0 && loading) return <Skeleton lines={4} />;
+  if (rows.length === 0) {
+    return (
+      <Empty title={`No ${kind} yet`} action={<LinkButton to={`/${kind}/new`}>{`New ${one}`}</LinkButton>}>
+        {`A ${one} belongs to the project that is picked in its form.`}
+      </Empty>
+    );
+  }
+  return (
+    <Table
+      label={`The ${kind} of the project`}
+      columns={[
+        { id: 'title', title: 'Name', cell: ({ title }: Row) => <span class="name-title">{String(title)}</span> },
+        ...(kind === 'documents' ? [] : [STATUS]),
+        {
+          id: 'updatedAt',
+          title: 'Changed',
+          cell: ({ updatedAt }: Row) => <Time at={updatedAt as string} />,
+          end: true,
+        },
+      ]}
+      rows={rows}
+      keyOf={({ id }) => String(id)}
+      to={({ id }) => `/${kind}/${encodeURIComponent(String(id))}`}
+      onMore={more}
+      loading={loading}
+    />
+  );
+}
+
+const STATUS = {
+  id: 'status',
+  title: 'Status',
+  cell: ({ status }: Row) => <Badge value={String(status)} />,
+  width: '8rem',
+};
