@@ -55,9 +55,10 @@ describe('what people do in the dashboard', { skip: withoutBrowser }, () => {
       await page.getByLabel('Name or pattern of tools').press('Enter');
       await page.getByText('1 tool, about').waitFor();
       await page.getByRole('button', { name: 'Create capsule' }).click();
-      const token = await secretIn(page);
-      await page.getByRole('tab', { name: 'Connect' }).click();
-      const url = (await page.locator('.connect code').first().textContent()) ?? '';
+      const dialog = page.getByRole('dialog');
+      const token = (await dialog.locator('.secret code').textContent()) ?? '';
+      const [url = ''] = /http\S+\/mcp/.exec((await dialog.locator('.connect code').textContent()) ?? '') ?? [];
+      await dialog.getByText('Waiting for the first client').waitFor();
       const client = new Client({ name: 'test', version: '1.0.0' });
       const requestInit = { headers: { Authorization: `Bearer ${token}` } };
       await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit }));
@@ -68,6 +69,8 @@ describe('what people do in the dashboard', { skip: withoutBrowser }, () => {
       );
       await client.callTool({ name: 'list_skills', arguments: {} });
       await client.close();
+      await dialog.getByText('It works').waitFor();
+      assert.equal(await secretIn(page), token);
       await page.getByRole('tab', { name: 'Use' }).click();
       await page.getByRole('cell', { name: 'list_skills' }).waitFor();
       const statusOf = async (bearer: string) =>
