@@ -20,7 +20,7 @@ export interface RowStore {
    * those of its key. Others can write when the rows were committed or discarded. @throws StoreUnavailable
    */
   stage(batch: RowBatch): Promise<StagedRows>;
-  /** Answers one query. */
+  /** Answers one query that takes no time to speak of. It waits for no other questions but such. */
   query<Row>(query: NamedQuery, parameters?: readonly Parameter[], options?: ReadOptions): Promise<readonly Row[]>;
   /** Makes the derived tables anew, or those that are named, and says whether they were right before. */
   rebuild(tables?: readonly string[]): Promise<readonly Rebuilt[]>;
@@ -60,8 +60,8 @@ export interface ReadOptions {
 export interface RowBatch {
   readonly type: RowType;
   readonly rows: readonly ImportedRow[];
-  /** When they were imported, ISO 8601. */
-  readonly at: string;
+  /** When they were imported, ISO 8601: all of them, or each. */
+  readonly at: string | readonly string[];
 }
 
 /** Rows that are written but do not count yet. See `Transaction.tables.commit`. */

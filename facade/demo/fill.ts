@@ -7,7 +7,7 @@ import type { Config } from '../config/config.ts';
 import { type FirstStart, prepareStore } from '../launch/first-start.ts';
 import { eventRows, visitRows } from './activity.ts';
 import { invoiceRows, makeSubscriptions, subscriptionRows, userRows } from './customers.ts';
-import { DAY, iso, loggedBy, type Statement, spanUntil } from './story.ts';
+import { DAY, iso, type LoggedStatement, loggedBy, type Statement, spanUntil } from './story.ts';
 import { makeUsers, websiteRows } from './users.ts';
 import { type DemoClock, FOUNDED, fillWorkspace } from './workspace.ts';
 
@@ -30,8 +30,22 @@ export async function fillDemo(
   await store.transaction(async (tx) => {
     for (let at = 0; at < rows.length; at += STEP) tx.rows.append(rows.slice(at, at + STEP));
   });
+  await importRows(store, rows);
   await queueLastSchedule(store, now);
   return first;
+}
+
+/** Imports the rows, those of a type together. */
+async function importRows(store: Store, rows: readonly LoggedStatement[]): Promise<void> {
+  const types = [...new Set(rows.map(({ type }) => type))];
+  for (const type of types) {
+    const own = rows.filter((row) => row.type === type);
+    for (let from = 0; from < own.length; from += STEP) {
+      const part = own.slice(from, from + STEP);
+      const staged = await store.tables.stage({ type, rows: part.map(({ row }) => row), at: part.map(({ at }) => at) });
+      await store.transaction(async (tx) => tx.tables.commit(staged)).finally(() => staged.discard());
+    }
+  }
 }
 
 /** Queues the run whose scheduled time came last, so that the server begins with it. */

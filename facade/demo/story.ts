@@ -7,7 +7,7 @@ import type {
   VisitRow,
   WebsiteRow,
 } from '../../resources/imported-rows.ts';
-import type { NewLoggedRow } from '../../store/port.ts';
+import type { ImportedRow } from '../../store/rows/records.ts';
 import { addDays, addIntervals, floorTo, type LocalDate } from '../../tools/analytics/calendar.ts';
 
 export const DAY = 86_400_000;
@@ -119,7 +119,12 @@ function itemAt<Item>(items: readonly Item[], at: number): Item {
 export interface Statement {
   readonly type: RowType;
   readonly time: number;
-  readonly row: NewLoggedRow['row'];
+  readonly row: ImportedRow;
+}
+
+/** A statement with the time of its import. */
+export interface LoggedStatement extends Omit<Statement, 'time'> {
+  readonly at: string;
 }
 
 interface RowOf {
@@ -137,7 +142,7 @@ export function statement<Type extends RowType>(type: Type, time: number, row: R
 }
 
 /** What was known at the time, in the order in which it became known. */
-export function loggedBy(now: number, statements: readonly Statement[]): NewLoggedRow[] {
+export function loggedBy(now: number, statements: readonly Statement[]): LoggedStatement[] {
   return statements
     .filter(({ time }) => time <= now)
     .sort((a, b) => a.time - b.time)

@@ -18,6 +18,11 @@ export class Connection {
     return result.rowsChanged;
   }
 
+  /** Runs what the engine takes for several statements. */
+  async runOnce(sql: string): Promise<void> {
+    await this.#raw.run(sql);
+  }
+
   /** The rows are converted in parts, so that other work runs in between. */
   async query<Row>({ name, sql }: NamedQuery, parameters: readonly Parameter[] = []): Promise<readonly Row[]> {
     try {

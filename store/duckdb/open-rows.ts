@@ -32,7 +32,10 @@ export interface OpenedRows {
   readonly file: number;
   readonly engine: Engine;
   readonly writer: Connection;
+  /** For questions that take long. */
   readonly readers: Readers;
+  /** For single queries, which should not wait for those. */
+  readonly quick: Readers;
   /** As they are in the file. */
   readonly version: number;
   /** Rows of users were removed whose bytes may still be in the file. */
@@ -70,7 +73,8 @@ export async function openFile(
     await prepareTables(writer);
     await prepare?.(writer);
     const readers = new Readers(await Promise.all(Array.from({ length: READERS }, () => engine.connect())));
-    return { file, engine, writer, readers, ...(await factsOf(writer)) };
+    const quick = new Readers([await engine.connect()]);
+    return { file, engine, writer, readers, quick, ...(await factsOf(writer)) };
   } catch (error) {
     engine.close();
     throw error;
@@ -116,8 +120,8 @@ export function damaged(path: string, what: string, cause?: unknown): StoreDamag
 }
 
 /** Waits for the questions that run. */
-export async function closeRows({ engine, writer, readers }: OpenedRows): Promise<void> {
-  await readers.close();
+export async function closeRows({ engine, writer, readers, quick }: OpenedRows): Promise<void> {
+  await Promise.all([readers.close(), quick.close()]);
   writer.close();
   engine.close();
 }

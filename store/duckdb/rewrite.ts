@@ -12,13 +12,13 @@ export async function copyTables(writer: Connection, target: string): Promise<vo
   const draft = `${target}.tmp`;
   await removeFile(draft);
   const [own] = await writer.query<{ name: string }>({ name: 'own name', sql: 'select current_database() as name' });
-  await writer.run(`attach ${text(draft)} as fresh`);
+  await writer.runOnce(`attach ${text(draft)} as fresh`);
   try {
-    await writer.run(`copy from database "${own?.name}" to fresh`);
-    await writer.run("delete from fresh.facts where name = 'rewrite'");
-    await writer.run('checkpoint fresh');
+    await writer.runOnce(`copy from database "${own?.name}" to fresh`);
+    await writer.runOnce("delete from fresh.facts where name = 'rewrite'");
+    await writer.runOnce('checkpoint fresh');
   } finally {
-    await writer.run('detach fresh');
+    await writer.runOnce('detach fresh');
   }
   const file = await open(draft, 'r+');
   await file.sync().finally(() => file.close());

@@ -137,7 +137,8 @@ export class DuckRowStore implements RowStore {
   }
 
   async query<Row>(query: NamedQuery, parameters?: readonly Parameter[], options?: ReadOptions) {
-    return this.read((snapshot) => snapshot.query<Row>(query, parameters), options);
+    const { quick } = await this.#opened();
+    return quick.read((snapshot) => snapshot.query<Row>(query, parameters), options);
   }
 
   async read<Result>(work: (snapshot: RowSnapshot) => Promise<Result>, options?: ReadOptions): Promise<Result> {

@@ -1,4 +1,10 @@
-import type { RowType, SubscriptionRow, WebsiteRow } from '../../resources/imported-rows.ts';
+import {
+  importedRows,
+  type RowType,
+  type SubscriptionRow,
+  TIME_MEMBERS,
+  type WebsiteRow,
+} from '../../resources/imported-rows.ts';
 import { channelOf } from './channel.ts';
 import { hashOf } from './hash.ts';
 
@@ -16,92 +22,67 @@ export type StatedType = keyof typeof statedTables;
 
 export const isStated = (type: RowType): type is StatedType => type in statedTables;
 
-type Given = string | number | boolean | undefined;
+interface Member {
+  readonly name: string;
+  readonly column: string;
+  readonly isTime: boolean;
+}
 
-const ms = (time: unknown) => (time === undefined ? undefined : Date.parse(String(time)));
-const given = (value: unknown) => value as Given; // the schema of the type says which
+const entries = Object.entries(importedRows) as [RowType, (typeof importedRows)[RowType]][]; // its own members
+/** The members of the rows of each type, in the order of the schema, without the time of a statement. */
+const members = Object.fromEntries(
+  entries.map(([type, { schema }]) => [
+    type,
+    Object.keys(schema.shape)
+      .filter((name) => name !== 'effectiveAt')
+      .map((name): Member => ({ name, column: columnOf(name), isTime: TIME_MEMBERS.has(name) })),
+  ]),
+) as unknown as Readonly<Record<RowType, readonly Member[]>>; // one entry for each type
+
+/** `createdAt` is `created_ms`, `visitorId` is `visitor_id`. */
+function columnOf(name: string): string {
+  const snake = (text: string) => text.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return TIME_MEMBERS.has(name) ? `${snake(name.replace(/At$/, ''))}_ms` : snake(name);
+}
+
+/** The row as its table holds it, without `seq` and what a table of statements says of the statement itself. */
+export function recordOf(type: RowType, row: ImportedRow): TableRow {
+  const record: Record<string, string | number | boolean | undefined> = {};
+  for (const { name, column, isTime } of members[type]) {
+    const value = row[name];
+    if (value === undefined) record[column] = undefined;
+    else if (isTime) record[column] = Date.parse(String(value));
+    else if (typeof value === 'object') record[column] = JSON.stringify(value);
+    else record[column] = value as string | number | boolean; // by the schema of the type
+  }
+  if (type === 'users') record.searched = searched([row.uid, row.email, row.name ?? ''].join('\n'));
+  if (type === 'events' || type === 'visits') record.person = hashed(row.uid);
+  if (type === 'visits') {
+    record.visitor = hashed(row.visitorId);
+    record.channel ??= channelOf(record.referrer as string | undefined); // a text by the schema of visits
+    record.channel_given = row.channel !== undefined;
+  }
+  return record;
+}
+
+/** The row that the record was made of. */
+export function rowOf<Row extends object = ImportedRow>(type: RowType, record: TableRow): Row {
+  const row: Record<string, unknown> = {};
+  for (const { name, column, isTime } of members[type]) {
+    const value = record[column];
+    if (value === null || value === undefined || (name === 'channel' && !record.channel_given)) continue;
+    if (isTime) row[name] = new Date(Number(value)).toISOString();
+    else row[name] = name === 'properties' ? JSON.parse(String(value)) : value;
+  }
+  if (record.explicit) row.effectiveAt = new Date(Number(record.from_ms)).toISOString();
+  return row as Row; // `recordOf` made the record of such a row
+}
+
 const hashed = (text: unknown) => (text === undefined ? undefined : hashOf(String(text)));
 
-const records: Readonly<Record<RowType, (row: ImportedRow) => TableRow>> = {
-  users: (row) => ({
-    uid: given(row.uid),
-    email: given(row.email),
-    status: given(row.status),
-    name: given(row.name),
-    country: given(row.country),
-    created_ms: ms(row.createdAt),
-    deleted_ms: ms(row.deletedAt),
-    payment_brand: given(row.paymentBrand),
-    payment_last4: given(row.paymentLast4),
-  }),
-  invoices: (row) => ({
-    id: given(row.id),
-    uid: given(row.uid),
-    subscription_id: given(row.subscriptionId),
-    total: given(row.total),
-    tax: given(row.tax),
-    currency: given(row.currency),
-    status: given(row.status),
-    issued_ms: ms(row.issuedAt),
-    paid_ms: ms(row.paidAt),
-  }),
-  events: (row) => ({
-    id: given(row.id),
-    uid: given(row.uid),
-    person: hashed(row.uid),
-    name: given(row.name),
-    at_ms: ms(row.at),
-    properties: row.properties === undefined ? undefined : JSON.stringify(row.properties),
-  }),
-  visits: (row) => ({
-    id: given(row.id),
-    visitor_id: given(row.visitorId),
-    visitor: hashed(row.visitorId),
-    uid: given(row.uid),
-    person: hashed(row.uid),
-    at_ms: ms(row.at),
-    page: given(row.page),
-    referrer: given(row.referrer),
-    channel: given(row.channel) ?? channelOf(row.referrer as string | undefined), // texts by the schema of visits
-    channel_given: row.channel !== undefined,
-    country: given(row.country),
-    device: given(row.device),
-    browser: given(row.browser),
-    os: given(row.os),
-  }),
-  subscriptions: (row) => ({
-    id: given(row.id),
-    uid: given(row.uid),
-    plan: given(row.plan),
-    amount: given(row.amount),
-    currency: given(row.currency),
-    interval: given(row.interval),
-    interval_count: given(row.intervalCount),
-    quantity: given(row.quantity),
-    discount_percent: given(row.discountPercent),
-    discount_amount: given(row.discountAmount),
-    discount_ends_ms: ms(row.discountEndsAt),
-    status: given(row.status),
-    trial_start_ms: ms(row.trialStart),
-    trial_end_ms: ms(row.trialEnd),
-    started_ms: ms(row.startedAt),
-    canceled_ms: ms(row.canceledAt),
-    ended_ms: ms(row.endedAt),
-  }),
-  websites: (row) => ({
-    id: given(row.id),
-    uid: given(row.uid),
-    url: given(row.url),
-    name: given(row.name),
-    state: given(row.state),
-    created_ms: ms(row.createdAt),
-    published_ms: ms(row.publishedAt),
-  }),
-};
-
-/** The row as its table holds it, without `seq` of events and what a table of statements says of the statement itself. */
-export function recordOf(type: RowType, row: ImportedRow): TableRow {
-  return records[type](row);
+/** The form in which texts of users are searched. */
+export function searched(text: string): string {
+  return text.normalize('NFC').toLowerCase();
 }
 
 /** The time from which a statement counts that does not say so itself. */

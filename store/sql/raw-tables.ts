@@ -17,6 +17,8 @@ export const rawTables = {
     deleted_ms: 'bigint',
     payment_brand: 'text',
     payment_last4: 'text',
+    /** Uid, e-mail and name in the form in which they are searched. */
+    searched: 'text',
   },
   /** What imports said about a subscription, in the order in which it counts: `place` 0 first, each from `from_ms` on. */
   subscription_terms: {

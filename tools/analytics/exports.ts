@@ -4,4 +4,3 @@ export { type ImportedModel, USER_PURGE } from './model/imported-model.ts';
 export { websiteHistory } from './model/website-history.ts';
 export { workspaceSettings } from './request.ts';
 export { MICROS, Money, ratesOf, roundCents, unitsIn } from './revenue/money.ts';
-export { paidUntil } from './revenue/subscription-timeline.ts';

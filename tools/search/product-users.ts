@@ -1,6 +1,7 @@
 import type { UserRow } from '../../resources/imported-rows.ts';
 import type { SearchHit } from '../../resources/search.ts';
 import { fold } from '../../store/search-text.ts';
+import { findUsers } from '../users/user-rows.ts';
 import type { SearchType } from './types.ts';
 
 const ACCESS = { scope: 'users:read', grant: 'user:read', narrows: true } as const;
@@ -11,10 +12,11 @@ export const productUsers: SearchType = {
   access: ACCESS,
   shownBy: ['get_user', 'list_users'],
   async find({ server, principal }, { text, limit, after }) {
-    const { users } = await server.imported.current();
+    const query = { search: text, uids: principal.rights.limitedTo('user', 'read')?.names };
+    const { records } = await findUsers(server.rows, query);
     const hits: SearchHit[] = [];
     let count = 0;
-    for (const row of users.find({ search: text, uids: principal.rights.limitedTo('user', 'read')?.names })) {
+    for (const row of records) {
       const hit = describe(row, text);
       count += 1;
       if (!after || hit.score < after.score || (hit.score === after.score && hit.id < after.id)) hits.push(hit);

@@ -1,11 +1,16 @@
 import { z } from 'zod';
 import { pageOf, paging } from '../../resources/fields.ts';
+import type { EventRow, InvoiceRow, SubscriptionRow, UserRow } from '../../resources/imported-rows.ts';
 import { type TimelineEntry, timelineEntry } from '../../resources/product-user.ts';
 import type { Position } from '../../store/port.ts';
-import { type ImportedModel, paidUntil, websiteHistory } from '../analytics/exports.ts';
+import { hashOf } from '../../store/rows/hash.ts';
+import { rowOf, type TableRow } from '../../store/rows/records.ts';
+import type { RowStore } from '../../store/rows-port.ts';
 import { defineTool, READS } from '../registry/define-tool.ts';
 import { countFitting, openCursor, pageBody } from '../registry/paging.ts';
 import { findUser, userId } from './find-user.ts';
+import { eventsCount, eventsPage } from './user-rows.sql.ts';
+import { paidUntil, readInvoices, type Said, subscriptionsOf, websiteSteps, websitesOf } from './user-rows.ts';
 
 export const getUserTimeline = defineTool({
   name: 'get_user_timeline',
@@ -19,29 +24,21 @@ export const getUserTimeline = defineTool({
   errors: ['not_found'],
 
   async handler({ userId: uid, limit: count, cursor: given, includeTotal }, { server, fail }) {
-    const model = await server.imported.current();
-    findUser(model, uid, fail);
+    const { rows } = server;
+    const user = await findUser(rows, uid, fail);
     const after = openCursor(given, { uid });
-    const ofRecords = recordEntries(model, uid, server.now().getTime());
-    const entries: Pending[] = [...ofRecords, ...eventEntries(model, uid, count + 1, after)]
+    const ofRecords = await recordEntries(rows, user, server.now().getTime());
+    const entries = [...ofRecords, ...(await eventEntries(rows, uid, count + 1, after))]
       .filter((entry) => !after || comparePlaces(placeOf(entry), after) < 0)
       .sort((a, b) => comparePlaces(placeOf(b), placeOf(a)));
     const wanted = entries.slice(0, count);
-    const positions = wanted.flatMap(({ position }) => position ?? []);
-    const rows = new Map((await server.imported.rowsAt(positions)).map((row) => [row.position, row.row]));
-    const completed = wanted.map(({ position, ...entry }) =>
-      position === undefined ? entry : eventEntry(entry, rows.get(position)),
-    );
-    const records = completed.slice(0, countFitting(completed));
+    const records = wanted.slice(0, countFitting(wanted));
     const last = records.at(-1);
     const next = entries.length > records.length && last ? placeOf(last) : null;
-    const total = includeTotal && { total: ofRecords.length + model.events.countOf(uid) };
+    const total = includeTotal && { total: ofRecords.length + (await countEvents(rows, uid)) };
     return { ...pageBody({ records, next }, { uid }, (entry) => entry), ...total };
   },
 });
-
-/** An entry. The entry of an event is completed from the row log. */
-type Pending = TimelineEntry & { readonly position?: number };
 
 function placeOf({ at, id }: TimelineEntry): Position {
   return { createdAt: at, id };
@@ -52,43 +49,43 @@ function comparePlaces(a: Position, b: Position): number {
   return a.id < b.id ? -1 : Number(a.id > b.id);
 }
 
-/** The latest events at or before the place, with all events at the time of the last one. */
-function eventEntries({ events }: ImportedModel, uid: string, count: number, after: Position | undefined): Pending[] {
-  const found: Pending[] = [];
-  let last = Number.NaN;
-  let more = 0;
-  const afterTime = after && Date.parse(after.createdAt);
-  for (const row of events.ofUser(uid, afterTime === undefined ? undefined : afterTime + 1)) {
-    const time = events.table.at('time', row);
-    if (more >= count && time !== last) break;
-    last = time;
-    if (last !== afterTime) more += 1;
-    const name = events.names.text(events.table.at('name', row));
-    const position = events.table.at('position', row);
-    found.push({
-      id: `event:${String(position).padStart(16, '0')}`,
-      at: new Date(last).toISOString(),
-      type: 'event',
-      subjectId: '',
-      title: name,
-      position,
-    });
-  }
-  return found;
+/** The latest events after the place in the timeline. */
+async function eventEntries(
+  rows: RowStore,
+  uid: string,
+  count: number,
+  after: Position | undefined,
+): Promise<TimelineEntry[]> {
+  const place = after ? [Date.parse(after.createdAt), seqBefore(after.id)] : [null, null];
+  const found = await rows.query<TableRow>(eventsPage, [uid, hashOf(uid), ...place, count]);
+  return found.map((record) => {
+    const { id, at, name, properties } = rowOf<EventRow>('events', record);
+    const place = `${EVENT}${String(record.seq).padStart(SEQ_DIGITS, '0')}`;
+    return { id: place, at, type: 'event', subjectId: id, title: name, ...(properties && { properties }) };
+  });
 }
 
-function eventEntry(entry: TimelineEntry, row: Readonly<Record<string, unknown>> | undefined): TimelineEntry {
-  const properties = row?.properties as Record<string, unknown> | undefined; // the schema of event rows says so
-  return { ...entry, subjectId: String(row?.id ?? ''), ...(properties && { properties }) };
+const EVENT = 'event:';
+const SEQ_DIGITS = 16;
+
+/** Events at the time of the entry follow it if they came before this in the order of arrival. */
+function seqBefore(id: string): number {
+  if (id.startsWith(EVENT)) return Number(id.slice(EVENT.length));
+  return id > EVENT ? Number.MAX_SAFE_INTEGER : 0;
+}
+
+async function countEvents(rows: RowStore, uid: string): Promise<number> {
+  const [found] = await rows.query<{ count: number }>(eventsCount, [uid, hashOf(uid)]);
+  return found?.count ?? 0;
 }
 
 /** All entries up to the time except product events. A user has tens of these. */
-function recordEntries(model: ImportedModel, uid: string, now: number): TimelineEntry[] {
+async function recordEntries(rows: RowStore, user: UserRow, now: number): Promise<TimelineEntry[]> {
   const entries = [
-    ...userEntries(model, uid),
-    ...subscriptionEntries(model, uid),
-    ...invoiceEntries(model, uid),
-    ...websiteEntries(model, uid),
+    ...userEntries(user),
+    ...(await subscriptionsOf(rows, user.uid)).flatMap(subscriptionEntries),
+    ...(await readInvoices(rows, user.uid)).flatMap(invoiceEntries),
+    ...(await websiteEntries(rows, user.uid)),
   ];
   return entries.filter(({ at }) => Date.parse(at) <= now);
 }
@@ -111,55 +108,45 @@ function entry(
   };
 }
 
-function userEntries({ users }: ImportedModel, uid: string): TimelineEntry[] {
-  const row = users.get(uid);
-  if (!row) return [];
-  const created = entry('user.created', uid, row.createdAt, 'Signed up');
-  return row.deletedAt === undefined ? [created] : [created, entry('user.deleted', uid, row.deletedAt, 'Deleted')];
+function userEntries({ uid, createdAt, deletedAt }: UserRow): TimelineEntry[] {
+  const created = entry('user.created', uid, createdAt, 'Signed up');
+  return deletedAt === undefined ? [created] : [created, entry('user.deleted', uid, deletedAt, 'Deleted')];
 }
 
-function subscriptionEntries(model: ImportedModel, uid: string): TimelineEntry[] {
-  return model.owned.subscriptions.of(uid).flatMap((id) => {
-    const states = model.subscriptions.get(id);
-    const row = states?.latest;
-    if (!states || !row) return [];
-    const entries = [entry('subscription.started', id, row.startedAt, `Subscribed to ${states.list[0]?.row.plan}`)];
-    if (row.trialEnd !== undefined) entries.push(entry('trial.ended', id, row.trialEnd, 'Trial ended'));
-    if (row.canceledAt !== undefined) entries.push(entry('subscription.canceled', id, row.canceledAt, 'Canceled'));
-    const end = paidUntil(row);
-    if (Number.isFinite(end)) entries.push(entry('subscription.ended', id, end, `${row.plan} ended`));
-    for (const { from, row: changed } of states.list.slice(1)) {
-      const { plan, amount, currency, quantity, status } = changed;
-      entries.push(
-        entry('subscription.changed', id, from, `Subscription changed`, { plan, amount, currency, quantity, status }),
-      );
-    }
-    return entries;
-  });
+function subscriptionEntries({ id, list, latest }: Said<SubscriptionRow>): TimelineEntry[] {
+  const entries = [entry('subscription.started', id, latest.startedAt, `Subscribed to ${list[0]?.row.plan}`)];
+  if (latest.trialEnd !== undefined) entries.push(entry('trial.ended', id, latest.trialEnd, 'Trial ended'));
+  if (latest.canceledAt !== undefined) entries.push(entry('subscription.canceled', id, latest.canceledAt, 'Canceled'));
+  const end = paidUntil(latest);
+  if (Number.isFinite(end)) entries.push(entry('subscription.ended', id, end, `${latest.plan} ended`));
+  for (const { from, row: changed } of list.slice(1)) {
+    const { plan, amount, currency, quantity, status } = changed;
+    entries.push(
+      entry('subscription.changed', id, from, `Subscription changed`, { plan, amount, currency, quantity, status }),
+    );
+  }
+  return entries;
 }
 
-function invoiceEntries(model: ImportedModel, uid: string): TimelineEntry[] {
-  return model.owned.invoices.of(uid).flatMap((id) => {
-    const row = model.invoices.get(id);
-    if (!row) return [];
-    const { total, currency, status } = row;
-    const issued = entry('invoice.issued', id, row.issuedAt, 'Invoice issued', { total, currency, status });
-    return row.paidAt === undefined
-      ? [issued]
-      : [issued, entry('invoice.paid', id, row.paidAt, 'Invoice paid', { total, currency })];
-  });
+function invoiceEntries({ id, issuedAt, paidAt, total, currency, status }: InvoiceRow): TimelineEntry[] {
+  const issued = entry('invoice.issued', id, issuedAt, 'Invoice issued', { total, currency, status });
+  return paidAt === undefined
+    ? [issued]
+    : [issued, entry('invoice.paid', id, paidAt, 'Invoice paid', { total, currency })];
 }
 
-function websiteEntries(model: ImportedModel, uid: string): TimelineEntry[] {
-  return model.owned.websites.of(uid).flatMap((id) => {
-    const states = model.websites.get(id);
-    const row = states?.latest;
-    if (!states || !row) return [];
-    const [, ...changes] = websiteHistory(states);
+async function websiteEntries(rows: RowStore, uid: string): Promise<TimelineEntry[]> {
+  const websites = await websitesOf(rows, uid);
+  const steps = await websiteSteps(
+    rows,
+    websites.map(({ id }) => id),
+  );
+  return websites.flatMap(({ id, latest: { createdAt, name, url } }) => {
+    const [, ...changes] = steps.get(id) ?? [];
     return [
-      entry('website.created', id, row.createdAt, `Created ${row.name}`, { url: row.url }),
-      ...changes.map(({ time, state }) =>
-        entry('website.state_changed', id, time, `${row.name} is ${state}`, { state }),
+      entry('website.created', id, createdAt, `Created ${name}`, { url }),
+      ...changes.map(({ time_ms, state }) =>
+        entry('website.state_changed', id, time_ms, `${name} is ${state}`, { state }),
       ),
     ];
   });

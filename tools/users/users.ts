@@ -3,7 +3,7 @@ import { pageOf, paging } from '../../resources/fields.ts';
 import { type UserRow, userStatus } from '../../resources/imported-rows.ts';
 import { productUser, userBilling, userWebsite } from '../../resources/product-user.ts';
 import type { Page } from '../../store/port.ts';
-import { type ImportedModel, ratesOf, USER_PURGE, websiteHistory, workspaceSettings } from '../analytics/exports.ts';
+import { ratesOf, USER_PURGE, workspaceSettings } from '../analytics/exports.ts';
 import { defineTool, READS } from '../registry/define-tool.ts';
 import { openCursor, pageBody } from '../registry/paging.ts';
 import { requireUnnamed } from '../registry/references.ts';
@@ -11,6 +11,7 @@ import type { Purgeable } from '../versions/purge.ts';
 import { billingOf } from './billing.ts';
 import { findUser, userId } from './find-user.ts';
 import { getUserTimeline } from './timeline.ts';
+import { countUsers, findUsers, knowsOf, lastActivity, websiteSteps, websitesOf } from './user-rows.ts';
 
 const listUsers = defineTool({
   name: 'list_users',
@@ -29,13 +30,16 @@ const listUsers = defineTool({
   errors: [],
 
   async handler({ status, search, includeDeleted: deleted, limit, cursor, includeTotal }, { server, principal }) {
-    const model = await server.imported.current();
     const query = { status, search, deleted, uids: principal.rights.limitedTo('user', 'read')?.names };
     const after = openCursor(cursor, query);
-    const page = firstOf(model.users.find(query, after), limit);
+    const page = await findUsers(server.rows, query, { limit, after });
+    const active = await lastActivity(
+      server.rows,
+      page.records.map(({ uid }) => uid),
+    );
     return {
-      ...pageBody(page, query, (row) => showUser(model, row)),
-      ...(includeTotal && { total: model.users.count(query) }),
+      ...pageBody(page, query, (row) => showUser(row, active.get(row.uid))),
+      ...(includeTotal && { total: await countUsers(server.rows, query) }),
     };
   },
 });
@@ -51,8 +55,8 @@ const getUser = defineTool({
   errors: ['not_found'],
 
   async handler({ userId: uid }, { server, fail }) {
-    const model = await server.imported.current();
-    return showUser(model, findUser(model, uid, fail));
+    const row = await findUser(server.rows, uid, fail);
+    return showUser(row, (await lastActivity(server.rows, [uid])).get(uid));
   },
 });
 
@@ -67,7 +71,7 @@ const getUserBilling = defineTool({
   errors: ['not_found'],
 
   async handler({ userId: uid }, { store, server, signal, fail }) {
-    const user = findUser(await server.imported.current(), uid, fail);
+    const user = await findUser(server.rows, uid, fail);
     const settings = await workspaceSettings(store);
     const now = server.now().getTime();
     return server.rows.read((rows) => billingOf(user, settings, rows, now), { signal, rates: ratesOf(settings) });
@@ -85,16 +89,17 @@ const listUserWebsites = defineTool({
   errors: ['not_found'],
 
   async handler({ userId: uid, limit, cursor, includeTotal }, { server, fail }) {
-    const model = await server.imported.current();
-    findUser(model, uid, fail);
+    await findUser(server.rows, uid, fail);
     const now = server.now().getTime();
-    const sites = model.owned.websites.of(uid).flatMap((id) => {
-      const states = model.websites.get(id);
-      const row = states?.latest;
-      if (!states || !row) return [];
-      const state = websiteHistory(states).findLast(({ time }) => time <= now)?.state ?? row.state;
-      const { url, name, createdAt, publishedAt = null } = row;
-      return [{ id, url, name, state, createdAt, publishedAt }];
+    const websites = await websitesOf(server.rows, uid);
+    const steps = await websiteSteps(
+      server.rows,
+      websites.map(({ id }) => id),
+    );
+    const sites = websites.map(({ id, latest }) => {
+      const state = steps.get(id)?.findLast(({ time_ms }) => time_ms <= now)?.state ?? latest.state;
+      const { url, name, createdAt, publishedAt = null } = latest;
+      return { id, url, name, state, createdAt, publishedAt };
     });
     sites.sort((a, b) => comparePlaces(b, a));
     const after = openCursor(cursor, { uid });
@@ -131,10 +136,8 @@ function placeOf(item: object | undefined): Place | null {
   return { createdAt: String(item.createdAt), id: String(id) };
 }
 
-function showUser(model: ImportedModel, row: UserRow) {
-  const last = model.events.ofUser(row.uid).next().value;
-  if (last === undefined) return row;
-  return { ...row, lastActiveAt: new Date(model.events.table.at('time', last)).toISOString() };
+function showUser(row: UserRow, lastActive: number | undefined) {
+  return lastActive === undefined ? row : { ...row, lastActiveAt: new Date(lastActive).toISOString() };
 }
 
 /** Users of the product are imported rows, not records of a kind. */
@@ -144,7 +147,7 @@ export const purgeableUser: Purgeable = {
 
   async purge(id, context) {
     const { store, server } = context;
-    if (!(await server.imported.current()).knowsOf(id)) return false;
+    if (!(await knowsOf(server.rows, id))) return false;
     await requireUnnamed(context, 'user', id);
     store.rows.append([{ type: USER_PURGE, at: server.now().toISOString(), row: { uid: id } }]);
     server.imported.expectPurge();

@@ -8,7 +8,7 @@ import type { Connection } from '../connection.ts';
 import { rebuildTable } from '../derived.ts';
 import { eraseUsers } from './erase-users.ts';
 import { writeFirst } from './plain-rows.ts';
-import { putRows } from './put.ts';
+import { datedRows, putRows } from './put.ts';
 import { writeStated } from './stated-rows.ts';
 import { TouchedTables } from './touched.ts';
 
@@ -48,9 +48,8 @@ export async function loadRows(
   }
 }
 
-async function putFirst(writer: Connection, { type, rows, at }: RowBatch, nextSeq: () => number): Promise<void> {
-  if (!isStated(type)) return writeFirst(writer, type, rows, nextSeq);
-  const importedMs = Date.parse(at);
-  const stated = rows.map((row) => ({ row, importedMs }));
-  await writeStated(writer, type, stated, true);
+async function putFirst(writer: Connection, batch: RowBatch, nextSeq: () => number): Promise<void> {
+  const { type, rows } = batch;
+  if (isStated(type)) await writeStated(writer, type, datedRows(batch), true);
+  else await writeFirst(writer, type, rows, nextSeq);
 }

@@ -79,7 +79,7 @@ async function replace(connection: Connection, type: PlainType, key: string): Pr
 }
 
 /** What follows from other columns, or differs in each import. */
-const NOT_COMPARED = ['visitor', 'person', 'seq'];
+const NOT_COMPARED = ['visitor', 'person', 'seq', 'searched'];
 
 function differs(type: PlainType): string {
   const compared = Object.keys(rawTables[type]).filter((column) => !NOT_COMPARED.includes(column));

@@ -12,6 +12,12 @@ interface Surroundings {
   readonly nextSeq: () => number;
 }
 
+/** Each row with the time of its import. */
+export function datedRows({ rows, at }: RowBatch) {
+  const all = typeof at === 'string' ? Date.parse(at) : undefined;
+  return rows.map((row, index) => ({ row, importedMs: all ?? Date.parse(at[index] ?? '') }));
+}
+
 /** Writes the rows of an import, and notes what they touch. */
 export async function putRows(
   writer: Connection,
@@ -23,12 +29,7 @@ export async function putRows(
     await touched.ofPlain(type);
     return counts;
   }
-  const importedMs = Date.parse(at);
-  const written = await writeStated(
-    writer,
-    type,
-    rows.map((row) => ({ row, importedMs })),
-  );
+  const written = await writeStated(writer, type, datedRows({ type, rows, at }));
   await touched.ofStated(type, written.touched);
   return written;
 }
