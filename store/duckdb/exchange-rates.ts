@@ -4,9 +4,13 @@ import { derivedTables } from '../sql/derived-tables.ts';
 import type { Connection } from './connection.ts';
 import { rebuildTable } from './derived.ts';
 
+const digests = new WeakMap<object, string>();
+
 /** Names a set of rates. */
 export function digestOf(rates: readonly ExchangeRate[]): string {
-  return createHash('sha256').update(JSON.stringify(rates)).digest('hex');
+  const digest = digests.get(rates) ?? createHash('sha256').update(JSON.stringify(rates)).digest('hex');
+  digests.set(rates, digest);
+  return digest;
 }
 
 const inUse: NamedQuery = { name: 'the exchange rates in use', sql: 'select digest from rates_in_use' };

@@ -17,8 +17,6 @@ import {
   rangeBefore,
 } from './calendar.ts';
 import { KeptAnswers } from './kept-answers.ts';
-import type { ImportedModel } from './model/imported-model.ts';
-import type { Settling } from './model/settling.ts';
 import { ratesOf } from './revenue/money.ts';
 
 const MOST_PERIODS = 800;
@@ -72,8 +70,6 @@ const forms = {
 
 /** One question: the settings, and the range cut into periods. */
 export interface Question {
-  /** Only for a metric with `parts`. */
-  readonly model: ImportedModel;
   readonly settings: SettingsRecord;
   readonly now: number;
   readonly zone: string;
@@ -102,10 +98,8 @@ interface Metric<Shape extends z.ZodRawShape> {
   readonly whole?: 'always' | 'by default';
   readonly definition: string;
   readonly shape: Shape;
-  /** The parts of the model that the answer is computed from. They must be up to date first. Absent: it is computed from the rows alone. */
-  parts?(question: Question): Iterable<Settling>;
   /** All queries of an answer see the same state of the rows. */
-  answer(question: Question, rows: RowSnapshot): Body<Shape> | Promise<Body<Shape>>;
+  answer(question: Question, rows: RowSnapshot): Promise<Body<Shape>>;
   /** Puts the answer into better words. Whatever finds the words also caches them. */
   word?(answer: Body<Shape>, context: Wording): Promise<Body<Shape>>;
 }
@@ -161,37 +155,20 @@ export function metric<Shape extends z.ZodRawShape>(given: Metric<Shape>): Tool 
 /** The answer to the question, made once for as long as neither rows nor settings change, and for a minute at most. */
 async function answered<Shape extends z.ZodRawShape>(
   metric: Metric<Shape>,
-  asked: Omit<Question, 'model'>,
+  asked: Question,
   { server, signal }: Asker,
 ): Promise<Kept> {
-  const { rows, imported } = server;
+  const { rows } = server;
   const { from, to, interval, isWhole, zone, now, settings } = asked;
   const rates = ratesOf(settings);
   await rows.useRates(rates);
-  const { version } = await imported.current();
-  const key = [
-    metric.name,
-    rows.version,
-    version,
-    settings.revision,
-    Math.floor(now / 60_000),
-    from,
-    to,
-    isWhole ? '' : interval,
-    zone,
-  ];
-  const asOf = new Date(now).toISOString();
-  return answersOf(imported).get(
+  const range = [from, to, isWhole ? '' : interval, zone];
+  const key = [metric.name, rows.version, settings.revision, Math.floor(now / 60_000), ...range];
+  return answersOf(rows).get(
     JSON.stringify(key),
     (signal) =>
       rows.read(
-        async (snapshot) => {
-          const model = await imported.ask(
-            (model) => metric.parts?.({ ...asked, model }) ?? [],
-            (model) => model,
-          );
-          return { asOf, body: await metric.answer({ ...asked, model }, snapshot) };
-        },
+        async (snapshot) => ({ asOf: new Date(now).toISOString(), body: await metric.answer(asked, snapshot) }),
         { signal, rates },
       ),
     signal,
@@ -207,9 +184,9 @@ interface Kept {
 
 const answers = new WeakMap<object, KeptAnswers<Kept>>();
 
-function answersOf(data: object): KeptAnswers<Kept> {
-  const found = answers.get(data) ?? new KeptAnswers<Kept>();
-  answers.set(data, found);
+function answersOf(rows: object): KeptAnswers<Kept> {
+  const found = answers.get(rows) ?? new KeptAnswers<Kept>();
+  answers.set(rows, found);
   return found;
 }
 
@@ -225,12 +202,11 @@ interface QuestionContext {
   readonly fail: Fail<never>;
 }
 
-/** The question, without the data. */
 function asking(
   input: Parameters,
   { interval: usual, whole }: Pick<Metric<z.ZodRawShape>, 'interval' | 'whole'>,
   { settings, now, fail }: QuestionContext,
-): Omit<Question, 'model'> {
+): Question {
   const zone = input.timezone ?? settings.timezone;
   const to = input.to ?? addDays(dateIn(zone, now), 1);
   const from = input.from ?? usualFrom(to, input.interval ?? usual);

@@ -35,4 +35,3 @@ export async function brokenSteps(question: Question, rows: RowSnapshot, today: 
     ];
   });
 }
-

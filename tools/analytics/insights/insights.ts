@@ -44,4 +44,3 @@ export const getInsights = metric({
 function rank(row: Insight): number {
   return severity.options.indexOf(row.severity);
 }
-

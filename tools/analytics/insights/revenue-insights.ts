@@ -61,4 +61,3 @@ export async function highChurn(question: Question, rows: RowSnapshot, today: st
     },
   ];
 }
-

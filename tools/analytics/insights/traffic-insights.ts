@@ -25,11 +25,11 @@ export async function weeklyChange(question: Question, rows: RowSnapshot, today:
         detail: `${last} after ${before} the week before.`,
         evidence: weeks
           .map((week, at) => ({
-          tool,
-          arguments: rangeOf(week, question, 'week'),
-          member,
-          value: counts[at] ?? 0,
-        }))
+            tool,
+            arguments: rangeOf(week, question, 'week'),
+            member,
+            value: counts[at] ?? 0,
+          }))
           .reverse(),
       },
     ];

@@ -5,11 +5,16 @@ import { addIntervals } from '../calendar.ts';
 /** Amounts are whole millionths of a minor unit of the workspace currency, so sums are exact in any order. */
 export const MICROS = 1_000_000;
 
+const ratesOfSettings = new WeakMap<object, readonly ExchangeRate[]>();
+
 /** The rates of the settings, with the workspace currency itself. */
-export function ratesOf({
-  currency: own,
-  exchangeRates,
-}: Pick<SettingsRecord, 'currency' | 'exchangeRates'>): ExchangeRate[] {
+export function ratesOf(settings: Pick<SettingsRecord, 'currency' | 'exchangeRates'>): readonly ExchangeRate[] {
+  const rates = ratesOfSettings.get(settings) ?? makeRates(settings);
+  ratesOfSettings.set(settings, rates);
+  return rates;
+}
+
+function makeRates({ currency: own, exchangeRates }: Pick<SettingsRecord, 'currency' | 'exchangeRates'>) {
   const always = { fromMs: -Number.MAX_SAFE_INTEGER, toMs: Number.MAX_SAFE_INTEGER };
   const rates = exchangeRates
     .filter(({ currency }) => currency !== own)
