@@ -161,7 +161,7 @@ export async function settled(page: Page): Promise<void> {
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /** What axe-core finds on the page. Its source is run by the debugger, which the policy of the page does not concern. */
-export async function findingsOf(page: Page): Promise<string[]> {
+export async function findingsOf(page: Pick<Page, 'evaluate'>): Promise<string[]> {
   await page.evaluate(axeSource);
   const { violations } = (await page.evaluate('axe.run()')) as AxeResults; // as axe documents
   return violations.map(({ id, impact, nodes }) => `${impact}: ${id}: ${nodes.map(({ html }) => html).join(' ')}`);

@@ -33,7 +33,7 @@ export function Chart(props: ChartProps) {
           <Plot {...props} />
         </div>
       )}
-      <div class={asTable ? 'chart-table' : 'only-heard'}>
+      <section class={asTable ? 'chart-table' : 'only-heard'} aria-label={title} tabIndex={asTable ? 0 : undefined}>
         <table class="table numbers" aria-label={title}>
           <thead>
             <tr>
@@ -58,7 +58,7 @@ export function Chart(props: ChartProps) {
             ))}
           </tbody>
         </table>
-      </div>
+      </section>
     </figure>
   );
 }

@@ -54,8 +54,10 @@ export function ConfirmDialog({ title, children, action, typed, run, onClose }: 
   const [given, setGiven] = useState('');
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
+  const isReady = typed === undefined || given === typed;
   const submit = async (event: Event) => {
     event.preventDefault();
+    if (!isReady || busy) return;
     setBusy(true);
     setError(undefined);
     try {
@@ -86,7 +88,8 @@ export function ConfirmDialog({ title, children, action, typed, run, onClose }: 
         {error !== undefined && <ErrorBox error={error} />}
         <div class="actions end">
           <Button onClick={onClose}>{text.cancel}</Button>
-          <Button type="submit" look="alarm" busy={busy} disabled={typed !== undefined && given !== typed}>
+          {/* No submit button: inside a host (MCP Apps) forms submit nothing. */}
+          <Button look="alarm" busy={busy} disabled={!isReady} onClick={submit}>
             {action}
           </Button>
         </div>

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { usePages } from '../pages-of.ts';
 import { setQuery, usePlace } from '../router.ts';
 import { act, useAnswer } from '../store.ts';
@@ -14,6 +14,7 @@ import { Skeleton } from './waiting.tsx';
 
 export interface VersionRow {
   readonly id: string;
+  readonly entityId: string;
   readonly revision: number;
   readonly kind: 'snapshot' | 'restore' | 'delete';
   readonly author: { readonly name: string };
@@ -31,7 +32,13 @@ export interface VersionHistoryProps {
 export function VersionHistory({ entityType, entityId }: VersionHistoryProps) {
   const { rows, loading, error, more } = usePages<VersionRow>('list_versions', { entityType, entityId, limit: 50 });
   const { query } = usePlace();
-  const open = rows.find(({ id }) => id === query.get('version')) ?? rows[0];
+  const wanted = query.get('version');
+  const found = rows.find(({ id }) => id === wanted);
+  const open = found ?? rows[0];
+  const isFurther = wanted !== null && !found && more !== undefined;
+  useEffect(() => {
+    if (isFurther) more();
+  }, [isFurther, rows.length]);
   if (error) return <ErrorBox error={error} />;
   if (rows.length === 0)
     return loading ? <Skeleton lines={4} /> : <Empty title="No versions yet">The first change makes one.</Empty>;
@@ -58,12 +65,19 @@ export function VersionHistory({ entityType, entityId }: VersionHistoryProps) {
         ))}
         {more && <Button onClick={more}>{text.loadMore}</Button>}
       </ol>
-      {open && (
-        <VersionDetail key={open.id} version={open} latest={rows[0]} entityType={entityType} entityId={entityId} />
+      {isFurther ? (
+        <Skeleton lines={4} />
+      ) : (
+        open && (
+          <VersionDetail key={open.id} version={open} latest={rows[0]} entityType={entityType} entityId={entityId} />
+        )
       )}
     </div>
   );
 }
+
+/** Of the states to compare with, those that have a button. */
+const USUAL = ['previous', 'current'];
 
 const VERBS = { snapshot: 'by', restore: 'restored by', delete: 'deleted by' } as const;
 
@@ -74,7 +88,7 @@ interface VersionDetailProps extends VersionHistoryProps {
 
 function VersionDetail({ version, latest, entityType, entityId }: VersionDetailProps) {
   const { query } = usePlace();
-  const against = query.get('against') === 'current' ? 'current' : 'previous';
+  const against = query.get('against') ?? 'previous';
   const named = { entityType, entityId, versionId: version.id };
   const { data, error } = useAnswer<DiffAnswer>('diff_version', { ...named, against });
   const mayRestore = useMay('restore_version') && version.id !== latest?.id && version.kind !== 'delete';
@@ -96,6 +110,7 @@ function VersionDetail({ version, latest, entityType, entityId }: VersionDetailP
           </Button>
         )}
       </div>
+      {!USUAL.includes(against) && <p class="quiet">Compared with {against}.</p>}
       {version.changeDescription && <p class="quiet">{version.changeDescription}</p>}
       {error ? <ErrorBox error={error} /> : data ? <Diff diff={data} /> : <Skeleton lines={4} />}
       {asks && (

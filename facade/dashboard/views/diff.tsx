@@ -1,4 +1,53 @@
-import { Json } from '../components/code.tsx';
-import { type ShownCall, start } from './start.tsx';
+import '../style/versions.css';
+import '../style/overlay.css';
+import { useState } from 'preact/hooks';
+import { Diff, type DiffAnswer } from '../components/diff.tsx';
+import { Toasts } from '../components/toasts.tsx';
+import { Ref } from '../components/value.tsx';
+import { VersionHistory, type VersionRow } from '../components/versions.tsx';
+import { wordOf } from '../format.ts';
+import type { ListAnswer } from '../pages-of.ts';
+import { pathOf } from '../refs.ts';
+import { keepAnswer } from '../store.ts';
+import { useMay } from '../tools.ts';
+import { beginAt } from './host/router.ts';
+import { type Members, type ShownCall, start } from './start.tsx';
 
-start(({ output }: ShownCall) => <Json value={output} />);
+/** What changed in a record, among all its states, with the way back to each. */
+function DiffView({ input, output }: ShownCall) {
+  const { entityType, entityId } = input as Readonly<Partial<Record<string, string>>>; // names a record
+  useState(() => begin(input, output));
+  const mayList = useMay('list_versions');
+  const rows = 'data' in output ? (output as unknown as ListAnswer<VersionRow>).data : undefined; // a list of versions
+  // An agent may have been named instead.
+  const id = rows?.[0]?.entityId ?? entityId;
+  return (
+    <>
+      <header class="view-head">
+        <h1>{wordOf(entityType ?? 'Record')}</h1>
+        {id !== undefined && (
+          <p class="quiet">
+            <Ref id={id} />
+          </p>
+        )}
+      </header>
+      {mayList && entityType !== undefined && entityId !== undefined ? (
+        <VersionHistory entityType={entityType} entityId={entityId} />
+      ) : (
+        !rows && <Diff diff={output as unknown as DiffAnswer} />
+      )}
+      <Toasts />
+    </>
+  );
+}
+
+function begin(input: Members, output: Members): void {
+  const { entityType, entityId, versionId, against = 'previous' } = input as Readonly<Partial<Record<string, string>>>;
+  const usual = against === 'previous' ? undefined : against;
+  beginAt(pathOf(entityId ?? '') ?? '/', { version: versionId, against: usual });
+  const record = { entityType, entityId };
+  if (versionId !== undefined) keepAnswer('diff_version', { ...record, versionId, against }, output);
+  else if (input.cursor === undefined) keepAnswer('list_versions', { ...record, limit: 50 }, output);
+}
+
+start(DiffView);

@@ -1,17 +1,18 @@
 import { useState } from 'preact/hooks';
 import { Button, LinkButton } from '../../components/button.tsx';
 import { Json } from '../../components/code.tsx';
+import { ConfirmDialog } from '../../components/dialog.tsx';
 import { ErrorBox } from '../../components/error-box.tsx';
 import { Badge, Mono, Time } from '../../components/small.tsx';
 import { Skeleton } from '../../components/waiting.tsx';
-import { duration } from '../../format.ts';
+import { duration, labelOf } from '../../format.ts';
 import { act, useAnswer } from '../../store.ts';
 import { useMay, useTools } from '../../tools.ts';
 import { useRenewed } from './renewed.ts';
 import type { Run, RunStep } from './run.ts';
 
 /** One run: its steps on a timeline, why one failed, what each got and gave. */
-export function RunDetail({ id, back }: { readonly id: string; readonly back: string }) {
+export function RunDetail({ id, back }: { readonly id: string; readonly back?: string | undefined }) {
   const { data, error } = useAnswer<Run>('get_flow_run', { id });
   const underWay = data?.status === 'running' || data?.status === 'queued';
   useRenewed(underWay);
@@ -21,7 +22,7 @@ export function RunDetail({ id, back }: { readonly id: string; readonly back: st
     <section class="overview" aria-label="Run">
       <header class="section-head">
         <span class="run-title">
-          <LinkButton look="quiet" icon="back" label="All runs" to={back} />
+          {back !== undefined && <LinkButton look="quiet" icon="back" label="All runs" to={back} />}
           <Badge value={data.status} />
           <Time at={data.createdAt} />
           <span class="quiet">{duration(data.startedAt, data.finishedAt)}</span>
@@ -53,16 +54,24 @@ export function RunDetail({ id, back }: { readonly id: string; readonly back: st
 
 function CancelButton({ id }: { readonly id: string }) {
   const may = useMay('cancel_flow_run');
-  const [busy, setBusy] = useState(false);
+  const [asks, setAsks] = useState(false);
   if (!may) return null;
-  const cancel = () => {
-    setBusy(true);
-    void act('cancel_flow_run', { id }).finally(() => setBusy(false));
-  };
   return (
-    <Button icon="stop" busy={busy} onClick={cancel}>
-      Cancel
-    </Button>
+    <>
+      <Button icon="stop" onClick={() => setAsks(true)}>
+        Cancel
+      </Button>
+      {asks && (
+        <ConfirmDialog
+          title="Cancel this run?"
+          action="Cancel run"
+          run={() => act('cancel_flow_run', { id })}
+          onClose={() => setAsks(false)}
+        >
+          <p>A step under way finishes first. What finished steps did stays done; the steps after them do not run.</p>
+        </ConfirmDialog>
+      )}
+    </>
   );
 }
 
@@ -81,7 +90,7 @@ function StepOfRun({ step }: { readonly step: RunStep }) {
     <li class={`step-${status}`}>
       <details open={status === 'failed'}>
         <summary>
-          <span class="timeline-title">{tools?.get(tool)?.title ?? tool}</span> <Mono>{id}</Mono>{' '}
+          <span class="timeline-title">{tools?.get(tool)?.title ?? labelOf(tool)}</span> <Mono>{id}</Mono>{' '}
           <Badge value={status} />{' '}
           <span class="faint">
             {duration(startedAt, finishedAt)}

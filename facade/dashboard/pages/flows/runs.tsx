@@ -1,6 +1,7 @@
 import { ErrorBox } from '../../components/error-box.tsx';
 import { Badge, Empty, Time } from '../../components/small.tsx';
 import { Table } from '../../components/table.tsx';
+import { Ref } from '../../components/value.tsx';
 import { Skeleton } from '../../components/waiting.tsx';
 import { duration } from '../../format.ts';
 import { usePages } from '../../pages-of.ts';
@@ -13,15 +14,26 @@ import { RunDetail } from './run-detail.tsx';
 export function Runs({ flowId }: { readonly flowId: string }) {
   const { query } = usePlace();
   const open = query.get('run');
-  return open === null ? <RunList flowId={flowId} /> : <RunDetail id={open} back={pathOfRuns(flowId)} />;
+  return open === null ? (
+    <RunList asked={{ id: flowId, limit: 50 }} />
+  ) : (
+    <RunDetail id={open} back={pathOfRuns(flowId)} />
+  );
 }
 
-function pathOfRuns(flowId: string): string {
+export function pathOfRuns(flowId: string): string {
   return `/flows/${encodeURIComponent(flowId)}?tab=runs`;
 }
 
-function RunList({ flowId }: { readonly flowId: string }) {
-  const { rows, loading, error, more } = usePages<Run>('list_flow_runs', { id: flowId, limit: 50 });
+/** The input of `list_flow_runs`. */
+export interface RunsAsked {
+  readonly id?: string | undefined;
+  readonly status?: string | undefined;
+  readonly limit?: number;
+}
+
+export function RunList({ asked }: { readonly asked: RunsAsked }) {
+  const { rows, loading, error, more } = usePages<Run>('list_flow_runs', asked);
   useRenewed(rows.some(({ status }) => status === 'running' || status === 'queued'));
   if (error) return <ErrorBox error={error} />;
   if (rows.length === 0) {
@@ -34,15 +46,17 @@ function RunList({ flowId }: { readonly flowId: string }) {
   return (
     <Table
       label="Runs"
-      columns={COLUMNS}
+      columns={asked.id === undefined ? [...COLUMNS.slice(0, 1), FLOW, ...COLUMNS.slice(1)] : COLUMNS}
       rows={rows}
       keyOf={({ id }) => id}
-      to={({ id }) => `${pathOfRuns(flowId)}&run=${encodeURIComponent(id)}`}
+      to={({ id, flowId }) => `${pathOfRuns(flowId)}&run=${encodeURIComponent(id)}`}
       onMore={more}
       loading={loading}
     />
   );
 }
+
+const FLOW = { id: 'flow', title: 'Flow', cell: ({ flowId }: Run) => <Ref id={flowId} /> };
 
 const COLUMNS = [
   { id: 'when', title: 'Started', cell: ({ createdAt }: Run) => <Time at={createdAt} /> },

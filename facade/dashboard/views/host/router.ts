@@ -7,6 +7,14 @@ import { openLink } from './host.ts';
 let place: real.Place = { path: '/', parts: [], query: new URLSearchParams() };
 const listeners = new Set<() => void>();
 
+/** Which paths of the dashboard are shown in the page itself. */
+let isHere: (path: string) => boolean = (path) => path.split('?')[0] === place.path;
+
+/** From now on these paths are shown in the page. */
+export function showHere(test: (path: string) => boolean): void {
+  isHere = test;
+}
+
 /** Begins with the state that belongs to what is shown. `path`: where the dashboard shows the same. */
 export function beginAt(path: string, query: Readonly<Record<string, string | undefined>> = {}): URLSearchParams {
   const given = Object.entries(query).filter((entry): entry is [string, string] => Boolean(entry[1]));
@@ -35,8 +43,7 @@ export const usePlace: typeof real.usePlace = () => {
 export const at: typeof real.at = (path) => `${boot.base}${path}`;
 
 export const go: typeof real.go = (path) => {
-  const [pathname = '', search = ''] = path.split('?');
-  if (pathname === place.path) move(new URLSearchParams(search));
+  if (isHere(path)) move(new URLSearchParams(path.split('?')[1]));
   else openLink(at(path));
 };
 
