@@ -46,7 +46,12 @@ process.env[BUNDLE] = bundled;
 // Else each process would load tsx, which this one needs and the bundle does not.
 process.execArgv.length = 0;
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+const stop = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => {
+    stop.abort(); // ends the processes of the run
+    process.exit(1);
+  });
 
 const FILE_TIMEOUT_MS = 5 * 60 * 1000;
 /** For a process that hangs so that its own time-outs do not fire. */
@@ -66,6 +71,7 @@ const stream = run({
   files: processesOf(files, textOf, AT_ONCE).map(entryOf),
   concurrency: AT_ONCE,
   timeout: PROCESS_TIMEOUT_MS,
+  signal: stop.signal,
 });
 stream.on('test:pass', ({ details, file, nesting, name, skip }) => {
   if (skip !== undefined) skipped.push(`${shown(file)}: ${name} (${skip === true ? 'no reason given' : skip})`);

@@ -85,7 +85,8 @@ function run(folder: string, ...args: readonly string[]): Promise<string | undef
   });
 }
 
-const types = (folder: string) => run(folder, join(folder, 'node_modules/typescript/bin/tsc'), '-p', folder, '--singleThreaded');
+const types = (folder: string) =>
+  run(folder, join(folder, 'node_modules/typescript/bin/tsc'), '-p', folder, '--singleThreaded');
 /** In one process, which reads the sources once. */
 const test = (folder: string, ...paths: readonly string[]) => {
   const [first = '', ...others] = paths.map((path) => join(folder, path));

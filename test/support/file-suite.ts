@@ -14,6 +14,7 @@ export interface TestFile {
  * suite, and what its tests have left open is closed before the next file is loaded. An error that nobody catches ends the file.
  */
 export async function runFiles(files: readonly TestFile[], timeoutMs: number): Promise<void> {
+  process.once('SIGTERM', () => closeAll().then(() => process.exit(1)));
   let follower: AsyncHook | undefined;
   for (const file of files) {
     follower?.enable();
