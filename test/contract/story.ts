@@ -144,6 +144,9 @@ export async function story(ask: Ask, asReader: Ask): Promise<ToolAnswer[]> {
   await clientStory(act);
   await act('list_sessions', { userId: user.id, includeTotal: true });
   await act('end_session', { id: 'ses_none' });
+  await act('list_passkeys', { userId: user.id, includeTotal: true });
+  await act('rename_passkey', { id: 'psk_none', name: 'Phone' });
+  await act('delete_passkey', { id: 'psk_none' });
   const steps = [{ id: 'a', tool: 'list_skills', arguments: { limit: '{{ input.limit }}' }, when: 'input.go' }];
   const flow = await act('create_flow', {
     name: 'Nightly',
