@@ -1,4 +1,4 @@
-import type { Issue } from '../../resources/error.ts';
+import type { ErrorCode, Issue } from '../../resources/error.ts';
 import { OperatorError } from '../../store/errors.ts';
 import type { ClientConfig } from './client-config.ts';
 import { howToRun } from './how-to-run.ts';
@@ -8,6 +8,7 @@ type ServerAnswer = { readonly output: unknown } | { readonly failure: Failure }
 
 interface Failure {
   readonly error: string;
+  readonly code?: ErrorCode;
   readonly issues?: readonly Issue[];
 }
 

@@ -52,7 +52,7 @@ export async function bundle(
 const WITH_BINARIES = ['esbuild', '@duckdb/node-api'];
 
 /** The programs of `facade/commands/`. */
-const COMMANDS = ['agent-admin', 'demo', 'stdio', 'tool', 'import', 'backup', 'recover-key'];
+const COMMANDS = ['agent-admin', 'demo', 'stdio', 'tool', 'import', 'backup', 'export-audit', 'recover-key'];
 const PROGRAMS = ['main', ...COMMANDS.map((name) => `commands/${name}`)];
 
 /** Bundles all programs with their packages. False where the folder cannot be written. */

@@ -189,6 +189,33 @@ describe('a running server', () => {
     });
   });
 
+  it('has its audit entries exported by range, one a line, newest first, each once', async () => {
+    const from = server.clock.now().toISOString();
+    for (let call = 0; call < 3; call += 1) await mustCall(server, server.adminKey, 'list_skills', { limit: call + 1 });
+    const env = { ...PATH, BASE_URL: server.baseUrl, API_KEY: server.adminKey };
+    const run = (...args: string[]) => runFile('facade/commands/export-audit.ts', { args, env });
+    const { code, stdout, stderr } = await run('--from', from);
+    assert.equal(code, 0, stderr);
+    const entries = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    assert.deepEqual(
+      entries.filter(({ tool }) => tool === 'list_skills').map((entry) => entry.arguments.limit),
+      [3, 2, 1],
+    );
+    assert.equal(new Set(entries.map(({ id }) => id)).size, entries.length);
+    assert.equal((await run('--to', '2000-01-01')).stdout, '');
+    for (const [args, said] of [
+      [['--form', from], /Unknown option '--form'.*Usage:/s],
+      [['--from', 'yesterday'], /from/],
+    ] as const) {
+      const refused = await run(...args);
+      assert.equal(refused.code, 1);
+      assert.match(refused.stderr, said);
+    }
+  });
+
   it('is spoken to through the stdio door, which answers every request even when the server does not', async () => {
     const ask = (API_KEY: string, input: string, BASE_URL = server.baseUrl) =>
       runFile('facade/commands/stdio.ts', { env: { BASE_URL, API_KEY }, input });

@@ -10,7 +10,7 @@ import { withFolder } from '../support/child.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const PACKAGES = ['esbuild', 'tsx'];
-const COMMANDS = ['agent-admin', 'demo', 'stdio', 'tool', 'import', 'backup', 'recover-key'];
+const COMMANDS = ['agent-admin', 'demo', 'stdio', 'tool', 'import', 'backup', 'export-audit', 'recover-key'];
 /** Loads a part of itself when it gets a signal. */
 const MAIN = `
 process.stdout.write('begun ');

@@ -1,0 +1,56 @@
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { OperatorError } from '../../store/errors.ts';
+import { readClientConfig } from './client-config.ts';
+import { explainExit } from './explain-exit.ts';
+import { howToRun } from './how-to-run.ts';
+import { callServer } from './server-call.ts';
+
+const USAGE = `Usage: ${howToRun('export-audit')} [--from <time>] [--to <time>] > audit.ndjson
+
+Prints the audit entries of the running server, one JSON object a line, newest first: those from a time (ISO 8601, inclusive) to another
+(exclusive). Default: all until now.
+Environment: API_KEY (required, scope admin or grant audit:read), BASE_URL (default http://127.0.0.1:3000).`;
+
+const PAGE = 100;
+const WAIT_MS = 2000;
+
+interface Page {
+  readonly data: readonly object[];
+  readonly nextCursor: string | null;
+}
+
+/** Prints the entries as they come, no faster than they are read. */
+async function main(args: readonly string[]): Promise<void> {
+  const range = rangeOf(args);
+  const client = readClientConfig(process.env);
+  let cursor: string | null | undefined;
+  do {
+    const answer = await callServer(client, 'list_audit_entries', { ...range, limit: PAGE, ...(cursor && { cursor }) });
+    if ('failure' in answer && answer.failure.code === 'rate_limited') {
+      await delay(WAIT_MS);
+      continue;
+    }
+    if (!('output' in answer)) throw new OperatorError('refusal' in answer ? answer.refusal : answer.failure.error);
+    const page = answer.output as Page; // an answer of our own server
+    for (const entry of page.data) await print(`${JSON.stringify(entry)}\n`);
+    cursor = page.nextCursor;
+  } while (cursor !== null);
+}
+
+function rangeOf(args: readonly string[]) {
+  try {
+    const { values } = parseArgs({ args: [...args], options: { from: { type: 'string' }, to: { type: 'string' } } });
+    // The calls of this export are audited too and would have no end.
+    return { to: new Date().toISOString(), ...values };
+  } catch (cause) {
+    throw new OperatorError(`${cause instanceof Error ? cause.message : cause}\n\n${USAGE}`, { cause });
+  }
+}
+
+async function print(text: string): Promise<void> {
+  if (!process.stdout.write(text)) await once(process.stdout, 'drain');
+}
+
+main(process.argv.slice(2)).catch(explainExit);
