@@ -1,5 +1,7 @@
 import type { Logger } from 'pino';
 import type { Store } from '../../store/port.ts';
+import { catalog } from '../../tools/catalog.ts';
+import { prepareLists } from '../../tools/registry/listed-tool.ts';
 import { welcome } from '../commands/welcome.ts';
 import type { Config } from '../config/config.ts';
 import { describeReach } from '../oauth/reach.ts';
@@ -25,6 +27,7 @@ export async function serve(
     }
     console.log(describeReach(server.baseUrl, config.oauth));
     console.log(whereToFind(server));
+    void prepareLists(catalog.entries.map(({ tool }) => tool));
   } catch (error) {
     await server?.close();
     await store.close();

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
 import { ToolLists } from '../../facade/mcp/tool-list.ts';
 import { ResponseWriter } from '../../facade/mcp/wire.ts';
@@ -8,6 +9,7 @@ import { scopeRights } from '../../tools/access/rights.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { indexCatalog, isListed } from '../../tools/registry/catalog-index.ts';
 import { defineTool, READS } from '../../tools/registry/define-tool.ts';
+import { prepareLists } from '../../tools/registry/listed-tool.ts';
 import { fixtureTools } from './mcp-fixture-tools.ts';
 import { legacy, modern, modernHeaders, post } from './mcp-requests.ts';
 import { type McpTestServer, principalOf, startMcpServer, tokens } from './mcp-server.ts';
@@ -91,6 +93,22 @@ describe('tools/list', () => {
     const plain = await post(server.url, legacy('tools/call', { name: 'pass_on', arguments: { structured: false } }));
     assert.deepEqual(Object.keys(plain.body.result), ['content']);
     assert.equal(plain.body.result.content[1].type, 'image');
+  });
+});
+
+describe('prepareLists', () => {
+  it('lets others have their turn after each tool', async () => {
+    const tools = catalog.entries.map(({ tool }) => tool);
+    let [turns, done] = [0, false];
+    const preparing = prepareLists(tools).then(() => {
+      done = true;
+    });
+    while (!done) {
+      await setImmediate();
+      turns += 1;
+    }
+    await preparing;
+    assert.ok(turns >= tools.length, `${turns} turns, ${tools.length} tools`);
   });
 });
 

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FixedArguments } from '../access/tool-limit.ts';
 import { formSchema } from './form-schema.ts';
 import { briefSchema, type JsonSchema, jsonSchema, withoutMembers } from './json-schema.ts';
@@ -38,6 +39,14 @@ export function listedTool(tool: Tool, fixed?: FixedArguments): ListedTool {
   };
   listed.set(tool, made);
   return made;
+}
+
+/** Makes the schemas of the tools ahead of the first list, one tool at a time, so that calls in between wait for one tool at most. */
+export async function prepareLists(tools: readonly Tool[]): Promise<void> {
+  for (const tool of tools) {
+    listedTool(tool);
+    await nextTurn();
+  }
 }
 
 /** The same for a client that makes forms of it. */

@@ -14,6 +14,24 @@ if (withoutBrowser) console.log(`SKIPPED: pages in a host (MCP Apps), for ${with
 const RETENTION = 2;
 const PLANTED = '</script><img src=x onerror="globalThis.planted=1"><script>planted=1</script>';
 
+/** In the page of the host: a frame beside the page sends it an answer; the host sends requests, whose answers it gives back. */
+const FROM_A_STRANGER = `new Promise((resolve) => {
+  const answers = [];
+  addEventListener('message', ({ data }) => {
+    if (data?.id === 'a' || data?.id === 'b') answers.push(data);
+    if (data?.id === 'b') resolve(answers);
+  });
+  const stranger = document.createElement('iframe');
+  const planted = { jsonrpc: '2.0', method: 'ui/notifications/tool-result', params: { structuredContent: { data: [{ id: 'x', type: 'agent', title: 'Planted', snippet: 'Planted' }], facets: {} }, content: [] } };
+  stranger.srcdoc = '<script>parent.frames[0].postMessage(' + JSON.stringify(planted) + ', "*"); parent.postMessage("sent", "*")</' + 'script>';
+  addEventListener('message', ({ data }) => {
+    if (data !== 'sent') return;
+    frames[0].postMessage({ jsonrpc: '2.0', id: 'a', method: 'no/such', params: {} }, '*');
+    frames[0].postMessage({ jsonrpc: '2.0', id: 'b', method: 'ping' }, '*');
+  });
+  document.body.append(stranger);
+})`;
+
 describe('pages in a host', { skip: withoutBrowser }, () => {
   let host: ViewHost;
   let server: TestServer;
@@ -221,6 +239,22 @@ describe('pages in a host', { skip: withoutBrowser }, () => {
         // axe takes seconds; reports are shown by the same parts.
         if (FULL || index === RETENTION) assert.deepEqual(await findingsOf(frameOf(window)), [], title);
       }
+    });
+  });
+
+  it('hear their host alone, and say why a call failed', async () => {
+    await inHost(async (window) => {
+      const { view, page } = window;
+      await window.show('get_report', { id: 'rep_none' });
+      await view.getByRole('alert').getByText('There is no report rep_none').waitFor();
+      await window.show('search', { q: 'customer', limit: 2 });
+      const answers = await page.evaluate(FROM_A_STRANGER);
+      assert.deepEqual(answers, [
+        { jsonrpc: '2.0', id: 'a', error: { code: -32601, message: 'Method not found' } },
+        { jsonrpc: '2.0', id: 'b', result: {} },
+      ]);
+      assert.equal(await view.getByText('Planted').count(), 0);
+      assert.equal(await view.locator('.hit').count(), 2);
     });
   });
 
