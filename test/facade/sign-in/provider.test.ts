@@ -114,25 +114,6 @@ describe('signing in with an OpenID Connect provider', () => {
     assert.equal((await signIn(workspace)).page.url.pathname, '/');
     issuer.lies = {};
   });
-
-  it('confirms who is signed in, whom the provider is asked not to let pass unseen', async () => {
-    const { workspace, issuer } = realm;
-    const client = await signIn(workspace);
-    workspace.clock.pass(10 * 60_000);
-    assert.equal((await client.open('/sign-in/confirmed')).heading, 'Confirm that it is you');
-    const asked: URL[] = [];
-    client.leave = (url) => asked.push(url);
-    await client.follow(`Continue with ${new URL(issuer.url).host}`);
-    assert.equal(asked[0]?.searchParams.get('max_age'), '0');
-    client.leave = undefined;
-    await client.open(asked[0]?.href ?? '');
-    assert.deepEqual([client.page.url.pathname, client.page.heading], ['/sign-in/confirmed', 'It is you']);
-    assert.equal((await client.open('/sign-in')).heading, '');
-    await client.open('/sign-in/again');
-    assert.equal((await client.open('/sign-in')).heading, 'Confirm that it is you');
-    client.cookies.get(workspace.baseUrl)?.delete('admin-session');
-    assert.equal((await client.open('/sign-in')).heading, 'Sign in to Workspace');
-  });
 });
 
 describe('a provider that takes client secrets in the body of a request', () => {
@@ -437,5 +418,31 @@ describe('a provider that is away', () => {
       await workspace.close();
       await issuer.close();
     }
+  });
+});
+
+describe('confirming with an OpenID Connect provider that it is still oneself', () => {
+  before(async () => {
+    realm = await startRealm();
+  });
+  after(() => realm.close());
+
+  it('asks the provider not to let the person pass unseen, and comes back to a page of its own', async () => {
+    const { workspace, issuer } = realm;
+    const client = await signIn(workspace);
+    workspace.clock.pass(10 * 60_000);
+    assert.equal((await client.open('/sign-in/confirmed')).heading, 'Confirm that it is you');
+    const asked: URL[] = [];
+    client.leave = (url) => asked.push(url);
+    await client.follow(`Continue with ${new URL(issuer.url).host}`);
+    assert.equal(asked[0]?.searchParams.get('max_age'), '0');
+    client.leave = undefined;
+    await client.open(asked[0]?.href ?? '');
+    assert.deepEqual([client.page.url.pathname, client.page.heading], ['/sign-in/confirmed', 'It is you']);
+    assert.equal((await client.open('/sign-in')).heading, '');
+    await client.open('/sign-in/again');
+    assert.equal((await client.open('/sign-in')).heading, 'Confirm that it is you');
+    client.cookies.get(workspace.baseUrl)?.delete('admin-session');
+    assert.equal((await client.open('/sign-in')).heading, 'Sign in to Workspace');
   });
 });
