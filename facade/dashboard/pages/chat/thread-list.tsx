@@ -88,7 +88,7 @@ const COLUMNS: readonly Column<ThreadRow>[] = [
     id: 'at',
     title: 'Latest',
     end: true,
-    width: '7rem',
+    width: '8rem',
     cell: (row) => <Time at={row.lastMessageAt ?? row.createdAt} />,
   },
 ];
