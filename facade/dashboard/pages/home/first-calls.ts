@@ -18,7 +18,7 @@ export function metricInput(span: Span): object {
 /** The latest changes; reads are no news. */
 export const HAPPENED = { limit: 10, outcome: 'ok', changes: true };
 
-/** Begins the calls of the home page before it is drawn, as far as the person may make them. */
+/** Begins the calls of the home page before it is drawn, as far as the person may make them, and the file that draws its chart. */
 export function beginHome(): void {
   const input = metricInput(spanIn(new URLSearchParams(location.search)));
   const calls = [
@@ -29,4 +29,5 @@ export function beginHome(): void {
     ['get_system_health', {}],
   ] as const;
   for (const [tool, given] of calls) if (boot.tools.includes(tool)) prefetch(tool, given);
+  if (boot.tools.includes('get_mrr')) void import('../../components/plot.tsx');
 }
