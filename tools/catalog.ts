@@ -2,6 +2,7 @@ import { apiKeyTools } from './access/api-keys.ts';
 import { agentTools } from './agents/agents.ts';
 import { provisionAgentIdentity } from './agents/provision.ts';
 import { importRecords } from './analytics/import-records.ts';
+import { rebuildMetrics } from './analytics/rebuild-metrics.ts';
 import { analyticsTools } from './analytics/tools.ts';
 import { authorizeApp } from './apps/authorize-app.ts';
 import { connectedAppTools } from './apps/connected-apps.ts';
@@ -84,7 +85,7 @@ export const catalog = indexCatalog([
   ...group('Databases', ...databaseTools, ...recordTools),
   ...group('Integrations', ...integrationTools, ...integrationAccountTools),
   ...group('Audit', listAuditEntries),
-  ...group('Data', importRecords, purgeTool([...purgeableAmong(kinds), purgeableUser])),
+  ...group('Data', importRecords, rebuildMetrics, purgeTool([...purgeableAmong(kinds), purgeableUser])),
   ...group('Discovery', ...discoveryTools),
   ...group('System', checkHealth, searchTool(searchTypes)),
   ...group('MCP', getMcpStatus),

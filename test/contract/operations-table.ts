@@ -90,6 +90,7 @@ export const toolsWithoutPath: Readonly<Record<string, Right>> = {
   describe_tool: { scope: '-', grant: '-' },
   call_tool: { scope: '-', grant: '-' },
   import_records: { scope: 'admin', grant: 'user:import' },
+  rebuild_metrics: { scope: 'admin', grant: 'user:import' },
   get_memory: { scope: 'memory:read', grant: 'memory:read:{id}' },
   update_memory: { scope: 'memory:write', grant: 'memory:write:{id}' },
   delete_memory: { scope: 'memory:write', grant: 'memory:delete:{id}' },

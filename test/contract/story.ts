@@ -69,6 +69,7 @@ async function productStory(act: Act, asReader: Ask): Promise<void> {
   await act('import_records', { type: 'users', records: users });
   await act('import_records', { type: 'users', records: [{ uid: 'u3', emial: 'x', status: 'pro' }] });
   await act('import_records', { type: 'users', records: users }, asReader);
+  await act('rebuild_metrics', { tables: ['customer_changes'] });
   const terms = { plan: 'pro', amount: 1000, currency: 'EUR', interval: 'month', status: 'active' };
   await act('import_records', {
     type: 'subscriptions',

@@ -120,6 +120,23 @@ describe('the worked example', () => {
   });
 });
 
+describe('rebuild_metrics', () => {
+  it('makes all tables or some anew, with the rows that imports left in them', async () => {
+    const before = await ask('get_mrr');
+    const { rebuilt, equal } = await ask('rebuild_metrics', {});
+    assert.equal(equal, true);
+    const rows = new Map(rebuilt.map(({ table, rows: count }: { table: string; rows: number }) => [table, count]));
+    assert.equal(rows.get('customer_changes'), 7);
+    assert.deepEqual(await ask('rebuild_metrics', { tables: ['customer_changes'] }), {
+      rebuilt: [{ table: 'customer_changes', rows: 7 }],
+      equal: true,
+    });
+    assert.deepEqual((await ask('get_mrr')).series, before.series);
+    const wrong = await callTool(server, server.adminKey, 'rebuild_metrics', { tables: ['users'] });
+    assert.ok('error' in wrong && wrong.error.code === 'invalid_input');
+  });
+});
+
 /** They answer for the whole range, whatever the interval. */
 const WHOLE = new Set(['get_insights', 'get_feature_adoption', 'get_onboarding_funnel']);
 /** They answer for the whole range, and with an interval for its periods too. */
