@@ -1,9 +1,7 @@
 import type { PasskeyRecord } from '../../resources/passkey.ts';
-import { requireFresh } from '../../tools/access/fresh.ts';
-import type { SessionPrincipal } from '../../tools/access/principal.ts';
 import { ToolError } from '../../tools/registry/errors.ts';
 import type { Purpose } from '../../tools/sign-in/challenges.ts';
-import { MOST_PASSKEYS } from '../../tools/sign-in/passkeys.ts';
+import { MOST_PASSKEYS, requireAddable } from '../../tools/sign-in/passkeys.ts';
 import { sendJson } from '../http/respond.ts';
 import type { BrowserSessions } from './browser-sessions.ts';
 import type { HandlerOptions, Handlers, Visit } from './visit.ts';
@@ -57,7 +55,7 @@ function addingHandlers(options: HandlerOptions, sessions: BrowserSessions): Han
     const { problem } = passkeys;
     if (problem !== undefined) throw new ToolError('unavailable', problem);
     const principal = await sessions.require(visit);
-    requireAddable(options, principal);
+    requireAddable(principal);
     const { ownerId: userId } = principal;
     const user = await options.store.adminUsers.read(userId);
     const { workspace } = visit.around;
@@ -79,12 +77,6 @@ function addingHandlers(options: HandlerOptions, sessions: BrowserSessions): Han
 /** A person confirms with a passkey of their own alone. */
 function confirming({ browser }: Visit, userId: string): Purpose {
   return { step: 'confirm', browser, userId };
-}
-
-/** Before the browser makes a passkey that would be refused. */
-function requireAddable({ registry }: HandlerOptions, principal: SessionPrincipal): void {
-  const entry = registry.server.catalog.get('create_passkey');
-  if (entry) requireFresh(principal, entry.tool, {});
 }
 
 /** All of a person. */

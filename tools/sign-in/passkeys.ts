@@ -4,9 +4,10 @@ import { pageOf, paging, plainLine, recordId } from '../../resources/fields.ts';
 import { refTo, secret } from '../../resources/markers.ts';
 import { type Passkey, type PasskeyRecord, passkey, passkeyFields } from '../../resources/passkey.ts';
 import { requireWithin } from '../access/delegation.ts';
+import { requireFresh } from '../access/fresh.ts';
 import { isOwn, listedTo, mayWrite } from '../access/own.ts';
 import { requireOwner } from '../access/owner.ts';
-import { isSession } from '../access/principal.ts';
+import { isSession, type Principal } from '../access/principal.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from '../registry/define-tool.ts';
 import { listPage } from '../registry/paging.ts';
 import { useToken } from './open-sessions.ts';
@@ -60,6 +61,7 @@ const createPasskey = defineTool({
   async handler({ name, answer, browser }, { principal, server, write, fail }) {
     if (!isSession(principal)) throw fail('forbidden', 'A passkey is added by the person who is signed in.');
     if (!server.signIn) throw fail('unavailable', 'Nobody can sign in to this server.');
+    requireAddable(principal);
     const { ownerId: userId } = principal;
     const made = await server.signIn.passkeys.checkMade(answer, { step: 'register', browser, userId });
     return write(async (store) => {
@@ -72,6 +74,12 @@ const createPasskey = defineTool({
     });
   },
 });
+
+/** A passkey would stay after an expiring key whose link began the session. @throws ToolError (forbidden) */
+export function requireAddable(principal: Principal): void {
+  requireFresh(principal, createPasskey, {});
+  requireWithin(principal, { lifetime: 'never' });
+}
 
 const renamePasskey = defineTool({
   name: 'rename_passkey',

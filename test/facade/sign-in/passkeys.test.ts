@@ -65,11 +65,11 @@ function newBrowser(): Promise<TestBrowser> {
 }
 
 /** Somebody who is signed in in a browser. */
-async function person(input: object = {}) {
+async function person(input: object = {}, by = server.adminKey) {
   const email = `person-${browsers}@example.com`;
   const { id } = await must('create_admin_user', { email, name: 'Ada', ...input });
   const browser = await newBrowser();
-  const { url } = await must('create_sign_in_link', { email });
+  const { url } = await must('create_sign_in_link', { email }, by);
   await browser.client.open(url);
   await browser.client.send();
   return { id, email, browser };
@@ -281,6 +281,20 @@ describe('adding a passkey', () => {
       await server.store.transaction((tx) => tx.passkeys.insert({ ...members, credentialId: `more-${count}` }));
     }
     assert.match((await add(await made({}))).body.error, /20 passkeys/);
+  });
+
+  it('is refused in a session that an expiring key began, after which it would stay', async () => {
+    const expiresAt = server.clock.in(60 * MINUTE);
+    const { secret } = await must('create_api_key', { name: 'x', scopes: ['admin'], expiresAt });
+    const { browser } = await person({}, secret);
+    const refusals = [
+      await browser.ask('/sign-in/passkey/new'),
+      await browser.ask('/sign-in/passkey/new', { name: 'x', answer: '{}' }),
+    ];
+    for (const { status, body } of refusals) {
+      assert.equal(status, 403);
+      assert.match(JSON.stringify(body.issues), /your own credential ends at/);
+    }
   });
 
   it('is left to the page: no door of the API knows it', async () => {
