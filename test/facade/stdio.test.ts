@@ -65,10 +65,10 @@ describe('the stdio door', { timeout: 60_000 }, () => {
   });
 
   it('takes the token of a capsule with its id or its address, and MODE=search', async () => {
-    const capsule = await makeCapsule(server, { allowedTools: ['list_agents', 'get_agent'] });
+    const capsule = await makeCapsule(server, { allowedTools: ['list_agents', 'get_mrr'] });
     const address = `${server.baseUrl}/api/capsules/${capsule.id}/mcp`;
     for (const [env, names] of [
-      [{ CAPSULE_ID: capsule.id }, ['list_agents', 'get_agent']],
+      [{ CAPSULE_ID: capsule.id }, ['list_agents', 'get_mrr']],
       [{ BASE_URL: address, MODE: 'search' }, ['search_tools', 'describe_tool', 'call_tool']],
     ] as const) {
       const client = await connect(modern, capsule.token, env);
@@ -80,6 +80,8 @@ describe('the stdio door', { timeout: 60_000 }, () => {
       const call = { name: 'MODE' in env ? 'call_tool' : 'list_agents', arguments: {} };
       const input = 'MODE' in env ? { ...call, arguments: { name: 'list_agents' } } : call;
       assert.deepEqual((await client.callTool(input)).structuredContent, { data: [], nextCursor: null });
+      const { contents } = await client.readResource({ uri: 'ui://agent-admin/chart' });
+      assert.equal(contents[0]?.mimeType, 'text/html;profile=mcp-app');
       await client.close();
     }
     await callsOf(server).must('update_capsule', { id: capsule.id, status: 'disabled' });

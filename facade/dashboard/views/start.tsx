@@ -26,6 +26,8 @@ interface State {
   readonly input?: Members;
   readonly result?: ToolResult;
   readonly cancelled?: boolean;
+  /** Why there is no host. */
+  readonly failure?: unknown;
 }
 
 /** Shows in this page whatever the host passes on: the input of a call, and what came of it. */
@@ -59,15 +61,23 @@ export function start(View: ComponentType<ShownCall>): void {
   });
   draw({});
   followLinks();
-  void meetHost(boot.version).then(() => {
+  const begin = () => {
     wearTheme(host.context);
     document.documentElement.classList.toggle('without-links', !host.capabilities.openLinks);
     notify('ui/notifications/initialized');
     tellSize();
-  });
+  };
+  void meetHost(boot.version).then(begin, (failure) => draw({ failure }));
 }
 
-function Current({ View, input = {}, result, cancelled }: State & { readonly View: ComponentType<ShownCall> }) {
+function Current({
+  View,
+  input = {},
+  result,
+  cancelled,
+  failure,
+}: State & { readonly View: ComponentType<ShownCall> }) {
+  if (failure !== undefined) return <ErrorBox error={failure} />;
   if (!result) {
     return cancelled ? (
       <Empty title="Cancelled">The call ended before there was an answer.</Empty>
