@@ -188,9 +188,22 @@ describe('a failing disk', () => {
   });
 });
 
-/** The files that a crash at this moment would leave. */
+/** The files that a crash at this moment would leave. At the next one, where the store removes a file while it is copied. */
 async function openedCopy(test: Parameters<typeof testFolder>[0], folder: string) {
-  const copy = await testFolder(test);
-  await cp(folder, copy, { recursive: true, filter: (path) => !path.endsWith('lock.json') });
+  let copy = '';
+  await until(async () => {
+    copy = await testFolder(test);
+    return isCopied(folder, copy);
+  });
   return openLowdbStore({ folder: copy });
+}
+
+async function isCopied(folder: string, copy: string): Promise<boolean> {
+  try {
+    await cp(folder, copy, { recursive: true, filter: (path) => !path.endsWith('lock.json') });
+    return true;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return false;
+    throw error;
+  }
 }
