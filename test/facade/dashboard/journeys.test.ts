@@ -227,6 +227,30 @@ describe('what people do in the dashboard', { skip: withoutBrowser }, () => {
     assert.equal((await call('get_user', { userId: 'm1' })).status, 'PRO');
   });
 
+  it('shows a metric beside the period before, as the address says, and hands it on', async () => {
+    await inWindow(async (page, window) => {
+      await window.open('/analytics?metric=get_mrr&span=90&interval=month');
+      await page
+        .locator('.headline-growth')
+        .getByText(/from €/)
+        .first()
+        .waitFor();
+      await page.locator('.legend').getByText('The period before').waitFor();
+      assert.equal(await page.getByRole('radio', { name: 'Month' }).isChecked(), true);
+      const download = page.waitForEvent('download');
+      await page.getByRole('button', { name: 'CSV' }).click();
+      const [head = '', ...lines] = (await (await (await download).createReadStream()).toArray())
+        .join('')
+        .trim()
+        .split('\r\n');
+      assert.ok(head.startsWith('from,') && head.includes('mrr'), head);
+      assert.equal(
+        lines.length,
+        await page.getByRole('table', { name: 'Monthly recurring revenue' }).locator('tbody tr').count(),
+      );
+    });
+  });
+
   it('says that two sections of the prompt have one name, and loses neither', async () => {
     const before = await call('get_bot_config');
     await inWindow(async (page, window) => {
