@@ -1,12 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
-import type { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api';
+import type { DuckDBConnection } from '@duckdb/node-api';
 import type { NamedQuery, Parameter } from '../rows-port.ts';
 import { rowsOf } from './values.ts';
 
 /** One connection. Its statements run one after the other. */
 export class Connection {
   readonly #raw: DuckDBConnection;
-  readonly #statements = new Map<string, DuckDBPreparedStatement>();
 
   constructor(raw: DuckDBConnection) {
     this.#raw = raw;
@@ -61,31 +60,15 @@ export class Connection {
   }
 
   close(): void {
-    this.#statements.clear();
     this.#raw.closeSync();
   }
 
-  /** Statements are planned once, as planning a metric takes longer than answering it for few rows. */
-  async #execute(sql: string, parameters: readonly Parameter[]) {
-    let statement = this.#statements.get(sql);
-    if (!statement) {
-      statement = await this.#raw.prepare(sql);
-      if (this.#statements.size >= MOST_STATEMENTS) this.#forgetOldest();
-      this.#statements.set(sql, statement);
-    }
-    statement.bind(parameters.map(bound));
-    return statement.run();
-  }
-
-  #forgetOldest(): void {
-    const [oldest] = this.#statements;
-    if (!oldest) return;
-    this.#statements.delete(oldest[0]);
-    oldest[1].destroySync();
+  /** Each time anew: a statement of this engine that runs again can write texts of its earlier run. */
+  #execute(sql: string, parameters: readonly Parameter[]) {
+    return this.#raw.run(sql, parameters.map(bound));
   }
 }
 
-const MOST_STATEMENTS = 200;
 /** A chunk has about 2,000 rows. */
 const CHUNKS_AT_ONCE = 2;
 

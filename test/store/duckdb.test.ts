@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { Engine } from '../../store/duckdb/engine.ts';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
 import { testFolder } from './folders.ts';
 
@@ -32,6 +33,33 @@ describe('the engine of imported rows', () => {
       await assert.rejects(tables.query({ name: 'probe', sql }), /read-only/, sql);
     }
     await close();
+  });
+
+  it('writes the texts of this time, however often a statement runs', async () => {
+    const engine = await Engine.open({ path: undefined, temporary: undefined, memoryMb: 128 });
+    const connection = await engine.connect();
+    await connection.run('create table given (a bigint, said text)');
+    await connection.run('create table kept (a bigint, said text, before bigint)');
+    const statement = `insert into kept
+      with told as (select a, coalesce(said, 'unknown') as said from given)
+      select told.a, told.said, lag(told.a) over (partition by told.a, told.said order by told.a)
+      from told left join (select distinct a from given where a % 7 = 0) as other on other.a = told.a`;
+    const texts = ['Direct', undefined, 'DE', undefined, 'mobile'];
+    for (let round = 0; round < 10; round += 1) {
+      const given = Array.from({ length: round }, (_, a) => texts[(a + round) % texts.length]);
+      await connection.run('delete from given');
+      await connection.run('delete from kept');
+      for (const [a, text] of given.entries())
+        await connection.run('insert into given values ($1, $2)', [a, text ?? null]);
+      await connection.run(statement);
+      const kept = await connection.query<{ said: string }>({ name: 'kept', sql: 'select said from kept order by a' });
+      assert.deepEqual(
+        kept.map(({ said }) => said),
+        given.map((text) => text ?? 'unknown'),
+      );
+    }
+    connection.close();
+    engine.close();
   });
 
   it('is not loaded before it is needed, and empties its temporary folder when it is', async (test) => {
