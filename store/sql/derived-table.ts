@@ -2,8 +2,8 @@
  * A table that follows from the imported rows, so that questions need not work it out each time.
  *
  * A write fills temporary tables with the keys that it touched, of old and of new owners alike: `touched_visitors (visitor)`,
- * `touched_persons (person)` for events and visits of a user, `touched_subscriptions (id)`, `touched_customers (uid)` and
- * `touched_websites (id)`. Then `renew` replaces the rows of these keys, in the transaction of the write. A rebuild gives the same rows.
+ * `touched_events (person, at_ms)`, `touched_subscriptions (id)`, `touched_customers (uid)` and `touched_websites (id)`. Then `renew`
+ * replaces the rows of these keys, in the transaction of the write. A rebuild gives the same rows.
  */
 export interface DerivedTable {
   readonly name: string;
@@ -22,7 +22,7 @@ export interface DerivedTable {
 
 export const touchedKeys = {
   visitors: { visitor: 'bigint' },
-  persons: { person: 'bigint' },
+  events: { person: 'bigint', at_ms: 'bigint' },
   subscriptions: { id: 'text' },
   customers: { uid: 'text' },
   websites: { id: 'text' },

@@ -8,11 +8,6 @@ export async function eraseUsers(writer: Connection, uids: readonly string[], to
   const users = [listOf(uids)];
   const theirs = `uid in (select item from ${itemsOf('$1')} as items)`;
   await touched.select('visitors', `select distinct visitor from visits where ${theirs}`, users);
-  await touched.select(
-    'persons',
-    `select person from visits where ${theirs} union select person from events where ${theirs}`,
-    users,
-  );
   await touched.select('customers', `select item from ${itemsOf('$1')} as items`, users);
   for (const type of ['subscriptions', 'websites'] as const) {
     const table = statedTables[type];

@@ -18,7 +18,7 @@ export type LoadedPart = RowBatch | { readonly erased: readonly string[] };
 /** The types whose rows touch the keys. */
 const TOUCHING: Readonly<Record<Touched, readonly RowType[]>> = {
   visitors: ['visits'],
-  persons: ['visits', 'events'],
+  events: ['events'],
   subscriptions: ['subscriptions'],
   customers: ['subscriptions'],
   websites: ['websites'],

@@ -21,11 +21,10 @@ export class TouchedTables {
     this.#connection = connection;
   }
 
-  /** Notes the visitors and users of the batch that was written, and of what it replaced. */
+  /** Notes the visitors or events of the batch that was written, and of what it replaced. */
   async ofPlain(type: PlainType): Promise<void> {
-    if (type !== 'events' && type !== 'visits') return;
     if (type === 'visits') await this.#fromBatch('visitors', 'visitor', type);
-    await this.#fromBatch('persons', 'person', type);
+    if (type === 'events') await this.#fromBatch('events', 'person, at_ms', type);
   }
 
   async ofStated(type: StatedType, { ids, owners }: TouchedRecords): Promise<void> {
@@ -34,7 +33,7 @@ export class TouchedTables {
     if (type === 'subscriptions') await this.add('customers', [...owners]);
   }
 
-  async add(name: Exclude<Touched, 'visitors' | 'persons'>, keys: readonly string[]): Promise<void> {
+  async add(name: Exclude<Touched, 'visitors' | 'events'>, keys: readonly string[]): Promise<void> {
     const [column] = Object.keys(touchedKeys[name]);
     await this.#fill(
       name,
@@ -63,8 +62,8 @@ export class TouchedTables {
     await this.#fill(name, sql, parameters);
   }
 
-  #fromBatch(name: Touched, column: string, type: PlainType): Promise<void> {
-    const of = (table: string) => `select ${column} from ${table}_${type} where ${column} is not null`;
+  #fromBatch(name: Touched, columns: string, type: PlainType): Promise<void> {
+    const of = (table: string) => `select ${columns} from ${table}_${type}`;
     return this.#fill(name, `${of('batch')} union ${of('old')}`);
   }
 

@@ -83,12 +83,21 @@ const columns = {
 export const sessions: DerivedTable = {
   name: 'sessions',
   ddl: [createTable('sessions', columns)],
-  follows: ['visitors', 'persons'],
+  follows: ['visitors', 'events'],
   renew: [
-    // Events of a user decide which of the user's visits are bounces.
-    `insert into touched_visitors (visitor)
-      select distinct visitor from visits
-      where person in (select person from touched_persons) and visitor not in (select visitor from touched_visitors)`,
+    // An event decides whether its user's visits in the 30 minutes before it are bounces.
+    `insert into touched_visitors
+      with possible as (
+        select person, at_ms, at_ms / ${GAP_MS} - earlier as half_hour
+        from touched_events cross join (select 0 as earlier union all select 1) as earliers
+      )
+      select distinct visits.visitor
+      from possible join visits
+        on visits.person = possible.person
+        and visits.at_ms / ${GAP_MS} = possible.half_hour
+        and visits.at_ms >= possible.at_ms - ${GAP_MS}
+        and visits.at_ms <= possible.at_ms
+      where visits.visitor not in (select visitor from touched_visitors)`,
     'delete from sessions where visitor in (select visitor from touched_visitors)',
     sessionsOf('visitor in (select visitor from touched_visitors)'),
   ],
