@@ -70,6 +70,15 @@ async function makeSessions(): Promise<readonly [string, string]> {
   return [one.id, other.id];
 }
 
+async function makePasskeys(): Promise<readonly [string, string]> {
+  const half = { userId: 'usr_one', name: WORD, publicKey: 'one', counter: 0, isSynced: false };
+  return server.store.transaction(async (tx) => {
+    const one = await tx.passkeys.insert({ ...half, credentialId: 'one' });
+    const other = await tx.passkeys.insert({ ...half, credentialId: 'other' });
+    return [one.id, other.id];
+  });
+}
+
 async function makeApps(): Promise<readonly [string, string]> {
   const client = { name: 'x', host: 'example.com', verified: false };
   const app = { clientId: 'x', client, resource: 'https://example.com/api/v1/mcp', scopes: [], userId: 'usr_none' };
@@ -163,6 +172,7 @@ const kinds: Readonly<Record<string, Kind>> = {
     grant: (id) => `oauth-client:read:${id}`,
     lists: [['list_oauth_clients'], ['list_oauth_clients', { kind: 'made' }]],
   },
+  passkeys: { make: makePasskeys, grant: (id) => `passkey:read:${id}`, lists: [['list_passkeys']] },
   sessions: { make: makeSessions, grant: (id) => `session:read:${id}`, lists: [['list_sessions']] },
   projects: {
     make: two('create_project', (name) => ({ name })),
