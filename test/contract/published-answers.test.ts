@@ -47,6 +47,7 @@ before(async () => {
   };
   await story(as(server.adminKey), as(reader));
   await sequel(as(server.adminKey));
+  await ofOwner(as(await signIn(server)));
   for (const mode of ['', '?mode=search']) {
     const body = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
     const answer = await rest(server, 'POST', `/api/v1/mcp${mode}`, { key: server.adminKey, body });
@@ -101,6 +102,17 @@ async function sequel(ask: Ask): Promise<void> {
   await server.store.transaction((tx) => tx.integrationAccounts.insert(members));
   await tell('list_integration_accounts');
   await tell('disconnect_integration', { id: integrationId });
+}
+
+/** What only a person in a session does. */
+async function ofOwner(ask: Ask): Promise<void> {
+  const [owner] = (await server.store.adminUsers.find({ where: { role: 'owner' }, limit: 1 })).records;
+  const half = { name: 'Phone', credentialId: 'a', publicKey: 'b', counter: 1, transports: ['hybrid'], isSynced: true };
+  const used = { lastUsedAt: '2026-01-01T00:00:00.000Z', userId: owner?.id ?? '' };
+  const { id } = await server.store.transaction((tx) => tx.passkeys.insert({ ...half, ...used }));
+  await ask('list_passkeys', {});
+  await ask('rename_passkey', { id, name: 'Laptop' });
+  await ask('delete_passkey', { id });
 }
 
 /** Asserts formats, as many clients do. */
