@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
@@ -28,7 +29,7 @@ const files = all.filter(
 const folder = mkdtempSync(join(tmpdir(), 'agent-admin-tests-'));
 process.env.TMPDIR = folder;
 process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
-// One bundle of all of them and their packages, as reading 1,000 files again in each of 190 processes takes longer than most of them run.
+// One bundle of all of them and their packages, as reading 1,000 files again in each process takes long.
 const bundled = join(realpathSync(join(root, '../node_modules')), '.cache/agent-admin-tests', String(process.pid));
 process.once('exit', () => rmSync(bundled, { recursive: true, force: true }));
 /** Packages that look for files of their own, or that few tests use and that are large. */
@@ -47,6 +48,7 @@ process.env[BUNDLE] = bundled;
 process.execArgv.length = 0;
 
 const stop = new AbortController();
+setMaxListeners(0, stop.signal); // each process of the run listens
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => {
     stop.abort(); // ends the processes of the run

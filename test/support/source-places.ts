@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';
 import { basename, dirname, relative, resolve } from 'node:path';
 
@@ -12,6 +12,7 @@ export function sourcePlaces(bundle: string): (text: string) => string {
   return (text) =>
     text.replace(place, (found: string, file: string, line: string, column: string) => {
       const path = resolve(bundle, file);
+      if (!existsSync(`${path}.map`)) return found; // the program of a process, which has no source
       const map = maps.get(file) ?? new SourceMap(JSON.parse(readFileSync(`${path}.map`, 'utf8')));
       maps.set(file, map);
       const entry = map.findEntry(Number(line) - 1, Number(column) - 1);
