@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { USER_PURGE } from '../../../tools/analytics/model/imported-model.ts';
+import { rounds } from '../../support/full.ts';
 import { fc } from '../../support/property.ts';
 import { RUNS } from './rounds.ts';
 import { openWorlds, type World } from './worlds.ts';
@@ -172,7 +173,8 @@ describe('answers about data that grows', () => {
         }
         for (const { table, equal } of await growing.rebuild()) assert.ok(equal, `${table} made anew is another`);
       }),
-      RUNS,
+      // Each world is read many times over.
+      { ...RUNS, numRuns: rounds(24, 1000) },
     );
   });
 });
