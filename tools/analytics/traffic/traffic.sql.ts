@@ -18,7 +18,8 @@ function countedFrom(limits: string, dimension?: VisitDimension): string {
   const label = dimension ? ', label' : '';
   return `${periodsFrom(limits)},
   range as (select min(from_ms) as first_ms from limits),
-  begun as (
+  -- read twice rather than kept, as it can be larger than the memory
+  begun as not materialized (
     select period, from_ms, to_ms, visitor, start_ms, end_ms, pages, bounced, ${before} as visitor_before_ms${asLabel}
     from sessions join cells on ${isIn('start_ms')}
   ),
