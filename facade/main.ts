@@ -9,7 +9,7 @@ import { serve } from './launch/serve.ts';
 async function main(): Promise<void> {
   const config = readConfig(process.env);
   const logger = createLogger(config);
-  const store = await openLowdbStore({ folder: config.dataDir });
+  const store = await openLowdbStore({ folder: config.dataDir, metricsMemoryMb: config.metricsMemoryMb });
   await serve(config, store, logger, () => prepareStore(store, config));
   console.log(`The data is in ${resolve(config.dataDir)}.`);
 }

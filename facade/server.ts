@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import type { Store } from '../store/port.ts';
 import type { Principal } from '../tools/access/principal.ts';
-import { ImportedData } from '../tools/analytics/model/imported-data.ts';
 import { startAuditRetention } from '../tools/audit/retention.ts';
 import { catalog } from '../tools/catalog.ts';
 import { settleRuns } from '../tools/chat/agent-runs.ts';
@@ -14,7 +13,6 @@ import type { CatalogEntry } from '../tools/registry/catalog-index.ts';
 import type { Dependency, ServerFacts } from '../tools/registry/context.ts';
 import { LiveCatalog } from '../tools/registry/live-catalog.ts';
 import { createRegistry } from '../tools/registry/registry.ts';
-import { startRepeated } from '../tools/registry/repeated.ts';
 import { prepareSettings } from '../tools/settings/defaults.ts';
 import { Issuer } from '../tools/sign-in/issuer.ts';
 import { SignInRefused } from '../tools/sign-in/refusal.ts';
@@ -38,8 +36,6 @@ import { createOAuth } from './oauth/oauth.ts';
 import { createMailer } from './sign-in/mail.ts';
 import { createPages } from './sign-in/pages.ts';
 import { createIdentityProvider } from './sign-in/provider.ts';
-
-const UPKEEP_MS = 60 * 60 * 1000;
 
 export interface RunningServer {
   /** The address that the server listens on, also where clients use another one. */
@@ -99,7 +95,7 @@ export async function startServer(
   const doors = createDoors(base, people, { registry, mcp, connections, dashboard, accounts: upstreams.accounts });
   const app = createApp(doors);
   http.mount(app.express, app.answer);
-  const upkeep = startUpkeep(store, facts, onFailure);
+  const upkeep = startUpkeep(store, onFailure);
   await flows.start(registry);
   return {
     address: http.address,
@@ -200,17 +196,10 @@ function createDoors(
   };
 }
 
-/** Regularly deletes old audit entries and drops replaced rows, until it is closed. */
-function startUpkeep(store: Store, facts: ServerFacts, onFailure: (cause: unknown) => void) {
-  const retention = startAuditRetention(store, onFailure);
-  // Reads the rows first, so that the first question does not wait for it.
-  const upkeep = startRepeated(() => facts.imported.upkeep(), onFailure, UPKEEP_MS);
-  return {
-    close(): Promise<void> {
-      void upkeep.close(); // an upkeep that is running ends with the store
-      return retention.close();
-    },
-  };
+/** Opens the imported rows, so that the first question does not wait for it, and regularly deletes old audit entries. */
+function startUpkeep(store: Store, onFailure: (cause: unknown) => void) {
+  store.rows.wake().catch(onFailure);
+  return startAuditRetention(store, onFailure);
 }
 
 /** A call or a step of signing in that failed. */
@@ -250,8 +239,7 @@ function factsOf(
     catalog: live,
     kinds,
     audit: store.audit,
-    imported: new ImportedData(store.rows),
-    rows: store.tables,
+    rows: store.rows,
     storeKind: store.kind,
     storeStatus: () => store.status(),
     dependencies,

@@ -34,6 +34,9 @@ export class UniqueTaken extends Error {
 /** The store cannot keep the change now (full disk, lost connection). Nothing of the change remains. */
 export class StoreUnavailable extends Error {}
 
+/** The store can answer later, as the message says, which may be shown. */
+export class StoreBusy extends StoreUnavailable {}
+
 /** Something that an operator asked for is impossible. The message says why and what to do, so it is shown without a stack. */
 export class OperatorError extends Error {}
 

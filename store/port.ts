@@ -9,9 +9,8 @@ import type { RowStore, StagedRows } from './rows-port.ts';
  * Records never change: a store never hands out an object that it or a caller changes later.
  */
 export interface Store extends Readers, TextSearch {
-  readonly rows: RowLog;
-  /** Imported rows as tables that can be asked. */
-  readonly tables: RowStore;
+  /** Imported rows, and questions about them. */
+  readonly rows: RowStore;
   readonly kind: string;
   /**
    * Runs `work` as the only writer, on a view that contains its own changes. Commits all of them at once, or none if `work` throws.
@@ -33,15 +32,13 @@ export interface Store extends Readers, TextSearch {
   close(): Promise<void>;
 }
 
-export type Readers = { readonly [Name in CollectionName]: Reader<RecordOf<Name>> } & { readonly rows: RowReader };
+export type Readers = { readonly [Name in CollectionName]: Reader<RecordOf<Name>> };
 export type Writers = { readonly [Name in CollectionName]: Writer<RecordOf<Name>> };
 
 export type Transaction = Writers & {
   /** Entries are kept if and only if the transaction commits. */
   readonly audit: { append(entry: AuditEntry): void };
-  /** Appended rows are kept if and only if the transaction commits. Reading shows what was committed before. */
-  readonly rows: RowReader & { append(rows: readonly NewLoggedRow[]): void };
-  readonly tables: RowWriter;
+  readonly rows: RowWriter;
   /**
    * The records with these ids were deleted in this transaction or before. If the transaction commits, the store removes their content
    * everywhere else: from files of earlier states, and from the arguments of audit entries about them (`withoutContent`), also of calls
@@ -226,39 +223,4 @@ export interface AuditFilter {
 export interface AuditQuery extends AuditFilter {
   readonly limit: number;
   readonly after?: Position | undefined;
-}
-
-/**
- * Imported rows in the order in which they came. They never change, and are too many to keep as records in memory. The reader computes
- * totals from them, comes back for new rows, and drops rows that no longer matter. It sees durable rows only.
- */
-export interface RowReader {
-  /** Rows at this position or later (0 is the start), oldest first. */
-  read(from: number, limit: number): Promise<readonly LoggedRow[]>;
-  /** The rows at these positions, in this order. Dropped rows are left out. */
-  get(positions: readonly number[]): Promise<readonly LoggedRow[]>;
-}
-
-export interface RowLog extends RowReader {
-  /**
-   * Removes the rows at these positions for good. The others keep their positions. Until it resolves, the rows may still be read;
-   * afterwards nothing of them is on the disk.
-   * @throws StoreUnavailable when the rows could not be removed. All of them are still there then.
-   */
-  drop(positions: Iterable<number>): Promise<void>;
-}
-
-export interface NewLoggedRow {
-  /** The type of the row, one word. */
-  readonly type: string;
-  /** When the row was imported, ISO 8601. */
-  readonly at: string;
-  readonly row: Readonly<Record<string, unknown>>;
-}
-
-export interface LoggedRow extends NewLoggedRow {
-  /** Grows with every row, with gaps. */
-  readonly position: number;
-  /** The position from which to read on. */
-  readonly next: number;
 }

@@ -11,6 +11,8 @@ export interface RowStore {
    * `ready`.
    */
   readonly version: number;
+  /** Opens the rows if there are any, so that the first question does not wait for it. @throws StoreDamaged */
+  wake(): Promise<void>;
   /** Opens the rows, if that was not done yet. The first question does it too. @throws StoreDamaged */
   ready(): Promise<void>;
   /** Amounts are converted by these rates from now on. Takes its time when the rates are others than before. */
@@ -24,6 +26,8 @@ export interface RowStore {
   query<Row>(query: NamedQuery, parameters?: readonly Parameter[], options?: ReadOptions): Promise<readonly Row[]>;
   /** Makes the derived tables anew, or those that are named, and says whether they were right before. */
   rebuild(tables?: readonly string[]): Promise<readonly Rebuilt[]>;
+  /** Reads every row. @throws StoreDamaged */
+  check(): Promise<void>;
   /** Several queries about the same state of the rows. Nothing may be asked of the store itself meanwhile. */
   read<Result>(work: (snapshot: RowSnapshot) => Promise<Result>, options?: ReadOptions): Promise<Result>;
 }
@@ -64,7 +68,7 @@ export interface RowBatch {
   readonly at: string | readonly string[];
 }
 
-/** Rows that are written but do not count yet. See `Transaction.tables.commit`. */
+/** Rows that are written but do not count yet. See `Transaction.rows.commit`. */
 export interface StagedRows {
   /** Rows with a key that was not known. */
   readonly created: number;

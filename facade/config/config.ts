@@ -39,6 +39,13 @@ const environment = z.object({
     .optional()
     .describe('Address under which clients reach the server. Default: from HOST and PORT.'),
   DATA_DIR: z.string().min(1).default('data/local').describe('Folder of the embedded store.'),
+  METRICS_MEMORY_MB: z.coerce
+    .number()
+    .int()
+    .min(64)
+    .max(65_536)
+    .default(128)
+    .describe('Memory for imported rows and metrics, in MB. What does not fit lies in DATA_DIR meanwhile.'),
   DATABASE_URL: z
     .never({ error: 'names a database, but this version keeps its data in DATA_DIR only: unset it to start' })
     .optional()
@@ -104,6 +111,7 @@ export interface Config extends SignInSettings, IntegrationSettings, ConnectionL
   /** Without a trailing slash. Undefined: made from the port when the server listens. */
   readonly baseUrl: string | undefined;
   readonly dataDir: string;
+  readonly metricsMemoryMb: number;
   readonly bootstrapKey: string | undefined;
   readonly adminEmail: string;
   /** Undefined: the secrets are in the data folder. */
@@ -132,6 +140,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     port: data.PORT,
     baseUrl: data.BASE_URL?.replace(/\/+$/, ''),
     dataDir: data.DATA_DIR,
+    metricsMemoryMb: data.METRICS_MEMORY_MB,
     bootstrapKey: data.BOOTSTRAP_API_KEY,
     adminEmail: data.ADMIN_EMAIL,
     sessionSecrets: data.SESSION_SECRET,

@@ -27,9 +27,6 @@ export async function fillDemo(
   await fillWorkspace(store, clock, today);
   clock.release();
   const rows = loggedBy(now.getTime(), demoStatements(today));
-  await store.transaction(async (tx) => {
-    for (let at = 0; at < rows.length; at += STEP) tx.rows.append(rows.slice(at, at + STEP));
-  });
   await importRows(store, rows);
   await queueLastSchedule(store, now);
   return first;
@@ -42,8 +39,8 @@ async function importRows(store: Store, rows: readonly LoggedStatement[]): Promi
     const own = rows.filter((row) => row.type === type);
     for (let from = 0; from < own.length; from += STEP) {
       const part = own.slice(from, from + STEP);
-      const staged = await store.tables.stage({ type, rows: part.map(({ row }) => row), at: part.map(({ at }) => at) });
-      await store.transaction(async (tx) => tx.tables.commit(staged)).finally(() => staged.discard());
+      const staged = await store.rows.stage({ type, rows: part.map(({ row }) => row), at: part.map(({ at }) => at) });
+      await store.transaction(async (tx) => tx.rows.commit(staged)).finally(() => staged.discard());
     }
   }
 }

@@ -4,7 +4,6 @@ import type { Store } from '../../store/port.ts';
 import type { Principal } from '../../tools/access/principal.ts';
 import { scopeRights } from '../../tools/access/rights.ts';
 import { addDays, addIntervals } from '../../tools/analytics/calendar.ts';
-import { ImportedData } from '../../tools/analytics/model/imported-data.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { kinds } from '../../tools/kinds.ts';
 import { createModels } from '../../tools/models/models.ts';
@@ -117,8 +116,7 @@ function registryOn(store: Store, clock: DemoClock): Registry {
       catalog,
       kinds,
       audit: store.audit,
-      imported: new ImportedData(store.rows),
-      rows: store.tables,
+      rows: store.rows,
       storeKind: store.kind,
       storeStatus: () => store.status(),
       models: createModels(),

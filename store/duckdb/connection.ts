@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
+import { StoreDamaged } from '../errors.ts';
 import type { NamedQuery, Parameter } from '../rows-port.ts';
 import { rowsOf } from './values.ts';
 
@@ -22,21 +23,32 @@ export class Connection {
     await this.#raw.run(sql);
   }
 
+  async query<Row>(query: NamedQuery, parameters: readonly Parameter[] = []): Promise<readonly Row[]> {
+    const all: Row[] = [];
+    await this.each<Row>(query, parameters, (rows) => {
+      for (const row of rows) all.push(row);
+    });
+    return all;
+  }
+
   /** The rows are converted in parts, so that other work runs in between. */
-  async query<Row>({ name, sql }: NamedQuery, parameters: readonly Parameter[] = []): Promise<readonly Row[]> {
+  async each<Row>(
+    { name, sql }: NamedQuery,
+    parameters: readonly Parameter[],
+    take: (rows: readonly Row[]) => void,
+  ): Promise<void> {
     try {
       const result = await this.#execute(sql, parameters);
       const names = result.columnNames();
-      const rows: Row[] = [];
-      for (let chunks = 1; ; chunks += 1) {
+      for (;;) {
         const chunk = await result.fetchChunk();
-        if (!chunk || chunk.rowCount === 0) return rows;
-        for (const row of rowsOf<Row>(chunk, names)) rows.push(row);
-        if (chunks % CHUNKS_AT_ONCE === 0) await setImmediate();
+        if (!chunk || chunk.rowCount === 0) return;
+        take(rowsOf<Row>(chunk, names));
+        if (chunk.rowCount >= LARGE) await setImmediate();
       }
     } catch (cause) {
       if (isInterrupt(cause)) throw cause;
-      throw new Error(`The query "${name}" failed: ${cause instanceof Error ? cause.message : cause}`, { cause });
+      throw failed(name, cause);
     }
   }
 
@@ -69,8 +81,8 @@ export class Connection {
   }
 }
 
-/** A chunk has about 2,000 rows. */
-const CHUNKS_AT_ONCE = 2;
+/** Rows of a chunk after whose conversion other work runs. */
+const LARGE = 1000;
 
 /** Whole numbers are integers to the engine. */
 function bound(value: Parameter) {
@@ -79,4 +91,14 @@ function bound(value: Parameter) {
 
 function isInterrupt(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('INTERRUPT');
+}
+
+/** The engine found other bytes in a file than it wrote. */
+const CORRUPT = /corrupt|checksum|not a valid DuckDB/i;
+
+function failed(name: string, cause: unknown): Error {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  const message = `The query "${name}" failed: ${reason}`;
+  if (!CORRUPT.test(reason)) return new Error(message, { cause });
+  return new StoreDamaged(`${message}. Stop the server and restore a backup made with \`npm run backup\`.`, { cause });
 }

@@ -1,5 +1,7 @@
+import { statSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { AuditEntry } from '../../resources/audit-entry.ts';
-import { StoreUnavailable } from '../errors.ts';
+import { StoreBusy, StoreUnavailable } from '../errors.ts';
 import type {
   ExchangeRate,
   NamedQuery,
@@ -12,10 +14,11 @@ import type {
   StagedRows,
 } from '../rows-port.ts';
 import { derivedTables } from '../sql/derived-tables.ts';
+import { rawTables } from '../sql/raw-tables.ts';
 import { Turns } from '../turns.ts';
 import { digestOfTable, rebuildTable } from './derived.ts';
 import { digestOf, replaceRates, usesRates } from './exchange-rates.ts';
-import { rowsFile } from './files.ts';
+import { currentRowsFile, rowsFile } from './files.ts';
 import { closeRows, type OpenedRows, openFile, openRows, type RowsOptions } from './open-rows.ts';
 import { copyTables, removeFile } from './rewrite.ts';
 import { Rewriting } from './rewriting.ts';
@@ -25,6 +28,11 @@ import { eraseUsers } from './writing/erase-users.ts';
 import { type LoadedPart, loadRows } from './writing/load.ts';
 import { putRows } from './writing/put.ts';
 import { TouchedTables } from './writing/touched.ts';
+
+const LONG_LOG = 16 * 1024 * 1024;
+
+/** How long a call waits while the rows of an earlier version are moved. */
+const PATIENCE_MS = 3000;
 
 /** Staged rows of this store. */
 export interface StagedWrite extends StagedRows {
@@ -49,6 +57,11 @@ export class DuckRowStore implements RowStore {
 
   constructor(options: RowsOptions) {
     this.#options = options;
+  }
+
+  async wake(): Promise<void> {
+    const { folder, recovery } = this.#options;
+    if (recovery?.former() || (folder !== undefined && currentRowsFile(folder) > 0)) await this.#opened();
   }
 
   async ready(): Promise<void> {
@@ -136,14 +149,20 @@ export class DuckRowStore implements RowStore {
     return rebuilt;
   }
 
+  async check(): Promise<void> {
+    const { writer } = await this.#opened();
+    const tables = [...Object.keys(rawTables), ...derivedTables.map(({ name }) => name)];
+    for (const table of tables) await digestOfTable(writer, table);
+  }
+
   async query<Row>(query: NamedQuery, parameters?: readonly Parameter[], options?: ReadOptions) {
-    const { quick } = await this.#opened();
+    const { quick } = await this.#unlessMoving();
     return quick.read((snapshot) => snapshot.query<Row>(query, parameters), options);
   }
 
   async read<Result>(work: (snapshot: RowSnapshot) => Promise<Result>, options?: ReadOptions): Promise<Result> {
     const rates = options?.rates;
-    const { readers } = await this.#opened();
+    const { readers } = await this.#unlessMoving();
     if (!rates) return readers.read(work, options);
     const digest = digestOf(rates);
     for (;;) {
@@ -197,9 +216,11 @@ export class DuckRowStore implements RowStore {
 
   /** Waits for the turn to write, and begins. */
   async #write(): Promise<WriteTurn> {
+    await this.#unlessMoving();
     const endTurn = await this.#turns.take();
     try {
-      const { writer } = await this.#opened();
+      const { writer, file } = await this.#opened();
+      if (this.#isLogLong(file)) await writer.runOnce('checkpoint');
       const version = this.version + 1;
       return await WriteTurn.begin({
         writer,
@@ -208,12 +229,29 @@ export class DuckRowStore implements RowStore {
         onCommit: () => {
           this.version = version;
         },
-        onEnd: endTurn,
+        onEnd: (error) => {
+          if (isFatal(error)) this.#reopen();
+          endTurn();
+        },
       });
     } catch (error) {
       endTurn();
       throw error;
     }
+  }
+
+  /** Whether the log of later writes is to be merged into the file, which takes longer than a commit may. */
+  #isLogLong(file: number): boolean {
+    const { folder } = this.#options;
+    const log = folder && statSync(`${rowsFile(folder, file)}.wal`, { throwIfNoEntry: false });
+    return log ? log.size > LONG_LOG : false;
+  }
+
+  /** After an error from which the engine does not recover by itself. */
+  #reopen(): void {
+    const broken = this.#opening;
+    this.#opening = undefined;
+    broken?.then(closeRows).catch(() => {});
   }
 
   #opened(): Promise<OpenedRows> {
@@ -225,6 +263,17 @@ export class DuckRowStore implements RowStore {
     return this.#opening;
   }
 
+  /** Callers do not wait until the rows of an earlier version are moved. */
+  async #unlessMoving(): Promise<OpenedRows> {
+    const opening = this.#opened();
+    const former = this.#options.recovery?.former();
+    if (!former) return opening;
+    const opened = await Promise.race([opening, delay(PATIENCE_MS, undefined, { ref: false })]);
+    if (opened) return opened;
+    const part = Math.floor(former.progress * 100);
+    throw new StoreBusy(`Imported rows are being moved into a new form (${part} % are); ask again in a minute.`);
+  }
+
   async #open(): Promise<OpenedRows> {
     const opened = await openRows(this.#options);
     this.version = opened.version;
@@ -232,4 +281,8 @@ export class DuckRowStore implements RowStore {
     if (opened.isRewriteDue) this.#rewriting.soon();
     return opened;
   }
+}
+
+function isFatal(error: unknown): boolean {
+  return error instanceof Error && /FATAL|invalidated/i.test(error.message);
 }

@@ -1,6 +1,8 @@
 import { constants, existsSync, mkdirSync, readdirSync } from 'node:fs';
-import { chmod, copyFile, open, rm } from 'node:fs/promises';
+import { chmod, copyFile, open, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { currentRowsFile, isRowsFile, rowsFile } from '../duckdb/files.ts';
+import { removeFile } from '../duckdb/rewrite.ts';
 import { OperatorError, StoreDamaged } from '../errors.ts';
 import { realFiles } from './files/files.ts';
 import {
@@ -18,6 +20,7 @@ import { readSnapshotHeader } from './journal/snapshot.ts';
 import { openLowdbStore } from './open.ts';
 
 const ATTEMPTS = 5;
+const ROWS_ATTEMPTS = 20;
 
 /**
  * Copies a data folder, also while a server writes to it. The copy holds every transaction that was answered before, and only whole ones.
@@ -33,7 +36,7 @@ export async function copySnapshot(sourceFolder: string, targetFolder: string): 
   for (let attempt = 1; ; attempt += 1) {
     try {
       await copyOnce(sourceFolder, targetFolder);
-      await (await openLowdbStore({ folder: targetFolder })).close();
+      await verify(targetFolder);
       return;
     } catch (error) {
       for (const name of readdirSync(targetFolder)) await rm(join(targetFolder, name), { recursive: true });
@@ -58,11 +61,41 @@ async function copyOnce(source: string, target: string): Promise<void> {
   }
   const done = [SNAPSHOT, SNAPSHOT_DRAFT, LOCK, SECRETS_KEY, REPEATS_SECRET];
   for (const name of plainFiles(source)) {
-    if (done.includes(name) || isJournal(name)) continue;
+    if (done.includes(name) || isJournal(name) || isRowsFile(name)) continue;
     await copyDurably(join(source, name), join(target, name));
   }
+  await copyRows(source, target);
   await realFiles.syncFolder(join(target, AUDIT));
   await realFiles.syncFolder(target);
+}
+
+/**
+ * Copies the file of imported rows, with its log of later writes. The engine changes the file itself only now and then, so it is copied
+ * again where that happened meanwhile. It comes after the journals: rows without their transaction bring its audit entries with them.
+ */
+async function copyRows(source: string, target: string): Promise<void> {
+  for (let attempt = 1; attempt <= ROWS_ATTEMPTS; attempt += 1) {
+    const number = currentRowsFile(source);
+    if (number === 0) return;
+    const [from, to] = [rowsFile(source, number), rowsFile(target, number)];
+    const before = await stat(from, { bigint: true });
+    await removeFile(to);
+    await copyDurably(from, to);
+    if (existsSync(`${from}.wal`)) await copyDurably(`${from}.wal`, `${to}.wal`);
+    const after = await stat(from, { bigint: true });
+    if (after.mtimeNs === before.mtimeNs && after.size === before.size && currentRowsFile(source) === number) return;
+  }
+  throw new OperatorError(`The imported rows in ${source} changed all the time; try again when fewer are imported.`);
+}
+
+/** Opens the copy and reads all of it. @throws StoreDamaged */
+async function verify(folder: string): Promise<void> {
+  const store = await openLowdbStore({ folder });
+  try {
+    if (currentRowsFile(folder) > 0) await store.rows.check();
+  } finally {
+    await store.close();
+  }
 }
 
 async function copyDurably(from: string, to: string): Promise<void> {

@@ -1,10 +1,10 @@
-import { existsSync, rmSync, statSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { Low } from 'lowdb';
 import type { Readers, Store } from '../port.ts';
 import { SegmentedAudit } from './audit/log.ts';
 import { type Files, realFiles } from './files/files.ts';
-import { damaged, journalPath, journalsIn, rowFilesIn, rowsPath, SNAPSHOT, SNAPSHOT_DRAFT } from './files/folder.ts';
+import { journalPath, journalsIn, SNAPSHOT, SNAPSHOT_DRAFT } from './files/folder.ts';
 import { FolderLock } from './files/lock.ts';
 import { Compaction } from './journal/compaction.ts';
 import { currentFormat, type Format } from './journal/format.ts';
@@ -13,9 +13,8 @@ import { type Recovered, Recovery } from './journal/recovery.ts';
 import { emptySnapshot, type Snapshot, SnapshotAdapter } from './journal/snapshot.ts';
 import { Unwritten } from './journal/unwritten.ts';
 import { Collection } from './records/collection.ts';
-import { keptCollections, ROW_FILE_ID, ROW_FILES } from './records/kept-collections.ts';
+import { keptCollections } from './records/kept-collections.ts';
 import { RowCommits } from './rows/row-commits.ts';
-import { RowFile } from './rows/row-file.ts';
 import { LowdbStore } from './store.ts';
 
 export interface LowdbOptions {
@@ -59,7 +58,6 @@ async function assemble(options: LowdbOptions, lock: FolderLock): Promise<Store>
   const snapshots = new SnapshotAdapter(join(folder, SNAPSHOT), files, format, () => compaction.assertOpen());
   const low = new Low<Snapshot>(snapshots, emptySnapshot);
   const recovered = await recover(folder, collections, low, format);
-  const rows = openRows(folder, files, collections);
   for (const collection of collections.values()) collection.indexText();
   const audit = new SegmentedAudit({ folder, files, bufferLimit: options.auditBufferLimit ?? 100_000 });
   await audit.load(recovered);
@@ -88,27 +86,10 @@ async function assemble(options: LowdbOptions, lock: FolderLock): Promise<Store>
   if (!recovered.found) await files.syncFolder(dirname(resolve(folder)));
   const { metricsMemoryMb: memoryMb = 128 } = options;
   const imports = new RowCommits({ folder, memoryMb, collections, audit });
-  const core = new LowdbStore({ collections, journal, unwritten, compaction, audit, rows, imports, lock, now });
+  const core = new LowdbStore({ collections, journal, unwritten, compaction, audit, imports, lock, now });
   const readers = Object.fromEntries([...collections].map(([name, collection]) => [name, core.reader(collection)]));
   // Every row of a collection was checked by its schema when it was written or read from the disk.
   return Object.assign(core, readers as unknown as Readers);
-}
-
-function openRows(folder: string, files: Files, collections: ReadonlyMap<string, Collection>): RowFile {
-  const record = collections.get(ROW_FILES)?.get(ROW_FILE_ID);
-  const extent = {
-    file: Number(record?.file ?? 1),
-    end: Number(record?.end ?? 0),
-    head: Number(record?.head ?? 0),
-    shift: Number(record?.shift ?? 0),
-  };
-  const path = rowsPath(folder, extent.file);
-  const size = existsSync(path) ? statSync(path).size : 0;
-  if (size < extent.end)
-    throw damaged(path, `the file ends before the rows that were committed (${size} of ${extent.end} bytes)`);
-  // Removes the files of a replacement of one file by another that a crash interrupted.
-  for (const other of rowFilesIn(folder)) if (other !== extent.file) rmSync(rowsPath(folder, other));
-  return new RowFile(folder, files, extent);
 }
 
 /** Loads the records as they were when the last write was answered. */

@@ -6,7 +6,6 @@ import type {
   Reader,
   Readers,
   RecordChange,
-  RowLog,
   Store,
   StoreStatus,
   TextPage,
@@ -25,9 +24,6 @@ import { count, find } from './records/query.ts';
 import { StagedTransaction } from './records/transaction.ts';
 import type { Row } from './rows/row.ts';
 import type { RowCommits } from './rows/row-commits.ts';
-import { RowDropping } from './rows/row-dropping.ts';
-import type { RowFile } from './rows/row-file.ts';
-import type { RowExtent } from './rows/row-lines.ts';
 import { search } from './text/text-search.ts';
 
 interface StoreParts {
@@ -36,7 +32,6 @@ interface StoreParts {
   readonly unwritten: Unwritten;
   readonly compaction: Compaction;
   readonly audit: SegmentedAudit;
-  readonly rows: RowFile;
   readonly imports: RowCommits;
   readonly lock: FolderLock;
   readonly now: () => Date;
@@ -49,26 +44,23 @@ interface Listener {
 }
 
 /** The store without the readers of the collections, which are added by name. */
-type StoreCore = Omit<Store, Exclude<keyof Readers, 'rows'>>;
+type StoreCore = Omit<Store, keyof Readers>;
 
 export class LowdbStore implements StoreCore {
   readonly kind = 'lowdb';
   readonly audit: AuditLog;
-  readonly rows: RowLog;
-  readonly tables: RowStore;
+  readonly rows: RowStore;
   readonly #parts: StoreParts;
   readonly #turns = new Turns();
   readonly #listeners = new Set<Listener>();
-  readonly #dropping: RowDropping;
   /** The error of a listener at the latest commit. */
   #listenerError: Error | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(parts: StoreParts) {
     this.#parts = parts;
-    this.tables = parts.imports.tables;
+    this.rows = parts.imports.rows;
     parts.imports.transact = (work) => this.#transactOwn(work);
-    this.#dropping = new RowDropping({ ...parts, turns: this.#turns, place: (extent) => this.#placeRows(extent) });
     this.audit = {
       append: (entry) => {
         this.#assertOpen();
@@ -87,20 +79,6 @@ export class LowdbStore implements StoreCore {
         return parts.audit.flush();
       },
       prune: (before) => this.#prune(before),
-    };
-    this.rows = {
-      read: async (from, limit) => {
-        this.#assertOpen();
-        return parts.rows.read(from, limit);
-      },
-      get: async (positions) => {
-        this.#assertOpen();
-        return parts.rows.get(positions);
-      },
-      drop: async (positions) => {
-        this.#assertOpen();
-        return this.#dropping.drop(positions);
-      },
     };
   }
 
@@ -133,10 +111,9 @@ export class LowdbStore implements StoreCore {
     let durable: Promise<void>;
     let notified: readonly RecordChange[] = [];
     try {
-      const { journal, rows, imports } = this.#parts;
+      const { journal, imports } = this.#parts;
       const { refusals } = journal;
       result = await staged.run(work);
-      const extent = await this.#writeRows(staged);
       await imports.write(staged);
       if (journal.refusals !== refusals) {
         throw new StoreUnavailable('a change that this one was based on could not be written to the disk');
@@ -145,11 +122,6 @@ export class LowdbStore implements StoreCore {
       const changes = staged.changes();
       if (this.#listeners.size > 0) notified = recordChanges(changes, this.#parts.collections);
       durable = this.#commit(staged, changes);
-      // The next rows are written behind these, so it must be certain that these count.
-      if (extent) {
-        await durable;
-        rows.commit(extent);
-      }
     } finally {
       endTurn();
     }
@@ -159,13 +131,7 @@ export class LowdbStore implements StoreCore {
 
   status(): StoreStatus {
     const { journal, compaction, audit, imports } = this.#parts;
-    const error =
-      journal.error ??
-      compaction.error ??
-      audit.error ??
-      imports.tables.error ??
-      this.#dropping.error ??
-      this.#listenerError;
+    const error = journal.error ?? compaction.error ?? audit.error ?? imports.rows.error ?? this.#listenerError;
     return {
       writable: !journal.error && !this.#closing,
       ...(journal.flushMs !== undefined && { flushMs: journal.flushMs }),
@@ -224,24 +190,6 @@ export class LowdbStore implements StoreCore {
     return collection;
   }
 
-  /** Makes the rows durable beside the journal. They count once the transaction commits. */
-  async #writeRows(staged: StagedTransaction): Promise<RowExtent | undefined> {
-    if (staged.rows.length === 0) return undefined;
-    try {
-      const extent = await this.#parts.rows.write(staged.rows);
-      staged.placeRows(extent);
-      return extent;
-    } catch (cause) {
-      throw new StoreUnavailable('the rows could not be written to the disk', { cause });
-    }
-  }
-
-  async #placeRows(extent: RowExtent): Promise<void> {
-    const staged = this.#stage();
-    staged.placeRows(extent);
-    await this.#commit(staged, staged.changes());
-  }
-
   /** A transaction of the store itself, of which nobody is told. */
   async #transactOwn(work: (staged: StagedTransaction) => void): Promise<void> {
     const endTurn = await this.#turns.take();
@@ -258,8 +206,8 @@ export class LowdbStore implements StoreCore {
   }
 
   #stage(): StagedTransaction {
-    const { collections, rows, now } = this.#parts;
-    return new StagedTransaction({ collections, rowLog: rows, now: () => now().toISOString() });
+    const { collections, now } = this.#parts;
+    return new StagedTransaction({ collections, now: () => now().toISOString() });
   }
 
   /** Changes memory and adds to the journal's queue in one step. */
@@ -291,19 +239,16 @@ export class LowdbStore implements StoreCore {
   }
 
   async #close(): Promise<void> {
-    const { journal, compaction, audit, rows, lock } = this.#parts;
-    this.#dropping.stop();
+    const { journal, compaction, audit, imports, lock } = this.#parts;
     for (const collection of this.#parts.collections.values()) collection.close();
     const endTurn = await this.#turns.take();
     endTurn();
     try {
-      await this.#dropping.ended();
       await journal.drained();
       await compaction.close();
       await journal.close();
       await audit.close();
-      await rows.close();
-      await this.#parts.imports.tables.close();
+      await imports.rows.close();
     } finally {
       await lock.release();
     }

@@ -1,5 +1,4 @@
-import type { RowType } from '../../resources/imported-rows.ts';
-import type { NewLoggedRow } from '../../store/port.ts';
+import type { ImportedRow } from '../../store/rows/records.ts';
 
 /** The day after the last of the rows. */
 export const NOW = Date.parse('2026-06-10T12:00:00Z');
@@ -44,61 +43,59 @@ class Dice {
 }
 
 const iso = (time: number) => new Date(time).toISOString();
-const logged = (type: RowType, row: NewLoggedRow['row']): NewLoggedRow => ({ type, at: iso(NOW), row });
 
-export function* users(count: number): Generator<NewLoggedRow, void> {
+export function* users(count: number): Generator<ImportedRow, void> {
   const dice = new Dice(3);
   for (let at = 0; at < count; at += 1) {
     const createdAt = START + dice.next() * SPAN;
     const deleted = dice.next() < 0.1 && { deletedAt: iso(createdAt + dice.next() * (NOW - createdAt)) };
     const row = { uid: `u${at}`, email: `u${at}@example.com`, status: dice.pick(['FREE', 'PRO', 'LEGACY']) };
-    yield logged('users', { ...row, createdAt: iso(createdAt), ...deleted });
+    yield { ...row, createdAt: iso(createdAt), ...deleted };
   }
 }
 
 /** One for each user; some are raised, some have ended. */
-export function* subscriptions(count: number): Generator<NewLoggedRow, void> {
+export function* subscriptions(count: number): Generator<ImportedRow, void> {
   const dice = new Dice(5);
   for (let at = 0; at < count; at += 1) {
     const startedAt = START + dice.next() * SPAN;
     const later = startedAt + dice.next() * (NOW - startedAt);
     const terms = { currency: 'EUR', interval: 'month', intervalCount: 1, quantity: 1, status: 'active' };
     const row = { id: `s${at}`, uid: `u${at}`, plan: dice.pick(['basic', 'plus', 'pro']), ...terms, amount: 1900 };
-    yield logged('subscriptions', { ...row, startedAt: iso(startedAt) });
+    yield { ...row, startedAt: iso(startedAt) };
     const fate = dice.next();
-    if (fate < 0.2) yield logged('subscriptions', { ...row, startedAt: iso(startedAt), endedAt: iso(later) });
-    else if (fate < 0.4)
-      yield logged('subscriptions', { ...row, amount: 2900, startedAt: iso(startedAt), effectiveAt: iso(later) });
+    if (fate < 0.2) yield { ...row, startedAt: iso(startedAt), endedAt: iso(later) };
+    else if (fate < 0.4) yield { ...row, amount: 2900, startedAt: iso(startedAt), effectiveAt: iso(later) };
   }
 }
 
-export function* websites(count: number): Generator<NewLoggedRow, void> {
+export function* websites(count: number): Generator<ImportedRow, void> {
   const dice = new Dice(7);
   for (let at = 0; at < count; at += 1) {
     const createdAt = START + dice.next() * SPAN;
     const published = dice.next() < 0.6 && { publishedAt: iso(createdAt + dice.next() * (NOW - createdAt)) };
     const row = { id: `w${at}`, uid: `u${at}`, url: `https://${at}.example`, name: `Site ${at}` };
-    yield logged('websites', {
+    yield {
       ...row,
       state: published ? 'published' : 'draft',
       createdAt: iso(createdAt),
       ...published,
-    });
+    };
   }
 }
 
 /** Nearly by time, as exports are. */
-export function* events(count: number, userCount: number): Generator<NewLoggedRow, void> {
+export function* events(count: number, userCount: number): Generator<ImportedRow, void> {
   const dice = new Dice(11);
   for (let at = 0; at < count; at += 1) {
     const time = START + ((at + dice.next() * 1000) / (count + 1000)) * SPAN;
     const row = { id: `e${at}`, uid: `u${Math.floor(dice.next() * userCount)}`, name: dice.pick(NAMES) };
-    yield logged('events', { ...row, at: iso(time) });
+    yield { ...row, at: iso(time) };
   }
 }
 
 /** Sessions of one to six visits; some visitors come back. They are nearly in order of time. */
-export function* visits(count: number, userCount: number, seed = 13): Generator<NewLoggedRow, void> {
+export function* visits(count: number, userCount: number, seed = 13): Generator<ImportedRow, void> {
   const dice = new Dice(seed);
   const visitors = Math.ceil(count / 4);
   for (let at = 0; at < count; ) {
@@ -109,7 +106,7 @@ export function* visits(count: number, userCount: number, seed = 13): Generator<
     const referrer = dice.pick(REFERRERS);
     const where = { country: dice.pick(COUNTRIES), ...technology, ...(referrer && { referrer }) };
     for (let left = 1 + Math.floor(6 * dice.next() ** 3); left > 0 && at < count; left -= 1, at += 1) {
-      yield logged('visits', { id: `${seed}-${at}`, ...who, at: iso(time), page: `/page/${at % 97}`, ...where });
+      yield { id: `${seed}-${at}`, ...who, at: iso(time), page: `/page/${at % 97}`, ...where };
       time += 10_000 + dice.next() * 600_000;
     }
   }

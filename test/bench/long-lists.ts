@@ -26,14 +26,14 @@ async function fill(store: Store): Promise<void> {
       }
     });
     const users = Array.from({ length: Math.min(BATCH, COUNT - from) }, (_, index) => userRow(from + index));
-    await store.transaction(async (tx) => tx.rows.append(users));
+    const staged = await store.rows.stage({ type: 'users', rows: users, at: new Date().toISOString() });
+    await store.transaction(async (tx) => tx.rows.commit(staged));
   }
 }
 
 function userRow(n: number) {
   const at = new Date(Date.UTC(2025, 0, 1) + n * 60_000).toISOString();
-  const row = { uid: `user_${n}`, email: `person.${n}@example.com`, status: 'FREE', createdAt: at };
-  return { type: 'users' as const, at, row };
+  return { uid: `user_${n}`, email: `person.${n}@example.com`, status: 'FREE', createdAt: at };
 }
 
 interface Asked {

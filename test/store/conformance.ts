@@ -3,11 +3,11 @@ import { auditConformance } from './conformance-audit.ts';
 import { indexesConformance } from './conformance-indexes.ts';
 import { queriesConformance } from './conformance-queries.ts';
 import { recordsConformance } from './conformance-records.ts';
-import { rowStoreConformance } from './conformance-row-store.ts';
 import { rowsConformance } from './conformance-rows.ts';
 import { searchConformance } from './conformance-search.ts';
 import { type OpenedStore, Stage } from './conformance-stage.ts';
 import { transactionsConformance } from './conformance-transactions.ts';
+import { writesConformance } from './conformance-writes.ts';
 
 /** What every store does, through the port alone. `openStore` gives an empty one. */
 export function runConformance(name: string, openStore: () => Promise<OpenedStore>): void {
@@ -21,6 +21,6 @@ export function runConformance(name: string, openStore: () => Promise<OpenedStor
     searchConformance(stage);
     auditConformance(stage);
     rowsConformance(stage);
-    rowStoreConformance(stage);
+    writesConformance(stage);
   });
 }

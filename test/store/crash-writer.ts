@@ -20,30 +20,36 @@ async function caller(name: string): Promise<void> {
   }
 }
 
-/** Adds rows; `dropper` removes some of them again. */
+/** Imports rows, each import with an audit entry; `remover` removes some users again, and tables are rebuilt. */
 async function importer(): Promise<void> {
   for (let at = 0; ; at += 1) {
     const id = `row_${round}_${at}`;
-    const row = { type: 'visits', at: new Date().toISOString(), row: { id, text: 'x'.repeat(500) } };
-    await store.transaction(async (tx) => tx.rows.append([row]));
+    const time = new Date(Date.UTC(2026, 0, 1) + at * 600_000).toISOString();
+    const rows = [1, 2, 3].map((n) => ({ id: `${id}_${n}`, visitorId: `v${at % 7}`, uid: id, at: time, page: '/' }));
+    const staged = await store.rows.stage({ type: 'visits', rows, at: time });
+    await store.transaction(async (tx) => {
+      tx.rows.commit(staged);
+      tx.audit.append(auditRecord({ id: `aud_${id}`, requestId: id, tool: 'crash' }));
+    });
     process.stdout.write(`row ${id}\n`);
+    if (at % 10 === 9) {
+      await store.transaction(async (tx) => tx.rows.erase(id));
+      process.stdout.write(`gone ${id}\n`);
+    }
   }
 }
 
-async function dropper(): Promise<void> {
+async function rebuilder(): Promise<void> {
   for (;;) {
-    const rows = await store.rows.read(0, 100_000);
-    const gone = rows.filter(({ row }) => /[0369]$/.test(String(row.id)));
-    await store.rows.drop(gone.map(({ position }) => position));
-    for (const { row } of gone) process.stdout.write(`gone ${row.id}\n`);
-    await new Promise((resolve) => setTimeout(resolve, 2));
+    await store.rows.rebuild();
+    await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
 
 process.stdout.write('open\n');
 if (kind === 'rows') {
   importer();
-  dropper();
+  rebuilder();
 } else {
   for (let at = 0; at < 64; at += 1) caller(`${round}_${at}`);
 }

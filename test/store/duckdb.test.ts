@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { Engine } from '../../store/duckdb/engine.ts';
+import { StoreDamaged } from '../../store/errors.ts';
+import { copySnapshot } from '../../store/lowdb/backup.ts';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
+import { until } from '../support/until.ts';
+import { FailingFiles } from './failing-files.ts';
 import { testFolder } from './folders.ts';
+import { auditRecord } from './records.ts';
 
 describe('the engine of imported rows', () => {
   it('reaches no file outside, no extension and no setting', async (test) => {
@@ -77,9 +82,104 @@ describe('the engine of imported rows', () => {
     assert.ok(!existsSync(join(folder, 'rows-2.duckdb.tmp')));
     await again.close();
   });
+
+  it('finds out that rows are lost or damaged, says where, and serves everything else', async (test) => {
+    const folder = await testFolder(test);
+    const store = await openLowdbStore({ folder });
+    const rows = Array.from({ length: 3000 }, (_, n) => ({ id: `v${n}`, visitorId: `${n}`, at: AT, page: `/${n}` }));
+    const staged = await store.rows.stage({ type: 'visits', rows, at: AT });
+    await store.transaction(async (tx) => tx.rows.commit(staged));
+    await store.close();
+    const path = join(folder, 'rows-1.duckdb');
+    const bytes = readFileSync(path);
+    const damaged = Buffer.from(bytes);
+    for (let at = 12_288 + 100; at < damaged.length; at += 4096) damaged[at] = (damaged[at] ?? 0) ^ 1;
+    for (const content of [damaged, Buffer.alloc(0), undefined]) {
+      if (content) writeFileSync(path, content);
+      else rmSync(path);
+      const again = await openLowdbStore({ folder });
+      await assert.rejects(
+        again.rows.check(),
+        (error: Error) => error instanceof StoreDamaged && /backup/.test(error.message),
+      );
+      assert.equal(await again.agents.count({}), 0);
+      await again.close().catch(() => {});
+      writeFileSync(path, bytes);
+      rmSync(`${path}.wal`, { force: true });
+    }
+    const whole = await openLowdbStore({ folder });
+    await whole.rows.check();
+    await whole.close();
+  });
+
+  it('is in a backup made while rows are imported, with whole imports and all that were acknowledged', async (test) => {
+    const folder = await testFolder(test);
+    const store = await openLowdbStore({ folder });
+    let isOver = false;
+    let count = 0;
+    const importing = (async () => {
+      for (; !isOver; count += 1) {
+        const rows = [1, 2, 3].map((n) => ({ id: `v${count}_${n}`, visitorId: 'v', at: AT, page: '/' }));
+        const staged = await store.rows.stage({ type: 'visits', rows, at: AT });
+        const id = `aud_${count}`;
+        await store.transaction(async (tx) => {
+          tx.rows.commit(staged);
+          tx.audit.append(auditRecord({ id, requestId: id, tool: 'import_records' }));
+        });
+      }
+    })();
+    await until(() => count > 3);
+    const before = count;
+    const target = join(await testFolder(test), 'copy');
+    await copySnapshot(folder, target).finally(() => {
+      isOver = true;
+    });
+    await importing;
+    await store.close();
+    const copy = await openLowdbStore({ folder: target });
+    const [found] = await copy.rows.query<{ rows: number }>({
+      name: 'rows',
+      sql: 'select count(*) as rows from visits',
+    });
+    const imports = (found?.rows ?? 0) / 3;
+    assert.ok(Number.isInteger(imports) && imports >= before, `${imports} of ${before}`);
+    assert.equal(await copy.audit.count({ tool: 'import_records' }), imports);
+    await copy.close();
+  });
+
+  it('adds the audit entries that a crash kept from the log', async (test) => {
+    const folder = await testFolder(test);
+    const files = new FailingFiles();
+    const store = await openLowdbStore({ folder, files });
+    const staged = await store.rows.stage({
+      type: 'visits',
+      rows: [{ id: 'a', visitorId: 'v', at: AT, page: '/' }],
+      at: AT,
+    });
+    Object.assign(files, { failure: 'write', path: /journal|audit/ });
+    const refused = store.transaction(async (tx) => {
+      tx.rows.commit(staged);
+      tx.audit.append(auditRecord({ id: 'aud_kept', requestId: 'r', tool: 'import_records' }));
+    });
+    await assert.rejects(refused, /could not be written/);
+    const image = `${folder}-image`;
+    test.after(() => rmSync(image, { recursive: true, force: true }));
+    cpSync(folder, image, { recursive: true });
+    rmSync(join(image, 'lock.json'));
+    const crashed = await openLowdbStore({ folder: image });
+    await crashed.rows.wake();
+    assert.equal(await crashed.audit.count({ tool: 'import_records' }), 1);
+    await crashed.close();
+    Object.assign(files, { failure: undefined });
+    await until(() => store.status().writable);
+    await until(async () => (await store.audit.count({ tool: 'import_records' })) === 1);
+    await store.close();
+  });
 });
+
+const AT = '2026-03-01T00:00:00.000Z';
 
 async function opened(folder: string) {
   const store = await openLowdbStore({ folder });
-  return { tables: store.tables, close: () => store.close() };
+  return { tables: store.rows, close: () => store.close() };
 }

@@ -116,7 +116,7 @@ function assertSame(what: string, own: readonly Cells[], theirs: readonly string
 }
 
 const under = await openTestRegistry(() => new Date(NOW));
-const { tables } = under.store;
+const { rows: tables } = under.store;
 const asked: Asked[] = [];
 const read: typeof tables.read = (work, options) =>
   tables.read(({ query }) => {
@@ -146,15 +146,20 @@ await call('update_settings', {
   exchangeRates: [{ month: '2026-01', currency: 'USD', rate: 0.83 }],
   analytics: { features: { export: ['export'], sites: FUNNEL.slice(1, 3) }, funnel: FUNNEL, activityEvents: 'all' },
 });
-const imported = [users(300), subscriptions(300), websites(100), events(SIZE, 300), visits(SIZE, 300)];
-for (const generated of imported) {
+const imported = {
+  users: users(300),
+  subscriptions: subscriptions(300),
+  websites: websites(100),
+  events: events(SIZE, 300),
+  visits: visits(SIZE, 300),
+};
+for (const [type, generated] of Object.entries(imported)) {
   const all = [...generated];
   for (let from = 0; from < all.length; from += 1000) {
     const part = all.slice(from, from + 1000);
     const inDollars = (row: object, at: number) =>
       'currency' in row && at % 5 === 0 ? { ...row, currency: 'USD' } : row;
-    const records = part.map(({ row }, at) => inDollars(row, at));
-    await call('import_records', { type: part[0]?.type, records });
+    await call('import_records', { type, records: part.map(inDollars) });
   }
 }
 for (const { name } of analyticsTools) {

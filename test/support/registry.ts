@@ -8,7 +8,6 @@ import type { Grant } from '../../tools/access/grants.ts';
 import { parseGrant } from '../../tools/access/grants.ts';
 import type { Principal } from '../../tools/access/principal.ts';
 import { grantRights, scopeRights } from '../../tools/access/rights.ts';
-import { ImportedData } from '../../tools/analytics/model/imported-data.ts';
 import { catalog as ownCatalog } from '../../tools/catalog.ts';
 import { kinds } from '../../tools/kinds.ts';
 import { createModels, type Models } from '../../tools/models/models.ts';
@@ -63,8 +62,7 @@ export function testFacts(
     startedAt: parts.now(),
     kinds,
     audit: store.audit,
-    imported: new ImportedData(store.rows),
-    rows: store.tables,
+    rows: store.rows,
     storeKind: store.kind,
     storeStatus: () => store.status(),
     models: createModels(),

@@ -6,7 +6,6 @@ import { secret } from '../../resources/markers.ts';
 import { defineTool, type Fail, UPDATES } from '../registry/define-tool.ts';
 import { ToolError } from '../registry/errors.ts';
 import { parseInput } from '../registry/validate.ts';
-import type { ImportedModel, Known, TypedRow } from './model/imported-model.ts';
 
 export const importRecords = defineTool({
   name: 'import_records',
@@ -24,11 +23,12 @@ export const importRecords = defineTool({
       z
         .array(z.record(z.string(), z.unknown()))
         .min(1)
-        .max(1000)
+        .max(10_000)
         .describe(
           `Rows of the type. Members (? optional): ${describeRows()}. Amounts are integers in minor units, times ISO 8601.`,
         ),
     ),
+    dryRun: z.boolean().default(false).describe('Says what the rows would change, and imports none.'),
   }),
   output: z.object({
     type: rowType,
@@ -44,14 +44,10 @@ export const importRecords = defineTool({
     return server.rows.stage({ type, rows, at: server.now().toISOString() });
   },
 
-  async handler({ type, records }, { store, server, fail }, staged) {
-    store.tables.commit(staged);
-    const rows = await checkedRows(type, records, fail);
-    const fresh = await freshRows(await server.imported.current(), type, rows);
-    const at = server.now().toISOString();
-    store.rows.append(fresh.rows.map((row) => ({ type, at, row })));
-    const { created, updated } = fresh;
-    return { type, received: rows.length, created, updated, unchanged: rows.length - created - updated };
+  async handler({ type, records, dryRun }, { store }, staged) {
+    if (!dryRun) store.rows.commit(staged);
+    const { created, updated, unchanged } = staged;
+    return { type, received: records.length, created, updated, unchanged };
   },
 });
 
@@ -99,26 +95,6 @@ function withInstants(row: Row): Row {
   return Object.fromEntries(
     entries.map(([name, value]) => [name, TIME_MEMBERS.has(name) ? new Date(String(value)).toISOString() : value]),
   );
-}
-
-/** The rows that change something. A row is compared with the last new row of the call that has the same key, otherwise with the model. */
-async function freshRows(model: ImportedModel, type: RowType, rows: readonly Row[]) {
-  const last = new Map<unknown, string>();
-  const fresh: Row[] = [];
-  const counts: Record<Known, number> = { new: 0, changed: 0, same: 0 };
-  for (const [index, row] of rows.entries()) {
-    if (index % AT_ONCE === AT_ONCE - 1) await setImmediate();
-    const key = row[importedRows[type].key];
-    const text = JSON.stringify(row);
-    const before = last.get(key);
-    // A row that passed the schema of its type has that type.
-    const known = before === undefined ? model.knows({ type, row } as TypedRow) : before === text ? 'same' : 'changed';
-    counts[known] += 1;
-    if (known === 'same') continue;
-    last.set(key, text);
-    fresh.push(row);
-  }
-  return { rows: fresh, created: counts.new, updated: counts.changed };
 }
 
 function describeRows(): string {

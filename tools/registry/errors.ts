@@ -1,5 +1,5 @@
 import type { ErrorBody, ErrorCode, Issue, RequiredRight } from '../../resources/error.ts';
-import { NotFound, StaleRevision, StoreUnavailable, UniqueTaken } from '../../store/errors.ts';
+import { NotFound, StaleRevision, StoreBusy, StoreDamaged, StoreUnavailable, UniqueTaken } from '../../store/errors.ts';
 
 export interface ErrorDetail {
   readonly issues?: readonly Issue[];
@@ -78,6 +78,11 @@ export function toToolError(error: unknown): ToolError {
   if (error instanceof UniqueTaken) {
     const fields = error.fields.join(' and ');
     return new ToolError('conflict', `Another ${named(error.collection).one} has this ${fields}; choose another.`);
+  }
+  if (error instanceof StoreBusy) return new ToolError('unavailable', error.message);
+  if (error instanceof StoreDamaged) {
+    const message = 'A data file is damaged; the operator finds the place and what to do in the log.';
+    return new ToolError('unavailable', message, {}, error);
   }
   if (error instanceof StoreUnavailable) {
     return new ToolError('unavailable', 'The change could not be stored and was not made; try again.', {}, error);

@@ -3,7 +3,7 @@ import { pageOf, paging } from '../../resources/fields.ts';
 import { type UserRow, userStatus } from '../../resources/imported-rows.ts';
 import { productUser, userBilling, userWebsite } from '../../resources/product-user.ts';
 import type { Page } from '../../store/port.ts';
-import { ratesOf, USER_PURGE, workspaceSettings } from '../analytics/exports.ts';
+import { ratesOf, workspaceSettings } from '../analytics/exports.ts';
 import { defineTool, READS } from '../registry/define-tool.ts';
 import { openCursor, pageBody } from '../registry/paging.ts';
 import { requireUnnamed } from '../registry/references.ts';
@@ -149,9 +149,7 @@ export const purgeableUser: Purgeable = {
     const { store, server } = context;
     if (!(await knowsOf(server.rows, id))) return false;
     await requireUnnamed(context, 'user', id);
-    store.rows.append([{ type: USER_PURGE, at: server.now().toISOString(), row: { uid: id } }]);
-    server.imported.expectPurge();
-    store.tables.erase(id);
+    store.rows.erase(id);
     return true;
   },
 };

@@ -40,10 +40,6 @@ class HistoryView extends ByCollection<unknown> {
     return this.#parts.tx.rows;
   }
 
-  get tables(): Transaction['tables'] {
-    return this.#parts.tx.tables;
-  }
-
   async purge(collection: CollectionName, id: string): Promise<boolean> {
     const { tx, kinds } = this.#parts;
     const found = await tx[collection].get(id);

@@ -20,7 +20,7 @@ export interface HistoryWriter<Record> extends Reader<Record> {
 /** The transaction as handlers get it: changes of versioned records cannot be made without their version. */
 export type HistoryWriters = { readonly [Name in CollectionName]: HistoryWriter<RecordOf<Name>> } & Pick<
   Transaction,
-  'rows' | 'tables'
+  'rows'
 > & {
     /**
      * Removes the record with its versions, the kept answers that show it, and its content from audited arguments.

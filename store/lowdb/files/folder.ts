@@ -13,7 +13,6 @@ export const SECRETS_KEY = 'secrets.key';
 export const REPEATS_SECRET = 'repeats-secret';
 
 const JOURNAL = /^journal-(\d{8,})\.ndjson$/;
-const ROWS = /^rows(?:-(\d+))?\.ndjson$/;
 
 export function journalPath(folder: string, generation: number): string {
   return join(folder, `journal-${String(generation).padStart(8, '0')}.ndjson`);
@@ -31,16 +30,9 @@ export function journalsIn(folder: string): number[] {
     .sort((a, b) => a - b);
 }
 
-/** The path of a file of imported rows. Numbers start at 1. */
+/** The path of a log of imported rows of an earlier version. Numbers start at 1. */
 export function rowsPath(folder: string, file: number): string {
   return join(folder, file === 1 ? 'rows.ndjson' : `rows-${file}.ndjson`);
-}
-
-export function rowFilesIn(folder: string): number[] {
-  return readdirSync(folder).flatMap((name) => {
-    const match = ROWS.exec(name);
-    return match ? Number(match[1] ?? 1) : [];
-  });
 }
 
 const RESTORE = 'Stop the server and restore a backup made with `npm run backup`.';

@@ -3,24 +3,21 @@ import { compiled } from '../../../resources/compiled.ts';
 import { ByCollection } from '../../by-collection.ts';
 import type { StagedWrite } from '../../duckdb/row-store.ts';
 import { newId } from '../../ids.ts';
-import type { NewLoggedRow, RowReader, Transaction } from '../../port.ts';
+import type { Transaction } from '../../port.ts';
 import type { TransactionBody } from '../journal/recovery.ts';
 import type { StoredChange } from '../journal/unwritten.ts';
 import { frozenCopy, type Row } from '../rows/row.ts';
-import type { RowExtent } from '../rows/row-lines.ts';
 import type { Collection } from './collection.ts';
 import { ROW_ERASURES, ROW_FILE_ID, ROW_FILES, ROW_VERSION_ID, ROW_VERSIONS } from './kept-collections.ts';
 import { Staging } from './staging.ts';
 
 interface TransactionParts {
   readonly collections: ReadonlyMap<string, Collection>;
-  readonly rowLog: RowReader;
   readonly now: () => string;
 }
 
 /** The changes of one transaction before it commits. */
 export class StagedTransaction {
-  readonly rows: NewLoggedRow[] = [];
   readonly audit: AuditEntry[] = [];
   readonly erased: string[] = [];
   /** Staged rows that count with this transaction. */
@@ -39,7 +36,7 @@ export class StagedTransaction {
   async run<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> {
     try {
       // A staging checks each record by its collection's schema, so it is a writer of that collection's records.
-      return await work(new TransactionView(this, this.#parts.rowLog) as unknown as Transaction);
+      return await work(new TransactionView(this) as unknown as Transaction);
     } finally {
       this.#ended = true;
     }
@@ -56,9 +53,9 @@ export class StagedTransaction {
     return staging;
   }
 
-  /** Adds the rows up to where the extent says. */
-  placeRows(extent: RowExtent): void {
-    this.#put(ROW_FILES, ROW_FILE_ID, { ...extent });
+  /** Forgets the log in which earlier versions kept imported rows. */
+  removeRowLog(): void {
+    this.#changes.set(ROW_FILES, new Map([[ROW_FILE_ID, undefined]]));
   }
 
   /** Notes that the tables of imported rows have this version at least. */
@@ -128,12 +125,10 @@ export class StagedTransaction {
 /** What the work of a transaction gets to read and write. */
 class TransactionView extends ByCollection<Staging> {
   readonly #staged: StagedTransaction;
-  readonly #rowLog: RowReader;
 
-  constructor(staged: StagedTransaction, rowLog: RowReader) {
+  constructor(staged: StagedTransaction) {
     super();
     this.#staged = staged;
-    this.#rowLog = rowLog;
   }
 
   get audit(): Transaction['audit'] {
@@ -147,17 +142,6 @@ class TransactionView extends ByCollection<Staging> {
   }
 
   get rows(): Transaction['rows'] {
-    return {
-      read: (from, limit) => this.#rowLog.read(from, limit),
-      get: (positions) => this.#rowLog.get(positions),
-      append: (added) => {
-        this.#staged.assertLive();
-        for (const row of added) this.#staged.rows.push(row);
-      },
-    };
-  }
-
-  get tables(): Transaction['tables'] {
     return {
       commit: (rows) => {
         this.#staged.assertLive();

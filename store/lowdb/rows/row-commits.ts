@@ -1,10 +1,14 @@
+import { rm } from 'node:fs/promises';
 import type { AuditEntry } from '../../../resources/audit-entry.ts';
 import { DuckRowStore } from '../../duckdb/row-store.ts';
 import { StoreUnavailable } from '../../errors.ts';
 import type { SegmentedAudit } from '../audit/log.ts';
+import { rowsPath } from '../files/folder.ts';
 import type { Collection } from '../records/collection.ts';
-import { ROW_ERASURES, ROW_VERSION_ID, ROW_VERSIONS } from '../records/kept-collections.ts';
+import { ROW_ERASURES, ROW_FILE_ID, ROW_FILES, ROW_VERSION_ID, ROW_VERSIONS } from '../records/kept-collections.ts';
 import type { StagedTransaction } from '../records/transaction.ts';
+import { FormerRows } from './former-rows.ts';
+import { RowLog } from './row-log.ts';
 
 interface RowCommitsOptions {
   readonly folder: string;
@@ -18,22 +22,30 @@ interface RowCommitsOptions {
  * beside them. If the journal then lacks the transaction, because of a crash or a full disk, the entries are added to the audit log.
  */
 export class RowCommits {
-  readonly tables: DuckRowStore;
+  readonly rows: DuckRowStore;
   readonly #audit: SegmentedAudit;
   /** Runs a transaction of the store's own, once the store is there. */
   transact: ((work: (staged: StagedTransaction) => void) => Promise<void>) | undefined;
 
   constructor({ folder, memoryMb, collections, audit }: RowCommitsOptions) {
     this.#audit = audit;
+    const record = collections.get(ROW_FILES)?.get(ROW_FILE_ID);
+    const log = record && new RowLog(rowsPath(folder, Number(record.file)), Number(record.end));
+    let former = log && new FormerRows(log);
     const erasures = () => collections.get(ROW_ERASURES)?.rows() ?? [];
-    this.tables = new DuckRowStore({
+    this.rows = new DuckRowStore({
       folder,
       memoryMb,
       recovery: {
+        former: () => former,
         leastVersion: () => Number(collections.get(ROW_VERSIONS)?.get(ROW_VERSION_ID)?.version ?? 0),
         erased: () => erasures().map(({ uid }) => String(uid)),
         confirm: (entries) => this.#confirm(entries),
-        recovered: () => this.#forget(erasures().map(({ id }) => id)),
+        recovered: () => {
+          this.#forget(erasures().map(({ id }) => id));
+          if (log && former) this.#removeLog(log.path);
+          former = undefined;
+        },
       },
     });
   }
@@ -50,19 +62,25 @@ export class RowCommits {
   mend(staged: StagedTransaction): void {
     if (!staged.hasCommittedRows) return;
     for (const entry of staged.audit) this.#audit.append(entry);
-    this.tables.keepUnconfirmed(this.#audit.settle());
+    this.rows.keepUnconfirmed(this.#audit.settle());
   }
 
   /** Called when the transaction is durable. `notes` say which users it erases, until their rows are gone. */
   async erase(notes: readonly string[], { erasedUsers, audit }: StagedTransaction): Promise<void> {
     try {
-      await this.tables.erase(erasedUsers, audit);
+      await this.rows.erase(erasedUsers, audit);
     } catch (cause) {
       throw new StoreUnavailable('imported rows of the user could not be removed; they are removed at the next start', {
         cause,
       });
     }
     this.#forget(notes);
+  }
+
+  /** The rows of the log are in the tables. */
+  #removeLog(path: string): void {
+    const removed = this.transact?.((staged) => staged.removeRowLog());
+    removed?.then(() => rm(path, { force: true })).catch(() => {});
   }
 
   /** A note that stays is harmless: the next start removes the rows again. */

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { USER_PURGE } from '../../../tools/analytics/model/imported-model.ts';
 import { rounds } from '../../support/full.ts';
 import { fc } from '../../support/property.ts';
 import { RUNS } from './rounds.ts';
-import { openWorlds, type World } from './worlds.ts';
+import { openWorlds, USER_PURGE, type World } from './worlds.ts';
 
 const NOW = '2026-04-10T15:00:00Z';
 const DAY = 86_400_000;

@@ -47,7 +47,7 @@ before(async () => {
 });
 after(() => under.close());
 beforeEach(() => {
-  held = new Held(under.store.tables);
+  held = new Held(under.store.rows);
   const server = testFacts(under.store, { now: () => new Date('2026-06-10T10:00:00Z'), catalog, rows: held.rows });
   registry = createRegistry({ store: under.store, server, onFailure: () => {} });
 });

@@ -3,11 +3,8 @@ import type { ErrorBody } from '../../../resources/error.ts';
 import type { RowType } from '../../../resources/imported-rows.ts';
 import { DuckRowStore } from '../../../store/duckdb/row-store.ts';
 import type { LoadedPart } from '../../../store/duckdb/writing/load.ts';
-import type { LoggedRow } from '../../../store/port.ts';
 import type { ImportedRow } from '../../../store/rows/records.ts';
 import { checkRow } from '../../../tools/analytics/import-records.ts';
-import { ImportedData } from '../../../tools/analytics/model/imported-data.ts';
-import { USER_PURGE } from '../../../tools/analytics/model/imported-model.ts';
 import { catalog } from '../../../tools/catalog.ts';
 import { kinds } from '../../../tools/kinds.ts';
 import { createModels } from '../../../tools/models/models.ts';
@@ -17,6 +14,8 @@ import { openTestRegistry, principalOf } from '../../support/registry.ts';
 
 const IMPORTED = '2026-07-01T00:00:00.000Z';
 
+/** The type of a row that removes a user. */
+export const USER_PURGE = 'purge';
 export type Raw = Readonly<Record<string, unknown>>;
 export type World = readonly { readonly type: RowType | typeof USER_PURGE; readonly row: Raw }[];
 
@@ -26,8 +25,6 @@ export async function openWorlds(now: string, settings: object) {
   const admin = principalOf({ type: 'api-key', id: 'key_admin', scopes: ['admin'] });
   const updated = await under.call(admin, 'update_settings', { currency: 'EUR', ...settings });
   assert.ok('output' in updated, JSON.stringify(updated));
-  let rows: LoggedRow[] = [];
-  let imported = dataOf(rows);
   const tables = new DuckRowStore({ memoryMb: 128 });
   /** Settles when the tables hold the world. */
   let entered: Promise<unknown> = Promise.resolve();
@@ -46,21 +43,15 @@ export async function openWorlds(now: string, settings: object) {
       models: createModels(),
       now: () => new Date(now),
       rows: tables,
-      get imported() {
-        return imported;
-      },
     },
     onFailure: (cause) => console.error(cause),
   });
   return {
     enter(world: World) {
-      rows = logged(world);
-      imported = dataOf(rows);
       entered = entered.then(() => tables.load(partsOf(world)));
     },
     /** More rows for the data that may have been asked already. */
     add(world: World) {
-      rows.push(...logged(world, rows.length));
       entered = entered.then(() => write(tables, partsOf(world)));
     },
     // biome-ignore lint/suspicious/noExplicitAny: tests look into outputs freely
@@ -119,23 +110,6 @@ async function write(tables: DuckRowStore, parts: readonly LoadedPart[]): Promis
     if ('erased' in part) await tables.erase(part.erased);
     else await (await tables.stage(part)).commit([]);
   }
-}
-
-function logged(world: World, from = 0): LoggedRow[] {
-  return world.map(({ type, row }, at): LoggedRow => {
-    const checked = type === USER_PURGE ? { row } : checkRow(type, row);
-    assert.ok('row' in checked, JSON.stringify([type, row, checked]));
-    const position = from + at;
-    return { position, next: position + 1, type, at: IMPORTED, row: checked.row };
-  });
-}
-
-function dataOf(rows: readonly LoggedRow[]): ImportedData {
-  return new ImportedData({
-    read: async (from, limit) => rows.slice(from, from + limit),
-    get: async (positions) => positions.flatMap((position) => rows[position] ?? []),
-    drop: async () => {},
-  });
 }
 
 /** The question without the interval where the tool answers for the whole range. */
