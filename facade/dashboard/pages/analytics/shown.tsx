@@ -7,6 +7,7 @@ import { useAnswer } from '../../store.ts';
 import { Cohorts } from './cohorts.tsx';
 import type { Metric, MetricAnswer } from './metrics.ts';
 import { changeOf, formatOf, periodOf, wordsOf, write } from './numbers.ts';
+import { SplitCharts } from './splits.tsx';
 
 interface Shown {
   readonly metric: Metric;
@@ -61,6 +62,7 @@ export function Charts({ metric, answer }: Shown) {
       {metric.charts?.map((chart) => (
         <OneChart key={chart.title} answer={answer} before={before?.series} {...chart} />
       ))}
+      <SplitCharts answer={answer} />
     </>
   );
 }
