@@ -118,16 +118,20 @@ function assertSame(what: string, own: readonly Cells[], theirs: readonly string
 const under = await openTestRegistry(() => new Date(NOW));
 const { rows: tables } = under.store;
 const asked: Asked[] = [];
-const read: typeof tables.read = (work, options) =>
-  tables.read(({ query }) => {
-    const noted: RowSnapshot['query'] = async <Row>(text: NamedQuery, parameters: readonly Parameter[] = []) => {
-      const rows = await query<Row>(text, parameters);
-      asked.push({ query: text, parameters, rows: rows as unknown as Cells[] }); // rows of a query hold plain values
-      return rows;
-    };
-    return work({ query: noted });
-  }, options);
-const rows = new Proxy(tables, { get: (target, name) => (name === 'read' ? read : bound(target, name)) });
+/** Answers the query by the snapshot or the store, and notes it. */
+const noting =
+  ({ query }: RowSnapshot): RowSnapshot['query'] =>
+  async <Row>(text: NamedQuery, parameters: readonly Parameter[] = []) => {
+    const rows = await query<Row>(text, parameters);
+    asked.push({ query: text, parameters, rows: rows as unknown as Cells[] }); // rows of a query hold plain values
+    return rows;
+  };
+const noted = {
+  read: ((work, options) =>
+    tables.read((snapshot) => work({ query: noting(snapshot) }), options)) satisfies typeof tables.read,
+  query: noting({ query: (text, parameters) => tables.query(text, parameters) }),
+};
+const rows = new Proxy(tables, { get: (target, name) => Reflect.get(noted, name) ?? bound(target, name) });
 function bound(target: object, name: string | symbol): unknown {
   const member: unknown = Reflect.get(target, name, target);
   return typeof member === 'function' ? member.bind(target) : member;
@@ -171,7 +175,10 @@ for (const { name } of analyticsTools) {
     await call(name, askable(name, input));
   }
 }
-await call('get_user_billing', { userId: 'u1' });
+for (const tool of ['get_user', 'get_user_billing', 'get_user_timeline', 'list_user_websites'])
+  await call(tool, { userId: 'u1' });
+for (const input of [{}, { search: 'U1', includeTotal: true, limit: 5 }, { status: 'PRO', includeDeleted: true }])
+  await call('list_users', input);
 
 const cluster = await openCluster();
 try {
