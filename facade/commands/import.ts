@@ -1,4 +1,6 @@
 import { statSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
 import type { Issue } from '../../resources/error.ts';
 import { importedRows, type RowType, rowType } from '../../resources/imported-rows.ts';
 import { OperatorError } from '../../store/errors.ts';
@@ -6,20 +8,30 @@ import { checkRow } from '../../tools/analytics/import-records.ts';
 import { type ClientConfig, readClientConfig } from './client-config.ts';
 import { explainExit } from './explain-exit.ts';
 import { howToRun } from './how-to-run.ts';
-import { type ReadLine, readRows } from './import-file.ts';
-import { ProgressLine } from './import-progress.ts';
+import type { Cells } from './import/cells.ts';
+import { columnsFor, type Mapped } from './import/columns.ts';
+import { type ReadLine, readRows } from './import/file.ts';
+import { presets } from './import/presets.ts';
+import { ProgressLine } from './import/progress.ts';
 import { callServer } from './server-call.ts';
 
-const USAGE = `Usage: ${howToRun('import')} <type> <file.csv|file.ndjson>
+const USAGE = `Usage: ${howToRun('import')} <type> <file.csv|file.ndjson|file.parquet> [--map <columns>] [--dry-run]
 
 Loads rows into the running server; rows that are there already change nothing, so a file may be imported again.
 Types: ${Object.keys(importedRows).join(', ')}.
 CSV: the first line names the columns; empty cells are left out; \`properties\` is JSON. NDJSON: one JSON object a line.
+--map: where columns have other names than members, as member=column,member=column, or the export of another system:
+${Object.entries(presets)
+  .map(([name, { type, about }]) => `  ${name.padEnd(22)}${type}: ${about}`)
+  .join('\n')}
+--dry-run: says what would be new, changed and refused, and changes nothing.
 Environment: API_KEY (required, scope admin or grant user:import), BASE_URL (default http://127.0.0.1:3000).`;
 
 const BATCH_ROWS = 1000;
 const BATCH_BYTES = 2_000_000;
 const MOST_SHOWN = 100;
+/** How long the server is left alone when it says that calls come too fast. */
+const WAIT_MS = 2000;
 
 interface Sum {
   created: number;
@@ -34,7 +46,9 @@ interface Row {
 }
 
 /** Sends the file in batches and reports lines that do not fit. Returns 0 when every line was accepted. */
-async function main([type, file, ...rest]: readonly string[]): Promise<number> {
+async function main(args: readonly string[]): Promise<number> {
+  const { positionals, values } = given(args);
+  const [type, file, ...rest] = positionals;
   const known = rowType.safeParse(type).data;
   if (known === undefined || file === undefined || rest.length > 0) {
     console.error(type !== undefined && known === undefined ? `There is no type "${type}".\n\n${USAGE}` : USAGE);
@@ -42,59 +56,102 @@ async function main([type, file, ...rest]: readonly string[]): Promise<number> {
   }
   const size = statSync(file, { throwIfNoEntry: false })?.size;
   if (size === undefined) throw new OperatorError(`There is no file ${file}.`);
-  const run = new ImportRun(known, readClientConfig(process.env), size);
-  for await (const read of readRows(file, known)) await run.take(read);
+  const columns = columnsFor(known, values.map);
+  const dryRun = values['dry-run'] === true;
+  const run = new ImportRun({ type: known, client: readClientConfig(process.env), fileBytes: size, columns, dryRun });
+  for await (const read of readRows(file)) await run.take(read);
   return run.finish();
 }
 
+function given(args: readonly string[]) {
+  try {
+    const options = { map: { type: 'string' }, 'dry-run': { type: 'boolean' } } as const;
+    return parseArgs({ args: [...args], options, allowPositionals: true });
+  } catch (cause) {
+    throw new OperatorError(`${cause instanceof Error ? cause.message : cause}\n\n${USAGE}`, { cause });
+  }
+}
+
+interface ImportOptions {
+  readonly type: RowType;
+  readonly client: ClientConfig;
+  readonly fileBytes: number;
+  readonly columns: (cells: Cells) => Mapped;
+  readonly dryRun: boolean;
+}
+
 class ImportRun {
-  readonly #type: RowType;
-  readonly #client: ClientConfig;
+  readonly #options: ImportOptions;
   readonly #progress: ProgressLine;
   readonly #sum: Sum = { created: 0, updated: 0, unchanged: 0, refused: 0 };
+  /** How many rows a map left out, by the reason. */
+  readonly #leftOut = new Map<string, number>();
   #batch: Row[] = [];
   #bytes = 0;
+  /** The batch that the server has. The next one is read meanwhile. */
+  #sending: Promise<void> = Promise.resolve();
 
-  constructor(type: RowType, client: ClientConfig, fileBytes: number) {
-    this.#type = type;
-    this.#client = client;
-    this.#progress = new ProgressLine(fileBytes, process.stderr);
+  constructor(options: ImportOptions) {
+    this.#options = options;
+    this.#progress = new ProgressLine(options.fileBytes, process.stderr);
   }
 
   async take(read: ReadLine): Promise<void> {
     this.#progress.show(read.bytes, this.#done());
-    const checked =
-      'problem' in read ? { issues: [{ path: '', message: read.problem }] } : checkRow(this.#type, read.row);
+    if ('problem' in read) return this.#refuse(read.line, [read.problem]);
+    const mapped = this.#options.columns(read.row);
+    if ('leftOut' in mapped) return this.#leaveOut(mapped.leftOut);
+    const checked = checkRow(this.#options.type, mapped.row);
     if ('issues' in checked) return this.#refuse(read.line, checked.issues.map(describe));
-    const size = JSON.stringify(checked.row).length;
-    if (this.#batch.length === BATCH_ROWS || this.#bytes + size > BATCH_BYTES) await this.#send();
+    const size = Buffer.byteLength(JSON.stringify(checked.row));
+    if (this.#batch.length === BATCH_ROWS || this.#bytes + size > BATCH_BYTES) await this.#next();
     this.#batch.push({ line: read.line, row: checked.row });
     this.#bytes += size;
   }
 
   async finish(): Promise<number> {
-    await this.#send();
+    await this.#next();
+    await this.#sending;
     this.#progress.end();
     const { created, updated, unchanged, refused } = this.#sum;
     if (refused > MOST_SHOWN) console.error(`... and ${refused - MOST_SHOWN} more lines.`);
-    console.log(`${this.#type}: ${created} new, ${updated} changed, ${unchanged} unchanged, ${refused} refused.`);
+    const leftOut = [...this.#leftOut].map(([reason, rows]) => `, ${rows} left out (${reason})`).join('');
+    const head = `${this.#options.dryRun ? 'would be ' : ''}${this.#options.type}`;
+    console.log(`${head}: ${created} new, ${updated} changed, ${unchanged} unchanged, ${refused} refused${leftOut}.`);
     return refused > 0 ? 1 : 0;
+  }
+
+  /** Gives the batch to the server once that has done with the one before. */
+  async #next(): Promise<void> {
+    await this.#sending;
+    const batch = this.#batch.splice(0);
+    this.#bytes = 0;
+    this.#sending = this.#send(batch);
+    // What goes wrong shows where it is awaited.
+    this.#sending.catch(() => {});
+  }
+
+  #leaveOut(reason: string): void {
+    this.#leftOut.set(reason, (this.#leftOut.get(reason) ?? 0) + 1);
   }
 
   #done(): number {
     return this.#sum.created + this.#sum.updated + this.#sum.unchanged;
   }
 
-  async #send(): Promise<void> {
-    const batch = this.#batch.splice(0);
-    this.#bytes = 0;
+  async #send(batch: readonly Row[]): Promise<void> {
     if (batch.length === 0) return;
-    const input = { type: this.#type, records: batch.map(({ row }) => row) };
-    const answer = await callServer(this.#client, 'import_records', input);
+    const { client, type, dryRun } = this.#options;
+    const input = { type, records: batch.map(({ row }) => row), ...(dryRun && { dryRun }) };
+    const answer = await callServer(client, 'import_records', input);
     if ('output' in answer) {
       const output = answer.output as Omit<Sum, 'refused'>; // an answer of our own server
       for (const name of ['created', 'updated', 'unchanged'] as const) this.#sum[name] += output[name];
       return;
+    }
+    if ('failure' in answer && answer.failure.code === 'rate_limited') {
+      await delay(WAIT_MS);
+      return this.#send(batch);
     }
     const { error, issues = [] } = 'failure' in answer ? answer.failure : { error: answer.refusal };
     const bad = linesOf(issues, batch);
@@ -104,8 +161,7 @@ class ImportRun {
     }
     // The server may have other rules than this command. It named the rows that it refuses; the others are sent again.
     for (const [line, reasons] of bad) this.#refuse(line, reasons);
-    this.#batch = batch.filter(({ line }) => !bad.has(line));
-    await this.#send();
+    await this.#send(batch.filter(({ line }) => !bad.has(line)));
   }
 
   #refuse(line: number, reasons: readonly string[]): void {

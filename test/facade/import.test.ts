@@ -2,18 +2,41 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { makeKey, mustCall } from '../support/calls.ts';
 import { runFile, withFolder } from '../support/child.ts';
 import { serverForTests } from '../support/server.ts';
 
 const server = serverForTests();
-async function importText(type: string, name: string, text: string, key = server.adminKey) {
+interface ImportOptions {
+  readonly key?: string;
+  readonly options?: readonly string[];
+}
+
+async function importText(type: string, name: string, text: string, { key, options = [] }: ImportOptions = {}) {
   return withFolder(async (folder) => {
     const file = join(folder, name);
     writeFileSync(file, text);
-    const env = { BASE_URL: server.baseUrl, API_KEY: key };
-    return runFile('facade/commands/import.ts', { args: [type, file], env });
+    return importFile(type, file, { key: key ?? server.adminKey, options });
   });
+}
+
+/** Imports the rows of the query from a Parquet file. */
+async function importParquet(type: string, query: string) {
+  return withFolder(async (folder) => {
+    const file = join(folder, 'rows.parquet');
+    const engine = await DuckDBInstance.create(':memory:');
+    const connection = await engine.connect();
+    await connection.run(`copy (${query}) to '${file}' (format parquet)`);
+    connection.closeSync();
+    engine.closeSync();
+    return importFile(type, file, { key: server.adminKey, options: [] });
+  });
+}
+
+function importFile(type: string, file: string, { key, options }: Required<ImportOptions>) {
+  const env = { BASE_URL: server.baseUrl, API_KEY: key };
+  return runFile('facade/commands/import.ts', { args: [type, file, ...options], env });
 }
 
 describe('npm run import', () => {
@@ -72,6 +95,58 @@ describe('npm run import', () => {
     assert.deepEqual([code, stdout], [0, 'visits: 2500 new, 0 changed, 0 unchanged, 0 refused.\n']);
   });
 
+  it('reads Parquet as it reads the others: times, numbers and nested values, with the number of a row that does not fit', async () => {
+    const { code, stdout, stderr } = await importParquet(
+      'events',
+      `select 'p' || n as id, 'u1' as uid, case when n = 3 then null else 'opened' end as name,
+         timestamp '2026-01-01 10:00:00' + to_minutes(n) as at, {count: n, big: n::bigint} as properties
+       from range(1, 6) as rows(n)`,
+    );
+    assert.deepEqual([code, stdout], [1, 'events: 4 new, 0 changed, 0 unchanged, 1 refused.\n'], stderr);
+    assert.match(stderr, /^line 3: name: /m);
+    const days = await importParquet(
+      'users',
+      "select 'u1' as uid, 'u1@example.com' as email, 'PRO' as status, timestamptz '2026-01-01 01:00:00+01' as createdAt",
+    );
+    assert.equal(days.stdout, 'users: 1 new, 0 changed, 0 unchanged, 0 refused.\n', days.stderr);
+    const { createdAt } = await mustCall(server, server.adminKey, 'get_user', { userId: 'u1' });
+    assert.equal(createdAt, '2026-01-01T00:00:00.000Z');
+    const { data } = await mustCall(server, server.adminKey, 'get_user_timeline', { userId: 'u1' });
+    const first = data.find(({ subjectId }: { subjectId: string }) => subjectId === 'p1');
+    assert.deepEqual([first.at, first.properties], ['2026-01-01T10:01:00.000Z', { count: 1, big: 1 }]);
+    const broken = await importText('users', 'users.parquet', 'PAR1 and no more');
+    assert.deepEqual([broken.code, /cannot be read as Parquet/.test(broken.stderr)], [1, true]);
+  });
+
+  it('takes columns of other names, and leaves out those that no member has', async () => {
+    const text = 'customer,mail,tier,joined,notes\nm1,m1@example.com,PRO,2026-01-01,x\n';
+    const map = 'uid=customer, email=mail, status=tier, createdAt=joined';
+    const { code, stdout, stderr } = await importText('users', 'users.csv', text, { options: ['--map', map] });
+    assert.deepEqual([code, stdout], [0, 'users: 1 new, 0 changed, 0 unchanged, 0 refused.\n'], stderr);
+    assert.equal((await mustCall(server, server.adminKey, 'get_user', { userId: 'm1' })).email, 'm1@example.com');
+    for (const [wrong, said] of [
+      ['uid=nobody', /has no column nobody; it has customer, mail/],
+      ['uids=customer', /users have no uids; they have uid/],
+      ['stripe', /neither member=column nor a preset: stripe-customers/],
+      ['stripe-invoices', /The preset stripe-invoices makes invoices, not users/],
+      ['stripe-customers', /has no column id, Email, Created/],
+    ] as const) {
+      const refused = await importText('users', 'users.csv', text, { options: ['--map', wrong] });
+      assert.deepEqual([refused.code, refused.stdout], [1, ''], wrong);
+      assert.match(refused.stderr, said);
+    }
+  });
+
+  it('says with --dry-run what would change, and changes nothing', async () => {
+    const line = JSON.stringify({ uid: 'd1', email: 'd1@example.com', status: 'PRO', createdAt: '2026-01-01' });
+    const { stdout } = await importText('users', 'users.ndjson', `${line}\n{}`, { options: ['--dry-run'] });
+    assert.equal(stdout, 'would be users: 1 new, 0 changed, 0 unchanged, 1 refused.\n');
+    const { code } = await importText('users', 'users.ndjson', line);
+    assert.equal(code, 0);
+    const again = await importText('users', 'users.ndjson', line, { options: ['--dry-run'] });
+    assert.equal(again.stdout, 'would be users: 0 new, 0 changed, 1 unchanged, 0 refused.\n');
+  });
+
   it('says what is wrong with the call, the key or the address', async () => {
     const env = { BASE_URL: server.baseUrl, API_KEY: server.adminKey };
     const none = await runFile('facade/commands/import.ts', { env });
@@ -81,7 +156,9 @@ describe('npm run import', () => {
     const format = await importText('users', 'users.xls', '');
     assert.match(format.stderr, /neither .csv nor .ndjson/);
     const line = JSON.stringify({ uid: 'x', email: 'x@example.com', status: 'PRO', createdAt: '2026-01-01' });
-    const reader = await importText('users', 'users.ndjson', line, await makeKey(server, { scopes: ['read'] }));
+    const reader = await importText('users', 'users.ndjson', line, {
+      key: await makeKey(server, { scopes: ['read'] }),
+    });
     assert.deepEqual([reader.code, /Insufficient permissions/.test(reader.stderr)], [1, true]);
     const absent = await runFile('facade/commands/import.ts', { args: ['users', 'absent.csv'], env });
     assert.match(absent.stderr, /There is no file absent\.csv/);

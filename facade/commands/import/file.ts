@@ -1,24 +1,29 @@
-import { createReadStream } from 'node:fs';
+import { createReadStream, statSync } from 'node:fs';
 import { extname } from 'node:path';
 import { createInterface } from 'node:readline';
 import { CsvError, parse } from 'csv-parse';
-import { z } from 'zod';
-import { importedRows, type RowType } from '../../resources/imported-rows.ts';
-import { OperatorError } from '../../store/errors.ts';
-import { unwrap } from '../../tools/registry/validate.ts';
+import { OperatorError } from '../../../store/errors.ts';
+import { type Cells, tryJson } from './cells.ts';
+import { parquetRows } from './parquet.ts';
 
-/** One line of an import file: a row, or why it is no row. `bytes` says how far the file was read. */
+/** One line of an import file: a row, or why it is no row. `bytes` says how far the file was read. A line of Parquet is a row. */
 export type ReadLine = { readonly line: number; readonly bytes: number } & (
-  | { readonly row: Readonly<Record<string, unknown>> }
+  | { readonly row: Cells }
   | { readonly problem: string }
 );
 
 /** The rows of a file, one after the other. The memory used does not grow with the file. */
-export function readRows(file: string, type: RowType): AsyncGenerator<ReadLine, void> {
+export function readRows(file: string): AsyncGenerator<ReadLine, void> {
   const format = extname(file).toLowerCase();
-  if (format === '.csv') return csvRows(file, type);
+  if (format === '.csv') return csvRows(file);
   if (format === '.ndjson' || format === '.jsonl') return jsonRows(file);
-  throw new OperatorError(`${file} is neither .csv nor .ndjson.`);
+  if (format === '.parquet') return linesOfParquet(file);
+  throw new OperatorError(`${file} is neither .csv nor .ndjson nor .parquet.`);
+}
+
+async function* linesOfParquet(file: string): AsyncGenerator<ReadLine, void> {
+  const { size } = statSync(file);
+  for await (const { number, share, row } of parquetRows(file)) yield { line: number, bytes: share * size, row };
 }
 
 async function* jsonRows(file: string): AsyncGenerator<ReadLine, void> {
@@ -37,10 +42,9 @@ function jsonRow(text: string): { row: Record<string, unknown> } | { problem: st
   return { problem: row === undefined ? 'not valid JSON' : 'not a JSON object' };
 }
 
-async function* csvRows(file: string, type: RowType): AsyncGenerator<ReadLine, void> {
+async function* csvRows(file: string): AsyncGenerator<ReadLine, void> {
   const stream = createReadStream(file);
   const skipped: ReadLine[] = [];
-  const numbers = numbersOf(type);
   const parser = stream.pipe(
     parse({
       bom: true,
@@ -63,7 +67,7 @@ async function* csvRows(file: string, type: RowType): AsyncGenerator<ReadLine, v
   try {
     for await (const { record, info } of parser as AsyncIterable<CsvRecord>) {
       yield* skipped.splice(0);
-      yield { line: info.lines, bytes: stream.bytesRead, row: typedCells(record, numbers) };
+      yield { line: info.lines, bytes: stream.bytesRead, row: record };
     }
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
@@ -78,28 +82,4 @@ interface CsvRecord {
   readonly record: Readonly<Record<string, string>>;
   /** The line at which the record ended. */
   readonly info: { readonly lines: number };
-}
-
-function numbersOf(type: RowType): ReadonlySet<string> {
-  const members = Object.entries(importedRows[type].schema.shape);
-  return new Set(members.filter(([, schema]) => unwrap(schema) instanceof z.ZodNumber).map(([name]) => name));
-}
-
-/** Cells are text. Numbers and the properties of events are parsed; empty cells are left out. */
-function typedCells(record: Readonly<Record<string, string>>, numbers: ReadonlySet<string>): Record<string, unknown> {
-  const cells = Object.entries(record).filter(([, text]) => text !== '');
-  return Object.fromEntries(
-    cells.map(([name, text]) => {
-      if (numbers.has(name) && /^-?\d+(\.\d+)?$/.test(text.trim())) return [name, Number(text)];
-      return [name, name === 'properties' ? (tryJson(text) ?? text) : text];
-    }),
-  );
-}
-
-function tryJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

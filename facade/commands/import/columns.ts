@@ -1,0 +1,96 @@
+import { z } from 'zod';
+import { importedRows, type RowType } from '../../../resources/imported-rows.ts';
+import { OperatorError } from '../../../store/errors.ts';
+import { unwrap } from '../../../tools/registry/validate.ts';
+import { type Cells, tryJson } from './cells.ts';
+import { type Preset, presets } from './presets.ts';
+
+export type Mapped = { readonly row: Cells } | { readonly leftOut: string };
+
+/**
+ * What makes rows of the type from those of a file. `given` is what `--map` says: the name of a preset, or `member=column` separated by
+ * commas. Without it, columns have the names of members. Columns that a map does not name are left out, unless they are members.
+ * @throws OperatorError
+ */
+export function columnsFor(type: RowType, given: string | undefined): (cells: Cells) => Mapped {
+  const typed = typedFor(type);
+  if (given === undefined) return (cells) => ({ row: typed(cells) });
+  const preset = Object.hasOwn(presets, given) ? presets[given] : undefined;
+  if (preset) return byPreset(type, given, preset);
+  return byName(type, pairsOf(type, given), typed);
+}
+
+function byPreset(type: RowType, name: string, { type: own, needs, row }: Preset): (cells: Cells) => Mapped {
+  if (own !== type) throw new OperatorError(`The preset ${name} makes ${own}, not ${type}.`);
+  const check = once((cells) => requireColumns(needs, cells));
+  return (cells) => {
+    check(cells);
+    const made = row(cells);
+    return 'leftOut' in made ? { leftOut: String(made.leftOut) } : { row: withoutEmpty(made) };
+  };
+}
+
+function byName(type: RowType, pairs: ReadonlyMap<string, string>, typed: (cells: Cells) => Cells) {
+  const members = Object.keys(importedRows[type].schema.shape);
+  const taken = new Set(pairs.values());
+  const check = once((cells) => requireColumns([...taken], cells));
+  return (cells: Cells): Mapped => {
+    check(cells);
+    const named = members.flatMap((member) => {
+      const column = pairs.get(member) ?? (taken.has(member) ? undefined : member);
+      return column !== undefined && Object.hasOwn(cells, column) ? [[member, cells[column]] as const] : [];
+    });
+    return { row: typed(Object.fromEntries(named)) };
+  };
+}
+
+function pairsOf(type: RowType, given: string): ReadonlyMap<string, string> {
+  const pairs = given.split(',').map((pair) => pair.split('=', 2).map((part) => part.trim()));
+  for (const [member = '', column = ''] of pairs) {
+    if (column === '') throw new OperatorError(`--map: "${member}" is neither member=column nor a preset: ${names()}.`);
+    if (!(member in importedRows[type].schema.shape))
+      throw new OperatorError(
+        `--map: ${type} have no ${member}; they have ${Object.keys(importedRows[type].schema.shape).join(', ')}.`,
+      );
+  }
+  return new Map(pairs as [string, string][]); // both parts were checked
+}
+
+function names(): string {
+  return Object.keys(presets).join(', ');
+}
+
+/** A row of NDJSON may leave members out, so only the first row is looked at. */
+function requireColumns(columns: readonly string[], cells: Cells): void {
+  const missing = columns.filter((column) => !Object.hasOwn(cells, column));
+  if (missing.length === 0) return;
+  const own = Object.keys(cells).join(', ');
+  throw new OperatorError(`--map: the file has no column ${missing.join(', ')}; it has ${own}.`);
+}
+
+function once(check: (cells: Cells) => void): (cells: Cells) => void {
+  let isDone = false;
+  return (cells) => {
+    if (!isDone) check(cells);
+    isDone = true;
+  };
+}
+
+/** Texts that members take as numbers or objects become those. Empty cells are left out. */
+function typedFor(type: RowType): (cells: Cells) => Cells {
+  const members = Object.entries(importedRows[type].schema.shape);
+  const numbers = new Set(members.filter(([, schema]) => unwrap(schema) instanceof z.ZodNumber).map(([name]) => name));
+  const value = (name: string, cell: unknown) => {
+    if (typeof cell !== 'string') return cell;
+    if (numbers.has(name) && /^-?\d+(\.\d+)?$/.test(cell.trim())) return Number(cell);
+    return name === 'properties' ? (tryJson(cell) ?? cell) : cell;
+  };
+  return (cells) =>
+    Object.fromEntries(Object.entries(withoutEmpty(cells)).map(([name, cell]) => [name, value(name, cell)]));
+}
+
+function withoutEmpty(cells: Cells): Cells {
+  return Object.fromEntries(
+    Object.entries(cells).filter(([, cell]) => cell !== '' && cell !== undefined && cell !== null),
+  );
+}
