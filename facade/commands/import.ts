@@ -27,8 +27,8 @@ ${Object.entries(presets)
 --dry-run: says what would be new, changed and refused, and changes nothing.
 Environment: API_KEY (required, scope admin or grant user:import), BASE_URL (default http://127.0.0.1:3000).`;
 
-const BATCH_ROWS = 1000;
-const BATCH_BYTES = 2_000_000;
+const BATCH_ROWS = 10_000;
+const BATCH_BYTES = 3_000_000;
 const MOST_SHOWN = 100;
 /** How long the server is left alone when it says that calls come too fast. */
 const WAIT_MS = 2000;
