@@ -150,7 +150,8 @@ function More({ onMore, loading, count }: MoreProps) {
   latest.current = onMore;
   useEffect(() => {
     if (!ref.current || loading) return undefined;
-    const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting && latest.current(), {
+    // A busy browser tells several changes at once; the last one holds.
+    const observer = new IntersectionObserver((changes) => changes.at(-1)?.isIntersecting && latest.current(), {
       rootMargin: '400px',
     });
     observer.observe(ref.current);
