@@ -40,7 +40,7 @@ describe('kill -9', () => {
     const kills = Math.max(3, ROUNDS);
     for (let round = 0; round < kills; round += 1) {
       const start = round % 2 === 0 ? 'row' : 'open';
-      await killedWriter([folder, String(round), 'rows'], start, random() * 600, (line) => {
+      await killedWriter([folder, String(round), 'rows'], start, random() * 1500, (line) => {
         const [, kind, id] = /^(row|gone) (row_\d+_\d+)$/.exec(line) ?? [];
         if (id) seen[kind === 'row' ? 'row' : 'gone'].add(id);
       });
@@ -98,7 +98,7 @@ async function checkRows(folder: string, added: ReadonlySet<string>, gone: Reado
   assert.equal(new Set(found.map(({ id }) => id)).size, found.length, 'a row is there twice');
   const users = new Set(found.map(({ uid }) => uid));
   for (const uid of users) assert.equal(found.filter((row) => row.uid === uid).length, 3, `${uid} is there in part`);
-  for (const uid of added) assert.ok(users.has(uid) || /9$/.test(uid), `${uid} is missing`);
+  for (const uid of added) assert.ok(users.has(uid) || /[258]$/.test(uid), `${uid} is missing`);
   for (const uid of gone) assert.ok(!users.has(uid), `${uid} was removed`);
   const { records } = await store.audit.find({ tool: 'crash', limit: 10_000_000 });
   const audited = new Set(records.map((entry) => entry.id));
