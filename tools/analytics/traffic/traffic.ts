@@ -22,8 +22,9 @@ export const getTrafficVisitors = metric({
   },
 });
 
-/** So many values of each dimension have a series. */
-const MOST_SERIES = 8;
+/** So many values of each dimension have a series: fewer where they have many periods, as an answer that is too long holds up others. */
+const [FEWEST_SERIES, MOST_SERIES] = [2, 8];
+const MOST_POINTS = 2000;
 
 /** A metric that splits the traffic of the range by members of the visit with which each session began. */
 function split<Name extends VisitDimension>(
@@ -43,7 +44,9 @@ function split<Name extends VisitDimension>(
       series: z
         .array(z.object({ ...label, ...periodShape, ...measures }))
         .optional()
-        .describe(`With \`interval\`: the periods of the ${MOST_SERIES} values of each dimension with most sessions.`),
+        .describe(
+          `With \`interval\`: the periods of the up to ${MOST_SERIES} values of each dimension with most sessions, fewer in long series.`,
+        ),
     },
 
     async answer(question, rows) {
@@ -62,8 +65,10 @@ function split<Name extends VisitDimension>(
 
 /** The periods of the largest values of each dimension, one value after the other. */
 async function seriesOfLargest({ periods, now }: Question, rows: RowSnapshot, split: readonly (readonly Labelled[])[]) {
+  const fitting = Math.floor(MOST_POINTS / (periods.length * split.length));
+  const count = Math.min(MOST_SERIES, Math.max(FEWEST_SERIES, fitting));
   const series = split.map(async (labelled) => {
-    const largest = labelled.slice(0, MOST_SERIES);
+    const largest = labelled.slice(0, count);
     const [{ dimension } = { dimension: undefined }] = largest;
     if (!dimension) return [];
     const found = await trafficOfValues(rows, dimension, { values: largest.map(({ value }) => value), periods });
