@@ -8,18 +8,16 @@ import { usePlace } from '../router.ts';
 import { useTool } from '../tools.ts';
 import { COLUMNS, type Entry } from './audit/entry.tsx';
 import { EntryPane } from './audit/entry-pane.tsx';
-import { AuditFilters } from './audit/filters.tsx';
+import { AuditFilters, withoutReads } from './audit/filters.tsx';
 
-/** Every call: filtered by what stands in the address, one of them beside the list. */
+/** The calls that changed something, with reads every call: filtered by what stands in the address, one of them beside the list. */
 export function Page() {
   const { query, parts } = usePlace();
   const [, open] = parts;
   const schema = useTool('list_audit_entries')?.inputSchema;
   const given = [...query].filter(([name, value]) => schema?.properties?.[name] && value !== '');
-  const filters = Object.fromEntries(
-    given.map(([name, value]) => [name, name === 'changes' ? value === 'true' : value]),
-  );
-  const { rows, loading, error, more } = usePages<Entry>(schema && 'list_audit_entries', { limit: 100, ...filters });
+  const input = { limit: 100, ...Object.fromEntries(given), changes: withoutReads(query) };
+  const { rows, loading, error, more } = usePages<Entry>(schema && 'list_audit_entries', input);
   const search = query.toString();
   const kept = search && `?${search}`;
   return (
@@ -29,7 +27,7 @@ export function Page() {
           <h1>Audit</h1>
           {given.length > 0 && (
             <span class="page-actions">
-              <LinkButton to="/audit">All entries</LinkButton>
+              <LinkButton to="/audit">Clear filters</LinkButton>
             </span>
           )}
         </header>
@@ -51,7 +49,7 @@ export function Page() {
             <Skeleton lines={6} />
           </div>
         ) : (
-          !error && <Empty title="No entries match">Change or clear the filter.</Empty>
+          !error && <Empty title="No entries match">Change or clear the filters, or show reads too.</Empty>
         )}
       </section>
       {open !== undefined && (

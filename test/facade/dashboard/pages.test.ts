@@ -183,6 +183,30 @@ describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
     });
   });
 
+  it('opens the audit log on what changed, and shows reads too where that is asked', async () => {
+    const { id } = await call('create_skill', { name: 'audited', instructions: 'Once.' });
+    await call('get_skill', { id });
+    await inWindow(async (page, window) => {
+      const reads = page.getByRole('checkbox', { name: 'Reads too' });
+      const counted = () =>
+        Promise.all(['create_skill', 'get_skill'].map((name) => page.getByRole('cell', { name, exact: true }).count()));
+      await window.open('/audit');
+      const [changes, none] = await counted();
+      assert.ok(Number(changes) > 0);
+      assert.deepEqual([none, await reads.isChecked()], [0, false]);
+      await reads.check();
+      await page.waitForURL('**/audit?changes=false');
+      await page.getByRole('cell', { name: 'get_skill', exact: true }).first().waitFor();
+      await page.reload();
+      await page.getByRole('cell', { name: 'get_skill', exact: true }).first().waitFor();
+      assert.equal(await reads.isChecked(), true);
+      // Whoever follows one record, request or person sees all of its calls.
+      await window.open(`/audit?recordId=${id}`);
+      assert.deepEqual([await counted(), await reads.isChecked()], [[1, 1], true]);
+    });
+    await call('delete_skill', { id });
+  });
+
   it('hears in every tab of what others change, over one stream', async () => {
     const { id } = await call('create_skill', { name: 'live', instructions: 'Before.' });
     await inWindow(async (page, { context, open }) => {

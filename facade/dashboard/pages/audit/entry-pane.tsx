@@ -22,7 +22,10 @@ export function EntryPane({
         {loading ? (
           <Skeleton lines={6} />
         ) : (
-          <Empty title="The entry is not in this list" action={<LinkButton to="/audit">All entries</LinkButton>} />
+          <Empty
+            title="The entry is not in this list"
+            action={<LinkButton to="/audit?changes=false">All entries</LinkButton>}
+          />
         )}
       </section>
     );

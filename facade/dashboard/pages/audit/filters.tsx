@@ -11,6 +11,12 @@ const LABELS: Readonly<Record<string, string>> = {
   sessionId: 'Session (id)',
 };
 
+/** Whether calls that only read are left out: as the address says, otherwise unless it names something, as all calls of that are wanted. */
+export function withoutReads(query: URLSearchParams): boolean {
+  const said = query.get('changes');
+  return said === null ? !TEXTS.some((name) => query.get(name)) : said === 'true';
+}
+
 /** The filters of the audit log. Each stands in the address, so that a view can be shared. */
 export function AuditFilters({
   query,
@@ -20,16 +26,15 @@ export function AuditFilters({
   readonly schema: JsonSchema | undefined;
 }) {
   const choices = ['outcome', 'door'].filter((name) => schema?.properties?.[name]?.enum);
-  const changes = query.get('changes') === 'true';
   return (
     <div class="filters">
       <label class="check">
         <input
           type="checkbox"
-          checked={changes}
-          onChange={({ currentTarget }) => setQuery({ changes: currentTarget.checked ? 'true' : undefined })}
+          checked={!withoutReads(query)}
+          onChange={({ currentTarget }) => setQuery({ changes: String(!currentTarget.checked) })}
         />
-        Changes only
+        Reads too
       </label>
       {choices.map((name) => (
         <FilterChoice
