@@ -57,7 +57,9 @@ describe('what people do in the dashboard', { skip: withoutBrowser }, () => {
       await page.getByRole('button', { name: 'Create capsule' }).click();
       const dialog = page.getByRole('dialog');
       const token = (await dialog.locator('.secret code').textContent()) ?? '';
-      const [url = ''] = /http\S+\/mcp/.exec((await dialog.locator('.connect code').textContent()) ?? '') ?? [];
+      const snippet = await dialog.locator('.connect code').textContent();
+      const [url = ''] = /http\S+\/mcp/.exec(snippet ?? '') ?? [];
+      assert.ok(url, `no address in ${snippet}`);
       await dialog.getByText('Waiting for the first client').waitFor();
       const client = new Client({ name: 'test', version: '1.0.0' });
       const requestInit = { headers: { Authorization: `Bearer ${token}` } };
@@ -190,8 +192,15 @@ describe('what people do in the dashboard', { skip: withoutBrowser }, () => {
       await window.open('/import');
       const file = { name: 'users.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) };
       await page.locator('input[type=file]').setInputFiles(file);
+      await page.getByRole('button', { name: 'Check first' }).click();
+      await page.getByText('1 new, 0 changed, 0 unchanged, 2 refused. This is a check').waitFor();
+      assert.equal(await page.getByRole('table', { name: 'Refused rows' }).locator('tbody tr').count(), 2);
+      const key = dashboard.server.adminKey;
+      assert.equal((await rest(dashboard.server, 'GET', '/api/v1/users/n1', { key })).status, 404);
       await page.getByRole('button', { name: 'Import 3 rows' }).click();
-      await page.getByText('1 new, 0 changed, 0 unchanged, 2 refused').waitFor();
+      await page.getByText('3 rows read: 1 new, 0 changed, 0 unchanged, 2 refused').waitFor();
+      await page.getByRole('button', { name: 'Check first' }).click();
+      await page.getByText('0 new, 0 changed, 1 unchanged, 2 refused. This is a check').waitFor();
       const download = page.waitForEvent('download');
       await page.getByRole('button', { name: 'Refused rows' }).click();
       const stream = await (await download).createReadStream();

@@ -30,17 +30,18 @@ export function FileImport({ file, onBusy }: FileImportProps) {
   const members = useMemo(() => membersOf(schema?.records?.description, type), [schema, type]);
   const [picked, setPicked] = useState<Mapping>();
   const mapping = useMemo(() => picked ?? guessed(columns.keys(), members), [picked, columns, members]);
-  const { run, stop, progress, error } = useImport(onBusy);
-  const pickType = (next: string) => {
+  const { run, stop, forgetCheck, progress, error } = useImport(onBusy);
+  const pick = (next: string, its: Mapping | undefined) => {
     setType(next);
-    setPicked(undefined);
+    setPicked(its);
+    forgetCheck();
   };
   return (
     <>
-      <TypeField types={types} value={type} onChange={pickType} />
+      <TypeField types={types} value={type} onChange={(next) => pick(next, undefined)} />
       {file.rows.length === 0 && <p class="note warn">{`There are no rows in ${file.name}.`}</p>}
       {!stop && columns.size > 0 && (
-        <Columns columns={columns} members={members} mapping={mapping} onChange={setPicked} />
+        <Columns columns={columns} members={members} mapping={mapping} onChange={(its) => pick(type, its)} />
       )}
       <div class="actions">
         {stop ? (
@@ -48,14 +49,10 @@ export function FileImport({ file, onBusy }: FileImportProps) {
             Stop
           </Button>
         ) : (
-          <Button
-            look="primary"
-            icon="import"
-            disabled={file.rows.length === 0}
-            onClick={() => run(type, mappedRows(file.rows, mapping))}
-          >
-            {`Import ${counted(file.rows.length, 'row')}`}
-          </Button>
+          <ImportButtons
+            count={file.rows.length}
+            onRun={(dryRun) => run(type, mappedRows(file.rows, mapping), dryRun)}
+          />
         )}
       </div>
       {error !== undefined && <ErrorBox error={error} />}
@@ -64,21 +61,41 @@ export function FileImport({ file, onBusy }: FileImportProps) {
   );
 }
 
-/** One import at a time, which can be stopped. */
+interface ImportButtonsProps {
+  readonly count: number;
+  readonly onRun: (dryRun: boolean) => void;
+}
+
+function ImportButtons({ count, onRun }: ImportButtonsProps) {
+  const disabled = count === 0;
+  return (
+    <>
+      <Button look="primary" icon="import" disabled={disabled} onClick={() => onRun(false)}>
+        {`Import ${counted(count, 'row')}`}
+      </Button>
+      <Button disabled={disabled} onClick={() => onRun(true)}>
+        Check first
+      </Button>
+    </>
+  );
+}
+
+/** One import or check at a time, which can be stopped. A check is forgotten when something else would be sent. */
 function useImport(onBusy: (busy: boolean) => void) {
   const [progress, setProgress] = useState<Progress>();
   const [error, setError] = useState<unknown>();
   const [control, setControl] = useState<AbortController>();
-  const run = async (type: string, rows: readonly FileRow[]) => {
+  const run = async (type: string, rows: readonly FileRow[], dryRun: boolean) => {
     const begun = new AbortController();
     setControl(begun);
     setError(undefined);
     onBusy(true);
-    await importRows(type, rows, { signal: begun.signal, onProgress: setProgress }).catch(setError);
+    await importRows(type, rows, { dryRun, signal: begun.signal, onProgress: setProgress }).catch(setError);
     setControl(undefined);
     onBusy(false);
   };
-  return { run, stop: control && (() => control.abort()), progress, error };
+  const forgetCheck = () => setProgress((now) => (now?.dryRun ? undefined : now));
+  return { run, forgetCheck, stop: control && (() => control.abort()), progress, error };
 }
 
 interface TypeFieldProps {

@@ -6,14 +6,19 @@ import type { Progress, Refused } from './run.ts';
 
 /** How far it is, and which rows were refused. */
 export function Outcome({ progress, running }: { readonly progress: Progress; readonly running: boolean }) {
-  const { done, of, created, updated, unchanged, refused, waitSeconds } = progress;
+  const { dryRun, done, of, created, updated, unchanged, refused, waitSeconds } = progress;
   return (
-    <section class="import-outcome" aria-label="Import">
+    <section class="import-outcome" aria-label={dryRun ? 'Check' : 'Import'}>
       <progress class="import-progress" value={done} max={Math.max(1, of)} aria-label="Progress" />
       <p role="status">
-        <strong>{running ? `${number(done)} of ${counted(of, 'row')}` : `${counted(done, 'row')} read`}</strong>
+        <strong>
+          {running
+            ? `${number(done)} of ${counted(of, 'row')}`
+            : `${counted(done, 'row')} ${dryRun ? 'checked' : 'read'}`}
+        </strong>
         <span class="quiet">
           {`: ${number(created)} new, ${number(updated)} changed, ${number(unchanged)} unchanged, ${number(refused.length)} refused`}
+          {dryRun && '. This is a check: nothing is imported.'}
         </span>
       </p>
       {running && waitSeconds !== undefined && (

@@ -10,6 +10,8 @@ export interface Refused {
 }
 
 export interface Progress {
+  /** Nothing is imported: these are the counts of what an import would do. */
+  readonly dryRun: boolean;
   readonly done: number;
   readonly of: number;
   readonly created: number;
@@ -46,21 +48,28 @@ function partsOf(rows: readonly Good[]): readonly (readonly Good[])[] {
   return parts;
 }
 
-/** Imports the rows in calls of a thousand, and waits where the server asks to. A call takes all of its rows or none, so those that it names as bad are left out and it is repeated. */
+export interface ImportOptions {
+  readonly dryRun: boolean;
+  readonly signal: AbortSignal;
+  readonly onProgress: (progress: Progress) => void;
+}
+
+/** Imports the rows in calls of a thousand, or with `dryRun` only asks what that would do, and waits where the server asks to. A call takes all of its rows or none, so those that it names as bad are left out and it is repeated. */
 export async function importRows(
   type: string,
   rows: readonly FileRow[],
-  { signal, onProgress }: { readonly signal: AbortSignal; readonly onProgress: (progress: Progress) => void },
+  { dryRun, signal, onProgress }: ImportOptions,
 ): Promise<void> {
   const bad = rows.flatMap((one): Refused[] => ('problem' in one ? [{ ...one, row: undefined }] : []));
   const good = rows.filter((one): one is Good => 'row' in one);
-  let progress: Progress = { done: bad.length, of: rows.length, created: 0, updated: 0, unchanged: 0, refused: bad };
+  const none = { created: 0, updated: 0, unchanged: 0 };
+  let progress: Progress = { dryRun, done: bad.length, of: rows.length, ...none, refused: bad };
   onProgress(progress);
   try {
     for (const some of partsOf(good)) {
       if (signal.aborted) return;
       const onWait = (waitSeconds: number) => onProgress({ ...progress, waitSeconds });
-      const { refused, ...counts } = await importSome(type, some, { signal, onWait });
+      const { refused, ...counts } = await importSome({ type, dryRun }, some, { signal, onWait });
       progress = {
         ...progress,
         done: progress.done + some.length,
@@ -72,7 +81,7 @@ export async function importRows(
       onProgress(progress);
     }
   } finally {
-    renew('import_records');
+    if (!dryRun) renew('import_records');
   }
 }
 
@@ -82,7 +91,7 @@ interface Patience {
 }
 
 async function importSome(
-  type: string,
+  how: { readonly type: string; readonly dryRun: boolean },
   rows: readonly Good[],
   { signal, onWait }: Patience,
 ): Promise<Imported & { refused: readonly Refused[] }> {
@@ -90,7 +99,7 @@ async function importSome(
   const refused: Refused[] = [];
   while (left.length > 0 && !signal.aborted) {
     try {
-      const imported = await call<Imported>('import_records', { type, records: left.map(({ row }) => row) });
+      const imported = await call<Imported>('import_records', { ...how, records: left.map(({ row }) => row) });
       return { ...imported, refused };
     } catch (error) {
       const seconds = waitIn(error);
