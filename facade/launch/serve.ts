@@ -19,6 +19,7 @@ export async function serve(
   try {
     // Listening comes first: if the port is in use, the key must not be lost, since it is shown only once.
     server = await startServer(config, store, logger);
+    stopOnSignal(server, store);
     const [{ made, warning }] = await Promise.all([prepare(), server.prepareDashboard()]);
     if (warning) logger.warn(warning);
     if (made) {
@@ -33,7 +34,6 @@ export async function serve(
     await store.close();
     throw error;
   }
-  stopOnSignal(server, store);
 }
 
 /** The address on this machine and, where it is different, the one that clients use. */

@@ -26,7 +26,8 @@ before(async () => {
   world = await openTestRegistry();
   const person = async (email: string) => {
     const user = await world.store.transaction((tx) => tx.adminUsers.insert({ email, role: 'x', isActive: true }));
-    return { ...personPrincipal(user), sessionId: `ses_${email}`, expiresAt: '2100-01-01T00:00:00.000Z' };
+    const later = '2100-01-01T00:00:00.000Z';
+    return { ...personPrincipal(user), sessionId: `ses_${email}`, freshUntil: later, expiresAt: later };
   };
   [ada, bob] = [await person('ada@example.com'), await person('bob@example.com')];
 });

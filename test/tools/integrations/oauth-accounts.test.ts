@@ -359,6 +359,7 @@ describe('an integration with an account for each person', () => {
   });
 
   it('lets a capsule use the account of its owner where the owner says so, and nobody else', async () => {
+    people.clear(); // capsules are made after a fresh sign-in
     const { ada, bob } = await perPerson();
     const { ask: through } = capsuleClients(() => server);
     const capsule = await mustCall(server, ada.cookie, 'create_capsule', {
