@@ -259,9 +259,11 @@ describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
     await inWindow(async (page, window) => {
       await page.addInitScript(TELLS_LATE);
       await window.open('/users');
-      assert.match((await page.locator('.page-count').textContent()) ?? '', /^\d,\d{3}$/);
-      // One page after the other, as they come into view.
-      for (const row of FULL ? [501, 1001, 1501, 2001, 2501, 3001] : [301, 601]) {
+      const counted = (await page.locator('.page-count').textContent()) ?? '';
+      assert.match(counted, /^\d,\d{3}$/);
+      // One page after the other, as they come into view, and some left at the end.
+      const last = FULL ? Number(counted.replace(',', '')) - 300 : 601;
+      for (let row = 301; row <= last; row += 300) {
         await page.waitForFunction((wanted) => {
           const { document, scrollTo } = globalThis as unknown as ScrolledPage; // in the page
           scrollTo(0, document.documentElement.scrollHeight);
