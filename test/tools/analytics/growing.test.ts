@@ -173,7 +173,7 @@ describe('answers about data that grows', () => {
         for (const { table, equal } of await growing.rebuild()) assert.ok(equal, `${table} made anew is another`);
       }),
       // Each world is read many times over.
-      { ...RUNS, numRuns: rounds(24, 80) },
+      { ...RUNS, numRuns: rounds(12, 80) },
     );
   });
 });
