@@ -63,7 +63,7 @@ describe('a code', () => {
         await client.redeem(code, { resource: `${server.baseUrl}/api/capsules/cap_${'0'.repeat(26)}/mcp` }),
         'invalid_target',
       ],
-      [await client.redeem(`${code.slice(0, -1)}_`), 'invalid_grant'],
+      [await client.redeem(`${code.slice(0, -1)}${code.endsWith('_') ? '-' : '_'}`), 'invalid_grant'],
     ] as const) {
       assert.deepEqual([answer.status, answer.body.error], [400, error], answer.body.error_description);
     }
