@@ -3,6 +3,7 @@ import express, { type Express } from 'express';
 import { ToolError } from '../tools/registry/errors.ts';
 import type { Registry } from '../tools/registry/registry.ts';
 import type { Issuer } from '../tools/sign-in/issuer.ts';
+import { PROMETHEUS_TYPE } from '../tools/telemetry/prometheus.ts';
 import { proxyTest } from './http/caller-address.ts';
 import { createDoor, type DoorOptions } from './http/door.ts';
 import type { ApiEndpoint, Endpoint, OpenEndpoint } from './http/endpoint.ts';
@@ -10,18 +11,21 @@ import { KeptBody } from './http/kept-body.ts';
 import { requireKnown } from './http/known-query.ts';
 import { browserAccess, requestLog, type Step } from './http/middleware.ts';
 import { requestIdOf } from './http/native-prototypes.ts';
-import { sendError } from './http/respond.ts';
+import type { Readiness } from './http/readiness.ts';
+import { sendError, sendErrorBody } from './http/respond.ts';
 import type { SessionCookies } from './http/session-cookie.ts';
 import { MCP_PATH, mcpEndpoints } from './mcp/endpoints.ts';
 import type { McpDoor } from './mcp/mcp.ts';
 import type { OAuth } from './oauth/oauth.ts';
 import { createOpenApi } from './openapi/openapi.ts';
 import { restEndpoints } from './rest/rest.ts';
+import { metricsRoute } from './routes.ts';
 
 export interface AppOptions extends Omit<DoorOptions, 'endpoints'> {
   readonly registry: Registry;
   readonly mcp: McpDoor;
   readonly cookies: SessionCookies;
+  readonly readiness: Readiness;
   /** Serves paths that are no endpoint. Passes on unknown paths. */
   readonly pages: (request: IncomingMessage, response: ServerResponse, next: () => void) => void;
   readonly baseUrl: string;
@@ -64,14 +68,16 @@ function createPagesApp({ pages, trustedProxies }: AppOptions): Express {
   return app;
 }
 
-function endpointsOf({ registry, mcp, cookies, baseUrl, signIn, authorization }: AppOptions): Endpoint[] {
+function endpointsOf({ registry, mcp, cookies, readiness, baseUrl, signIn, authorization }: AppOptions): Endpoint[] {
   const rest = restEndpoints({ registry, cookies });
   const isMcpStatus = ({ path }: ApiEndpoint) => path === MCP_PATH;
   return [
     ...rest.filter((endpoint) => !isMcpStatus(endpoint)),
     ...rest.filter(isMcpStatus).flatMap((status) => mcpEndpoints(registry, mcp, status)),
     openApiEndpoint(registry, baseUrl),
+    metricsEndpoint(registry),
     keysEndpoint(signIn.issuer),
+    readiness.endpoint,
     ...(authorization?.endpoints ?? []),
   ];
 }
@@ -89,15 +95,33 @@ function openApiEndpoint({ server }: Registry, baseUrl: string): ApiEndpoint {
   };
 }
 
+/** What Prometheus asks for. It is a call like any other, with another form of answer. */
+function metricsEndpoint(registry: Registry): ApiEndpoint {
+  const { method, path, tool } = metricsRoute;
+  return {
+    method,
+    path,
+    async serve(exchange) {
+      const { url, response, principal, requestId } = exchange;
+      requireKnown(url, []);
+      const renewed = () => exchange.renewed();
+      const answer = await registry.call({ principal, tool, input: {}, door: 'rest', requestId, renewed });
+      if (!answer.ok) return sendErrorBody(response, answer.error, answer);
+      const { text } = answer.output as { readonly text: string }; // as the tool declares it
+      response.writeHead(200, { 'Content-Type': PROMETHEUS_TYPE, 'Cache-Control': 'no-store' }).end(text);
+    },
+  };
+}
+
 /** The keys by which others check our ID tokens. */
-function keysEndpoint({ jwks }: Issuer): OpenEndpoint {
+function keysEndpoint(issuer: Issuer): OpenEndpoint {
   return {
     open: true,
     method: 'GET',
     path: '/.well-known/jwks.json',
     serve(_, response) {
       response.writeHead(200, { 'Content-Type': 'application/jwk-set+json', 'Cache-Control': 'public, max-age=300' });
-      response.end(JSON.stringify(jwks));
+      response.end(JSON.stringify(issuer.jwks));
     },
   };
 }

@@ -120,3 +120,6 @@ export const routes: readonly Route[] = [
     'Restore an entity to a version',
   ),
 ];
+
+/** Its answer is text for Prometheus, so it is no REST operation of the document. */
+export const metricsRoute = route('GET', '/api/v1/metrics', 'get_metrics', 200);

@@ -1,41 +1,48 @@
 import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import type { Store } from '../store/port.ts';
-import type { Principal } from '../tools/access/principal.ts';
-import { startAuditRetention } from '../tools/audit/retention.ts';
 import { catalog } from '../tools/catalog.ts';
-import { settleRuns } from '../tools/chat/agent-runs.ts';
 import { FlowEngine } from '../tools/flows/run/engine.ts';
+import { WebhookReceiver } from '../tools/flows/webhooks/receiver.ts';
 import type { Upstreams } from '../tools/integrations/upstream/upstreams.ts';
-import { kinds } from '../tools/kinds.ts';
-import { createModels, type Models } from '../tools/models/models.ts';
+import { createModels } from '../tools/models/models.ts';
 import type { CatalogEntry } from '../tools/registry/catalog-index.ts';
-import type { Dependency, ServerFacts } from '../tools/registry/context.ts';
-import { LiveCatalog } from '../tools/registry/live-catalog.ts';
 import { createRegistry } from '../tools/registry/registry.ts';
+import { startRetention } from '../tools/retention.ts';
+import { startSettling } from '../tools/runs/stored-runs.ts';
 import { prepareSettings } from '../tools/settings/defaults.ts';
 import { Issuer } from '../tools/sign-in/issuer.ts';
-import { SignInRefused } from '../tools/sign-in/refusal.ts';
 import { SignIn } from '../tools/sign-in/sign-in.ts';
+import type { Telemetry } from '../tools/telemetry/telemetry.ts';
+import { startBudgets } from '../tools/usage/budget-meter.ts';
+import { startRollUps } from '../tools/usage/roll-ups.ts';
 import { type AppOptions, createApp } from './app.ts';
+import { createBackups } from './backups/backups.ts';
 import type { Config } from './config/config.ts';
 import { createDashboard, type Dashboard } from './dashboard/server/dashboard.ts';
 import { createAuthenticator } from './http/authenticate.ts';
 import { createGuards } from './http/guards.ts';
+import { Readiness } from './http/readiness.ts';
 import { RefusedRequests } from './http/refused-requests.ts';
 import { listen } from './http/server.ts';
 import { createSessionCookies } from './http/session-cookie.ts';
+import { WebhookDoor } from './http/webhook-door.ts';
 import { createAccountHandlers } from './integrations/handlers.ts';
-import { readRepeatsSecret, readSessionSecrets, readSigningKeys } from './launch/secret-files.ts';
-import { createUpstreams, renewSecrets } from './launch/upstreams.ts';
+import { factsOf, type Groups, liveCatalog } from './launch/facts.ts';
+import { type Failed, failuresIn } from './launch/failures.ts';
+import { oneAtATime } from './launch/one-at-a-time.ts';
+import { NEW_SIGNING_KEY, readSecrets, type ServerSecrets } from './launch/secrets.ts';
+import { createUpstreams, startUpstreams } from './launch/upstreams.ts';
+import { startWebhooks } from './launch/webhooks.ts';
 import { CapsuleDoor } from './mcp/capsule-door.ts';
-import { createMcpDoor, type McpDoorOptions, PROTOCOL_VERSIONS } from './mcp/mcp.ts';
+import { createMcpDoor, type McpDoorOptions } from './mcp/mcp.ts';
 import { createAddressPage } from './oauth/address-page.ts';
 import { createConsent } from './oauth/consent.ts';
 import { createOAuth } from './oauth/oauth.ts';
 import { createMailer } from './sign-in/mail.ts';
 import { createPages } from './sign-in/pages.ts';
 import { createIdentityProvider } from './sign-in/provider.ts';
+import { type RunningTelemetry, startTelemetry } from './telemetry/telemetry.ts';
 
 export interface RunningServer {
   /** The address that the server listens on, also where clients use another one. */
@@ -44,6 +51,8 @@ export interface RunningServer {
   readonly signIn: SignIn;
   /** Builds the dashboard if it is not built yet. Otherwise the first page that is asked for waits for it. */
   prepareDashboard(): Promise<void>;
+  /** Says at `/readyz` that no more calls should come, and goes on answering. */
+  leave(): void;
   /** Stops accepting calls, lets running calls finish, and ends what is left after 10 s. The store stays open. */
   close(): Promise<void>;
 }
@@ -52,6 +61,7 @@ const { name, version } = JSON.parse(readFileSync(new URL('../package.json', imp
   readonly name: string;
   readonly version: string;
 };
+const product = { name, version };
 
 /** Additional tools and answers for tests of the protocol, and a clock for tests. */
 export interface Fixtures extends Pick<McpDoorOptions, 'answerFirst'> {
@@ -62,52 +72,76 @@ export interface Fixtures extends Pick<McpDoorOptions, 'answerFirst'> {
 /** Starts all doors on an open store. */
 export async function startServer(
   config: Config,
-  store: Store,
+  opened: Store,
   logger: Logger,
   fixtures?: Fixtures,
 ): Promise<RunningServer> {
-  const models = createModels(config.models);
-  await prepareSettings(store, models.initial);
-  await settleRuns(store);
+  const watch = await observe(config, opened, logger);
+  const { store, telemetry } = watch;
+  const models = createModels(config.models, telemetry);
+  const { onFailure, onCallFailure, onError } = failuresIn(logger);
   const { now = () => new Date(), answerFirst, tools } = fixtures ?? {};
-  const secrets = readSecrets(config, now());
+  const secrets = await readSecrets(config, store, now);
+  await oneAtATime(store, () => prepareSettings(store, models.initial));
+  const settling = await startSettling(store, onFailure);
   const http = await listen(config, logger);
   const { baseUrl, connections } = http;
 
-  const onFailure = (cause: unknown) => logger.error({ err: cause }, 'background work failed');
-  const onCallFailure = (cause: unknown, call: Failed) => logFailure(logger, cause, call);
   const refused = new RefusedRequests((entry) => store.audit.append(entry));
-  const base: Base = { config, store, logger, baseUrl, secrets, refused, onFailure, now };
+  const readiness = new Readiness(store);
+  const base: Base = { config, store, logger, telemetry, baseUrl, secrets, refused, readiness, onFailure, now };
   const people = createPeople(base, onCallFailure);
-  const live = new LiveCatalog(catalog);
-  if (tools) live.put('fixtures', tools);
-  const upstreams = createUpstreams(config, live, { ...base, client: { name, version } });
-  const dependencies = [models, upstreams, people.mailer, ...(people.provider ? [people.provider] : [])];
-  const flows = new FlowEngine({ store, onFailure });
-  await renewSecrets(base, upstreams);
-  await upstreams.start(store);
-  const facts = factsOf(store, live, { upstreams, models, signIn: people.signIn, flows, now }, dependencies);
-  void models.list();
+  const live = liveCatalog(tools);
+  const upstreams = createUpstreams(config, live, { ...base, client: product });
+  const backups = createBackups(config, base);
+  const webhooks = await startWebhooks(config, live, { ...base, version, upstreams, backups, mailer: people.mailer });
+  const flows = new FlowEngine({ store, onFailure, jobs: webhooks.jobs });
+  await startUpstreams(base, upstreams);
+  const budgets = await startBudgets(base);
+  const groups = { upstreams, models, signIn: people.signIn, flows, backups, webhooks, budgets };
+  const facts = factsOf({ ...base, product }, live, groups, [...people.dependencies, ...watch.dependencies]);
   const registry = createRegistry({ ...base, server: facts, repeatsSecret: secrets.repeats, onFailure: onCallFailure });
   const dashboard = createDashboard(version, baseUrl);
-  const mcp = createMcpDoor({ registry, store, pages: dashboard, onError: onFailure, answerFirst });
+  const mcp = createMcpDoor({ registry, store, pages: dashboard, onError, answerFirst });
   live.onChange(() => mcp.toolsChanged());
   const doors = createDoors(base, people, { registry, mcp, connections, dashboard, accounts: upstreams.accounts });
-  const app = createApp(doors);
-  http.mount(app.express, app.answer);
-  const upkeep = startUpkeep(store, onFailure);
+  http.mount(createApp(doors));
+  const upkeep = startUpkeep(base, groups);
   await flows.start(registry);
+  readiness.begin();
+  const used = [settling, webhooks, upstreams, people.mailer, ...closingOf(doors)];
   return {
     address: http.address,
     baseUrl,
     signIn: people.signIn,
     prepareDashboard: () => dashboard.prepare(),
+    ...endingOf(readiness, [http, mcp, flows], [...used, refused, ...upkeep, backups, watch]),
+  };
+}
+
+function observe({ telemetry: settings }: Config, store: Store, logger: Logger): Promise<RunningTelemetry> {
+  const toolNames = catalog.entries.map(({ tool }) => tool.name);
+  return startTelemetry({ settings, store, logger, name, version, toolNames });
+}
+
+interface Closing {
+  close(): unknown;
+}
+
+/** Those that answer close together; those that they use close after them, one by one. */
+function endingOf(readiness: Readiness, answering: readonly Closing[], used: readonly (Closing | undefined)[]) {
+  return {
+    leave: () => readiness.leave(),
     async close() {
-      await Promise.all([http.close(), mcp.close(), flows.close()]);
-      const parts = [upstreams, people.mailer, doors.capsules.use, doors.authorization, refused, upkeep];
-      for (const part of parts) await part?.close();
+      readiness.leave();
+      await Promise.all(answering.map((part) => part.close()));
+      for (const part of used) await part?.close();
     },
   };
+}
+
+function closingOf({ capsules, webhooks, authorization }: AppOptions): (Closing | undefined)[] {
+  return [capsules.use, webhooks, authorization];
 }
 
 /** What every part of a server is made with. */
@@ -115,34 +149,31 @@ interface Base {
   readonly config: Config;
   readonly store: Store;
   readonly logger: Logger;
+  readonly telemetry: Telemetry;
   readonly baseUrl: string;
-  readonly secrets: ReturnType<typeof readSecrets>;
+  readonly secrets: ServerSecrets;
   readonly refused: RefusedRequests;
+  readonly readiness: Readiness;
   onFailure(cause: unknown): void;
   now(): Date;
 }
 
-/** The secrets from the environment. Without those, from the data folder, where they are made at the first start. */
-function readSecrets({ sessionSecrets, dataDir }: Config, now: Date) {
-  return {
-    cookies: sessionSecrets ?? readSessionSecrets(dataDir),
-    signingKeys: readSigningKeys(dataDir, now),
-    repeats: readRepeatsSecret(dataDir),
-  };
-}
-
 /** How people sign in: links and ID tokens, the mails that contain links, and the external provider. */
 function createPeople(
-  { config, store, logger, baseUrl, secrets, refused, now }: Base,
+  { config, store, logger, baseUrl, secrets, refused, now, onFailure: onBackgroundFailure }: Base,
   onFailure: (cause: unknown, call: Failed) => void,
 ) {
-  const issuer = new Issuer(baseUrl, secrets.signingKeys, now);
+  const issuer = new Issuer(baseUrl, secrets.signingKeys, now, secrets.renewedKeys);
+  store.cluster?.onTold(NEW_SIGNING_KEY, () => void issuer.renewKeys().catch(onBackgroundFailure));
   const onLimited = (address: string) => refused.count(address, 'rate_limited');
   const redirectUri = `${baseUrl}/sign-in/oidc/callback`;
+  const mailer = createMailer({ ...config, logger });
+  const provider = config.oidc && createIdentityProvider({ ...config.oidc, redirectUri, logger });
   return {
     signIn: new SignIn({ store, issuer, secrets: secrets.cookies, baseUrl, now, onFailure, onLimited }),
-    mailer: createMailer({ ...config, logger }),
-    provider: config.oidc && createIdentityProvider({ ...config.oidc, redirectUri, logger }),
+    mailer,
+    provider,
+    dependencies: [mailer, ...(provider ? [provider] : [])],
   };
 }
 
@@ -161,7 +192,7 @@ function createDoors(
     readonly accounts: Upstreams['accounts'];
   },
 ): AppOptions {
-  const { config, store, logger, baseUrl, secrets, refused, onFailure, now } = base;
+  const { config, store, logger, telemetry, baseUrl, secrets, refused, readiness, onFailure, now } = base;
   const cookies = createSessionCookies({ secrets: secrets.cookies, secure: baseUrl.startsWith('https:') });
   const { catalog } = registry.server;
   const guards = createGuards({ ...config, baseUrl });
@@ -170,6 +201,8 @@ function createDoors(
   const oauth = authorization?.addresses;
   const authenticator = createAuthenticator({ store, catalog, cookies, oauth, onFailure, now });
   const capsules = new CapsuleDoor({ store, refused, onFailure, now });
+  const receiver = new WebhookReceiver({ store, registry, onFailure, now });
+  const webhooks = new WebhookDoor({ receiver, guards, refused, authenticator, connections, cluster: store.cluster });
   const around = { store, registry, cookies, guards, refused, baseUrl, logger, dashboard };
   const more = { ...authorization?.handlers, ...createAccountHandlers(accounts, around) };
   const signPages = createPages({ ...people, ...around, more });
@@ -178,72 +211,35 @@ function createDoors(
   const { signIn } = people;
   return {
     ...config,
+    cluster: store.cluster,
     registry,
     mcp,
     connections,
+    readiness,
     authenticator,
     guards,
     cookies,
     capsules,
+    webhooks,
     signIn,
     refused,
     pages,
     baseUrl,
     logger,
+    telemetry,
     authorization,
     showAddress: createAddressPage({ store, baseUrl, signsIn: oauth !== undefined }),
     onStepUp: (app) => authorization?.stepUps.note(app),
   };
 }
 
-/** Opens the imported rows, so that the first question does not wait for it, and regularly deletes old audit entries. */
-function startUpkeep(store: Store, onFailure: (cause: unknown) => void) {
+/**
+ * Opens the imported rows and asks which models there are, so that the first question does not wait for it, begins with backups, and regularly
+ * keeps the figures of usage and deletes what is older than the settings allow.
+ */
+function startUpkeep({ store, onFailure, now }: Base, { models, backups, budgets }: Groups) {
   store.rows.wake().catch(onFailure);
-  return startAuditRetention(store, onFailure);
-}
-
-/** A call or a step of signing in that failed. */
-interface Failed {
-  readonly requestId: string;
-  readonly tool?: string;
-  readonly principal?: Principal;
-  /** The address of a caller who is not authenticated. */
-  readonly address?: string;
-}
-
-/** A refused sign-in is not a failure of the server. */
-function logFailure(logger: Logger, cause: unknown, { requestId, tool, address, principal }: Failed): void {
-  if (cause instanceof SignInRefused) {
-    const from = address ?? (principal?.type === 'anonymous' ? principal.id : undefined);
-    logger.warn({ requestId, address: from, reason: cause.message }, 'sign-in refused');
-  } else logger.error({ err: cause, requestId, tool }, 'tool call failed');
-}
-
-function factsOf(
-  store: Store,
-  live: LiveCatalog,
-  parts: {
-    readonly upstreams: Upstreams;
-    readonly models: Models;
-    readonly signIn: SignIn;
-    readonly flows: FlowEngine;
-    now(): Date;
-  },
-  dependencies: readonly Dependency[],
-): ServerFacts {
-  return {
-    name,
-    version,
-    protocolVersions: PROTOCOL_VERSIONS,
-    startedAt: parts.now(),
-    catalog: live,
-    kinds,
-    audit: store.audit,
-    rows: store.rows,
-    storeKind: store.kind,
-    storeStatus: () => store.status(),
-    dependencies,
-    integrationAccounts: parts.upstreams.accounts,
-    ...parts,
-  };
+  void models.list();
+  backups?.start();
+  return [startRollUps(store, now, onFailure), startRetention(store, onFailure), budgets];
 }

@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { principalRef } from './audit-entry.ts';
+import { door, principalRef } from './audit-entry.ts';
 import { errorCode } from './error.ts';
 import { bookkeeping, recordId, timestamp } from './fields.ts';
+import { accessKeys } from './thread.ts';
 
 export const tokenUsage = z.object({ inputTokens: z.int().min(0), outputTokens: z.int().min(0) });
 export type TokenUsage = z.infer<typeof tokenUsage>;
@@ -11,15 +12,50 @@ export const stopReason = z
   .describe('end: it said what it had to say; max_steps: `maxSteps` turns were used up; length: `maxTokens` were.');
 export type StopReason = z.infer<typeof stopReason>;
 
+export const agentRunStatus = z.enum(['running', 'succeeded', 'failed', 'cancelled']);
+
+/** A record in the state that was read, see get_version where the kind has versions. */
+const readRecord = z.object({ id: recordId, revision: z.int().min(1) });
+export type ReadRecord = z.infer<typeof readRecord>;
+
+const milliseconds = z.number().min(0);
+
+const agentTurn = z.object({
+  model: z.string(),
+  usage: tokenUsage,
+  ms: milliseconds.describe('How long the model took.'),
+  calls: z.int().min(0).describe('Calls that the model made in this turn.'),
+});
+export type AgentTurn = z.infer<typeof agentTurn>;
+
+const agentRunCall = z.object({
+  turn: z.int().min(1).describe('Place in `turns`, from 1.'),
+  tool: z.string(),
+  auditId: recordId.optional().describe('Its audit entry. Absent for a call that was not run.'),
+  outcome: z.enum(['ok', 'failed']),
+  code: errorCode.optional(),
+  ms: milliseconds,
+  records: z.array(readRecord).describe('Records in its answer, each in the state that the model saw.'),
+  runId: recordId.optional().describe('The run that the call began.'),
+});
+export type AgentRunCall = z.infer<typeof agentRunCall>;
+
 /** One run of an agent, or of the assistant where no agent was named: which model it used and how it ended, but nothing that was said. */
 export const agentRun = z.object({
   id: recordId,
   kind: z.enum(['chat', 'invoke']),
-  status: z.enum(['running', 'succeeded', 'failed', 'cancelled']),
-  agentId: recordId.optional(),
+  status: agentRunStatus,
+  agentId: recordId.optional().describe('Absent for the assistant, which is no agent.'),
+  agentRevision: z.int().min(1).optional(),
   threadId: recordId.optional(),
   model: z.string(),
   principal: principalRef.describe('Who asked for it.'),
+  onBehalfOf: z.array(principalRef).optional().describe('Whom the asker acted for, nearest first.'),
+  door: door.optional(),
+  requestId: z.string().optional().describe('Its calls in the audit log, see list_audit_entries.'),
+  capsuleId: recordId.optional(),
+  appId: recordId.optional(),
+  flowRunId: recordId.optional().describe('The run of a flow that asked for it.'),
   steps: z.int().min(0).describe('Turns of the model.'),
   usage: tokenUsage,
   stopReason: stopReason.optional(),
@@ -27,4 +63,29 @@ export const agentRun = z.object({
   finishedAt: timestamp.optional(),
   ...bookkeeping,
 });
-export type AgentRun = z.infer<typeof agentRun>;
+
+/** A run with all that it was given and did. */
+export const wholeAgentRun = agentRun.extend({
+  prompt: readRecord.optional().describe('The bot config, versions of `agent-config`.'),
+  skills: z.array(readRecord).optional().describe('Whose text was in the prompt.'),
+  memories: z.array(readRecord).optional().describe('That were in the prompt.'),
+  turns: z.array(agentTurn).optional(),
+  calls: z.array(agentRunCall).optional(),
+});
+export type AgentRun = z.infer<typeof wholeAgentRun>;
+
+/** The stored record. */
+export const agentRunRecord = wholeAgentRun.extend({
+  accessKeys: accessKeys.default([]),
+  askers: z.array(z.string()).optional().describe('Ids of the asker and of all it acted for.'),
+  worker: z.string().optional().describe('The process that runs it, where there can be several.'),
+  makerKey: z.string().optional().describe('The principal behind the asker, as access keys name it.'),
+  begunBy: z.string().optional().describe('The key of the call that asked for it.'),
+  begunWith: z.string().optional().describe('Tells the input of that call from others.'),
+  cutOff: z
+    .boolean()
+    .optional()
+    .describe('Its process or its store was gone before it ended, so nobody knows what it would have said.'),
+  cancelAsked: z.boolean().optional().describe('Somebody wants it to end.'),
+});
+export type AgentRunRecord = z.infer<typeof agentRunRecord>;

@@ -25,6 +25,8 @@ export const apiKeyRecord = z.object({
   ownerId: recordId,
   createdBy: recordId,
   endsWith: recordId.optional().describe('Expiring API key with which it was made: it ends when that one does.'),
+  /** See `budgetSubjects` of principals. Keys that older versions made have none. */
+  budgetSubjects: z.array(z.string()).optional(),
   expiresAt: timestamp.optional(),
   revokedAt: timestamp.optional(),
   lastUsedAt: timestamp.optional(),
@@ -33,16 +35,18 @@ export const apiKeyRecord = z.object({
 export type ApiKeyRecord = z.infer<typeof apiKeyRecord>;
 
 /** A credential for scripts, agents and external clients. */
-export const apiKey = apiKeyRecord.omit({ hash: true, replaced: true, replacedPrefixes: true }).extend({
-  prefix: z.string().describe('The secret starts with `ak_<prefix>_`.'),
-  grants: apiKeyFields.grants.optional().describe('Where present, they alone decide and scopes do not count.'),
-  ownerId: recordId.describe('Admin user the key acts for.'),
-  createdBy: recordId.describe('Principal that made the key.'),
-  rotatedAt: timestamp.optional().describe('When the secret was made, if not with the key.'),
-  lastUsedAt: timestamp.optional().describe('To the minute.'),
-  earlierSecrets: z
-    .array(z.object({ prefix: z.string(), until: timestamp }))
-    .optional()
-    .describe('Secrets that the last rotations replaced, and until when each works.'),
-});
+export const apiKey = apiKeyRecord
+  .omit({ hash: true, replaced: true, replacedPrefixes: true, budgetSubjects: true })
+  .extend({
+    prefix: z.string().describe('The secret starts with `ak_<prefix>_`.'),
+    grants: apiKeyFields.grants.optional().describe('Where present, they alone decide and scopes do not count.'),
+    ownerId: recordId.describe('Admin user the key acts for.'),
+    createdBy: recordId.describe('Principal that made the key.'),
+    rotatedAt: timestamp.optional().describe('When the secret was made, if not with the key.'),
+    lastUsedAt: timestamp.optional().describe('To the minute.'),
+    earlierSecrets: z
+      .array(z.object({ prefix: z.string(), until: timestamp }))
+      .optional()
+      .describe('Secrets that the last rotations replaced, and until when each works.'),
+  });
 export type ApiKey = z.infer<typeof apiKey>;

@@ -55,6 +55,8 @@ export const capsuleRecord = z.object({
   tokenRotatedAt: timestamp,
   ownerId: recordId,
   endsWith: recordId.optional().describe('Expiring API key with which it was made: it ends when that one does.'),
+  /** See `budgetSubjects` of principals. Capsules that older versions made have none. */
+  budgetSubjects: z.array(z.string()).optional(),
   createdBy: recordId,
   callCount: z.int().min(0),
   lastUsedAt: timestamp.optional(),
@@ -63,15 +65,17 @@ export const capsuleRecord = z.object({
 export type CapsuleRecord = z.infer<typeof capsuleRecord>;
 
 /** A named bundle of tools with an MCP endpoint and a token of its own. */
-export const capsule = capsuleRecord.omit({ token: true, graceTokens: true, tokenPrefixes: true }).extend({
-  tokenPrefix: z.string().describe('The token starts with `cpt_<prefix>_`.'),
-  tokenRotatedAt: timestamp.describe('When the token was made.'),
-  ownerId: recordId.describe('Admin user the capsule acts for.'),
-  createdBy: recordId.describe('Principal that made the capsule.'),
-  callCount: z.int().min(0).describe('Tool calls so far.'),
-  earlierTokens: z
-    .array(z.object({ prefix: z.string(), until: timestamp }))
-    .optional()
-    .describe('Tokens that the last rotations replaced, and until when each works.'),
-});
+export const capsule = capsuleRecord
+  .omit({ token: true, graceTokens: true, tokenPrefixes: true, budgetSubjects: true })
+  .extend({
+    tokenPrefix: z.string().describe('The token starts with `cpt_<prefix>_`.'),
+    tokenRotatedAt: timestamp.describe('When the token was made.'),
+    ownerId: recordId.describe('Admin user the capsule acts for.'),
+    createdBy: recordId.describe('Principal that made the capsule.'),
+    callCount: z.int().min(0).describe('Tool calls so far.'),
+    earlierTokens: z
+      .array(z.object({ prefix: z.string(), until: timestamp }))
+      .optional()
+      .describe('Tokens that the last rotations replaced, and until when each works.'),
+  });
 export type Capsule = z.infer<typeof capsule>;

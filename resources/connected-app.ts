@@ -33,6 +33,8 @@ export const connectedAppRecord = z.object({
   endsWith: recordId
     .optional()
     .describe('Expiring API key behind the session of whoever agreed: it ends with that key.'),
+  /** See `budgetSubjects` of principals. */
+  budgetSubjects: z.array(z.string()).optional(),
   lastUsedAt: timestamp.optional(),
   ...bookkeeping,
 });

@@ -37,8 +37,9 @@ export const flowRun = z.object({
   flowRevision: z.int().min(1).optional().describe('Of the flow as it ran.'),
   status: flowRunStatus,
   trigger: flowRunTrigger,
+  retryOf: recordId.optional().describe('The run that it does again, with the same input.'),
   runAs: flowRunAs.describe('Whose rights the run has.'),
-  input: z.record(z.string(), z.unknown()).optional(),
+  input: z.unknown().optional().describe('An object, or whatever else a webhook sent.'),
   steps: z.array(flowRunStep),
   error: failure.optional().describe('Why it failed or was cancelled.'),
   startedAt: timestamp.optional(),
@@ -50,14 +51,28 @@ export type FlowRun = z.infer<typeof flowRun>;
 /** The stored record. It also holds the steps that are still to do, so that the run can continue after a crash. */
 export const flowRunRecord = flowRun.extend({
   plan: z.array(flowStep),
-  begunBy: z.string().optional().describe('The try of a step of another run that triggered it.'),
+  retriedRevision: z.int().optional().describe('Of the flow when outputs of an earlier run were taken over.'),
+  begunBy: z
+    .string()
+    .optional()
+    .describe('The try of a step of another run, or the key of the call, that triggered it.'),
+  begunWith: z.string().optional().describe('Tells the input of that call from others.'),
   ownerId: z.string().optional().describe('Admin user on whose behalf it runs: runs take turns by owner.'),
   causes: z.array(recordId).describe('Flows whose runs led to this one, the first at the front.'),
   underWay: z
-    .object({ step: z.string(), arguments: z.record(z.string(), z.unknown()) })
+    .object({
+      step: z.string(),
+      arguments: z.record(z.string(), z.unknown()).optional().describe('Absent where they hold a secret.'),
+      first: z.int().optional().describe('The first of the tries that may have taken effect.'),
+    })
     .optional()
-    .describe('The call under way: templates with the time would give another one the next time.'),
+    .describe(
+      'The call under way, or about to be made again: templates with the time would give another one the next time.',
+    ),
   recordIds: z.array(z.string()).optional().describe('Records that outputs contain, so that a purge finds them.'),
+  worker: z.string().optional().describe('The process that runs it, where there can be several.'),
+  awaits: z.string().optional().describe('The run that its step waits for, where there can be several processes.'),
+  trace: z.string().optional().describe('Where in a trace it was asked for, as W3C Trace Context writes it.'),
   cancelAsked: z.boolean().optional().describe('It is to end at the next step.'),
 });
 export type FlowRunRecord = z.infer<typeof flowRunRecord>;

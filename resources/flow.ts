@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { principalRef } from './audit-entry.ts';
-import { agentRef, bookkeeping, recordId } from './fields.ts';
+import { agentRef, bookkeeping, recordId, timestamp } from './fields.ts';
+import { SECRET_MASK } from './integration.ts';
 import { timezone } from './locale.ts';
-import { inForms, keptCallOf, refTo } from './markers.ts';
+import { inForms, keptCallOf, refTo, secret } from './markers.ts';
 
 const text = z.string().max(100_000);
 const cronExpression = inForms(z.string().min(1).max(200), { control: 'cron' }).describe(
@@ -52,10 +53,37 @@ const flowStepInput = keptCallOf(
   }),
 );
 
+/** How senders sign what they send. */
+export const webhookScheme = z.enum(['github', 'stripe', 'slack', 'standard', 'hmac']);
+export type WebhookScheme = z.infer<typeof webhookScheme>;
+
+/** The secret itself is kept in a record of its own. */
+const flowSignature = z.object({
+  scheme: webhookScheme,
+  secret: z.literal(SECRET_MASK).optional().describe('Absent where it must be given before deliveries are taken.'),
+  givenAt: timestamp.optional().describe('When the secret was given.'),
+});
+export type FlowSignature = z.infer<typeof flowSignature>;
+
+const flowSignatureInput = z
+  .strictObject({
+    scheme: webhookScheme.describe('`standard` is Standard Webhooks; `hmac` signs `<timestamp>.<body>`.'),
+    secret: secret(
+      z
+        .string()
+        .regex(
+          new RegExp(`^(?:[\\x21-\\x7e][\\x20-\\x7e]{14,498}[\\x21-\\x7e]|${SECRET_MASK})$`),
+          'Write 16 to 500 printable ASCII characters without spaces around them.',
+        )
+        .describe(`Secret: what the sender signs with; ${SECRET_MASK} keeps what it was.`),
+    ),
+  })
+  .describe('Has the flow take deliveries that are signed so, without a key.');
+
 const flowTrigger = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('manual') }),
   z.object({ kind: z.literal('cron'), expression: cronExpression, timezone }),
-  z.object({ kind: z.literal('webhook') }),
+  z.object({ kind: z.literal('webhook'), signature: flowSignature.optional() }),
   z.object({ kind: z.literal('event'), type: eventType }),
 ]);
 
@@ -73,7 +101,7 @@ const flowTriggerInput = z.discriminatedUnion('kind', [
     expression: cronExpression,
     timezone: timezone.optional().describe('IANA time zone. Default: the current one of the workspace.'),
   }),
-  z.strictObject({ kind: z.literal('webhook') }),
+  z.strictObject({ kind: z.literal('webhook'), signature: flowSignatureInput.optional() }),
   z.strictObject({ kind: z.literal('event'), type: eventType }),
 ]);
 export type FlowTriggerInput = z.output<typeof flowTriggerInput>;
@@ -94,6 +122,10 @@ export const flowRunAs = principalRef.extend({
   endsWith: recordId
     .optional()
     .describe('Expiring API key behind the session of that person: its end ends the rights.'),
+  budgetSubjects: z
+    .array(z.string())
+    .optional()
+    .describe('Where the link of an API key signed that person in: whose budgets the runs count against too.'),
 });
 export type FlowRunAs = z.infer<typeof flowRunAs>;
 

@@ -1,10 +1,19 @@
 import { z } from 'zod';
+import { timestamp } from './fields.ts';
 
 export const health = z.object({
   status: z.enum(['ok', 'degraded', 'down']),
   version: z.string(),
   uptimeSeconds: z.number().min(0),
   store: z.object({ kind: z.string(), writable: z.boolean() }),
+  backup: z
+    .object({
+      status: z.enum(['ok', 'failed', 'old']),
+      at: timestamp.nullable().describe('When the last one was made.'),
+      ageSeconds: z.int().min(0).nullable(),
+    })
+    .optional()
+    .describe('Where this server makes backups by itself.'),
 });
 
 const integrationHealth = z.object({

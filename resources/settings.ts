@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { agentRef, bookkeeping, recordId } from './fields.ts';
 import { currency, month, timezone } from './locale.ts';
+import { A_MODEL, inForms } from './markers.ts';
 
 /** The id of the only record. */
 export const SETTINGS_ID = 'settings';
@@ -14,6 +15,8 @@ const domain = z
     'Write a domain in small letters, like example.com.',
   );
 
+const days = z.int().min(1).max(36_500).nullable();
+
 const exchangeRate = z.strictObject({
   month,
   currency,
@@ -22,6 +25,20 @@ const exchangeRate = z.strictObject({
     .positive()
     .max(1e9)
     .describe('Units of the workspace currency for one unit of `currency` in that month.'),
+});
+
+const perMillion = z.number().min(0).max(1e6);
+
+/** What a model costs from a day on. A price of 0 is one that is known: the model costs nothing. */
+const price = z.strictObject({
+  model: inForms(z.string().trim().min(1).max(300), A_MODEL).describe('Id of a model, see list_models.'),
+  from: z.iso
+    .date({ abort: true, error: 'Write a date like 2026-03-01.' })
+    .refine((text) => text >= '1900' && text < '2200', 'Give a date from 1900-01-01 to 2199-12-31.')
+    .describe('First date (UTC) that it counts for, like 2026-03-01.'),
+  currency,
+  input: perMillion.describe('Units of `currency` for a million input tokens.'),
+  output: perMillion.describe('Units of `currency` for a million output tokens.'),
 });
 
 /** The names of the imported events that the metrics count, by what they mean. */
@@ -43,6 +60,10 @@ export const settingsFields = {
     .array(exchangeRate)
     .max(5000)
     .describe('Rates to the workspace currency, at most one per month and currency.'),
+  prices: z
+    .array(price)
+    .max(2000)
+    .describe('What models cost, at most one price per model and date. Tokens without a price cost an unknown amount.'),
   defaultAgentId: agentRef.describe('Agent that answers where none is named.'),
   analytics: analyticsEvents,
   signInDomains: z
@@ -50,13 +71,19 @@ export const settingsFields = {
     .max(100)
     .describe('Where not empty, only e-mails of these domains, in small letters, may sign in.'),
   retentionDays: z
-    .strictObject({ audit: z.int().min(1).max(36_500).nullable().describe('null keeps audit entries forever.') })
-    .describe('Days after which entries are deleted.'),
+    .strictObject({
+      audit: days.describe('Audit entries.'),
+      runs: days.optional().describe('Ended runs of agents and flows. Default: 30.'),
+      threads: days.optional().describe('Threads in which nothing was said or changed. Default: null.'),
+      usage: days.optional().describe('Hourly figures of usage. Default: 730.'),
+    })
+    .describe('Days after which these are deleted, once a day; null keeps them forever.'),
 };
 
 export const settingsRecord = z.object({
   id: recordId,
   ...settingsFields,
+  prices: settingsFields.prices.optional(),
   defaultAgentId: settingsFields.defaultAgentId.optional(),
   ...bookkeeping,
 });

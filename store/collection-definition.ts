@@ -11,6 +11,11 @@ export interface CollectionDefinition<Schema extends z.ZodObject = z.ZodObject> 
   readonly unique: readonly UniqueRule<z.infer<Schema>>[];
   /** Each entry makes equality filters on exactly these fields fast. An array field is indexed by each of its items. */
   readonly indexes: readonly (readonly Field<z.infer<Schema>>[])[];
+  /**
+   * Counts that take the same time however many records there are: of all records, by equality filters on these indexed fields, and with
+   * `quarters` of records created between two quarters of an hour.
+   */
+  readonly counts?: { readonly by: readonly Field<z.infer<Schema>>[]; readonly quarters?: true };
   /** The member that holds the time when the record expires. From then on no read finds it, and the store may remove it. */
   readonly expires?: Field<z.infer<Schema>>;
   readonly search?: SearchDefinition<z.infer<Schema>>;

@@ -1,34 +1,32 @@
 import type { z } from 'zod';
-import { adminUser } from '../resources/admin-user.ts';
 import { agent } from '../resources/agent.ts';
-import { agentRun } from '../resources/agent-run.ts';
-import { apiKeyRecord } from '../resources/api-key.ts';
+import { agentRunRecord } from '../resources/agent-run.ts';
 import { artifactRecord } from '../resources/artifact.ts';
 import { botConfigRecord } from '../resources/bot-config.ts';
-import { capsuleRecord } from '../resources/capsule.ts';
-import { connectedAppRecord } from '../resources/connected-app.ts';
+import { budgetRecord } from '../resources/budget.ts';
 import { databaseRecord, storedDatabase } from '../resources/database.ts';
 import { document } from '../resources/document.ts';
 import { flow } from '../resources/flow.ts';
+import { flowDeliveryRecord } from '../resources/flow-delivery.ts';
 import { flowRunRecord } from '../resources/flow-run.ts';
+import { flowSecretRecord } from '../resources/flow-secret.ts';
 import { goal } from '../resources/goal.ts';
 import { idempotencyRecord } from '../resources/idempotency.ts';
 import { integrationRecord } from '../resources/integration.ts';
 import { integrationAccountRecord, integrationLinkRecord } from '../resources/integration-account.ts';
 import { memoryRecord } from '../resources/memory.ts';
 import { message } from '../resources/message.ts';
-import { oauthClientRecord } from '../resources/oauth-client.ts';
-import { oauthStateRecord } from '../resources/oauth-state.ts';
-import { passkeyRecord } from '../resources/passkey.ts';
+import { moveRecord } from '../resources/move.ts';
 import { project } from '../resources/project.ts';
 import { report } from '../resources/report.ts';
-import { sessionRecord } from '../resources/session.ts';
 import { settingsRecord } from '../resources/settings.ts';
-import { signInLinkRecord, usedTokenRecord } from '../resources/sign-in.ts';
 import { skill } from '../resources/skill.ts';
 import { task, taskDocument } from '../resources/task.ts';
 import { threadRecord, threadSource } from '../resources/thread.ts';
+import { usageHour } from '../resources/usage.ts';
 import { versionRecord } from '../resources/version.ts';
+import { alertRecord, webhookDeliveryRecord, webhookRecord } from '../resources/webhook.ts';
+import { accessCollections } from './access-collections.ts';
 import { define } from './collection-definition.ts';
 
 export const collections = {
@@ -85,6 +83,7 @@ export const collections = {
       ['accessKeys', 'agentIds'],
       ['visibility'],
     ],
+    counts: { by: ['accessKeys', 'status', 'source'] },
     search: { type: 'thread', title: ['title'], text: [], alike: ['accessKeys'] },
   }),
   messages: define({
@@ -93,6 +92,7 @@ export const collections = {
     appendOnly: true,
     unique: [],
     indexes: [['threadId']],
+    counts: { by: [], quarters: true },
     search: {
       type: 'message',
       title: [],
@@ -109,10 +109,20 @@ export const collections = {
     indexes: [['source']],
   }),
   agentRuns: define({
-    schema: agentRun,
+    schema: agentRunRecord,
     idPrefix: 'run',
     unique: [],
-    indexes: [['status'], ['threadId', 'status']],
+    indexes: [
+      ['accessKeys'],
+      ['accessKeys', 'status'],
+      ['accessKeys', 'agentId'],
+      ['askers'],
+      ['capsuleId'],
+      ['status'],
+      ['threadId'],
+      ['threadId', 'status'],
+      ['begunBy'],
+    ],
   }),
   versions: define({
     schema: versionRecord,
@@ -121,72 +131,7 @@ export const collections = {
     unique: [{ fields: ['entityType', 'entityId', 'revision'] }],
     indexes: [['entityType', 'entityId']],
   }),
-  apiKeys: define({
-    schema: apiKeyRecord,
-    idPrefix: 'key',
-    unique: [{ fields: ['prefix'] }],
-    indexes: [['ownerId'], ['endsWith'], ['replacedPrefixes']],
-  }),
-  capsules: define({
-    schema: capsuleRecord,
-    idPrefix: 'cap',
-    unique: [],
-    indexes: [['status'], ['tokenPrefixes'], ['ownerId', 'status']],
-    search: { type: 'capsule', title: ['name'], text: ['description'] },
-  }),
-  adminUsers: define({
-    schema: adminUser,
-    idPrefix: 'usr',
-    unique: [{ fields: ['email'], ignoreCase: true }],
-    indexes: [['role', 'isActive'], ['isActive'], ['email']],
-    search: { type: 'admin-user', title: ['name', 'email'], text: [] },
-  }),
-  sessions: define({
-    schema: sessionRecord,
-    idPrefix: 'ses',
-    unique: [],
-    indexes: [['userId'], ['keyId'], ['makerId']],
-    expires: 'expiresAt',
-  }),
-  signInLinks: define({
-    schema: signInLinkRecord,
-    idPrefix: 'lnk',
-    unique: [{ fields: ['hash'] }],
-    indexes: [['hash'], ['userId'], ['keyId'], ['makerId']],
-    expires: 'expiresAt',
-  }),
-  passkeys: define({
-    schema: passkeyRecord,
-    idPrefix: 'psk',
-    unique: [{ fields: ['credentialId'] }],
-    indexes: [['credentialId'], ['userId']],
-  }),
-  usedTokens: define({
-    schema: usedTokenRecord,
-    idPrefix: 'tok',
-    unique: [{ fields: ['key'] }],
-    indexes: [['key']],
-    expires: 'expiresAt',
-  }),
-  connectedApps: define({
-    schema: connectedAppRecord,
-    idPrefix: 'app',
-    unique: [],
-    indexes: [['userId'], ['capsuleId'], ['clientId'], ['userId', 'capsuleId']],
-  }),
-  oauthClients: define({
-    schema: oauthClientRecord,
-    idPrefix: 'ocl',
-    unique: [{ fields: ['clientId'] }],
-    indexes: [['clientId'], ['kind']],
-  }),
-  oauthStates: define({
-    schema: oauthStateRecord,
-    idPrefix: 'ost',
-    unique: [{ fields: ['key'] }],
-    indexes: [['key'], ['grantId'], ['grantId', 'kind']],
-    expires: 'expiresAt',
-  }),
+  ...accessCollections,
   reports: define({
     schema: report,
     idPrefix: 'rep',
@@ -206,6 +151,15 @@ export const collections = {
     idPrefix: 'run',
     unique: [],
     indexes: [['flowId'], ['status'], ['flowId', 'status'], ['ownerId', 'status'], ['begunBy'], ['recordIds']],
+  }),
+  /** The secret of a flow's webhook has the id of its flow. */
+  flowSecrets: define({ schema: flowSecretRecord, idPrefix: 'fse', unique: [], indexes: [] }),
+  flowDeliveries: define({
+    schema: flowDeliveryRecord,
+    idPrefix: 'dlv',
+    unique: [{ fields: ['key'] }],
+    indexes: [['key'], ['flowId'], ['flowId', 'outcome']],
+    expires: 'expiresAt',
   }),
   botConfigs: define({ schema: botConfigRecord, idPrefix: 'bot', unique: [], indexes: [] }),
   settings: define({ schema: settingsRecord, idPrefix: 'set', unique: [], indexes: [] }),
@@ -300,6 +254,22 @@ export const collections = {
     unique: [{ fields: ['key'] }],
     indexes: [['recordIds']],
   }),
+  webhooks: define({ schema: webhookRecord, idPrefix: 'whk', unique: [], indexes: [['enabled']] }),
+  webhookDeliveries: define({
+    schema: webhookDeliveryRecord,
+    idPrefix: 'whd',
+    unique: [],
+    indexes: [['webhookId'], ['webhookId', 'status']],
+  }),
+  alerts: define({ schema: alertRecord, idPrefix: 'alt', unique: [{ fields: ['key'] }], indexes: [['source']] }),
+  usageHours: define({ schema: usageHour, idPrefix: 'ush', unique: [], indexes: [['source']] }),
+  budgets: define({
+    schema: budgetRecord,
+    idPrefix: 'bud',
+    unique: [{ fields: ['key'] }],
+    indexes: [['key'], ['subjectKey']],
+  }),
+  moves: define({ schema: moveRecord, idPrefix: 'mov', unique: [], indexes: [] }),
 } as const;
 
 export type CollectionName = keyof typeof collections;

@@ -1,5 +1,7 @@
 import type { AuditEntry } from '../resources/audit-entry.ts';
+import type { Cluster } from './cluster-port.ts';
 import type { CollectionName, RecordOf } from './collections.ts';
+import type { Jobs } from './jobs-port.ts';
 import type { RowStore, StagedRows } from './rows-port.ts';
 
 /**
@@ -11,7 +13,17 @@ import type { RowStore, StagedRows } from './rows-port.ts';
 export interface Store extends Readers, TextSearch {
   /** Imported rows, and questions about them. */
   readonly rows: RowStore;
+  /** Work that no caller waits for. */
+  readonly jobs: Jobs;
   readonly kind: string;
+  /** Absent where no other process can have the store open. */
+  readonly cluster?: Cluster;
+  /**
+   * Records from memory where nothing has changed since they were read, for questions that each call asks. What another process has changed
+   * shows after a second at the latest, also where this process hears nothing of the others; changes of this process show at once. Changes
+   * of bookkeeping members (`touch`) may not show. Absent where all records are read from memory.
+   */
+  readonly credentials?: Readers;
   /**
    * Runs `work` as the only writer, on a view that contains its own changes. Commits all of them at once, or none if `work` throws.
    * Resolves when the changes are durable. A store may run `work` again, so `work` must change nothing but `tx`, and must not use the store
@@ -23,9 +35,16 @@ export interface Store extends Readers, TextSearch {
   transaction<Result>(work: (tx: Transaction) => Promise<Result>, origin?: object): Promise<Result>;
   /**
    * Calls the listener after each durable commit that changed records, of these collections where some are given, until the returned
-   * function is called. A listener that throws shows in the status and affects nobody else.
+   * function is called. A listener that throws shows in the status and affects nobody else. Commits of other processes come within a second,
+   * several at once, with records as they are then.
    */
   onCommit(listener: (commit: Commit) => void, collections?: readonly CollectionName[]): () => void;
+  /**
+   * Calls `add` in each transaction that changed records, with what it changed, when its work is done, until the returned function is
+   * called. What `add` writes commits with those changes or not at all; where it throws, nothing commits. A transaction whose work changed
+   * nothing does not call it, and no other process does.
+   */
+  beforeCommit(add: AddToCommit): () => void;
   readonly audit: AuditLog;
   status(): StoreStatus;
   /** Completes what was accepted, makes it durable and closes the store. */
@@ -59,8 +78,11 @@ export interface RowWriter {
 
 export interface Commit {
   readonly changes: readonly RecordChange[];
+  /** What was given to `transaction`. `ELSEWHERE` for commits of other processes. */
   readonly origin: object | undefined;
 }
+
+export type AddToCommit = (tx: Transaction, changes: readonly RecordChange[]) => Promise<void>;
 
 /** A record that was made, changed or deleted. A change of bookkeeping members alone (`touch`) does not count. */
 export type RecordChange = {
@@ -94,6 +116,8 @@ export interface Writer<Record> extends Reader<Record> {
    * @throws UniqueTaken
    */
   insert(record: NewRecord<Record>): Promise<Record>;
+  /** Like `insert` of one after the other, in few steps. @throws UniqueTaken */
+  insertAll(records: readonly NewRecord<Record>[]): Promise<readonly Record[]>;
   /**
    * Replaces the given members, removes those given as null, sets `updatedAt` and adds one to `revision`. A change without effect returns
    * the record as it is. `id`, `createdAt`, `updatedAt` and `revision` in the change are ignored.
@@ -107,6 +131,8 @@ export interface Writer<Record> extends Reader<Record> {
    * @throws NotFound, StaleRevision
    */
   delete(id: string, options?: Guard): Promise<Record>;
+  /** Like `delete` of one after the other, in few steps. @throws NotFound */
+  deleteAll(ids: readonly string[]): Promise<readonly Record[]>;
 }
 
 export interface Guard {
@@ -179,7 +205,7 @@ export interface TextPage<Record> {
   readonly hits: readonly TextHit<Record>[];
   /** Place of the last hit of the page. Null when no hit follows. */
   readonly next: Rank | null;
-  /** How many records match, on all pages. */
+  /** How many records match, on all pages. A store may look at part of the records of a common word alone (10,000 at least). */
   readonly count: number;
 }
 

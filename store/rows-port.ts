@@ -1,5 +1,6 @@
 import type { RowType } from '../resources/imported-rows.ts';
-import type { ImportedRow } from './rows/records.ts';
+import type { ImportedRow, TableRow } from './rows/records.ts';
+import type { RawTable } from './sql/raw-tables.ts';
 
 /**
  * Where imported rows are kept, and where questions about them are answered. All engines behave the same: the suite in
@@ -22,6 +23,11 @@ export interface RowStore {
    * those of its key. Others can write when the rows were committed or discarded. @throws StoreUnavailable
    */
   stage(batch: RowBatch): Promise<StagedRows>;
+  /**
+   * Writes rows as a table of another store holds them, for moving over to this one. They replace those that are there under their keys.
+   * Derived tables are wrong until `rebuild` has made them anew. @throws StoreUnavailable
+   */
+  restore(rows: KeptRows): Promise<StagedRows>;
   /** Answers one query that takes no time to speak of. It waits for no other questions but such. */
   query<Row>(query: NamedQuery, parameters?: readonly Parameter[], options?: ReadOptions): Promise<readonly Row[]>;
   /** Makes the derived tables anew, or those that are named, and says whether they were right before. */
@@ -66,6 +72,15 @@ export interface RowBatch {
   readonly rows: readonly ImportedRow[];
   /** When they were imported, ISO 8601: all of them, or each. */
   readonly at: string | readonly string[];
+}
+
+/**
+ * Rows of a table, without the columns that follow from others (`rows/kept-rows.ts`). In a table of statements, either all rows of a record
+ * or none.
+ */
+export interface KeptRows {
+  readonly table: RawTable;
+  readonly rows: readonly TableRow[];
 }
 
 /** Rows that are written but do not count yet. See `Transaction.rows.commit`. */

@@ -9,6 +9,7 @@ import { connectedAppTools } from './apps/connected-apps.ts';
 import { oauthClientTools } from './apps/oauth-clients.ts';
 import { artifactTools } from './artifacts.ts';
 import { listAuditEntries } from './audit/list-audit-entries.ts';
+import { backupTools } from './backups.ts';
 import { capsuleTools } from './capsules/capsules.ts';
 import { previewCapsule } from './capsules/preview.ts';
 import { invokeAgent } from './chat/invoke-agent.ts';
@@ -21,7 +22,10 @@ import { documentTools } from './documents.ts';
 import { explainAccess } from './explain-access.ts';
 import { flowTools } from './flows/flows.ts';
 import { listEventTypes } from './flows/list-event-types.ts';
+import { listFlowDeliveries } from './flows/list-flow-deliveries.ts';
+import { retryFlowRun } from './flows/retry-flow-run.ts';
 import { flowRunTools } from './flows/runs.ts';
+import { receiveWebhook } from './flows/webhooks/receive-webhook.ts';
 import { goalTools } from './goals.ts';
 import { integrationAccountTools } from './integrations/integration-accounts.ts';
 import { integrationTools } from './integrations/integrations.ts';
@@ -34,6 +38,7 @@ import { projectTools } from './projects.ts';
 import { type CatalogEntry, indexCatalog } from './registry/catalog-index.ts';
 import type { Tool } from './registry/define-tool.ts';
 import { reportTools } from './reports/reports.ts';
+import { agentRunTools } from './runs/tools.ts';
 import { searchTool } from './search/search.ts';
 import { getBotConfig, updateBotConfig } from './settings/bot-config.ts';
 import { settingsTools } from './settings/settings.ts';
@@ -42,16 +47,20 @@ import { authTools } from './sign-in/auth.ts';
 import { passkeyTools } from './sign-in/passkeys.ts';
 import { sessionTools } from './sign-in/sessions.ts';
 import { skillTools } from './skills.ts';
-import { checkHealth, getMcpStatus, getSystemHealth, listToolCategories } from './system.ts';
+import { checkHealth, getMcpStatus, getMetrics, getSystemHealth, listToolCategories } from './system.ts';
 import { taskTools } from './tasks.ts';
 import { forkThread } from './threads/fork.ts';
 import { listMessages } from './threads/messages.ts';
 import { sharingTools } from './threads/sharing.ts';
 import { getThreadStats } from './threads/stats.ts';
 import { threadTools } from './threads/threads.ts';
+import { budgetTools } from './usage/budgets.ts';
+import { getUsage } from './usage/get-usage.ts';
 import { purgeableUser, userTools } from './users/users.ts';
 import { purgeableAmong, purgeTool } from './versions/purge.ts';
 import { versionTools } from './versions/versions.ts';
+import { webhookDeliveryTools } from './webhooks/webhook-deliveries.ts';
+import { webhookTools } from './webhooks/webhooks.ts';
 
 function group(name: string, ...tools: readonly Tool[]): CatalogEntry[] {
   return tools.map((tool) => ({ group: name, tool }));
@@ -62,8 +71,9 @@ export const catalog = indexCatalog([
   ...group('Auth', ...authTools),
   ...group('Agents', ...agentTools, invokeAgent, provisionAgentIdentity, getSystemHealth),
   ...group('Agents', ...pathMemoryTools, listModels, listToolCategories),
+  ...group('Agent runs', ...agentRunTools(kinds)),
   ...group('Skills', ...skillTools),
-  ...group('Flows', ...flowTools, ...flowRunTools, listEventTypes),
+  ...group('Flows', ...flowTools, ...flowRunTools, retryFlowRun, listEventTypes, listFlowDeliveries, receiveWebhook),
   ...group('Threads', sendChatMessage, ...threadTools, ...sharingTools, forkThread, listMessages, getThreadStats),
   ...group('Users', ...userTools),
   ...group('Admin Users', ...adminUserTools),
@@ -84,9 +94,11 @@ export const catalog = indexCatalog([
   ...group('Artifacts', ...artifactTools),
   ...group('Databases', ...databaseTools, ...recordTools),
   ...group('Integrations', ...integrationTools, ...integrationAccountTools),
+  ...group('Webhooks', ...webhookTools, ...webhookDeliveryTools),
   ...group('Audit', listAuditEntries),
+  ...group('Usage', getUsage, ...budgetTools),
   ...group('Data', importRecords, rebuildMetrics, purgeTool([...purgeableAmong(kinds), purgeableUser])),
   ...group('Discovery', ...discoveryTools),
-  ...group('System', checkHealth, searchTool(searchTypes)),
+  ...group('System', checkHealth, getMetrics, searchTool(searchTypes), ...backupTools),
   ...group('MCP', getMcpStatus),
 ]);

@@ -36,7 +36,7 @@ export const getCurrentPrincipal = defineTool({
 
   async handler(_, { store, principal, fail }) {
     const { type, id, name, limitedBy, expiresAt } = principal;
-    if (type === 'anonymous') throw fail('forbidden', 'Insufficient permissions');
+    if (type === 'anonymous' || type === 'webhook') throw fail('forbidden', 'Insufficient permissions');
     const person = type === 'session' ? await store.adminUsers.get(id) : undefined;
     const behind = chainOf(principal).map((other) => ({ type: other.type, id: other.id, name: other.name }));
     return {

@@ -18,6 +18,7 @@ import { skillKind } from './skills.ts';
 import { taskDocumentKind, taskKind } from './tasks.ts';
 import { messageKind } from './threads/messages.ts';
 import { threadKind } from './threads/threads.ts';
+import { budgetKind } from './usage/budgets.ts';
 
 /** Every kind of record that people work with, in the order in which lists show them. */
 export const kinds: readonly Kind[] = [
@@ -39,6 +40,7 @@ export const kinds: readonly Kind[] = [
   databaseKind,
   databaseRecordKind,
   adminUserKind,
+  budgetKind,
 ];
 
 /** What search finds: records of the kinds, and users of the product, which are imported rows. */

@@ -4,13 +4,16 @@ import { health, type IntegrationHealth, systemHealth } from '../resources/healt
 import { ANYONE } from './access/guarded-tool.ts';
 import { capsuleHealth } from './capsules/capsule-health.ts';
 import { flowHealth } from './flows/flow-health.ts';
+import type { ServerFacts } from './registry/context.ts';
 import { defineTool, READS } from './registry/define-tool.ts';
+import { prometheusText } from './telemetry/prometheus.ts';
+import { budgetHealth } from './usage/budget-health.ts';
 
 export const checkHealth = defineTool({
   name: 'check_health',
   title: 'Check health',
   description:
-    'Check whether this server works: status (`down` while the store takes no writes), version, uptime and whether the store can be written.',
+    'Check whether this server works: status (`down` while the store takes no writes), version, uptime, whether the store can be written, and how old the last backup is.',
   access: { scope: 'agents:read', grant: 'system:read' },
   annotations: READS,
   input: z.strictObject({}),
@@ -20,14 +23,22 @@ export const checkHealth = defineTool({
 
   async handler(_, { server }) {
     const { writable } = server.storeStatus();
+    const { last, status } = server.backups?.state() ?? {};
     return {
       status: writable ? ('ok' as const) : ('down' as const),
       version: server.version,
-      uptimeSeconds: Math.floor((server.now().getTime() - server.startedAt.getTime()) / 1000),
+      uptimeSeconds: secondsSince(server.startedAt, server),
       store: { kind: server.storeKind, writable },
+      ...(status && {
+        backup: { status, at: last?.at ?? null, ageSeconds: last ? secondsSince(last.at, server) : null },
+      }),
     };
   },
 });
+
+function secondsSince(time: Date | string, { now }: Pick<ServerFacts, 'now'>): number {
+  return Math.max(0, Math.floor((now().getTime() - new Date(time).getTime()) / 1000));
+}
 
 export const getSystemHealth = defineTool({
   name: 'get_system_health',
@@ -52,9 +63,30 @@ export const getSystemHealth = defineTool({
       ...(lastError !== undefined && { lastError }),
     };
     const others = await Promise.all((server.dependencies ?? []).map((dependency) => dependency.health()));
-    const stopped = [await capsuleHealth(store, principal), await flowHealth(store, principal, server)];
-    const integrations = [kept, ...others.flat(), ...stopped.flat()];
+    const own = [
+      await capsuleHealth(store, principal),
+      await flowHealth(store, principal, server),
+      await budgetHealth(store, principal, server.now()),
+    ];
+    const integrations = [kept, ...others.flat(), ...own.flat()];
     return { overallStatus: overall(kept, integrations), integrations };
+  },
+});
+
+export const getMetrics = defineTool({
+  name: 'get_metrics',
+  title: 'Get metrics',
+  description:
+    'Read what this process measures, as text for Prometheus: calls, errors, times, models, jobs, store, memory. No names or ids.',
+  access: { scope: 'agents:read', grant: 'system:read' },
+  annotations: READS,
+  doorOnly: true,
+  input: z.strictObject({}),
+  output: z.object({ text: z.string() }),
+  errors: [],
+
+  async handler(_, { server }) {
+    return { text: prometheusText(await server.telemetry.measures.meter.read()) };
   },
 });
 

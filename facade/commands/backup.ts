@@ -1,3 +1,4 @@
+import { OperatorError } from '../../store/errors.ts';
 import { copySnapshot } from '../../store/lowdb/backup.ts';
 import { readConfig } from '../config/config.ts';
 import { explainExit } from './explain-exit.ts';
@@ -12,9 +13,18 @@ async function main([target, ...rest]: readonly string[]): Promise<void> {
     process.exitCode = 1;
     return;
   }
-  const { dataDir } = readConfig(process.env);
+  const { dataDir, databaseUrl } = readConfig(process.env);
+  if (databaseUrl !== undefined) {
+    throw new OperatorError(
+      'The data is in the database of DATABASE_URL: back it up with pg_dump, see store/README.md.',
+    );
+  }
   await copySnapshot(dataDir, target);
   console.log(`The data of ${dataDir} was copied to ${target} and checked.`);
 }
+
+// The server that began this has ended: nobody gives the copy its name.
+process.once('disconnect', () => process.exit(1));
+process.channel?.unref();
 
 main(process.argv.slice(2)).catch(explainExit);

@@ -17,7 +17,7 @@ async function main(): Promise<void> {
   // Needed until the server handles signals itself. Without it, a signal would end the process without its exit handlers.
   const leave = () => process.exit(1);
   process.once('SIGINT', leave).once('SIGTERM', leave);
-  const config = { ...readConfig(process.env), dataDir: folder };
+  const config = { ...readConfig(process.env), dataDir: folder, backups: undefined };
   console.log('Making a demo workspace; this takes a few seconds.');
   const clock = new DemoClock();
   const store = await openLowdbStore({ folder, now: clock.now });

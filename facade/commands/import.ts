@@ -5,13 +5,13 @@ import type { Issue } from '../../resources/error.ts';
 import { importedRows, type RowType, rowType } from '../../resources/imported-rows.ts';
 import { OperatorError } from '../../store/errors.ts';
 import { checkRow } from '../../tools/analytics/import-records.ts';
+import type { Cells } from '../import/cells.ts';
+import { type Mapped, presets } from '../import/presets.ts';
 import { type ClientConfig, readClientConfig } from './client-config.ts';
 import { explainExit } from './explain-exit.ts';
 import { howToRun } from './how-to-run.ts';
-import type { Cells } from './import/cells.ts';
-import { columnsFor, type Mapped } from './import/columns.ts';
+import { columnsFor } from './import/columns.ts';
 import { type ReadLine, readRows } from './import/file.ts';
-import { presets } from './import/presets.ts';
 import { ProgressLine } from './import/progress.ts';
 import { callServer } from './server-call.ts';
 

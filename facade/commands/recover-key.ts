@@ -1,12 +1,11 @@
-import { openLowdbStore } from '../../store/lowdb/open.ts';
 import { readConfig } from '../config/config.ts';
 import { recoverKey } from '../launch/first-start.ts';
+import { openStore } from '../launch/open-store.ts';
 import { explainExit } from './explain-exit.ts';
 
-/** Makes a new admin key when all are lost. The server must be stopped. */
+/** Makes a new admin key when all are lost. A server on the embedded store must be stopped. */
 async function main(): Promise<void> {
-  const { dataDir } = readConfig(process.env);
-  const store = await openLowdbStore({ folder: dataDir });
+  const store = await openStore(readConfig(process.env));
   try {
     console.log(await recoverKey(store));
   } finally {

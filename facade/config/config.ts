@@ -8,9 +8,11 @@ import { inPlainWords } from '../../tools/registry/plain-words.ts';
 import { isProxyName } from '../http/caller-address.ts';
 import type { ConnectionLimits } from '../http/connections.ts';
 import { SHORTEST_SECRET } from '../launch/secret-files.ts';
+import { type BackupSettings, backupEnvironment, backupSettings } from './backup-config.ts';
 import { type IntegrationSettings, integrationEnvironment, integrationSettings } from './integration-config.ts';
 import { modelEnvironment, modelProblems, modelSettings } from './model-config.ts';
 import { type SignInSettings, signInEnvironment, signInProblems, signInSettings } from './sign-in-config.ts';
+import { type TelemetrySettings, telemetryEnvironment, telemetrySettings } from './telemetry-config.ts';
 
 const origin = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
 
@@ -23,6 +25,10 @@ const list = z
       .map((part) => part.trim())
       .filter(Boolean),
   );
+
+function isDatabaseUrl(text: string): boolean {
+  return /^postgres(ql)?:\/\//.test(text) && URL.canParse(text);
+}
 
 /** Every environment variable that the server reads, with its default. */
 const environment = z.object({
@@ -47,11 +53,18 @@ const environment = z.object({
     .default(128)
     .describe('Memory for imported rows and metrics, in MB. What does not fit lies in DATA_DIR meanwhile.'),
   DATABASE_URL: z
-    .never({ error: 'names a database, but this version keeps its data in DATA_DIR only: unset it to start' })
+    .string()
+    .refine(isDatabaseUrl, 'must have the form postgres://user:password@host:5432/database')
     .optional()
-    .describe(
-      'Not supported: with this variable set, the server refuses to start rather than keep its data elsewhere.',
-    ),
+    .describe('PostgreSQL database that keeps the data, 15 or newer. Default: the embedded store in DATA_DIR.'),
+  DATABASE_CONNECTIONS: z.coerce
+    .number({ error: 'must be a whole number from 2 to 1000' })
+    .int()
+    .min(2)
+    .max(1000)
+    .default(16)
+    .describe('The most connections of this process to the database.'),
+  ...backupEnvironment,
   BOOTSTRAP_API_KEY: z
     .string()
     .refine((key) => prefixOf('key', key) !== undefined, 'must have the form ak_<8 characters>_<40 or more characters>')
@@ -64,7 +77,7 @@ const environment = z.object({
     .pipe(z.array(z.string().min(SHORTEST_SECRET, `must be secrets of at least ${SHORTEST_SECRET} characters`)))
     .optional()
     .describe(
-      'Secrets that sign session cookies, comma separated: the first signs, all are accepted. Default: made and kept in DATA_DIR.',
+      'Secrets that sign session cookies, comma separated: the first signs, all are accepted. Default: made and kept in DATA_DIR, or in the database of DATABASE_URL.',
     ),
   ALLOWED_ORIGINS: list
     .pipe(z.array(origin))
@@ -81,6 +94,7 @@ const environment = z.object({
   ...signInEnvironment,
   ...modelEnvironment,
   ...integrationEnvironment,
+  ...telemetryEnvironment,
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
@@ -90,7 +104,13 @@ const environment = z.object({
     .int()
     .min(0)
     .default(0)
-    .describe('Calls a minute for each key; 0 sets no limit.'),
+    .describe('Calls a minute for each key, in all processes; 0 sets no limit.'),
+  DRAIN_SECONDS: z.coerce
+    .number({ error: 'must be a number of seconds from 0 to 300' })
+    .min(0)
+    .max(300)
+    .default(0)
+    .describe('How long it still answers after SIGTERM while /readyz says 503, so that a load balancer sends no more.'),
   MAX_CONNECTIONS: z.coerce
     .number({ error: 'must be a whole number of at least 10' })
     .int()
@@ -106,12 +126,17 @@ const environment = z.object({
 });
 
 export interface Config extends SignInSettings, IntegrationSettings, ConnectionLimits {
+  readonly telemetry: TelemetrySettings;
   readonly host: string;
   readonly port: number;
   /** Without a trailing slash. Undefined: made from the port when the server listens. */
   readonly baseUrl: string | undefined;
   readonly dataDir: string;
   readonly metricsMemoryMb: number;
+  /** Undefined: the data is in the data folder. It may contain a password, so it is never shown. */
+  readonly databaseUrl: string | undefined;
+  readonly databaseConnections: number;
+  readonly backups: BackupSettings | undefined;
   readonly bootstrapKey: string | undefined;
   readonly adminEmail: string;
   /** Undefined: the secrets are in the data folder. */
@@ -121,6 +146,7 @@ export interface Config extends SignInSettings, IntegrationSettings, ConnectionL
   readonly oauth: boolean;
   readonly logLevel: z.output<typeof environment>['LOG_LEVEL'];
   readonly rateLimitPerMinute: number;
+  readonly drainMs: number;
   readonly models: ModelSettings;
 }
 
@@ -141,6 +167,9 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     baseUrl: data.BASE_URL?.replace(/\/+$/, ''),
     dataDir: data.DATA_DIR,
     metricsMemoryMb: data.METRICS_MEMORY_MB,
+    databaseUrl: data.DATABASE_URL,
+    databaseConnections: data.DATABASE_CONNECTIONS,
+    backups: backupSettings(data),
     bootstrapKey: data.BOOTSTRAP_API_KEY,
     adminEmail: data.ADMIN_EMAIL,
     sessionSecrets: data.SESSION_SECRET,
@@ -149,9 +178,11 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     oauth: data.OAUTH === 'on',
     logLevel: data.LOG_LEVEL,
     rateLimitPerMinute: data.RATE_LIMIT_PER_MINUTE,
+    drainMs: data.DRAIN_SECONDS * 1000,
     maxConnections: data.MAX_CONNECTIONS,
     firstRequestMs: data.FIRST_REQUEST_SECONDS * 1000,
     models: modelSettings(data),
+    ...telemetrySettings(data),
     ...signInSettings(data, data.BASE_URL),
     ...integrationSettings(data, { host: data.HOST, trustedProxies: data.TRUSTED_PROXIES }),
   };

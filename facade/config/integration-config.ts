@@ -16,7 +16,7 @@ export const integrationEnvironment = {
     )
     .optional()
     .describe(
-      'Keys that encrypt the secrets of integrations, comma separated, each 32 bytes in base64 or hex: the first encrypts, all decrypt. Default: one made in the data folder.',
+      'Keys that encrypt the secrets of integrations, comma separated, each 32 bytes in base64 or hex: the first encrypts, all decrypt. Default: one made in the data folder; with DATABASE_URL it must be set, to the same in all processes.',
     ),
   STDIO_INTEGRATIONS: onOrOff.describe(
     'Whether integrations may run programs. Default: on if HOST is a loopback address and no proxy is trusted.',

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 
 type Settle = (confirmed: boolean) => void;
 
@@ -23,7 +23,7 @@ export function askIdentity(): Promise<boolean> {
 /** The answer to give while the person is asked. */
 export function useIdentityQuestion(): Settle | undefined {
   const [, set] = useState({});
-  useEffect(() => {
+  useLayoutEffect(() => {
     draw = () => set({});
   }, []);
   return settle;

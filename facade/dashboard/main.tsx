@@ -2,7 +2,7 @@ import '@fontsource-variable/inter/wght.css';
 import 'uplot/dist/uPlot.min.css';
 import './style/index.css';
 import './commons.ts';
-import { type ComponentType, render } from 'preact';
+import { render } from 'preact';
 import { boot } from './boot.ts';
 import { Boundary } from './components/error-box.tsx';
 import { Layout } from './components/layout.tsx';
@@ -10,14 +10,15 @@ import { ShownDialog } from './components/shown-dialog.tsx';
 import { Toasts } from './components/toasts.tsx';
 import { Unknown } from './components/unknown.tsx';
 import { useIdentityQuestion } from './identity.ts';
-import { lazy } from './lazy.tsx';
+import { type LazyComponent, lazy } from './lazy.tsx';
 import { startLive } from './live.ts';
 import { pageAt, pages } from './pages.ts';
 import { followLinks, usePlace } from './router.ts';
+import { keepBegun } from './store.ts';
 import { useTitle } from './title.ts';
 import { needTools, useNames } from './tools.ts';
 
-const drawn = new Map<string, ComponentType>(
+const drawn = new Map<string, LazyComponent<object>>(
   pages.map(({ path, load }) => [path, lazy(async () => (await load()).Page)]),
 );
 
@@ -57,13 +58,17 @@ function Current({ path }: { readonly path: string }) {
 
 /** The list of tools is long: a page that begins without it comes first. */
 const TOOLS_AFTER_MS = 1500;
-
-// What the page needs is on its way before anything is drawn.
-const first = pageAt(location.pathname.slice(boot.base.length) || '/');
-first?.begin?.();
-void first?.load();
-if (first?.begin) setTimeout(needTools, TOOLS_AFTER_MS);
+const ANSWERS_WITHIN_MS = 300;
+if (globalThis.begunCalls) setTimeout(needTools, TOOLS_AFTER_MS);
 else needTools();
+
+// What the server drew stays until the page can be drawn, with its first answers where they come soon.
+const first = drawn.get(pageAt(location.pathname.slice(boot.base.length) || '/')?.path ?? '');
+const soon = new Promise((resolve) => setTimeout(resolve, ANSWERS_WITHIN_MS));
+await Promise.all([
+  first?.begin().catch(() => {}), // drawing it shows what failed
+  Promise.race([keepBegun(), soon]),
+]);
 const app = document.getElementById('app');
 if (app) {
   app.replaceChildren();

@@ -116,7 +116,7 @@ function idOf(row: unknown): unknown {
   return id ?? uid;
 }
 
-/** The further pages of which rows in this range are. */
+/** The further pages that hold rows of the range. `first` is the place of the first row of the first of them. */
 function pagesAt<Row>(
   further: readonly Further<Row>[],
   first: number,

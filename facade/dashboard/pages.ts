@@ -1,6 +1,5 @@
 import type { ComponentType } from 'preact';
 import type { IconName } from './components/icon.tsx';
-import { beginHome } from './pages/home/first-calls.ts';
 
 /** A page: where it is, how it is called, and the file that draws it. */
 export interface PageEntry {
@@ -12,21 +11,14 @@ export interface PageEntry {
   readonly icon: IconName;
   /** Shown only to people who may call this tool. */
   readonly needs?: string;
+  /** Its heading says what is open in it. The heading of others is the title. */
+  readonly ownHeading?: true;
   readonly load: () => Promise<{ readonly Page: ComponentType }>;
-  /** Begins what the page asks first, while its file is on the way. */
-  readonly begin?: () => void;
 }
 
 /** Every page, in the order of the navigation. */
 export const pages: readonly PageEntry[] = [
-  {
-    path: '/',
-    title: 'Home',
-    group: 'Top',
-    icon: 'home',
-    load: () => import('./pages/home.tsx'),
-    begin: beginHome,
-  },
+  { path: '/', title: 'Home', group: 'Top', icon: 'home', load: () => import('./pages/home.tsx') },
   {
     path: '/chat',
     title: 'Chat',
@@ -60,12 +52,28 @@ export const pages: readonly PageEntry[] = [
     load: () => import('./pages/flows.tsx'),
   },
   {
+    path: '/runs',
+    title: 'Agent runs',
+    group: 'Automation',
+    icon: 'clock',
+    needs: 'list_agent_runs',
+    load: () => import('./pages/runs.tsx'),
+  },
+  {
     path: '/integrations',
     title: 'Integrations',
     group: 'Automation',
     icon: 'plug',
     needs: 'list_integrations',
     load: () => import('./pages/integrations.tsx'),
+  },
+  {
+    path: '/webhooks',
+    title: 'Webhooks',
+    group: 'Automation',
+    icon: 'send',
+    needs: 'list_webhooks',
+    load: () => import('./pages/webhooks.tsx'),
   },
   {
     path: '/memory',
@@ -137,6 +145,7 @@ export const pages: readonly PageEntry[] = [
     group: 'Business',
     icon: 'chart',
     needs: 'get_overview',
+    ownHeading: true,
     load: () => import('./pages/analytics.tsx'),
   },
   {
@@ -195,6 +204,14 @@ export const pages: readonly PageEntry[] = [
     needs: 'list_audit_entries',
     load: () => import('./pages/audit.tsx'),
   },
+  {
+    path: '/usage',
+    title: 'Usage',
+    group: 'Server',
+    icon: 'chart',
+    needs: 'get_usage',
+    load: () => import('./pages/usage.tsx'),
+  },
   { path: '/tools', title: 'Tools', group: 'Server', icon: 'tool', load: () => import('./pages/tools.tsx') },
   {
     path: '/api-reference',
@@ -202,6 +219,14 @@ export const pages: readonly PageEntry[] = [
     group: 'Server',
     icon: 'code',
     load: () => import('./pages/api-reference.tsx'),
+  },
+  {
+    path: '/backups',
+    title: 'Backups',
+    group: 'Server',
+    icon: 'archive',
+    needs: 'list_backups',
+    load: () => import('./pages/backups.tsx'),
   },
   {
     path: '/settings',

@@ -30,12 +30,23 @@ export const refs: Readonly<Record<string, Ref>> = {
     get: 'get_integration',
     title: 'name',
   },
+  webhook: { prefix: 'whk_', path: '/webhooks', list: 'list_webhooks', get: 'get_webhook', title: 'name' },
   'admin-user': { prefix: 'usr_', path: '/people', list: 'list_admin_users', get: 'get_admin_user', title: 'email' },
   key: { prefix: 'key_', path: '/keys', list: 'list_api_keys', title: 'name' },
   'api-key': { path: '/keys', list: 'list_api_keys', title: 'name' },
   user: { path: '/users', list: 'list_users', get: 'get_user', title: 'email' },
+  app: { prefix: 'app_', path: '/apps', list: 'list_connected_apps', title: 'id' },
   model: { list: 'list_models', title: 'id' },
 };
+
+/** The kinds that call tools under their own id. */
+export const CALLERS = {
+  'admin-user': 'People',
+  key: 'Keys',
+  capsule: 'Capsules',
+  agent: 'Agents',
+  flow: 'Flows',
+} as const;
 
 const byPrefix = new Map(Object.values(refs).map((ref) => [ref.prefix, ref]));
 

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import { boot } from './boot.ts';
 
 /** Where we are: the segments of the path, and what the address says of the state of the page. */
@@ -30,7 +30,7 @@ addEventListener('popstate', tell);
 
 export function usePlace(): Place {
   const [place, setPlace] = useState(placeNow);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const listener = () => setPlace(placeNow());
     listeners.add(listener);
     return () => {

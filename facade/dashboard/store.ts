@@ -1,5 +1,6 @@
-import { useEffect, useState } from 'preact/hooks';
-import { CallError, call } from './client.ts';
+import { useLayoutEffect, useState } from 'preact/hooks';
+import './begun.ts';
+import { CallError, call, outputIn, type ToolResult } from './client.ts';
 import { hearTabs, tellTabs } from './tabs.ts';
 
 /** What is known of the answer to a reading call. An old answer stays while a new one is fetched. */
@@ -39,7 +40,7 @@ function forgetOldest(): void {
 }
 
 /** Begins the call if its answer is not there or not good any more. */
-export function prefetch(tool: string, input: object = {}): void {
+function prefetch(tool: string, input: object = {}): void {
   const entry = entryOf(tool, input);
   if (entry.stale && !entry.answer.loading) void load(entry);
 }
@@ -52,11 +53,11 @@ export function keepAnswer(tool: string, input: object, data: unknown): void {
   tell(entry, { data, loading: false });
 }
 
-async function load(entry: Entry): Promise<void> {
+async function load(entry: Entry, begun?: Promise<unknown>): Promise<void> {
   entry.stale = false;
   tell(entry, { ...entry.answer, loading: true });
   try {
-    tell(entry, { data: await call(entry.tool, entry.input), loading: false });
+    tell(entry, { data: await (begun ?? call(entry.tool, entry.input)), loading: false });
   } catch (error) {
     const failed =
       error instanceof CallError ? error : new CallError(entry.tool, { error: String(error), code: 'failed' });
@@ -64,6 +65,17 @@ async function load(entry: Entry): Promise<void> {
   }
   entry.at = Date.now();
   if (entry.stale && entry.listeners.size > 0) void load(entry); // it changed meanwhile
+}
+
+/** Keeps the answers to the calls that were made before this script was there. Resolves when all are there. */
+export async function keepBegun(): Promise<void> {
+  const begun = (globalThis.begunCalls ?? []).map(({ tool, input, result }) =>
+    load(
+      entryOf(tool, input),
+      result.then((answer) => outputIn(tool, answer as ToolResult)), // begin.ts called the tool
+    ),
+  );
+  await Promise.all(begun);
 }
 
 function tell(entry: Entry, answer: Answer<unknown>): void {
@@ -77,7 +89,8 @@ const NOTHING: Answer<never> = { loading: false };
 export function useAnswer<Output>(tool: string | undefined, input: object = {}): Answer<Output> {
   const [, draw] = useState({});
   const key = `${tool} ${JSON.stringify(input)}`;
-  useEffect(() => {
+  // Listens before anything else can happen, so that no answer is missed.
+  useLayoutEffect(() => {
     if (tool === undefined) return undefined;
     const entry = entryOf(tool, input);
     const listener = () => draw({});

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { boot } from './boot.ts';
 import type { JsonSchema } from './schema.ts';
 import { request } from './transport.ts';
@@ -59,7 +59,7 @@ export function useTools(): Tools | undefined {
 /** The list as far as it is there; not asked for. */
 function useKnown(): Tools | undefined {
   const [, draw] = useState({});
-  useEffect(() => {
+  useLayoutEffect(() => {
     const listener = () => draw({});
     listeners.add(listener);
     return () => {

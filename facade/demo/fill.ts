@@ -58,7 +58,7 @@ async function queueLastSchedule(store: Store, now: Date): Promise<void> {
     input: { at: at.toISOString() },
     causes: [],
   } as const;
-  await store.transaction((tx) => queueRun(tx, flow, wish, now));
+  await store.transaction((tx) => queueRun(tx, flow, wish));
 }
 
 /** All rows to import from two years of a small web site builder. The same date gives the same rows. */

@@ -9,6 +9,7 @@ import { kinds } from '../../tools/kinds.ts';
 import { createModels } from '../../tools/models/models.ts';
 import { errorOf } from '../../tools/registry/call.ts';
 import { createRegistry, type Registry } from '../../tools/registry/registry.ts';
+import { Telemetry } from '../../tools/telemetry/telemetry.ts';
 import { analyticsSettings } from './activity.ts';
 import { HOUR, MINUTE } from './story.ts';
 
@@ -120,6 +121,7 @@ function registryOn(store: Store, clock: DemoClock): Registry {
       storeKind: store.kind,
       storeStatus: () => store.status(),
       models: createModels(),
+      telemetry: new Telemetry(),
       now: clock.now,
     },
     onFailure(cause) {

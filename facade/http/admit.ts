@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { errorStatus } from '../../resources/error.ts';
+import type { Cluster } from '../../store/cluster-port.ts';
 import { anonymous } from '../../tools/access/anonymous.ts';
 import type { Principal } from '../../tools/access/principal.ts';
 import { createRateLimit } from '../../tools/access/rate-limit.ts';
@@ -17,14 +18,16 @@ export interface AdmissionOptions {
   readonly refused: RefusedRequests;
   /** Calls per minute for each caller; 0 sets no limit. */
   readonly rateLimitPerMinute: number;
+  /** Where other processes count the same calls. */
+  readonly cluster: Cluster | undefined;
 }
 
 /** Finds who calls. Refusals are counted. @throws ToolError (unauthenticated, forbidden, rate_limited) */
 type Admission = (request: IncomingMessage, signsIn: boolean) => Promise<Principal>;
 
 export function createAdmission(options: AdmissionOptions): Admission {
-  const { authenticator, guards, signIn, refused, rateLimitPerMinute } = options;
-  const limit = rateLimitPerMinute === 0 ? undefined : createRateLimit(rateLimitPerMinute, 'calls');
+  const { authenticator, guards, signIn, refused, rateLimitPerMinute, cluster } = options;
+  const limit = rateLimitPerMinute === 0 ? undefined : createRateLimit(rateLimitPerMinute, 'calls', { cluster });
 
   /** The body says who the caller is, so credentials in the headers do not count. */
   async function beforeSignIn(request: IncomingMessage): Promise<Principal> {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Store } from '../../store/port.ts';
+import type { Readers, Store } from '../../store/port.ts';
 import { findToken, type ShownToken, tokenHolder } from '../../tools/access/capsule-principal.ts';
 import { createUseNotes, findKey, keyHolder, type ShownKey } from '../../tools/access/key-principal.ts';
 import type { Principal } from '../../tools/access/principal.ts';
@@ -18,6 +18,8 @@ const BEARER = /^bearer +(\S+) *$/i;
 export interface Authenticator {
   /** @throws ToolError (unauthenticated) */
   authenticate(request: IncomingMessage): Promise<Principal>;
+  /** The error for a request without a credential that is accepted. */
+  refusal(request: IncomingMessage): ToolError;
   /** The principal that the same request would have now. Undefined if it would be refused. */
   renew(request: IncomingMessage): Promise<Principal | undefined>;
   /** Why the credential of the principal is not accepted any more. */
@@ -35,8 +37,9 @@ interface AuthenticatorOptions {
 }
 
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
-  const { store, catalog, cookies, oauth, onFailure, now: time } = options;
-  const noteUse = createUseNotes(store, onFailure);
+  const { catalog, cookies, oauth, onFailure, now: time } = options;
+  const noteUse = createUseNotes(options.store, onFailure);
+  const store = options.store.credentials ?? options.store;
   const shown = new ShownSecrets(store);
 
   /** If there is a bearer token, it alone counts: a cookie does not make up for a bad one. */
@@ -50,6 +53,11 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     return session === undefined ? undefined : authenticateSession(store, session, time());
   }
 
+  function refusal(request: IncomingMessage): ToolError {
+    const detail = { ...challengeOf(request), ...metadataFor(request, oauth) };
+    return new ToolError('unauthenticated', 'Authentication required', detail);
+  }
+
   function holderOf(found: Secret, request: IncomingMessage): Promise<Principal | undefined> {
     const now = time();
     if ('key' in found) return keyHolder(store, found, now);
@@ -60,13 +68,11 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   return {
     async authenticate(request) {
       const principal = await find(request);
-      if (!principal) {
-        const detail = { ...challengeOf(request), ...metadataFor(request, oauth) };
-        throw new ToolError('unauthenticated', 'Authentication required', detail);
-      }
+      if (!principal) throw refusal(request);
       if (principal.type !== 'capsule') noteUse(principal, time());
       return principal;
     },
+    refusal,
     renew: find,
     problem: (principal) => endedCredential(principal, store, { catalog, now: time() }),
   };
@@ -79,10 +85,10 @@ type Secret = ShownKey | ShownToken | ShownAccess;
  * whether the secret is still valid is checked each time.
  */
 class ShownSecrets {
-  readonly #store: Store;
+  readonly #store: Readers;
   readonly #known = new WeakMap<Socket, { readonly authorization: string; readonly found: Secret }>();
 
-  constructor(store: Store) {
+  constructor(store: Readers) {
     this.#store = store;
   }
 

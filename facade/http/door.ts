@@ -2,6 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { Logger } from 'pino';
 import type { Principal } from '../../tools/access/principal.ts';
 import { ToolError, toToolError } from '../../tools/registry/errors.ts';
+import type { Telemetry } from '../../tools/telemetry/telemetry.ts';
 import type { CapsuleDoor } from '../mcp/capsule-door.ts';
 import { isBrowsing } from './accept.ts';
 import { type AdmissionOptions, createAdmission } from './admit.ts';
@@ -10,18 +11,22 @@ import type { Connections } from './connections.ts';
 import type { ApiEndpoint, Endpoint, OpenEndpoint } from './endpoint.ts';
 import { HttpExchange } from './http-exchange.ts';
 import { requestIdOf } from './native-prototypes.ts';
+import { requestMeasure, tracedRequest } from './observed-request.ts';
 import { sendError } from './respond.ts';
 import { allowed, createMatcher, type Match } from './router.ts';
 import { isBelowApi, type Target, targetOf } from './target.ts';
+import type { WebhookDoor } from './webhook-door.ts';
 
 export interface DoorOptions extends AdmissionOptions {
   readonly endpoints: readonly Endpoint[];
   readonly capsules: CapsuleDoor;
+  readonly webhooks: WebhookDoor;
   /** Receives the connections on which a caller was authenticated. */
   readonly connections: Pick<Connections, 'admit'>;
   readonly logger: Logger;
+  readonly telemetry: Telemetry;
   /** Receives the id of each connected app that was answered with a request for more scopes. */
-  onStepUp?(app: string): void;
+  onStepUp?(app: string): Promise<void> | undefined;
   /** Answers a person who opens an MCP address in a browser. The challenge is among the headers already. */
   showAddress(request: IncomingMessage, response: ServerResponse): Promise<void>;
 }
@@ -32,11 +37,14 @@ type Found = Match<Endpoint> | undefined;
 export function createDoor(options: DoorOptions, elsewhere: RequestListener): RequestListener {
   const match = createMatcher(options.endpoints);
   const admit = createAdmission(options);
-  const { capsules, connections } = options;
+  const measure = requestMeasure(options.telemetry);
+  const { capsules, connections, webhooks } = options;
 
   /** Finds who calls before it says anything about the path. */
   async function serveApi(request: IncomingMessage, response: ServerResponse, { url }: Target, found: Found) {
     const endpoint = found?.target && asApi(found.target);
+    const { id } = found?.parameters ?? {};
+    if (endpoint?.webhook && id !== undefined && webhooks.takes(request)) return webhooks.serve(request, response, id);
     const principal = await admit(request, endpoint?.signsIn === true);
     if (principal.type !== 'anonymous') connections.admit(request);
     if (!url) throw new ToolError('not_found', 'The path is malformed.');
@@ -48,7 +56,8 @@ export function createDoor(options: DoorOptions, elsewhere: RequestListener): Re
       throw new ToolError('not_found', 'There is nothing at this path; GET /api/v1/openapi lists every path.');
     }
     if (!endpoint) throw wrongMethod(response, found);
-    await endpoint.serve(exchange, found.parameters);
+    if (endpoint.mcp) return endpoint.serve(exchange, found.parameters);
+    await tracedRequest(options.telemetry, exchange, endpoint.path, () => endpoint.serve(exchange, found.parameters));
   }
 
   return (request, response) => {
@@ -56,6 +65,7 @@ export function createDoor(options: DoorOptions, elsewhere: RequestListener): Re
     const found = target.url && match(request.method ?? '', target.url.pathname);
     const isOpen = found?.here[0].open === true;
     if (!isOpen && !isBelowApi(target)) return elsewhere(request, response);
+    measure(request, response, found?.target ?? found?.here[0]);
     const served = isOpen ? serveOpen(request, response, found) : serveApi(request, response, target, found);
     served.catch((thrown) => fail({ request, response, found }, thrown, options));
   };

@@ -18,6 +18,8 @@ interface Place {
 /** An endpoint below `/api`. Its callers have shown who they are. */
 export interface ApiEndpoint extends Place {
   readonly open?: false;
+  /** Senders may call it with a signature in place of a credential. The parameter `id` is the flow that they trigger. */
+  readonly webhook?: boolean;
   /** The caller signs in by the body, so there is no principal yet. */
   readonly signsIn?: boolean;
   /** An MCP endpoint. The endpoint of a capsule has the capsule's id as the parameter `id`. */

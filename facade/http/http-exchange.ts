@@ -10,7 +10,7 @@ import type { Exchange } from './exchange.ts';
 interface Doors {
   readonly authenticator: Authenticator;
   readonly capsules: CapsuleDoor;
-  onStepUp?(app: string): void;
+  onStepUp?(app: string): Promise<void> | undefined;
 }
 
 /** A request below `/api` from a caller who was admitted. */
@@ -21,6 +21,7 @@ export class HttpExchange implements Exchange {
   readonly principal: Principal;
   readonly url: URL;
   readonly capsuleId: string | undefined;
+  failure: string | undefined;
   readonly #doors: Doors;
 
   constructor(parts: Omit<Exchange, 'door' | 'renewed' | 'beforeCall' | 'askFor'>, doors: Doors) {
@@ -52,10 +53,10 @@ export class HttpExchange implements Exchange {
     return capsule && this.#doors.capsules.use.beforeCall(capsule.id);
   }
 
-  askFor(scopes: readonly string[]): void {
+  async askFor(scopes: readonly string[]): Promise<void> {
     const { resource, id } = this.principal;
     if (resource === undefined || this.response.headersSent) return;
     this.response.setHeader('WWW-Authenticate', stepUpChallenge(resource, scopes));
-    this.#doors.onStepUp?.(id);
+    await this.#doors.onStepUp?.(id);
   }
 }

@@ -2,13 +2,14 @@ import type { ServerResponse } from 'node:http';
 import { type ErrorBody, errorStatus } from '../../resources/error.ts';
 import type { ErrorDetail, ToolError } from '../../tools/registry/errors.ts';
 import { errorBodyOf } from '../../tools/registry/errors.ts';
+import { jsonOf } from '../../tools/registry/unchanging.ts';
 import { isUnread } from './body.ts';
 import { signInChallenge } from './challenge.ts';
 import { endSoon } from './end-soon.ts';
 
 /** Ends the exchange with a JSON body. Answers are never cached: they depend on who asks. */
 export function sendJson(response: ServerResponse, status: number, body: unknown): void {
-  const json = JSON.stringify(body);
+  const json = jsonOf(body);
   response.writeHead(status, [
     'Content-Type',
     'application/json; charset=utf-8',

@@ -6,6 +6,7 @@ import { type Config, httpUrl, localUrl } from '../config/config.ts';
 import { proxyTest } from './caller-address.ts';
 import { Connections } from './connections.ts';
 import { createNativeServer } from './native-prototypes.ts';
+import { answerBeforeStart } from './readiness.ts';
 import { refusals, refuseSocket, refuseUnreadable } from './refuse-socket.ts';
 
 /** How long running calls may take to finish once the server stops. */
@@ -19,16 +20,17 @@ interface HttpServer {
   /** The URL that clients use. */
   readonly baseUrl: string;
   readonly connections: Connections;
-  mount(app: Express, answer: RequestListener): void;
+  mount(app: { readonly express: Express; readonly answer: RequestListener }): void;
   /** Stops accepting requests, lets running calls finish, and ends the rest after 10 s. */
   close(): Promise<void>;
 }
 
-/** Begins to listen before anything can answer. */
+/** Begins to listen before the parts of the server are there: until `mount`, every request is answered 503. */
 export async function listen(config: Config, logger: Logger): Promise<HttpServer> {
   const { server, mount } = createNativeServer();
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.on('clientError', refuseUnreadable);
+  server.on('request', answerBeforeStart);
   const connections = boundConnections(server, config, logger);
   await begin(server, config);
   const { address, port } = server.address() as AddressInfo; // listening on TCP
@@ -36,7 +38,10 @@ export async function listen(config: Config, logger: Logger): Promise<HttpServer
     address: httpUrl(address, port),
     baseUrl: config.baseUrl ?? localUrl(config.host, port),
     connections,
-    mount,
+    mount({ express, answer }) {
+      server.off('request', answerBeforeStart);
+      mount(express, answer);
+    },
     close: () => drain(server),
   };
 }

@@ -34,7 +34,8 @@ export async function bundle(
       format: 'esm',
       platform: 'node',
       target: 'node20',
-      external: [...WITH_BINARIES, ...external],
+      minifyWhitespace: true,
+      external: [...WITH_BINARIES, ...UNUSED, ...OPTIONAL, ...external],
       sourcemap: 'linked',
       sourcesContent: false,
       plugins: [ownAddresses],
@@ -51,8 +52,17 @@ export async function bundle(
 /** Packages that look for binaries beside their own files. */
 const WITH_BINARIES = ['esbuild', '@duckdb/node-api'];
 
+/** Packages that may not be installed, and what belongs to them. */
+const OPTIONAL = ['@opentelemetry/*'];
+
+/** cosmiconfig, which graphile-worker brings, reads configuration written in it; there is none. */
+const UNUSED = ['typescript'];
+
 /** The programs of `facade/commands/`. */
-const COMMANDS = ['agent-admin', 'demo', 'stdio', 'tool', 'import', 'backup', 'export-audit', 'recover-key'];
+const COMMANDS = [
+  'agent-admin',
+  ...'demo stdio tool import backup export import-all export-audit doctor recover-key'.split(' '),
+];
 const PROGRAMS = ['main', ...COMMANDS.map((name) => `commands/${name}`)];
 
 /** Bundles all programs with their packages. False where the folder cannot be written. */

@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { showSourcePlaces } from './source-places.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const SOURCES = ['facade', 'resources', 'store', 'tools'];
@@ -20,7 +21,7 @@ const bundled = join(folder, 'facade', `${program}.mjs`);
 
 if (!existsSync(bundled)) await makeBundle();
 if (existsSync(bundled)) {
-  process.setSourceMapsEnabled(true);
+  showSourcePlaces();
   noteUse();
 }
 await import(pathToFileURL(existsSync(bundled) ? bundled : source).href);
@@ -48,11 +49,7 @@ function noteUse() {
 
 function hashOfSources() {
   const hash = createHash('sha1').update(process.version);
-  const files = SOURCES.flatMap((name) =>
-    readdirSync(join(root, name), { recursive: true, encoding: 'utf8' })
-      .filter((file) => file.endsWith('.ts'))
-      .map((file) => join(name, file)),
-  );
+  const files = SOURCES.flatMap(sourcesIn);
   // An installed package has no lock file of its own; npm names what it installed beside it.
   const packages = ['package-lock.json', 'package.json'].filter((file) => existsSync(join(root, file)));
   for (const file of [...packages, ...files.sort()])
@@ -61,4 +58,13 @@ function hashOfSources() {
       .update('\0')
       .update(readFileSync(join(root, file)));
   return hash.digest('hex').slice(0, 16);
+}
+
+/** The TypeScript files below a folder of the project. Node's own recursion takes ten times as long. */
+function sourcesIn(folder) {
+  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = `${folder}/${entry.name}`;
+    if (entry.isDirectory()) return sourcesIn(path);
+    return entry.name.endsWith('.ts') ? [path] : [];
+  });
 }

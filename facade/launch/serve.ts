@@ -1,12 +1,18 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Store } from '../../store/port.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { prepareLists } from '../../tools/registry/listed-tool.ts';
 import { welcome } from '../commands/welcome.ts';
 import type { Config } from '../config/config.ts';
+import { refuseUnfinishedMove } from '../move-over/move.ts';
 import { describeReach } from '../oauth/reach.ts';
 import { type RunningServer, startServer } from '../server.ts';
 import type { FirstStart } from './first-start.ts';
+import { oneAtATime } from './one-at-a-time.ts';
+
+/** For so long a server that has started does nothing but answer. A list that is asked for meanwhile is made at once. */
+const FIRST_CALLS_MS = 5000;
 
 /** Serves the store until a signal ends the process, and prints the address. `prepare` finds out whether this is the first start. */
 export async function serve(
@@ -17,10 +23,11 @@ export async function serve(
 ): Promise<void> {
   let server: RunningServer | undefined;
   try {
+    await refuseUnfinishedMove(store);
     // Listening comes first: if the port is in use, the key must not be lost, since it is shown only once.
     server = await startServer(config, store, logger);
-    stopOnSignal(server, store);
-    const [{ made, warning }] = await Promise.all([prepare(), server.prepareDashboard()]);
+    stopOnSignal(server, store, config);
+    const [{ made, warning }] = await Promise.all([oneAtATime(store, prepare), server.prepareDashboard()]);
     if (warning) logger.warn(warning);
     if (made) {
       const { url } = await server.signIn.linkFor(config.adminEmail);
@@ -28,7 +35,7 @@ export async function serve(
     }
     console.log(describeReach(server.baseUrl, config.oauth));
     console.log(whereToFind(server));
-    void prepareLists(catalog.entries.map(({ tool }) => tool));
+    setTimeout(() => void prepareLists(catalog.entries.map(({ tool }) => tool)), FIRST_CALLS_MS).unref();
   } catch (error) {
     await server?.close();
     await store.close();
@@ -43,15 +50,17 @@ function whereToFind({ address, baseUrl }: RunningServer): string {
 }
 
 /**
- * On SIGTERM or Ctrl-C: accepts no more calls, finishes running ones, writes everything to disk and exits with 0. A second signal exits at
- * once.
+ * On SIGTERM or Ctrl-C: goes on for as long as a load balancer needs to notice (DRAIN_SECONDS), then accepts no more calls, finishes running
+ * ones, writes everything to disk and exits with 0. A second signal exits at once.
  */
-function stopOnSignal(server: RunningServer, store: Store): void {
+function stopOnSignal(server: RunningServer, store: Store, { drainMs }: Pick<Config, 'drainMs'>): void {
   let stopping = false;
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, async () => {
       if (stopping) process.exit(1);
       stopping = true;
+      server.leave();
+      await delay(drainMs);
       await server.close();
       await store.close();
       process.exit(0);

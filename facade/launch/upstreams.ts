@@ -7,6 +7,7 @@ import { sealAnew } from '../../tools/integrations/seal-anew.ts';
 import { createSecretBox } from '../../tools/integrations/secrets.ts';
 import { Upstreams } from '../../tools/integrations/upstream/upstreams.ts';
 import type { LiveCatalog } from '../../tools/registry/live-catalog.ts';
+import type { Telemetry } from '../../tools/telemetry/telemetry.ts';
 import type { IntegrationSettings } from '../config/integration-config.ts';
 
 type Settings = IntegrationSettings & { readonly dataDir: string };
@@ -16,23 +17,25 @@ interface Surroundings {
   readonly client: { readonly name: string; readonly version: string };
   readonly baseUrl: string;
   readonly logger: Logger;
+  readonly telemetry: Telemetry;
   now(): Date;
   onFailure(cause: unknown): void;
 }
 
-/** After a change of keys, what an earlier one encrypted is encrypted anew, and the log says when the earlier one can go. */
-export async function renewSecrets(
+/** Starts the integrations. After a change of keys, what an earlier one encrypted is encrypted anew before, and the log says when that one can go. */
+export async function startUpstreams(
   { store, logger }: Pick<Surroundings, 'store' | 'logger'>,
-  { secrets }: Upstreams,
+  upstreams: Upstreams,
 ): Promise<void> {
-  const records = await sealAnew(store, secrets);
+  const records = await sealAnew(store, upstreams.secrets);
   if (records > 0) logger.info({ records }, 'secrets encrypted with the first of SECRETS_KEY; the others can go');
+  await upstreams.start(store);
 }
 
 export function createUpstreams(
   { secretsKeys, stdioIntegrations, privateUpstreams, dataDir }: Settings,
   catalog: LiveCatalog,
-  { store, client, baseUrl, now, onFailure, logger }: Surroundings,
+  { store, client, baseUrl, telemetry, now, onFailure, logger }: Surroundings,
 ): Upstreams {
   const secrets = createSecretBox(secretsKeys, join(dataDir, SECRETS_KEY));
   const shared = { secrets, privateAddresses: privateUpstreams, onFailure };
@@ -42,6 +45,7 @@ export function createUpstreams(
     accounts: new IntegrationAccounts({ ...shared, store, baseUrl, name: client.name, now }),
     stdio: stdioIntegrations,
     client,
+    telemetry,
     onState({ id, name }, status) {
       const level = status.state === 'unavailable' ? 'warn' : 'info';
       logger[level]({ integration: { id, name }, ...status }, 'integration');

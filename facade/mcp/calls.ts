@@ -1,11 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import { INVALID_PARAMS, type Result } from '@modelcontextprotocol/server';
 import type { Door } from '../../resources/audit-entry.ts';
+import type { Cluster } from '../../store/cluster-port.ts';
 import type { Principal } from '../../tools/access/principal.ts';
 import type { Answer, Call, Registry } from '../../tools/registry/registry.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { LogLevels } from './logging.ts';
-import { isObject, type RequestId, RpcError } from './message.ts';
+import { isObject, type RequestId, RpcError, toRpcError } from './message.ts';
 import type { ToolLists } from './tool-list.ts';
 import type { ViewPages } from './views.ts';
 import { sendNothing } from './wire.ts';
@@ -17,7 +18,7 @@ export interface DoorParts {
   readonly flights: Flights;
   readonly levels: LogLevels;
   readonly pages: ViewPages;
-  onError(cause: unknown): void;
+  onError(cause: unknown, exchange?: Pick<Exchange, 'requestId'>): void;
   /** See `McpDoorOptions`. */
   readonly answerFirst?: AnswerFirst | undefined;
 }
@@ -58,10 +59,18 @@ export async function callTool(
 ): Promise<Answer> {
   const isKnown = registry.find(params.name) !== undefined;
   const answer = await registry.call(new McpCall(exchange, params, flight));
+  if (!answer.ok) exchange.failure = 'tool_error';
   // The call of an unknown tool is still made, for its audit entry and its hint.
   if (!answer.ok && !isKnown) throw new RpcError(INVALID_PARAMS, answer.error.error);
   if (answer.replayed && !exchange.response.headersSent) exchange.response.setHeader('Idempotency-Replayed', 'true');
   return answer;
+}
+
+/** The error to answer for a thrown value. It is noted in the exchange, and its cause, where the server failed, in the log. */
+export function rpcErrorFor(exchange: Exchange, thrown: unknown, { onError }: Pick<DoorParts, 'onError'>): RpcError {
+  const error = toRpcError(thrown, (cause) => onError(cause, exchange));
+  exchange.failure = String(error.code);
+  return error;
 }
 
 class McpCall implements Call {
@@ -127,6 +136,7 @@ export class Flight {
   #watched(): AbortController {
     const controller = new AbortController();
     if (this.aborted) controller.abort();
+    this.#response.setMaxListeners(0); // each message of a batch adds one
     this.#response.once('close', () => {
       if (this.aborted) controller.abort();
     });
@@ -151,6 +161,13 @@ export class Flight {
  */
 export class Flights {
   readonly #byKey = new Map<string, Flight | Flight[]>();
+  readonly #cluster: Cluster | undefined;
+
+  /** `cluster`: the other processes, where a request may be answered while its cancellation comes here. */
+  constructor(cluster: Cluster | undefined) {
+    this.#cluster = cluster;
+    cluster?.onTold(CANCELLED, (key) => this.#cancel(String(key)));
+  }
 
   enter({ principal, response }: Exchange, id: RequestId | null): Flight {
     const flight = new Flight(id === null ? undefined : keyOf(principal, id), response);
@@ -171,11 +188,19 @@ export class Flights {
 
   /** Clients that share a key may use the same ids. Where more than one request has the id, none is cancelled. */
   cancel(principal: Principal, id: RequestId): void {
-    const found = this.#byKey.get(keyOf(principal, id));
+    const key = keyOf(principal, id);
+    if (this.#byKey.has(key)) this.#cancel(key);
+    else this.#cluster?.tell(CANCELLED, key);
+  }
+
+  #cancel(key: string): void {
+    const found = this.#byKey.get(key);
     const flight = Array.isArray(found) && found.length === 1 ? found[0] : found;
     if (flight instanceof Flight) flight.cancel();
   }
 }
+
+const CANCELLED = 'cancelled request';
 
 function keyOf({ type, id: who }: Principal, id: RequestId): string {
   return `${type} ${who} ${typeof id} ${id}`;

@@ -1,4 +1,4 @@
-import type { Store } from '../../store/port.ts';
+import type { Readers, Store } from '../../store/port.ts';
 import { doorProblem } from '../../tools/access/capsule-principal.ts';
 import { capsuleIn, type Principal } from '../../tools/access/principal.ts';
 import { CapsuleUse } from '../../tools/capsules/use.ts';
@@ -18,12 +18,12 @@ interface CapsuleDoorOptions {
  */
 export class CapsuleDoor {
   readonly use: CapsuleUse;
-  readonly #store: Store;
+  readonly #store: Readers;
   readonly #refused: RefusedRequests;
   readonly #now: () => Date;
 
   constructor({ store, refused, onFailure, now }: CapsuleDoorOptions) {
-    this.#store = store;
+    this.#store = store.credentials ?? store;
     this.#refused = refused;
     this.#now = now;
     this.use = new CapsuleUse(store, onFailure);

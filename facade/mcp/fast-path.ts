@@ -5,9 +5,9 @@ import {
   PROTOCOL_VERSION_META_KEY,
 } from '@modelcontextprotocol/server';
 import type { Exchange } from '../http/exchange.ts';
-import { type CallParams, callTool, type DoorParts } from './calls.ts';
+import { type CallParams, callTool, type DoorParts, rpcErrorFor } from './calls.ts';
 import { mayLog } from './logging.ts';
-import { isObject, isRequestId, type RequestId, rpcErrorJson, toRpcError } from './message.ts';
+import { isObject, isRequestId, type RequestId, rpcErrorJson } from './message.ts';
 import { type Era, LEGACY_VERSIONS, MODERN_VERSION } from './protocol-versions.ts';
 import { areViewsAlone, declaresViews } from './views.ts';
 import { acceptsEvents } from './web.ts';
@@ -57,13 +57,13 @@ export class DirectPath {
   }
 
   async #serveCall(exchange: Exchange, { id, era }: PlainRequest, call: CallParams): Promise<void> {
-    const { registry, flights, writer, onError } = this.#parts;
+    const { registry, flights, writer } = this.#parts;
     const flight = flights.enter(exchange, era === 'legacy' ? id : null);
     let text: string;
     try {
       text = writer.toolResult(await callTool(registry, { exchange, flight }, call), id, era);
     } catch (thrown) {
-      text = rpcErrorJson(id, toRpcError(thrown, onError));
+      text = rpcErrorJson(id, rpcErrorFor(exchange, thrown, this.#parts));
     } finally {
       flights.leave(flight);
     }
@@ -71,13 +71,13 @@ export class DirectPath {
   }
 
   #serveList(exchange: Exchange, { id, era, showsViews }: PlainRequest): Promise<void> | undefined {
-    const { lists, onError } = this.#parts;
+    const { lists } = this.#parts;
     try {
       const list = lists.prepared(exchange, era, showsViews);
       if (!list) return undefined;
       list.send(exchange.response, 'application/json', closing(id));
     } catch (thrown) {
-      sendJsonText(exchange.response, 200, rpcErrorJson(id, toRpcError(thrown, onError)));
+      sendJsonText(exchange.response, 200, rpcErrorJson(id, rpcErrorFor(exchange, thrown, this.#parts)));
     }
     return DONE;
   }
@@ -128,7 +128,13 @@ type MetaChecks = Readonly<Record<string, (value: unknown) => boolean>>;
 
 const isString = (value: unknown) => typeof value === 'string';
 
-const LEGACY_META: MetaChecks = { progressToken: isRequestId, idempotencyKey: isString };
+const LEGACY_META: MetaChecks = {
+  progressToken: isRequestId,
+  idempotencyKey: isString,
+  traceparent: isString,
+  tracestate: isString,
+  baggage: isString,
+};
 const MODERN_META: MetaChecks = {
   ...LEGACY_META,
   [PROTOCOL_VERSION_META_KEY]: isString,

@@ -1,4 +1,5 @@
 import { INVALID_PARAMS, LOG_LEVEL_META_KEY, type LoggingLevel, type Result } from '@modelcontextprotocol/server';
+import type { Cluster } from '../../store/cluster-port.ts';
 import type { Principal } from '../../tools/access/principal.ts';
 import type { Progress } from '../../tools/registry/call.ts';
 import type { Registry } from '../../tools/registry/registry.ts';
@@ -17,25 +18,43 @@ const LEVELS: readonly LoggingLevel[] = [
   'emergency',
 ];
 const MOST_CALLERS = 10_000;
+const WISH = 'log level';
+
+interface Wish {
+  readonly caller: string;
+  readonly level: LoggingLevel;
+}
 
 /**
- * The log levels that callers want in the streams of their calls. There are no sessions, so `logging/setLevel` holds for the caller in this
- * process. In revision 2026-07-28 each request contains the level instead.
+ * The log levels that callers want in the streams of their calls. There are no sessions, so `logging/setLevel` holds for the caller in all
+ * processes that run. In revision 2026-07-28 each request contains the level instead.
  */
 export class LogLevels {
   /** The caller who set a level last comes last. */
   readonly #byCaller = new Map<string, LoggingLevel>();
+  readonly #cluster: Cluster | undefined;
+
+  constructor(cluster: Cluster | undefined) {
+    this.#cluster = cluster;
+    cluster?.onTold(WISH, (wish) => this.#keep(wish as Wish)); // sent by `set`
+  }
 
   set({ principal }: Exchange, level: unknown): Result {
     const known = LEVELS.find((each) => each === level);
     if (known === undefined) {
       throw new RpcError(INVALID_PARAMS, `Invalid params: level is one of ${LEVELS.join(', ')}.`);
     }
-    this.#byCaller.delete(callerOf(principal));
-    this.#byCaller.set(callerOf(principal), known);
+    const wish: Wish = { caller: callerOf(principal), level: known };
+    this.#keep(wish);
+    this.#cluster?.tell(WISH, wish);
+    return {};
+  }
+
+  #keep({ caller, level }: Wish): void {
+    this.#byCaller.delete(caller);
+    this.#byCaller.set(caller, level);
     const [first] = this.#byCaller.keys();
     if (first !== undefined && this.#byCaller.size > MOST_CALLERS) this.#byCaller.delete(first);
-    return {};
   }
 
   /** Undefined: the caller wants no log messages. */

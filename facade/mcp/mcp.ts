@@ -7,6 +7,7 @@ import { type AnswerFirst, Flights } from './calls.ts';
 import { DirectPath } from './fast-path.ts';
 import { LogLevels } from './logging.ts';
 import { answerableId, isObject, parseMessage, RpcError, requireLight, rpcErrorJson } from './message.ts';
+import { ObservedMessages } from './observed-message.ts';
 import { SdkPath } from './sdk.ts';
 import { refuseForMore } from './step-up.ts';
 import { ToolLists } from './tool-list.ts';
@@ -31,7 +32,7 @@ export interface McpDoorOptions {
   readonly store: Store;
   readonly pages: ViewPages;
   /** Called with the cause of every answer that says only that the server failed. */
-  onError(cause: unknown): void;
+  onError(cause: unknown, exchange?: Pick<Exchange, 'requestId'>): void;
   /** False: the SDK answers everything, for comparison. */
   readonly direct?: boolean;
   /** Asked before the SDK answers. A conformance suite needs prompts and results that no record or tool of this server has. */
@@ -40,14 +41,17 @@ export interface McpDoorOptions {
 
 export function createMcpDoor({ direct = true, ...options }: McpDoorOptions): McpDoor {
   const { registry } = options;
+  const { cluster } = options.store;
   const writer = new ResponseWriter(registry.server);
   const lists = new ToolLists(registry, writer);
-  const parts = { ...options, writer, flights: new Flights(), levels: new LogLevels(), lists };
+  const parts = { ...options, writer, flights: new Flights(cluster), levels: new LogLevels(cluster), lists };
   const directPath = direct ? new DirectPath(parts) : undefined;
   const sdkPath = new SdkPath(parts);
+  const messages = new ObservedMessages(registry);
 
   return {
     async serve(exchange, body) {
+      const begun = performance.now();
       let message: unknown;
       try {
         message = parseMessage(await body);
@@ -62,8 +66,11 @@ export function createMcpDoor({ direct = true, ...options }: McpDoorOptions): Mc
       if (turn) await turn;
       const counting = callsTool(message) ? exchange.beforeCall?.() : undefined;
       if (counting) await counting;
-      const refusing = exchange.principal.type === 'app' ? refuseForMore(parts, exchange, message) : undefined;
-      await (refusing ?? directPath?.serve(exchange, message) ?? sdkPath.serve(exchange, message));
+      await messages.traced(exchange, message, () => {
+        const refusing = exchange.principal.type === 'app' ? refuseForMore(parts, exchange, message) : undefined;
+        return refusing ?? directPath?.serve(exchange, message) ?? sdkPath.serve(exchange, message);
+      });
+      messages.answered(exchange, message, begun);
     },
     toolsChanged: () => sdkPath.toolsChanged(),
     close: () => sdkPath.close(),

@@ -1,11 +1,11 @@
 import { type Notification, type Result, Server, type ServerContext } from '@modelcontextprotocol/server';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv';
 import type { Progress } from '../../tools/registry/call.ts';
-import { callTool, type DoorParts, readCallParams, type UnderWay } from './calls.ts';
+import { callTool, type DoorParts, readCallParams, rpcErrorFor, type UnderWay } from './calls.ts';
 import { complete } from './completion.ts';
 import { instructionsFor, introduces } from './instructions.ts';
 import { levelIn, logMessage } from './logging.ts';
-import { isObject, toRpcError } from './message.ts';
+import { isObject } from './message.ts';
 import { getPrompt, listPrompts } from './prompts.ts';
 import { type Era, PROTOCOL_VERSIONS } from './protocol-versions.ts';
 import { questionsIn, resultOrQuestions } from './questions.ts';
@@ -89,7 +89,7 @@ export function createSdkServer(parts: DoorParts, visit: SdkVisit, era: Era): Se
       try {
         return parts.answerFirst?.(visit.message) ?? (await method(parts, visit, params ?? {}));
       } catch (thrown) {
-        throw toRpcError(thrown, parts.onError);
+        throw rpcErrorFor(visit.exchange, thrown, parts);
       }
     };
   }

@@ -9,8 +9,8 @@ import {
   type ServerEventBus,
 } from '@modelcontextprotocol/server';
 import type { Exchange } from '../http/exchange.ts';
-import type { DoorParts } from './calls.ts';
-import { answerableId, argumentsIn, malformed, toRpcError } from './message.ts';
+import { type DoorParts, rpcErrorFor } from './calls.ts';
+import { answerableId, argumentsIn, malformed } from './message.ts';
 import { isModern } from './protocol-versions.ts';
 import type { UpdateParts } from './resource-updates.ts';
 import { answerLegacy } from './sdk-legacy.ts';
@@ -35,7 +35,7 @@ export class SdkPath {
   }
 
   async serve(exchange: Exchange, message: unknown): Promise<void> {
-    const { flights, onError } = this.#parts;
+    const { flights } = this.#parts;
     const id = answerableId(message);
     const flight = flights.enter(exchange, isModern(exchange) ? null : id);
     const given = argumentsIn(message);
@@ -48,8 +48,11 @@ export class SdkPath {
     };
     this.#visits.set(visit.request, visit);
     try {
-      const answer = await this.#answer(visit).catch((thrown) => errorResponse(id, toRpcError(thrown, onError), 500));
-      await sendWebResponse(exchange, flight, answer, onError);
+      const answer = await this.#answer(visit).catch((thrown) =>
+        errorResponse(id, rpcErrorFor(exchange, thrown, this.#parts), 500),
+      );
+      if (answer.status >= 400) exchange.failure ??= String(answer.status);
+      await sendWebResponse(exchange, flight, answer, (cause) => this.#parts.onError(cause, exchange));
     } finally {
       flights.leave(flight);
     }

@@ -47,6 +47,6 @@ async function refuse({ registry, flights, writer }: Parts, exchange: Exchange, 
   const flight = flights.enter(exchange, null);
   const answer = await callTool(registry, { exchange, flight }, call);
   const askFor = answer.ok ? undefined : answer.askFor;
-  if (askFor) exchange.askFor?.(askFor);
+  if (askFor) await exchange.askFor?.(askFor);
   sendJsonText(exchange.response, askFor ? 403 : 200, writer.toolResult(answer, call.id, era));
 }

@@ -40,6 +40,7 @@ export class Subscriptions {
     this.#onError = parts.onError;
     this.#createHandler = createHandler;
     this.#updates = new ResourceUpdates(parts);
+    parts.store.cluster?.onGap(() => this.#endAll());
   }
 
   serve(visit: SdkVisit, id: RequestId): Response | Promise<Response> {
@@ -84,6 +85,11 @@ export class Subscriptions {
   async close(): Promise<void> {
     this.#updates.close();
     await Promise.all([...this.#open].map(({ handler }) => handler.close()));
+  }
+
+  /** Changes may have been missed, which clients find out by subscribing anew. */
+  #endAll(): void {
+    for (const { handler } of this.#open) void handler.close().catch(this.#onError);
   }
 
   #comparer(principal: Principal, bus: ServerEventBus): Subscription['compare'] {

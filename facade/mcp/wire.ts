@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { type Result, SERVER_INFO_META_KEY } from '@modelcontextprotocol/server';
 import type { ListedTool } from '../../tools/registry/listed-tool.ts';
 import type { Answer } from '../../tools/registry/registry.ts';
+import { jsonOf } from '../../tools/registry/unchanging.ts';
 import { endSoon } from '../http/end-soon.ts';
 import type { RequestId } from './message.ts';
 import type { Era } from './protocol-versions.ts';
@@ -10,7 +11,7 @@ import type { Era } from './protocol-versions.ts';
 export function toolResult(answer: Answer): Result {
   if (answer.ok && answer.isContent) return { ...answer.output };
   if (!answer.ok) return { content: [{ type: 'text', text: JSON.stringify(answer.error) }], isError: true };
-  return { content: [{ type: 'text', text: JSON.stringify(answer.output) }], structuredContent: answer.output };
+  return { content: [{ type: 'text', text: jsonOf(answer.output) }], structuredContent: answer.output };
 }
 
 /** Writes whole responses as JSON text, equal to what the SDK makes of `toolResult` and of a list. */
@@ -25,7 +26,7 @@ export class ResponseWriter {
   }
 
   toolResult(answer: Answer, id: RequestId, era: Era): string {
-    const text = JSON.stringify(answer.ok ? answer.output : answer.error);
+    const text = jsonOf(answer.ok ? answer.output : answer.error);
     const members = answer.ok && answer.isContent ? text.slice(1, -1) : resultMembers(text, answer.ok);
     return `{"result":{${members}${era === 'modern' ? this.#modern : ''}}${closing(id)}`;
   }

@@ -92,14 +92,14 @@ class ConsentPage implements Consent {
     if (!answer.ok) return this.#again(visit, asked, answer.error.issues?.[0]?.message ?? answer.error.error);
     const { id } = answer.output as { readonly id: string }; // of a call that allows
     const app = await this.#options.store.connectedApps.get(id);
-    this.#proofs.forget(asked.interactionId);
+    await this.#proofs.forget(asked.interactionId);
     return app ? { app, scopes: app.scopes } : this.#again(visit, asked, 'The connection ended at once.');
   }
 
   async #showCapsule(visit: Visit, page: PageOptions, capsuleId: string, person: Principal | undefined): Promise<void> {
     const { asked } = page;
     const capsule = await this.#options.store.capsules.get(capsuleId);
-    const proof = capsule && this.#proofs.find(asked.interactionId, capsuleId, visit.browser);
+    const proof = capsule && (await this.#proofs.find(asked.interactionId, capsuleId, visit.browser));
     const user = capsule && person && mayUseCapsule(person, capsule) ? { userId: person.ownerId } : undefined;
     const by = proof ?? user;
     const offer = capsule && by && (await this.#offers.capsule(asked, capsule, by));
@@ -133,7 +133,8 @@ class ConsentPage implements Consent {
   }
 
   async #by(visit: Visit, { interactionId, capsuleId }: Asked): Promise<By | undefined> {
-    const proof = capsuleId === undefined ? undefined : this.#proofs.find(interactionId, capsuleId, visit.browser);
+    const proof =
+      capsuleId === undefined ? undefined : await this.#proofs.find(interactionId, capsuleId, visit.browser);
     const principal = proof ? undefined : await this.#sessions.of(visit);
     if (principal) return { principal };
     const capsule = capsuleId === undefined ? undefined : await this.#options.store.capsules.get(capsuleId);

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { OAuthClientRecord } from '../../resources/oauth-client.ts';
 import type { Store } from '../../store/port.ts';
-import { createRateLimit } from '../../tools/access/rate-limit.ts';
+import { createRateLimit, type RateLimit } from '../../tools/access/rate-limit.ts';
 import type { Fetch } from '../../tools/integrations/upstream/fetch.ts';
 import { networkOf } from '../../tools/sign-in/attempts.ts';
 import { type ClientMetadata, readClientMetadata } from './client-metadata.ts';
@@ -41,8 +41,8 @@ export class ClientDocuments {
   readonly #fetch: Fetch;
   readonly #now: () => Date;
   readonly #deadlineMs: number;
-  readonly #limit = createRateLimit(FETCHES_PER_MINUTE, 'client documents');
-  readonly #limitForAddress = createRateLimit(FETCHES_FOR_ONE_ADDRESS, 'client documents for one address');
+  readonly #limit: RateLimit;
+  readonly #limitForAddress: RateLimit;
   /** Until when what is known of an address is not asked for again: the document, or that it could not be had. */
   readonly #known = new Map<string, { readonly until: number; readonly problem?: OAuthError }>();
   readonly #underWay = new Map<string, Promise<OAuthClientRecord>>();
@@ -50,6 +50,9 @@ export class ClientDocuments {
   constructor({ store, fetch, now, deadlineMs = DEADLINE_MS }: Options) {
     this.#deadlineMs = deadlineMs;
     this.#store = store;
+    const { cluster } = store;
+    this.#limit = createRateLimit(FETCHES_PER_MINUTE, 'client documents', { cluster });
+    this.#limitForAddress = createRateLimit(FETCHES_FOR_ONE_ADDRESS, 'client documents for one address', { cluster });
     this.#fetch = fetch;
     this.#now = now;
   }

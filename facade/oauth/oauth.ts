@@ -1,12 +1,13 @@
 import type { Provider } from 'oidc-provider';
 import type { Logger } from 'pino';
 import type { Store } from '../../store/port.ts';
+import { startOnce } from '../../store/repeated.ts';
 import { appPrincipal } from '../../tools/access/app-principal.ts';
 import { createFetch } from '../../tools/integrations/upstream/fetch.ts';
 import type { Catalog } from '../../tools/registry/catalog-index.ts';
-import { startRepeated } from '../../tools/registry/repeated.ts';
 import { isLoopback } from '../config/sign-in-config.ts';
 import type { Guards } from '../http/guards.ts';
+import { requestIdOf } from '../http/native-prototypes.ts';
 import type { RefusedRequests } from '../http/refused-requests.ts';
 import { Addresses } from './addresses.ts';
 import { Clients } from './clients.ts';
@@ -42,7 +43,7 @@ export type OAuth = ReturnType<typeof createOAuth>;
 
 /** The authorization server for our own MCP endpoints (OAuth 2.1), so that any client connects by its address alone. */
 export function createOAuth(options: OAuthOptions) {
-  const { store, baseUrl, onFailure, now } = options;
+  const { store, baseUrl, logger, onFailure, now } = options;
   const addresses = new Addresses(baseUrl);
   // Anybody can have it ask for a document, so private addresses are for servers that only this machine reaches.
   const privateAddresses = options.privateUpstreams && isLoopback(baseUrl);
@@ -51,7 +52,7 @@ export function createOAuth(options: OAuthOptions) {
   const documents = new ClientDocuments({ store, fetch: documentFetch.fetch, now });
   const clients = new Clients({ store, documents, now });
   const showProblem = createShowProblem(store, addresses);
-  const stepUps = new StepUps(now);
+  const stepUps = new StepUps(store.cluster, now);
   const provider = onceNeeded(() =>
     createProvider({
       store,
@@ -62,8 +63,8 @@ export function createOAuth(options: OAuthOptions) {
       isConnected: (id) => isConnected(id, options),
       renderError: errorRenderer(showProblem),
       earlyErrors: earlyErrors({ addresses, showProblem, kindOf: (id) => clients.kindOf(id) }),
-      onFailure,
-      onEnded: (ended) => options.logger.info(ended, 'a connection was ended by its client'),
+      onError: (err, response) => logger.error({ requestId: requestIdOf(response), err }, 'request failed'),
+      onEnded: (ended) => logger.info(ended, 'a connection was ended by its client'),
     }),
   );
   const requests = new Requests({ store, addresses, clients, stepUps, provider });
@@ -71,7 +72,7 @@ export function createOAuth(options: OAuthOptions) {
     await forgetEnded(store, now());
     await forgetUnused(store, now());
   };
-  const upkeep = startRepeated(forget, onFailure, UPKEEP_MS);
+  const upkeep = startOnce(store.jobs, forget, { onFailure, everyMs: UPKEEP_MS });
   return {
     addresses,
     stepUps,

@@ -1,4 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
 import type { Configuration, JWK, KoaContextWithOIDC, Provider } from 'oidc-provider';
 import { newSecret, secretMatches } from '../../tools/access/key-secret.ts';
 import type { Fetch } from '../../tools/integrations/upstream/fetch.ts';
@@ -40,7 +41,8 @@ interface ProviderOptions extends StateOptions {
   isConnected(grantId: string): Promise<boolean>;
   renderError: NonNullable<Configuration['renderError']>;
   readonly earlyErrors: ReturnType<typeof earlyErrors>;
-  onFailure(cause: unknown): void;
+  /** A request failed in a way that is no answer of the protocol. */
+  onError(cause: unknown, response: ServerResponse): void;
   /** A client ended a connection, by revoking it or by showing again what was used. */
   onEnded(ended: { readonly app: string; readonly client: string | undefined; readonly by: string }): void;
 }
@@ -54,7 +56,7 @@ export async function createProvider(options: ProviderOptions): Promise<Provider
   keepNames(provider);
   shapeSecrets(provider);
   provider.use(options.earlyErrors);
-  provider.on('server_error', (_, error) => options.onFailure(error));
+  provider.on('server_error', ({ res }, error) => options.onError(error, res));
   provider.on('grant.revoked', ({ oidc }, app) =>
     options.onEnded({ app, client: oidc.client?.clientId, by: oidc.route }),
   );

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { OAuthClientRecord } from '../../resources/oauth-client.ts';
+import type { Cluster } from '../../store/cluster-port.ts';
 import { anonymous } from '../../tools/access/anonymous.ts';
 import { newSecret } from '../../tools/access/key-secret.ts';
 import { createRateLimit } from '../../tools/access/rate-limit.ts';
@@ -15,14 +16,15 @@ const IN_ALL = 120;
 
 interface Options {
   readonly clients: Clients;
+  readonly cluster: Cluster | undefined;
   /** What the library thinks of the metadata. @throws where it does not accept it */
   validate(properties: ClientProperties): Promise<void>;
 }
 
 /** Dynamic registration (RFC 7591), open to everybody: what registers here can ask people and nothing else. */
-export function createRegistration({ clients, validate }: Options) {
-  const fromAddress = createRateLimit(PER_ADDRESS, 'registrations from one address');
-  const inAll = createRateLimit(IN_ALL, 'registrations');
+export function createRegistration({ clients, cluster, validate }: Options) {
+  const fromAddress = createRateLimit(PER_ADDRESS, 'registrations from one address', { cluster });
+  const inAll = createRateLimit(IN_ALL, 'registrations', { cluster });
 
   /** @throws OAuthError, ToolError */
   return async function register(request: IncomingMessage): Promise<Record<string, unknown>> {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Provider } from 'oidc-provider';
 import type { Store } from '../../store/port.ts';
-import { createRateLimit } from '../../tools/access/rate-limit.ts';
+import { createRateLimit, type RateLimit } from '../../tools/access/rate-limit.ts';
 import { networkOf } from '../../tools/sign-in/attempts.ts';
 import { readForm } from '../http/body.ts';
 import { addressOf } from '../http/caller-address.ts';
@@ -31,12 +31,15 @@ interface RequestOptions {
 export class Requests {
   readonly #options: RequestOptions;
   readonly #register: (request: IncomingMessage) => Promise<Record<string, unknown>>;
-  readonly #limit = createRateLimit(AUTHORIZATIONS_PER_MINUTE, 'requests to connect from one address');
+  readonly #limit: RateLimit;
 
   constructor(options: RequestOptions) {
     this.#options = options;
+    const { cluster } = options.store;
+    this.#limit = createRateLimit(AUTHORIZATIONS_PER_MINUTE, 'requests to connect from one address', { cluster });
     this.#register = createRegistration({
       clients: options.clients,
+      cluster,
       validate: (properties) => this.#validate(properties),
     });
   }
@@ -65,7 +68,7 @@ export class Requests {
         : ['AuthorizationCode', form.get('code')];
     const state = shown === null ? undefined : await findState(store, kind, shown);
     requireResource(form, state);
-    if (kind === 'RefreshToken' && state?.grantId !== undefined && this.#options.stepUps.take(state.grantId)) {
+    if (kind === 'RefreshToken' && state?.grantId !== undefined && (await this.#options.stepUps.take(state.grantId))) {
       throw new OAuthError('invalid_grant', 'The app needs more than it was given; ask the person again.');
     }
     await this.#pass(request, response, { target: paths.token, form });

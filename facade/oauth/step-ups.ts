@@ -1,28 +1,26 @@
+import type { Cluster } from '../../store/cluster-port.ts';
+import { type KeptValues, keptValues } from './kept-values.ts';
+
 /** How long after a refusal a refresh counts as its consequence. */
 const ANSWERED_WITHIN_MS = 5000;
-const MOST_NOTED = 10_000;
 
 /**
  * Apps whose call was just refused because it needs more than they were given. Some clients answer that with a refresh, which cannot give more, and
  * then give up; where the refresh is refused once, they ask the person again. The refused token stays good for clients that ask by themselves.
  */
 export class StepUps {
-  readonly #now: () => Date;
-  readonly #noted = new Map<string, number>();
+  readonly #noted: KeptValues<object>;
 
-  constructor(now: () => Date) {
-    this.#now = now;
+  constructor(cluster: Cluster | undefined, now: () => Date) {
+    this.#noted = keptValues('step-up', { cluster, periodMs: ANSWERED_WITHIN_MS, now });
   }
 
-  note(appId: string): void {
-    if (this.#noted.size >= MOST_NOTED) this.#noted.clear();
-    this.#noted.set(appId, this.#now().getTime());
+  note(appId: string): Promise<void> {
+    return this.#noted.put(appId, {});
   }
 
   /** Whether the app's refresh is to be refused: once after each refusal of a call. */
-  take(appId: string): boolean {
-    const at = this.#noted.get(appId);
-    this.#noted.delete(appId);
-    return at !== undefined && this.#now().getTime() - at < ANSWERED_WITHIN_MS;
+  async take(appId: string): Promise<boolean> {
+    return (await this.#noted.take(appId)) !== undefined;
   }
 }

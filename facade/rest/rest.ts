@@ -36,6 +36,7 @@ export function restEndpoints(options: RestOptions): ApiEndpoint[] {
     return {
       method: route.method,
       path: route.path,
+      webhook: route.tool === 'trigger_flow',
       signsIn: target.bodyKind === CREDENTIAL,
       serve: (exchange, parameters) => callTool(options, exchange, { target, parameters }),
     };
@@ -71,7 +72,7 @@ async function callTool(
   if (answer.replayed && !response.headersSent) response.setHeader('Idempotency-Replayed', 'true');
   if (live?.finish(answer)) return;
   if (!answer.ok) {
-    if (answer.askFor) exchange.askFor?.(answer.askFor);
+    if (answer.askFor) await exchange.askFor?.(answer.askFor);
     // The caller was authenticated when the request came. So the credential has ended since.
     const challenge = principal.type === 'anonymous' ? {} : challengeOf(request);
     return sendErrorBody(response, answer.error, { ...answer, ...challenge });

@@ -1,4 +1,3 @@
-import { createTransport } from 'nodemailer';
 import type { Logger } from 'pino';
 import type { Dependency } from '../../tools/registry/context.ts';
 import { Watched } from '../../tools/registry/dependency-health.ts';
@@ -26,6 +25,8 @@ export interface Mailer extends Dependency {
   readonly kind: 'smtp' | 'console';
   /** Takes the mail and returns at once. A failure is logged and shown by `health`. */
   send(mail: Mail): void;
+  /** Resolves when the mail server has taken the mail. Rejects where it does not. */
+  deliver(mail: Mail): Promise<void>;
   /** Waits a while for mails that are being sent. */
   close(): Promise<void>;
 }
@@ -45,39 +46,42 @@ export function createMailer({ smtpUrl, ...options }: MailerOptions): Mailer {
 const TIME_LIMITS = { dnsTimeout: 5000, connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 };
 const CLOSE_MS = 5000;
 
-function createSmtpMailer({ smtpUrl, mailFrom, logger }: MailerOptions & { readonly smtpUrl: string }): Mailer {
-  const transport = createTransport(
+/** The connection to the mail server. Its code is loaded where there is one. */
+export async function createSmtpTransport(smtpUrl: string, mailFrom: string) {
+  const { createTransport } = await import('nodemailer');
+  return createTransport(
     { url: smtpUrl, ...TIME_LIMITS, disableFileAccess: true, disableUrlAccess: true },
     { from: mailFrom, headers: { 'Auto-Submitted': 'auto-generated' } },
   );
+}
+
+function createSmtpMailer({ smtpUrl, mailFrom, logger }: MailerOptions & { readonly smtpUrl: string }): Mailer {
+  const transport = createSmtpTransport(smtpUrl, mailFrom);
   const server = new Watched({
     name: 'mail',
     kind: 'smtp',
-    probe: () => transport.verify(),
+    probe: async () => (await transport).verify(),
     onFailure: (err) => logger.error({ err }, 'the mail server does not work'),
   });
   const sending = new Set<Promise<void>>();
   void server.check();
 
-  async function deliver(mail: Mail): Promise<void> {
-    try {
-      await server.use(() => transport.sendMail(mail));
-    } catch (err) {
-      logger.error({ err, subject: mail.subject }, 'a mail was not sent');
-    }
-  }
+  const deliver = async (mail: Mail) => void (await server.use(async () => (await transport).sendMail(mail)));
 
   return {
     kind: 'smtp',
     send(mail) {
-      const delivery = deliver(mail).finally(() => sending.delete(delivery));
+      const delivery = deliver(mail)
+        .catch((err: unknown) => logger.error({ err, subject: mail.subject }, 'a mail was not sent'))
+        .finally(() => sending.delete(delivery));
       sending.add(delivery);
     },
+    deliver,
     health: () => server.health(),
     async close() {
       const deadline = new Promise((resolve) => void setTimeout(resolve, CLOSE_MS).unref());
       await Promise.race([Promise.all(sending), deadline]);
-      transport.close();
+      (await transport).close();
     },
   };
 }
@@ -87,13 +91,14 @@ function createSmtpMailer({ smtpUrl, mailFrom, logger }: MailerOptions & { reado
  */
 function createPrinter(): Mailer {
   const line = '-'.repeat(78);
+  const print = ({ to, subject, text }: Mail) =>
+    console.log(
+      `\n${line}\nNo SMTP_URL is set, so this mail is printed here.\nTo: ${to}\nSubject: ${subject}\n\n${text}\n${line}\n`,
+    );
   return {
     kind: 'console',
-    send({ to, subject, text }) {
-      console.log(
-        `\n${line}\nNo SMTP_URL is set, so this mail is printed here.\nTo: ${to}\nSubject: ${subject}\n\n${text}\n${line}\n`,
-      );
-    },
+    send: print,
+    deliver: async (mail) => print(mail),
     health: async () => [{ name: 'mail', kind: 'console', status: 'ok', latencyMs: 0 }],
     close: async () => {},
   };

@@ -58,7 +58,7 @@ class Pages {
       return;
     }
     this.#answer(request, response, new URL(request.url ?? '/', this.#base.origin)).catch((err) => {
-      this.#options.logger.error({ err }, 'request failed');
+      this.#options.logger.error({ requestId: requestIdOf(response), err }, 'request failed');
       response.destroy();
     });
   }

@@ -2,10 +2,11 @@ import { setImmediate } from 'node:timers/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { StoreDamaged } from '../errors.ts';
 import type { NamedQuery, Parameter } from '../rows-port.ts';
+import type { SqlConnection } from '../sql/connection.ts';
 import { rowsOf } from './values.ts';
 
 /** One connection. Its statements run one after the other. */
-export class Connection {
+export class Connection implements SqlConnection {
   readonly #raw: DuckDBConnection;
 
   constructor(raw: DuckDBConnection) {

@@ -1,13 +1,13 @@
 import type { AuditEntry } from '../../resources/audit-entry.ts';
 import { StoreDamaged } from '../errors.ts';
+import { eraseUsers } from '../sql/writing/erase-users.ts';
+import { type LoadedPart, loadRows } from '../sql/writing/load.ts';
+import { TouchedTables } from '../sql/writing/touched.ts';
 import type { Connection } from './connection.ts';
 import { Engine } from './engine.ts';
 import { currentRowsFile, removeOthers, rowsFile, temporaryFolder } from './files.ts';
 import { Readers } from './readers.ts';
 import { prepareTables, readFact, writeFact } from './schema.ts';
-import { eraseUsers } from './writing/erase-users.ts';
-import { type LoadedPart, loadRows } from './writing/load.ts';
-import { TouchedTables } from './writing/touched.ts';
 
 /** What must be put right after a crash. */
 export interface RowRecovery {
@@ -53,6 +53,10 @@ export interface OpenedRows {
   /** Rows of users were removed whose bytes may still be in the file. */
   readonly isRewriteDue: boolean;
   readonly nextSeq: number;
+  /** Ends with the write that runs. It is never rejected. */
+  writing: Promise<void>;
+  /** The engine failed for good. */
+  hasFailed: boolean;
 }
 
 /** At most this many questions are answered at once. */
@@ -80,14 +84,19 @@ export async function openFile(
       throw damaged(String(path), cause instanceof Error ? cause.message : String(cause), cause);
     },
   );
+  const connections: Connection[] = [];
   try {
-    const writer = await engine.connect();
+    for (let count = 0; count < READERS + 2; count += 1) connections.push(await engine.connect());
+    const [writer, first, ...others] = connections as [Connection, Connection, ...Connection[]]; // as many as above
     await prepareTables(writer);
     await prepare?.(writer);
-    const readers = new Readers(await Promise.all(Array.from({ length: READERS }, () => engine.connect())));
-    const quick = new Readers([await engine.connect()]);
-    return { file, engine, writer, readers, quick, ...(await factsOf(writer)) };
+    const readers = new Readers(others);
+    const quick = new Readers([first]);
+    const state = { writing: Promise.resolve(), hasFailed: false };
+    return { file, engine, writer, readers, quick, ...(await factsOf(writer)), ...state };
   } catch (error) {
+    // The engine stays open, and may still write to the file, while a connection is.
+    for (const connection of connections) connection.close();
     engine.close();
     throw error;
   }

@@ -1,9 +1,10 @@
 import { statSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { AuditEntry } from '../../resources/audit-entry.ts';
-import { StoreBusy, StoreUnavailable } from '../errors.ts';
+import { StoreUnavailable } from '../errors.ts';
+import { nextSeqAfter } from '../rows/kept-rows.ts';
 import type {
   ExchangeRate,
+  KeptRows,
   NamedQuery,
   Parameter,
   ReadOptions,
@@ -14,25 +15,25 @@ import type {
   StagedRows,
 } from '../rows-port.ts';
 import { derivedTables } from '../sql/derived-tables.ts';
+import { digestOf, replaceRates, usesRates } from '../sql/exchange-rates.ts';
 import { rawTables } from '../sql/raw-tables.ts';
+import { rebuildTable } from '../sql/rebuild.ts';
+import { eraseUsers } from '../sql/writing/erase-users.ts';
+import { type LoadedPart, loadRows } from '../sql/writing/load.ts';
+import { putRows } from '../sql/writing/put.ts';
+import { restoreRows } from '../sql/writing/restore.ts';
+import { TouchedTables } from '../sql/writing/touched.ts';
 import { Turns } from '../turns.ts';
-import { digestOfTable, rebuildTable } from './derived.ts';
-import { digestOf, replaceRates, usesRates } from './exchange-rates.ts';
+import { digestOfTable } from './derived.ts';
 import { currentRowsFile, rowsFile } from './files.ts';
-import { closeRows, type OpenedRows, openFile, openRows, type RowsOptions } from './open-rows.ts';
+import { closeRows, type OpenedRows, type RowsOptions } from './open-rows.ts';
 import { copyTables, removeFile } from './rewrite.ts';
 import { Rewriting } from './rewriting.ts';
+import { isFatal, RowsInUse } from './rows-in-use.ts';
 import { writeFact } from './schema.ts';
 import { WriteTurn } from './write-turn.ts';
-import { eraseUsers } from './writing/erase-users.ts';
-import { type LoadedPart, loadRows } from './writing/load.ts';
-import { putRows } from './writing/put.ts';
-import { TouchedTables } from './writing/touched.ts';
 
 const LONG_LOG = 16 * 1024 * 1024;
-
-/** How long a call waits while the rows of an earlier version are moved. */
-const PATIENCE_MS = 3000;
 
 /** Staged rows of this store. */
 export interface StagedWrite extends StagedRows {
@@ -45,10 +46,9 @@ export interface StagedWrite extends StagedRows {
 export class DuckRowStore implements RowStore {
   version = 0;
   readonly #options: RowsOptions;
+  readonly #rows: RowsInUse;
   readonly #turns = new Turns();
   readonly #rewriting = new Rewriting(() => this.#rewrite());
-  #opening: Promise<OpenedRows> | undefined;
-  #isClosed = false;
   #nextSeq = 0;
   /** Audit entries of the rows that may not be in the audit log yet. */
   #unconfirmed = 0;
@@ -57,15 +57,20 @@ export class DuckRowStore implements RowStore {
 
   constructor(options: RowsOptions) {
     this.#options = options;
+    this.#rows = new RowsInUse(options, ({ version, nextSeq, isRewriteDue }) => {
+      this.version = version;
+      this.#nextSeq = nextSeq;
+      if (isRewriteDue) this.#rewriting.soon();
+    });
   }
 
   async wake(): Promise<void> {
     const { folder, recovery } = this.#options;
-    if (recovery?.former() || (folder !== undefined && currentRowsFile(folder) > 0)) await this.#opened();
+    if (recovery?.former() || (folder !== undefined && currentRowsFile(folder) > 0)) await this.#rows.get();
   }
 
   async ready(): Promise<void> {
-    await this.#opened();
+    await this.#rows.get();
   }
 
   async stage(batch: RowBatch): Promise<StagedWrite> {
@@ -85,6 +90,19 @@ export class DuckRowStore implements RowStore {
       version: isChange ? turn.version : turn.version - 1,
       // Rows that change nothing need not be written, nor their audit entry be kept beside them.
       commit: (entries) => (isChange ? turn.commit(entries) : turn.discard()),
+      discard: () => turn.discard(),
+    };
+  }
+
+  async restore(kept: KeptRows): Promise<StagedWrite> {
+    const turn = await this.#write();
+    const counts = await turn.work((writer) => restoreRows(writer, kept));
+    // Rows that are imported later come after these.
+    this.#nextSeq = Math.max(this.#nextSeq, nextSeqAfter(kept));
+    return {
+      ...counts,
+      version: turn.version,
+      commit: (entries) => turn.commit(entries),
       discard: () => turn.discard(),
     };
   }
@@ -150,27 +168,23 @@ export class DuckRowStore implements RowStore {
   }
 
   async check(): Promise<void> {
-    const { writer } = await this.#opened();
+    const { writer } = await this.#rows.get();
     const tables = [...Object.keys(rawTables), ...derivedTables.map(({ name }) => name)];
     for (const table of tables) await digestOfTable(writer, table);
   }
 
   async query<Row>(query: NamedQuery, parameters?: readonly Parameter[], options?: ReadOptions) {
-    const { quick } = await this.#unlessMoving();
-    return quick.read((snapshot) => snapshot.query<Row>(query, parameters), options);
+    return this.#rows.use(({ quick }) => quick.read((snapshot) => snapshot.query<Row>(query, parameters), options));
   }
 
   async read<Result>(work: (snapshot: RowSnapshot) => Promise<Result>, options?: ReadOptions): Promise<Result> {
     const rates = options?.rates;
-    const { readers } = await this.#unlessMoving();
-    if (!rates) return readers.read(work, options);
+    if (!rates) return this.#rows.use(({ readers }) => readers.read(work, options));
     const digest = digestOf(rates);
+    const workByRates = async (snapshot: RowSnapshot) =>
+      (await usesRates(snapshot, digest)) ? { result: await work(snapshot) } : undefined;
     for (;;) {
-      const { readers } = await this.#opened();
-      const read = await readers.read(
-        async (snapshot) => ((await usesRates(snapshot, digest)) ? { result: await work(snapshot) } : undefined),
-        options,
-      );
+      const read = await this.#rows.use(({ readers }) => readers.read(workByRates, options));
       if (read) return read.result;
       this.#rates = undefined;
       await this.useRates(rates);
@@ -184,13 +198,10 @@ export class DuckRowStore implements RowStore {
 
   /** Lets running questions and writes end, and closes the file. */
   async close(): Promise<void> {
-    this.#isClosed = true;
     this.#rewriting.stop();
     const endTurn = await this.#turns.take();
     try {
-      const opened = await this.#opening?.catch(() => undefined);
-      if (!opened) return;
-      await closeRows(opened);
+      await this.#rows.close();
     } finally {
       endTurn();
     }
@@ -202,11 +213,10 @@ export class DuckRowStore implements RowStore {
     if (folder === undefined) return;
     const endTurn = await this.#turns.take();
     try {
-      const old = await this.#opened();
+      const old = await this.#rows.get();
       const file = old.file + 1;
       await copyTables(old.writer, rowsFile(folder, file));
-      this.#opening = openFile(this.#options, file);
-      await this.#opening;
+      await this.#rows.replaceBy(file);
       await closeRows(old);
       await removeFile(rowsFile(folder, old.file));
     } finally {
@@ -216,12 +226,28 @@ export class DuckRowStore implements RowStore {
 
   /** Waits for the turn to write, and begins. */
   async #write(): Promise<WriteTurn> {
-    await this.#unlessMoving();
+    await this.#rows.unlessMoving();
     const endTurn = await this.#turns.take();
     try {
-      const { writer, file } = await this.#opened();
+      const opened = await this.#rows.get();
+      const turn = await this.#begin(opened);
+      opened.writing = turn.ended;
+      turn.ended.then(() => {
+        if (isFatal(turn.failure)) this.#rows.reopen(opened);
+        endTurn();
+      });
+      return turn;
+    } catch (error) {
+      endTurn();
+      throw error;
+    }
+  }
+
+  async #begin(opened: OpenedRows): Promise<WriteTurn> {
+    const { writer, file } = opened;
+    const version = this.version + 1;
+    try {
       if (this.#isLogLong(file)) await writer.runOnce('checkpoint');
-      const version = this.version + 1;
       return await WriteTurn.begin({
         writer,
         version,
@@ -229,14 +255,10 @@ export class DuckRowStore implements RowStore {
         onCommit: () => {
           this.version = version;
         },
-        onEnd: (error) => {
-          if (isFatal(error)) this.#reopen();
-          endTurn();
-        },
       });
-    } catch (error) {
-      endTurn();
-      throw error;
+    } catch (cause) {
+      if (isFatal(cause)) this.#rows.reopen(opened);
+      throw new StoreUnavailable('the rows could not be written to the disk', { cause });
     }
   }
 
@@ -246,43 +268,4 @@ export class DuckRowStore implements RowStore {
     const log = folder && statSync(`${rowsFile(folder, file)}.wal`, { throwIfNoEntry: false });
     return log ? log.size > LONG_LOG : false;
   }
-
-  /** After an error from which the engine does not recover by itself. */
-  #reopen(): void {
-    const broken = this.#opening;
-    this.#opening = undefined;
-    broken?.then(closeRows).catch(() => {});
-  }
-
-  #opened(): Promise<OpenedRows> {
-    if (this.#isClosed) return Promise.reject(new StoreUnavailable('the store is closed'));
-    this.#opening ??= this.#open().catch((error) => {
-      this.#opening = undefined;
-      throw error;
-    });
-    return this.#opening;
-  }
-
-  /** Callers do not wait until the rows of an earlier version are moved. */
-  async #unlessMoving(): Promise<OpenedRows> {
-    const opening = this.#opened();
-    const former = this.#options.recovery?.former();
-    if (!former) return opening;
-    const opened = await Promise.race([opening, delay(PATIENCE_MS, undefined, { ref: false })]);
-    if (opened) return opened;
-    const part = Math.floor(former.progress * 100);
-    throw new StoreBusy(`Imported rows are being moved into a new form (${part} % are); ask again in a minute.`);
-  }
-
-  async #open(): Promise<OpenedRows> {
-    const opened = await openRows(this.#options);
-    this.version = opened.version;
-    this.#nextSeq = opened.nextSeq;
-    if (opened.isRewriteDue) this.#rewriting.soon();
-    return opened;
-  }
-}
-
-function isFatal(error: unknown): boolean {
-  return error instanceof Error && /FATAL|invalidated/i.test(error.message);
 }

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
 import { derivedTables } from '../sql/derived-tables.ts';
 import { createTable, exchangeRates, ratesInUse, rawTables } from '../sql/raw-tables.ts';
+import { rebuildTable } from '../sql/rebuild.ts';
+import { createBatchTables } from '../sql/writing/plain-rows.ts';
+import { createTouchedTables } from '../sql/writing/touched.ts';
 import type { Connection } from './connection.ts';
-import { rebuildTable } from './derived.ts';
-import { createBatchTables } from './writing/plain-rows.ts';
-import { createTouchedTables } from './writing/touched.ts';
 
 /** What is known of the file, by name: its version, the rates it was converted by, and so on. */
 const facts = { name: 'text', value: 'text' } as const;

@@ -14,8 +14,6 @@ interface WriteTurnOptions {
   readonly keepsUnconfirmed: boolean;
   /** Called when the version counts. */
   readonly onCommit: () => void;
-  /** Called at the end in any case. */
-  readonly onEnd: (error?: unknown) => void;
 }
 
 /** One transaction of the writer. Exactly one of `commit` and `discard` ends it; what comes later does nothing. */
@@ -23,9 +21,17 @@ export class WriteTurn {
   readonly version: number;
   readonly writer: Connection;
   readonly #options: WriteTurnOptions;
+  /** Resolves when the write is committed or given up. */
+  readonly ended: Promise<void>;
+  /** Why the engine gave it up. */
+  failure: unknown;
   #isOver = false;
+  #end = () => {};
 
   private constructor(options: WriteTurnOptions) {
+    this.ended = new Promise((resolve) => {
+      this.#end = resolve;
+    });
     this.version = options.version;
     this.writer = options.writer;
     this.#options = options;
@@ -59,18 +65,17 @@ export class WriteTurn {
     });
     this.#isOver = true;
     this.#options.onCommit();
-    this.#options.onEnd();
+    this.#end();
   }
 
   async discard(): Promise<void> {
     if (this.#isOver) return;
     this.#isOver = true;
-    let failure: unknown;
     // An engine that failed may have ended the transaction by itself.
     await this.writer.run('rollback').catch((error) => {
-      failure = error;
+      this.failure = error;
     });
-    this.#options.onEnd(failure);
+    this.#end();
   }
 
   async #guarded<Result>(part: () => Promise<Result>): Promise<Result> {
@@ -79,7 +84,8 @@ export class WriteTurn {
     } catch (cause) {
       this.#isOver = true;
       await this.writer.run('rollback').catch(() => {});
-      this.#options.onEnd(cause);
+      this.failure = cause;
+      this.#end();
       throw new StoreUnavailable('the rows could not be written to the disk', { cause });
     }
   }

@@ -1,12 +1,15 @@
 import { constants, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { chmod, copyFile, open, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import { z } from 'zod';
+import { type CollectionName, collections } from '../collections.ts';
 import { currentRowsFile, isRowsFile, rowsFile } from '../duckdb/files.ts';
 import { removeFile } from '../duckdb/rewrite.ts';
 import { OperatorError, StoreDamaged } from '../errors.ts';
 import { realFiles } from './files/files.ts';
 import {
   AUDIT,
+  BACKUP_FACTS,
   isJournal,
   journalPath,
   journalsIn,
@@ -22,6 +25,16 @@ import { openLowdbStore } from './open.ts';
 const ATTEMPTS = 5;
 const ROWS_ATTEMPTS = 20;
 
+/** What a backup says about itself in a file of its own. */
+export const backupFacts = z.object({
+  /** The data folder that it is a copy of. */
+  source: z.string(),
+  bytes: z.int().min(0),
+  records: z.int().min(0),
+  auditEntries: z.int().min(0),
+});
+export type BackupFacts = z.infer<typeof backupFacts>;
+
 /**
  * Copies a data folder, also while a server writes to it. The copy holds every transaction that was answered before, and only whole ones.
  * When this resolves, the copy is durable and was opened once as a test.
@@ -36,7 +49,8 @@ export async function copySnapshot(sourceFolder: string, targetFolder: string): 
   for (let attempt = 1; ; attempt += 1) {
     try {
       await copyOnce(sourceFolder, targetFolder);
-      await verify(targetFolder);
+      const counts = await verify(targetFolder);
+      await writeFacts(targetFolder, { source: resolve(sourceFolder), bytes: await bytesOf(targetFolder), ...counts });
       return;
     } catch (error) {
       for (const name of readdirSync(targetFolder)) await rm(join(targetFolder, name), { recursive: true });
@@ -59,7 +73,7 @@ async function copyOnce(source: string, target: string): Promise<void> {
   for (const journal of journalsIn(source)) {
     if (journal >= generation) await copyDurably(journalPath(source, journal), journalPath(target, journal));
   }
-  const done = [SNAPSHOT, SNAPSHOT_DRAFT, LOCK, SECRETS_KEY, REPEATS_SECRET];
+  const done = [SNAPSHOT, SNAPSHOT_DRAFT, LOCK, SECRETS_KEY, REPEATS_SECRET, BACKUP_FACTS];
   for (const name of plainFiles(source)) {
     if (done.includes(name) || isJournal(name) || isRowsFile(name)) continue;
     await copyDurably(join(source, name), join(target, name));
@@ -88,14 +102,37 @@ async function copyRows(source: string, target: string): Promise<void> {
   throw new OperatorError(`The imported rows in ${source} changed all the time; try again when fewer are imported.`);
 }
 
-/** Opens the copy and reads all of it. @throws StoreDamaged */
-async function verify(folder: string): Promise<void> {
+/** Opens the copy, reads all of it and counts. @throws StoreDamaged */
+async function verify(folder: string): Promise<Pick<BackupFacts, 'records' | 'auditEntries'>> {
   const store = await openLowdbStore({ folder });
   try {
     if (currentRowsFile(folder) > 0) await store.rows.check();
+    const names = Object.keys(collections) as CollectionName[]; // its own members
+    const counts = await Promise.all(names.map((name) => store[name].count({})));
+    return { records: counts.reduce((sum, count) => sum + count, 0), auditEntries: await store.audit.count({}) };
   } finally {
     await store.close();
   }
+}
+
+async function writeFacts(folder: string, facts: BackupFacts): Promise<void> {
+  const file = await open(join(folder, BACKUP_FACTS), 'wx', 0o600);
+  try {
+    await file.writeFile(`${JSON.stringify(facts)}\n`);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await realFiles.syncFolder(folder);
+}
+
+/** The size of a backup, without what it says about itself. */
+export async function bytesOf(folder: string): Promise<number> {
+  const files = [folder, join(folder, AUDIT)].flatMap((place) => plainFiles(place).map((name) => join(place, name)));
+  const sizes = files
+    .filter((path) => path !== join(folder, BACKUP_FACTS))
+    .map(async (path) => (await stat(path)).size);
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }
 
 async function copyDurably(from: string, to: string): Promise<void> {

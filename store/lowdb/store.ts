@@ -1,8 +1,10 @@
 import { type CollectionName, collections, type RecordOf } from '../collections.ts';
+import { CommitAdditions } from '../commit-additions.ts';
+import { CommitListeners } from '../commit-listeners.ts';
 import { StoreUnavailable } from '../errors.ts';
 import type {
+  AddToCommit,
   AuditLog,
-  Commit,
   Reader,
   Readers,
   RecordChange,
@@ -12,17 +14,19 @@ import type {
   TextQuery,
   Transaction,
 } from '../port.ts';
+import { changeOf } from '../record-change.ts';
+import type { Row } from '../row.ts';
 import type { RowStore } from '../rows-port.ts';
 import { Turns } from '../turns.ts';
 import type { SegmentedAudit } from './audit/log.ts';
 import type { FolderLock } from './files/lock.ts';
+import { OwnJobs } from './jobs.ts';
 import type { Compaction } from './journal/compaction.ts';
 import type { Journal } from './journal/journal.ts';
 import type { StoredChange, Unwritten } from './journal/unwritten.ts';
 import type { Collection } from './records/collection.ts';
 import { count, find } from './records/query.ts';
 import { StagedTransaction } from './records/transaction.ts';
-import type { Row } from './rows/row.ts';
 import type { RowCommits } from './rows/row-commits.ts';
 import { search } from './text/text-search.ts';
 
@@ -37,12 +41,6 @@ interface StoreParts {
   readonly now: () => Date;
 }
 
-interface Listener {
-  tell(commit: Commit): void;
-  /** Undefined: it hears of changes of all. */
-  readonly collections: readonly CollectionName[] | undefined;
-}
-
 /** The store without the readers of the collections, which are added by name. */
 type StoreCore = Omit<Store, keyof Readers>;
 
@@ -50,11 +48,11 @@ export class LowdbStore implements StoreCore {
   readonly kind = 'lowdb';
   readonly audit: AuditLog;
   readonly rows: RowStore;
+  readonly jobs = new OwnJobs();
   readonly #parts: StoreParts;
   readonly #turns = new Turns();
-  readonly #listeners = new Set<Listener>();
-  /** The error of a listener at the latest commit. */
-  #listenerError: Error | undefined;
+  readonly #listeners = new CommitListeners();
+  readonly #additions = new CommitAdditions();
   #closing: Promise<void> | undefined;
 
   constructor(parts: StoreParts) {
@@ -82,10 +80,12 @@ export class LowdbStore implements StoreCore {
     };
   }
 
-  onCommit(tell: Listener['tell'], collections?: Listener['collections']): () => void {
-    const listener = { tell, collections };
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+  onCommit(...listener: Parameters<CommitListeners['add']>): () => void {
+    return this.#listeners.add(...listener);
+  }
+
+  beforeCommit(add: AddToCommit): () => void {
+    return this.#additions.add(add);
   }
 
   async transaction<Result>(work: (tx: Transaction) => Promise<Result>, origin?: object): Promise<Result> {
@@ -96,7 +96,7 @@ export class LowdbStore implements StoreCore {
       imports.mend(staged);
       throw error;
     });
-    if (notified.length > 0) this.#notify({ changes: notified, origin });
+    if (notified.length > 0) this.#listeners.tell({ changes: notified, origin });
     if (notes.length > 0) await imports.erase(notes, staged);
     // The snapshot and the journals still hold what was erased. A failure shows in the status and is tried again.
     if (staged.erased.length > 0) compaction.renew().catch(() => {});
@@ -113,14 +113,15 @@ export class LowdbStore implements StoreCore {
     try {
       const { journal, imports } = this.#parts;
       const { refusals } = journal;
-      result = await staged.run(work);
+      const { collections } = this.#parts;
+      result = await staged.run(this.#additions.after(work, () => recordChanges(staged.changes(), collections)));
       await imports.write(staged);
       if (journal.refusals !== refusals) {
         throw new StoreUnavailable('a change that this one was based on could not be written to the disk');
       }
       notes = staged.placeErasures(staged.erasedUsers);
       const changes = staged.changes();
-      if (this.#listeners.size > 0) notified = recordChanges(changes, this.#parts.collections);
+      if (!this.#listeners.isEmpty) notified = recordChanges(changes, collections);
       durable = this.#commit(staged, changes);
     } finally {
       endTurn();
@@ -131,7 +132,7 @@ export class LowdbStore implements StoreCore {
 
   status(): StoreStatus {
     const { journal, compaction, audit, imports } = this.#parts;
-    const error = journal.error ?? compaction.error ?? audit.error ?? imports.rows.error ?? this.#listenerError;
+    const error = journal.error ?? compaction.error ?? audit.error ?? imports.rows.error ?? this.#listeners.error;
     return {
       writable: !journal.error && !this.#closing,
       ...(journal.flushMs !== undefined && { flushMs: journal.flushMs }),
@@ -170,19 +171,6 @@ export class LowdbStore implements StoreCore {
     return found;
   }
 
-  /** Calls the listeners. A listener that throws neither undoes the commit nor stops the other listeners from being called. */
-  #notify(commit: Commit): void {
-    this.#listenerError = undefined;
-    for (const { tell, collections } of this.#listeners) {
-      if (collections && !commit.changes.some(({ collection }) => collections.includes(collection))) continue;
-      try {
-        tell(commit);
-      } catch (cause) {
-        this.#listenerError = new Error(`what follows changes failed: ${String(cause)}`, { cause });
-      }
-    }
-  }
-
   /** The collection without expired records. */
   #current(collection: Collection): Collection {
     this.#assertOpen();
@@ -190,7 +178,7 @@ export class LowdbStore implements StoreCore {
     return collection;
   }
 
-  /** A transaction of the store itself, of which nobody is told. */
+  /** The store's own change of its bookkeeping. Listeners are not called. */
   async #transactOwn(work: (staged: StagedTransaction) => void): Promise<void> {
     const endTurn = await this.#turns.take();
     let durable: Promise<void>;
@@ -240,6 +228,7 @@ export class LowdbStore implements StoreCore {
 
   async #close(): Promise<void> {
     const { journal, compaction, audit, imports, lock } = this.#parts;
+    this.jobs.close();
     for (const collection of this.#parts.collections.values()) collection.close();
     const endTurn = await this.#turns.take();
     endTurn();
@@ -261,12 +250,5 @@ export class LowdbStore implements StoreCore {
 
 /** The changes of a transaction to collections of the port, read before they are applied. */
 function recordChanges(changes: readonly StoredChange[], kept: ReadonlyMap<string, Collection>): RecordChange[] {
-  return changes.flatMap(({ collection, id, row }) => {
-    if (!(collection in collections)) return [];
-    const name = collection as CollectionName; // `kept` has only names of collections
-    const before = kept.get(collection)?.get(id);
-    if (row ? before && row.revision === before.revision : !before) return []; // bookkeeping, or nothing to delete
-    const kind = !row ? 'deleted' : !before ? 'created' : 'updated';
-    return { kind, collection: name, record: row ?? before } as RecordChange; // rows of a collection are checked by its schema
-  });
+  return changes.flatMap(({ collection, id, row }) => changeOf(collection, kept.get(collection)?.get(id), row) ?? []);
 }

@@ -13,7 +13,7 @@ export type ImportedRow = Readonly<Record<string, unknown>>;
 /** The same as the tables hold it. What is absent is undefined, or null where it was read. */
 export type TableRow = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
-/** Types of which the last row of a key counts, each with its table of the same name. */
+/** Types whose rows replace the one with their key. The table of each has the name of the type. */
 export const plainTypes = ['users', 'invoices', 'events', 'visits'] as const;
 export type PlainType = (typeof plainTypes)[number];
 /** Types of which each row is a statement about a time, each with its table. */

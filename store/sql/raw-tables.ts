@@ -2,6 +2,20 @@ import type { ColumnType } from './lists.ts';
 
 type Columns = Readonly<Record<string, ColumnType>>;
 
+/** The first columns of what imports said about a record over time, in the order in which it counts: `place` 0 first. */
+const statement = {
+  id: 'text',
+  uid: 'text',
+  place: 'integer',
+  /** It counts from this time on. */
+  from_ms: 'bigint',
+  /** The import gave that time itself. */
+  explicit: 'boolean',
+  /** Of the statements that gave no time, the one that came last. */
+  said_last: 'boolean',
+  imported_ms: 'bigint',
+} as const;
+
 /**
  * The tables of imported rows. Keys are texts as they were imported, times are epoch milliseconds, amounts are minor units, what is absent
  * is null. `person` and `visitor` are 63-bit hashes of `uid` and `visitor_id`: integers are counted faster.
@@ -20,17 +34,9 @@ export const rawTables = {
     /** Uid, e-mail and name in the form in which they are searched. */
     searched: 'text',
   },
-  /** What imports said about a subscription, in the order in which it counts: `place` 0 first, each from `from_ms` on. */
+  /** What imports said about subscriptions. */
   subscription_terms: {
-    id: 'text',
-    uid: 'text',
-    place: 'integer',
-    from_ms: 'bigint',
-    /** The import gave the time itself. */
-    explicit: 'boolean',
-    /** Of the statements that gave no time, the one that came last. */
-    said_last: 'boolean',
-    imported_ms: 'bigint',
+    ...statement,
     plan: 'text',
     amount: 'bigint',
     currency: 'text',
@@ -88,15 +94,9 @@ export const rawTables = {
     /** Order of arrival. */
     seq: 'bigint',
   },
-  /** What imports said about a website, like `subscription_terms`. */
+  /** What imports said about websites. */
   website_states: {
-    id: 'text',
-    uid: 'text',
-    place: 'integer',
-    from_ms: 'bigint',
-    explicit: 'boolean',
-    said_last: 'boolean',
-    imported_ms: 'bigint',
+    ...statement,
     url: 'text',
     name: 'text',
     state: 'text',

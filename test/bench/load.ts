@@ -4,12 +4,12 @@ import autocannon from 'autocannon';
 import { headersFor, type Scenario } from './scenarios.ts';
 import { cpuTime, type Measurable, tell } from './servers.ts';
 
-const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3);
-const SECONDS = Number(process.env.BENCH_SECONDS ?? 3);
+export const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3);
+export const SECONDS = Number(process.env.BENCH_SECONDS ?? 3);
 const WARM_SECONDS = 2;
 const ALONE = 2000;
 
-interface Measured {
+export interface Measured {
   /** Requests per second. */
   readonly rate: number;
   /** Median latency in milliseconds. */
@@ -57,7 +57,7 @@ function freshBodies(body: (n: number) => object) {
   return { setupRequest: (request: autocannon.Request) => ({ ...request, body: nextBody(body) }) };
 }
 
-async function load(server: Measurable, scenario: Scenario, seconds: number): Promise<Measured> {
+export async function load(server: Measurable, scenario: Scenario, seconds: number): Promise<Measured> {
   const { name, connections, method, path, body } = scenario;
   const before = await cpuTime(server);
   const result = await autocannon({
@@ -81,7 +81,7 @@ async function load(server: Measurable, scenario: Scenario, seconds: number): Pr
 }
 
 /** The median of each. */
-function middle(results: readonly Measured[]): Measured {
+export function middle(results: readonly Measured[]): Measured {
   const of = (member: keyof Measured) =>
     quantile(
       results.map((result) => result[member]),

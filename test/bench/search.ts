@@ -1,7 +1,7 @@
 import { collections } from '../../store/collections.ts';
 import { Collection } from '../../store/lowdb/records/collection.ts';
-import type { Row } from '../../store/lowdb/rows/row.ts';
 import { search } from '../../store/lowdb/text/text-search.ts';
+import type { Row } from '../../store/row.ts';
 
 /** Searches 100,000 memories of 20 words from a Zipf distribution; prints medians of 21 runs. Run with `npx tsx test/bench/search.ts`. */
 const COUNT = 100_000;

@@ -21,10 +21,16 @@ process.once('exit', () => rmSync(programs, { recursive: true, force: true }));
 
 /** Bundles the servers as `npm start` bundles the product. */
 export function prepare(): Promise<void> {
-  return bundle(['test/bench/subject.ts', 'test/bench/baseline.ts'], programs);
+  return bundle(
+    ['subject', 'baseline', 'baseline-postgres'].map((name) => `test/bench/${name}.ts`),
+    programs,
+  );
 }
 
-export async function start(program: 'subject' | 'baseline', ...args: string[]): Promise<Subject> {
+export async function start(
+  program: 'subject' | 'baseline' | 'baseline-postgres',
+  ...args: string[]
+): Promise<Subject> {
   const child = fork(join(programs, 'test/bench', `${program}.mjs`), args);
   const [facts] = await once(child, 'message');
   return { ...facts, child };

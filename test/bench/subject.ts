@@ -7,23 +7,34 @@ import { createLogger } from '../../facade/launch/logger.ts';
 import { startServer } from '../../facade/server.ts';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
 import type { Store } from '../../store/port.ts';
+import { openPostgresStore } from '../../store/postgres/open.ts';
+import { CountedPoint, SpreadPoint } from '../../tools/telemetry/meter.ts';
+import { Telemetry } from '../../tools/telemetry/telemetry.ts';
 
-/** The process under measurement: a real server whose store holds as many agents as the argument says. */
+/**
+ * The process under measurement: a real server whose store holds as many agents as the argument says. The fourth argument holds variables of
+ * its environment: `DATABASE_URL` names a database, which another process may have filled; `UNMEASURED` has it measure nothing.
+ */
 const count = Number(process.argv[2]);
+const { UNMEASURED, ...given } = JSON.parse(process.argv[4] ?? '{}') as Record<string, string>; // as the bench wrote it
+if (UNMEASURED) measureNothing();
 const folder = await mkdtemp(join(tmpdir(), 'agent-admin-bench-'));
-const config = readConfig({ PORT: '0', LOG_LEVEL: 'silent', BOOTSTRAP_API_KEY: process.argv[3], DATA_DIR: folder });
+const own = { PORT: '0', LOG_LEVEL: 'silent', BOOTSTRAP_API_KEY: process.argv[3], DATA_DIR: folder };
+const config = readConfig({ ...given, ...own });
+const { DATABASE_URL: url } = given;
+const open = () => (url ? openPostgresStore({ url }) : openLowdbStore({ folder }));
 
-const filled = await openLowdbStore({ folder });
+const filled = await open();
 await prepareStore(filled, config);
 const id = await fill(filled);
 await filled.close();
 
 const started = performance.now();
-const store = await openLowdbStore({ folder });
+const store = await open();
 const openMs = Math.round(performance.now() - started);
 await store.search('agents', { text: 'agent', limit: 1 }); // waits until all words are indexed, which would be measured too
 const server = await startServer(config, store, createLogger(config));
-process.send?.({ baseUrl: server.baseUrl, id, openMs });
+process.send?.({ baseUrl: server.address, id, openMs });
 process.on('message', async (message: 'cpu' | 'stop') => {
   if (message === 'cpu') return process.send?.(process.cpuUsage());
   await server.close();
@@ -32,9 +43,17 @@ process.on('message', async (message: 'cpu' | 'stop') => {
   process.exit(0);
 });
 
-/** Id of the last agent made. */
+/** What is left then is a listener and a few closures in each request. */
+function measureNothing(): void {
+  Telemetry.prototype.call = (_, __, work) => work();
+  Telemetry.prototype.called = () => {};
+  SpreadPoint.prototype.record = () => {};
+  CountedPoint.prototype.add = () => {};
+}
+
+/** Id of the last agent. */
 async function fill(into: Store): Promise<string> {
-  let last = '';
+  let last = (await into.agents.find({ limit: 1 })).records[0]?.id ?? '';
   for (let from = 0; from < count; from += 1000) {
     await into.transaction(async (tx) => {
       for (let n = from; n < Math.min(count, from + 1000); n += 1) {

@@ -28,6 +28,7 @@ const table: Record<string, { readonly at: readonly string[]; readonly input: Ma
   provision_agent_identity: { at: ['id'], input: (agent) => ({ id: agent, phone: { a2pStatus: 'unregistered' } }) },
   invoke_agent: { at: ['agent'], input: (agent) => ({ agent, input: 'Hi' }) },
   send_chat_message: { at: ['agentId'], input: (agent) => ({ agentId: agent, message: 'Hi' }) },
+  list_agent_runs: { at: ['agentId', 'principal'], input: (agent) => ({ agentId: agent }) },
   list_memories: { at: ['agentId'], input: (agent) => ({ agentId: agent }) },
   search_memories: { at: ['agentId'], input: (agent) => ({ agentId: agent, q: 'x' }) },
   create_memory: { at: ['agentId'], input: (agentId) => ({ content: 'x', scope: 'agent', agentId }) },
@@ -64,6 +65,12 @@ const table: Record<string, { readonly at: readonly string[]; readonly input: Ma
     input: async (agent) => ({ entityType: 'agent', entityId: agent, versionId: await version() }),
   },
   list_audit_entries: { at: ['principal'], input: (agent) => ({ principal: agent }) },
+  get_usage: { at: ['filter.agent'], input: (agent) => ({ by: 'tool', filter: { agent } }) },
+  list_budgets: { at: ['subject.id'], input: (agent) => ({ subject: asAgent(agent) }) },
+  create_budget: {
+    at: ['subject.id'],
+    input: (agent) => ({ subject: asAgent(agent), measure: 'calls', period: 'day', limit: 0.5 }),
+  },
   delete_agent: { at: ['id'], input: (agent) => ({ id: agent }) },
   purge_record: { at: ['id'], input: (agent) => ({ entityType: 'agent', id: agent }) },
 };

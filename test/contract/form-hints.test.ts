@@ -9,6 +9,7 @@ import { startTestServer, type TestServer } from '../support/server.ts';
 
 /** Whose ids and names fields take besides those of kinds. */
 const OTHERS = [
+  'agent-run',
   'app',
   'flow-run',
   'integration',
@@ -20,6 +21,8 @@ const OTHERS = [
   'tool',
   'user',
   'version',
+  'webhook',
+  'webhook-delivery',
 ];
 const CONTROLS = ['code', 'cron', 'model', 'secret', 'text', 'timezone', 'tools'];
 /** Members that end like ids and take none of one known kind of record: their neighbours say which, or nothing here has such a record. */

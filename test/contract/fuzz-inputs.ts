@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../../tools/registry/json-schema.ts';
-import { fc } from '../support/property.ts';
+import { anyCharacter, fc } from '../support/property.ts';
 import { isObject, type Value } from './fuzz-mutations.ts';
 import { type Pool, ROWS } from './fuzz-workspace.ts';
 
@@ -56,6 +56,8 @@ const NOUNS: readonly (readonly [string, string])[] = [
   ['database', 'dbs'],
   ['record', 'rec'],
   ['integration', 'int'],
+  ['webhook_delivery', 'whd'],
+  ['webhook', 'whk'],
 ];
 
 interface FuzzContext {
@@ -157,7 +159,7 @@ function textOf(schema: JsonSchema, name: string, { pool, idPrefix }: FuzzContex
   if (known) return fc.constantFrom(...known);
   const form = typeof pattern === 'string' ? String(pattern) : '(?';
   if (!form.includes('(?')) return fc.stringMatching(new RegExp(form, 'u')).filter((text) => text.length <= 100);
-  return fc.string({ unit: 'binary', minLength, maxLength: Math.max(minLength, Math.min(maxLength, 20)) });
+  return fc.string({ unit: anyCharacter, minLength, maxLength: Math.max(minLength, Math.min(maxLength, 20)) });
 }
 
 const instants = fc.date({ noInvalidDate: true, min: new Date('1970-01-01'), max: new Date('9999-12-31') });

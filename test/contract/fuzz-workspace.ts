@@ -78,6 +78,8 @@ export function workspaceOf(server: TestServer) {
         url: 'http://127.0.0.1:9/mcp',
         enabled: false,
       });
+      const alerts = ['flow.failed'];
+      await make('create_webhook', { name: 'Mails', target: { email: 'fuzz@example.com' }, alerts, enabled: false });
       for (const [type, records] of Object.entries(ROWS)) await make('import_records', { type, records });
       await fill();
     },

@@ -10,6 +10,7 @@ import type { Tool } from '../../tools/registry/define-tool.ts';
 import { jsonSchema } from '../../tools/registry/json-schema.ts';
 import { rest } from '../support/calls.ts';
 import { rounds } from '../support/full.ts';
+import { send } from '../support/http.ts';
 import { fc } from '../support/property.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { validInput } from './fuzz-inputs.ts';
@@ -17,7 +18,7 @@ import { isObject, mutatedInput, type Value } from './fuzz-mutations.ts';
 import { workspaceOf } from './fuzz-workspace.ts';
 
 const SEED = Number(process.env.FUZZ_SEED ?? 20261121);
-const RUNS = Number(process.env.FUZZ_RUNS ?? rounds(2, 8));
+const RUNS = Number(process.env.FUZZ_RUNS ?? rounds(1, 8));
 
 const ajv = new Ajv2020({ strict: false });
 addFormats.default(ajv, ['date-time', 'date']);
@@ -68,7 +69,7 @@ async function overRest(route: Route, input: Value): Promise<Said> {
     ? `?${new URLSearchParams(Object.entries(members).map(([name, value]): [string, string] => [name, textIn(value)]))}`
     : '';
   const body = inQuery ? undefined : asJson(isObject(input) ? members : input);
-  const answer = await send(route.method, `${path}${query}`, body);
+  const answer = await ask(route.method, `${path}${query}`, body);
   if (answer.failedLater) return { ok: false, body: answer.body };
   const ok = answer.status < 300;
   if (ok) assert.ok([route.status, 200].includes(answer.status), `${answer.status}`);
@@ -77,19 +78,18 @@ async function overRest(route: Route, input: Value): Promise<Said> {
 }
 
 /** The answer, or the last event of a stream in the place of the answer. */
-async function send(method: string, path: string, body: string | undefined) {
+async function ask(method: string, path: string, body: string | undefined) {
   const headers = {
     Authorization: `Bearer ${server.adminKey}`,
     ...(body !== undefined && { 'Content-Type': 'application/json' }),
   };
-  const response = await fetch(`${server.baseUrl}${path}`, { method, headers, ...(body !== undefined && { body }) });
-  const text = await response.text();
-  const isStream = response.headers.get('content-type')?.startsWith('text/event-stream');
+  const { status, headers: received, text } = await send(`${server.baseUrl}${path}`, { method, headers, body });
+  const isStream = received.get('content-type')?.startsWith('text/event-stream');
   const [, event, data] = (isStream && /event: (final|error)\ndata: ([^\n]*)/.exec(text)) || [];
   const json = isStream ? (data ?? '') : text;
   return {
-    status: response.status,
-    headers: response.headers,
+    status,
+    headers: received,
     body: json === '' ? undefined : JSON.parse(json),
     failedLater: isStream && event === 'error',
   };

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { describeEnvironment } from '../../facade/config/config.ts';
-import { routes } from '../../facade/routes.ts';
+import { metricsRoute, routes } from '../../facade/routes.ts';
 import { importedRows } from '../../resources/imported-rows.ts';
 import { mayNeedFresh } from '../../tools/access/fresh.ts';
 import { ANYONE } from '../../tools/access/guarded-tool.ts';
+import { WEBHOOK_TOOL } from '../../tools/access/webhook-principal.ts';
 import { catalog } from '../../tools/catalog.ts';
 import type { Tool } from '../../tools/registry/define-tool.ts';
 import { listedTool } from '../../tools/registry/listed-tool.ts';
@@ -42,15 +43,18 @@ function withSection(path: string, text: string, name: string, content: string):
   return `${before}${start}\n${content}\n${end}${after}`;
 }
 
+/** How a tool without a path is called. */
+function doorOf({ name, doorOnly }: Tool): string {
+  if (name === WEBHOOK_TOOL) return 'a signed delivery';
+  return doorOnly ? 'a page' : 'MCP only';
+}
+
 function toolTable(): string {
   const rows = catalog.entries.map(({ group, tool }) => {
-    const paths = routes.filter((route) => route.tool === tool.name).map(({ method, path }) => `\`${method} ${path}\``);
-    return [
-      group,
-      `\`${tool.name}\``,
-      paths.join('<br>') || (tool.doorOnly ? 'a page' : 'MCP only'),
-      ...rightsOf(tool),
-    ];
+    const paths = [...routes, metricsRoute]
+      .filter((route) => route.tool === tool.name)
+      .map(({ method, path }) => `\`${method} ${path}\``);
+    return [group, `\`${tool.name}\``, paths.join('<br>') || doorOf(tool), ...rightsOf(tool)];
   });
   return table(['group', 'tool', 'REST', 'scope', 'grant'], rows);
 }

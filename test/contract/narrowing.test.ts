@@ -22,6 +22,8 @@ interface Kind {
   grant(id: string): string;
   /** The lists in which that one stands alone, each with what else it is asked for. */
   readonly lists: readonly (readonly [tool: string, input?: object])[];
+  /** Rights that the lists need besides. */
+  readonly besides?: readonly string[];
   /** The type of its hits in searches. */
   readonly type?: string;
 }
@@ -34,6 +36,12 @@ async function makeRuns(): Promise<readonly [string, string]> {
   const flows = await two('create_flow', (name) => ({ name, steps: [{ id: 'one', tool: 'list_skills' }] }))();
   for (const id of flows) await must('trigger_flow', { id, wait: true });
   return flows;
+}
+
+async function makeAgentRuns(): Promise<readonly [string, string]> {
+  const agents = await two('create_agent', (displayName) => ({ name: `${displayName} runs`, displayName }))();
+  for (const agentId of agents) await must('send_chat_message', { agentId, message: 'Hi' });
+  return agents;
 }
 
 async function makeTasks(): Promise<readonly [string, string]> {
@@ -86,6 +94,15 @@ async function makeApps(): Promise<readonly [string, string]> {
   return [(await make()).id, (await make()).id];
 }
 
+async function makeBudgets(): Promise<readonly [string, string]> {
+  const id = await idOf('create_agent', { name: 'with budgets', displayName: 'With budgets' });
+  const half = { subject: { type: 'agent', id }, measure: 'calls', limit: 10 };
+  return [
+    await idOf('create_budget', { ...half, period: 'day' }),
+    await idOf('create_budget', { ...half, period: 'month' }),
+  ];
+}
+
 const messages = [{ role: 'user', content: WORD }];
 const kinds: Readonly<Record<string, Kind>> = {
   agents: {
@@ -110,6 +127,12 @@ const kinds: Readonly<Record<string, Kind>> = {
     make: makeRuns,
     grant: (id) => `flow:read:${id}`,
     lists: [['list_flow_runs'], ['list_flow_runs', { status: 'succeeded' }]],
+  },
+  'agent runs': {
+    make: makeAgentRuns,
+    grant: (id) => `agent:read:${id}`,
+    besides: ['thread:read'],
+    lists: [['list_agent_runs'], ['list_agent_runs', { status: 'succeeded' }]],
   },
   threads: {
     make: two('create_thread', (title) => ({ title, messages })),
@@ -172,6 +195,11 @@ const kinds: Readonly<Record<string, Kind>> = {
     grant: (id) => `oauth-client:read:${id}`,
     lists: [['list_oauth_clients'], ['list_oauth_clients', { kind: 'made' }]],
   },
+  budgets: {
+    make: makeBudgets,
+    grant: (id) => `budget:read:${id}`,
+    lists: [['list_budgets']],
+  },
   passkeys: { make: makePasskeys, grant: (id) => `passkey:read:${id}`, lists: [['list_passkeys']] },
   sessions: { make: makeSessions, grant: (id) => `session:read:${id}`, lists: [['list_sessions']] },
   projects: {
@@ -222,18 +250,27 @@ const kinds: Readonly<Record<string, Kind>> = {
     grant: (id) => `integration:read:${id}`,
     lists: [['list_integrations'], ['list_integrations', { enabled: false }]],
   },
+  webhooks: {
+    make: two('create_webhook', (name) => ({ name, target: { email: 'a@example.com' }, alerts: ['flow.failed'] })),
+    grant: (id) => `webhook:read:${id}`,
+    lists: [['list_webhooks']],
+  },
 };
 
 /** Lists of things that no grant can name one by one, and why. */
 const whole: Readonly<Record<string, string>> = {
   list_audit_entries: 'the right to the audit log is one to all of it',
+  list_backups: 'each holds everything, so the right to see them is one to all',
+  get_usage: 'sums of what everybody did, as the audit log has it',
   list_integration_accounts: 'the accounts of the caller, and of others only with the right to integrations',
   list_holdings: 'about one person, whom its grant names; what it lists is held to the right to read each',
   list_models: 'models are no records',
+  list_webhook_deliveries: 'about one webhook, which its grant names',
   list_event_types: 'types are no records',
   list_tool_categories: 'tools are no records',
   search_tools: 'tools are no records',
   list_messages: 'about one thread, which its grant names',
+  list_flow_deliveries: 'about one flow, which its grant names',
   list_versions: 'about one record, which its grant names',
   get_user_timeline: 'about one user, whom its grant names',
   list_user_websites: 'about one user, whom its grant names',
@@ -268,13 +305,13 @@ describe('every list', () => {
   });
 });
 
-for (const [name, { make, grant, lists, type }] of Object.entries(kinds)) {
+for (const [name, { make, grant, besides = [], lists, type }] of Object.entries(kinds)) {
   describe(`a grant for one of the ${name}`, () => {
     let ids: readonly string[] = [];
     before(async () => {
       ids = await make();
     });
-    const keyOf = (...of: string[]) => makeKey(server, { grants: [...of.map(grant), 'search:read'] });
+    const keyOf = (...of: string[]) => makeKey(server, { grants: [...of.map(grant), ...besides, 'search:read'] });
 
     for (const [tool, input] of lists) {
       it(`shows exactly that one in ${tool} ${input ? JSON.stringify(input) : ''}`, async () => {
@@ -306,7 +343,10 @@ for (const [name, { make, grant, lists, type }] of Object.entries(kinds)) {
     const asked = { ...input, ...(tool === 'list_records' && { databaseId }) };
     const counts = 'includeTotal' in (catalog.get(tool)?.tool.input.shape ?? {});
     const page = await mustCall(server, key, tool, { ...asked, limit: 100, ...(counts && { includeTotal: true }) });
-    const shown: string[] = page.data.map((one: Record<string, string>) => one.flowId ?? one.uid ?? one.id);
+    const isRun = tool === 'list_agent_runs';
+    const shown: string[] = page.data.map((one: Record<string, string>) =>
+      isRun ? one.agentId : (one.flowId ?? one.uid ?? one.id),
+    );
     return { shown, total: page.total, nextCursor: page.nextCursor };
   }
 }

@@ -11,6 +11,8 @@ import { callTool, makeKey, rest, type ToolAnswer } from '../support/calls.ts';
 import { pythonLacks, runPython } from '../support/python.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { signIn } from '../support/sign-in.ts';
+import { dataFolder, onPostgres, removeFolder } from '../support/store.ts';
+import { until } from '../support/until.ts';
 import { type FakeUpstream, startUpstream, toolCalled } from '../support/upstream.ts';
 import { faultsOf } from './plain-words.ts';
 import { type Ask, type Input, story } from './story.ts';
@@ -31,13 +33,15 @@ interface Told {
 
 let server: TestServer;
 let upstream: FakeUpstream;
+let backups = '';
 const tools = new Map<string, Listed>();
 const told: Told[] = [];
 const refused: (ErrorBody & { readonly tool: string })[] = [];
 
 before(async () => {
   upstream = await startUpstream(toolCalled('look', { inputSchema: { type: 'object' } }));
-  server = await startTestServer({ PRIVATE_UPSTREAMS: 'on' });
+  backups = await dataFolder();
+  server = await startTestServer({ PRIVATE_UPSTREAMS: 'on', BACKUP_FOLDER: backups, BACKUP_SCHEDULE: 'never' });
   const reader = await makeKey(server, { scopes: ['read'] });
   const as = (key: string) => async (tool: string, input: Input) => {
     const answer: ToolAnswer = await callTool(server, key, tool, input);
@@ -54,7 +58,7 @@ before(async () => {
     for (const tool of answer.body.result.tools as Listed[]) tools.set(tool.name, tool);
   }
 });
-after(() => Promise.all([server?.close(), upstream?.close()]));
+after(() => Promise.all([server?.close(), upstream?.close(), removeFolder(backups)]));
 
 const APP: NewRecord<ConnectedAppRecord> = {
   clientId: 'https://example.com/client',
@@ -64,6 +68,16 @@ const APP: NewRecord<ConnectedAppRecord> = {
   userId: 'usr_one',
   capsuleId: 'cap_one',
   lastUsedAt: '2026-01-01T00:00:00.000Z',
+};
+
+const RUN = {
+  kind: 'invoke' as const,
+  status: 'running' as const,
+  model: 'offline/rehearsal',
+  principal: { type: 'session', id: 'usr_one', name: 'One' },
+  steps: 0,
+  usage: { inputTokens: 0, outputTokens: 0 },
+  accessKeys: ['admin'],
 };
 
 /** What differs between the doors: sessions, connected apps, a run that waits, an upstream that is reached, and values at the edge of a format. */
@@ -82,17 +96,31 @@ async function sequel(ask: Ask): Promise<void> {
   const app = await server.store.transaction((tx) => tx.connectedApps.insert(APP));
   await tell('list_connected_apps');
   await tell('disconnect_app', { id: app.id });
+  const { id: runId } = await server.store.transaction((tx) => tx.agentRuns.insert(RUN));
+  await tell('cancel_agent_run', { id: runId });
   await tell('create_goal', { title: 'x', targetDate: '0001-01-01' });
   await tell('create_task', { title: 'x', dueAt: '9999-12-31T23:59:59.999Z' });
   await tell('create_capsule', { name: 'x', expiresAt: '2999-02-28T23:59:00+05:30' });
-  const steps = [{ id: 'a', tool: 'get_skill', arguments: { id: 'none' }, retry: { attempts: 2, delayMs: 3_600_000 } }];
+  const taken = { name: 'taken', displayName: 'Taken' };
+  await tell('create_agent', taken);
+  // A conflict is worth another attempt, so the run waits for it.
+  const steps = [{ id: 'a', tool: 'create_agent', arguments: taken, retry: { attempts: 2, delayMs: 3_600_000 } }];
   const flow = await tell('create_flow', { name: 'Waits', steps });
   const run = await tell('trigger_flow', { id: flow.id });
   await tell('cancel_flow_run', { id: run.id });
+  await until(async () => (await tell('get_flow_run', { id: run.id })).finishedAt);
+  await tell('cancel_flow_run', { id: (await tell('retry_flow_run', { id: run.id })).id });
   const { id } = await tell('create_integration', { name: 'Up', transport: 'http', url: `${upstream.url}?q={a|b}` });
   const { listingHash } = await tell('refresh_integration', { id });
   await tell('refresh_integration', { id, accept: true, listingHash });
   await tell('list_integrations');
+  const hook = await tell('create_webhook', { name: 'Hook', target: { url: upstream.url }, events: ['goal.created'] });
+  await tell('rotate_webhook_secret', { id: hook.id });
+  await tell('test_webhook', { id: hook.id });
+  await tell('create_goal', { title: 'told' });
+  const { data: noted } = await tell('list_webhook_deliveries', { id: hook.id });
+  await tell('retry_webhook_delivery', { id: noted[0].id });
+  await tell('delete_webhook', { id: hook.id });
   const perPerson = { name: 'Own', transport: 'http', url: upstream.url, auth: 'oauth-per-person', enabled: false };
   const { id: integrationId } = await tell('create_integration', perPerson);
   await tell('connect_integration', { id: integrationId });
@@ -190,7 +218,8 @@ describe('every answer of the story', () => {
     const missing = [...tools.values()].filter(({ name, outputSchema }) => outputSchema && !answered.has(name));
     assert.deepEqual(
       missing.map(({ name }) => name),
-      [],
+      // Backups of a database are made by its own programs.
+      onPostgres ? ['list_backups', 'create_backup'] : [],
     );
   });
 

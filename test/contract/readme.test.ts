@@ -9,7 +9,14 @@ import { withFolder } from '../support/child.ts';
 import { serverForTests } from '../support/server.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const FILES = ['README.md', 'tools/README.md', 'facade/README.md', 'store/README.md', 'test/README.md'];
+const FILES = [
+  'README.md',
+  'tools/README.md',
+  'facade/README.md',
+  'facade/deploy/README.md',
+  'store/README.md',
+  'test/README.md',
+];
 const texts = new Map(FILES.map((path) => [path, readFileSync(`${root}${path}`, 'utf8')]));
 const textOf = (path: string) => texts.get(path) ?? assert.fail(`there is no ${path}`);
 

@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { z } from 'zod';
 import { sensitive } from '../../resources/markers.ts';
@@ -10,6 +8,7 @@ import { unwrap } from '../../tools/registry/validate.ts';
 import { callsOf, callTool, rest } from '../support/calls.ts';
 import { type ModelServer, startModelServer } from '../support/model-server.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
+import { placesWith } from '../support/store.ts';
 import { connectHttp, type FakeUpstream, startUpstream, toolCalled } from '../support/upstream.ts';
 
 const MARKER = 'm4rk3r-s3cr3t-0815';
@@ -28,6 +27,7 @@ function placesIn(schema: unknown, path: Path = []): Omit<Place, 'tool'>[] {
   const inner = unwrap(schema);
   if (inner !== schema) return placesIn(inner, path);
   if (schema instanceof z.ZodArray) return placesIn(schema.element, [...path, 0]);
+  if (schema instanceof z.ZodUnion) return schema.options.flatMap((form) => placesIn(form, path));
   if (!(schema instanceof z.ZodObject)) return [];
   return Object.entries(schema.shape).flatMap(([name, member]) => placesIn(member, [...path, name]));
 }
@@ -147,7 +147,7 @@ describe('a secret in the arguments of a tool', () => {
 
   it('is marked by the tools that take one', () => {
     const tools = new Set(own.map(({ tool }) => tool));
-    for (const tool of ['provision_agent_identity', 'create_integration', 'update_integration', 'import_records']) {
+    for (const tool of ['provision_agent_identity', 'create_integration', 'update_flow', 'import_records']) {
       assert.ok(tools.has(tool), tool);
     }
   });
@@ -250,12 +250,6 @@ describe('a secret in the arguments of a tool', () => {
     assert.ok(entries > 100, `${entries} entries`);
     assert.ok(!JSON.stringify(server.log).includes(MARKER));
     await server.stop();
-    assert.deepEqual(filesWith(server.folder, MARKER), []);
+    assert.deepEqual(await placesWith(server.folder, MARKER), []);
   });
 });
-
-/** Names of the files below the folder that hold the text. */
-function filesWith(folder: string, text: string): string[] {
-  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-  return files.map((entry) => join(entry.parentPath, entry.name)).filter((path) => readFileSync(path).includes(text));
-}

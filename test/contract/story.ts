@@ -46,6 +46,14 @@ async function chatStory(act: Act, asReader: Ask): Promise<void> {
   const message = '/list_skills {"limit": 1}';
   const { threadId } = await act('send_chat_message', { message, agentId: 'chatty' });
   await act('send_chat_message', { message: 'Well?', threadId });
+  const { data: runs } = await act('list_agent_runs', { threadId, includeTotal: true });
+  await act('get_agent_run', { id: runs[0].id });
+  await act('get_agent_run', { id: 'run_none' });
+  await act('cancel_agent_run', { id: runs[0].id });
+  await act('cancel_agent_run', { id: 'run_none' }, asReader);
+  const { data: messages } = await act('list_messages', { id: threadId, limit: 2 });
+  for (const { id: messageId } of messages) await act('explain_answer', { messageId });
+  await act('explain_answer', { messageId: 'msg_none' });
   await act('send_chat_message', { message: '/delete_skill {"id": "skl_none"}', threadId });
   await act('send_chat_message', { message, agentId: id }, asReader);
   await act('send_chat_message', { message, threadId: 'thr_none' });
@@ -143,6 +151,7 @@ export async function story(ask: Ask, asReader: Ask): Promise<ToolAnswer[]> {
   await act('create_sign_in_link', { email: 'nobody@example.com' });
   await act('create_sign_in_link', { email: 'grace@example.com' }, asReader);
   await clientStory(act);
+  await usageStory(act, asReader);
   await act('list_sessions', { userId: user.id, includeTotal: true });
   await act('end_session', { id: 'ses_none' });
   await act('list_passkeys', { userId: user.id, includeTotal: true });
@@ -161,6 +170,8 @@ export async function story(ask: Ask, asReader: Ask): Promise<ToolAnswer[]> {
   });
   await act('update_flow', { id: flow.id, enabled: false, description: 'Off.' });
   await act('update_flow', { id: flow.id, runAs: {} });
+  await act('list_flow_deliveries', { id: flow.id, outcome: 'run' });
+  await act('list_flow_deliveries', { id: 'flw_none' });
   await act('get_flow', { id: flow.id }, asReader);
   await act('get_flow', { id: flow.id });
   await act('list_flows', { enabled: false });
@@ -173,6 +184,8 @@ export async function story(ask: Ask, asReader: Ask): Promise<ToolAnswer[]> {
   await act('list_flow_runs', { id: flow.id, status: 'succeeded' });
   await act('list_flow_runs', { limit: 1 }, asReader);
   await act('cancel_flow_run', { id: run.id });
+  await act('retry_flow_run', { id: run.id, fromStep: 'none' });
+  await act('retry_flow_run', { id: 'run_none' });
   await act('delete_flow', { id: flow.id });
   const report = await act('create_report', {
     title: 'Skills',
@@ -219,6 +232,7 @@ export async function story(ask: Ask, asReader: Ask): Promise<ToolAnswer[]> {
   await act('explain_access', { keyId: key.id, tool: 'get_agent', arguments: { id: 'agt_none' } });
   await act('create_api_key', { name: 'bad', scopes: ['nope'], grants: ['agent:'] });
   await integrationStory(act, asReader);
+  await webhookStory(act, asReader);
   await chatStory(act, asReader);
   await threadStory(act, key.id, asReader);
   await capsuleStory(act, asReader);
@@ -230,7 +244,15 @@ export async function story(ask: Ask, asReader: Ask): Promise<ToolAnswer[]> {
   await act('revoke_api_key', { id: key.id });
   await act('list_api_keys', { limit: 2 });
   await act('list_audit_entries', { tool: 'get_skill', limit: 1 });
-  for (const tool of ['list_event_types', 'list_models', 'list_tool_categories', 'check_health', 'get_system_health'])
+  for (const tool of [
+    'list_event_types',
+    'list_models',
+    'list_tool_categories',
+    'check_health',
+    'get_system_health',
+    'list_backups',
+    'create_backup',
+  ])
     await act(tool);
   await act('list_audit_entries', {}, asReader);
   return answers;
@@ -280,6 +302,28 @@ async function clientStory(act: Act): Promise<void> {
   await act('disconnect_app', { id: 'app_none' });
 }
 
+/** What was used until now, what it costs, and a budget of an agent. */
+async function usageStory(act: Act, asReader: Ask): Promise<void> {
+  const price = { model: 'rehearsal', from: '2026-01-01', currency: 'USD', input: 0.15, output: 0.6 };
+  await act('update_settings', { prices: [price] });
+  await act('update_settings', { prices: [price, price] });
+  await act('get_usage', { by: 'tool', interval: 'month', limit: 2 });
+  await act('get_usage', { by: 'agent', filter: { tool: 'list_agents' }, from: '2026-02-01T00:00:00Z' });
+  await act('get_usage', { by: 'model', interval: 'hour', from: '2020-01-01T00:00:00Z' });
+  await act('get_usage', { by: 'tool' }, asReader);
+  await act('create_agent', { name: 'thrifty', displayName: 'Thrifty' });
+  const subject = { type: 'agent', id: 'thrifty' };
+  const { id } = await act('create_budget', { subject, measure: 'cost', period: 'month', limit: 12.5 });
+  await act('create_budget', { subject, measure: 'cost', period: 'month', limit: 1 });
+  await act('create_budget', { subject, measure: 'calls', period: 'day', limit: 1.5 });
+  await act('create_budget', { subject: { type: 'key', id: 'key_none' }, measure: 'calls', period: 'day', limit: 1 });
+  await act('update_budget', { id, limit: 20, warnAt: 0.5, expectedRevision: 1 });
+  await act('update_budget', { id, enabled: false, expectedRevision: 1 });
+  await act('list_budgets', { subject, includeTotal: true });
+  await act('delete_budget', { id });
+  for (const tool of ['update_budget', 'delete_budget']) await act(tool, { id });
+}
+
 /** An integration that is not connected to. */
 async function integrationStory(act: Act, asReader: Ask): Promise<void> {
   const made = { name: 'Weather', transport: 'http', url: 'http://127.0.0.1:9/mcp', enabled: false };
@@ -298,6 +342,26 @@ async function integrationStory(act: Act, asReader: Ask): Promise<void> {
   await act('list_integration_accounts', { userId: 'usr_other' }, asReader);
   await act('delete_integration', { id });
   await act('delete_integration', { id });
+}
+
+/** A webhook that sends mails, and is switched off. */
+async function webhookStory(act: Act, asReader: Ask): Promise<void> {
+  const made = { name: 'Ops', target: { email: 'ops@example.com' }, alerts: ['flow.failed'], enabled: false };
+  const { id } = await act('create_webhook', { ...made, events: ['skill.created'] });
+  await act('create_webhook', { ...made, events: ['skill.vanished'] });
+  await act('create_webhook', { ...made, target: { url: 'http://127.0.0.1:9/', email: 'a@example.com' } });
+  await act('create_webhook', { ...made, target: { url: 'ftp://example.com' }, alerts: ['nope'] });
+  await act('create_webhook', { ...made, alerts: [] });
+  await act('create_webhook', made, asReader);
+  await act('update_webhook', { id, name: 'Operators', events: [], expectedRevision: 1 });
+  await act('update_webhook', { id, alerts: [] });
+  await act('get_webhook', { id });
+  await act('list_webhooks', { limit: 1 });
+  await act('rotate_webhook_secret', { id });
+  await act('list_webhook_deliveries', { id, status: 'failed' });
+  await act('retry_webhook_delivery', { id: 'whd_none' });
+  await act('delete_webhook', { id });
+  for (const tool of ['get_webhook', 'test_webhook', 'delete_webhook']) await act(tool, { id });
 }
 
 /** A project with a goal, a task for the agent, a document, an artifact and a table. */
@@ -352,7 +416,7 @@ export function normalised(value: unknown, door: string): unknown {
     .replaceAll(`"door":"${door}"`, '"door":"own"')
     .replace(/"(secret|token|url|idToken)":"[^"]+"/g, '"$1":""')
     .replace(/"(prefix|tokenPrefix|nextCursor|requestId|contentHash)":"[^"]*"/g, '"$1":""')
-    .replace(/"(durationMs|latencyMs|uptimeSeconds)":[\d.]+/g, '"$1":0')
+    .replace(/"(durationMs|latencyMs|ms|p50Ms|p95Ms|uptimeSeconds)":[\d.]+/g, '"$1":0')
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
     .replace(/\b[a-z]{3}_[0-9a-z]{26}\b/g, (id) => {
       const known = ids.get(id) ?? `${id.slice(0, 3)}_${ids.size}`;

@@ -76,6 +76,7 @@ describe('what a capsule does', () => {
             post(`${baseUrl}/api/capsules/${id}/mcp`, legacy('tools/call', { name: 'list_agents' }), { token }),
           ),
         );
+      const before = Date.now();
       await calls(first.baseUrl, 7);
       await first.stop('SIGTERM');
       const second = await startProcess(folder, env);
@@ -83,7 +84,7 @@ describe('what a capsule does', () => {
       const capsuleNow = () => mustCall(second, key, 'get_capsule', { id });
       await until(async () => (await capsuleNow()).callCount === 10);
       const capsule = await capsuleNow();
-      assert.ok(Date.now() - Date.parse(capsule.lastUsedAt) < 10_000);
+      assert.ok(Date.parse(capsule.lastUsedAt) >= before);
       assert.equal(capsule.revision, 1);
       await second.stop('SIGTERM');
     }));

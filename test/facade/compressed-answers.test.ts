@@ -8,6 +8,8 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { type Capsule, capsuleClients } from '../support/capsules.ts';
+import { rounds } from '../support/full.ts';
+import { lazyChecks, oldLazyChecks } from '../support/mcp-validators.ts';
 import { fc } from '../support/property.ts';
 import { serverForTests } from '../support/server.ts';
 import { legacy, modern, modernHeaders } from './mcp-requests.ts';
@@ -100,7 +102,7 @@ for (const [door, at] of Object.entries(doors)) {
         const ids = fc.oneof(fc.string({ unit: 'grapheme', maxLength: 300 }), fc.maxSafeInteger());
         await fc.assert(
           fc.asyncProperty(ids, async (id) => void (await bothWays(id))),
-          { numRuns: 20 },
+          { numRuns: rounds(5, 20) },
         );
       });
     });
@@ -165,7 +167,7 @@ describe('clients', () => {
       const capabilities = {
         extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } },
       };
-      const client = new Client(info, { versionNegotiation: { mode }, capabilities });
+      const client = new Client(info, { versionNegotiation: { mode }, capabilities, ...lazyChecks() });
       await client.connect(new StreamableHTTPClientTransport(url(), options()));
       const { tools } = await client.listTools();
       assert.equal(encodings.at(-1), 'gzip');
@@ -175,7 +177,7 @@ describe('clients', () => {
   }
 
   it('of SDK 1 read compressed lists', async () => {
-    const client = new OldClient(info);
+    const client = new OldClient(info, oldLazyChecks());
     await client.connect(new OldTransport(url(), options()) as Parameters<OldClient['connect']>[0]); // see mcp-clients
     const { tools } = await client.listTools();
     assert.equal(encodings.at(-1), 'gzip');

@@ -51,9 +51,17 @@ describe('the environment', () => {
     ]);
   });
 
-  it('is refused with a database, which would hold nothing', () => {
-    assert.deepEqual(problemsOf({ DATABASE_URL: 'postgres://localhost/agents' }), ['DATABASE_URL']);
-    assert.deepEqual(problemsOf({ DATABASE_URL: '' }), []);
+  it('takes a database of PostgreSQL, and shows no password of a wrong one', () => {
+    for (const DATABASE_URL of ['postgres://u:p@localhost/agents', 'postgresql:///agents?host=/run/postgresql', '']) {
+      assert.deepEqual(problemsOf({ DATABASE_URL }), [], DATABASE_URL);
+    }
+    for (const DATABASE_URL of ['mysql://u:hidden@localhost/agents', 'u:hidden@localhost', 'postgres://u:hidden@:x/']) {
+      assert.throws(
+        () => readConfig({ DATABASE_URL }),
+        ({ message }: Error) => message.includes('DATABASE_URL: must have the form') && !message.includes('hidden'),
+      );
+    }
+    assert.deepEqual(problemsOf({ DATABASE_CONNECTIONS: '1' }), ['DATABASE_CONNECTIONS']);
   });
 
   it('takes a mail server as a URL, and a sender that is an address', () => {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { openLowdbStore } from '../../store/lowdb/open.ts';
 import { rest } from '../support/calls.ts';
 import { type ServerProcess, startProcess, withFolder } from '../support/child.ts';
 import { rounds } from '../support/full.ts';
+import { openStoreIn } from '../support/store.ts';
 import { until } from '../support/until.ts';
 
 const key = `ak_crash000_${'k'.repeat(40)}`;
@@ -43,7 +43,7 @@ describe('kill -9 of a server under load', () => {
         assert.deepEqual(refused, []);
         total += acknowledged.length;
 
-        const store = await openLowdbStore({ folder });
+        const store = await openStoreIn(folder);
         const count = await store.agents.count({});
         const versions = await store.versions.count({ where: { entityType: 'agent' } });
         assert.equal(versions, count, 'one version for each agent');

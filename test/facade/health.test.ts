@@ -1,18 +1,73 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
+import { createNativeServer } from '../../facade/http/native-prototypes.ts';
+import { answerBeforeStart } from '../../facade/http/readiness.ts';
 import { FailingFiles } from '../store/failing-files.ts';
+import { stoppedAtEnd } from '../support/at-end.ts';
 import { callsOf, rest } from '../support/calls.ts';
 import { serverForTests } from '../support/server.ts';
 import { until } from '../support/until.ts';
 
 const files = new FailingFiles();
-const server = serverForTests({}, undefined, undefined, files);
+const server = serverForTests({}, { files });
 const { must, refused } = callsOf(server);
 
 const health = () => rest(server, 'GET', '/api/v1/health', { key: server.adminKey });
 const system = async () => (await rest(server, 'GET', '/api/v1/agents/health', { key: server.adminKey })).body;
 const entryOf = async (name: string) =>
   (await system()).integrations.find((entry: { name: string }) => entry.name === name);
+
+/** What a load balancer asks, on a name of its own and without a credential. */
+async function ready(method = 'GET'): Promise<{ status: number; body: string; headers: Headers }> {
+  const response = await fetch(`${server.baseUrl}/readyz`, { method });
+  return { status: response.status, body: await response.text(), headers: response.headers };
+}
+
+describe('/readyz', () => {
+  it('is 200 without body and credentials, for GET and HEAD, and no other method', async () => {
+    for (const method of ['GET', 'HEAD']) {
+      const { status, body, headers } = await ready(method);
+      assert.deepEqual([status, body, headers.get('content-length')], [200, '', '0'], method);
+      assert.equal(headers.get('cache-control'), 'no-store');
+    }
+    const { status, headers } = await ready('POST');
+    assert.deepEqual([status, headers.get('allow')], [405, 'HEAD, GET']);
+  });
+
+  it('is 503 while the store takes no writes, and asks it nothing', async () => {
+    files.failure = 'write';
+    await refused('create_skill', { name: 'unready', instructions: 'x' });
+    const { status, body } = await ready();
+    assert.deepEqual([status, body], [503, '']);
+    files.failure = undefined;
+    await until(async () => (await ready()).status === 200);
+  });
+
+  it('is not counted against anybody: as many probes as come are answered, and none is audited', async () => {
+    const before = await server.store.audit.count({});
+    const answers = await Promise.all(Array.from({ length: 200 }, () => ready()));
+    assert.ok(answers.every(({ status }) => status === 200));
+    await server.store.audit.flush();
+    assert.equal(await server.store.audit.count({}), before);
+  });
+});
+
+describe('a server that is not there yet', () => {
+  it('is not ready, and says to callers that it starts', async () => {
+    const { server: early } = createNativeServer();
+    early.on('request', answerBeforeStart);
+    stoppedAtEnd(early).listen(0, '127.0.0.1');
+    await once(early, 'listening');
+    const baseUrl = `http://127.0.0.1:${(early.address() as AddressInfo).port}`;
+    const probe = await fetch(`${baseUrl}/readyz`);
+    assert.deepEqual([probe.status, await probe.text()], [503, '']);
+    const call = await rest({ baseUrl }, 'GET', '/api/v1/agents');
+    assert.deepEqual([call.status, call.body.code], [503, 'unavailable']);
+    early.close();
+  });
+});
 
 describe('health', () => {
   it('is down with 503 while every write is refused, at every door, and ok again afterwards', async () => {

@@ -1,17 +1,18 @@
 import assert from 'node:assert/strict';
-import { createHmac, createPrivateKey, createPublicKey, generateKeyPairSync, randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { createHmac, createPublicKey, generateKeyPairSync, randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import jwt from 'jsonwebtoken';
+import { readConfig } from '../../facade/config/config.ts';
+import { readSecrets } from '../../facade/launch/secrets.ts';
 import { mustCall, rest } from '../support/calls.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { cookieOf, idTokenFor, postIdToken, statusWith } from '../support/sign-in.ts';
+import { envOfStore } from '../support/store.ts';
 
 /** What a token of the server's own issuer says, and the keys it is signed with. */
-function forge(server: TestServer) {
-  const { keys } = JSON.parse(readFileSync(join(server.folder, 'signing-keys.json'), 'utf8'));
-  const privateKey = createPrivateKey({ key: keys[0].jwk, format: 'jwk' });
+async function forge(server: TestServer) {
+  const config = readConfig({ DATA_DIR: server.folder, ...envOfStore });
+  const { privateKey } = (await readSecrets(config, server.store, server.clock.now)).signingKeys;
   const seconds = Math.floor(Date.now() / 1000);
   const claims = {
     iss: server.baseUrl,
@@ -37,20 +38,24 @@ type Change = (server: TestServer) => Promise<string>;
 const changed =
   (change: object, key?: 'another'): Change =>
   async (server) => {
-    const { privateKey, claims } = forge(server);
+    const { privateKey, claims } = await forge(server);
     const other = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
     const body = JSON.parse(JSON.stringify({ ...claims, ...change }));
     return jwt.sign(body, key ? other : privateKey, { algorithm: 'ES256', keyid: await kidOf(server) });
   };
 
-async function unsigned(server: TestServer, alg: string, sign: (text: string) => string): Promise<string> {
+async function unsigned(
+  server: TestServer,
+  alg: string,
+  sign: (text: string) => string | Promise<string>,
+): Promise<string> {
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
-  const text = `${part({ alg, typ: 'JWT', kid: await kidOf(server) })}.${part(forge(server).claims)}`;
-  return `${text}.${sign(text)}`;
+  const text = `${part({ alg, typ: 'JWT', kid: await kidOf(server) })}.${part((await forge(server)).claims)}`;
+  return `${text}.${await sign(text)}`;
 }
 
-function withPublicKey(server: TestServer, text: string): string {
-  const pem = createPublicKey(forge(server).privateKey).export({ type: 'spki', format: 'pem' });
+async function withPublicKey(server: TestServer, text: string): Promise<string> {
+  const pem = createPublicKey((await forge(server)).privateKey).export({ type: 'spki', format: 'pem' });
   return createHmac('sha256', pem).update(text).digest('base64url');
 }
 
@@ -115,11 +120,12 @@ describe('POST /api/v1/auth/session', () => {
   after(() => server.close());
 
   it('answers who is signed in and sets a cookie that scripts and other sites do not get', async () => {
+    const before = Date.now();
     const { status, body, headers } = await postIdToken(server, await changed({})(server));
     assert.equal(status, 201);
     assert.deepEqual(Object.keys(body), ['user', 'expiresAt']);
     assert.deepEqual([body.user.email, body.user.role], ['admin@localhost', 'owner']);
-    assert.ok(Date.parse(body.user.lastSignInAt) > Date.now() - 5000);
+    assert.ok(Date.parse(body.user.lastSignInAt) >= before);
     const [cookie = ''] = headers.getSetCookie();
     assert.match(cookie, /^admin-session=[\w.-]+; Max-Age=43(200|199); Path=\/; HttpOnly; SameSite=Lax$/);
     const [entry] = (await mustCall(server, server.adminKey, 'list_audit_entries', { tool: 'create_session' })).data;

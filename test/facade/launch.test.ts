@@ -10,7 +10,11 @@ import { withFolder } from '../support/child.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const PACKAGES = ['esbuild', 'tsx'];
-const COMMANDS = ['agent-admin', 'demo', 'stdio', 'tool', 'import', 'backup', 'export-audit', 'recover-key'];
+/** As the bundle of the programs names them: where one is missing, no bundle is made. */
+const COMMANDS = [
+  'agent-admin',
+  ...'demo stdio tool import backup export import-all export-audit doctor recover-key'.split(' '),
+];
 /** Loads a part of itself when it gets a signal. */
 const MAIN = `
 process.stdout.write('begun ');
@@ -117,6 +121,20 @@ describe('the launcher', () => {
       await makeOld(join(cacheOf(project), name));
       await startChanged(project, 4);
       assert.ok(!(await readdir(cacheOf(project))).includes(name));
+    });
+  });
+
+  it('names the places of an error in the sources', async () => {
+    await withProject(async (project) => {
+      await writeFile(
+        join(project, 'facade/late.ts'),
+        "type Late = string;\n\nexport const late: Late = fail();\nfunction fail(): Late {\n  throw new TypeError('broken');\n}\n",
+      );
+      const said = await (await launch(project)).finish();
+      const places = said
+        .match(/^ +at .*facade\/late\.ts:\d+:\d+/gm)
+        ?.map((place) => place.split(project).join('').trim());
+      assert.deepEqual(places, ['at fail (/facade/late.ts:5:9', 'at /facade/late.ts:3:27'], said);
     });
   });
 });

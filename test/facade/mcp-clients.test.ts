@@ -4,6 +4,8 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { settingsTools } from '../../tools/settings/settings.ts';
+import { FULL } from '../support/full.ts';
+import { lazyChecks, oldLazyChecks } from '../support/mcp-validators.ts';
 import { waiting } from './mcp-fixture-tools.ts';
 import { type McpTestServer, startMcpServer, tokens } from './mcp-server.ts';
 
@@ -51,8 +53,8 @@ async function newClient(
   };
 }
 
-async function oldClient(url: string): Promise<AnyClient & { client: OldClient }> {
-  const client = new OldClient(info);
+async function oldClient(url: string, options: object = {}): Promise<AnyClient & { client: OldClient }> {
+  const client = new OldClient(info, options);
   // The old transport's type allows members to be undefined that its interface does not.
   await client.connect(new OldTransport(new URL(url), { requestInit }) as Parameters<OldClient['connect']>[0]);
   return {
@@ -64,10 +66,14 @@ async function oldClient(url: string): Promise<AnyClient & { client: OldClient }
   };
 }
 
-const lines: readonly [string, (url: string) => Promise<AnyClient>][] = [
-  ['the client of SDK 2 as it comes', (url) => newClient(url, {})],
-  ['the client of SDK 2 negotiating', (url) => newClient(url, { versionNegotiation: { mode: 'auto' } })],
-  ['the client of SDK 1', oldClient],
+/** `isLazy`: the client makes the check of a tool's answers when it calls the tool. */
+const lines: readonly [string, (url: string, isLazy: boolean) => Promise<AnyClient>][] = [
+  ['the client of SDK 2 as it comes', (url, isLazy) => newClient(url, isLazy ? lazyChecks() : {})],
+  [
+    'the client of SDK 2 negotiating',
+    (url, isLazy) => newClient(url, { versionNegotiation: { mode: 'auto' }, ...(isLazy && lazyChecks()) }),
+  ],
+  ['the client of SDK 1', (url, isLazy) => oldClient(url, isLazy ? oldLazyChecks() : {})],
 ];
 
 for (const path of ['url', 'sdkUrl'] as const) {
@@ -75,7 +81,7 @@ for (const path of ['url', 'sdkUrl'] as const) {
     describe(`${title}, ${path === 'url' ? 'direct path' : 'SDK path'}`, () => {
       let client: AnyClient;
       before(async () => {
-        client = await connect(server[path]);
+        client = await connect(server[path], !FULL && path === 'sdkUrl');
       });
       after(() => client.close());
 

@@ -44,10 +44,15 @@ const notPassing: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 /** The number of scenarios that a revision requires. The suite only reports the others. */
 const required: Readonly<Record<string, number>> = { '2026-07-28': 37, '2025-11-25': 30 };
 
-const server = serverForTests({ RATE_LIMIT_PER_MINUTE: '0' }, undefined, {
-  tools: conformanceTools,
-  answerFirst: answerFixture,
-});
+const server = serverForTests(
+  { RATE_LIMIT_PER_MINUTE: '0' },
+  {
+    fixtures: {
+      tools: conformanceTools,
+      answerFirst: answerFixture,
+    },
+  },
+);
 
 describe('the official conformance suite', () => {
   before(async () => {

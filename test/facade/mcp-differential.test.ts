@@ -8,7 +8,7 @@ import { eventsIn, legacy, post } from './mcp-requests.ts';
 import { type McpTestServer, startMcpServer } from './mcp-server.ts';
 
 const SEED = Number(process.env.MCP_SEED ?? Math.floor(Math.random() * 2 ** 32));
-const REQUESTS = Number(process.env.MCP_REQUESTS ?? rounds(2000, 12_000));
+const REQUESTS = Number(process.env.MCP_REQUESTS ?? rounds(1000, 12_000));
 /** Requests under way at once. */
 const LANES = 16;
 /** Share of the requests that must have taken the direct path, or the test compares the SDK with itself. */

@@ -2,6 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import { z } from 'zod';
 import { ANYONE } from '../../tools/access/guarded-tool.ts';
 import { CREATES, defineTool, READS } from '../../tools/registry/define-tool.ts';
+import { until } from '../support/until.ts';
 
 /** Says what happens to calls of `wait`: `started`, and `aborted` with the reason it was given. */
 export const waiting = new EventEmitter<{ started: [string]; aborted: [string] }>();
@@ -37,8 +38,10 @@ const waitFirst = defineTool({
 
   async handler({ label }, context) {
     waiting.emit('started', label);
+    // Long enough that the first look comes late, unless the machine is busy.
     await new Promise((resolve) => setTimeout(resolve, 50));
-    if (context.signal?.aborted) waiting.emit('aborted', label);
+    await until(() => context.signal?.aborted === true);
+    waiting.emit('aborted', label);
     return { label };
   },
 });

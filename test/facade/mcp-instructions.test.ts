@@ -35,7 +35,7 @@ describe('instructions', () => {
     it(`say what this is, how tools are named and where to begin (${era})`, async () => {
       const text = await at('/api/v1/mcp', server.adminKey, era);
       assert.match(text, /^This is agent-admin, the administration server for AI agents/);
-      for (const said of [/agents, skills, flows/, /verb_noun/, /Begin with search/, /\?mode=search/]) {
+      for (const said of [/agents, agent runs, skills, flows/, /verb_noun/, /Begin with search/, /\?mode=search/]) {
         assert.match(text, said);
       }
       const { body } = await post(`${server.baseUrl}/api/v1/mcp`, legacy('tools/list'), { token: server.adminKey });

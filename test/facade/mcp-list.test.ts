@@ -75,7 +75,7 @@ describe('tools/list', () => {
     for (const base of ['url', 'sdkUrl'] as const) {
       const groups = await post(`${server[base]}?groups=skills,nope`, legacy('tools/list'));
       assert.equal(groups.body.error.code, -32602);
-      assert.match(groups.body.error.message, /Agents, Skills, /);
+      assert.match(groups.body.error.message, /Agents, Agent runs, Skills, /);
       const tools = await post(`${server[base]}?tools=get_agnt`, legacy('tools/list'));
       assert.equal(tools.body.error.code, -32602);
       assert.match(tools.body.error.message, /get_agent/);

@@ -1,4 +1,5 @@
 import { MODERN_VERSION } from '../../facade/mcp/protocol-versions.ts';
+import { send } from '../support/http.ts';
 
 /** An answer as it came over the wire. */
 interface RawAnswer {
@@ -20,16 +21,14 @@ interface RawRequest {
 /** A POST with no more headers than a plain script sends; a text goes as it is. */
 export async function post(url: string, message: unknown, options: RawRequest = {}): Promise<RawAnswer> {
   const { token = 'admin', headers = {}, signal } = options;
-  const response = await fetch(url, {
+  const answer = await send(url, {
     method: 'POST',
     headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json', ...headers },
     body: typeof message === 'string' ? message : JSON.stringify(message),
-    ...(signal && { signal }),
+    signal,
   });
-  const text = await response.text();
-  const type = response.headers.get('content-type');
-  const body = type === 'application/json' ? JSON.parse(text) : undefined;
-  return { status: response.status, type, headers: response.headers, text, body };
+  const type = answer.headers.get('content-type');
+  return { ...answer, type, body: type === 'application/json' ? JSON.parse(answer.text) : undefined };
 }
 
 export type Params = Readonly<Record<string, unknown>>;

@@ -1,12 +1,10 @@
 import { once } from 'node:events';
-import { rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createDashboard } from '../../facade/dashboard/server/dashboard.ts';
 import { jsonBody, readBody } from '../../facade/http/body.ts';
 import type { Exchange } from '../../facade/http/exchange.ts';
 import { createMcpDoor, type McpDoor, PROTOCOL_VERSIONS } from '../../facade/mcp/mcp.ts';
-import { openLowdbStore } from '../../store/lowdb/open.ts';
 import type { Store } from '../../store/port.ts';
 import { parseGrant } from '../../tools/access/grants.ts';
 import type { Principal } from '../../tools/access/principal.ts';
@@ -16,9 +14,9 @@ import { type CatalogEntry, indexCatalog } from '../../tools/registry/catalog-in
 import { ToolError } from '../../tools/registry/errors.ts';
 import { LiveCatalog } from '../../tools/registry/live-catalog.ts';
 import { createRegistry, type Registry } from '../../tools/registry/registry.ts';
-import { temporaryFolder } from '../store/folders.ts';
 import { closedAtEnd } from '../support/at-end.ts';
 import { testFacts } from '../support/registry.ts';
+import { dataFolder, openStoreIn, removeFolder } from '../support/store.ts';
 import { fixtureTools } from './mcp-fixture-tools.ts';
 
 export interface McpTestServer {
@@ -67,8 +65,8 @@ function grant(text: string) {
 
 /** Both doors over one registry with the real catalog, the fixture tools and `extra`, on a store of its own. */
 export async function startMcpServer(extra: readonly CatalogEntry[] = []): Promise<McpTestServer> {
-  const folder = await temporaryFolder();
-  const store = await openLowdbStore({ folder });
+  const folder = await dataFolder();
+  const store = await openStoreIn(folder);
   const fixtures = fixtureTools.map((tool) => ({ group: 'Fixtures', tool }));
   const errors: unknown[] = [];
   const revoked = new Set<string>();
@@ -118,7 +116,7 @@ export async function startMcpServer(extra: readonly CatalogEntry[] = []): Promi
     server.closeAllConnections();
     await closed;
     await store.close();
-    await rm(folder, { recursive: true });
+    await removeFolder(folder);
   });
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // listening on TCP
   return {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -97,7 +98,9 @@ describe('the packed package', () => {
       const refused = await run(program, ['nothing'], { env }).catch((error) => error);
       assert.equal(refused.code, 2);
       assert.match(refused.stderr, /^There is no command "nothing"\./);
+      const ended = once(server, 'exit');
       server.kill();
+      await ended; // else it still writes into the folder that goes
     });
   });
 });

@@ -142,7 +142,7 @@ describe('any request at all', () => {
       assert.notEqual(said.code, 'internal');
     });
     await fc.assert(property, {
-      numRuns: rounds(300, 1500),
+      numRuns: rounds(150, 1500),
       seed: 20261121,
       endOnFailure: true,
     });

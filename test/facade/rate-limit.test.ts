@@ -17,7 +17,7 @@ const pass = (seconds: number) => {
 
 describe('a rate limit', () => {
   it('counts a minute from the first call on, for each key of its own', async () => {
-    const limit = createRateLimit(3, 'calls');
+    const limit = createRateLimit(3, 'calls', { cluster: undefined });
     const takes = async (key: string) => {
       const refused = await limit(key).catch((error) => error);
       assert.ok(refused === undefined || refused instanceof ToolError);

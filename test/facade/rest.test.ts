@@ -6,6 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { makeCapsule, makeKey, rest } from '../support/calls.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
+import { storeOfRun } from '../support/store.ts';
 
 let server: TestServer;
 let key: string;
@@ -344,7 +345,7 @@ describe('answers', () => {
     const { body } = await get('/api/v1/health');
     assert.deepEqual(
       { ...body, uptimeSeconds: 0 },
-      { status: 'ok', version: '0.1.0', uptimeSeconds: 0, store: { kind: 'lowdb', writable: true } },
+      { status: 'ok', version: '0.1.0', uptimeSeconds: 0, store: { kind: storeOfRun, writable: true } },
     );
     const { body: system } = await get('/api/v1/agents/health');
     assert.deepEqual(

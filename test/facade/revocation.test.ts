@@ -10,8 +10,6 @@ import { cookieOf, idTokenFor, postIdToken } from '../support/sign-in.ts';
 import { until } from '../support/until.ts';
 import { connectHttp, type FakeUpstream, reply, startUpstream, toolCalled } from '../support/upstream.ts';
 
-// alone: mostly waits, half a minute in all
-
 /** Nothing here ends by itself: neither the model nor the upstream server answers. What ends was ended. */
 let provider: ModelServer;
 let upstream: FakeUpstream;

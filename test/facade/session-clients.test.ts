@@ -4,6 +4,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { mustCall, rest } from '../support/calls.ts';
+import { lazyChecks, oldLazyChecks } from '../support/mcp-validators.ts';
 import { serverForTests } from '../support/server.ts';
 import { signIn } from '../support/sign-in.ts';
 
@@ -18,7 +19,7 @@ interface AnyClient {
 }
 
 async function newClient(url: URL, requestInit: RequestInit, options: object): Promise<AnyClient> {
-  const client = new Client(info, options);
+  const client = new Client(info, { ...options, ...lazyChecks() });
   await client.connect(new StreamableHTTPClientTransport(url, { requestInit }));
   return {
     names: async () => (await client.listTools()).tools.map(({ name }) => name),
@@ -28,7 +29,7 @@ async function newClient(url: URL, requestInit: RequestInit, options: object): P
 }
 
 async function oldClient(url: URL, requestInit: RequestInit): Promise<AnyClient> {
-  const client = new OldClient(info);
+  const client = new OldClient(info, oldLazyChecks());
   // The old transport's type allows members to be undefined that its interface does not.
   await client.connect(new OldTransport(url, { requestInit }) as Parameters<OldClient['connect']>[0]);
   return {

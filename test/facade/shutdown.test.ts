@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, it } from 'node:test';
-import { openLowdbStore } from '../../store/lowdb/open.ts';
 import { rest } from '../support/calls.ts';
 import { startProcess, withFolder } from '../support/child.ts';
+import { openStoreIn } from '../support/store.ts';
 import { until } from '../support/until.ts';
 
 const key = `ak_shutdown_${'k'.repeat(40)}`;
@@ -35,9 +35,21 @@ describe('SIGTERM', () => {
       await closed;
       assert.match(text, /\r\nHTTP\/1.1 201 /);
       assert.equal(await stopped, 0);
-      const store = await openLowdbStore({ folder });
+      const store = await openStoreIn(folder);
       assert.equal(await store.agents.count({ where: { name: 'last' } }), 1);
       await store.close();
+    });
+  });
+
+  it('is said at /readyz first, while the server goes on for DRAIN_SECONDS', async () => {
+    await withFolder(async (folder) => {
+      const server = await startProcess(folder, { BOOTSTRAP_API_KEY: key, DRAIN_SECONDS: '1' });
+      const status = async (path: string) => (await fetch(`${server.baseUrl}${path}`)).status;
+      assert.equal(await status('/readyz'), 200);
+      const stopped = server.stop('SIGTERM');
+      await until(async () => (await status('/readyz')) === 503);
+      assert.equal(await status('/api/v1/agents'), 401, 'calls are answered still');
+      assert.equal(await stopped, 0);
     });
   });
 
@@ -47,7 +59,7 @@ describe('SIGTERM', () => {
       for (let n = 0; n < 3; n += 1) await rest(server, 'GET', '/api/v1/agents', { key: 'ak_wrong' });
       await rest(server, 'GET', '/api/v1/agents', { key });
       await server.stop('SIGTERM');
-      const store = await openLowdbStore({ folder });
+      const store = await openStoreIn(folder);
       const { records } = await store.audit.find({ limit: 10 });
       await store.close();
       assert.deepEqual(records.map(({ tool, outcome, code, arguments: args }) => [tool, outcome, code, args]).sort(), [

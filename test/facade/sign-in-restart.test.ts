@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { openLowdbStore } from '../../store/lowdb/open.ts';
 import { startProcess, withFolder } from '../support/child.ts';
 import { freePort } from '../support/free-port.ts';
 import { cookieOf, idTokenFor, postIdToken, statusWith } from '../support/sign-in.ts';
+import { openStoreIn } from '../support/store.ts';
 
 const adminKey = `ak_restart0_${'x'.repeat(40)}`;
 
@@ -51,7 +51,7 @@ describe('the first start', () => {
       const server = await startProcess(folder, { ADMIN_EMAIL: 'Owner@Example.com' });
       const [url = ''] = /^ {2}http\S+\/sign-in\/link\?token=\S+$/m.exec(server.stdout) ?? [];
       await server.stop('SIGTERM');
-      const store = await openLowdbStore({ folder });
+      const store = await openStoreIn(folder);
       const secret = new URL(url.trim()).searchParams.get('token') ?? '';
       const { records } = await store.signInLinks.find({ limit: 2 });
       assert.deepEqual(

@@ -39,6 +39,15 @@ describe('what a process loads at its start', () => {
     }
   });
 
+  it('is nothing of OpenTelemetry, which is loaded where traces or metrics are sent', () => {
+    const { files, packages } = loadedBy('main');
+    assert.ok([...files].some((name) => name.endsWith('/facade/telemetry/telemetry.ts')));
+    assert.deepEqual(
+      [...packages].filter((name) => name.startsWith('@opentelemetry/')),
+      [],
+    );
+  });
+
   it('is nothing of MCP for the commands that speak none', () => {
     for (const entry of ['tool', 'import', 'backup', 'recover-key'].map((name) => `commands/${name}`)) {
       const { files, packages } = loadedBy(entry);

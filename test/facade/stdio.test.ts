@@ -4,13 +4,19 @@ import { afterEach, describe, it } from 'node:test';
 import { Client, type ClientOptions } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { callsOf, makeCapsule } from '../support/calls.ts';
+import { lazyChecks } from '../support/mcp-validators.ts';
 import { programArgs } from '../support/node-args.ts';
 import { serverForTests } from '../support/server.ts';
 import { fixtureTools, waiting } from './mcp-fixture-tools.ts';
 
-const server = serverForTests({ RATE_LIMIT_PER_MINUTE: '0' }, undefined, {
-  tools: fixtureTools.map((tool) => ({ group: 'Fixtures', tool })),
-});
+const server = serverForTests(
+  { RATE_LIMIT_PER_MINUTE: '0' },
+  {
+    fixtures: {
+      tools: fixtureTools.map((tool) => ({ group: 'Fixtures', tool })),
+    },
+  },
+);
 const modern: ClientOptions = { versionNegotiation: { mode: 'auto' } };
 
 const opened: Client[] = [];
@@ -19,7 +25,7 @@ afterEach(() => Promise.all(opened.splice(0).map((client) => client.close())));
 
 /** The official client on the stdio door of the server. */
 async function connect(options: ClientOptions, key = server.adminKey, more = {}): Promise<Client> {
-  const client = new Client({ name: 'test', version: '1' }, options);
+  const client = new Client({ name: 'test', version: '1' }, { ...options, ...lazyChecks() });
   opened.push(client);
   const env = { PATH: process.env.PATH ?? '', BASE_URL: server.baseUrl, API_KEY: key, ...more };
   await client.connect(

@@ -45,7 +45,7 @@ export function queriesConformance(stage: Stage): void {
             for (const query of queries) await agrees(stage.store.agents, model, query);
           },
         ),
-        { numRuns: rounds(20, 60), endOnFailure: true },
+        { numRuns: rounds(10, 60), endOnFailure: true },
       );
       await stage.reopen();
       await agrees(stage.store.agents, model, { limit: 1000 });

@@ -46,7 +46,7 @@ export function rowsConformance(stage: Stage): void {
           const items = await ask<{ item: string }>(sql, [listOf(texts)]);
           assert.deepEqual(items.map(({ item }) => item).sort(), texts.toSorted());
         }),
-        { numRuns: rounds(30, 300) },
+        { numRuns: rounds(15, 300) },
       );
       const numbers = await ask(`select item from ${itemsOf('$1', 'bigint')} as items order by item`, [
         listOf([3, -1]),

@@ -3,15 +3,20 @@ import { auditConformance } from './conformance-audit.ts';
 import { indexesConformance } from './conformance-indexes.ts';
 import { queriesConformance } from './conformance-queries.ts';
 import { recordsConformance } from './conformance-records.ts';
+import { restoreConformance } from './conformance-restore.ts';
 import { rowsConformance } from './conformance-rows.ts';
 import { searchConformance } from './conformance-search.ts';
 import { type OpenedStore, Stage } from './conformance-stage.ts';
 import { transactionsConformance } from './conformance-transactions.ts';
 import { writesConformance } from './conformance-writes.ts';
 
-/** What every store does, through the port alone. `openStore` gives an empty one. */
-export function runConformance(name: string, openStore: () => Promise<OpenedStore>): void {
-  describe(`${name} keeps the contract of the store port`, () => {
+/** What every store does, through the port alone. `openStore` gives an empty one. `skip`: why the suite cannot run here. */
+export function runConformance(
+  name: string,
+  openStore: () => Promise<OpenedStore>,
+  { skip }: { readonly skip?: string | undefined } = {},
+): void {
+  describe(`${name} keeps the contract of the store port`, { skip }, () => {
     const stage = new Stage(openStore);
     after(() => stage.dispose());
     recordsConformance(stage);
@@ -21,6 +26,7 @@ export function runConformance(name: string, openStore: () => Promise<OpenedStor
     searchConformance(stage);
     auditConformance(stage);
     rowsConformance(stage);
+    restoreConformance(stage);
     writesConformance(stage);
   });
 }

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
-import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { Engine } from '../../store/duckdb/engine.ts';
+import { isRowsFile } from '../../store/duckdb/files.ts';
 import { StoreDamaged } from '../../store/errors.ts';
 import { copySnapshot } from '../../store/lowdb/backup.ts';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
+import { FULL } from '../support/full.ts';
 import { until } from '../support/until.ts';
 import { FailingFiles } from './failing-files.ts';
 import { testFolder } from './folders.ts';
@@ -147,6 +150,26 @@ describe('the engine of imported rows', () => {
     await copy.close();
   });
 
+  it('takes no space for the same rows again, and that of earlier ones for changed rows', async (test) => {
+    const folder = await testFolder(test);
+    const store = await openLowdbStore({ folder });
+    const importRound = async (round: number) => {
+      const rows = Array.from({ length: 2000 }, (_, n) => {
+        const page = `/${createHash('sha512').update(`${round} ${n}`).digest('base64').repeat(5)}`;
+        return { id: `v${n}`, visitorId: `${n}`, at: AT, page };
+      });
+      const staged = await store.rows.stage({ type: 'visits', rows, at: AT });
+      await store.transaction(async (tx) => tx.rows.commit(staged));
+      return rowsSize(folder);
+    };
+    const first = await importRound(0);
+    for (let again = 0; again < 3; again += 1) assert.equal(await importRound(0), first);
+    // A log of 16 MB, and in the file what it held when it was merged the last time and the time before.
+    const rounds = FULL ? 100 : 3;
+    for (let round = 1; round <= rounds; round += 1) assert.ok((await importRound(round)) < 56_000_000);
+    await store.close();
+  });
+
   it('adds the audit entries that a crash kept from the log', async (test) => {
     const folder = await testFolder(test);
     const files = new FailingFiles();
@@ -178,6 +201,12 @@ describe('the engine of imported rows', () => {
 });
 
 const AT = '2026-03-01T00:00:00.000Z';
+
+/** The bytes of the files of imported rows. */
+function rowsSize(folder: string): number {
+  const names = readdirSync(folder).filter(isRowsFile);
+  return names.reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
+}
 
 async function opened(folder: string) {
   const store = await openLowdbStore({ folder });

@@ -8,6 +8,7 @@ import { nodeArgs } from '../support/node-args.ts';
 import { testFolder } from './folders.ts';
 
 const script = join(import.meta.dirname, 'disk-writer.ts');
+const rowsScript = join(import.meta.dirname, 'rows-disk-writer.ts');
 
 interface Outcome {
   acknowledged: string[];
@@ -46,9 +47,9 @@ async function checkFolder(folder: string, { acknowledged, refused }: Outcome): 
 }
 
 /** `ulimit -f` makes write(2) fail with EFBIG for anybody; Node ignores the signal that comes with it. */
-function writeUnderLimit(folder: string, blocks: number): string {
-  const command = `ulimit -S -f ${blocks}; exec "$0" "$@" limit`;
-  return execFileSync('sh', ['-c', command, process.execPath, ...nodeArgs(script), folder], { encoding: 'utf8' });
+function writeUnderLimit(folder: string, blocks: number, script: string, mode: string): string {
+  const command = `ulimit -S -f ${blocks}; exec "$0" "$@"`;
+  return execFileSync('sh', ['-c', command, process.execPath, ...nodeArgs(script), folder, mode], { encoding: 'utf8' });
 }
 
 /** Runs in a namespace of its own, so that nothing stays mounted. Undefined if that is not permitted. */
@@ -80,7 +81,7 @@ function writeOnSmallFileSystem(folder: string): string | undefined {
 describe('a full disk', () => {
   it('refuses writes at the limit of the file size and goes on when it is lifted', async (test) => {
     const folder = await testFolder(test);
-    await checkFolder(folder, await check(writeUnderLimit(folder, 600), 'EFBIG'));
+    await checkFolder(folder, await check(writeUnderLimit(folder, 600, script, 'limit'), 'EFBIG'));
   });
 
   it('refuses writes on a full file system and goes on when there is space', async (test) => {
@@ -88,6 +89,34 @@ describe('a full disk', () => {
     const output = writeOnSmallFileSystem(folder);
     if (output) return checkFolder(join(folder, 'kept'), await check(output, 'ENOSPC'));
     test.diagnostic('no file system can be mounted here: it is another limit of the file size that refuses');
-    await checkFolder(folder, await check(writeUnderLimit(folder, 250), 'EFBIG'));
+    await checkFolder(folder, await check(writeUnderLimit(folder, 250, script, 'limit'), 'EFBIG'));
   });
+
+  for (const [what, size, blocks] of [
+    ['the log of imported rows', 'short', 3000],
+    ['the file into which the engine merges that log', 'long', 50_000],
+  ] as const) {
+    it(`refuses imports at the limit of ${what}, answers questions, and goes on when it is lifted`, async (test) => {
+      const folder = await testFolder(test);
+      const output = writeUnderLimit(folder, blocks, rowsScript, size);
+      const { acknowledged, refused, reasons, whileFull, relieved, after } = JSON.parse(output);
+      assert.deepEqual(reasons, ['StoreUnavailable']);
+      assert.ok(refused.includes('again'));
+      assert.equal(after, acknowledged.length);
+      assert.equal(whileFull, acknowledged.filter((name: string) => name !== 'later').length);
+      assert.equal(acknowledged.includes('later'), relieved);
+      const store = await openLowdbStore({ folder });
+      await store.rows.check();
+      const [found] = await store.rows.query<{ rows: number }>(
+        {
+          name: 'imports',
+          sql: 'select count(distinct split_part(id, $1, 1)) as rows from visits',
+        },
+        ['_'],
+      );
+      assert.equal(found?.rows, acknowledged.length);
+      assert.equal(await store.audit.count({ tool: 'import_records' }), acknowledged.length);
+      await store.close();
+    });
+  }
 });

@@ -5,9 +5,10 @@ import { StoreUnavailable } from '../../store/errors.ts';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
 import { Collection } from '../../store/lowdb/records/collection.ts';
 import { matcher } from '../../store/lowdb/records/query.ts';
-import type { Row } from '../../store/lowdb/rows/row.ts';
 import { search } from '../../store/lowdb/text/text-search.ts';
+import type { Row } from '../../store/row.ts';
 import { rounds } from '../support/full.ts';
+import { workMs } from '../support/processor-time.ts';
 import { fc } from '../support/property.ts';
 import { FailingFiles } from './failing-files.ts';
 import { testFolder } from './folders.ts';
@@ -244,18 +245,24 @@ describe('the index of words', () => {
   it('takes long and hostile text in reasonable time', () => {
     const skills = new Collection('skills', collections.skills);
     skills.indexText();
-    const started = performance.now();
-    for (const [at, instructions] of [
-      'a'.repeat(200_000),
-      'ab '.repeat(66_000),
-      '咖啡'.repeat(100_000),
-      '\u0301'.repeat(200_000),
-      Array.from({ length: 30_000 }, (_, word) => `w${word}`).join(' '),
-    ].entries()) {
-      skills.set(`skl_${at}`, { id: `skl_${at}`, createdAt: '2026-01-01T00:00:00.000Z', name: `s${at}`, instructions });
-    }
-    assert.equal(search(skills, undefined, { text: 'w29999', limit: 1 }).count, 1);
-    search(skills, undefined, { text: 'w '.repeat(250), limit: 1 });
-    assert.ok(performance.now() - started < 5000);
+    const took = workMs(() => {
+      for (const [at, instructions] of [
+        'a'.repeat(200_000),
+        'ab '.repeat(66_000),
+        '咖啡'.repeat(100_000),
+        '\u0301'.repeat(200_000),
+        Array.from({ length: 30_000 }, (_, word) => `w${word}`).join(' '),
+      ].entries()) {
+        skills.set(`skl_${at}`, {
+          id: `skl_${at}`,
+          createdAt: '2026-01-01T00:00:00.000Z',
+          name: `s${at}`,
+          instructions,
+        });
+      }
+      assert.equal(search(skills, undefined, { text: 'w29999', limit: 1 }).count, 1);
+      search(skills, undefined, { text: 'w '.repeat(250), limit: 1 });
+    });
+    assert.ok(took < 5000, `${took} ms`);
   });
 });

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { killedAtEnd } from './at-end.ts';
+import type { Work } from './file-suite.ts';
 import { BUNDLE } from './node-args.ts';
 import { isRunning } from './upstream.ts';
 
@@ -62,45 +64,84 @@ import { it } from 'node:test';
 it('waits', () => new Promise(() => setTimeout(() => { throw new Error('thrown beside it'); }, 1)));
 `;
 
-/** Runs such files in one process, as a run of the tests does. Returns what the process printed. */
-async function runTogether(folder: string, texts: Readonly<Record<string, string>>): Promise<string> {
-  await mkdir(folder, { recursive: true });
-  const files = Object.keys(texts).map((name) => ({ name, path: join(folder, `${name}.mjs`) }));
-  for (const { name, path } of files) await writeFile(path, texts[name] ?? '');
-  const entry = join(folder, 'entry.mjs');
-  await writeFile(
-    entry,
-    `import { runFiles } from '${at('support/file-suite')}';\nrunFiles(${JSON.stringify(files)}, 10_000);`,
-  );
+/** A test file that ends its process. */
+const DEADLY = "import { it } from 'node:test'; it('kills', () => process.kill(process.pid, 'SIGKILL'));";
+
+/** The work of a process with such files, as a run of the tests gives it: those it has to run, and those it may take. */
+async function workIn(folder: string, own: readonly string[], queue: readonly string[] = []): Promise<Work> {
+  const taken = join(folder, 'taken');
+  await mkdir(taken, { recursive: true });
+  const files = own.concat(queue).map(async (text, index) => {
+    const path = join(folder, `${index}.mjs`);
+    await writeFile(path, text);
+    return { name: `file ${index}`, path };
+  });
+  const all = await Promise.all(files);
+  const costs = join(folder, 'costs.tsv');
+  return {
+    own: all.slice(0, own.length),
+    queue: all.slice(own.length).map((file) => [file]),
+    taken,
+    costs,
+    most: queue.length,
+    timeoutMs: 10_000,
+  };
+}
+
+/** Runs a process as a run of the tests does. Returns what it printed, and how it ended. */
+async function runProcess(folder: string, work: Work) {
+  const entry = join(folder, `entry-${randomUUID()}.mjs`);
+  await writeFile(entry, `import { runFiles } from '${at('support/file-suite')}';\nrunFiles(${JSON.stringify(work)});`);
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   const loader = ending === 'ts' ? ['--import', 'tsx'] : [];
   const child = killedAtEnd(spawn(process.execPath, [...loader, entry], { cwd: root, env, timeout: 120_000 }));
   let text = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (text += chunk));
   const [code, signal] = await once(child, 'close');
-  assert.deepEqual([code, signal], [1, null], text);
-  return text;
+  return { text, code, signal };
+}
+
+async function withOwnFolder(work: (folder: string) => Promise<void>): Promise<void> {
+  const folder = join(root, 'node_modules/.cache', `at-end-${process.pid}`);
+  try {
+    await mkdir(folder, { recursive: true });
+    await work(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 }
 
 describe('files of one process', () => {
-  it('end with all that they started, whatever fails, and the next file begins', async (t) => {
-    const folder = join(root, 'node_modules/.cache', `at-end-${process.pid}`);
-    t.after(() => rm(folder, { recursive: true, force: true }));
-    const text = await runTogether(folder, {
-      first: failing('test'),
-      second: failing('before'),
-      third: THROWING,
-      last: PASSING,
+  it('end with all that they started, whatever fails, and the next file begins', async () => {
+    await withOwnFolder(async (folder) => {
+      const files = [failing('test'), failing('before'), THROWING, PASSING];
+      const { text, code, signal } = await runProcess(folder, await workIn(folder, files));
+      assert.deepEqual([code, signal], [1, null], text);
+      assert.match(text, /deliberately in a test/);
+      assert.match(text, /deliberately in a before/);
+      const children = Array.from(text.matchAll(/child (\d+)/g), ([, id]) => isRunning(Number(id)));
+      assert.deepEqual(children, [false, false]);
+      assert.equal(text.split('before each test').length, 2, 'a hook is for the tests of its file');
+      assert.match(text, /file 2: nobody caught Error: thrown beside it/);
+      assert.match(text, /^not ok 3 - file 2$/m);
+      assert.match(text, /the last file/);
+      assert.match(text, /^ok 4 - file 3$/m);
     });
-    assert.match(text, /deliberately in a test/);
-    assert.match(text, /deliberately in a before/);
-    const children = Array.from(text.matchAll(/child (\d+)/g), ([, id]) => isRunning(Number(id)));
-    assert.deepEqual(children, [false, false]);
-    assert.equal(text.split('before each test').length, 2, 'a hook is for the tests of its file');
-    assert.match(text, /third: nobody caught Error: thrown beside it/);
-    assert.match(text, /^not ok 3 - third$/m);
-    assert.match(text, /the last file/);
-    assert.match(text, /^ok 4 - last$/m);
+  });
+
+  it('are left for the other processes when theirs dies, but for the one it died of', async () => {
+    await withOwnFolder(async (folder) => {
+      const work = await workIn(folder, [], [PASSING, DEADLY, PASSING]);
+      const died = await runProcess(folder, work);
+      assert.equal(died.signal, 'SIGKILL');
+      const other = await runProcess(folder, work);
+      assert.deepEqual([other.code, other.text.match(/^ok \d+ - .*$/gm)], [0, ['ok 1 - file 2']], other.text);
+      const ran = (await readFile(work.costs, 'utf8')).trim().split('\n');
+      assert.deepEqual(
+        ran.map((line) => line.replace(/\t\d+$/, '')),
+        ['file 0', 'file 2'],
+      );
+    });
   });
 });
 

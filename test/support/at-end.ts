@@ -4,6 +4,8 @@ import { after } from 'node:test';
 
 /** The open resources that keep the process of a test file alive. */
 const open = new Set<() => Promise<unknown>>();
+/** What others of them use until they are closed. */
+const below = new Set<() => Promise<unknown>>();
 const MOST_MS = 10_000;
 
 /**
@@ -11,13 +13,22 @@ const MOST_MS = 10_000;
  * further down, and the file would last until its time-out. Returns the closing, which happens once however often it is called.
  */
 export function closedAtEnd(close: () => unknown): () => Promise<void> {
+  return closedWith(open, close);
+}
+
+/** The same, after everything else of the file. */
+export function closedLast(close: () => unknown): () => Promise<void> {
+  return closedWith(below, close);
+}
+
+function closedWith(all: Set<() => Promise<unknown>>, close: () => unknown): () => Promise<void> {
   let closing: Promise<void> | undefined;
   const once = () => {
-    open.delete(once);
+    all.delete(once);
     closing ??= Promise.resolve(close()).then(() => {});
     return closing;
   };
-  open.add(once);
+  all.add(once);
   return once;
 }
 
@@ -43,12 +54,30 @@ export function stoppedAtEnd<Listener extends Server>(server: Listener): Listene
   return server;
 }
 
-/** Closes what is open by now. */
+/** The open resources that several files of the process use. */
+const shared = new Set<() => Promise<unknown>>();
+
+/** Has what other files of the process will use too closed after the last of them. */
+export function closedAfterLastFile(close: () => Promise<unknown>): void {
+  shared.add(close);
+}
+
+/** Closes what the file that ran has left open. */
 export async function closeAll(): Promise<void> {
-  const closing = [...open].reverse().map((close) => close().catch(() => {}));
+  await closeThese(open);
+  await closeThese(below);
+}
+
+/** Closes what was open for all files. */
+export function closeShared(): Promise<void> {
+  return closeThese(shared);
+}
+
+async function closeThese(all: ReadonlySet<() => Promise<unknown>>): Promise<void> {
+  const closing = [...all].reverse().map((close) => close().catch(() => {}));
   const late = new Promise((resolve) => setTimeout(resolve, MOST_MS).unref());
   await Promise.race([Promise.all(closing), late]);
 }
 
 // For a file that is run by itself. Programs that tests start read these files too, and have no tests that could end.
-if (/\.test\.m?[jt]s$/.test(process.argv[1] ?? '')) after(closeAll);
+if (/\.test\.m?[jt]s$/.test(process.argv[1] ?? '')) after(() => closeAll().then(closeShared));

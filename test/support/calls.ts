@@ -1,4 +1,5 @@
 import type { ErrorBody } from '../../resources/error.ts';
+import { send } from './http.ts';
 
 export interface RestAnswer {
   readonly status: number;
@@ -22,7 +23,11 @@ export async function rest(
   path: string,
   { key, body, headers = {} }: RestOptions = {},
 ): Promise<RestAnswer> {
-  const response = await fetch(`${baseUrl}${path}`, {
+  const {
+    status,
+    headers: received,
+    text,
+  } = await send(`${baseUrl}${path}`, {
     method,
     headers: {
       ...(key !== undefined && credential(key)),
@@ -31,8 +36,7 @@ export async function rest(
     },
     ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   });
-  const text = await response.text();
-  return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
+  return { status, headers: received, body: text === '' ? undefined : JSON.parse(text) };
 }
 
 /** The header of an API key, or of the cookie of a session. */

@@ -1,10 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { killedAtEnd } from './at-end.ts';
 import { nodeArgs, programArgs } from './node-args.ts';
+import { dataFolder, envOfFolder, removeFolder } from './store.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -22,7 +21,7 @@ export interface RunOptions {
 
 /** Runs a file of the project, as its npm script does, to its end. */
 export async function runFile(file: string, { args = [], env = {}, input = '' }: RunOptions = {}): Promise<Finished> {
-  const child = spawnFile(file, args, env);
+  const child = spawnFile(file, args, { ...(await envOfFolder(env.DATA_DIR)), ...env });
   let [stdout, stderr] = ['', ''];
   child.stdout?.on('data', (chunk) => {
     stdout += chunk;
@@ -51,7 +50,7 @@ export async function startProcess(
   env: Record<string, string> = {},
   file = 'facade/main.ts',
 ): Promise<ServerProcess> {
-  const child = spawnFile(file, [], { PORT: '0', DATA_DIR: dataDir, ...env });
+  const child = spawnFile(file, [], { PORT: '0', DATA_DIR: dataDir, ...(await envOfFolder(dataDir)), ...env });
   let [stdout, stderr] = ['', ''];
   child.stderr?.on('data', (chunk) => {
     stderr += chunk;
@@ -78,16 +77,16 @@ export async function startProcess(
 
 /** Runs the work with a folder that is removed afterwards. */
 export async function withFolder<Result>(work: (folder: string) => Promise<Result>): Promise<Result> {
-  const folder = await mkdtemp(join(tmpdir(), 'agent-admin-'));
+  const folder = await dataFolder();
   try {
     return await work(folder);
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    await removeFolder(folder);
   }
 }
 
 /** Variables that a developer may have set for their own server, such as keys of model providers. */
-const OWN = /^(BASE_URL|API_KEY|DATA_DIR|MODEL_\w+|\w+_API_KEY)$/;
+const OWN = /^(BASE_URL|API_KEY|DATA_DIR|DATABASE_URL|MODEL_\w+|\w+_API_KEY)$/;
 
 function spawnFile(file: string, args: readonly string[], env: Record<string, string>): ChildProcess {
   const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !OWN.test(name)));

@@ -1,35 +1,15 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before } from 'node:test';
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
-import { fillDemo } from '../../facade/demo/fill.ts';
-import { DemoClock } from '../../facade/demo/workspace.ts';
+import type { Browser, BrowserContext, BrowserContextOptions, ConsoleMessage, Page, WebError } from 'playwright-core';
 import { mustCall } from './calls.ts';
-import { startBrowser } from './chromium.ts';
-import { startTestServer, type TestServer } from './server.ts';
+import { openBrowser } from './chromium.ts';
+import { startDemoServer } from './demo.ts';
+import type { TestServer } from './server.ts';
 import { signIn } from './sign-in.ts';
 
-/** A server with the demo workspace, which is called Sitewell and belongs to admin@localhost. */
-export async function startDemoServer(env: Record<string, string> = {}): Promise<TestServer> {
-  const clock = new DemoClock();
-  let key: string | undefined;
-  const server = await startTestServer(
-    { LOG_LEVEL: 'info', ...env },
-    async (store) => {
-      const { made } = await fillDemo(store, clock, { adminEmail: 'admin@localhost', bootstrapKey: undefined });
-      key = made?.admin;
-    },
-    undefined,
-    undefined,
-    clock,
-  );
-  return { ...server, adminKey: key ?? '' };
-}
-
-/** A server and a browser for the tests of a file, which both end with them. */
+/** A server for the tests of a file, which ends with them, and the browser of the process. */
 export interface TestDashboard {
   readonly server: TestServer;
   readonly browser: Browser;
@@ -47,11 +27,10 @@ export function testDashboard(start: () => Promise<TestServer> = startDemoServer
     return started;
   };
   before(async () => {
-    const [server, browser] = await Promise.all([start(), startBrowser()]);
+    const [server, browser] = await Promise.all([start(), openBrowser()]);
     started = { server, browser };
   });
   after(async () => {
-    await started?.browser.close();
     await started?.server.close();
   });
   return {
@@ -105,21 +84,42 @@ async function cookieFor(server: Pick<TestServer, 'baseUrl' | 'adminKey'>, email
   return cookie;
 }
 
+const contexts = new Map<string, BrowserContext>();
+
+/** A person's windows of a file share what the browser keeps, as reading all scripts anew takes long. */
+async function contextFor(
+  browser: Browser,
+  server: Pick<TestServer, 'baseUrl' | 'adminKey'>,
+  { email, fresh = false, ...options }: WindowOptions,
+): Promise<BrowserContext> {
+  const key = `${server.baseUrl} ${email} ${JSON.stringify(options)}`;
+  const kept = fresh ? undefined : contexts.get(key);
+  if (kept) return kept;
+  const context = await browser.newContext({ viewport: WIDE, ...options });
+  const [name = '', value = ''] = (await cookieFor(server, email, fresh)).split('=');
+  await context.addCookies([{ name, value, url: server.baseUrl, httpOnly: true, sameSite: 'Lax' }]);
+  if (!fresh) {
+    contexts.set(key, context);
+    context.once('close', () => contexts.delete(key));
+  }
+  return context;
+}
+
 /** Signs in and opens a window on the dashboard. */
 export async function openDashboard(
   browser: Browser,
   server: Pick<TestServer, 'baseUrl' | 'adminKey'>,
-  { email, fresh = false, ...options }: WindowOptions = {},
+  options: WindowOptions = {},
 ): Promise<DashboardWindow> {
-  const context = await browser.newContext({ viewport: WIDE, ...options });
-  const [name = '', value = ''] = (await cookieFor(server, email, fresh)).split('=');
-  await context.addCookies([{ name, value, url: server.baseUrl, httpOnly: true, sameSite: 'Lax' }]);
+  const context = await contextFor(browser, server, options);
+  const others = new Set(context.pages());
   const complaints: string[] = [];
-  context.on('console', (message) => {
+  const onConsole = (message: ConsoleMessage) => {
     const isRefusal = message.text().startsWith('Failed to load resource'); // a call that the page asked for was refused
     if (/^(error|warning)$/.test(message.type()) && !isRefusal) complaints.push(message.text());
-  });
-  context.on('weberror', (error) => complaints.push(error.error().message));
+  };
+  const onError = (error: WebError) => complaints.push(error.error().message);
+  context.on('console', onConsole).on('weberror', onError);
   const page = await context.newPage();
   return {
     context,
@@ -137,7 +137,11 @@ export async function openDashboard(
       }, path);
       await settled(page);
     },
-    close: () => context.close(),
+    async close() {
+      context.off('console', onConsole).off('weberror', onError);
+      if (options.fresh) await context.close();
+      else await Promise.all(context.pages().map((own) => others.has(own) || own.close()));
+    },
   };
 }
 
@@ -147,7 +151,6 @@ interface BrowserGlobals {
 }
 
 const WIDE = { width: 1440, height: 900 };
-const PHONE = { width: 390, height: 844 };
 
 /** Waits until the page shows what it asked for. Its stream of changes never ends, so silence of the network is no sign. */
 export async function settled(page: Page): Promise<void> {
@@ -174,34 +177,4 @@ interface AxeResults {
     readonly impact: string;
     readonly nodes: readonly { readonly html: string }[];
   }[];
-}
-
-/**
- * Pictures of a path at both widths in light and dark, in a folder of the system's temporary folder (`SHOTS` names another). For people
- * to look at; nothing is compared.
- */
-export async function takeShots(
-  browser: Browser,
-  server: Pick<TestServer, 'baseUrl' | 'adminKey'>,
-  paths: Readonly<Record<string, string>>,
-  prepare?: (page: Page, name: string) => Promise<void>,
-): Promise<string> {
-  const folder = process.env.SHOTS ?? join(tmpdir(), 'agent-admin-shots');
-  mkdirSync(folder, { recursive: true });
-  for (const [width, viewport] of [['1440', WIDE] as const, ['390', PHONE] as const]) {
-    for (const colorScheme of ['light', 'dark'] as const) {
-      const window = await openDashboard(browser, server, { viewport, colorScheme });
-      for (const [name, path] of Object.entries(paths)) {
-        await window.open(path);
-        await prepare?.(window.page, name);
-        await window.page.screenshot({
-          path: join(folder, `${name}-${width}-${colorScheme}.png`),
-          fullPage: width === '390',
-        });
-      }
-      assert.deepEqual(window.complaints, []);
-      await window.close();
-    }
-  }
-  return folder;
 }

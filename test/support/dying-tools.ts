@@ -12,15 +12,15 @@ export async function die(): Promise<never> {
 const parts = { title: 'Dies', description: 'Dies the first time.', access: ANYONE, errors: [] } as const;
 const schemas = { input: z.strictObject({}), output: z.object({ ok: z.boolean() }) } as const;
 
-/** Tools that die by SIGKILL in the middle of a call where they are to, and answer otherwise. */
-export function toolsThatDie(dies: boolean): readonly Tool[] {
+/** Tools that die by SIGKILL in the middle of a call where they are to, or end otherwise, and answer where they are not. */
+export function toolsThatDie(dies: boolean, end: () => Promise<never> = die): readonly Tool[] {
   return [
     defineTool({
       ...parts,
       ...schemas,
       name: 'dies_reading',
       annotations: READS,
-      handler: async () => (dies ? die() : { ok: true }),
+      handler: async () => (dies ? end() : { ok: true }),
     }),
     defineTool({
       ...parts,
@@ -29,7 +29,7 @@ export function toolsThatDie(dies: boolean): readonly Tool[] {
       annotations: CREATES,
       async handler(_, { store }) {
         await store.skills.insert({ name: 'second', instructions: 'x' });
-        return dies ? die() : { ok: true };
+        return dies ? end() : { ok: true };
       },
     }),
     defineTool({
@@ -50,7 +50,7 @@ export function toolsThatDie(dies: boolean): readonly Tool[] {
       inSteps: true,
       async handler(_, { write }) {
         await write((store) => store.skills.insert({ name: 'second', instructions: 'x' }));
-        return dies ? die() : { ok: true };
+        return dies ? end() : { ok: true };
       },
     }),
     defineTool({

@@ -1,10 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Flow } from '../../resources/flow.ts';
 import type { FlowRun } from '../../resources/flow-run.ts';
-import { openLowdbStore } from '../../store/lowdb/open.ts';
 import type { Store } from '../../store/port.ts';
+import { openPostgresStore } from '../../store/postgres/open.ts';
 import { principalOf as keyPrincipal } from '../../tools/access/key-principal.ts';
 import { hashSecret, newSecret, prefixOf } from '../../tools/access/key-secret.ts';
 import type { Principal } from '../../tools/access/principal.ts';
@@ -18,6 +15,7 @@ import { prepareSettings } from '../../tools/settings/defaults.ts';
 import { closedAtEnd } from './at-end.ts';
 import type { ToolAnswer } from './calls.ts';
 import { testFacts, toolAnswer } from './registry.ts';
+import { dataFolder, openStoreIn, removeFolder } from './store.ts';
 
 interface Options {
   readonly clock?: Clock;
@@ -25,6 +23,8 @@ interface Options {
   readonly tools?: readonly Tool[];
   /** Default: one of its own, removed at the end. */
   readonly folder?: string;
+  /** Instead, on this database, which it may share with others. */
+  readonly url?: string;
 }
 
 /** A registry with the engine that runs flows, on a store of its own. */
@@ -32,6 +32,8 @@ export class FlowWorld {
   readonly #folder: string;
   readonly #options: Options;
   readonly failures: unknown[] = [];
+  /** Times of schedules that have come, and for which no run was begun or refused yet. */
+  due = 0;
   store!: Store;
   registry!: Registry;
   engine!: FlowEngine;
@@ -40,7 +42,7 @@ export class FlowWorld {
 
   readonly close = closedAtEnd(async () => {
     await this.stop();
-    if (!this.#options.folder) await rm(this.#folder, { recursive: true, force: true });
+    if (!this.#options.folder) await removeFolder(this.#folder);
   });
 
   private constructor(folder: string, options: Options) {
@@ -49,7 +51,7 @@ export class FlowWorld {
   }
 
   static async open(options: Options = {}): Promise<FlowWorld> {
-    const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'agent-admin-')));
+    const folder = options.folder ?? (await dataFolder());
     const world = new FlowWorld(folder, options);
     await world.#start();
     world.admin = await world.key(['admin']);
@@ -59,14 +61,34 @@ export class FlowWorld {
   async #start(): Promise<void> {
     const { clock = systemClock, tools = [] } = this.#options;
     const now = () => clock.now();
-    this.store = await openLowdbStore({ folder: this.#folder, now });
+    const { url } = this.#options;
+    this.store = await (url ? openPostgresStore({ url, now, poolSize: 6 }) : openStoreIn(this.#folder, { now }));
     await prepareSettings(this.store);
+    this.#countDue();
     const onFailure = (cause: unknown) => void this.failures.push(cause);
     this.engine = new FlowEngine({ store: this.store, clock, onFailure });
     const catalog = indexCatalog([...ownCatalog.entries, ...tools.map((tool) => ({ group: 'Test', tool }))]);
     const server = testFacts(this.store, { now, catalog, flows: this.engine });
     this.registry = createRegistry({ store: this.store, server, repeatsSecret: 'the same after a restart', onFailure });
     await this.engine.start(this.registry);
+  }
+
+  #countDue(): void {
+    const { jobs } = this.store;
+    const [add, serve] = [jobs.add.bind(jobs), jobs.serve.bind(jobs)];
+    this.due = 0;
+    jobs.add = (name, ...rest) => {
+      if (name === 'run_on_schedule') this.due += 1;
+      return add(name, ...rest);
+    };
+    jobs.serve = (work, onFailure) => {
+      const { run_on_schedule: begin } = work;
+      const counted: typeof begin = async (payload) => {
+        await begin?.(payload);
+        this.due -= 1;
+      };
+      return serve(begin ? { ...work, run_on_schedule: counted } : work, onFailure);
+    };
   }
 
   /** A key of these rights, as a door would have found it. */

@@ -14,6 +14,7 @@ export interface ModelRequest {
   // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies freely
   readonly body: any;
   readonly authorization: string | undefined;
+  readonly headers: IncomingMessage['headers'];
 }
 
 interface ModelServerMessage {
@@ -106,6 +107,7 @@ async function readRequest(request: IncomingMessage): Promise<ModelRequest> {
     tools: (body.tools ?? []).map((tool: { function: { name: string } }) => tool.function.name),
     body,
     authorization: request.headers.authorization,
+    headers: request.headers,
   };
 }
 

@@ -1,6 +1,7 @@
 import { createHash, randomBytes, randomInt } from 'node:crypto';
+import { send, type WireAnswer } from './http.ts';
 import { signIn } from './sign-in.ts';
-import { WebClient, type WebPage } from './web-client.ts';
+import { FORM, WebClient, type WebPage } from './web-client.ts';
 
 interface Server {
   readonly baseUrl: string;
@@ -102,7 +103,9 @@ export class OAuthClient {
     const members = new URLSearchParams();
     const own = { client_id: this.clientId, ...(this.secret !== undefined && { client_secret: this.secret }) };
     for (const [name, value] of Object.entries({ ...own, ...form })) if (value !== undefined) members.set(name, value);
-    return answerOf(await fetch(`${this.server.baseUrl}${path}`, { method: 'POST', body: members }));
+    return answerOf(
+      await send(`${this.server.baseUrl}${path}`, { method: 'POST', headers: FORM, body: String(members) }),
+    );
   }
 
   /** Tokens of a person who allowed what was asked. */
@@ -123,13 +126,12 @@ export async function register(
   const body = JSON.stringify({ client_name: 'Test client', redirect_uris: [CALLBACK], ...metadata });
   // Counts where the server trusts the proxy of loopback: registrations are limited by address.
   const headers = { 'Content-Type': 'application/json', 'X-Forwarded-For': from };
-  return answerOf(await fetch(`${server.baseUrl}/oauth/register`, { method: 'POST', headers, body }));
+  return answerOf(await send(`${server.baseUrl}/oauth/register`, { method: 'POST', headers, body }));
 }
 
-export async function answerOf(response: Response): Promise<OAuthAnswer> {
-  const text = await response.text();
-  const isJson = /json/.test(response.headers.get('content-type') ?? '');
-  return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
+export function answerOf({ status, headers, text }: WireAnswer): OAuthAnswer {
+  const isJson = /json/.test(headers.get('content-type') ?? '');
+  return { status, headers, body: isJson ? JSON.parse(text) : text };
 }
 
 const sessions = new WeakMap<Server, Map<string | undefined, Promise<string>>>();

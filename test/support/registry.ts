@@ -1,26 +1,27 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Door } from '../../resources/audit-entry.ts';
-import { openLowdbStore } from '../../store/lowdb/open.ts';
 import type { Store } from '../../store/port.ts';
 import type { Grant } from '../../tools/access/grants.ts';
 import { parseGrant } from '../../tools/access/grants.ts';
 import type { Principal } from '../../tools/access/principal.ts';
 import { grantRights, scopeRights } from '../../tools/access/rights.ts';
 import { catalog as ownCatalog } from '../../tools/catalog.ts';
+import { createSecretBox } from '../../tools/integrations/secrets.ts';
 import { kinds } from '../../tools/kinds.ts';
 import { createModels, type Models } from '../../tools/models/models.ts';
 import type { Catalog } from '../../tools/registry/catalog-index.ts';
 import type { ServerFacts } from '../../tools/registry/context.ts';
 import { createRegistry, type Registry } from '../../tools/registry/registry.ts';
 import { prepareSettings } from '../../tools/settings/defaults.ts';
+import { Telemetry } from '../../tools/telemetry/telemetry.ts';
 import { closedAtEnd } from './at-end.ts';
 import type { ToolAnswer } from './calls.ts';
+import { dataFolder, openStoreIn, removeFolder, type StoreKind, storeOfRun } from './store.ts';
 
 /** The registry on a store of its own, for callers that no door lets in yet, or at another time. */
 export interface TestRegistry {
   readonly store: Store;
+  /** Where its data lies, see `openStoreIn`. */
+  readonly folder: string;
   readonly registry: Registry;
   call(principal: Principal, tool: string, input?: object, door?: Door): Promise<ToolAnswer>;
   close(): Promise<void>;
@@ -30,18 +31,20 @@ export async function openTestRegistry(
   now: () => Date = () => new Date(),
   catalog: Catalog = ownCatalog,
   models: Models = createModels(),
+  kind: StoreKind = storeOfRun,
 ): Promise<TestRegistry> {
-  const folder = await mkdtemp(join(tmpdir(), 'agent-admin-'));
-  const store = await openLowdbStore({ folder, now });
+  const folder = await dataFolder();
+  const store = await openStoreIn(folder, { now }, kind);
   const close = closedAtEnd(async () => {
     await store.close();
-    await rm(folder, { recursive: true, force: true });
+    await removeFolder(folder);
   });
   await prepareSettings(store);
   const server = testFacts(store, { now, catalog, models });
   const registry = createRegistry({ store, server, onFailure: (cause) => console.error(cause) });
   return {
     store,
+    folder,
     registry,
     async call(principal, tool, input = {}, door = 'mcp') {
       return toolAnswer(await registry.call({ principal, tool, input, door, requestId: 'test' }));
@@ -49,6 +52,8 @@ export async function openTestRegistry(
     close,
   };
 }
+
+export const SECRETS_KEY = Buffer.alloc(32, 'key').toString('base64');
 
 /** What the tools know of their server. */
 export function testFacts(
@@ -64,8 +69,11 @@ export function testFacts(
     audit: store.audit,
     rows: store.rows,
     storeKind: store.kind,
+    worker: store.jobs.worker,
     storeStatus: () => store.status(),
     models: createModels(),
+    telemetry: new Telemetry(),
+    secrets: createSecretBox([SECRETS_KEY], ''),
     ...parts,
   };
 }

@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before } from 'node:test';
-import { pino } from 'pino';
 import { type Config, readConfig } from '../../facade/config/config.ts';
 import { prepareStore } from '../../facade/launch/first-start.ts';
+import { createLogger } from '../../facade/launch/logger.ts';
 import { type Fixtures, startServer } from '../../facade/server.ts';
 import type { Files } from '../../store/lowdb/files/files.ts';
-import { openLowdbStore } from '../../store/lowdb/open.ts';
 import type { Store } from '../../store/port.ts';
 import { closedAtEnd } from './at-end.ts';
+import { copyData, dataFolder, envOfStore, openStoreIn, removeFolder } from './store.ts';
 
 /** Real time, which a test moves on. */
 export class TestClock {
@@ -45,25 +42,32 @@ export interface TestServer {
   close(): Promise<void>;
 }
 
-/** `env`: fields of the environment as an operator sets them; `fill` writes into the store before the server starts on it; `files`: those of the store. */
+export interface TestServerOptions {
+  /** Writes into the store before the server starts on it. */
+  readonly fill?: (store: Store) => Promise<void>;
+  readonly fixtures?: Fixtures;
+  readonly files?: Files;
+  /** A folder that a closed store has left, with a copy of which the server begins. */
+  readonly copyOf?: string;
+}
+
+/** `env`: fields of the environment as an operator sets them. */
 export async function startTestServer(
   env: Record<string, string> = {},
-  fill?: (store: Store) => Promise<void>,
-  fixtures?: Fixtures,
-  files?: Files,
-  storeClock?: { now(): Date },
+  { fill, fixtures, files, copyOf }: TestServerOptions = {},
 ): Promise<TestServer> {
-  const folder = await mkdtemp(join(tmpdir(), 'agent-admin-'));
-  const config: Config = readConfig({ PORT: '0', DATA_DIR: folder, LOG_LEVEL: 'debug', ...env });
+  const folder = await dataFolder();
+  if (copyOf !== undefined) await copyData(copyOf, folder);
+  const config: Config = readConfig({ PORT: '0', DATA_DIR: folder, LOG_LEVEL: 'debug', ...envOfStore, ...env });
   const log: Record<string, unknown>[] = [];
-  const logger = pino({ level: config.logLevel }, { write: (line: string) => log.push(JSON.parse(line)) });
+  const logger = createLogger(config, { write: (line: string) => void log.push(JSON.parse(line)) });
   const clock = new TestClock();
-  const store = await openLowdbStore({ folder, now: (storeClock ?? clock).now, ...(files && { files }) });
+  const store = await openStoreIn(folder, { now: clock.now, ...(files && { files }) });
   let stop = async () => {};
   const close = closedAtEnd(async () => {
     await stop();
     await store.close();
-    await rm(folder, { recursive: true, force: true });
+    await removeFolder(folder);
   });
   await fill?.(store);
   const { made } = await prepareStore(store, config);

@@ -1,3 +1,5 @@
+import { send, type WireRequest } from './http.ts';
+
 /** The parts of a page that tests look at. */
 export interface WebPage {
   readonly status: number;
@@ -7,7 +9,9 @@ export interface WebPage {
   readonly heading: string;
 }
 
-/** Cookies and forms as a browser has them, over fetch: it keeps cookies by origin, follows redirects and sends forms as they are. */
+export const FORM = { 'Content-Type': 'application/x-www-form-urlencoded;charset=UTF-8' };
+
+/** Cookies and forms as a browser has them: it keeps cookies by origin, follows redirects and sends forms as they are. */
 export class WebClient {
   /** By origin, then by name; behind the name is the path, where that is not `/`. */
   readonly cookies = new Map<string, Map<string, string>>();
@@ -51,8 +55,8 @@ export class WebClient {
 
   post(address: string, body: URLSearchParams, headers: Readonly<Record<string, string>> = {}): Promise<WebPage> {
     const url = new URL(address, this.#page?.url);
-    const sent = { Origin: url.origin, 'Sec-Fetch-Site': 'same-origin', ...headers };
-    return this.#load(url, { method: 'POST', body, headers: sent });
+    const sent = { Origin: url.origin, 'Sec-Fetch-Site': 'same-origin', ...FORM, ...headers };
+    return this.#load(url, { method: 'POST', body: String(body), headers: sent });
   }
 
   /** The cookies it would send there, as a header. */
@@ -65,14 +69,14 @@ export class WebClient {
       .join('; ');
   }
 
-  async #load(start: URL, first: RequestInit): Promise<WebPage> {
-    let [url, init] = [start, first];
+  async #load(start: URL, first: WireRequest): Promise<WebPage> {
+    let [url, asked] = [start, first];
     for (let redirects = 0; redirects < 10; redirects += 1) {
       const cookie = this.cookieHeader(url.href);
-      const headers = { ...(init.headers as Record<string, string>), ...(cookie !== '' && { Cookie: cookie }) };
-      const response = await fetch(url, { ...init, headers, redirect: 'manual' });
+      const headers = { ...asked.headers, ...(cookie !== '' && { Cookie: cookie }) };
+      const response = await send(url.href, { ...asked, headers });
       this.#keep(url.origin, response.headers.getSetCookie());
-      const text = await response.text();
+      const { text } = response;
       const location = response.headers.get('Location') ?? refreshIn(text);
       if (location === undefined) {
         const heading = plain(/<h1>(.*?)<\/h1>/s.exec(text)?.[1] ?? '');
@@ -85,7 +89,7 @@ export class WebClient {
         this.#page = { status: response.status, url, headers: response.headers, text, heading: '' };
         return this.#page;
       }
-      [url, init] = [next, { method: 'GET' }];
+      [url, asked] = [next, { method: 'GET' }];
     }
     throw new Error(`too many redirects from ${start}`);
   }

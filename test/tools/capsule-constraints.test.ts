@@ -146,7 +146,7 @@ describe('whatever the tools of a capsule are and whatever is fixed', () => {
           }
         }
       }),
-      { numRuns: rounds(250, 2000) },
+      { numRuns: rounds(120, 2000) },
     );
     assert.ok(held > 100, `only ${held} pairs were looked at`);
   });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { catalog } from '../../tools/catalog.ts';
 import { callsOf, callTool, makeKey, mustCall, rest } from '../support/calls.ts';
+import { rounds } from '../support/full.ts';
 import { fc } from '../support/property.ts';
 import { serverForTests } from '../support/server.ts';
 
@@ -175,7 +176,7 @@ describe('preview_capsule', () => {
           assert.doesNotMatch(name, /api_key|capsule|session|admin_user|sign_in|integration/);
         }
       }),
-      { numRuns: 100 },
+      { numRuns: rounds(20, 100) },
     );
   });
 });

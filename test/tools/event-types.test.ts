@@ -25,7 +25,10 @@ describe('list_event_types', () => {
     );
     assert.ok(!data.some(({ type }) => type === 'thread.message.updated'), 'messages never change');
     for (const { type, description, recordType } of data) {
-      assert.match(description, /^An? .+ was (?:created|changed|deleted)\.$|^The .+ was /);
+      assert.match(
+        description,
+        /^An? .+ was (?:created|changed|deleted)\.$|^The .+ was |^A budget (?:was|reached) .+\.$/,
+      );
       assert.match(recordType, /^[a-z-]+$/);
       const { id } = await must('create_flow', { name: type, trigger: { kind: 'event', type } });
       await must('delete_flow', { id });

@@ -8,6 +8,7 @@ import { FlowRunner } from '../../tools/flows/run/runner.ts';
 import { defineTool } from '../../tools/registry/define-tool.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { FlowWorld } from '../support/flow-world.ts';
+import { loseAnswer } from '../support/lost-answer.ts';
 import { testTool } from '../support/test-tool.ts';
 import { until } from '../support/until.ts';
 
@@ -51,16 +52,11 @@ function left({ id: flowId, runAs }: Flow, more: object = {}) {
 
 const statusOf = async (id: string) => (await world.store.flowRuns.get(id))?.status;
 
-/** Lets the store take nothing from now on; the function returned lets it. */
+/** Lets the store take no change from now on; the function returned lets it. Who changes nothing does not notice. */
 function fullDisk(): () => void {
-  const { store } = world;
-  const transaction = store.transaction.bind(store);
-  store.transaction = async () => {
+  return world.store.beforeCommit(async () => {
     throw new StoreUnavailable('the disk is full');
-  };
-  return () => {
-    store.transaction = transaction;
-  };
+  });
 }
 
 describe('the runner', () => {
@@ -103,17 +99,72 @@ describe('the runner', () => {
     await until(async () => calls === 1);
     const recover = fullDisk();
     release();
-    await until(async () => world.failures.length > 0);
+    await until(async () => world.failures.length > 1); // the call's own, and that of what came of it
     recover();
     world.engine.wake(flow.id);
     await setTimeout(50);
     assert.equal(await statusOf(waiting.id), 'queued', 'the one before it has not ended');
-    await clock.pass(31_000);
+    await clock.pass(1000);
     await until(async () => (await statusOf(waiting.id)) === 'succeeded');
     const { status, steps } = await world.must('get_flow_run', { id });
     assert.deepEqual([status, steps[0].status, steps[0].attempts], ['failed', 'failed', 1]);
     assert.match(steps[0].error.message, /disk|store|later|unavailable/i);
     assert.equal(calls, 2);
+  });
+
+  it('makes a call once whose answer got lost after the store took it', async () => {
+    const clock = new FakeClock('2026-06-01T00:00:00Z');
+    await open(clock);
+    const retry = { attempts: 3, delayMs: 1000 };
+    const steps = [
+      { id: 'a', tool: 'create_skill', arguments: { name: 'once', instructions: '{{ input.x }}' }, retry },
+    ];
+    const flow = await world.flow({ steps });
+    loseAnswer(world.store, ({ collection }) => collection === 'skills');
+    const { id } = await world.must('trigger_flow', { id: flow.id, input: { x: 'y' } });
+    await until(async () => (await world.store.flowRuns.get(id))?.steps[0]?.retryAt !== undefined);
+    await clock.pass(1000);
+    await until(async () => (await statusOf(id)) === 'succeeded');
+    const { steps: ran } = await world.must('get_flow_run', { id });
+    assert.deepEqual([ran[0].attempts, ran[0].output.name], [2, 'once']);
+    assert.equal(await world.store.skills.count({}), 1);
+    assert.equal((await world.store.flowRuns.get(id))?.underWay, undefined);
+  });
+
+  it('runs what it began although the answer got lost', async () => {
+    const clock = new FakeClock('2026-06-01T00:00:00Z');
+    const flow = await open(clock);
+    const { id } = await left(flow);
+    loseAnswer(world.store, ({ collection }) => collection === 'flowRuns');
+    world.engine.wake(flow.id);
+    await until(() => world.failures.length > 0);
+    await clock.pass(1000);
+    await until(async () => (await statusOf(id)) === 'succeeded');
+    assert.equal(calls, 1);
+  });
+
+  it('runs once what it took over of a process that is gone although the answer got lost', async () => {
+    const flow = await open();
+    const { worker } = world.store.jobs;
+    const steps = [{ id: 'a', tool: 'counts', status: 'pending', attempts: 0 }];
+    const run = await left(flow, { status: 'running', worker: 'gone', plan: flow.steps, steps });
+    if (worker === undefined) await world.restart();
+    else loseAnswer(world.store, ({ collection }) => collection === 'flowRuns');
+    await until(async () => (await statusOf(run.id)) === 'succeeded');
+    assert.equal(calls, 1);
+  });
+
+  it('begins once what is triggered or retried again under the same key, as the first answer got lost', async () => {
+    const flow = await open();
+    for (const [at, tool] of ['trigger_flow', 'retry_flow_run'].entries()) {
+      const input = { id: (await world.runs(flow.id))[0]?.id ?? flow.id };
+      const call = { principal: world.admin, tool, input, idempotency: { key: 'one', operation: tool } };
+      const make = () => world.registry.call({ ...call, door: 'mcp', requestId: 'test' });
+      loseAnswer(world.store, ({ collection }) => collection === 'flowRuns');
+      assert.deepEqual([(await make()).ok, (await make()).ok], [false, true]);
+      await until(async () => (await world.runs(flow.id)).every(({ status }) => status === 'succeeded'));
+      assert.deepEqual([(await world.runs(flow.id)).length, calls], [at + 1, at + 1]);
+    }
   });
 
   it('answers the waiting calls when a run that has not begun is cancelled, or purged with its flow', async () => {
@@ -131,7 +182,7 @@ describe('the runner', () => {
       await setTimeout(300); // it is kept, and waited for
       if (end === 'cancel') await world.must('cancel_flow_run', { id: queued[0]?.id });
       else await world.must('purge_record', { entityType: 'flow', id: flow.id });
-      const told = await Promise.race([waiting, setTimeout(5000)]);
+      const told = await Promise.race([waiting, setTimeout(30_000, undefined, { ref: false })]);
       assert.equal(told?.status, end === 'cancel' ? 'cancelled' : 'queued');
     }
     release();

@@ -64,6 +64,56 @@ const skillStep = (id: string, name: string, more: object = {}) => ({
 });
 const skillNamed = async (name: string) => (await world.store.skills.find({ where: { name }, limit: 5 })).records;
 
+describe('retry_flow_run', () => {
+  const steps = [
+    skillStep('made', 'kept {{ input.n }}'),
+    { id: 'flaky', tool: 'flaky' },
+    { id: 'after', tool: 'list_agents' },
+  ];
+  const failedRun = async (n: number) => {
+    const { id } = await world.flow({ steps });
+    Object.assign(failing, { left: 1, code: 'not_found' });
+    const run = await world.run(id, { n });
+    assert.equal(run.status, 'failed');
+    return run;
+  };
+  const ended = async (id: string) => {
+    await until(async () => (await world.must('get_flow_run', { id })).finishedAt);
+    return world.must('get_flow_run', { id });
+  };
+
+  it('goes on from a step, with the outputs before it and the same input', async () => {
+    const run = await failedRun(1);
+    const retried = await ended((await world.must('retry_flow_run', { id: run.id, fromStep: 'flaky' })).id);
+    assert.deepEqual([retried.status, retried.retryOf, retried.input], ['succeeded', run.id, { n: 1 }]);
+    assert.deepEqual(retried.steps[0], run.steps[0]);
+    assert.equal((await skillNamed('kept 1')).length, 1);
+  });
+
+  it('does all steps again where none is named', async () => {
+    const run = await failedRun(2);
+    const [made] = await skillNamed('kept 2');
+    await world.must('delete_skill', { id: made?.id });
+    const retried = await ended((await world.must('retry_flow_run', { id: run.id })).id);
+    assert.equal(retried.status, 'succeeded');
+    assert.notEqual((await skillNamed('kept 2'))[0]?.id, made?.id);
+  });
+
+  it('refuses what it cannot do again', async () => {
+    const run = await failedRun(3);
+    const refused = async (input: object) => {
+      const answer = await world.call('retry_flow_run', { id: run.id, ...input });
+      return 'error' in answer ? answer.error.error : 'not refused';
+    };
+    assert.match(await refused({ fromStep: 'none' }), /no step "none"; name one of made, flaky, after/);
+    assert.match(await refused({ fromStep: 'after' }), /The step flaky before it did not succeed/);
+    await world.must('update_flow', { id: run.flowId, description: 'Other' });
+    assert.match(await refused({ fromStep: 'flaky' }), /changed since/);
+    await world.must('update_flow', { id: run.flowId, enabled: false });
+    assert.match(await refused({}), /disabled/);
+  });
+});
+
 describe('a run of a flow', () => {
   it('calls its tools one after the other, with what came before', async () => {
     const { id } = await world.flow({

@@ -23,6 +23,8 @@ async function leaver() {
   const flow = await must('create_flow', { name: 'nightly', steps }, session);
   const byKey = await must('create_api_key', { name: 'writer', scopes: ['admin'] }, session);
   const keyFlow = await must('create_flow', { name: 'by key', steps }, byKey.secret);
+  const hook = { name: 'hook', target: { email: 'ops@example.com' }, alerts: ['flow.failed'] };
+  const webhook = await must('create_webhook', hook, byKey.secret);
   const app = await server.store.transaction((tx) =>
     tx.connectedApps.insert({
       clientId: 'https://client.example.com/id',
@@ -32,14 +34,14 @@ async function leaver() {
       userId: id,
     }),
   );
-  return { id, email, session, key, byKey, capsule, flow, keyFlow, app };
+  return { id, email, session, key, byKey, capsule, flow, keyFlow, webhook, app };
 }
 
 type Held = { readonly type: string; readonly id: string; readonly reach: string; readonly lastUsedAt?: string };
 
 describe('list_holdings', () => {
   it('shows what acts for a person, what each does and when it was last used', async () => {
-    const { id, key, byKey, capsule, flow, keyFlow, app } = await leaver();
+    const { id, key, byKey, capsule, flow, keyFlow, webhook, app } = await leaver();
     await must('list_skills', {}, key.secret);
     const { data } = await must('list_holdings', { userId: id, limit: 100 });
     const shown = data.map(({ type, id, reach }: Held) => [type, id, reach]);
@@ -52,6 +54,7 @@ describe('list_holdings', () => {
         ['flow', keyFlow.id, 'enabled, manual; calls list_skills'],
         ['key', key.id, 'scopes read'],
         ['key', byKey.id, 'scopes admin'],
+        ['webhook', webhook.id, 'enabled; tells ops@example.com of flow.failed'],
       ].sort(),
     );
     await must('trigger_flow', { id: flow.id, wait: true });

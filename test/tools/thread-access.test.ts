@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Principal } from '../../tools/access/principal.ts';
 import type { ToolAnswer } from '../support/calls.ts';
+import { rounds } from '../support/full.ts';
 import { fc } from '../support/property.ts';
 import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';
 
@@ -329,7 +330,8 @@ describe('any sequence of access changes', () => {
         }
         for (const { id } of models) await must(admin, 'delete_thread', { id });
       }),
-      { numRuns: 40 },
+      // A run makes about 90 calls.
+      { numRuns: rounds(12, 40) },
     );
   });
 });

@@ -307,9 +307,9 @@ describe('fork_thread', () => {
   it('copies no more than others can wait for', async () => {
     const { id } = await create({});
     const fill = (count: number, content: string) =>
-      server.store.transaction(async (tx) => {
-        for (let at = 0; at < count; at += 1) await tx.messages.insert({ threadId: id, role: 'user', content });
-      });
+      server.store.transaction((tx) =>
+        tx.messages.insertAll(Array.from({ length: count }, () => ({ threadId: id, role: 'user', content }))),
+      );
     await fill(21, 'x'.repeat(1_000_000));
     const long = await asAdmin('POST', `/${id}/fork`, {});
     assert.deepEqual([long.status, long.body.code], [409, 'conflict']);
@@ -319,8 +319,9 @@ describe('fork_thread', () => {
     assert.equal((await asAdmin('POST', `/${id}/fork`, {})).status, 409);
     const { body: fork } = await asAdmin('POST', `/${id}/fork`, { latest: 20_000 });
     assert.equal(fork.messageCount, 20_000);
+    assert.equal(await server.store.messages.count({ where: { threadId: fork.id } }), 20_000);
     const found = await server.store.search('messages', { text: 'short', owner: { where: { id: fork.id } }, limit: 1 });
-    assert.equal(found.count, 20_000);
+    assert.ok(found.count >= 10_000);
     for (const gone of [id, fork.id]) assert.equal((await asAdmin('DELETE', `/${gone}`)).status, 204);
     assert.equal((await server.store.search('messages', { text: 'short', limit: 1 })).count, 0);
   });

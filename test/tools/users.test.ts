@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { callsOf, callTool, makeKey, mustCall, rest } from '../support/calls.ts';
+import { rounds } from '../support/full.ts';
 import { fc } from '../support/property.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
@@ -85,7 +86,7 @@ describe('list_users', () => {
           );
         },
       ),
-      { numRuns: 60 },
+      { numRuns: rounds(15, 60) },
     );
   });
 

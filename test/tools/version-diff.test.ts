@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { canonicalize } from 'json-canonicalize';
 import { diffStates } from '../../tools/versions/diff.ts';
 import { callsOf } from '../support/calls.ts';
+import { rounds } from '../support/full.ts';
 import { fc } from '../support/property.ts';
 import { serverForTests } from '../support/server.ts';
 
@@ -51,7 +52,7 @@ describe('the diff of two payloads', () => {
         assert.equal(changes.length === 0, canonicalize(from) === canonicalize(to));
         assert.deepEqual(membersDiff(from, structuredClone(from)).changes, []);
       }),
-      { numRuns: 2000 },
+      { numRuns: rounds(300, 2000) },
     );
   });
 
@@ -61,7 +62,7 @@ describe('the diff of two payloads', () => {
       fc.property(plain, plain, (from, to) => {
         assert.deepEqual(changed(from, membersDiff(from, to).changes ?? []), to);
       }),
-      { numRuns: 2000 },
+      { numRuns: rounds(300, 2000) },
     );
   });
 

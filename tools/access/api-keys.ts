@@ -7,6 +7,7 @@ import type { Catalog } from '../registry/catalog-index.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS } from '../registry/define-tool.ts';
 import { listPage, lookedAt } from '../registry/paging.ts';
 import { readRights } from './assignable-rights.ts';
+import { budgetSubjectsIn, keySubject, madeBy } from './budgets.ts';
 import { requireWithin } from './delegation.ts';
 import { endMadeWith } from './ended-credentials.ts';
 import { grantsOf } from './grants.ts';
@@ -14,7 +15,8 @@ import { hashSecret, newSecret, prefixOf } from './key-secret.ts';
 import { isOwn, listedTo, mayWrite } from './own.ts';
 import { bondOf, type Principal } from './principal.ts';
 
-export function showKey({ hash: _, replaced = [], replacedPrefixes: __, ...shown }: ApiKeyRecord): ApiKey {
+export function showKey(record: ApiKeyRecord): ApiKey {
+  const { hash: _, replaced = [], replacedPrefixes: __, budgetSubjects: ___, ...shown } = record;
   const earlierSecrets = replaced.map(({ prefix, until }) => ({ prefix, until }));
   return { ...shown, ...(earlierSecrets.length > 0 && { earlierSecrets }) };
 }
@@ -90,6 +92,7 @@ const createApiKey = defineTool({
       ...(expiresAt && { expiresAt }),
       ownerId: principal.ownerId,
       createdBy: principal.id,
+      budgetSubjects: budgetSubjectsIn(principal),
       ...bondOf(principal),
     });
     return { ...showKey(record), secret };
@@ -146,7 +149,12 @@ const rotateApiKey = defineTool({
     requireRightsOf(principal, key, server.catalog);
     requireWithin(principal, { lifetime: { expiresAt: key.expiresAt } });
     const { secret, members } = nextSecret(key, now, graceSeconds);
-    const rotated = await store.apiKeys.update(id, { ...members, ...(await bondFor(store, key, principal)) });
+    const bond = await bondFor(store, key, principal);
+    const rotated = await store.apiKeys.update(id, {
+      ...members,
+      ...bond,
+      budgetSubjects: subjectsWith(key, principal),
+    });
     return { ...showKey(rotated), secret };
   },
 });
@@ -169,6 +177,13 @@ async function findWritable(
 export function requireRightsOf(principal: Principal, key: ApiKeyRecord, catalog: Catalog): void {
   if (key.id === principal.id || isOwn(principal, key.ownerId)) return;
   requireWithin(principal, { scopes: key.scopes, grants: grantsOf(key), catalog });
+}
+
+/** Whoever gives it a new secret can use it from now on, and what made it stays. */
+function subjectsWith(key: ApiKeyRecord, principal: Principal): string[] {
+  const subjects = new Set([...madeBy(key), ...budgetSubjectsIn(principal)]);
+  subjects.delete(keySubject(key.id));
+  return [...subjects];
 }
 
 const MOST_IN_GRACE = 5;

@@ -7,7 +7,7 @@ import type { Catalog } from '../registry/catalog-index.ts';
 import { judgedOnce } from './allowlist.ts';
 import { canBeInCapsule, capsulePrincipal, capsuleProblem, hasPassed, MANAGING } from './capsule-principal.ts';
 import type { GuardedTool } from './guarded-tool.ts';
-import { type KeyReaders, keyProblem } from './key-principal.ts';
+import { behindOf, type KeyReaders, keyProblem } from './key-principal.ts';
 import { personPrincipal } from './person-principal.ts';
 import type { Principal } from './principal.ts';
 import { bothRights, narrower, scopeRightsWithout } from './rights.ts';
@@ -16,7 +16,7 @@ import { bothLimits, type ToolLimit } from './tool-limit.ts';
 /** What decides about a connection. Its record need not be stored: the consent page asks what one would reach. */
 export type Connection = Pick<
   ConnectedAppRecord,
-  'id' | 'client' | 'resource' | 'scopes' | 'userId' | 'capsuleId' | 'tokenPrefix' | 'endsWith'
+  'id' | 'client' | 'resource' | 'scopes' | 'userId' | 'capsuleId' | 'tokenPrefix' | 'endsWith' | 'budgetSubjects'
 >;
 
 type AppReaders = KeyReaders & Pick<Readers, 'capsules'>;
@@ -107,12 +107,13 @@ function isGoodToken({ token, graceTokens }: CapsuleRecord, prefix: string, now:
 
 function principalOf(app: Connection, { user, key, capsule: record, owner }: Behind, catalog: Catalog): Principal {
   // Whoever was signed in by a key's link: what the app makes ends with that key too.
-  const madeWith = key && { id: key.id, expiresAt: key.expiresAt };
+  const madeWith = key && behindOf(key);
   const person = user && { ...personPrincipal(user), ...(madeWith && { madeWith }) };
   const capsule = record && capsulePrincipal(record, catalog, owner);
   const holder = `the connected app ${nameOf(app)}`;
   const limit: ToolLimit = { holder, fingerprint: 'app', allows: judgedOnce(canBeInApp) };
-  const named = { type: 'app', id: app.id, name: nameOf(app), resource: app.resource } as const;
+  const { id, resource, budgetSubjects = [] } = app;
+  const named = { type: 'app', id, name: nameOf(app), resource, budgetSubjects } as const;
   if (capsule) {
     const { rights, grants, ownerId, expiresAt, tools } = capsule;
     return {

@@ -3,6 +3,7 @@ import type { CapsuleRecord } from '../../resources/capsule.ts';
 import type { Readers } from '../../store/port.ts';
 import type { Catalog } from '../registry/catalog-index.ts';
 import { allowlistLimit, judgedOnce } from './allowlist.ts';
+import { madeBy } from './budgets.ts';
 import { HeldRights } from './capsule-rights.ts';
 import type { GuardedTool } from './guarded-tool.ts';
 import { type KeyReaders, keyProblem } from './key-principal.ts';
@@ -20,9 +21,13 @@ export const MANAGING: readonly string[] = [
   'integration',
   'app',
   'oauth-client',
+  'webhook',
 ];
 
-/** False for tools that manage keys, capsules, sessions, admin users, integrations, their accounts and apps, even where a capsule names them. */
+/**
+ * False for tools that manage keys, capsules, sessions, admin users, integrations, their accounts, apps and webhooks, even where a capsule
+ * names them.
+ */
 export function canBeInCapsule({ access, forPeople }: GuardedTool): boolean {
   if (forPeople) return false;
   const grants = 'among' in access ? access.among.flatMap(({ grant }) => grant) : [access.grant].flat();
@@ -78,6 +83,7 @@ function ownPrincipal(capsule: CapsuleRecord, catalog: Catalog): Principal {
     name,
     scopes: [],
     ownerId,
+    budgetSubjects: madeBy(capsule),
     ...(capsule.integrationAccounts === 'owner' && { integrationAccounts: 'owner' }),
     ...(expiresAt !== undefined && { expiresAt }),
     ...reachOfCapsule(capsule, catalog),

@@ -1,6 +1,7 @@
 import type { AdminUser } from '../../resources/admin-user.ts';
 import type { ApiKeyRecord } from '../../resources/api-key.ts';
 import type { Readers, Store } from '../../store/port.ts';
+import { madeBy } from './budgets.ts';
 import { grantsOf } from './grants.ts';
 import { prefixOf, secretMatches } from './key-secret.ts';
 import { withinOwner } from './person-principal.ts';
@@ -68,6 +69,11 @@ async function makerProblem(store: KeyReaders, id: string, now: Date): Promise<s
   return maker.endsWith === undefined ? undefined : makerProblem(store, maker.endsWith, now);
 }
 
+/** The key, as whatever it made knows it. */
+export function behindOf(key: ApiKeyRecord): NonNullable<Principal['madeWith']> {
+  return { id: key.id, expiresAt: key.expiresAt, budgetSubjects: madeBy(key) };
+}
+
 const principals = new WeakMap<ApiKeyRecord, Principal>();
 
 /** What the key may do, and the person it acts for. */
@@ -87,6 +93,7 @@ function ownPrincipal(key: ApiKeyRecord): Principal {
       scopes: key.scopes,
       ...(grants && { grants }),
       ownerId: key.ownerId,
+      budgetSubjects: madeBy(key),
       ...(key.expiresAt !== undefined && { expiresAt: key.expiresAt }),
       rights: grants ? callerRights(key.id, grants) : scopeRights(key.scopes),
     };

@@ -5,7 +5,7 @@ import type { ToolLimit } from './tool-limit.ts';
 
 /** Who makes a call. The door makes it, and it lives for one request. A session has the id of the admin user who signed in. */
 export interface Principal {
-  readonly type: 'session' | 'api-key' | 'app' | 'capsule' | 'agent' | 'flow' | 'anonymous';
+  readonly type: 'session' | 'api-key' | 'app' | 'capsule' | 'agent' | 'flow' | 'webhook' | 'anonymous';
   readonly id: string;
   readonly name: string;
   readonly scopes: readonly string[];
@@ -14,7 +14,9 @@ export interface Principal {
   readonly ownerId: string;
   readonly expiresAt?: string;
   /** For a session: the key that made its sign-in link. The session ends with that key. */
-  readonly madeWith?: KeyBehind;
+  readonly madeWith?: KeyBehind & Required<Pick<Principal, 'budgetSubjects'>>;
+  /** Subjects of budgets that its use counts against too: what made it, and what made that. */
+  readonly budgetSubjects?: readonly string[];
   readonly rights: Rights;
   /** The person it acts for, where that person may not do everything: its rights are also within theirs. */
   readonly limitedBy?: Principal;

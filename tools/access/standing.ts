@@ -3,7 +3,7 @@ import type { Catalog } from '../registry/catalog-index.ts';
 import { ToolError, toToolError } from '../registry/errors.ts';
 import { appPrincipal } from './app-principal.ts';
 import { capsulePrincipal, capsuleProblem } from './capsule-principal.ts';
-import { keyProblem, principalOf } from './key-principal.ts';
+import { behindOf, keyProblem, principalOf } from './key-principal.ts';
 import { personPrincipal } from './person-principal.ts';
 import type { Principal } from './principal.ts';
 
@@ -81,7 +81,7 @@ export async function findStanding(
     const key = await store.apiKeys.get(endsWith);
     const problem = key ? await keyProblem(store, key, now) : 'The key is gone.';
     if (!key || problem) return `The admin user ${name} was signed in by the link of an API key. ${problem}`;
-    return { ...person, madeWith: { id: key.id, expiresAt: key.expiresAt } };
+    return { ...person, madeWith: behindOf(key) };
   }
   if (type === 'api-key') {
     const key = await store.apiKeys.get(id);

@@ -6,18 +6,18 @@ type Found = { readonly id: string; readonly [member: string]: unknown };
 
 /**
  * Looks up the record that a value names, with all names that grants may use: for an agent its id and, while it is not deleted, its name;
- * for a database record its id and its database's; for a run of a flow its id and the flow's; for an integration whose tools are called its
- * id and all of its tools; for every other record the value.
+ * for a database record its id and its database's; for a run its id and the names of its flow or agent; for an integration whose tools are
+ * called its id and all of its tools; for a message its thread; for a delivery of a webhook its id and the webhook's; for every other
+ * record the value.
  */
 export function subjectsIn(store: Readers, kinds: readonly RecordKind[]): Subjects {
   return async (resource, value) => {
     if (resource === 'flow') return flowSubject(store, value);
     if (resource === 'record') return recordSubject(store, value);
     if (resource === 'tool') return integrationSubject(store, value);
-    if (resource === 'agent') {
-      const agent = (await store.agents.get(value)) ?? (await agentNamed(store, value));
-      return agent ? subjectOf(resource, agent) : { names: [value] };
-    }
+    if (resource === 'agent') return agentSubject(store, value);
+    if (resource === 'thread') return threadSubject(store, value);
+    if (resource === 'webhook') return webhookSubject(store, value);
     const kind = kinds.find((each) => each.resource === resource);
     return { names: [value], record: kind && (await store[kind.collection].get(value)) };
   };
@@ -29,9 +29,27 @@ export function subjectOf(resource: string, record: Found): Subject {
   return { names: typeof other === 'string' ? [record.id, other] : [record.id], record };
 }
 
+async function agentSubject(store: Readers, value: string): Promise<Subject> {
+  const run = value.startsWith('run_') ? await store.agentRuns.get(value) : undefined;
+  const agent = (await store.agents.get(run?.agentId ?? value)) ?? (run ? undefined : await agentNamed(store, value));
+  const subject = agent ? subjectOf('agent', agent) : { names: [run?.agentId ?? value] };
+  return run ? { ...subject, names: [value, ...subject.names] } : subject;
+}
+
+async function threadSubject(store: Readers, value: string): Promise<Subject> {
+  const message = value.startsWith('msg_') ? await store.messages.get(value) : undefined;
+  const id = message?.threadId ?? value;
+  return { names: [id], record: await store.threads.get(id) };
+}
+
 async function flowSubject(store: Readers, id: string): Promise<Subject> {
   const run = id.startsWith('run_') ? await store.flowRuns.get(id) : undefined;
   return run ? { names: [id, run.flowId], record: run } : { names: [id], record: await store.flows.get(id) };
+}
+
+async function webhookSubject(store: Readers, id: string): Promise<Subject> {
+  const delivery = id.startsWith('whd_') ? await store.webhookDeliveries.get(id) : undefined;
+  return delivery ? { names: [id, delivery.webhookId] } : { names: [id] };
 }
 
 /** All tools of an integration, as grants name them. */

@@ -33,6 +33,16 @@ export function accessKeysOf({ visibility, entries }: Shared): string[] {
   return [ADMINS, ...people.map(({ principal }) => keyOf(principal))];
 }
 
+/** The keys to store with a record that its maker alone may see. */
+export function ownAccessKeys(principal: Principal): string[] {
+  return [ADMINS, makerKeyOf(principal)];
+}
+
+/** The key of the principal behind a caller, see `makerOf`. */
+export function makerKeyOf(principal: Principal): string {
+  return keyOf(makerOf(principal));
+}
+
 /** The keys of a caller. No thread has two of them. */
 function keysHeldBy(principal: Principal): readonly string[] {
   if (principal.rights.isAdmin) return [ADMINS];
@@ -100,7 +110,7 @@ export async function accessKeysWith(
   return (await threads.get(threadId))?.accessKeys ?? [ADMINS];
 }
 
-const FOLLOWING = ['memories', 'artifacts'] as const;
+const FOLLOWING = ['memories', 'artifacts', 'agentRuns'] as const;
 const BATCH = 500;
 
 /** After the access of a thread changed: gives the records that name it the same keys. */

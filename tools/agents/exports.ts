@@ -3,3 +3,4 @@ export { MOST_REMEMBERED } from './run/earlier-messages.ts';
 export type { Step } from './run/loop.ts';
 export { readOutputSchema } from './run/output-schema.ts';
 export { RunEnded, type RunOutcome, runAgent } from './run/run-agent.ts';
+export { RunTrace } from './run/trace.ts';

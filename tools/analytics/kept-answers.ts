@@ -1,17 +1,21 @@
-/** What questions were answered with, for as long as the answer is valid: its key says what it depends on. */
+/** What questions were answered with, for as long as it is valid. */
 export class KeptAnswers<Answer> {
   readonly #kept = new Map<string, Answer>();
   readonly #runs = new Map<string, Run<Answer>>();
+  #state: string | undefined;
 
   /**
    * The kept answer, or one that `make` works out. Whoever asks the same meanwhile waits for the same answer. The signal given to `make` is
-   * aborted when nobody waits any more.
+   * aborted when nobody waits any more. No answer is kept longer than its state lasts.
    */
   async get(
-    key: string,
+    { state, question }: { readonly state: string; readonly question: string },
     make: (signal: AbortSignal) => Promise<Answer>,
     signal: AbortSignal | undefined,
   ): Promise<Answer> {
+    if (state !== this.#state) this.#kept.clear();
+    this.#state = state;
+    const key = `${state} ${question}`;
     const kept = this.#kept.get(key);
     if (kept) return kept;
     signal?.throwIfAborted();
@@ -39,14 +43,20 @@ export class KeptAnswers<Answer> {
     };
     run.answer.then((answer) => {
       end();
-      if (this.#kept.size >= MOST_KEPT) this.#kept.clear();
-      this.#kept.set(key, answer);
+      this.#keep(key, answer);
     }, end);
     return run;
   }
+
+  #keep(key: string, answer: Answer): void {
+    const [oldest] = this.#kept.keys();
+    if (oldest !== undefined && this.#kept.size >= MOST_KEPT) this.#kept.delete(oldest);
+    this.#kept.set(key, answer);
+  }
 }
 
-const MOST_KEPT = 200;
+/** Few, since a long answer takes up to a megabyte with its JSON. */
+const MOST_KEPT = 16;
 
 interface Run<Answer> {
   readonly controller: AbortController;

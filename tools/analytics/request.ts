@@ -2,24 +2,16 @@ import { z } from 'zod';
 import { timezone } from '../../resources/locale.ts';
 import { SETTINGS_ID, type SettingsRecord } from '../../resources/settings.ts';
 import type { Readers } from '../../store/port.ts';
-import type { RowSnapshot } from '../../store/rows-port.ts';
+import type { RowSnapshot, RowStore } from '../../store/rows-port.ts';
 import { listOf } from '../../store/sql/lists.ts';
-import type { Context, ServerFacts } from '../registry/context.ts';
-import { defineTool, type Fail, READS, type Tool } from '../registry/define-tool.ts';
-import {
-  addDays,
-  addIntervals,
-  dateIn,
-  floorTo,
-  type Interval,
-  type Period,
-  periodsOf,
-  rangeBefore,
-} from './calendar.ts';
+import type { ServerFacts } from '../registry/context.ts';
+import { defineTool, READS, type Tool } from '../registry/define-tool.ts';
+import { frozen } from '../registry/unchanging.ts';
+import { type Interval, type Period, rangeBefore } from './calendar.ts';
 import { KeptAnswers } from './kept-answers.ts';
+import { asking, type Question, type Whole } from './question.ts';
 import { ratesOf } from './revenue/money.ts';
 
-const MOST_PERIODS = 800;
 const date = z.iso.date();
 /** Years with more than four digits are refused: such dates do not sort as texts. */
 const givenDate = z.iso
@@ -34,7 +26,6 @@ const parameters = z.strictObject({
   timezone: timezone.optional().describe('IANA time zone. Default: that of the workspace.'),
   compare: z.enum(['previous']).optional().describe('Adds the totals of the period before.'),
 });
-type Parameters = z.output<typeof parameters>;
 const ofWholeRange = parameters.omit({ interval: true }).extend({
   from: givenDate.optional().describe('First date, like 2026-03-01. Default: 30 days back, for insights 12 months.'),
 });
@@ -68,21 +59,6 @@ const forms = {
   'by default': { input: ofWholeRangeOrPeriods, range: range.partial({ interval: true }) },
 };
 
-/** One question: the settings, and the range cut into periods. */
-export interface Question {
-  readonly settings: SettingsRecord;
-  readonly now: number;
-  readonly zone: string;
-  readonly interval: Interval;
-  /** The answer is about the whole range, not about its periods. */
-  readonly isWhole: boolean;
-  readonly from: string;
-  readonly to: string;
-  readonly periods: readonly Period[];
-  readonly start: number;
-  readonly end: number;
-}
-
 interface Metric<Shape extends z.ZodRawShape> {
   readonly name: string;
   readonly title: string;
@@ -91,11 +67,7 @@ interface Metric<Shape extends z.ZodRawShape> {
   readonly topic: string;
   /** The interval where none is given. */
   readonly interval: Interval;
-  /**
-   * Whether the metric answers for the whole range: always, when no interval can be given, or by default, when none is given. Then the
-   * usual interval only says how far back the range goes.
-   */
-  readonly whole?: 'always' | 'by default';
+  readonly whole?: Whole;
   readonly definition: string;
   readonly shape: Shape;
   /** All queries of an answer see the same state of the rows. */
@@ -115,6 +87,9 @@ interface Wording {
 export function metric<Shape extends z.ZodRawShape>(given: Metric<Shape>): Tool & { readonly definition: string } {
   const { name, title, description, topic, definition, shape } = given;
   const form = forms[given.whole ?? 'never'];
+  const answers = new WeakMap<RowStore, KeptAnswers<Kept<Shape>>>();
+  // Only the schema itself checks the members of the shape, so the handler need not know their types.
+  const output: z.ZodObject = z.object({ ...envelope, range: form.range, ...shape, previous });
   const tool = defineTool({
     name,
     title,
@@ -123,71 +98,77 @@ export function metric<Shape extends z.ZodRawShape>(given: Metric<Shape>): Tool 
     annotations: READS,
     view: 'chart',
     input: form.input,
-    output: z.object({ ...envelope, range: form.range, ...shape, previous }),
+    output,
     errors: [],
 
     async handler(input, { store, server, fail, signal }) {
       const settings = await workspaceSettings(store);
       const now = server.now().getTime();
-      const asked = asking(input, given, { settings, now, fail });
-      const kept = await answered(given, asked, { server, signal });
-      // The metric of this name made the body.
-      const body = kept.body as Body<Shape>;
-      const worded = (await given.word?.(body, { store, server })) ?? body;
-      const { from, to, interval, isWhole, zone } = asked;
-      const range = { from, to, ...(!isWhole && { interval }), timezone: zone };
-      const answer = { asOf: kept.asOf, range, definition, ...worded };
-      if (!input.compare) return answer as never;
-      const before = rangeBefore(asked, isWhole ? undefined : interval);
-      const earlier = asking({ ...input, ...before }, given, { settings, now, fail });
+      const kept = answers.get(server.rows) ?? new KeptAnswers<Kept<Shape>>();
+      answers.set(server.rows, kept);
+      const ask = (question: Question) => answered(given, question, { kept, rows: server.rows, signal });
+      const question = asking(input, given, { settings, now, fail });
+      const found = await ask(question);
+      const answer = given.word
+        ? { ...found.answer, ...(await given.word(found.body, { store, server })) }
+        : found.answer;
+      if (!input.compare) return answer;
+      const range = rangeBefore(question, question.isWhole ? undefined : question.interval);
+      const earlier = asking({ ...input, ...range }, given, { settings, now, fail });
       // Answered as at the end of that range.
-      const { body: old } = await answered(
-        given,
-        { ...earlier, now: Math.min(now, earlier.end - 1) },
-        { server, signal },
-      );
-      return { ...answer, previous: { ...before, totals: old.totals } } as never;
+      const before = await ask({ ...earlier, now: Math.min(now, earlier.end - 1) });
+      return compared(answer, range, before);
     },
   });
   return Object.freeze({ ...tool, definition });
+}
+
+/** What was worked out, and the whole answer with it. Nobody changes either. */
+interface Kept<Shape extends z.ZodRawShape> {
+  readonly body: Body<Shape>;
+  readonly answer: Answer;
+}
+
+type Answer = Readonly<Record<string, unknown>>;
+
+interface Asker<Shape extends z.ZodRawShape> {
+  readonly kept: KeptAnswers<Kept<Shape>>;
+  readonly rows: RowStore;
+  readonly signal: AbortSignal | undefined;
 }
 
 /** The answer to the question, made once for as long as neither rows nor settings change, and for a minute at most. */
 async function answered<Shape extends z.ZodRawShape>(
   metric: Metric<Shape>,
   asked: Question,
-  { server, signal }: Asker,
-): Promise<Kept> {
-  const { rows } = server;
+  { kept, rows, signal }: Asker<Shape>,
+): Promise<Kept<Shape>> {
   const { from, to, interval, isWhole, zone, now, settings } = asked;
   const rates = ratesOf(settings);
   await rows.useRates(rates);
-  const range = [from, to, isWhole ? '' : interval, zone];
-  const key = [metric.name, rows.version, settings.revision, Math.floor(now / 60_000), ...range];
-  return answersOf(rows).get(
-    JSON.stringify(key),
-    (signal) =>
-      rows.read(
-        async (snapshot) => ({ asOf: new Date(now).toISOString(), body: await metric.answer(asked, snapshot) }),
-        { signal, rates },
-      ),
+  const range = { from, to, ...(!isWhole && { interval }), timezone: zone };
+  const state = `${rows.version} ${settings.revision}`;
+  const question = `${Math.floor(now / 60_000)} ${JSON.stringify(range)}`;
+  return kept.get(
+    { state, question },
+    async (signal) => {
+      const body = await rows.read((snapshot) => metric.answer(asked, snapshot), { signal, rates });
+      const answer = { asOf: new Date(now).toISOString(), range, definition: metric.definition, ...body };
+      return { body, answer: frozen(answer) };
+    },
     signal,
   );
 }
 
-type Asker = Pick<Context<never, never>, 'server' | 'signal'>;
+const comparisons = new WeakMap<Answer, { readonly before: object; readonly answer: Answer }>();
 
-interface Kept {
-  readonly asOf: string;
-  readonly body: { readonly totals?: unknown };
-}
-
-const answers = new WeakMap<object, KeptAnswers<Kept>>();
-
-function answersOf(rows: object): KeptAnswers<Kept> {
-  const found = answers.get(rows) ?? new KeptAnswers<Kept>();
-  answers.set(rows, found);
-  return found;
+/** The answer with the totals of the range before. */
+function compared(answer: Answer, range: Pick<Question, 'from' | 'to'>, before: { readonly answer: Answer }): Answer {
+  const known = comparisons.get(answer);
+  if (known?.before === before) return known.answer;
+  const made = frozen({ ...answer, previous: { ...range, totals: before.answer.totals } });
+  comparisons.set(answer, { before, answer: made });
+  return made;
 }
 
 export async function workspaceSettings(store: Pick<Readers, 'settings'>): Promise<SettingsRecord> {
@@ -196,57 +177,10 @@ export async function workspaceSettings(store: Pick<Readers, 'settings'>): Promi
   return found;
 }
 
-interface QuestionContext {
-  readonly settings: SettingsRecord;
-  readonly now: number;
-  readonly fail: Fail<never>;
-}
-
-function asking(
-  input: Parameters,
-  { interval: usual, whole }: Pick<Metric<z.ZodRawShape>, 'interval' | 'whole'>,
-  { settings, now, fail }: QuestionContext,
-): Question {
-  const zone = input.timezone ?? settings.timezone;
-  const to = input.to ?? addDays(dateIn(zone, now), 1);
-  const from = input.from ?? usualFrom(to, input.interval ?? usual);
-  const isWhole = whole === 'always' || (whole === 'by default' && input.interval === undefined);
-  // The periods of a whole range are not shown, so the longest interval is used, which makes the fewest.
-  const interval = isWhole ? 'month' : (input.interval ?? usual);
-  if (from >= to) {
-    const message = `The range from ${from} to ${to} is empty; \`to\` is the date after the last.`;
-    throw fail('invalid_input', message, { issues: [{ path: 'to', message: 'Give a date after `from`.' }] });
-  }
-  const days = (Date.parse(to) - Date.parse(from)) / 86_400_000;
-  if (!isWhole && days / { day: 1, week: 7, month: 28 }[interval] > MOST_PERIODS) {
-    const message = `The range has more than ${MOST_PERIODS} intervals; choose a longer interval or a shorter range.`;
-    throw fail('invalid_input', message, { issues: [{ path: 'interval', message }] });
-  }
-  const periods = periodsOf(from, to, interval, zone);
-  return {
-    settings,
-    now,
-    zone,
-    interval,
-    isWhole,
-    from,
-    to,
-    periods,
-    start: periods[0]?.start ?? now,
-    end: periods.at(-1)?.end ?? now,
-  };
-}
-
 /** The limits between consecutive periods, as queries take them. */
 export function limitsOf(periods: readonly Pick<Period, 'start' | 'end'>[]): string {
   const [first] = periods;
   return listOf(first ? [first.start, ...periods.map(({ end }) => end)] : []);
-}
-
-/** 30 days, 12 weeks or 12 months. */
-function usualFrom(to: string, interval: Interval): string {
-  if (interval === 'day') return addDays(to, -30);
-  return addIntervals(floorTo(addDays(to, -1), interval), interval, -11);
 }
 
 /** Null where the divisor is 0. */

@@ -4,6 +4,7 @@ import { plainLine, recordId } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
 import type { Readers } from '../../store/port.ts';
 import { appPrincipal, mayUseCapsule } from '../access/app-principal.ts';
+import { budgetSubjectsIn } from '../access/budgets.ts';
 import { requireWithin } from '../access/delegation.ts';
 import { ANYONE, type GuardedTool } from '../access/guarded-tool.ts';
 import { bondOf, isSession, type Principal } from '../access/principal.ts';
@@ -54,6 +55,7 @@ export const authorizeApp = defineTool({
       resource,
       scopes: capsuleId === undefined ? scopes : [],
       ...(isSession(principal) && { userId: principal.ownerId, ...bondOf(principal) }),
+      budgetSubjects: budgetSubjectsIn(principal),
       ...(capsuleId !== undefined && { capsuleId }),
       ...(tokenPrefix !== undefined && { tokenPrefix }),
     });

@@ -17,8 +17,8 @@ export interface Beginning {
   readonly ms: number;
 }
 
-export function beginning(at: Date): Beginning {
-  return { id: newId('aud'), at, ms: performance.now() };
+export function beginning(at: Date, id = newId('aud')): Beginning {
+  return { id, at, ms: performance.now() };
 }
 
 /** What is known of a call when its entry is made. */

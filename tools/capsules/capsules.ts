@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type Capsule, type CapsuleRecord, capsule, capsuleFields, capsuleStatus } from '../../resources/capsule.ts';
 import { expectedRevision, instant, pageOf, paging, recordId } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
+import { budgetSubjectsIn, madeBy } from '../access/budgets.ts';
 import { requireWithin } from '../access/delegation.ts';
 import { endConnections, endConnectionsByToken } from '../access/ended-credentials.ts';
 import { bondOf } from '../access/principal.ts';
@@ -25,7 +26,8 @@ export const capsuleWithToken = capsuleAnswer.extend({
   token: z.string().describe('Bearer token of its endpoint. Keep it: it cannot be shown again.'),
 });
 
-export function showCapsule({ token, graceTokens, tokenPrefixes: _, ...shown }: CapsuleRecord): Capsule {
+export function showCapsule(record: CapsuleRecord): Capsule {
+  const { token, graceTokens, tokenPrefixes: _, budgetSubjects: __, ...shown } = record;
   const earlierTokens = graceTokens.map(({ prefix, until }) => ({ prefix, until }));
   return { ...shown, tokenPrefix: token.prefix, ...(earlierTokens.length > 0 && { earlierTokens }) };
 }
@@ -98,6 +100,7 @@ const createCapsule = defineTool({
       ...(expiresAt !== undefined && { expiresAt }),
       ownerId: principal.ownerId,
       createdBy: principal.id,
+      budgetSubjects: budgetSubjectsIn(principal),
       ...bondOf(principal),
       callCount: 0,
     });
@@ -200,7 +203,8 @@ const rotateCapsuleToken = defineTool({
     const now = server.now();
     const { secret, members } = newToken(now, tokensInGrace(current, now, graceSeconds));
     const { endsWith = null } = bondOf(principal);
-    const rotated = await store.capsules.update(id, { ...members, endsWith }, { expectedRevision });
+    const budgetSubjects = [...new Set([...madeBy(current), ...budgetSubjectsIn(principal)])];
+    const rotated = await store.capsules.update(id, { ...members, endsWith, budgetSubjects }, { expectedRevision });
     await endConnectionsByToken(store, rotated);
     return { ...showWithWarnings(rotated, server.catalog), token: secret };
   },

@@ -1,4 +1,4 @@
-import type { Store } from '../../store/port.ts';
+import type { Readers, Store } from '../../store/port.ts';
 import { createRateLimit, type RateLimit } from '../access/rate-limit.ts';
 
 const WRITTEN_EVERY_MS = 1000;
@@ -11,6 +11,8 @@ interface Uses {
 /** Enforces `callsPerMinute` for capsules. Writes `callCount` and `lastUsedAt` in one write a second. */
 export class CapsuleUse {
   readonly #store: Store;
+  readonly #known: Pick<Readers, 'capsules'>;
+  readonly #counting: Parameters<typeof createRateLimit>[2];
   readonly #onFailure: (cause: unknown) => void;
   #unwritten = new Map<string, Uses>();
   #timer: NodeJS.Timeout | undefined;
@@ -19,6 +21,8 @@ export class CapsuleUse {
 
   constructor(store: Store, onFailure: (cause: unknown) => void) {
     this.#store = store;
+    this.#known = store.credentials ?? store;
+    this.#counting = { cluster: store.cluster, name: 'calls of a capsule' };
     this.#onFailure = onFailure;
   }
 
@@ -31,7 +35,7 @@ export class CapsuleUse {
 
   /** @throws ToolError (rate_limited) */
   async beforeCall(id: string): Promise<void> {
-    const { callsPerMinute } = (await this.#store.capsules.get(id)) ?? {};
+    const { callsPerMinute } = (await this.#known.capsules.get(id)) ?? {};
     if (callsPerMinute !== undefined) await this.#limit(callsPerMinute)(id);
     this.note(id, 1);
   }
@@ -43,7 +47,7 @@ export class CapsuleUse {
   }
 
   #limit(callsPerMinute: number): RateLimit {
-    const known = this.#limits.get(callsPerMinute) ?? createRateLimit(callsPerMinute, 'calls');
+    const known = this.#limits.get(callsPerMinute) ?? createRateLimit(callsPerMinute, 'calls', this.#counting);
     this.#limits.set(callsPerMinute, known);
     return known;
   }

@@ -3,11 +3,12 @@ import type { Agent } from '../../resources/agent.ts';
 import { agentRef, recordId } from '../../resources/fields.ts';
 import type { Readers, TextSearch } from '../../store/port.ts';
 import { requireShallow } from '../access/agent-principal.ts';
-import { readOutputSchema, runAgent } from '../agents/exports.ts';
+import { RunTrace, readOutputSchema, runAgent } from '../agents/exports.ts';
 import type { SteppingContext } from '../registry/context.ts';
 import { defineTool } from '../registry/define-tool.ts';
-import { beginRun, failed, succeeded } from './agent-runs.ts';
+import { beginRun, endRun, failed, keepTrace, succeeded } from '../runs/stored-runs.ts';
 import { LONGEST_INPUT, modelInput, RUNS_AGENT, runAnswer } from './answer.ts';
+import { ranBefore } from './begun-before.ts';
 import { type ChosenModel, chooseModel, findAgentToRun } from './choose.ts';
 
 const input = z.strictObject({
@@ -44,12 +45,19 @@ export const invokeAgent = defineTool({
   async handler(asked, context) {
     requireShallow(context.principal);
     const { store, server, fail } = context;
+    const before = await ranBefore(context);
+    if (before) throw fail('conflict', `The run ${before.id}, which this call began, succeeded, but ${ANSWER_LOST}`);
     const outputSchema = asked.outputSchema && readOutputSchema(asked.outputSchema);
     const agent = await findAgentToRun(store, asked.agent, fail);
     const chosen = await chooseModel({ store, models: server.models, fail }, asked.model, agent);
+    await server.budgets?.requireRoom({ principal: context.principal, agentId: agent.id, model: chosen.id });
     return invoke({ agent, chosen, text: asked.input, outputSchema }, context);
   },
 });
+
+/** Only what the calls of such a run did is stored. */
+const ANSWER_LOST =
+  'its answer was lost and is kept nowhere. get_agent_run shows what it did; use a new key to ask again.';
 
 interface Work {
   readonly agent: Agent;
@@ -60,19 +68,20 @@ interface Work {
 
 /** Runs the agent. What its calls did and how the run ended is stored; what was said is not. */
 async function invoke({ agent, chosen, text, outputSchema }: Work, context: Context) {
-  const { principal, server, write } = context;
-  const beginning = { kind: 'invoke' as const, agent, model: chosen.id, principal };
-  const run = await write((store) => beginRun(store, beginning, server.now()));
-  const task = { run, agent, model: chosen.model, text, earlier: [], outputSchema, stepped: async () => {} };
+  const { server, write } = context;
+  const run = await write((store) => beginRun(store, { kind: 'invoke', agent, model: chosen.id }, context));
+  const trace = new RunTrace();
+  const stepped = async () => void (await write((store) => keepTrace(store, run, trace)));
+  const task = { run, trace, agent, model: chosen.model, text, earlier: [], outputSchema, stepped };
   try {
     const outcome = await runAgent(task, context);
-    await write((store) => store.agentRuns.update(run.id, succeeded(outcome, server.now())));
+    await write((store) => store.agentRuns.update(run.id, succeeded(outcome, trace, server.now())));
     const { usage, stopReason, calls, output } = outcome;
     const answer = { runId: run.id, agentId: agent.id, model: run.model, toolCalls: calls, usage, stopReason };
     return { ...answer, text: outcome.text, ...(output !== undefined && { output }) };
   } catch (thrown) {
-    const { error, change } = failed(thrown, server.now());
-    await write((store) => store.agentRuns.update(run.id, change));
+    const { error, change } = failed(thrown, trace, server.now());
+    await write((store) => endRun(store, run.id, change));
     throw error;
   }
 }

@@ -8,18 +8,19 @@ import type { NewRecord, Readers, TextSearch } from '../../store/port.ts';
 import { requireShallow } from '../access/agent-principal.ts';
 import type { Access } from '../access/guarded-tool.ts';
 import { openThread } from '../access/visibility.ts';
-import { MOST_REMEMBERED, type RunOutcome, runAgent, type Step } from '../agents/exports.ts';
+import { MOST_REMEMBERED, type RunOutcome, RunTrace, runAgent, type Step } from '../agents/exports.ts';
 import type { SteppingContext } from '../registry/context.ts';
 import { defineTool } from '../registry/define-tool.ts';
 import { ToolError } from '../registry/errors.ts';
+import { beginRun, endRun, failed, keepTrace, runningIn, succeeded } from '../runs/stored-runs.ts';
 import { shortened } from '../search/snippet.ts';
 import { readSettings } from '../settings/settings.ts';
 import { appendMessages, messagesBack } from '../threads/messages.ts';
 import { sourceOf } from '../threads/sources.ts';
 import { startThread } from '../threads/start.ts';
 import type { HistoryWriters } from '../versions/writers.ts';
-import { beginRun, failed, runningIn, succeeded } from './agent-runs.ts';
 import { LONGEST_INPUT, modelInput, RUNS_AGENT, runAnswer } from './answer.ts';
+import { answerInThread, ranBefore } from './begun-before.ts';
 import { type ChosenModel, chooseModel, findAgentToRun, requireInvoke } from './choose.ts';
 
 const LONGEST_TITLE = 80;
@@ -74,10 +75,13 @@ export const sendChatMessage = defineTool({
 
   async handler(asked, context) {
     requireShallow(context.principal);
+    const before = await ranBefore(context);
+    if (before) return answerInThread(before, context);
     const agent = await agentFor(asked, context);
     requireInvoke(context.principal, agent, context.fail);
     const { store, server, fail } = context;
     const model = await chooseModel({ store, models: server.models, fail }, asked.model, agent);
+    await server.budgets?.requireRoom({ principal: context.principal, agentId: agent?.id, model: model.id });
     const chat = new Chat(context, agent, await begin(asked, agent, model, context));
     return chat.run(asked.message, model);
   },
@@ -108,7 +112,7 @@ function begin(asked: Input, agent: Agent | undefined, { id: model }: ChosenMode
     if (other) {
       throw fail('conflict', `The thread is busy with the run ${other.id}; send the message when that has ended.`);
     }
-    const run = await beginRun(store, { kind: 'chat', agent, model, principal, threadId: thread.id }, now);
+    const run = await beginRun(store, { kind: 'chat', agent, model, thread }, context);
     const before = await messagesBack(store, thread.id, MOST_REMEMBERED);
     const [last, ...older] = before;
     // The same message, sent again after a run that failed, is not stored twice.
@@ -149,6 +153,7 @@ class Chat {
   readonly #context: Context;
   readonly #agent: Agent | undefined;
   readonly #begun: Begun;
+  readonly #trace = new RunTrace();
 
   constructor(context: Context, agent: Agent | undefined, begun: Begun) {
     this.#context = context;
@@ -158,11 +163,9 @@ class Chat {
 
   async run(text: string, { model }: ChosenModel) {
     const { run, earlier } = this.#begun;
-    const task = { run, agent: this.#agent, model, text, earlier };
+    const task = { run, trace: this.#trace, agent: this.#agent, model, text, earlier };
     try {
-      return await this.#finish(
-        await runAgent({ ...task, stepped: (step) => this.#append(stepMessages(step)) }, this.#context),
-      );
+      return await this.#finish(await runAgent({ ...task, stepped: (step) => this.#append(step) }, this.#context));
     } catch (thrown) {
       throw await this.#fail(thrown);
     }
@@ -173,7 +176,7 @@ class Chat {
     const { text: content, lastUsage, usage, stopReason, calls } = outcome;
     const message = await this.#context.write(async (store) => {
       const now = this.#context.server.now();
-      await store.agentRuns.update(run.id, succeeded(outcome, now));
+      await store.agentRuns.update(run.id, succeeded(outcome, this.#trace, now));
       return this.#appendIn(store, [{ role: 'assistant', content, usage: lastUsage }]);
     });
     const { agentId, id: runId, model } = run;
@@ -192,8 +195,8 @@ class Chat {
   /** Marks the run as failed, and returns the error for the caller. Text that the caller or the clock cut short is kept. */
   async #fail(thrown: unknown): Promise<ToolError> {
     const { run, threadId } = this.#begun;
-    const { error, change, unfinished } = failed(thrown, this.#context.server.now());
-    const end = (store: HistoryWriters) => store.agentRuns.update(run.id, change);
+    const { error, change, unfinished } = failed(thrown, this.#trace, this.#context.server.now());
+    const end = (store: HistoryWriters) => endRun(store, run.id, change);
     const keep = async (store: HistoryWriters) => {
       await this.#appendIn(store, [{ role: 'assistant', content: unfinished }]);
       return end(store);
@@ -206,8 +209,11 @@ class Chat {
     return new ToolError(error.code, message, error.detail, error.cause);
   }
 
-  async #append(messages: readonly Said[]): Promise<void> {
-    await this.#context.write((store) => this.#appendIn(store, messages));
+  async #append(step: Step): Promise<void> {
+    await this.#context.write(async (store) => {
+      await this.#appendIn(store, stepMessages(step));
+      await keepTrace(store, this.#begun.run, this.#trace);
+    });
   }
 
   /** Checks again that the caller may write to the thread, which can be deleted or closed to the caller while the agent works. */

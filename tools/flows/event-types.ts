@@ -1,6 +1,8 @@
 import { collections } from '../../store/collections.ts';
-import type { RecordChange } from '../../store/port.ts';
-import type { RecordKind } from '../registry/kind.ts';
+import type { Readers, RecordChange } from '../../store/port.ts';
+import type { Principal } from '../access/principal.ts';
+import { guardedAmong, isGuarded, isSeen, isThreadSeen } from '../access/visibility.ts';
+import type { EventNames, RecordKind } from '../registry/kind.ts';
 
 const HAPPENS = { created: 'was created', updated: 'was changed', deleted: 'was deleted' } as const;
 
@@ -17,7 +19,8 @@ export function eventTypesOf(kinds: readonly RecordKind[]): EventType[] {
   return kinds.flatMap(({ type: recordType, collection, event }) => {
     if (!event) return [];
     const { appendOnly } = collections[collection];
-    const happenings = Object.entries(HAPPENS).filter(([what]) => what !== 'updated' || !appendOnly);
+    const usual = Object.entries(HAPPENS).filter(([what]) => what !== 'updated' || !appendOnly);
+    const happenings = [...usual, ...Object.entries(event.also ?? {})];
     return happenings.map(([what, happened]) => ({
       type: `${event.name}.${what}`,
       description: `${event.words} ${happened}.`,
@@ -32,7 +35,13 @@ export interface RecordEvent {
   readonly id: string;
   readonly record: RecordChange['record'];
   /** What a caller needs to see the event: the right to read the record. */
-  readonly need: { readonly scope: string; readonly resource: string; readonly ids: readonly string[] };
+  readonly need: ReadNeed;
+}
+
+export interface ReadNeed {
+  readonly scope: string;
+  readonly resource: string;
+  readonly ids: readonly string[];
 }
 
 export function eventOf(
@@ -41,9 +50,34 @@ export function eventOf(
 ): RecordEvent | undefined {
   const kind = kinds.find((each) => each.collection === collection);
   if (!kind?.event) return undefined;
-  // A deleted agent is kept with the status `deleted`.
-  const what = changed === 'updated' && record.status === 'deleted' ? 'deleted' : changed;
+  const what = changed === 'updated' ? whatUpdateWas(kind.event, record) : changed;
   const ids = kind.names.flatMap((name) => (typeof record[name] === 'string' ? [record[name]] : []));
   const { scope, resource } = kind;
   return { type: `${kind.event.name}.${what}`, id: record.id, record, need: { scope, resource, ids } };
+}
+
+function whatUpdateWas({ whichOf }: EventNames, record: RecordChange['record']): string {
+  // A deleted agent is kept with the status `deleted`.
+  return record.status === 'deleted' ? 'deleted' : (whichOf?.(record as never) ?? 'updated'); // of the kind's own collection
+}
+
+/**
+ * Whether the principal may see the record now and could see it at the time of the event. Of a record that was deleted since, `record` holds
+ * what is still known of that time, and it alone decides.
+ */
+export async function maySee(
+  {
+    need,
+    record,
+  }: { readonly need: ReadNeed; readonly record: Readonly<Record<string, unknown>> & { readonly id: string } },
+  principal: Principal,
+  store: Readers,
+): Promise<boolean> {
+  const { scope, resource, ids } = need;
+  if (!principal.rights.allows({ scope, needs: [{ resource, op: 'read', ids, record }] })) return false;
+  if (isGuarded(record) && !isSeen(record, principal)) return false;
+  const guarded = await guardedAmong(store, [record.id]);
+  if (!guarded.every((found) => isSeen(found, principal))) return false;
+  if (isGuarded(record) || typeof record.threadId !== 'string') return true;
+  return isThreadSeen(store, record.threadId, principal);
 }

@@ -1,4 +1,3 @@
-import { canonicalize } from 'json-canonicalize';
 import { z } from 'zod';
 import { expectedRevision, pageOf, paging, plainLine, recordId } from '../../resources/fields.ts';
 import {
@@ -17,9 +16,13 @@ import { CREATES, DELETES, defineTool, READS, UPDATES } from '../registry/define
 import { listPage, onlyThese } from '../registry/paging.ts';
 import { readSettings } from '../settings/settings.ts';
 import { withoutBookkeeping } from '../versions/history.ts';
+import type { HistoryWriters } from '../versions/writers.ts';
+import { definitionOf, sameDefinition } from './flow-change.ts';
 import { definitionIssues, type FlowDefinition, requireRights } from './flow-definition.ts';
 import { forgetOutputs } from './queue.ts';
+import { prepareRestore } from './restoring.ts';
 import { runAsOf } from './run-as.ts';
+import { type GivenSecret, keepSecret, requireKnownSecret, writtenWebhook } from './webhook-secret.ts';
 
 const flowId = refTo('flow', recordId).describe('Flow id (`flw_…`), see list_flows.');
 const runAsManaged = { members: { runAs: 'is the last principal to change what the flow does; the server keeps it' } };
@@ -83,9 +86,12 @@ const createFlow = defineTool({
 
   async handler(input, context) {
     const { store, principal } = context;
-    const created = { ...input, trigger: await withTimezone(input.trigger, store) };
+    const written = await writtenTrigger(input.trigger, undefined, context);
+    const created = { ...input, trigger: written.trigger };
     await requireDefinition(created, context);
-    return store.flows.insert({ ...created, runAs: runAsOf(principal) });
+    const inserted = await store.flows.insert({ ...created, runAs: runAsOf(principal) });
+    await keepSecret(store, inserted, keepingOf(written, context));
+    return inserted;
   },
 });
 
@@ -117,12 +123,18 @@ const updateFlow = defineTool({
   async handler({ id, expectedRevision, trigger, ...change }, context) {
     const { store, principal } = context;
     const current = await store.flows.read(id);
-    const changed = { ...change, ...(trigger && { trigger: await withTimezone(trigger, store) }) };
+    const written = trigger ? await writtenTrigger(trigger, current, context) : { trigger: current.trigger };
+    const changed = { ...change, ...(trigger && { trigger: written.trigger }) };
     const next = definitionOf(current, changed);
-    const redefined = !sameDefinition(current, next);
-    if (redefined) await requireDefinition(next, context);
+    const redefined = written.given !== undefined || !sameDefinition(current, next);
+    if (redefined) {
+      await requireDefinition(next, context);
+      requireKnownSecret(principal, current, written);
+    }
     const runAs = redefined ? { runAs: runAsOf(principal) } : {};
-    return store.flows.update(id, { ...changed, ...runAs }, { expectedRevision });
+    const updated = await store.flows.update(id, { ...changed, ...runAs }, { expectedRevision });
+    await keepSecret(store, updated, keepingOf(written, context));
+    return updated;
   },
 });
 
@@ -154,25 +166,29 @@ export const flowKind = defineKind({
   history: {
     payload: withoutBookkeeping,
 
-    async prepareRestore(state, current, { store, principal, server, fail }) {
-      const [issue] = await definitionIssues(state, store, server);
-      if (issue) throw fail('conflict', `This state of the flow cannot be restored: ${issue.path}: ${issue.message}`);
-      if (current && sameDefinition(current, state)) return { ...state, runAs: current.runAs };
-      await requireRights(principal, state, { store, catalog: server.catalog });
-      return { ...state, runAs: runAsOf(principal) };
-    },
+    prepareRestore,
   },
 
   forget: forgetOutputs,
 
   async purge(id, { store }) {
-    for (;;) {
-      const { records } = await store.flowRuns.find({ where: { flowId: id }, limit: 100 });
-      if (records.length === 0) return store.purge('flows', id);
-      for (const run of records) await store.purge('flowRuns', run.id);
-    }
+    for (const collection of ['flowRuns', 'flowDeliveries'] as const) await purgeAllOf(id, collection, store);
+    await store.purge('flowSecrets', id);
+    return store.purge('flows', id);
   },
 });
+
+async function purgeAllOf(
+  flowId: string,
+  collection: 'flowRuns' | 'flowDeliveries',
+  store: HistoryWriters,
+): Promise<void> {
+  for (;;) {
+    const { records } = await store[collection].find({ where: { flowId }, limit: 100 });
+    if (records.length === 0) return;
+    for (const { id } of records) await store.purge(collection, id);
+  }
+}
 
 async function requireDefinition(definition: FlowDefinition, context: Context<Readers, never>): Promise<void> {
   const { store, principal, server, fail } = context;
@@ -184,28 +200,25 @@ async function requireDefinition(definition: FlowDefinition, context: Context<Re
   await requireRights(principal, definition, { store, catalog: server.catalog });
 }
 
-/** A schedule keeps the time zone in which it was written, also when the workspace changes its own. */
-async function withTimezone(trigger: FlowTriggerInput, store: Pick<Readers, 'settings'>): Promise<Flow['trigger']> {
-  if (trigger.kind !== 'cron') return trigger;
-  return { ...trigger, timezone: trigger.timezone ?? (await readSettings(store)).timezone };
+interface Written {
+  readonly trigger: Flow['trigger'];
+  readonly given?: GivenSecret;
 }
 
-type DefinitionChange = { readonly [Member in keyof FlowDefinition]?: FlowDefinition[Member] | null | undefined };
-
-/** The definition after a change. Members that are not given stay; null clears. */
-function definitionOf(current: FlowDefinition, change: DefinitionChange): FlowDefinition {
-  const steps = change.steps === undefined ? current.steps : change.steps;
-  const agentId = change.agentId === undefined ? current.agentId : change.agentId;
-  const prompt = change.prompt === undefined ? current.prompt : change.prompt;
-  return {
-    trigger: change.trigger ?? current.trigger,
-    ...(steps && { steps }),
-    ...(agentId && { agentId }),
-    ...(prompt && { prompt }),
-  };
+/**
+ * The trigger as it is stored. A schedule keeps the time zone in which it was written, also when the workspace changes its own; a webhook
+ * keeps its secret elsewhere.
+ */
+async function writtenTrigger(
+  trigger: FlowTriggerInput,
+  current: Flow | undefined,
+  { store, server }: Context<Readers, never>,
+): Promise<Written> {
+  if (trigger.kind === 'webhook') return writtenWebhook(trigger, current, server.now());
+  if (trigger.kind !== 'cron') return { trigger };
+  return { trigger: { ...trigger, timezone: trigger.timezone ?? (await readSettings(store)).timezone } };
 }
 
-function sameDefinition(one: FlowDefinition, other: FlowDefinition): boolean {
-  const text = ({ trigger, steps, agentId, prompt }: FlowDefinition) => canonicalize([trigger, steps, agentId, prompt]);
-  return text(one) === text(other);
+function keepingOf({ given }: Written, { server }: Pick<Context<Readers, never>, 'server'>) {
+  return { given, box: server.secrets };
 }

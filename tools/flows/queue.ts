@@ -2,6 +2,8 @@ import type { Flow } from '../../resources/flow.ts';
 import type { FlowRunRecord, FlowRunTrigger } from '../../resources/flow-run.ts';
 import type { Readers, Writers } from '../../store/port.ts';
 import { ToolError } from '../registry/errors.ts';
+import { carriedTrace } from '../telemetry/span.ts';
+import type { Beginning } from './begun-before.ts';
 
 /** The largest number of runs of one flow that can wait. */
 const MOST_QUEUED = 100;
@@ -12,26 +14,44 @@ const MOST_OPEN = 10_000;
 const DEEPEST_CAUSES = 3;
 /** The number of runs that are kept of one flow. */
 const MOST_KEPT = 500;
-const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
 
 export interface Wish {
   readonly trigger: FlowRunTrigger;
   readonly input: FlowRunRecord['input'];
   /** The flows whose runs led to this one. */
   readonly causes: readonly string[];
-  readonly begunBy?: string | undefined;
+  readonly begun?: Beginning | undefined;
+  readonly retry?: Retry | undefined;
 }
+
+/** What a run takes over from the one that it does again. */
+export type Retry = Required<Pick<FlowRunRecord, 'retryOf'>> &
+  Partial<Pick<FlowRunRecord, 'steps' | 'recordIds' | 'retriedRevision'>>;
 
 type Runs = Pick<Writers, 'flowRuns'>;
 type Owned = Runs & Owners;
 type Owners = Pick<Readers, 'apiKeys' | 'capsules' | 'connectedApps'>;
-const OPEN = ['queued', 'running'];
+export const OPEN = ['queued', 'running'];
 
 /** Why the flow cannot run now. Undefined where it can. */
 export function flowProblem({ enabled, steps, agentId, id }: Flow): string | undefined {
   if (!enabled) return `The flow is disabled; update_flow with {"id": "${id}", "enabled": true} lets it run.`;
   if (steps?.length || agentId) return undefined;
   return 'The flow is a draft without steps or agent; give it some with update_flow.';
+}
+
+/** Why a run cannot go on from what it took over of an earlier one. Undefined where it can. */
+export function retryProblem(
+  { id, revision, runAs }: Flow,
+  run: Pick<FlowRunRecord, 'runAs' | 'retryOf' | 'retriedRevision'>,
+): string | undefined {
+  if (run.retryOf === undefined) return undefined;
+  // Only `runAs` and admins see the input and the outputs of a run.
+  if (run.runAs.type !== runAs.type || run.runAs.id !== runAs.id) {
+    return `The flow runs as somebody else since the earlier run; trigger_flow {"id": "${id}"} begins a new one.`;
+  }
+  if ((run.retriedRevision ?? revision) === revision) return undefined;
+  return `The flow was changed since the earlier run; trigger_flow {"id": "${id}"} runs it as it is now.`;
 }
 
 /** Why no run begins for this chain of flows. Undefined where one does. */
@@ -42,12 +62,12 @@ export function causeProblem({ id }: Pick<Flow, 'id'>, causes: readonly string[]
 }
 
 /** Puts a run at the end of the flow's queue. @throws ToolError (conflict) where the flow cannot run */
-export async function queueRun(store: Owned, flow: Flow, wish: Wish, now: Date): Promise<FlowRunRecord> {
+export async function queueRun(store: Owned, flow: Flow, wish: Wish): Promise<FlowRunRecord> {
   const ownerId = await ownerOf(flow.runAs, store);
   const problem =
     flowProblem(flow) ?? causeProblem(flow, wish.causes) ?? (await fullProblem(store, { flowId: flow.id, ownerId }));
   if (problem) throw new ToolError('conflict', problem);
-  return insertRun(store, flow, { status: 'queued', ownerId }, wish, now);
+  return insertRun(store, flow, { status: 'queued', ownerId }, wish);
 }
 
 /** The admin user that the runs act for. */
@@ -64,51 +84,66 @@ interface Place {
   readonly ownerId: string;
 }
 
-async function fullProblem({ flowRuns }: Runs, { flowId, ownerId }: Place): Promise<string | undefined> {
-  const next = 'let some end, or cancel some with cancel_flow_run';
+const NEXT = 'let some end, or cancel some with cancel_flow_run';
+
+/** Why no more runs of the flow may wait. */
+export async function queueProblem(
+  { flowRuns }: Pick<Readers, 'flowRuns'>,
+  flowId: string,
+): Promise<string | undefined> {
   const queued = await flowRuns.count({ where: { flowId, status: 'queued' } });
-  if (queued >= MOST_QUEUED) return `${queued} runs of this flow wait already; ${next}.`;
+  return queued >= MOST_QUEUED ? `${queued} runs of this flow wait already; ${NEXT}.` : undefined;
+}
+
+async function fullProblem({ flowRuns }: Runs, { flowId, ownerId }: Place): Promise<string | undefined> {
+  const problem = await queueProblem({ flowRuns }, flowId);
+  if (problem) return problem;
   const own = await flowRuns.count({ where: { ownerId, status: OPEN } });
-  if (own >= MOST_OPEN_OF_OWNER) return `${own} runs of flows of the same owner wait or are under way; ${next}.`;
+  if (own >= MOST_OPEN_OF_OWNER) return `${own} runs of flows of the same owner wait or are under way; ${NEXT}.`;
   const all = await flowRuns.count({ where: { status: OPEN } });
-  return all >= MOST_OPEN ? `${all} runs of flows wait or are under way, which are the most; ${next}.` : undefined;
+  return all >= MOST_OPEN ? `${all} runs of flows wait or are under way, which are the most; ${NEXT}.` : undefined;
 }
 
 /** Stores that a run was due and why it did not begin. */
 export function refuseRun(store: Runs, flow: Flow, message: string, wish: Wish, now: Date): Promise<FlowRunRecord> {
   const ended = { status: 'cancelled', error: { code: 'conflict', message }, finishedAt: now.toISOString() } as const;
-  return insertRun(store, flow, ended, wish, now);
+  return insertRun(store, flow, ended, wish);
 }
 
 async function insertRun(
   store: Runs,
   { id: flowId, runAs }: Flow,
   state: Pick<FlowRunRecord, 'status' | 'error' | 'finishedAt' | 'ownerId'>,
-  { trigger, input, causes, begunBy }: Wish,
-  now: Date,
+  { trigger, input, causes, begun, retry }: Wish,
 ): Promise<FlowRunRecord> {
-  await forgetOld(store, flowId, now);
+  await forgetOld(store, flowId);
+  const trace = carriedTrace()?.traceparent;
   return store.flowRuns.insert({
     flowId,
     runAs,
     trigger,
-    ...(input && Object.keys(input).length > 0 && { input }),
+    ...(!isNothing(input) && { input }),
     steps: [],
     plan: [],
     causes: [...causes],
-    ...(begunBy !== undefined && { begunBy }),
+    ...begun,
+    ...(trace !== undefined && { trace }),
+    ...retry,
     ...state,
   });
 }
 
-/** Deletes a few ended runs that are older than 30 days, or that exceed the number that is kept. */
-async function forgetOld(store: Runs, flowId: string, now: Date): Promise<void> {
-  const to = new Date(now.getTime() - KEPT_MS).toISOString();
-  const old = await store.flowRuns.find({ to, order: 'oldest', limit: 3 });
-  const many = (await store.flowRuns.count({ where: { flowId } })) >= MOST_KEPT;
-  const beyond = many ? await store.flowRuns.find({ where: { flowId }, order: 'oldest', limit: 3 }) : undefined;
-  const all = new Map([...old.records, ...(beyond?.records ?? [])].map((run) => [run.id, run]));
-  for (const run of all.values()) if (hasEnded(run)) await store.flowRuns.delete(run.id);
+/** Templates find an empty object where there is no input. */
+function isNothing(input: unknown): boolean {
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) return input === undefined;
+  return Object.keys(input).length === 0;
+}
+
+/** Deletes a few ended runs where there are more than are kept. */
+async function forgetOld({ flowRuns }: Runs, flowId: string): Promise<void> {
+  if ((await flowRuns.count({ where: { flowId } })) < MOST_KEPT) return;
+  const { records } = await flowRuns.find({ where: { flowId }, order: 'oldest', limit: 3 });
+  for (const run of records) if (hasEnded(run)) await flowRuns.delete(run.id);
 }
 
 export function hasEnded({ status }: Pick<FlowRunRecord, 'status'>): boolean {

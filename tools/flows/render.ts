@@ -4,7 +4,7 @@ import { isTemplate, templates } from './templates.ts';
 
 /** What templates and conditions see: the input of the run, and the output of each earlier step, null where the step has none. */
 export interface TemplateScope {
-  readonly input: object;
+  readonly input: unknown;
   readonly steps: Readonly<Record<string, { readonly output: unknown }>>;
 }
 

@@ -1,5 +1,6 @@
 import type { Flow, FlowRunAs as RunAs } from '../../resources/flow.ts';
 import type { Readers } from '../../store/port.ts';
+import { budgetSubjectsIn } from '../access/budgets.ts';
 import type { Principal } from '../access/principal.ts';
 import { findStanding } from '../access/standing.ts';
 import { bothLimits, type ToolLimit } from '../access/tool-limit.ts';
@@ -12,7 +13,8 @@ import type { Catalog } from '../registry/catalog-index.ts';
 export function runAsOf(caller: Principal): RunAs {
   const { type, id, name, ownerId, madeWith } = caller;
   if (type !== 'session') return { type, id, name };
-  return { type, id: ownerId, name, ...(madeWith?.expiresAt !== undefined && { endsWith: madeWith.id }) };
+  const endsWith = madeWith?.expiresAt === undefined ? {} : { endsWith: madeWith.id };
+  return { type, id: ownerId, name, ...endsWith, ...(madeWith && { budgetSubjects: budgetSubjectsIn(caller) }) };
 }
 
 /** The principal of the runs as it is now, or why nothing may act as it any more. */
@@ -22,7 +24,8 @@ export async function findRunAs(
   parts: { readonly catalog: Catalog; readonly now: Date },
 ): Promise<Principal | string> {
   const found = await findStanding(runAs, store, parts);
-  return typeof found === 'string' ? `The flow acts for somebody who is gone. ${found}` : found;
+  if (typeof found === 'string') return `The flow acts for somebody who is gone. ${found}`;
+  return runAs.budgetSubjects ? { ...found, budgetSubjects: runAs.budgetSubjects } : found;
 }
 
 interface Within {

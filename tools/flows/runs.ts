@@ -2,12 +2,13 @@ import { z } from 'zod';
 import { pageOf, paging, recordId } from '../../resources/fields.ts';
 import { type FlowRun, type FlowRunRecord, flowRun, flowRunStatus } from '../../resources/flow-run.ts';
 import { refTo } from '../../resources/markers.ts';
-import type { Readers, Writers } from '../../store/port.ts';
+import type { Writers } from '../../store/port.ts';
 import { requireShallow } from '../access/agent-principal.ts';
 import { NAME } from '../access/guarded-tool.ts';
 import { authorOf, type Principal } from '../access/principal.ts';
 import { CREATES, DELETES, defineTool, READS } from '../registry/define-tool.ts';
 import { LARGEST_PAGE, listPage, onlyThese } from '../registry/paging.ts';
+import { beginningOf, begunBefore } from './begun-before.ts';
 import { hasEnded, queueRun } from './queue.ts';
 import { causesOf, runOf } from './run/triggers.ts';
 import { isRunAs } from './run-as.ts';
@@ -15,10 +16,10 @@ import { isRunAs } from './run-as.ts';
 const runId = refTo('flow-run', recordId).describe('Run id (`run_…`), see list_flow_runs.');
 
 /** Each run stores its input, and many runs are kept, so inputs are limited. */
-const LARGEST_INPUT = 256 * 1024;
+export const LARGEST_INPUT = 256 * 1024;
 
-function isSmall(input: object): boolean {
-  return JSON.stringify(input).length <= LARGEST_INPUT;
+export function isSmallInput(input: unknown): boolean {
+  return (JSON.stringify(input)?.length ?? 0) <= LARGEST_INPUT;
 }
 
 const triggerFlow = defineTool({
@@ -35,7 +36,7 @@ const triggerFlow = defineTool({
     id: refTo('flow', recordId).describe('Flow id (`flw_…`), see list_flows.'),
     input: z
       .record(z.string(), z.unknown())
-      .refine(isSmall, `Is longer than ${LARGEST_INPUT} characters of JSON; give less.`)
+      .refine(isSmallInput, `Is longer than ${LARGEST_INPUT} characters of JSON; give less.`)
       .optional()
       .describe('What templates and conditions see as `input`.'),
     wait: z.boolean().default(false).describe('Answer when the run has finished.'),
@@ -45,17 +46,17 @@ const triggerFlow = defineTool({
   goesOn: ({ status }) => status === 'queued' || status === 'running',
   shown: showRun,
 
-  async handler({ id, input, wait }, { store, principal, server, signal, write, fail }) {
+  async handler({ id, input, wait }, { store, principal, server, signal, write, repeat, fail }) {
     requireShallow(principal);
-    const begunBy = principal.type === 'flow' ? principal.attempt : undefined;
+    const begun = beginningOf({ principal, repeat });
     const { flow, run } = await write(async (tx) => {
-      const before = begunBy === undefined ? undefined : await runBegunBy(tx, begunBy);
+      const before = await begunBefore(tx, { principal, repeat }, server.now());
       if (before) return { flow: (await tx.flows.get(id)) ?? { id: before.flowId }, run: before };
       const flow = await tx.flows.read(id);
       const kind = flow.trigger.kind === 'webhook' ? 'webhook' : 'manual';
       const trigger = { kind, by: authorOf(principal) } as const;
-      const wish = { trigger, input, causes: causesOf(principal), begunBy };
-      return { flow, run: await queueRun(tx, flow, wish, server.now()) };
+      const wish = { trigger, input, causes: causesOf(principal), begun };
+      return { flow, run: await queueRun(tx, flow, wish) };
     });
     server.flows?.wake(flow.id);
     const waited = wait && (await server.flows?.ended({ id: run.id, flow, by: runOf(principal) }, signal));
@@ -68,17 +69,13 @@ const triggerFlow = defineTool({
     }
     const now = (await store.flowRuns.get(run.id)) ?? run;
     // The step that waits stores the answer, and its run cannot continue before this run ends.
-    if (wait && begunBy !== undefined && !hasEnded(now)) throw fail('unavailable', STOPS);
+    if (wait && principal.type === 'flow' && begun.begunBy !== undefined && !hasEnded(now))
+      throw fail('unavailable', STOPS);
     return now;
   },
 });
 
 const STOPS = 'The server stops; the run goes on, and who waits for it waits again, when it is back.';
-
-/** The run that the same attempt at the same step began in an earlier process. */
-async function runBegunBy({ flowRuns }: Pick<Readers, 'flowRuns'>, begunBy: string) {
-  return (await flowRuns.find({ where: { begunBy }, limit: 1 })).records[0];
-}
 
 const listFlowRuns = defineTool({
   name: 'list_flow_runs',
@@ -153,7 +150,7 @@ async function cancelQueued(tx: Pick<Writers, 'flowRuns'>, id: string, message: 
 export const flowRunTools = [triggerFlow, listFlowRuns, getFlowRun, cancelFlowRun];
 
 /** Triggering a flow gives no right to read. Only `runAs` and admins see the content of its runs. */
-function showRun(run: FlowRun, principal: Principal): FlowRun {
+export function showRun(run: FlowRun, principal: Principal): FlowRun {
   if (principal.rights.isAdmin || isRunAs(principal, run.runAs)) return run;
   const { input: _, error, steps, ...rest } = run;
   const shown = steps.map(({ input: _input, output: _output, error: failure, ...step }) => ({

@@ -1,5 +1,7 @@
 import type { IntegrationRecord } from '../../resources/integration.ts';
 import type { Change, Position, Reader, Store, Transaction, Writer } from '../../store/port.ts';
+import { flowSecretPlace } from '../flows/webhook-secret.ts';
+import { sealedAgain } from '../webhooks/secrets.ts';
 import { accountPlace, flowPlace } from './accounts/account-secrets.ts';
 import { clientSecretPlace } from './accounts/connecting.ts';
 import type { SecretBox } from './secrets.ts';
@@ -24,6 +26,14 @@ export async function sealAnew(store: Store, box: SecretBox): Promise<number> {
     await renewAll(store, store.integrationLinks, {
       within: (tx) => tx.integrationLinks,
       change: ({ id, sealed }) => sealedAnew(box, sealed, flowPlace(id)),
+    }),
+    await renewAll(store, store.webhooks, {
+      within: (tx) => tx.webhooks,
+      change: (record) => sealedAgain(record, box),
+    }),
+    await renewAll(store, store.flowSecrets, {
+      within: (tx) => tx.flowSecrets,
+      change: ({ id, sealed }) => sealedAnew(box, sealed, flowSecretPlace(id)),
     }),
   ];
   return counts.reduce((sum, count) => sum + count);

@@ -11,8 +11,15 @@ export interface SecretBox {
   renew(sealed: string, place: string): string | undefined;
 }
 
+declare module '../registry/context.ts' {
+  interface ServerFacts {
+    /** Seals what tools keep and never show. */
+    readonly secrets?: SecretBox;
+  }
+}
+
 /** A secret cannot be read with this server's key. The message says what to do about it. */
-class SecretsError extends Error {}
+export class SecretsError extends Error {}
 
 const FORM = /^v1\.([0-9a-f]{8})\.([A-Za-z0-9_-]{16})\.([A-Za-z0-9_-]{22,})$/;
 const TAG_BYTES = 16;
@@ -65,12 +72,28 @@ export function createSecretBox(given: readonly string[] | undefined, path: stri
   };
 }
 
+/** The ids of the keys that a box with these parameters opens texts with. They reveal nothing of the keys. */
+export function secretsKeyIds(given: readonly string[] | undefined, path: string): string[] {
+  return (given?.map(keyFrom) ?? readKeys(path) ?? []).map(({ id }) => id);
+}
+
+/** The ids of the keys that texts in the value are sealed with. */
+export function sealingKeys(value: unknown): string[] {
+  if (typeof value === 'string') return FORM.exec(value)?.slice(1, 2) ?? [];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(sealingKeys) : [];
+}
+
 const REMEDY = 'Start the server with the SECRETS_KEY of before, or give the secret again.';
 
 interface Key {
   /** Identifies the key and reveals nothing of it. */
   readonly id: string;
   readonly bytes: Buffer;
+}
+
+/** Identifies a key and reveals nothing of it. */
+export function secretsKeyId(key: string): string {
+  return keyFrom(key).id;
 }
 
 export function isSecretsKey(text: string): boolean {

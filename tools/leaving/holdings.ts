@@ -6,6 +6,7 @@ import { pageOf, paging, recordId, timestamp } from '../../resources/fields.ts';
 import type { Flow } from '../../resources/flow.ts';
 import type { IntegrationRecord } from '../../resources/integration.ts';
 import { refTo } from '../../resources/markers.ts';
+import type { WebhookRecord } from '../../resources/webhook.ts';
 import type { Readers } from '../../store/port.ts';
 import { stateOf } from '../access/api-keys.ts';
 import type { Principal } from '../access/principal.ts';
@@ -13,7 +14,7 @@ import { ownerOf } from '../flows/queue.ts';
 import { defineTool, READS } from '../registry/define-tool.ts';
 import { allOf, listPage, readerOf } from '../registry/paging.ts';
 
-const type = z.enum(['key', 'capsule', 'flow', 'app', 'integration']);
+const type = z.enum(['key', 'capsule', 'flow', 'app', 'integration', 'webhook']);
 
 const holding = z.object({
   type,
@@ -31,7 +32,7 @@ export const listHoldings = defineTool({
   name: 'list_holdings',
   title: 'List holdings',
   description:
-    'List what acts for an admin user or was set up by them, newest first: keys that work, capsules, flows, connected apps, integrations; what each does and when it was last used. See take_over before they leave. What you may not read is left out.',
+    'List what acts for an admin user or was set up by them, newest first: keys that work, capsules, flows, webhooks, connected apps, integrations; what each does and when it was last used. See take_over before they leave. What you may not read is left out.',
   access: { scope: 'admin', grant: 'admin-user:read:{userId}' },
   annotations: READS,
   input: z.strictObject({
@@ -61,12 +62,17 @@ async function holdingsOf(userId: string, store: Readers, now: Date): Promise<Ho
   for (const flow of await allOf(store.flows, {})) {
     if ((await ownerOf(flow.runAs, store)) === userId) flows.push(await flowHolding(flow, store));
   }
+  const webhooks: Holding[] = [];
+  for (const webhook of await allOf(store.webhooks, {})) {
+    if ((await ownerOf(webhook.owner, store)) === userId) webhooks.push(webhookHolding(webhook));
+  }
   const makers = new Set([userId, ...keys.map(({ id }) => id)]);
   const integrations = await allOf(store.integrations, {});
   return [
     ...keys.filter((key) => stateOf(key, now) === 'active').map(keyHolding),
     ...capsules.map(capsuleHolding),
     ...flows,
+    ...webhooks,
     ...apps.map(appHolding),
     ...integrations.filter(({ createdBy }) => makers.has(createdBy)).map(integrationHolding),
   ];
@@ -85,6 +91,12 @@ function capsuleHolding({ id, name, status, allowedTools, createdAt, lastUsedAt 
 function appHolding({ id, client, scopes, capsuleId, createdAt, lastUsedAt }: ConnectedAppRecord): Holding {
   const reach = capsuleId === undefined ? `scopes ${scopes.join(', ')}` : `the tools of the capsule ${capsuleId}`;
   return { type: 'app', id, name: `${client.name} (${client.host})`, reach, createdAt, ...used(lastUsedAt) };
+}
+
+function webhookHolding({ id, name, enabled, target, events, alerts, createdAt, lastSentAt }: WebhookRecord): Holding {
+  const where = target.url === undefined ? target.email : new URL(target.url).host;
+  const reach = `${enabled ? 'enabled' : 'disabled'}; tells ${where} of ${[...events, ...alerts].join(', ')}`;
+  return { type: 'webhook', id, name, reach: cut(reach), createdAt, ...used(lastSentAt) };
 }
 
 function integrationHolding({ id, name, enabled, toolPrefix, approved, createdAt }: IntegrationRecord): Holding {

@@ -4,6 +4,7 @@ import { capsule } from '../../resources/capsule.ts';
 import { recordId } from '../../resources/fields.ts';
 import { flow } from '../../resources/flow.ts';
 import { bondFor, nextSecret, requireRightsOf, showKey, stateOf } from '../access/api-keys.ts';
+import { budgetSubjectsIn, keySubject } from '../access/budgets.ts';
 import { requireWithin } from '../access/delegation.ts';
 import { endConnectionsByToken, endMadeWith } from '../access/ended-credentials.ts';
 import { bondOf } from '../access/principal.ts';
@@ -13,6 +14,7 @@ import { showCapsule } from '../capsules/capsules.ts';
 import { newToken } from '../capsules/tokens.ts';
 import { requireRights } from '../flows/flow-definition.ts';
 import { runAsOf } from '../flows/run-as.ts';
+import { signatureOf } from '../flows/webhook-secret.ts';
 import type { Context } from '../registry/context.ts';
 import { DELETES, defineTool } from '../registry/define-tool.ts';
 import type { HistoryWriters } from '../versions/writers.ts';
@@ -43,6 +45,9 @@ const output = z.object({
   secret: z.string().optional().describe('The new token of the capsule, or secret of the key; not shown again.'),
   warnings: z.array(z.string()),
 });
+
+const SECRET_KEPT =
+  'The secret of its webhook was kept: whoever knew it can go on triggering the flow, which now acts for you. update_flow gives it another one.';
 
 const NO_ACCOUNTS =
   'It used the accounts of its owner at integrations and uses none now; update_capsule lets it use yours.';
@@ -92,7 +97,14 @@ async function takeCapsule({ id, expectedRevision, token }: Wish, { store, princ
   const next = token === 'rotate' ? newToken(server.now(), []) : undefined;
   // Who may know the token does not get at the accounts of whoever takes over.
   const drops = current.integrationAccounts === 'owner' && current.ownerId !== ownerId;
-  const change = { ownerId, endsWith, ...next?.members, ...(drops && { integrationAccounts: 'none' as const }) };
+  const budgetSubjects = budgetSubjectsIn(principal);
+  const change = {
+    ownerId,
+    endsWith,
+    budgetSubjects,
+    ...next?.members,
+    ...(drops && { integrationAccounts: 'none' as const }),
+  };
   const taken = await store.capsules.update(id, change, { expectedRevision });
   await endConnectionsByToken(store, taken);
   return {
@@ -106,7 +118,8 @@ async function takeFlow({ id, expectedRevision }: Wish, { store, principal, serv
   const current = await store.flows.read(id);
   await requireRights(principal, current, { store, catalog: server.catalog });
   const taken = await store.flows.update(id, { runAs: runAsOf(principal) }, { expectedRevision });
-  return { flow: taken, warnings: [] };
+  const isKept = signatureOf(taken)?.secret !== undefined && current.runAs.id !== taken.runAs.id;
+  return { flow: taken, warnings: isKept ? [SECRET_KEPT] : [] };
 }
 
 async function takeKey({ id, expectedRevision }: Wish, { store, principal, server, fail }: Taking): Taken {
@@ -119,7 +132,8 @@ async function takeKey({ id, expectedRevision }: Wish, { store, principal, serve
   const { secret, members } = nextSecret(key, now, 0);
   const bond = bondOf(principal).endsWith === undefined ? { endsWith: null } : await bondFor(store, key, principal);
   await endMadeWith(store, key, now.toISOString());
-  const change = { ...members, ownerId: principal.ownerId, ...bond };
+  const budgetSubjects = budgetSubjectsIn(principal).filter((subject) => subject !== keySubject(id));
+  const change = { ...members, ownerId: principal.ownerId, budgetSubjects, ...bond };
   const taken = await store.apiKeys.update(id, change, { expectedRevision });
   return { key: showKey(taken), secret, warnings: [] };
 }

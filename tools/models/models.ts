@@ -1,8 +1,10 @@
 import type { IntegrationHealth } from '../../resources/health.ts';
 import type { Model } from '../../resources/model.ts';
 import type { Dependency } from '../registry/context.ts';
+import { Telemetry } from '../telemetry/telemetry.ts';
 import type { LanguageModel } from './language-model.ts';
 import { MOST_MODELS, ModelListing } from './listing.ts';
+import { observedModel } from './observed-model.ts';
 import { createModelProvider, type ModelProvider, type ProviderSettings } from './providers.ts';
 import { REHEARSAL, rehearsal } from './rehearsal.ts';
 
@@ -39,7 +41,10 @@ declare module '../registry/context.ts' {
   }
 }
 
-export function createModels({ providers = [], initial = REHEARSAL.id, runMs = RUN_MS }: ModelSettings = {}): Models {
+export function createModels(
+  { providers = [], initial = REHEARSAL.id, runMs = RUN_MS }: ModelSettings = {},
+  telemetry: Telemetry = new Telemetry(),
+): Models {
   const sources = providers.map((settings) => {
     const provider = createModelProvider(settings);
     return { provider, listing: new ModelListing(provider) };
@@ -71,9 +76,9 @@ export function createModels({ providers = [], initial = REHEARSAL.id, runMs = R
       );
     },
     find(id) {
-      if (id === REHEARSAL.id) return rehearsal;
       const { source, name } = sourceOf(id);
-      return name === '' ? undefined : source?.provider.model(name);
+      const model = id === REHEARSAL.id ? rehearsal : name === '' ? undefined : source?.provider.model(name);
+      return model && observedModel(model, telemetry);
     },
     health: async () => sources.map(healthOf),
   };

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { carriedTrace } from '../telemetry/span.ts';
 
 /** The number of attempts, and how long to wait between them. */
 const ATTEMPTS = 3;
@@ -26,11 +27,18 @@ export const providerFetch: Fetch = async (resource, init = {}) => {
 
 async function ask(resource: Parameters<Fetch>[0], init: RequestInit, last: boolean): Promise<Response | undefined> {
   try {
-    return await fetch(resource, { ...init, redirect: 'error' });
+    return await fetch(resource, { ...init, headers: traced(init.headers), redirect: 'error' });
   } catch (error) {
     if (last || init.signal?.aborted) throw error;
     return undefined;
   }
+}
+
+/** The headers, with those by which the provider continues the trace. */
+function traced(headers: RequestInit['headers']): Headers {
+  const all = new Headers(headers);
+  for (const [name, value] of Object.entries(carriedTrace() ?? {})) all.set(name, value);
+  return all;
 }
 
 /** Milliseconds to wait before the next attempt. Undefined where the answer is final. */

@@ -7,6 +7,7 @@ import type { Answer, Call, Progress, Questions } from './call.ts';
 import type { CatalogEntry } from './catalog-index.ts';
 import type { Acting, CallingContext, ServerFacts, SteppingContext } from './context.ts';
 import { type Fail, ToolError } from './errors.ts';
+import type { Began } from './idempotency.ts';
 import type { Tool } from './tool.ts';
 
 /** What runs the calls that handlers make. */
@@ -31,11 +32,13 @@ export class CallContext<Store> implements SteppingContext<Store, ErrorCode> {
   readonly store: Store;
   readonly principal: Principal;
   readonly door: Door;
+  readonly requestId: string;
   readonly client: string | undefined;
   readonly report: (progress: Progress) => void;
   readonly questions: Questions | undefined;
   readonly server: ServerFacts;
   readonly standing: AskStanding | undefined;
+  readonly repeat: Began | undefined;
   /** The session that the call began. */
   session: SessionPrincipal | undefined;
   readonly #asked: Call;
@@ -45,7 +48,7 @@ export class CallContext<Store> implements SteppingContext<Store, ErrorCode> {
   #watch: StandingSignal | undefined;
 
   constructor(
-    { asked, tool }: { readonly asked: Call; readonly tool: Tool },
+    { asked, tool, repeat }: { readonly asked: Call; readonly tool: Tool; readonly repeat?: Began },
     store: Store,
     caller: Caller,
     outside?: Outside,
@@ -53,11 +56,13 @@ export class CallContext<Store> implements SteppingContext<Store, ErrorCode> {
     this.store = store;
     this.principal = inCallOf(asked.principal, tool);
     this.door = asked.door;
+    this.requestId = asked.requestId;
     this.client = asked.client;
     this.report = asked.onProgress ?? ignore;
     this.questions = asked.questions;
     this.server = caller.server;
     this.standing = outside?.standing;
+    this.repeat = repeat;
     this.#asked = asked;
     this.#tool = tool;
     this.#caller = caller;
@@ -118,6 +123,7 @@ export class CallContext<Store> implements SteppingContext<Store, ErrorCode> {
       door,
       requestId,
       renewed,
+      auditId: as?.auditId,
       from: { tool: this.#tool, depth: (from?.depth ?? 0) + 1 },
       ...(standing instanceof ToolError ? { principal, gone: standing } : { principal: standing ?? principal }),
       get signal() {

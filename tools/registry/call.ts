@@ -14,6 +14,8 @@ export interface Call {
   readonly readInput?: (() => Promise<unknown>) | undefined;
   readonly door: Door;
   readonly requestId: string;
+  /** The id for the audit entry, where the caller needs to know it before. */
+  readonly auditId?: string | undefined;
   readonly idempotency?: IdempotencyWish | undefined;
   /** The name that the software of the caller gives itself. */
   readonly client?: string | undefined;

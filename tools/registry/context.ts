@@ -3,12 +3,15 @@ import type { ErrorCode } from '../../resources/error.ts';
 import type { IntegrationHealth } from '../../resources/health.ts';
 import type { AuditLog, StoreStatus } from '../../store/port.ts';
 import type { RowStore } from '../../store/rows-port.ts';
+import type { Budgets } from '../access/budgets.ts';
 import type { Principal, SessionPrincipal } from '../access/principal.ts';
 import type { AskStanding } from '../access/standing.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { HistoryWriters } from '../versions/writers.ts';
 import type { Answer, Progress, Questions } from './call.ts';
 import type { Catalog, CatalogEntry } from './catalog-index.ts';
 import type { Fail } from './errors.ts';
+import type { Began } from './idempotency.ts';
 import type { RecordKind } from './kind.ts';
 
 /** What a handler works with besides its input. */
@@ -16,6 +19,7 @@ export interface Context<Store, Code extends ErrorCode> {
   readonly store: Store;
   readonly principal: Principal;
   readonly door: Door;
+  readonly requestId: string;
   /** Makes the error to throw; takes only codes that the tool declares. */
   readonly fail: Fail<Code>;
   readonly server: ServerFacts;
@@ -50,12 +54,19 @@ export interface Acting {
   readonly signal?: AbortSignal | undefined;
   /** The principal as it stands when the call is made. */
   readonly renewed?: AskStanding | undefined;
+  /** The id for the audit entry of the call. */
+  readonly auditId?: string;
 }
 
 /** The same for a handler that changes data in steps. */
 export interface SteppingContext<Store, Code extends ErrorCode> extends CallingContext<Store, Code> {
   /** Runs one step in a transaction, with the versions of what it changes. Nothing slow belongs inside: it holds up all other writes. */
   readonly write: <Result>(step: (store: HistoryWriters) => Promise<Result>) => Promise<Result>;
+  /**
+   * Stands for the idempotency key of the call and its input. If its process ends between two steps, the call may come again under the same one, and
+   * what it began then must not be begun again. Undefined for a call without a key.
+   */
+  readonly repeat: Began | undefined;
   /** Makes the new session the caller, for the audit entry and the door. Only for a tool whose `session` is `begins`. */
   readonly began: (session: SessionPrincipal) => void;
 }
@@ -76,9 +87,14 @@ export interface ServerFacts {
   /** Imported rows. */
   readonly rows: RowStore;
   readonly storeKind: string;
+  /** Names this process in what it works on. Absent where no other process can use the store. */
+  readonly worker?: string | undefined;
   storeStatus(): StoreStatus;
+  readonly telemetry: Telemetry;
   /** What the server depends on besides its store. */
   readonly dependencies?: readonly Dependency[];
+  /** Absent where nothing is limited, as in a registry of tests. */
+  readonly budgets?: Budgets | undefined;
   now(): Date;
 }
 

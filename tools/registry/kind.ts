@@ -30,6 +30,10 @@ export interface EventNames {
   readonly name: string;
   /** The subject of sentences about such a record: "A skill". */
   readonly words: string;
+  /** What else can happen to such a record besides that it is made, changed and deleted, each with the rest of the sentence. */
+  readonly also?: Readonly<Record<string, string>>;
+  /** Which of these a change was. Undefined: just a change. Its parameter is a record of the kind's own collection. */
+  whichOf?(record: never): string | undefined;
 }
 
 export type Payload = Readonly<Record<string, unknown>>;

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { compiled } from '../../resources/compiled.ts';
 import type { Store, Transaction } from '../../store/port.ts';
 import { requireFresh } from '../access/fresh.ts';
 import { authorOf, type Principal, type SessionPrincipal } from '../access/principal.ts';
@@ -8,7 +7,7 @@ import type { Subjects } from '../access/requirement.ts';
 import type { AskStanding } from '../access/standing.ts';
 import { refusalFor } from '../access/step-up.ts';
 import { subjectsIn } from '../access/subjects.ts';
-import { type Beginning, beginning, callEntry } from '../audit/entry.ts';
+import { type Beginning, beginning, callEntry, shownArguments } from '../audit/entry.ts';
 import { withHistory } from '../versions/history.ts';
 import { withAgentIds } from './agent-names.ts';
 import type { Answer, Call } from './call.ts';
@@ -16,8 +15,9 @@ import { CallContext, requireCallable } from './call-context.ts';
 import { type CatalogEntry, isListed, unknownTool } from './catalog-index.ts';
 import type { ServerFacts } from './context.ts';
 import { errorBodyOf, ToolError, toToolError } from './errors.ts';
-import { type KeptAnswer, type Repeat, Repeats, repeatOf } from './idempotency.ts';
+import { type KeptAnswer, type Repeat, Repeats } from './idempotency.ts';
 import type { Tool } from './tool.ts';
+import { checkedOutput } from './unchanging.ts';
 import { parseInput } from './validate.ts';
 
 export type { Answer, Call } from './call.ts';
@@ -89,14 +89,21 @@ export class Registry {
 
   /** The only way to run a tool. Never rejects: whatever happens is an answer and an audit entry. */
   call(asked: Call): Promise<Answer> {
-    return this.#answer(asked, asked);
+    return this.#call(asked, asked);
   }
 
-  /** Find, coarse check, validate, exact check, run, check output, audit. A failure is an answer with an audit entry too. */
-  async #answer(asked: Call, wanted: Wanted): Promise<Answer> {
-    const { principal, door, from } = asked;
-    const tool = door === 'rest' && !from ? this.server.catalog.get(wanted.tool)?.tool : this.find(wanted.tool);
-    const begun = beginning(this.server.now());
+  #call(asked: Call, wanted: Wanted): Promise<Answer> {
+    const { door, from } = asked;
+    const tool =
+      OWN_DOORS.includes(door) && !from ? this.server.catalog.get(wanted.tool)?.tool : this.find(wanted.tool);
+    return this.server.telemetry.call(asked, tool?.name, () => this.#answer(asked, wanted, tool));
+  }
+
+  /** Check rights, validate, check them exactly, count, run, check output, audit. A failure is an answer with an audit entry too. */
+  async #answer(asked: Call, wanted: Wanted, tool: Tool | undefined): Promise<Answer> {
+    const { principal, door } = asked;
+    const { telemetry } = this.server;
+    const begun = beginning(this.server.now(), asked.auditId);
     let given = wanted.input;
     let input: object | undefined;
     try {
@@ -113,27 +120,49 @@ export class Registry {
       if (!isAllowed) throw refusalFor(principal, tool, parsed); // the refusal shows the names that the caller gave
       requireFresh(principal, tool, resolved);
       input = resolved;
-      if (tool.standsFor) return await this.#answer(asked, standIn(asked, tool.standsFor(input)));
-      return await this.#run({ asked, wanted, tool, begun, given, input });
+      if (tool.standsFor) return await this.#call(asked, standIn(asked, tool.standsFor(input)));
+      const answer = await this.#runShown({ asked, wanted, tool, begun, given, input });
+      telemetry.called(tool.name, door, answer.ok ? undefined : answer.error.code, begun.ms);
+      return answer;
     } catch (thrown) {
       const error = toToolError(thrown);
       const { code, cause } = error;
+      telemetry.called(tool?.name, door, code, begun.ms);
       if (cause !== undefined) this.#onFailure(cause, { requestId: asked.requestId, tool: wanted.tool, principal });
       this.#store.audit.append(callEntry({ asked, wanted, tool, begun, given, input }, { code }, this.server.catalog));
       return failed(error, asked);
     }
   }
 
+  /** Where traces show content, they get the arguments as the audit log does, and an answer that is no secret. */
+  async #runShown(call: Admitted): Promise<Answer> {
+    const { telemetry, catalog } = this.server;
+    if (!telemetry.showsContent) return this.#run(call);
+    const { tool, given } = call;
+    telemetry.show(
+      'gen_ai.tool.call.arguments',
+      shownArguments(tool, given, { tools: catalog, longest: LONGEST_SHOWN }),
+    );
+    const answer = await this.#run(call);
+    if (answer.ok && !tool.answersSecret) telemetry.show('gen_ai.tool.call.result', answer.output);
+    return answer;
+  }
+
   async #run(call: Admitted): Promise<Answer> {
     const { asked, wanted, tool, input } = call;
-    if (!tool.annotations.readOnlyHint) {
-      if (!wanted.idempotency) return this.#change(call);
-      const repeat = repeatOf(asked, wanted.idempotency, input);
-      const first = () => this.#change({ ...call, repeat });
+    if (wanted.idempotency && !tool.annotations.readOnlyHint) {
+      const repeat = this.#repeats.of(asked, wanted.idempotency, input);
+      const first = async () => {
+        await this.server.budgets?.call(asked.principal); // repeats are not counted
+        return this.#change({ ...call, repeat });
+      };
       return this.#repeats.once(repeat, first, (kept) => this.#replay(call, kept));
     }
+    const counted = this.server.budgets?.call(asked.principal);
+    if (counted) await counted;
+    if (!tool.annotations.readOnlyHint) return this.#change(call);
     const context = new CallContext(call, this.#store, this, { standing: this.#standing(call) });
-    const output = compiled(tool.output).parse(await context.run(() => tool.handler(input, context)));
+    const output = checkedOutput(tool.output, await context.run(() => tool.handler(input, context)));
     this.#store.audit.append(callEntry(call, {}, this.server.catalog));
     return succeeded(tool, output);
   }
@@ -162,7 +191,7 @@ export class Registry {
   /** The audit entry, and the answer for repeats, are stored with the changes of the call, or after the last of its steps. */
   async #finish(tx: Transaction, call: Admitted, result: unknown): Promise<Answer> {
     const { asked, tool, repeat, session } = call;
-    const output = shownTo(asked.principal, tool, compiled(tool.output).parse(result));
+    const output = shownTo(asked.principal, tool, checkedOutput(tool.output, result));
     tx.audit.append(callEntry(call, { output }, this.server.catalog));
     const isKept = !tool.answersSecret && tool.session !== 'begins';
     if (repeat) await this.#repeats.keep(tx, repeat, isKept ? { output } : undefined);
@@ -192,6 +221,12 @@ export class Registry {
     );
   }
 }
+
+/** In bytes of JSON. */
+const LONGEST_SHOWN = 16 * 1024;
+
+/** The doors whose own tools no other door has. */
+const OWN_DOORS: readonly Call['door'][] = ['rest', 'webhook'];
 
 /** This many lists are kept, one per set of rights; others are made again when needed. */
 const MOST_LISTS = 1000;

@@ -9,7 +9,7 @@ const getSettings = defineTool({
   name: 'get_settings',
   title: 'Get settings',
   description:
-    'Read the workspace settings: name, time zone, currency and rates, default agent, analytics events, sign-in, retention.',
+    'Read the workspace settings: name, time zone, currency and rates, prices of models, default agent, analytics events, sign-in, retention.',
   access: { scope: 'admin', grant: 'settings:read' },
   annotations: READS,
   input: z.strictObject({}),
@@ -32,6 +32,7 @@ const updateSettings = defineTool({
     timezone: settingsFields.timezone.optional(),
     currency: settingsFields.currency.optional(),
     exchangeRates: settingsFields.exchangeRates.optional(),
+    prices: settingsFields.prices.optional(),
     defaultAgentId: settingsFields.defaultAgentId.nullable().optional(),
     analytics: settingsFields.analytics.optional(),
     signInDomains: settingsFields.signInDomains.optional(),
@@ -44,6 +45,7 @@ const updateSettings = defineTool({
   async handler({ expectedRevision, ...change }, { store, fail }) {
     await requireAgent(store, change.defaultAgentId, fail);
     requireUsableRates(await readSettings(store), change, fail);
+    requireOnePrice(change.prices ?? [], fail);
     return showSettings(await store.settings.update(SETTINGS_ID, change, { expectedRevision }));
   },
 });
@@ -105,6 +107,21 @@ function requireUsableRates(
   }
   if (issues[0])
     throw fail('invalid_input', `${issues[0].path}: ${issues[0].message}`, { issues: issues.slice(0, 100) });
+}
+
+/** A model has one price from a date on. */
+function requireOnePrice(prices: NonNullable<Settings['prices']>, fail: Fail<never>): void {
+  const seen = new Set<string>();
+  const issues: Issue[] = [];
+  for (const [index, { model, from }] of prices.entries()) {
+    const key = `${from} ${model}`;
+    const message = `${model} has a price from ${from} on already; leave one of them out.`;
+    if (seen.has(key)) issues.push({ path: `prices[${index}]`, message });
+    seen.add(key);
+  }
+  if (issues[0]) {
+    throw fail('invalid_input', `${issues[0].path}: ${issues[0].message}`, { issues: issues.slice(0, 100) });
+  }
 }
 
 type Rates = Settings['exchangeRates'];

@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net';
-import { createRateLimit } from '../access/rate-limit.ts';
+import type { Store } from '../../store/port.ts';
+import { createRateLimit, type RateLimit } from '../access/rate-limit.ts';
 
 /** The steps of signing in. Each is counted by itself, because signing in by link takes three of them. */
 export type SignInStep = 'link' | 'redeem' | 'session' | 'provider' | 'passkey';
@@ -9,8 +10,13 @@ const PER_EMAIL = 5;
 
 /** Counts attempts to sign in, successful or not, and whether or not the e-mail belongs to anybody. */
 export class Attempts {
-  readonly #byAddress = createRateLimit(PER_ADDRESS, 'attempts to sign in from one address');
-  readonly #byEmail = createRateLimit(PER_EMAIL, 'attempts to sign in with one e-mail');
+  readonly #byAddress: RateLimit;
+  readonly #byEmail: RateLimit;
+
+  constructor({ cluster }: Pick<Store, 'cluster'>) {
+    this.#byAddress = createRateLimit(PER_ADDRESS, 'attempts to sign in from one address', { cluster });
+    this.#byEmail = createRateLimit(PER_EMAIL, 'attempts to sign in with one e-mail', { cluster });
+  }
 
   /** @throws ToolError (rate_limited) */
   fromAddress(step: SignInStep, address: string): Promise<void> {

@@ -21,18 +21,24 @@ interface IssuedToken {
  */
 export class Issuer {
   readonly #issuer: string;
-  readonly #keys: SigningKeys;
+  #keys: SigningKeys;
+  readonly #renewed: (() => Promise<SigningKeys>) | undefined;
   readonly #now: () => Date;
 
-  /** `issuer` is the base URL of the server. */
-  constructor(issuer: string, keys: SigningKeys, now: () => Date) {
+  /** `issuer` is the base URL of the server. `renewed` reads the keys again, where another process may have made a new one. */
+  constructor(issuer: string, keys: SigningKeys, now: () => Date, renewed?: () => Promise<SigningKeys>) {
     this.#issuer = issuer;
     this.#keys = keys;
     this.#now = now;
+    this.#renewed = renewed;
   }
 
   get jwks(): SigningKeys['jwks'] {
     return this.#keys.jwks;
+  }
+
+  async renewKeys(): Promise<void> {
+    if (this.#renewed) this.#keys = await this.#renewed();
   }
 
   /** Makes a token for one sign-in. `link` is the id of its sign-in link; the token ends with that link. */
@@ -57,7 +63,10 @@ export class Issuer {
       issuer: this.#issuer,
       audience: AUDIENCE,
       algorithms: ['ES256'],
-      keys: async ({ kid }) => this.#keys.publicKeys.get(kid ?? ''),
+      keys: async ({ kid = '' }) => {
+        if (!this.#keys.publicKeys.has(kid)) await this.renewKeys();
+        return this.#keys.publicKeys.get(kid);
+      },
       nonce,
       now: this.#now,
     });

@@ -5,7 +5,7 @@ import type { SessionRecord } from '../../resources/session.ts';
 import type { SignInLinkRecord } from '../../resources/sign-in.ts';
 import type { Readers } from '../../store/port.ts';
 import { freshUntil } from '../access/fresh.ts';
-import { type KeyReaders, keyProblem } from '../access/key-principal.ts';
+import { behindOf, type KeyReaders, keyProblem } from '../access/key-principal.ts';
 import { personPrincipal } from '../access/person-principal.ts';
 import type { SessionPrincipal } from '../access/principal.ts';
 import { readSettings } from '../settings/settings.ts';
@@ -154,6 +154,6 @@ function principalOf({ id: sessionId, ...session }: SessionRecord, { user, key, 
     sessionId,
     expiresAt,
     ...(until !== undefined && { freshUntil: until }),
-    ...(key && { madeWith: { id: key.id, expiresAt: key.expiresAt } }),
+    ...(key && { madeWith: behindOf(key) }),
   };
 }

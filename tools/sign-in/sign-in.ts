@@ -55,11 +55,12 @@ interface SignInOptions {
 export class SignIn {
   readonly issuer: Issuer;
   readonly passkeys: PasskeyCeremonies;
-  readonly attempts = new Attempts();
+  readonly attempts: Attempts;
   readonly #options: SignInOptions;
 
   constructor(options: SignInOptions) {
     this.issuer = options.issuer;
+    this.attempts = new Attempts(options.store);
     this.passkeys = new PasskeyCeremonies(options);
     this.#options = options;
   }

@@ -5,8 +5,7 @@ import type { Message } from '../../resources/message.ts';
 import { thread, threadFields } from '../../resources/thread.ts';
 import { makerOf, openThread } from '../access/visibility.ts';
 import { CREATES, defineTool, type Fail } from '../registry/define-tool.ts';
-import type { HistoryWriters } from '../versions/writers.ts';
-import { inBatches, messagesBack, threadId } from './messages.ts';
+import { messagesBack, threadId } from './messages.ts';
 import { startThread } from './start.ts';
 import { showThread } from './threads.ts';
 
@@ -60,7 +59,10 @@ export const forkThread = defineTool({
       },
       now,
     );
-    await copyMessages(store, originals, fork.id);
+    // Copies keep the times of the originals, so that the fork reads in the same order.
+    await store.messages.insertAll(
+      originals.map(({ id: sourceMessageId, ...original }) => ({ ...original, threadId: fork.id, sourceMessageId })),
+    );
     if (!last) return showThread(fork);
     const counts = { messageCount: originals.length, lastMessageAt: last.createdAt };
     return showThread(await store.threads.touch(fork.id, counts));
@@ -73,15 +75,4 @@ function requireCopyable(originals: readonly Message[], fail: Fail<'conflict'>):
   const [most, longest] = [MOST_COPIED.toLocaleString('en'), MOST_CHARACTERS.toLocaleString('en')];
   const message = `A fork copies at most ${most} messages of ${longest} characters; name an earlier messageId, or give \`latest\`.`;
   throw fail('conflict', message);
-}
-
-/** Copies keep the times of the originals, so that the fork reads in the same order. */
-function copyMessages(
-  store: Pick<HistoryWriters, 'messages'>,
-  originals: readonly Message[],
-  threadId: string,
-): Promise<void> {
-  return inBatches(originals, ({ id: sourceMessageId, ...original }) =>
-    store.messages.insert({ ...original, threadId, sourceMessageId }),
-  );
 }

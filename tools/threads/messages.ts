@@ -51,8 +51,7 @@ export async function appendMessages(
   thread: ThreadRecord,
   messages: readonly Omit<NewRecord<Message>, 'threadId'>[],
 ): Promise<{ readonly thread: ThreadRecord; readonly added: readonly Message[] }> {
-  const added: Message[] = [];
-  for (const message of messages) added.push(await store.messages.insert({ ...message, threadId: thread.id }));
+  const added = await store.messages.insertAll(messages.map((message) => ({ ...message, threadId: thread.id })));
   const last = added.at(-1);
   if (!last) return { thread, added };
   const counts = { messageCount: thread.messageCount + added.length, lastMessageAt: last.createdAt };
@@ -79,14 +78,6 @@ export async function messagesBack(
     await setImmediate();
   }
   return found;
-}
-
-/** Works through many records and lets other calls run in between. */
-export async function inBatches<Item>(items: readonly Item[], work: (item: Item) => Promise<unknown>): Promise<void> {
-  for (const [index, item] of items.entries()) {
-    await work(item);
-    if (index % BATCH === BATCH - 1) await setImmediate();
-  }
 }
 
 export const messageKind = defineKind({

@@ -118,7 +118,7 @@ function withEntry(entries: AccessEntry[], added: AccessEntry): AccessEntry[] {
  * The only function that changes who sees a thread. It also changes the keys by which the thread and the records that name it are found.
  */
 async function changeAccess(
-  store: Pick<HistoryWriters, 'threads' | 'memories' | 'artifacts'>,
+  store: Pick<HistoryWriters, 'threads' | 'memories' | 'artifacts' | 'agentRuns'>,
   current: ThreadRecord,
   change: Partial<Pick<ThreadRecord, 'visibility' | 'entries'>>,
   { expectedRevision, fail }: { expectedRevision: number | undefined; fail: Fail<'conflict'> },

@@ -17,7 +17,7 @@ import { CREATES, DELETES, defineTool, READS, UPDATES } from '../registry/define
 import { forgetAnswers } from '../registry/idempotency.ts';
 import { listPage } from '../registry/paging.ts';
 import type { HistoryWriters } from '../versions/writers.ts';
-import { appendMessages, inBatches, messageInput, messagesBack, threadId } from './messages.ts';
+import { appendMessages, messageInput, messagesBack, threadId } from './messages.ts';
 import { leaveSource, sourceOf } from './sources.ts';
 import { startThread } from './start.ts';
 
@@ -129,15 +129,27 @@ const deleteThread = defineTool({
   errors: ['not_found', 'conflict'],
 
   async handler({ id, expectedRevision }, context) {
-    const { store } = context;
-    const { source, visibility } = await openThread(context, id, 'owner');
-    await store.threads.delete(id, { expectedRevision });
-    // Once the thread is deleted, nothing says any more who was allowed to see these answers.
-    if (visibility === 'restricted') await forgetAnswers(store, id);
-    await clearThread(store, { id, source });
+    await removeThread(context.store, await openThread(context, id, 'owner'), expectedRevision);
     return {};
   },
 });
+
+/** Deletes the thread with its messages and access entries. */
+export async function removeThread(
+  store: Pick<HistoryWriters, 'threads' | 'threadSources' | 'messages' | 'idempotency'>,
+  { id, source, visibility }: ThreadRecord,
+  expectedRevision?: number,
+): Promise<void> {
+  await store.threads.delete(id, { expectedRevision });
+  // Once the thread is deleted, nothing says any more who was allowed to see these answers.
+  if (visibility === 'restricted') await forgetAnswers(store, id);
+  await clearThread(store, { id, source });
+}
+
+/** Whether nothing was said or changed in the thread since then. */
+export function isUnused({ updatedAt, lastMessageAt = '' }: ThreadRecord, since: string): boolean {
+  return updatedAt < since && lastMessageAt < since;
+}
 
 /** Called after a thread was deleted. Deletes what only the thread needed. */
 async function clearThread(
@@ -145,7 +157,8 @@ async function clearThread(
   { id, source }: Pick<ThreadRecord, 'id' | 'source'>,
 ): Promise<void> {
   await leaveSource(store, source);
-  await inBatches(await messagesBack(store, id), (message) => store.messages.delete(message.id));
+  const messages = await messagesBack(store, id);
+  await store.messages.deleteAll(messages.map((message) => message.id));
 }
 
 export const threadTools = [listThreads, createThread, getThread, updateThread, deleteThread];

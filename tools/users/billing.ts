@@ -1,9 +1,10 @@
 import type { z } from 'zod';
 import type { UserRow } from '../../resources/imported-rows.ts';
+import { unitsIn } from '../../resources/minor-units.ts';
 import type { userBilling } from '../../resources/product-user.ts';
 import type { SettingsRecord } from '../../resources/settings.ts';
 import type { RowSnapshot } from '../../store/rows-port.ts';
-import { MICROS, Money, roundCents, unitsIn } from '../analytics/exports.ts';
+import { MICROS, Money, roundCents } from '../analytics/exports.ts';
 import {
   type InvoiceOfUser,
   latestInvoices,

@@ -4,6 +4,7 @@ import { canonicalize } from 'json-canonicalize';
 import type { Author, Version, VersionRecord } from '../../resources/version.ts';
 import { ByCollection } from '../../store/by-collection.ts';
 import type { CollectionName } from '../../store/collections.ts';
+import { eachInTurn } from '../../store/each-in-turn.ts';
 import type { Change, Guard, NewRecord, Query, Reader, Readers, Transaction, Where, Writer } from '../../store/port.ts';
 import type { History } from '../registry/define-kind.ts';
 import { forgetAnswers } from '../registry/idempotency.ts';
@@ -64,7 +65,7 @@ const BATCH = 500;
 async function deleteAll(versions: Transaction['versions'], where: Where<VersionRecord>): Promise<number> {
   for (let deleted = 0; ; ) {
     const { records } = await versions.find({ where, limit: BATCH });
-    for (const { id } of records) await versions.delete(id);
+    await versions.deleteAll(records.map(({ id }) => id));
     deleted += records.length;
     if (records.length < BATCH) return deleted;
     await setImmediate();
@@ -115,6 +116,10 @@ class VersionedWriter implements HistoryWriter<KeptRecord> {
     return inserted;
   }
 
+  insertAll(records: readonly NewRecord<KeptRecord>[]): Promise<KeptRecord[]> {
+    return eachInTurn(records, (record) => this.insert(record));
+  }
+
   async update(id: string, change: Change<KeptRecord>, options?: Guard & VersionNote): Promise<KeptRecord> {
     const old = await this.#writer.read(id);
     const updated = await this.#writer.update(id, change, options);
@@ -128,6 +133,10 @@ class VersionedWriter implements HistoryWriter<KeptRecord> {
     const removed = await this.#writer.delete(id, options);
     await this.#note(removed, removed.revision + 1, { ...options, kind: 'delete' });
     return removed;
+  }
+
+  deleteAll(ids: readonly string[]): Promise<KeptRecord[]> {
+    return eachInTurn(ids, (id) => this.delete(id));
   }
 
   async #note(state: KeptRecord, revision: number, { kind = 'snapshot', changeDescription }: VersionNote = {}) {

@@ -12,9 +12,11 @@ export interface VersionNote {
 /** A writer that also writes a version with every change, where the collection is a versioned one. */
 export interface HistoryWriter<Record> extends Reader<Record> {
   insert(record: NewRecord<Record>, note?: VersionNote): Promise<Record>;
+  insertAll: Writer<Record>['insertAll'];
   update(id: string, change: Change<Record>, options?: Guard & VersionNote): Promise<Record>;
   touch: Writer<Record>['touch'];
   delete(id: string, options?: Guard & VersionNote): Promise<Record>;
+  deleteAll: Writer<Record>['deleteAll'];
 }
 
 /** The transaction as handlers get it: changes of versioned records cannot be made without their version. */

@@ -2,10 +2,8 @@ import { z } from 'zod';
 import { importedRows, type RowType } from '../../../resources/imported-rows.ts';
 import { OperatorError } from '../../../store/errors.ts';
 import { unwrap } from '../../../tools/registry/validate.ts';
-import { type Cells, tryJson } from './cells.ts';
-import { type Preset, presets } from './presets.ts';
-
-export type Mapped = { readonly row: Cells } | { readonly leftOut: string };
+import { type Cells, tryJson, withoutEmpty } from '../../import/cells.ts';
+import { type Mapped, missingColumns, type Preset, presets, rowBy } from '../../import/presets.ts';
 
 /**
  * What makes rows of the type from those of a file. `given` is what `--map` says: the name of a preset, or `member=column` separated by
@@ -20,20 +18,24 @@ export function columnsFor(type: RowType, given: string | undefined): (cells: Ce
   return byName(type, pairsOf(type, given), typed);
 }
 
-function byPreset(type: RowType, name: string, { type: own, needs, row }: Preset): (cells: Cells) => Mapped {
-  if (own !== type) throw new OperatorError(`The preset ${name} makes ${own}, not ${type}.`);
-  const check = once((cells) => requireColumns(needs, cells));
+function byPreset(type: RowType, name: string, preset: Preset): (cells: Cells) => Mapped {
+  if (preset.type !== type) throw new OperatorError(`The preset ${name} makes ${preset.type}, not ${type}.`);
+  const check = once((cells) => requireNone(missingColumns(preset, cells), cells));
   return (cells) => {
     check(cells);
-    const made = row(cells);
-    return 'leftOut' in made ? { leftOut: String(made.leftOut) } : { row: withoutEmpty(made) };
+    return rowBy(preset, cells);
   };
 }
 
 function byName(type: RowType, pairs: ReadonlyMap<string, string>, typed: (cells: Cells) => Cells) {
   const members = Object.keys(importedRows[type].schema.shape);
   const taken = new Set(pairs.values());
-  const check = once((cells) => requireColumns([...taken], cells));
+  const check = once((cells) =>
+    requireNone(
+      [...taken].filter((column) => !Object.hasOwn(cells, column)),
+      cells,
+    ),
+  );
   return (cells: Cells): Mapped => {
     check(cells);
     const named = members.flatMap((member) => {
@@ -60,14 +62,13 @@ function names(): string {
   return Object.keys(presets).join(', ');
 }
 
-/** A row of NDJSON may leave members out, so only the first row is looked at. */
-function requireColumns(columns: readonly string[], cells: Cells): void {
-  const missing = columns.filter((column) => !Object.hasOwn(cells, column));
+function requireNone(missing: readonly string[], cells: Cells): void {
   if (missing.length === 0) return;
   const own = Object.keys(cells).join(', ');
   throw new OperatorError(`--map: the file has no column ${missing.join(', ')}; it has ${own}.`);
 }
 
+/** A row of NDJSON may leave members out, so only the first row is looked at. */
 function once(check: (cells: Cells) => void): (cells: Cells) => void {
   let isDone = false;
   return (cells) => {
@@ -87,10 +88,4 @@ function typedFor(type: RowType): (cells: Cells) => Cells {
   };
   return (cells) =>
     Object.fromEntries(Object.entries(withoutEmpty(cells)).map(([name, cell]) => [name, value(name, cell)]));
-}
-
-function withoutEmpty(cells: Cells): Cells {
-  return Object.fromEntries(
-    Object.entries(cells).filter(([, cell]) => cell !== '' && cell !== undefined && cell !== null),
-  );
 }

@@ -1,5 +1,5 @@
 import { OperatorError } from '../../../store/errors.ts';
-import type { Cells } from './cells.ts';
+import type { Cells } from '../../import/cells.ts';
 
 /** A row of the file with its number, from 1 on, and how much of the file was read by then, from 0 to 1. */
 interface ParquetRow {

@@ -4,6 +4,7 @@ import { Button } from './button.tsx';
 import type { ChartProps } from './series.ts';
 
 const Plot = lazy(async () => (await import('./plot.tsx')).Plot);
+Plot.begin().catch(() => {}); // the first chart shows what failed
 
 /** A chart with the same numbers as a table, which a button shows. The table is there for those who see no chart, too. */
 export function Chart(props: ChartProps) {

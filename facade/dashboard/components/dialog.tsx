@@ -43,6 +43,8 @@ export interface ConfirmProps {
   /** Names what will be lost. */
   readonly children: ComponentChildren;
   readonly action: string;
+  /** Default: that of something that is lost. */
+  readonly look?: 'primary' | 'alarm';
   /** What has to be typed where nothing brings it back. */
   readonly typed?: string | undefined;
   readonly run: () => Promise<unknown>;
@@ -50,7 +52,7 @@ export interface ConfirmProps {
 }
 
 /** Asks before something is lost, and shows why it failed if it did. Closes when it is done. */
-export function ConfirmDialog({ title, children, action, typed, run, onClose }: ConfirmProps) {
+export function ConfirmDialog({ title, children, action, look = 'alarm', typed, run, onClose }: ConfirmProps) {
   const [given, setGiven] = useState('');
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
@@ -89,7 +91,7 @@ export function ConfirmDialog({ title, children, action, typed, run, onClose }: 
         <div class="actions end">
           <Button onClick={onClose}>{text.cancel}</Button>
           {/* No submit button: inside a host (MCP Apps) forms submit nothing. */}
-          <Button look="alarm" busy={busy} disabled={!isReady} onClick={submit}>
+          <Button look={look} busy={busy} disabled={!isReady} onClick={submit}>
             {action}
           </Button>
         </div>

@@ -1,17 +1,22 @@
-import type { ComponentChildren } from 'preact';
+import { type ComponentChildren, Fragment } from 'preact';
 import { labelOf } from '../format.ts';
+import { compared, type DiffLine, linesOf } from './compared.ts';
+import { idsIn, inWords } from './in-words.ts';
 import { Empty } from './small.tsx';
+import { Ref } from './value.tsx';
 
-export interface DiffLine {
-  readonly op: 'equal' | 'add' | 'remove';
-  readonly value: string;
+interface Change {
+  /** A JSON Pointer. */
+  readonly path: string;
+  readonly before?: unknown;
+  readonly after?: unknown;
 }
 
 /** What `diff_version` answers. */
 export interface DiffAnswer {
   readonly kind: 'text' | 'json';
   readonly lines?: readonly DiffLine[];
-  readonly changes?: readonly { readonly path: string; readonly before?: unknown; readonly after?: unknown }[];
+  readonly changes?: readonly Change[];
   readonly leftOut?: {
     readonly equalLines: number;
     readonly lines: number;
@@ -20,12 +25,17 @@ export interface DiffAnswer {
   };
 }
 
+export interface DiffProps {
+  readonly diff: DiffAnswer;
+  /** Whether there was nothing before. Where that is not known, it is what it looks like. */
+  readonly isFirst?: boolean;
+}
+
 /** Before and after, side by side. */
-export function Diff({ diff }: { readonly diff: DiffAnswer }) {
+export function Diff({ diff, isFirst = looksFirst(diff) }: DiffProps) {
   const isEmpty = (diff.lines?.every(({ op }) => op === 'equal') ?? true) && (diff.changes?.length ?? 0) === 0;
   if (isEmpty) return <Empty title="Nothing differs">Both states are the same.</Empty>;
-  const isFirst =
-    diff.changes?.every(({ before }) => before === undefined) && !diff.lines?.some(({ op }) => op !== 'add');
+  const changes = byList(diff.changes ?? []).filter(({ path }) => !isFirst || !BOOKKEEPING.includes(path));
   return (
     <div class={isFirst ? 'diff first' : 'diff'}>
       <div class="diff-head" aria-hidden="true">
@@ -33,7 +43,7 @@ export function Diff({ diff }: { readonly diff: DiffAnswer }) {
         <span>{isFirst ? 'As it began' : 'After'}</span>
       </div>
       {diff.lines && <Sides rows={sideBySide(diff.lines)} />}
-      {diff.changes?.map(({ path, before, after }) => (
+      {changes.map(({ path, before, after }) => (
         <section key={path} class="diff-change" aria-label={nameOf(path)}>
           <h2>{nameOf(path)}</h2>
           <ChangedValue before={before} after={after} />
@@ -44,21 +54,48 @@ export function Diff({ diff }: { readonly diff: DiffAnswer }) {
   );
 }
 
-/** Two states that can be told apart: texts line by line, other values whole. */
+function looksFirst({ changes, lines }: DiffAnswer): boolean {
+  const isAdded = ({ path, before }: Change) => before === undefined && !IN_LIST.test(path);
+  return (changes?.every(isAdded) ?? true) && !lines?.some(({ op }) => op !== 'add');
+}
+
+const IN_LIST = /^(.+)\/\d+$/;
+
+/** What came to a list and what left it as one change, each with the items that did. */
+function byList(changes: readonly Change[]): readonly Change[] {
+  const lists = new Map<string, { before: unknown[]; after: unknown[] }>();
+  const found: Change[] = [];
+  for (const change of changes) {
+    const [, list] = IN_LIST.exec(change.path) ?? [];
+    const { before, after } = change;
+    if (list === undefined || (before !== undefined && after !== undefined)) {
+      found.push(change);
+      continue;
+    }
+    const items = lists.get(list) ?? { before: [], after: [] };
+    if (!lists.has(list)) found.push({ path: list, ...items });
+    lists.set(list, items);
+    if (before !== undefined) items.before.push(before);
+    if (after !== undefined) items.after.push(after);
+  }
+  return found;
+}
+
+/** What every record begins with says nothing. */
+const BOOKKEEPING = ['/id', '/createdAt', '/updatedAt', '/revision'];
+
+/** Two states that can be told apart: texts line by line, other values in words, with the names of the records that they refer to. */
 export function ChangedValue({ before, after }: { readonly before: unknown; readonly after: unknown }) {
-  const [was, is] = [shown(before), shown(after)];
-  return <Sides rows={sideBySide(linesOf(was, is))} />;
+  const isText = [before, after].some((value) => typeof value === 'string' && idsIn(value)[0] !== value);
+  return <Sides rows={sideBySide(linesOf(inWords(before), inWords(after)))} named={!isText} />;
 }
 
-function shown(value: unknown): string {
-  if (value === undefined || value === null) return '';
-  return typeof value === 'string' ? value : JSON.stringify(value, null, 2);
-}
-
-/** `/identity/bio` -> `Identity › Bio`. */
+/** `/identity/bio` -> `Identity › Bio`; items of lists count from 1. */
 function nameOf(pointer: string): string {
   const parts = pointer.split('/').slice(1);
-  return parts.map((part) => labelOf(part.replaceAll('~1', '/').replaceAll('~0', '~'))).join(' › ') || 'Record';
+  const worded = (part: string) =>
+    /^\d+$/.test(part) ? String(Number(part) + 1) : labelOf(part.replaceAll('~1', '/').replaceAll('~0', '~'));
+  return parts.map(worded).join(' › ') || 'Record';
 }
 
 interface SideRow {
@@ -67,12 +104,18 @@ interface SideRow {
   readonly changed: boolean;
 }
 
-function Sides({ rows }: { readonly rows: readonly SideRow[] }) {
+interface SidesProps {
+  readonly rows: readonly SideRow[];
+  /** Whether ids in it are shown as the names of their records. Texts stay as they were written. */
+  readonly named?: boolean;
+}
+
+function Sides({ rows, named = false }: SidesProps) {
   return (
-    <div class="sides">
+    <div class={named ? 'sides words' : 'sides'}>
       {rows.map((row, index) => (
         <div class="side-row" key={`${index} ${row.changed}`}>
-          <Cells {...row} />
+          <Cells {...row} named={named} />
         </div>
       ))}
     </div>
@@ -80,28 +123,47 @@ function Sides({ rows }: { readonly rows: readonly SideRow[] }) {
 }
 
 /** The two halves of a row. Where a line was changed, the words that differ stand out. */
-function Cells({ left, right, changed }: SideRow) {
+function Cells({ left, right, changed, named }: SideRow & { readonly named: boolean }) {
+  const plain = (line: string) => (named ? <Named line={line} /> : line) || ' ';
   if (!changed) {
     return (
       <>
-        <span class="side-cell">{left || ' '}</span>
-        <span class="side-cell">{right || ' '}</span>
+        <span class="side-cell">{plain(left ?? '')}</span>
+        <span class="side-cell">{plain(right ?? '')}</span>
       </>
     );
   }
-  const words = left !== undefined && right !== undefined ? wordsOf(left, right) : undefined;
+  const hasIds = named && [left, right].some((line) => line !== undefined && idsIn(line).length > 0);
+  const words = left !== undefined && right !== undefined && !hasIds ? wordsOf(left, right) : undefined;
   return (
     <>
       {left === undefined ? (
         <span class="side-cell none" />
       ) : (
-        <del class="side-cell">{marked(words, 'remove') ?? (left || ' ')}</del>
+        <del class="side-cell">{marked(words, 'remove') ?? plain(left)}</del>
       )}
       {right === undefined ? (
         <span class="side-cell none" />
       ) : (
-        <ins class="side-cell">{marked(words, 'add') ?? (right || ' ')}</ins>
+        <ins class="side-cell">{marked(words, 'add') ?? plain(right)}</ins>
       )}
+    </>
+  );
+}
+
+/** A line with names in the place of ids, leading to the records. */
+function Named({ line }: { readonly line: string }) {
+  const ids = idsIn(line);
+  if (ids.length === 0) return line || ' ';
+  const between = line.split(new RegExp(ids.join('|')));
+  return (
+    <>
+      {between.map((words, index) => (
+        <Fragment key={index}>
+          {words}
+          {ids[index] !== undefined && <Ref id={ids[index]} />}
+        </Fragment>
+      ))}
     </>
   );
 }
@@ -144,49 +206,4 @@ function sideBySide(lines: readonly DiffLine[]): SideRow[] {
   }
   flush();
   return rows;
-}
-
-const MOST_COMPARED = 2000;
-
-/** The lines of two texts, compared by the longest common subsequence; whole texts where that is too much work. */
-export function linesOf(before: string, after: string): DiffLine[] {
-  return compared(before === '' ? [] : before.split('\n'), after === '' ? [] : after.split('\n'));
-}
-
-function compared(a: readonly string[], b: readonly string[]): DiffLine[] {
-  if (a.length * b.length > MOST_COMPARED * MOST_COMPARED) return [...all('remove', a), ...all('add', b)];
-  const common = lengths(a, b);
-  const lines: DiffLine[] = [];
-  let [i, j] = [0, 0];
-  while (i < a.length && j < b.length) {
-    if (a[i] === b[j]) {
-      lines.push({ op: 'equal', value: a[i] ?? '' });
-      i += 1;
-      j += 1;
-    } else if ((common[i + 1]?.[j] ?? 0) >= (common[i]?.[j + 1] ?? 0)) {
-      lines.push({ op: 'remove', value: a[i] ?? '' });
-      i += 1;
-    } else {
-      lines.push({ op: 'add', value: b[j] ?? '' });
-      j += 1;
-    }
-  }
-  return [...lines, ...all('remove', a.slice(i)), ...all('add', b.slice(j))];
-}
-
-function all(op: DiffLine['op'], values: readonly string[]): DiffLine[] {
-  return values.map((value) => ({ op, value }));
-}
-
-/** How many lines the rests of both texts have in common, from each place on. */
-function lengths(a: readonly string[], b: readonly string[]): Uint16Array[] {
-  const table = Array.from({ length: a.length + 1 }, () => new Uint16Array(b.length + 1));
-  for (let i = a.length - 1; i >= 0; i -= 1) {
-    const [row, below] = [table[i], table[i + 1]];
-    if (!row || !below) continue;
-    for (let j = b.length - 1; j >= 0; j -= 1) {
-      row[j] = a[i] === b[j] ? (below[j + 1] ?? 0) + 1 : Math.max(below[j] ?? 0, row[j + 1] ?? 0);
-    }
-  }
-  return table;
 }

@@ -18,6 +18,20 @@ export function FilterText({ label }: { readonly label: string }) {
   );
 }
 
+/** An id or name by which a list is filtered. It stands in the address under its name. */
+export function FilterId({ name, label }: { readonly name: string; readonly label: string }) {
+  const { query } = usePlace();
+  return (
+    <input
+      class={query.get(name) ? 'input filter-id set' : 'input filter-id'}
+      placeholder={label}
+      aria-label={label}
+      value={query.get(name) ?? ''}
+      onChange={({ currentTarget }) => setQuery({ [name]: currentTarget.value.trim() })}
+    />
+  );
+}
+
 /** One of few values by which a list is filtered. It stands in the address under its name. */
 export function FilterChoice({
   name,

@@ -26,7 +26,7 @@ export function Layout({ children }: { readonly children: ComponentChildren }) {
       </a>
       <header class="bar">
         <Button look="quiet" icon="menu" label="Navigation" onClick={() => setOpened(!opened)} />
-        <span class="bar-title">{page?.title ?? boot.workspace}</span>
+        <span class="bar-title">{barTitle(page, path)}</span>
         <Button look="quiet" icon="search" label={text.search} onClick={() => setSearches(true)} />
       </header>
       <Side path={path} onSearch={() => setSearches(true)} />
@@ -40,6 +40,12 @@ export function Layout({ children }: { readonly children: ComponentChildren }) {
       {searches && <SearchPalette onClose={() => setSearches(false)} />}
     </div>
   );
+}
+
+/** Where we are, unless the heading of the page says that. */
+function barTitle(page: PageEntry | undefined, path: string): string {
+  const isHeading = page?.path === path && !page.ownHeading;
+  return page && !isHeading ? page.title : boot.workspace;
 }
 
 /** `/` or Ctrl+K, except while something is typed or a dialog is open. */

@@ -3,6 +3,7 @@ import { text } from '../text.ts';
 import { useNames } from '../tools.ts';
 import { Button } from './button.tsx';
 import { Icon, type IconName } from './icon.tsx';
+import { onToggle, placeBelow } from './popover.ts';
 
 export interface MenuItem {
   readonly label: string;
@@ -27,22 +28,13 @@ export function Menu({
   const names = useNames();
   const items = all.filter(({ needs }) => needs === undefined || names.has(needs));
   if (items.length === 0) return null;
-  const place = (event: { readonly newState: string }) => {
-    const [menu, box] = [ref.current, anchor.current?.getBoundingClientRect()];
-    if (!menu || !box || event.newState !== 'open') return;
-    menu.style.top = `${box.bottom + 4}px`;
-    menu.style.right = `${document.documentElement.clientWidth - box.right}px`;
+  const toggled = (opens: boolean) => {
+    if (opens && ref.current && anchor.current) placeBelow(ref.current, anchor.current, 'right');
   };
   return (
     <span class="menu-anchor" ref={anchor}>
       <Button look="quiet" icon="more" label={label} popovertarget={id} />
-      <div
-        id={id}
-        ref={ref}
-        popover="auto"
-        class="menu"
-        onToggle={place as never /* Preact's types know the event without its state */}
-      >
+      <div id={id} ref={ref} popover="auto" class="menu" {...onToggle(toggled)}>
         {items.map(({ label: name, icon, alarm, run }) => (
           <button
             key={name}

@@ -1,11 +1,11 @@
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import UPlot from 'uplot';
 import type { ChartProps, Series } from './series.ts';
 
 /** The drawing of a chart. Loaded when the first one is shown. */
 export function Plot({ labels, series, format = String, bars = false, height = 220 }: ChartProps) {
   const ref = useRef<HTMLDivElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const box = ref.current;
     if (!box) return undefined;
     let plot: UPlot | undefined;
@@ -35,8 +35,10 @@ interface Drawn extends Required<Pick<ChartProps, 'labels' | 'series' | 'format'
 }
 
 function optionsOf({ labels, series, format, bars, height, box }: Drawn): UPlot.Options {
-  const [quiet, grid] = [colour(box, '--quiet'), colour(box, '--grid')];
+  const tones = series.map(({ tone }, index) => `--s${tone ?? (index % 5) + 1}`);
+  const [quiet = '', grid = '', ...strokes] = coloursOf(box, ['--quiet', '--grid', ...tones]);
   const font = `11px ${getComputedStyle(box).fontFamily}`;
+  const paths = (place: number) => (bars ? barsAt(place, series.length) : undefined);
   const axis = { stroke: quiet, font, ticks: { show: false }, border: { show: false } };
   return {
     width: box.clientWidth,
@@ -64,7 +66,7 @@ function optionsOf({ labels, series, format, bars, height, box }: Drawn): UPlot.
         values: (_, values) => values.map((value) => format(value)),
       },
     ],
-    series: [{ label: 'Period' }, ...series.map((one, index) => seriesOf(one, index, bars, box))],
+    series: [{ label: 'Period' }, ...series.map((one, index) => seriesOf(one, strokes[index] ?? quiet, paths(index)))],
     plugins: [tooltip(labels, series, format)],
   };
 }
@@ -76,13 +78,32 @@ function rangeOf(_: UPlot, least: number, most: number): [number, number] {
   return [least * 1.08, Math.max(0, most * 1.08)];
 }
 
+/** Of a period, the share of its room that its bars take. */
+const BARS_WIDTH = 0.6;
+
+/** The bars of one of several series, which stand side by side in each period. */
+function barsAt(place: number, count: number): UPlot.Series.PathBuilder | undefined {
+  const width = BARS_WIDTH / count;
+  return UPlot.paths.bars?.({
+    size: [BARS_WIDTH, 40],
+    radius: 0.15,
+    ...(count > 1 && {
+      disp: {
+        x0: {
+          unit: 1,
+          values: ({ data: [periods] }) => Array.from(periods, (at) => at - BARS_WIDTH / 2 + place * width),
+        },
+        size: { unit: 1, values: () => [width] },
+      },
+    }),
+  });
+}
+
 function seriesOf(
-  { label, tone, filled, dashed }: Series,
-  index: number,
-  bars: boolean,
-  box: HTMLElement,
+  { label, filled, dashed }: Series,
+  stroke: string,
+  bars: UPlot.Series.PathBuilder | undefined,
 ): UPlot.Series {
-  const stroke = colour(box, `--s${tone ?? (index % 5) + 1}`);
   const fill = bars ? stroke : filled ? transparent(stroke) : undefined;
   return {
     label,
@@ -91,16 +112,20 @@ function seriesOf(
     points: { show: false },
     ...(fill && { fill }),
     ...(dashed && { dash: [5, 4] }),
-    ...(bars && UPlot.paths.bars && { paths: UPlot.paths.bars({ size: [0.6, 40], radius: 0.15 }) }),
+    ...(bars && { paths: bars }),
   };
 }
 
-/** A canvas knows no custom properties and no `light-dark()`: an element resolves them. */
-function colour(box: HTMLElement, name: string): string {
+/** A canvas knows no custom properties and no `light-dark()`: elements resolve them, all at once, as each look at a style takes long. */
+function coloursOf(box: HTMLElement, names: readonly string[]): string[] {
   const probe = document.createElement('span');
-  probe.style.color = `var(${name})`;
+  for (const name of names) {
+    const part = document.createElement('span');
+    part.style.color = `var(${name})`;
+    probe.append(part);
+  }
   box.append(probe);
-  const found = getComputedStyle(probe).color;
+  const found = [...probe.children].map((part) => getComputedStyle(part).color);
   probe.remove();
   return found;
 }

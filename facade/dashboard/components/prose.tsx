@@ -12,7 +12,7 @@ export function Prose({ text }: { readonly text: string }) {
   );
 }
 
-type BlockKind = 'code' | 'list' | 'numbers' | 'quote' | 'heading' | 'rule' | 'text';
+type BlockKind = 'code' | 'list' | 'numbers' | 'quote' | 'heading' | 'rule' | 'table' | 'text';
 
 interface ProseBlock {
   readonly kind: BlockKind;
@@ -25,6 +25,7 @@ function Block({ block: { kind, lines, level = 1 } }: { readonly block: ProseBlo
   const text = lines.join('\n');
   if (kind === 'code') return <Code value={text} />;
   if (kind === 'rule') return <hr />;
+  if (kind === 'table') return <ProseTable lines={lines} />;
   if (kind === 'quote') return <blockquote>{inline(text)}</blockquote>;
   if (kind === 'heading') return <p class={`prose-heading level-${Math.min(level, 3)}`}>{inline(text)}</p>;
   if (kind === 'text') return <p>{inline(text)}</p>;
@@ -38,12 +39,52 @@ function Block({ block: { kind, lines, level = 1 } }: { readonly block: ProseBlo
   );
 }
 
+/** The second line is of dashes, below the names of the columns. Other lines with bars are text. */
+function ProseTable({ lines }: { readonly lines: readonly string[] }) {
+  const [head = [], dashes = [], ...rows] = lines.map(cellsOf);
+  if (lines.length < 2 || !dashes.every((cell) => /^:?-+:?$/.test(cell))) {
+    return <p>{inline(lines.map((line) => `|${line}`).join('\n'))}</p>;
+  }
+  return (
+    <div class="table-box">
+      <table class="table numbers">
+        <thead>
+          <tr>
+            {head.map((cell, column) => (
+              <th key={`${column} ${cell}`} scope="col">
+                {inline(cell)}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((cells, row) => (
+            <tr key={`${row} ${cells.join('|')}`}>
+              {head.map((name, column) => (
+                <td key={`${column} ${name}`}>{inline(cells[column] ?? '')}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function cellsOf(line: string): string[] {
+  return line
+    .replace(/\|\s*$/, '')
+    .split('|')
+    .map((cell) => cell.trim());
+}
+
 const STARTS: readonly (readonly [BlockKind, RegExp])[] = [
   ['list', /^\s*[-*+] +/],
   ['numbers', /^\s*\d+[.)] +/],
   ['quote', /^> ?/],
   ['heading', /^#{1,6} +/],
   ['rule', /^(-{3,}|\*{3,})\s*$/],
+  ['table', /^\s*\|/],
 ];
 
 function blocksOf(text: string): ProseBlock[] {

@@ -9,15 +9,15 @@ import { showDialog } from './shown-dialog.tsx';
 import { Mono } from './small.tsx';
 import { Segments } from './tabs.tsx';
 
-/** What gets a new secret: a key, or a capsule with its token. */
+/** What gets a new secret: a key, a webhook, or a capsule with its token. */
 export interface Rotating {
   readonly id: string;
   readonly name: string;
   readonly word: 'secret' | 'token';
   /** The tool that makes the new one, and the member in which it answers it. */
-  readonly tool: 'rotate_api_key' | 'rotate_capsule_token';
-  /** What clients use it at. */
-  readonly url: string;
+  readonly tool: 'rotate_api_key' | 'rotate_capsule_token' | 'rotate_webhook_secret';
+  /** What clients use it at. Undefined: no client does. */
+  readonly url?: string;
   /** What happens to clients that have the old one when it ends. */
   readonly warning: string;
 }
@@ -30,8 +30,22 @@ const GRACE = [
 ] as const;
 type Grace = (typeof GRACE)[number]['value'];
 
+/** The way to a new secret, for those who may make one. */
+export function RotateButton({ of }: { readonly of: Rotating }) {
+  const [asks, setAsks] = useState(false);
+  if (!useMay(of.tool)) return null;
+  return (
+    <>
+      <Button icon="refresh" onClick={() => setAsks(true)}>
+        {`New ${of.word}`}
+      </Button>
+      {asks && <RotateDialog of={of} onClose={() => setAsks(false)} />}
+    </>
+  );
+}
+
 /** Makes a new secret and asks when the old one ends. */
-export function RotateDialog({ of, onClose }: { readonly of: Rotating; readonly onClose: () => void }) {
+function RotateDialog({ of, onClose }: { readonly of: Rotating; readonly onClose: () => void }) {
   const [grace, setGrace] = useState<Grace>('3600');
   const { id, name, word, tool, url, warning } = of;
   const rotate = async () => {
@@ -41,7 +55,7 @@ export function RotateDialog({ of, onClose }: { readonly of: Rotating; readonly 
     showDialog((close) => (
       <SecretOnce title={`The new ${word} of ${name}`} secret={secret} onClose={close}>
         {grace !== '0' && <p class="note">{`The old ${word} works until ${clockTime(until)}.`}</p>}
-        <Connect name={shortName(name)} url={url} token={secret} />
+        {url !== undefined && <Connect name={shortName(name)} url={url} token={secret} />}
       </SecretOnce>
     ));
   };

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 
 type Draw = (close: () => void) => ComponentChildren;
 
@@ -20,7 +20,7 @@ function close(): void {
 /** Where such a dialog is drawn. Stands once in the document. */
 export function ShownDialog() {
   const [, set] = useState({});
-  useEffect(() => {
+  useLayoutEffect(() => {
     draw = () => set({});
   }, []);
   return <>{shown?.(close)}</>;

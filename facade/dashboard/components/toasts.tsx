@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import { text } from '../text.ts';
 import { Button } from './button.tsx';
 import { Icon } from './icon.tsx';
@@ -30,7 +30,7 @@ function dismiss(id: number): void {
 
 export function Toasts() {
   const [, set] = useState({});
-  useEffect(() => {
+  useLayoutEffect(() => {
     draw = () => set({});
   }, []);
   return (

@@ -1,18 +1,13 @@
 import { useMemo, useState } from 'preact/hooks';
 import { counted, number } from '../format.ts';
-import { useAnswer } from '../store.ts';
 import { text } from '../text.ts';
 import { type ListedTool, type Tools, useTools } from '../tools.ts';
 import { Button } from './button.tsx';
 import { issueAt, type PartProps } from './form/state.ts';
 import { hintOf, titleOf } from './form/state-words.ts';
 import { Icon } from './icon.tsx';
-import { Badge, Mono } from './small.tsx';
-
-interface Category {
-  readonly category: string;
-  readonly tools: readonly { readonly name: string; readonly title: string }[];
-}
+import { Mono } from './small.tsx';
+import { EffectBadge, ToolCatalog } from './tool-catalog.tsx';
 
 /** Picks the tools of an allowlist, by name or by pattern, and shows at once which ones that are. */
 export function ToolsPicker(props: PartProps) {
@@ -33,7 +28,16 @@ export function ToolsPicker(props: PartProps) {
       />
       <AddPattern onAdd={(entry) => !entries.includes(entry) && give([...entries, entry])} />
       <Effect matched={matched} tools={tools} />
-      <Catalog entries={entries} matched={matched} onChange={give} />
+      <ToolCatalog
+        choice={(tool) => (
+          <ToolChoice
+            key={tool.name}
+            tool={tool}
+            by={matched.get(tool.name) ?? []}
+            onPick={(on) => give(on ? [...entries, tool.name] : entries.filter((entry) => entry !== tool.name))}
+          />
+        )}
+      />
       {issue && (
         <p class="issue" role="alert">
           {issue}
@@ -134,82 +138,26 @@ function Effect({ matched, tools }: { readonly matched: Matched; readonly tools:
   );
 }
 
-interface CatalogProps {
-  readonly entries: readonly string[];
-  readonly matched: Matched;
-  readonly onChange: (entries: readonly string[]) => void;
-}
-
-function Catalog({ entries, matched, onChange }: CatalogProps) {
-  const { data } = useAnswer<{ data: readonly Category[] }>('list_tool_categories');
-  const tools = useTools();
-  const [typed, setTyped] = useState('');
-  const groups = (data?.data ?? [])
-    .map((group) => ({
-      ...group,
-      tools: group.tools.filter(({ name, title }) => `${name} ${title}`.toLowerCase().includes(typed.toLowerCase())),
-    }))
-    .filter((group) => group.tools.length > 0);
-  const pick = (name: string, on: boolean) =>
-    onChange(on ? [...entries, name] : entries.filter((entry) => entry !== name));
-  return (
-    <>
-      <label class="filter-text">
-        <Icon name="search" />
-        <input
-          type="search"
-          placeholder="Find tools"
-          aria-label="Find tools"
-          value={typed}
-          onInput={({ currentTarget }) => setTyped(currentTarget.value)}
-        />
-      </label>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it */}
-      <section class="tool-choices" tabIndex={0} aria-label="All tools">
-        {groups.map(({ category, tools: members }) => (
-          <fieldset key={category} class="tool-choice-group">
-            <legend>{category}</legend>
-            {members.map(({ name }) => (
-              <ToolChoice
-                key={name}
-                tool={tools?.get(name)}
-                name={name}
-                by={matched.get(name) ?? []}
-                onPick={(on) => pick(name, on)}
-              />
-            ))}
-          </fieldset>
-        ))}
-      </section>
-    </>
-  );
-}
-
 interface ToolChoiceProps {
-  readonly tool: ListedTool | undefined;
-  readonly name: string;
+  readonly tool: ListedTool;
   /** The entries that match it. */
   readonly by: readonly string[];
   readonly onPick: (on: boolean) => void;
 }
 
-function ToolChoice({ tool, name, by, onPick }: ToolChoiceProps) {
-  const pattern = by.find((entry) => entry !== name);
+function ToolChoice({ tool, by, onPick }: ToolChoiceProps) {
+  const pattern = by.find((entry) => entry !== tool.name);
   return (
-    <label class="check tool-choice" title={tool?.description?.replaceAll('`', '')}>
+    <label class="check tool-choice" title={tool.description?.replaceAll('`', '')}>
       <input
         type="checkbox"
         checked={by.length > 0}
-        disabled={pattern !== undefined && !by.includes(name)}
+        disabled={pattern !== undefined && !by.includes(tool.name)}
         onChange={({ currentTarget }) => onPick(currentTarget.checked)}
       />
-      <span class="tool-choice-name">{tool?.title ?? name}</span>
+      <span class="tool-choice-name">{tool.title ?? tool.name}</span>
       {pattern !== undefined && <span class="faint">by {pattern}</span>}
-      {!tool?.annotations?.readOnlyHint && (
-        <Badge tone={tool?.annotations?.destructiveHint ? 'alarm' : 'warn'}>
-          {tool?.annotations?.destructiveHint ? 'Can destroy' : 'Writes'}
-        </Badge>
-      )}
+      <EffectBadge tool={tool} />
     </label>
   );
 }

@@ -7,6 +7,7 @@ import { useAnswer } from '../store.ts';
 import { useMay } from '../tools.ts';
 import { Json } from './code.tsx';
 import { Badge, Link, Mono, Time } from './small.tsx';
+import { Table } from './table.tsx';
 
 const ID = /^[a-z]{3}_[\w-]{8,}$/;
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d/;
@@ -27,22 +28,31 @@ export function Value({
   if (Array.isArray(value)) return <Items items={value} schema={plain.items} />;
   const members = Object.entries(value);
   if (members.length === 0) return <span class="faint">–</span>;
-  if (members.length <= 8 && members.every(([, member]) => typeof member !== 'object')) {
+  if (members.length <= 8 && members.every(([, member]) => isPlain(member))) {
     return <Fields record={Object.fromEntries(members)} schema={plain} />;
   }
   return <Json value={value} />;
 }
 
+function isPlain(value: unknown): boolean {
+  return typeof value !== 'object' || value === null || (Array.isArray(value) && value.every(isText));
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
 function Text({ value, isChoice }: { readonly value: string; readonly isChoice: boolean }) {
   if (isChoice) return <Badge value={value} />;
-  if (INSTANT.test(value)) return <Time at={value} />;
+  if (INSTANT.test(value) && !Number.isNaN(Date.parse(value))) return <Time at={value} />;
   if (ID.test(value)) return <Ref id={value} />;
   return <span class="text">{value}</span>;
 }
 
 function Items({ items, schema }: { readonly items: readonly unknown[]; readonly schema: JsonSchema | undefined }) {
   if (items.length === 0) return <span class="faint">None</span>;
-  if (!items.every((item) => typeof item === 'string')) return <Json value={items} />;
+  if (items.every(isFlat)) return <Records records={items} schema={schema} />;
+  if (!items.every(isText)) return <Json value={items} />;
   return (
     <span class="chips">
       {items.map((item) =>
@@ -58,14 +68,52 @@ function Items({ items, schema }: { readonly items: readonly unknown[]; readonly
   );
 }
 
-/** A record by its name, leading to its page; by its id where the name cannot be read. */
-export function Ref({ id }: { readonly id: string }) {
+type Members = Readonly<Record<string, unknown>>;
+
+const MOST_MEMBERS = 6;
+
+/** Whether it fits into a row of a table. */
+function isFlat(item: unknown): item is Members {
+  if (typeof item !== 'object' || item === null || Array.isArray(item)) return false;
+  const members = Object.values(item);
+  return members.length <= MOST_MEMBERS && members.every(isPlain);
+}
+
+function Records({
+  records,
+  schema,
+}: {
+  readonly records: readonly Members[];
+  readonly schema: JsonSchema | undefined;
+}) {
+  const names = [...new Set(records.flatMap((record) => Object.keys(record)))];
+  const columns = names.map((name) => ({
+    id: name,
+    title: schema?.properties?.[name]?.title ?? labelOf(name),
+    end: typeof records[0]?.[name] === 'number',
+    cell: (record: Members) => <Value value={record[name]} schema={schema?.properties?.[name]} />,
+  }));
+  return <Table label="List" columns={columns} rows={records} keyOf={(record) => String(records.indexOf(record))} />;
+}
+
+/** Where a kind has no tool that reads one record, its name is looked for among these. */
+const LISTED = { limit: 100 };
+
+/** The name of a record, where it can be read. */
+export function useRecordName(id: string): string | undefined {
   const ref = refOfId(id);
   const mayRead = useMay(ref?.get);
-  const { data } = useAnswer<Readonly<Record<string, unknown>>>(mayRead ? ref?.get : undefined, { id });
+  const mayList = useMay(ref?.list) && ref?.get === undefined;
+  const { data: got } = useAnswer<Members>(mayRead ? ref?.get : undefined, { id });
+  const { data: listed } = useAnswer<{ readonly data: readonly Members[] }>(mayList ? ref?.list : undefined, LISTED);
+  const name = ref && (got ?? listed?.data.find((one) => one.id === id))?.[ref.title];
+  return typeof name === 'string' ? name.slice(0, 80) : undefined;
+}
+
+/** A record by its name, leading to its page; by its id where the name cannot be read. */
+export function Ref({ id }: { readonly id: string }) {
   const path = pathOf(id);
-  const name = ref && data?.[ref.title];
-  const shown = typeof name === 'string' ? name.slice(0, 80) : <Mono>{id}</Mono>;
+  const shown = useRecordName(id) ?? <Mono>{id}</Mono>;
   return path === undefined ? <span>{shown}</span> : <Link to={path}>{shown}</Link>;
 }
 

@@ -69,7 +69,14 @@ export function VersionHistory({ entityType, entityId }: VersionHistoryProps) {
         <Skeleton lines={4} />
       ) : (
         open && (
-          <VersionDetail key={open.id} version={open} latest={rows[0]} entityType={entityType} entityId={entityId} />
+          <VersionDetail
+            key={open.id}
+            version={open}
+            latest={rows[0]}
+            isOldest={more === undefined && open === rows.at(-1)}
+            entityType={entityType}
+            entityId={entityId}
+          />
         )
       )}
     </div>
@@ -84,14 +91,16 @@ const VERBS = { snapshot: 'by', restore: 'restored by', delete: 'deleted by' } a
 interface VersionDetailProps extends VersionHistoryProps {
   readonly version: VersionRow;
   readonly latest: VersionRow | undefined;
+  readonly isOldest: boolean;
 }
 
-function VersionDetail({ version, latest, entityType, entityId }: VersionDetailProps) {
+function VersionDetail({ version, latest, isOldest, entityType, entityId }: VersionDetailProps) {
   const { query } = usePlace();
   const against = query.get('against') ?? 'previous';
   const named = { entityType, entityId, versionId: version.id };
   const { data, error } = useAnswer<DiffAnswer>('diff_version', { ...named, against });
-  const mayRestore = useMay('restore_version') && version.id !== latest?.id && version.kind !== 'delete';
+  const isLatest = version.id === latest?.id;
+  const mayRestore = useMay('restore_version') && !isLatest && version.kind !== 'delete';
   const [asks, setAsks] = useState(false);
   const restore = async () => {
     await act('restore_version', { ...named, ...(latest && { expectedRevision: latest.revision }) });
@@ -101,9 +110,11 @@ function VersionDetail({ version, latest, entityType, entityId }: VersionDetailP
   return (
     <section class="version-detail" aria-label={`Revision ${version.revision}`}>
       <div class="actions">
-        <Button onClick={() => setQuery({ against: against === 'previous' ? 'current' : undefined })}>
-          {against === 'previous' ? 'Compare with now' : 'Compare with the one before'}
-        </Button>
+        {(against !== 'previous' || !isLatest) && (
+          <Button onClick={() => setQuery({ against: against === 'previous' ? 'current' : undefined })}>
+            {against === 'previous' ? 'Compare with now' : 'Compare with the one before'}
+          </Button>
+        )}
         {mayRestore && (
           <Button icon="refresh" onClick={() => setAsks(true)}>
             {text.restore}
@@ -112,11 +123,18 @@ function VersionDetail({ version, latest, entityType, entityId }: VersionDetailP
       </div>
       {!USUAL.includes(against) && <p class="quiet">Compared with {against}.</p>}
       {version.changeDescription && <p class="quiet">{version.changeDescription}</p>}
-      {error ? <ErrorBox error={error} /> : data ? <Diff diff={data} /> : <Skeleton lines={4} />}
+      {error ? (
+        <ErrorBox error={error} />
+      ) : data ? (
+        <Diff diff={data} isFirst={isOldest && against === 'previous'} />
+      ) : (
+        <Skeleton lines={4} />
+      )}
       {asks && (
         <ConfirmDialog
           title={`Restore revision ${version.revision}?`}
           action={text.restore}
+          look="primary"
           run={restore}
           onClose={() => setAsks(false)}
         >

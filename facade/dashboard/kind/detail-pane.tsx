@@ -108,17 +108,17 @@ function Detail({ spec, row }: { readonly spec: KindSpec; readonly row: Row }) {
           {said !== undefined && said !== '' && <p class="quiet">{String(said)}</p>}
         </div>
       </div>
-      <Tabs label={title} tabs={tabsOf(spec, row)} />
+      <Tabs label={title} tabs={tabsOf(spec, row, names)} />
       {deletes && <DeleteDialog spec={spec} row={row} onClose={() => setDeletes(false)} />}
     </>
   );
 }
 
-function tabsOf(spec: KindSpec, row: Row) {
+function tabsOf(spec: KindSpec, row: Row, names: ReadonlySet<string>) {
   const { versions } = spec;
   return [
     { id: 'overview', label: text.overview, content: () => <Overview spec={spec} row={row} /> },
-    ...(spec.tabs?.(row) ?? []),
+    ...(spec.tabs?.(row) ?? []).filter(({ needs }) => needs === undefined || names.has(needs)),
     ...(versions === undefined
       ? []
       : [

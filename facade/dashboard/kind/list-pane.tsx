@@ -57,7 +57,7 @@ export function ListPane({ spec, open }: { readonly spec: KindSpec; readonly ope
           <Skeleton lines={6} />
         </div>
       ) : (
-        !error && !lookedAt && <NoRows spec={spec} isFiltered={isFiltered} mayCreate={mayCreate} />
+        !error && !lookedAt && (isFiltered ? <NoMatch words={spec.words.many} /> : <NoneYet spec={spec} />)
       )}
       {lookedAt && <LookedAt {...lookedAt} words={spec.words.many} />}
     </section>
@@ -86,28 +86,30 @@ function counts(shown: number, loaded: number, total: number | undefined, more: 
   return `${number(shown)}${more ? '+' : ''}`;
 }
 
-function NoRows({
-  spec,
-  isFiltered,
-  mayCreate,
-}: {
-  readonly spec: KindSpec;
-  readonly isFiltered: boolean;
-  readonly mayCreate: boolean;
-}) {
-  if (isFiltered) return <Empty title={`No ${spec.words.many} match`}>Change or clear the filter.</Empty>;
+function NoMatch({ words }: { readonly words: string }) {
+  return <Empty title={`No ${words} match`}>Change or clear the filter.</Empty>;
+}
+
+/** What the records are for, and how the first one comes about. */
+export function NoneYet({ spec }: { readonly spec: KindSpec }) {
+  const { words, path, source, empty } = spec;
+  const mayCreate = useMay(`create_${spec.one}`);
+  const mayBring = useMay(source?.needs);
+  const first = mayCreate
+    ? { icon: 'plus' as const, to: `${path}/new`, label: `New ${words.one}` }
+    : mayBring && source && { icon: 'import' as const, ...source };
   return (
     <Empty
-      title={`No ${spec.words.many} yet`}
+      title={`No ${words.many} yet`}
       action={
-        mayCreate && (
-          <LinkButton icon="plus" to={`${spec.path}/new`}>
-            {`New ${spec.words.one}`}
+        first && (
+          <LinkButton icon={first.icon} to={first.to}>
+            {first.label}
           </LinkButton>
         )
       }
     >
-      {spec.empty}
+      {empty}
     </Empty>
   );
 }
@@ -169,6 +171,9 @@ export function timeColumn(name: string, title: string): Column<Row> {
   return { id: name, title, cell, end: true, spare: 1, width: '8rem' };
 }
 
+/** Of what stands below a title, so many characters are enough. */
+const MOST_SAID = 200;
+
 export function Name({ spec, row }: { readonly spec: KindSpec; readonly row: Row }) {
   const title = titleOf(spec, row);
   const said = spec.subtitle ? row[spec.subtitle] : undefined;
@@ -176,8 +181,14 @@ export function Name({ spec, row }: { readonly spec: KindSpec; readonly row: Row
     <span class="name">
       {spec.avatar && <Avatar name={title} />}
       <span class="name-words">
-        <span class="name-title">{title}</span>
-        {said !== undefined && said !== '' && <span class="name-more">{String(said).slice(0, 200)}</span>}
+        <span class="name-title" title={title}>
+          {title}
+        </span>
+        {said !== undefined && said !== '' && (
+          <span class="name-more" title={String(said).slice(0, MOST_SAID)}>
+            {String(said).slice(0, MOST_SAID)}
+          </span>
+        )}
       </span>
     </span>
   );

@@ -31,7 +31,10 @@ function inputOf(filters: readonly Filter[], query: URLSearchParams): Row {
 const STEP = 1000;
 const TYPING_MS = 200;
 
-/** The rows that match: searched by the tool where it searches, and otherwise among those that are loaded, of which more are then asked for. */
+/**
+ * The rows that match what is typed. The tool searches where it can; otherwise the rows that are loaded are searched, and more of them are
+ * loaded for it.
+ */
 export function useRows(
   spec: KindSpec,
   tool: ListedTool | undefined,

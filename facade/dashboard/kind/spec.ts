@@ -32,6 +32,8 @@ export interface KindSpec {
   readonly versions?: string;
   /** Says what such records are for, where there are none yet. */
   readonly empty: string;
+  /** Where the first ones come from, if nobody makes them one by one. */
+  readonly source?: { readonly label: string; readonly to: string; readonly needs: string };
   /** Text members that stand as blocks of their own. */
   readonly blocks?: readonly string[];
   /** Of these, the ones written with the marks of Markdown. */
@@ -46,8 +48,10 @@ export interface KindSpec {
   readonly start?: Row;
   /** Below the fields of the forms: what the values come to. A record that is changed has an id. */
   readonly draft?: ComponentType<{ readonly value: Members; readonly id?: string | undefined }>;
-  /** More tabs of a record. */
-  readonly tabs?: (row: Row) => readonly { id: string; label: string; content: () => ComponentChildren }[];
+  /** More tabs of a record; `needs` names the tool without which one is left out. */
+  readonly tabs?: (
+    row: Row,
+  ) => readonly { id: string; label: string; needs?: string; content: () => ComponentChildren }[];
   /** Above the fields of the overview, or below them. */
   readonly above?: ComponentType<{ readonly row: Row }>;
   readonly below?: ComponentType<{ readonly row: Row }>;

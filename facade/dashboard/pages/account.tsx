@@ -8,7 +8,7 @@ import { Passkeys } from './account/passkeys.tsx';
 export function Page() {
   const { id, email, name, role } = boot.user;
   return (
-    <div class="page-body">
+    <div class="page-body narrow">
       <header class="page-head">
         <h1>My account</h1>
       </header>

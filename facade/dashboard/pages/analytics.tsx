@@ -1,3 +1,4 @@
+import { useEffect, useRef } from 'preact/hooks';
 import { Button } from '../components/button.tsx';
 import { ErrorBox } from '../components/error-box.tsx';
 import { Empty, Link, Time } from '../components/small.tsx';
@@ -35,8 +36,13 @@ function MetricList({
   readonly query: URLSearchParams;
 }) {
   const groups = [...new Set(known.map(({ group }) => group))];
+  const list = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const picked = list.current?.querySelector('[aria-current]');
+    picked?.scrollIntoView({ block: 'nearest', inline: 'center' }); // on a phone the metrics stand in one long line
+  }, [open]);
   return (
-    <nav class="metric-list" aria-label="Metrics">
+    <nav class="metric-list" aria-label="Metrics" ref={list}>
       {groups.map((group) => (
         <div key={group} class="metric-group">
           <h2 class="nav-title">{group}</h2>
@@ -85,10 +91,15 @@ function OneMetric({ metric, query }: { readonly metric: Metric; readonly query:
       {data && (
         <>
           <Warnings answer={data} />
-          <Totals metric={metric} answer={data} />
-          <Charts metric={metric} answer={data} />
-          <Rows metric={metric} answer={data} />
-          {isEmpty(data) && <NoData />}
+          {isEmpty(data) ? (
+            <NoData />
+          ) : (
+            <>
+              <Totals metric={metric} answer={data} />
+              <Charts metric={metric} answer={data} />
+              <Rows metric={metric} answer={data} />
+            </>
+          )}
           <Definition {...data} />
         </>
       )}
@@ -104,8 +115,13 @@ function asCsv({ series = [], rows = [] }: MetricAnswer): string {
     .join('\r\n');
 }
 
-function isEmpty({ totals }: MetricAnswer): boolean {
-  return Object.values(totals).every((value) => !value);
+/** Nothing was counted, neither now nor in the period before. */
+function isEmpty({ totals, previous }: MetricAnswer): boolean {
+  return isNothing(totals) && isNothing(previous?.totals);
+}
+
+function isNothing(value: unknown): boolean {
+  return typeof value === 'object' && value !== null ? Object.values(value).every(isNothing) : !value;
 }
 
 function NoData() {

@@ -1,4 +1,5 @@
 import { kindPage } from '../kind/kind-page.tsx';
+import { Content, DownloadButton } from './artifacts/content.tsx';
 
 export const Page = kindPage({
   one: 'artifact',
@@ -8,5 +9,7 @@ export const Page = kindPage({
   title: 'name',
   versions: 'artifact',
   empty: 'Files that agents made: pages, data, pictures.',
-  blocks: ['content'],
+  without: ['content', 'data'],
+  actions: DownloadButton,
+  below: Content,
 });

@@ -22,7 +22,13 @@ export const Page = kindPage({
   subtitle: 'description',
   empty: 'A capsule is an MCP endpoint of its own with the tools that you pick, for one client, with one token.',
   columns: [
-    { id: 'status', title: 'Status', cell: (row: Row) => <Badge value={String(row.status)} />, spare: 2 },
+    {
+      id: 'status',
+      title: 'Status',
+      cell: (row: Row) => <Badge value={String(row.status)} />,
+      spare: 2,
+      width: '8rem',
+    },
     { id: 'callCount', title: 'Calls', cell: (row: Row) => String(row.callCount), end: true, spare: 2 },
     {
       id: 'lastUsedAt',

@@ -4,11 +4,15 @@ import { kindPage } from '../kind/kind-page.tsx';
 import { timeColumn } from '../kind/list-pane.tsx';
 import { type Row, titleOf } from '../kind/spec.ts';
 import { act } from '../store.ts';
+import { Deliveries } from './flows/deliveries.tsx';
 import { RunNow } from './flows/run-now.tsx';
 import { Runs } from './flows/runs.tsx';
+import { kindOf } from './flows/schemes.ts';
 import { StepList } from './flows/step-list.tsx';
 import { StepsControl } from './flows/steps-control.tsx';
 import { triggerWords } from './flows/trigger.ts';
+import { TriggerControl } from './flows/trigger-control.tsx';
+import { Webhook } from './flows/webhook.tsx';
 
 export const Page = kindPage({
   one: 'flow',
@@ -20,19 +24,20 @@ export const Page = kindPage({
   versions: 'flow',
   empty: 'A flow calls tools one after the other, by hand, by schedule, by webhook or by event.',
   columns: [
-    { id: 'trigger', title: 'Starts', cell: (row: Row) => triggerWords(row.trigger), spare: 2 },
+    { id: 'trigger', title: 'Starts', cell: (row: Row) => triggerWords(row.trigger), spare: 2, width: '18rem' },
     {
       id: 'enabled',
       title: 'Enabled',
       cell: ({ enabled }: Row) => <Badge tone={enabled ? 'good' : 'plain'}>{enabled ? 'On' : 'Off'}</Badge>,
+      width: '6rem',
     },
     timeColumn('updatedAt', 'Changed'),
   ],
   blocks: ['prompt'],
   without: ['steps', 'trigger', 'enabled', 'runAs'],
-  controls: { steps: StepsControl },
+  controls: { steps: StepsControl, trigger: TriggerControl },
   actions: RunNow,
-  above: StepList,
+  above: About,
   menu: (row) => [
     {
       label: row.enabled ? 'Switch off' : 'Switch on',
@@ -40,9 +45,26 @@ export const Page = kindPage({
       run: () => void switchOn(row, !row.enabled),
     },
   ],
-  tabs: (row) => [{ id: 'runs', label: 'Runs', content: () => <Runs flowId={String(row.id)} /> }],
+  tabs: (row) => [
+    { id: 'runs', label: 'Runs', content: () => <Runs flowId={String(row.id)} /> },
+    ...(kindOf(row.trigger) === 'webhook' ? [deliveriesOf(row)] : []),
+  ],
   loss: () => 'It starts no more. Its runs and versions stay, so it can be restored.',
 });
+
+function About({ row }: { readonly row: Row }) {
+  return (
+    <>
+      <StepList row={row} />
+      <Webhook row={row} />
+    </>
+  );
+}
+
+function deliveriesOf(row: Row) {
+  const content = () => <Deliveries flowId={String(row.id)} />;
+  return { id: 'deliveries', label: 'Deliveries', needs: 'list_flow_deliveries', content };
+}
 
 async function switchOn(row: Row, enabled: boolean): Promise<void> {
   const name = titleOf({ title: 'name' }, row);

@@ -9,7 +9,7 @@ export function Page() {
   return (
     <div class="page-body">
       <header class="page-head">
-        <h1>{entityType ? `Versions of a ${wordOf(entityType).toLowerCase()}` : 'Versions'}</h1>
+        <h1>{entityType ? `Versions of ${withArticle(wordOf(entityType).toLowerCase())}` : 'Versions'}</h1>
         {entityId && <Mono>{entityId}</Mono>}
       </header>
       {entityType && entityId ? (
@@ -19,4 +19,8 @@ export function Page() {
       )}
     </div>
   );
+}
+
+function withArticle(words: string): string {
+  return `${/^[aeio]/.test(words) ? 'an' : 'a'} ${words}`;
 }

@@ -18,8 +18,8 @@ export const Page = kindPage({
   title: 'name',
   empty: 'A key lets a program call with a part of your rights, over MCP and REST.',
   columns: [
-    { id: 'rights', title: 'Rights', cell: (row: Row) => rightsOf(row), spare: 1 },
-    { id: 'state', title: 'State', cell: (row: Row) => <Badge value={stateOf(row)} /> },
+    { id: 'rights', title: 'Rights', cell: (row: Row) => rightsOf(row), spare: 2, width: '14rem' },
+    { id: 'state', title: 'State', cell: (row: Row) => <Badge value={stateOf(row)} />, width: '7.5rem' },
     {
       id: 'lastUsedAt',
       title: 'Used',

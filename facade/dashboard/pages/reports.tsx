@@ -2,6 +2,7 @@ import { Badge } from '../components/small.tsx';
 import { kindPage } from '../kind/kind-page.tsx';
 import { timeColumn } from '../kind/list-pane.tsx';
 import type { Row } from '../kind/spec.ts';
+import { Query } from './reports/query.tsx';
 import { Rendered } from './reports/rendered.tsx';
 
 export const Page = kindPage({
@@ -13,9 +14,16 @@ export const Page = kindPage({
   subtitle: 'description',
   empty: 'A report is a saved question to any tool that reads.',
   columns: [
-    { id: 'as', title: 'Shown as', cell: (row: Row) => <Badge value={String(row.visualization)} />, spare: 2 },
+    {
+      id: 'as',
+      title: 'Shown as',
+      cell: (row: Row) => <Badge value={String(row.visualization)} />,
+      spare: 2,
+      width: '10rem',
+    },
     timeColumn('updatedAt', 'Changed'),
   ],
   without: ['query', 'visualization'],
+  controls: { query: Query },
   above: Rendered,
 });

@@ -23,7 +23,7 @@ export function Page() {
                 { id: 'prompt', label: 'Prompt', content: () => <PromptForm /> },
                 {
                   id: 'history',
-                  label: 'History of the prompt',
+                  label: 'Prompt history',
                   content: () => <VersionHistory entityType="agent-config" entityId="bot-config" />,
                 },
               ]

@@ -1,6 +1,9 @@
 import { LinkButton } from '../components/button.tsx';
 import { KindPage } from '../kind/kind-page.tsx';
+import { NoneYet } from '../kind/list-pane.tsx';
+import type { ListAnswer } from '../pages-of.ts';
 import { usePlace } from '../router.ts';
+import { useAnswer } from '../store.ts';
 import { useMay } from '../tools.ts';
 import { Board } from './tasks/board.tsx';
 import { taskSpec } from './tasks/spec.tsx';
@@ -10,7 +13,9 @@ import { ViewChoice } from './tasks/view-choice.tsx';
 export function Page() {
   const { query, parts } = usePlace();
   const may = useMay('create_task');
-  if (parts.length > 1 || query.get('view') === 'list') return <KindPage spec={taskSpec} />;
+  const asBoard = parts.length === 1 && query.get('view') !== 'list';
+  const { data: all } = useAnswer<ListAnswer<unknown>>(asBoard ? 'list_tasks' : undefined, { limit: 1 });
+  if (!asBoard) return <KindPage spec={taskSpec} />;
   return (
     <div class="page-body wide">
       <header class="page-head">
@@ -24,7 +29,7 @@ export function Page() {
           )}
         </span>
       </header>
-      <Board />
+      {all?.data.length === 0 ? <NoneYet spec={taskSpec} /> : <Board />}
     </div>
   );
 }

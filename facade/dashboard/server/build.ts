@@ -8,6 +8,13 @@ import { type BuiltViews, viewOptions, viewsOf } from './views.ts';
 export const root = fileURLToPath(new URL('../../..', import.meta.url));
 export const sources = fileURLToPath(new URL('..', import.meta.url));
 
+/** What the bundle takes from elsewhere in the product. */
+export const SHARED: readonly string[] = [
+  'facade/import/cells.ts',
+  'facade/import/presets.ts',
+  'resources/minor-units.ts',
+];
+
 /** A file that browsers load, in every encoding in which it is sent. */
 export interface Asset {
   readonly name: string;
@@ -20,6 +27,10 @@ export interface Asset {
 /** Which files a page begins with. */
 export interface Beginning {
   readonly script: string;
+  /** The script that begins the calls of the home page. */
+  readonly begin: string;
+  /** The script that draws charts. */
+  readonly plot: string;
   /** The script of the sign-in page. */
   readonly signIn: string;
   readonly style: string;
@@ -43,6 +54,14 @@ export async function buildDashboard(): Promise<Built> {
   try {
     const tsconfig = `${sources}tsconfig.json`;
     const inHosts = build({ ...viewOptions(sources), absWorkingDir: root, tsconfig });
+    const begin = build({
+      ...OPTIONS,
+      absWorkingDir: root,
+      splitting: false,
+      format: 'iife',
+      entryPoints: [`${sources}begin.ts`],
+      tsconfig,
+    });
     const { outputFiles, metafile } = await build({
       ...OPTIONS,
       absWorkingDir: root,
@@ -50,8 +69,9 @@ export async function buildDashboard(): Promise<Built> {
       entryPoints: { main: `${sources}main.tsx`, 'sign-in': `${sources}sign-in.ts`, icon: `${sources}style/icon.svg` },
       tsconfig,
     });
+    checkInputs(Object.keys(metafile.inputs));
     const assets = await Promise.all(
-      outputFiles
+      [...outputFiles, ...(await begin).outputFiles]
         .map(({ path, contents }) => ({ name: path.slice(path.lastIndexOf('/') + 1), plain: Buffer.from(contents) }))
         .filter(({ name }) => !/^icon-.*\.js$/.test(name))
         .map(compressed),
@@ -61,6 +81,17 @@ export async function buildDashboard(): Promise<Built> {
   } finally {
     await stop();
   }
+}
+
+/**
+ * A kept build would not notice a change of a file that is not named. Packages are below the project or, where it is one itself, beside it.
+ * @throws Error
+ */
+function checkInputs(inputs: readonly string[]): void {
+  const known = (file: string) =>
+    /(^|\/)node_modules\/|^\.\.\//.test(file) || file.startsWith('facade/dashboard/') || SHARED.includes(file);
+  const strange = inputs.filter((file) => !known(file));
+  if (strange.length > 0) throw new Error(`SHARED in server/build.ts does not name ${strange.join(', ')}.`);
 }
 
 /** Every page begins with what all pages share. */
@@ -117,9 +148,11 @@ function beginningIn(outputs: Readonly<Record<string, Output>>, assets: readonly
   });
   return {
     script,
+    begin: named(/^begin-.*\.js$/),
+    plot: named(/^plot-.*\.js$/),
     signIn: named(/^sign-in-.*\.js$/),
     style: named(/^main-.*\.css$/),
-    font: named(/^inter-latin-wght-normal-.*\.woff2$/),
+    font: named(/^inter-[^-]+\.woff2$/),
     icon: named(/^icon-.*\.svg$/),
     chunks,
     pages: Object.fromEntries(pages),

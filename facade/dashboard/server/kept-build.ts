@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type Asset, type Beginning, type Built, buildDashboard, root, sources } from './build.ts';
+import { type Asset, type Beginning, type Built, buildDashboard, root, SHARED, sources } from './build.ts';
 import type { BuiltViews } from './views.ts';
 
 const cache = join(root, 'node_modules/.cache/agent-admin-dashboard');
@@ -31,11 +31,12 @@ export async function readBuild(): Promise<Built> {
 function hashOfSources(): string {
   const hash = createHash('sha1');
   const files = readdirSync(sources, { recursive: true, encoding: 'utf8' })
-    .filter((file) => /\.(tsx?|css|svg|json)$/.test(file))
+    .filter((file) => /\.(tsx?|css|svg|json|woff2)$/.test(file))
     .map((file) => join(sources, file));
+  const shared = SHARED.map((file) => join(root, file));
   // An installed package has no lock file of its own.
   const packages = ['package-lock.json', 'package.json'].map((name) => join(root, name)).filter(existsSync);
-  for (const file of [...packages, ...files.sort()]) {
+  for (const file of [...packages, ...shared, ...files.sort()]) {
     hash.update(file.slice(root.length)).update('\0').update(readFileSync(file));
   }
   return hash.digest('hex').slice(0, 16);

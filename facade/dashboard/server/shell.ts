@@ -25,6 +25,8 @@ export interface Asked {
 /** The page of every path. It shows its frame at once, and what is in it when the script has run. */
 export function shell(boot: Boot, beginning: Beginning, { path, theme }: Asked): string {
   const asset = (name: string) => `${boot.base}/assets/${name}`;
+  const isHome = path === '/';
+  const scripts = [...beginning.chunks, ...pageScripts(path, beginning), ...(isHome ? [beginning.plot] : [])];
   const page = html`<!doctype html>
 <html lang="en"${theme && html` data-theme="${theme}"`}>
 <head>
@@ -32,15 +34,16 @@ export function shell(boot: Boot, beginning: Beginning, { path, theme }: Asked):
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
 <title>${boot.workspace}</title>
+<script type="application/json" id="boot">${new Html(JSON.stringify(boot).replaceAll('<', '\\u003c'))}</script>
+${isHome && html`<script async fetchpriority="high" src="${asset(beginning.begin)}"></script>`}
 <link rel="icon" type="image/svg+xml" href="${asset(beginning.icon)}">
 <link rel="preload" as="font" type="font/woff2" href="${asset(beginning.font)}" crossorigin>
 <link rel="stylesheet" href="${asset(beginning.style)}">
-${[...beginning.chunks, ...pageScripts(path, beginning)].map((name) => html`<link rel="modulepreload" href="${asset(name)}">`)}
+${scripts.map((name) => html`<link rel="modulepreload" href="${asset(name)}">`)}
 <script type="module" src="${asset(beginning.script)}"></script>
 </head>
 <body>
 <div id="app">${frame(boot)}</div>
-<script type="application/json" id="boot">${new Html(JSON.stringify(boot).replaceAll('<', '\\u003c'))}</script>
 </body>
 </html>
 `;

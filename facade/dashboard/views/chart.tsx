@@ -17,9 +17,8 @@ import { PeriodSteps } from './period-steps.tsx';
 import { type Members, type ShownCall, start } from './start.tsx';
 
 /** A metric: its totals, its charts with the numbers behind them, and other ranges. */
-function ChartView({ tool, input, output }: ShownCall) {
+function ChartView({ tool, input, output: answer }: ShownCall<MetricAnswer>) {
   const listed = useTool(tool);
-  const answer = output as unknown as MetricAnswer; // as every metric answers
   if (!listed || !host.capabilities.serverTools) return <Metric tool={tool} answer={answer} />;
   return <AnyRange tool={listed} input={input} first={answer} />;
 }

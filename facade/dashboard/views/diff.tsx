@@ -14,11 +14,12 @@ import { beginAt } from './host/router.ts';
 import { type Members, type ShownCall, start } from './start.tsx';
 
 /** What changed in a record, among all its states, with the way back to each. */
-function DiffView({ input, output }: ShownCall) {
+function DiffView({ input, output }: ShownCall<ListAnswer<VersionRow> | DiffAnswer>) {
   const { entityType, entityId } = input as Readonly<Partial<Record<string, string>>>; // names a record
   useState(() => begin(input, output));
   const mayList = useMay('list_versions');
-  const rows = 'data' in output ? (output as unknown as ListAnswer<VersionRow>).data : undefined; // a list of versions
+  const diff = 'data' in output ? undefined : output;
+  const rows = 'data' in output ? output.data : undefined;
   // An agent may have been named instead.
   const id = rows?.[0]?.entityId ?? entityId;
   return (
@@ -34,14 +35,14 @@ function DiffView({ input, output }: ShownCall) {
       {mayList && entityType !== undefined && entityId !== undefined ? (
         <VersionHistory entityType={entityType} entityId={entityId} />
       ) : (
-        !rows && <Diff diff={output as unknown as DiffAnswer} />
+        diff && <Diff diff={diff} />
       )}
       <Toasts />
     </>
   );
 }
 
-function begin(input: Members, output: Members): void {
+function begin(input: Members, output: object): void {
   const { entityType, entityId, versionId, against = 'previous' } = input as Readonly<Partial<Record<string, string>>>;
   const usual = against === 'previous' ? undefined : against;
   beginAt(pathOf(entityId ?? '') ?? '/', { version: versionId, against: usual });

@@ -14,11 +14,16 @@ const LONGEST_TITLE = 80;
 
 /** A hit of `search`, or a memory as `search_memories` answers it. */
 export function hitOf(row: Members): Hit {
-  if (typeof row.snippet === 'string') return row as unknown as Hit; // `search` answers such
+  if (typeof row.snippet === 'string') return foundHit(row, row.snippet);
   const content = String(row.content ?? '');
   const [line = ''] = content.split('\n');
   const title = line.length > LONGEST_TITLE ? `${line.slice(0, LONGEST_TITLE)}…` : line;
   return { type: 'memory', id: String(row.id), title, snippet: content };
+}
+
+function foundHit({ type, id, title, parent }: Members, snippet: string): Hit {
+  const inside = parent as Hit['parent']; // as `search` answers
+  return { type: String(type), id: String(id), title: String(title), snippet, ...(inside && { parent: inside }) };
 }
 
 /** The call that reads the record, or the one that it is read with. Undefined where there is none. */

@@ -23,7 +23,13 @@ export function RunAgain({ run: { flowId, input, runAs, status } }: { readonly r
         Run again
       </Button>
       {asks && (
-        <ConfirmDialog title="Run the flow again?" action="Run" run={start} onClose={() => setAsks(false)}>
+        <ConfirmDialog
+          title="Run the flow again?"
+          action="Run"
+          look="primary"
+          run={start}
+          onClose={() => setAsks(false)}
+        >
           <p>
             <Ref id={flowId} /> runs now as it is today, with the rights of {runAs.name}
             {input ? ' and this input:' : ', without an input.'}

@@ -30,8 +30,11 @@ interface State {
   readonly failure?: unknown;
 }
 
-/** Shows in this page whatever the host passes on: the input of a call, and what came of it. */
-export function start(View: ComponentType<ShownCall>): void {
+/**
+ * Shows in this page whatever the host passes on: the input of a call, and what came of it. `Output`: what the tools answer whose page this
+ * is.
+ */
+export function start<Output extends object = Members>(View: ComponentType<ShownCall<Output>>): void {
   const app = document.getElementById('app');
   if (!app) return;
   let state: State = {};
@@ -70,13 +73,13 @@ export function start(View: ComponentType<ShownCall>): void {
   void meetHost(boot.version).then(begin, (failure) => draw({ failure }));
 }
 
-function Current({
+function Current<Output extends object>({
   View,
   input = {},
   result,
   cancelled,
   failure,
-}: State & { readonly View: ComponentType<ShownCall> }) {
+}: State & { readonly View: ComponentType<ShownCall<Output>> }) {
   if (failure !== undefined) return <ErrorBox error={failure} />;
   if (!result) {
     return cancelled ? (
@@ -88,7 +91,7 @@ function Current({
   const tool = host.context.toolInfo?.tool?.name;
   try {
     const output = outputIn(tool ?? '', withStructure(result));
-    return <View tool={tool} input={input} output={output as Members} />;
+    return <View tool={tool} input={input} output={output as Output} />; // as its tools declare it
   } catch (error) {
     return <ErrorBox error={error} />;
   }

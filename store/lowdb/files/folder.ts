@@ -11,6 +11,8 @@ export const AUDIT = 'audit';
 export const SECRETS_KEY = 'secrets.key';
 /** The secret in the hashes of the inputs of calls that may be repeated. Backups do not contain it, since they contain the hashes. */
 export const REPEATS_SECRET = 'repeats-secret';
+/** In a backup: what was counted when it was made. */
+export const BACKUP_FACTS = 'backup.json';
 
 const JOURNAL = /^journal-(\d{8,})\.ndjson$/;
 

@@ -59,6 +59,13 @@ export class FolderLock {
   }
 }
 
+/** The process that has the folder open, as far as its heartbeat shows. */
+export function holderOf(folder: string): z.infer<typeof holder> | undefined {
+  const path = join(folder, LOCK);
+  const beat = statSync(path, { throwIfNoEntry: false });
+  return beat && Date.now() - beat.mtimeMs < MISSED * HEARTBEAT_MS ? readHolder(path) : undefined;
+}
+
 async function bind(folder: string, path: string): Promise<Server> {
   const { dev, ino } = statSync(folder);
   const server = createServer((connection) => connection.destroy());

@@ -1,8 +1,8 @@
 import type { Low } from 'lowdb';
+import type { Row } from '../../row.ts';
 import type { Files } from '../files/files.ts';
 import { journalPath, journalsIn } from '../files/folder.ts';
 import type { Collection } from '../records/collection.ts';
-import type { Row } from '../rows/row.ts';
 import type { Journal } from './journal.ts';
 import { hex } from './line.ts';
 import type { ChainEnd } from './recovery.ts';

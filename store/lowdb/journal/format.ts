@@ -1,7 +1,7 @@
 import { compiled } from '../../../resources/compiled.ts';
 import { StoreDamaged } from '../../errors.ts';
+import { deepFreeze, type Row } from '../../row.ts';
 import { keptCollections } from '../records/kept-collections.ts';
-import { deepFreeze, type Row } from '../rows/row.ts';
 
 type RawRecord = Record<string, unknown>;
 /** Brings a raw record of a collection from one format number to the next. */

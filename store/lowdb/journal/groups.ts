@@ -1,4 +1,4 @@
-import type { Row } from '../rows/row.ts';
+import type { Row } from '../../row.ts';
 
 /** Groups rows with equal values in a few members, so that a filter on these members is judged once for each group. */
 export class Groups {

@@ -3,9 +3,9 @@ import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { Adapter } from 'lowdb';
 import { z } from 'zod';
+import type { Row } from '../../row.ts';
 import { type Files, type WritableFile, writeAll } from '../files/files.ts';
 import { damaged, SNAPSHOT_DRAFT } from '../files/folder.ts';
-import type { Row } from '../rows/row.ts';
 import { assertKnown, type Format, parseRecord } from './format.ts';
 import { type FileLine, hex, readLines } from './line.ts';
 

@@ -1,5 +1,5 @@
+import type { Row } from '../../row.ts';
 import type { Collection } from '../records/collection.ts';
-import type { Row } from '../rows/row.ts';
 
 /** A record of a collection before or after a change. `row` is undefined where the record does not exist. */
 export interface StoredChange {

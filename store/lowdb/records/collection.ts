@@ -1,9 +1,10 @@
 import type { CollectionDefinition } from '../../collection-definition.ts';
 import { NotFound } from '../../errors.ts';
 import { OrderedSet } from '../../ordered-set.ts';
-import type { Entry, Row } from '../rows/row.ts';
+import type { Row } from '../../row.ts';
 import { TextIndex } from '../text/text-index.ts';
 import { TextUpkeep } from '../text/text-upkeep.ts';
+import type { Entry } from './entry.ts';
 import { FieldIndex, UniqueIndex } from './indexes.ts';
 
 /** The committed records of one collection with their indexes. */

@@ -1,7 +1,9 @@
 import type { UniqueRule } from '../../collection-definition.ts';
 import { OrderedSet } from '../../ordered-set.ts';
 import type { Scalar } from '../../port.ts';
-import type { Entry, Row } from '../rows/row.ts';
+import { uniqueKey } from '../../record-change.ts';
+import type { Row } from '../../row.ts';
+import type { Entry } from './entry.ts';
 
 function isScalar(value: unknown): value is Scalar {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
@@ -77,15 +79,7 @@ export class UniqueIndex {
 
   /** The record's key, or undefined where the rule skips the record. */
   key(row: Row): string | undefined {
-    const { fields, ignoreCase, except } = this.rule;
-    if (except && row[except.field] === except.value) return undefined;
-    const values: unknown[] = [];
-    for (const field of fields) {
-      const value = row[field];
-      if (value === undefined) return undefined;
-      values.push(ignoreCase && typeof value === 'string' ? value.toLowerCase() : value);
-    }
-    return JSON.stringify(values);
+    return uniqueKey(this.rule, row);
   }
 
   replace(before: Row | undefined, after: Row | undefined): void {

@@ -1,7 +1,8 @@
 import { comparePositions, OrderedSet } from '../../ordered-set.ts';
 import type { Page, Query, Scalar, Where } from '../../port.ts';
-import type { Entry, Row } from '../rows/row.ts';
+import type { Row } from '../../row.ts';
 import type { Collection } from './collection.ts';
+import type { Entry } from './entry.ts';
 import { indexKey, indexKeys } from './indexes.ts';
 
 interface Condition {

@@ -1,14 +1,10 @@
-import { isDeepStrictEqual } from 'node:util';
-import { compiled } from '../../../resources/compiled.ts';
-import { NotFound, StaleRevision, UniqueTaken } from '../../errors.ts';
-import { newId } from '../../ids.ts';
+import { eachInTurn } from '../../each-in-turn.ts';
+import { UniqueTaken } from '../../errors.ts';
 import type { Change, Guard, Page, Writer } from '../../port.ts';
-import { frozenCopy, type Row } from '../rows/row.ts';
+import { assertMutable, expectedRecord, newRecord, touchedRecord, updatedRecord } from '../../record-change.ts';
+import type { Row } from '../../row.ts';
 import type { Collection } from './collection.ts';
 import { count, find, type RowFilter, type RowQuery } from './query.ts';
-
-/** Members that only the store writes. A change ignores them. */
-const BOOKKEEPING: readonly string[] = ['id', 'createdAt', 'updatedAt', 'revision'];
 
 /** The changes of one transaction to one collection. Reads see them over the committed records. */
 export class Staging implements Writer<Row> {
@@ -49,26 +45,26 @@ export class Staging implements Writer<Row> {
 
   async insert(record: Partial<Row>): Promise<Row> {
     this.#assertLive();
-    const { idPrefix, appendOnly } = this.#collection.definition;
-    const now = this.#now();
-    const given = Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined));
-    const kept = appendOnly ? {} : { updatedAt: now, revision: 1 };
-    const row = this.#parse({ id: newId(idPrefix), createdAt: now, ...kept, ...given });
+    const row = newRecord(this.#collection, record, this.#now());
     if (this.#current(row.id)) throw new Error(`${this.#collection.name} has a record ${row.id} already`);
     this.#stage(row.id, row);
     return row;
   }
 
+  insertAll(records: readonly Partial<Row>[]): Promise<Row[]> {
+    return eachInTurn(records, (record) => this.insert(record));
+  }
+
   async update(id: string, change: Change<Row>, options?: Guard): Promise<Row> {
     this.#assertLive();
     const current = this.#mutable(id, options);
-    const revision = typeof current.revision === 'number' ? current.revision + 1 : 1;
-    return this.#change(current, change, { updatedAt: this.#now(), revision });
+    return this.#replace(current, updatedRecord(this.#collection, current, change, this.#now()));
   }
 
   async touch(id: string, change: Change<Row>): Promise<Row> {
     this.#assertLive();
-    return this.#change(this.#mutable(id), change, {});
+    const current = this.#mutable(id);
+    return this.#replace(current, touchedRecord(this.#collection, current, change));
   }
 
   async delete(id: string, options?: Guard): Promise<Row> {
@@ -78,47 +74,26 @@ export class Staging implements Writer<Row> {
     return row;
   }
 
+  deleteAll(ids: readonly string[]): Promise<Row[]> {
+    return eachInTurn(ids, (id) => this.delete(id));
+  }
+
   #current(id: string): Row | undefined {
     return this.changes.has(id) ? this.changes.get(id) : this.#collection.get(id);
   }
 
   #expected(id: string, options?: Guard): Row {
-    const row = this.#current(id);
-    if (!row) throw new NotFound(this.#collection.name, id);
-    const expected = options?.expectedRevision;
-    const revision = row.revision;
-    if (expected !== undefined && typeof revision === 'number' && revision !== expected) {
-      throw new StaleRevision(revision);
-    }
-    return row;
+    return expectedRecord(this.#collection, id, this.#current(id), options);
   }
 
   #mutable(id: string, options?: Guard): Row {
-    if (this.#collection.definition.appendOnly) throw new Error(`${this.#collection.name} is append-only`);
+    assertMutable(this.#collection);
     return this.#expected(id, options);
   }
 
-  #change(current: Row, change: Change<Row>, kept: object): Row {
-    const merged: Record<string, unknown> = { ...current };
-    for (const [member, value] of Object.entries(change)) {
-      if (value === undefined || BOOKKEEPING.includes(member)) continue;
-      if (value === null) delete merged[member];
-      else merged[member] = value;
-    }
-    const next = this.#parse(merged);
-    if (isDeepStrictEqual(next, current)) return current;
-    const row = Object.freeze({ ...next, ...kept });
-    this.#stage(row.id, row);
-    return row;
-  }
-
-  /** Refuses a record that does not fit its schema, because the next start could not read it. */
-  #parse(record: Record<string, unknown>): Row {
-    const { name, definition } = this.#collection;
-    const parsed = compiled(definition.schema).safeParse(record);
-    if (!parsed.success) throw new Error(`a record does not fit the schema of ${name}: ${parsed.error.message}`);
-    // Every collection's schema has `id` and `createdAt`.
-    return frozenCopy(parsed.data) as Row;
+  #replace(current: Row, next: Row): Row {
+    if (next !== current) this.#stage(next.id, next);
+    return next;
   }
 
   #stage(id: string, row: Row | undefined): void {

@@ -1,8 +1,6 @@
 import { hash } from 'node:crypto';
 import { importedRows, type RowType } from '../../../resources/imported-rows.ts';
 import type { Connection } from '../../duckdb/connection.ts';
-import type { LoadedPart } from '../../duckdb/writing/load.ts';
-import { datedRows } from '../../duckdb/writing/put.ts';
 import {
   countsFrom,
   type ImportedRow,
@@ -17,6 +15,8 @@ import {
 } from '../../rows/records.ts';
 import { type Statement, Statements } from '../../rows/statements.ts';
 import { quoted, type RawTable, rawTables } from '../../sql/raw-tables.ts';
+import type { LoadedPart } from '../../sql/writing/load.ts';
+import { datedRows } from '../../sql/writing/put.ts';
 import type { RowLog } from './row-log.ts';
 
 /** The type of a logged row that removed a user. */

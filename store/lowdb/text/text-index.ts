@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import SearchableMap from 'minisearch/SearchableMap';
 import type { SearchDefinition } from '../../collection-definition.ts';
+import type { Row } from '../../row.ts';
 import { fold, isSpaceless, textOf, wordsIn } from '../../search-text.ts';
 import { Groups } from '../journal/groups.ts';
 import { Tally } from '../records/tally.ts';
-import type { Row } from '../rows/row.ts';
 import { Postings } from './postings.ts';
 
 /** Only this many characters of each member are indexed. */

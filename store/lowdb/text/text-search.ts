@@ -1,7 +1,7 @@
 import type { Rank, TextHit, TextPage, TextQuery } from '../../port.ts';
+import type { Row } from '../../row.ts';
 import type { Collection } from '../records/collection.ts';
 import { matcher } from '../records/query.ts';
-import type { Row } from '../rows/row.ts';
 import type { TextIndex } from './text-index.ts';
 
 /** One page of the best records that the filters admit. `owners` is the collection that the `owner` of the records is in. */

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Row } from '../rows/row.ts';
+import type { Row } from '../../row.ts';
 import type { TextIndex } from './text-index.ts';
 
 /** The longest time that indexing takes at once, while others wait. */

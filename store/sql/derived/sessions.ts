@@ -54,10 +54,18 @@ select
   spans.visitor, spans.start_ms, spans.end_ms, spans.pages,
   spans.pages = 1 and busy.visitor is null,
   spans.channel, spans.country, spans.device, spans.browser, spans.os,
-  lag(spans.end_ms) over (partition by spans.visitor order by spans.start_ms),
-  ${labels.map((label) => `lag(spans.end_ms) over (partition by spans.visitor, spans.${label} order by spans.start_ms)`).join(',\n  ')}
+  ${endBefore('spans.visitor')},
+  ${labels.map((label) => endBefore(`spans.visitor, spans.${label}`)).join(',\n  ')}
 from spans left join busy on busy.visitor = spans.visitor and busy.start_ms = spans.start_ms`;
 }
+
+/** When the session before ended. */
+function endBefore(columns: string): string {
+  return `coalesce(lag(spans.end_ms) over (partition by ${columns} order by spans.start_ms), ${NEVER_MS})`;
+}
+
+/** Before all times: comparing with it is cheaper than with null. */
+const NEVER_MS = -Number.MAX_SAFE_INTEGER;
 
 const columns = {
   visitor: 'bigint',
@@ -70,7 +78,10 @@ const columns = {
   device: 'text',
   browser: 'text',
   os: 'text',
-  /** The end of the visitor's session before, then of the one before that has the same channel, country and so on. */
+  /**
+   * The end of the visitor's session before, then of the one before that has the same channel, country and so on. Before all times where
+   * there is none.
+   */
   before_ms: 'bigint',
   channel_before_ms: 'bigint',
   country_before_ms: 'bigint',

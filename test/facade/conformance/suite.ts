@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { withFolder } from '../../support/child.ts';
+import { nodeArgs } from '../../support/node-args.ts';
 
 /** The result of one check of a scenario. */
 export interface Check {
@@ -81,8 +82,8 @@ export async function runAuthorizationSuite(
 
 function run(args: readonly string[], onPrinted: (text: string) => void = () => {}): Promise<string> {
   const command = join(suite, 'dist/index.js');
-  const hook = fileURLToPath(new URL('./node-20.ts', import.meta.url));
-  const child = spawn(process.execPath, ['--import', 'tsx', '--import', hook, command, ...args]);
+  const hook = nodeArgs(fileURLToPath(new URL('./node-20.ts', import.meta.url)));
+  const child = spawn(process.execPath, [...hook.slice(0, -1), '--import', ...hook.slice(-1), command, ...args]);
   let printed = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk) => {

@@ -5,6 +5,7 @@ import { findingsOf, testDashboard } from '../../support/dashboard.ts';
 import { type ModelServer, startModelServer } from '../../support/model-server.ts';
 import { startTestServer } from '../../support/server.ts';
 
+// together: one browser
 describe('the chat of the dashboard', { skip: withoutBrowser }, () => {
   let models: ModelServer;
   const { call, inWindow } = testDashboard(async () => {
@@ -83,6 +84,38 @@ describe('the chat of the dashboard', { skip: withoutBrowser }, () => {
       await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
       await page.getByRole('button', { name: 'Restricted' }).waitFor();
       assert.equal((await call('get_thread_access', { id })).visibility, 'restricted');
+    });
+  });
+});
+
+describe('the dashboard of a new workspace', { skip: withoutBrowser }, () => {
+  const { inWindow } = testDashboard(() => startTestServer());
+
+  it('says on every page without records how the first one comes about', async () => {
+    await inWindow(async (page, window) => {
+      await window.open('/');
+      const paths = await page
+        .locator('.nav-link')
+        .evaluateAll((links) => links.map((link) => link.getAttribute('href') ?? ''));
+      const actions = new Map<string, string[]>();
+      for (const path of paths) {
+        await window.go(path);
+        for (const empty of await page.locator('.empty').all()) {
+          assert.ok((await empty.locator('.quiet, a, button').count()) > 0, `${path}: ${await empty.textContent()}`);
+          actions.set(path, [
+            ...(actions.get(path) ?? []),
+            ...(await empty.getByRole('link').or(empty.getByRole('button')).allTextContents()),
+          ]);
+        }
+      }
+      assert.ok(actions.size > 15, [...actions.keys()].join());
+      for (const [path, action] of [
+        ['/tasks', 'New task'],
+        ['/users', 'Import users'],
+        ['/runs', 'New chat'],
+        ['/documents', 'New document'],
+      ] as const)
+        assert.deepEqual(actions.get(path), [action]);
     });
   });
 });

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { z } from 'zod';
 import { guessed, mappedRows, membersOf, OTHER_WORDS } from '../../../facade/dashboard/pages/import/mapping.ts';
+import { fittingPresets, lacksOf, presetRows } from '../../../facade/dashboard/pages/import/preset-rows.ts';
 import { NUMBER_MEMBERS, rowsOf } from '../../../facade/dashboard/pages/import/rows.ts';
+import { presets } from '../../../facade/import/presets.ts';
 import { importedRows } from '../../../resources/imported-rows.ts';
 import { importRecords } from '../../../tools/analytics/import-records.ts';
 import { unwrap } from '../../../tools/registry/validate.ts';
@@ -65,4 +67,37 @@ describe('the rows of a file in the browser', () => {
     ]);
     await assert.rejects(rowsOf(new File([''], 'rows.txt')), /rows\.txt is neither/);
   });
+
+  it('takes the exports of other systems by a preset, and says what it leaves out or cannot take', async () => {
+    const line = JSON.stringify({ id: 'sub_1', customer_id: 'ctm_1', items: 5, billing_cycle: null, status: 'active' });
+    const paddle = await rowsOf(new File([line], 'paddle.ndjson'));
+    assert.deepEqual(fittingPresets(paddle).fitting, ['paddle-subscriptions']);
+    const [bad] = presetRows(presetOf('paddle-subscriptions'), paddle).rows;
+    assert.match(bad && 'problem' in bad ? bad.problem : '', /not the form/);
+    const csv =
+      'id,Customer,Total,Currency,Status,Date (UTC)\nin_1,cus_1,"1,029.90",eur,paid,2026-03-01 09:30\nin_2,c,1,eur,draft,\n';
+    const stripe = await rowsOf(new File([csv], 'anything.csv'));
+    assert.deepEqual(fittingPresets(stripe).fitting, ['stripe-invoices']);
+    const { rows, leftOut } = presetRows(presetOf('stripe-invoices'), stripe);
+    assert.deepEqual(leftOut, new Map([['is draft', 1]]));
+    assert.deepEqual(rows, [
+      {
+        line: 2,
+        row: {
+          id: 'in_1',
+          uid: 'cus_1',
+          total: 102_990,
+          tax: 0,
+          currency: 'EUR',
+          status: 'paid',
+          issuedAt: '2026-03-01T09:30Z',
+        },
+      },
+    ]);
+    assert.deepEqual(lacksOf('stripe-customers', stripe), ['Email', 'Created (UTC)']);
+  });
 });
+
+function presetOf(name: string) {
+  return presets[name] ?? assert.fail(name);
+}

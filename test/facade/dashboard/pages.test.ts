@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { rest } from '../../support/calls.ts';
 import { withoutBrowser } from '../../support/chromium.ts';
 import { findingsOf, settled, testDashboard } from '../../support/dashboard.ts';
 import { FULL } from '../../support/full.ts';
 
+// together: one browser
 if (withoutBrowser) console.log(`SKIPPED: the dashboard in a real browser, for ${withoutBrowser}.`);
 
 interface ScrolledPage {
@@ -29,8 +31,8 @@ const TELLS_LATE = `
 `;
 
 const PHONE = { width: 390, height: 844 };
+const WIDE = { width: 1440, height: 900 };
 
-// alone: takes longest of all
 describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
   const dashboard = testDashboard();
   const { call, inWindow } = dashboard;
@@ -54,9 +56,14 @@ describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
             '/no/such/page',
           ];
           for (const [index, path] of all.entries()) {
-            if (viewport && !FULL && index % 2 === 1) continue;
+            if (viewport && !FULL && index % 2 === 1 && !path.endsWith('/edit')) continue;
             await window.go(path);
             assert.equal(await page.locator('.error-box').count(), 0, path);
+            assert.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), `${path} is too wide`);
+            if (path.endsWith('/edit')) {
+              const { y = 0, height = 0 } = (await page.getByRole('button', { name: 'Save' }).boundingBox()) ?? {};
+              assert.ok(y > 0 && y + height <= (viewport ?? WIDE).height, 'the button is in view');
+            }
             // axe takes seconds; pages are made of the same parts.
             if (FULL || index % 4 === (viewport ? 2 : 0)) assert.deepEqual(await findingsOf(page), [], path);
           }
@@ -65,6 +72,23 @@ describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
       );
     });
   }
+
+  it('asks for what Home shows before its scripts are there, and once', async () => {
+    await inWindow(async (page, window) => {
+      const asked: (string | undefined)[] = [];
+      page.on('request', (request) => asked.push(request.headers()['mcp-name']));
+      const begun = page.waitForRequest((request) => request.headers()['mcp-name'] === 'get_mrr');
+      await page.route('**/assets/main-*.js', async (route) => {
+        await begun;
+        await route.continue();
+      });
+      await window.open('/');
+      await page.locator('.headline-number').first().waitFor();
+      for (const tool of ['get_overview', 'get_traffic_visitors', 'get_mrr', 'get_system_health']) {
+        assert.equal(asked.filter((each) => each === tool).length, 1, tool);
+      }
+    });
+  });
 
   it('shows texts of records as the texts they are', async () => {
     const planted = '<img src=x onerror="globalThis.planted=1"><script>planted=1</script>{{1}}';
@@ -77,12 +101,14 @@ describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
     const document = await call('create_document', { title: planted, content: planted });
     const task = await call('create_task', { title: planted });
     const memory = await call('create_memory', { content: planted, kind: 'fact' });
+    const artifact = await call('create_artifact', { name: planted, mimeType: 'text/html', content: planted });
     await inWindow(async (page, window) => {
       for (const path of [
         `/agents/${agent.id}`,
         `/documents/${document.id}`,
         `/tasks/${task.id}`,
         `/memory/${memory.id}`,
+        `/artifacts/${artifact.id}`,
       ]) {
         await window.open(path);
         await page.getByText('<img src=x').first().waitFor();
@@ -90,7 +116,7 @@ describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
         assert.equal(await page.locator('img, #app script').count(), 0, path);
       }
     });
-    for (const [kind, { id }] of Object.entries({ agent, document, task, memory }))
+    for (const [kind, { id }] of Object.entries({ agent, document, task, memory, artifact }))
       await call(`delete_${kind}`, { id });
   });
 
@@ -207,6 +233,63 @@ describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
     await call('delete_skill', { id });
   });
 
+  it('narrows a list to what one caller did, picked by name or by an id that is in no list', async () => {
+    const { data: agents } = await call('list_agents');
+    const { id } = agents.find(({ displayName }: { readonly displayName: string }) => displayName === 'Mira');
+    await inWindow(
+      async (page, window) => {
+        await window.open('/audit');
+        await page.getByRole('button', { name: 'Who', exact: true }).click();
+        for (const group of ['People', 'Keys', 'Capsules', 'Agents']) {
+          await page.getByRole('group', { name: group }).getByRole('button').first().waitFor();
+        }
+        assert.deepEqual(await findingsOf(page), []);
+        await page.getByRole('searchbox', { name: 'Name or id' }).fill('mira');
+        await page.keyboard.press('Enter');
+        await page.waitForURL(`**/audit?principal=${id}`);
+        await page.getByRole('button', { name: 'Who: Mira' }).waitFor();
+        assert.equal(await page.getByRole('searchbox', { name: 'Name or id' }).count(), 0);
+        await window.go('/runs');
+        await page.getByRole('button', { name: 'Who', exact: true }).click();
+        await page.getByRole('searchbox', { name: 'Name or id' }).fill('key_gone');
+        await page.getByRole('button', { name: 'Use the id key_gone' }).click();
+        await page.waitForURL('**/runs?principal=key_gone');
+        await page.getByText('No runs match').waitFor();
+        await page.getByRole('button', { name: 'Who: key_gone' }).click();
+        await page.getByRole('button', { name: 'Clear', exact: true }).click();
+        await page.waitForURL('**/runs');
+        assert.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'));
+      },
+      { viewport: PHONE },
+    );
+  });
+
+  it('has on a phone the tool of a call and the actions of a record in one line each, and says why a call was refused', async () => {
+    const { adminKey: key } = dashboard.server;
+    assert.equal((await rest(dashboard.server, 'GET', '/api/v1/agents/agt_none', { key })).status, 404);
+    const { data: capsules } = await call('list_capsules');
+    await inWindow(
+      async (page, window) => {
+        await window.open('/audit');
+        await page.locator('tbody').getByText('send_chat_message').first().waitFor();
+        const heights = await page
+          .locator('tbody .name-words > .mono')
+          .evaluateAll((names) => names.map((name) => Math.round(name.getBoundingClientRect().height)));
+        assert.equal(new Set(heights).size, 1, heights.join());
+        await window.go('/audit?tool=get_agent');
+        await page.getByText('not_found').filter({ visible: true }).first().waitFor();
+        await window.go(`/capsules/${capsules[0].id}`);
+        const tops = await page
+          .locator('.detail-bar')
+          .locator('button, a')
+          .filter({ visible: true })
+          .evaluateAll((buttons) => buttons.map((button) => Math.round(button.getBoundingClientRect().top)));
+        assert.ok(tops.length > 4 && new Set(tops).size === 1, tops.join());
+      },
+      { viewport: PHONE },
+    );
+  });
+
   it('hears in every tab of what others change, over one stream', async () => {
     const { id } = await call('create_skill', { name: 'live', instructions: 'Before.' });
     await inWindow(async (page, { context, open }) => {
@@ -275,7 +358,10 @@ describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
       await page.evaluate('tellsNothing = true');
       const height = await page.evaluate<number>('document.documentElement.scrollHeight');
       await page.getByRole('button', { name: 'Load more' }).click();
-      await page.waitForFunction(`document.documentElement.scrollHeight > ${height}`);
+      await page.waitForFunction((before) => {
+        const { document } = globalThis as unknown as ScrolledPage; // in the page
+        return document.documentElement.scrollHeight > before;
+      }, height);
       await page.evaluate('scrollTo(0, 0)');
       await page.locator('tr[aria-rowindex="2"]').waitFor();
       assert.deepEqual(await findingsOf(page), []);

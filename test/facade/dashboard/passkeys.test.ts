@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { CDPSession, Page } from 'playwright-core';
 import { withoutBrowser } from '../../support/chromium.ts';
-import { type DashboardWindow, findingsOf, settled, startDemoServer, testDashboard } from '../../support/dashboard.ts';
+import { type DashboardWindow, findingsOf, settled, testDashboard } from '../../support/dashboard.ts';
+import { startDemoServer } from '../../support/demo.ts';
 
+// together: one browser
 if (withoutBrowser) console.log(`SKIPPED: passkeys in a real browser, for ${withoutBrowser}.`);
 
 /** A device that keeps passkeys, and whose person can fail to show who they are. */

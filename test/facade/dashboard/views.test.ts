@@ -2,12 +2,15 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Frame } from 'playwright-core';
 import { makeKey, mustCall } from '../../support/calls.ts';
-import { startBrowser, withoutBrowser } from '../../support/chromium.ts';
-import { findingsOf, startDemoServer } from '../../support/dashboard.ts';
+import { openBrowser, withoutBrowser } from '../../support/chromium.ts';
+import { findingsOf } from '../../support/dashboard.ts';
+import { startDemoServer } from '../../support/demo.ts';
 import { FULL } from '../../support/full.ts';
 import type { TestServer } from '../../support/server.ts';
+import { until } from '../../support/until.ts';
 import { type HostWindow, openHost, startViewHost, type ViewHost } from '../../support/view-host.ts';
 
+// together: one browser
 if (withoutBrowser) console.log(`SKIPPED: pages in a host (MCP Apps), for ${withoutBrowser}.`);
 
 /** The place of the report whose cells are coloured, among those of the demo. */
@@ -38,10 +41,9 @@ describe('pages in a host', { skip: withoutBrowser }, () => {
   let browser: Browser;
   before(async () => {
     host = await startViewHost();
-    [server, browser] = await Promise.all([startDemoServer({ ALLOWED_ORIGINS: host.origin }), startBrowser()]);
+    [server, browser] = await Promise.all([startDemoServer({ ALLOWED_ORIGINS: host.origin }), openBrowser()]);
   });
   after(async () => {
-    await browser?.close();
     await server?.close();
     await host?.close();
   });
@@ -130,6 +132,7 @@ describe('pages in a host', { skip: withoutBrowser }, () => {
       await view.getByRole('button', { name: 'All hits' }).waitFor();
       await noMarkup();
       await view.getByRole('link', { name: 'Open in the dashboard' }).click();
+      await until(async () => (await window.asked()).links.length > 0);
       assert.deepEqual((await window.asked()).links, [`${server.baseUrl}/skills/${skill.id}`]);
       const { data } = await call('list_versions', { entityType: 'skill', entityId: skill.id });
       const named = { entityType: 'skill', entityId: skill.id, versionId: data[0].id };

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { mustCall } from '../../support/calls.ts';
+import { send } from '../../support/http.ts';
 import { answerOf, CALLBACK, decided, OAuthClient, signedIn } from '../../support/oauth.ts';
 import { serverForTests } from '../../support/server.ts';
 
@@ -14,9 +15,9 @@ async function asked(parameters: Parameters, change: (url: URL) => void = () => 
   known ??= OAuthClient.registered(server);
   const url = new URL((await known).authorizeUrl(parameters));
   change(url);
-  const response = await fetch(url, { redirect: 'manual', headers: { Accept: 'text/html' } });
+  const response = await send(url.href, { headers: { Accept: 'text/html' } });
   const location = response.headers.get('location');
-  return { ...(await answerOf(response)), to: location === null ? undefined : new URL(location, server.baseUrl) };
+  return { ...answerOf(response), to: location === null ? undefined : new URL(location, server.baseUrl) };
 }
 
 function error(to: URL | undefined) {

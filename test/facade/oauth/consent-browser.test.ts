@@ -8,7 +8,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { stoppedAtEnd } from '../../support/at-end.ts';
 import { mustCall } from '../../support/calls.ts';
 import { capsuleClients } from '../../support/capsules.ts';
-import { startBrowser, withoutBrowser } from '../../support/chromium.ts';
+import { openBrowser, withoutBrowser } from '../../support/chromium.ts';
 import { OAuthClient } from '../../support/oauth.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
 import { signIn } from '../../support/sign-in.ts';
@@ -17,6 +17,7 @@ const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/
 /** A folder for pictures of the pages, for whoever wants to look at them. */
 const PICTURES = process.env.PICTURES;
 
+// together: one browser
 if (withoutBrowser) console.log(`SKIPPED: the consent pages in a real browser, for ${withoutBrowser}.`);
 
 describe('the consent page in a real browser', { skip: withoutBrowser }, () => {
@@ -30,7 +31,7 @@ describe('the consent page in a real browser', { skip: withoutBrowser }, () => {
 
   before(async () => {
     server = await startTestServer();
-    browser = await startBrowser();
+    browser = await openBrowser();
     app = stoppedAtEnd(
       createServer(({ url = '' }, response) => {
         if (!url.startsWith('/on')) return response.end('back in the app');
@@ -43,7 +44,6 @@ describe('the consent page in a real browser', { skip: withoutBrowser }, () => {
     client = await OAuthClient.registered(server, { client_name: 'Desk', redirect_uris: [callback] });
   });
   after(async () => {
-    await browser?.close();
     await server?.close();
   });
 
@@ -141,7 +141,7 @@ describe('the consent page in a real browser', { skip: withoutBrowser }, () => {
     const page = await context.newPage();
     await page.goto(other.authorizeUrl({ redirect_uri: redirect }));
     await page.getByRole('button', { name: 'Connect' }).click();
-    await page.getByText('back in the app').waitFor({ timeout: 10_000 });
+    await page.getByText('back in the app').waitFor();
     assert.equal(new URL(page.url()).hostname, 'localhost');
     assert.deepEqual(complaints, []);
     await context.close();

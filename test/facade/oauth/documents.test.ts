@@ -8,6 +8,7 @@ import { createFetch } from '../../../tools/integrations/upstream/fetch.ts';
 import { stoppedAtEnd } from '../../support/at-end.ts';
 import { CALLBACK } from '../../support/oauth.ts';
 import { serverForTests, TestClock } from '../../support/server.ts';
+import { forgetCounts } from '../../support/store.ts';
 
 const server = serverForTests();
 const clock = new TestClock();
@@ -217,6 +218,7 @@ describe('client ID metadata documents', () => {
   });
 
   it('are looked up 60 times a minute at most', async () => {
+    await forgetCounts(server.folder);
     const { find } = documents();
     const answers = await Promise.allSettled(Array.from({ length: 70 }, (_, at) => find(`${address}?${at}`)));
     const limited = answers.filter(

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { rest } from '../../support/calls.ts';
+import { send } from '../../support/http.ts';
 import { answerOf, OAuthClient } from '../../support/oauth.ts';
 import { serverForTests } from '../../support/server.ts';
 
@@ -13,7 +14,7 @@ describe('connecting by signing in', () => {
     assert.equal(refused.status, 401);
     const challenge = refused.headers.get('www-authenticate') ?? '';
     assert.match(challenge, /^Bearer resource_metadata="[^"]+", scope="read"$/);
-    const { body: metadata } = await answerOf(await fetch(/resource_metadata="([^"]+)"/.exec(challenge)?.[1] ?? ''));
+    const { body: metadata } = answerOf(await send(/resource_metadata="([^"]+)"/.exec(challenge)?.[1] ?? ''));
     assert.equal(metadata.resource, `${server.baseUrl}/api/v1/mcp`);
     assert.deepEqual(metadata.authorization_servers, [server.baseUrl]);
 

@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { describeReach } from '../../../facade/oauth/reach.ts';
 import { mustCall, rest } from '../../support/calls.ts';
 import { freePort } from '../../support/free-port.ts';
+import { send } from '../../support/http.ts';
 import { answerOf, register } from '../../support/oauth.ts';
 import { serverForTests, startTestServer, type TestServer } from '../../support/server.ts';
 
@@ -12,7 +13,7 @@ const CAPSULE = 'cap_01hzzzzzzzzzzzzzzzzzzzzzzz';
 const PROTECTED = '/.well-known/oauth-protected-resource';
 
 async function get(path: string, headers: Record<string, string> = {}, at: { baseUrl: string } = server) {
-  return answerOf(await fetch(`${at.baseUrl}${path}`, { headers }));
+  return answerOf(await send(`${at.baseUrl}${path}`, { headers }));
 }
 
 describe('protected resource metadata', () => {

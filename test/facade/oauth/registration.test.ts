@@ -178,13 +178,17 @@ describe('clients that registered themselves', () => {
   it('are forgotten after a week where nobody connected them, the oldest first where they are many', async () => {
     const now = Date.now();
     const ago = (ms: number) => new Date(now - ms).toISOString();
-    const kept = await startTestServer({}, (store) =>
-      store.transaction(async (tx) => {
-        for (let at = 0; at < 1100; at += 1) await tx.oauthClients.insert(client(`new${at}`, ago(DAY - at)));
-        await tx.oauthClients.insert(client('stale', ago(8 * DAY)));
-        await tx.oauthClients.insert({ ...client('used', ago(8 * DAY)), lastUsedAt: ago(DAY) });
-        await tx.oauthClients.insert({ ...client('made', ago(800 * DAY)), kind: 'made' });
-      }),
+    const kept = await startTestServer(
+      {},
+      {
+        fill: (store) =>
+          store.transaction(async (tx) => {
+            for (let at = 0; at < 1100; at += 1) await tx.oauthClients.insert(client(`new${at}`, ago(DAY - at)));
+            await tx.oauthClients.insert(client('stale', ago(8 * DAY)));
+            await tx.oauthClients.insert({ ...client('used', ago(8 * DAY)), lastUsedAt: ago(DAY) });
+            await tx.oauthClients.insert({ ...client('made', ago(800 * DAY)), kind: 'made' });
+          }),
+      },
     );
     const has = (clientId: string) => kept.store.oauthClients.count({ where: { clientId } });
     await until(async () => (await has('stale')) === 0);

@@ -3,12 +3,13 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { startBrowser, withoutBrowser } from '../../support/chromium.ts';
+import { openBrowser, withoutBrowser } from '../../support/chromium.ts';
 import { type OidcIssuer, startOidcIssuer } from '../../support/oidc-issuer.ts';
 import { ADA, nextLink, startWorkspace, type Workspace } from './workspace.ts';
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
+// together: one browser
 if (withoutBrowser) console.log(`SKIPPED: the sign-in pages in a real browser, for ${withoutBrowser}.`);
 
 describe('in a real browser', { skip: withoutBrowser }, () => {
@@ -20,10 +21,9 @@ describe('in a real browser', { skip: withoutBrowser }, () => {
     issuer.person = { email: ADA, email_verified: true };
     const { url: OIDC_ISSUER, clientId: OIDC_CLIENT_ID } = issuer;
     workspace = await startWorkspace({ OIDC_ISSUER, OIDC_CLIENT_ID });
-    browser = await startBrowser();
+    browser = await openBrowser();
   });
   after(async () => {
-    await browser?.close();
     await workspace.close();
     await issuer.close();
   });

@@ -86,7 +86,7 @@ describe('mail', () => {
       },
       () => url,
     );
-    assert.ok(performance.now() - started < 8000);
+    assert.ok(performance.now() - started < 30_000);
     silent.close();
   });
 

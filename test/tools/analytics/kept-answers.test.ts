@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { RowStore } from '../../../store/rows-port.ts';
 import { catalog } from '../../../tools/catalog.ts';
 import { createRegistry, type Registry } from '../../../tools/registry/registry.ts';
 import { openTestRegistry, principalOf, type TestRegistry, testFacts } from '../../support/registry.ts';
+import { until } from '../../support/until.ts';
 
 const admin = principalOf({ type: 'api-key', id: 'key_admin', scopes: ['admin'] });
 
@@ -51,8 +53,13 @@ beforeEach(() => {
   const server = testFacts(under.store, { now: () => new Date('2026-06-10T10:00:00Z'), catalog, rows: held.rows });
   registry = createRegistry({ store: under.store, server, onFailure: () => {} });
 });
-const ask = (tool: string, signal?: AbortSignal) =>
-  registry.call({ principal: admin, tool, input: {}, door: 'mcp', requestId: 'test', signal });
+const ask = (tool: string, signal?: AbortSignal, input = {}) =>
+  registry.call({ principal: admin, tool, input, door: 'mcp', requestId: 'test', signal });
+async function outputOf(tool: string, input = {}): Promise<object> {
+  const answer = await ask(tool, undefined, input);
+  assert.ok(answer.ok, JSON.stringify(answer));
+  return answer.output;
+}
 /** Until so many answers are being worked out. */
 async function begun(count: number): Promise<void> {
   while (held.signals.length < count) await new Promise(setImmediate);
@@ -75,6 +82,7 @@ describe('an answer', () => {
     const [one, other] = [new AbortController(), new AbortController()];
     const asked = [ask('get_ltv', one.signal), ask('get_ltv', other.signal)];
     await begun(1);
+    await until(async () => [one, other].every(({ signal }) => getEventListeners(signal, 'abort').length > 0));
     one.abort();
     await asked[0];
     const [signal] = held.signals;
@@ -86,5 +94,27 @@ describe('an answer', () => {
     await begun(2);
     held.open();
     assert.ok((await again).ok);
+  });
+
+  it('is checked once, and can be changed by nobody, also with the period before', async () => {
+    for (const input of [{}, { compare: 'previous' }, { interval: 'day' }]) {
+      const first = await outputOf('get_traffic_channels', input);
+      assert.equal(await outputOf('get_traffic_channels', input), first);
+      const { totals } = first as { totals: { visitors: number } }; // a member of every metric
+      assert.throws(() => {
+        totals.visitors = 7;
+      }, TypeError);
+    }
+  });
+
+  it('is another one as soon as rows or settings are others', async () => {
+    const before = await outputOf('get_traffic_visitors');
+    const visit = { id: 'kept', visitorId: 'v', at: '2026-06-10T09:00:00Z', page: '/' };
+    await outputOf('import_records', { type: 'visits', records: [visit] });
+    const after = await outputOf('get_traffic_visitors');
+    assert.notDeepEqual(after, before);
+    assert.equal(await outputOf('get_traffic_visitors'), after);
+    await outputOf('update_settings', { timezone: 'Asia/Tokyo' });
+    assert.notDeepEqual(await outputOf('get_traffic_visitors'), after);
   });
 });

@@ -1,16 +1,18 @@
 import assert from 'node:assert/strict';
 import type { ErrorBody } from '../../../resources/error.ts';
 import type { RowType } from '../../../resources/imported-rows.ts';
-import { DuckRowStore } from '../../../store/duckdb/row-store.ts';
-import type { LoadedPart } from '../../../store/duckdb/writing/load.ts';
 import type { ImportedRow } from '../../../store/rows/records.ts';
+import type { LoadedPart } from '../../../store/sql/writing/load.ts';
 import { checkRow } from '../../../tools/analytics/import-records.ts';
 import { catalog } from '../../../tools/catalog.ts';
 import { kinds } from '../../../tools/kinds.ts';
 import { createModels } from '../../../tools/models/models.ts';
 import { createRegistry } from '../../../tools/registry/registry.ts';
+import { Telemetry } from '../../../tools/telemetry/telemetry.ts';
 import { fc } from '../../support/property.ts';
 import { openTestRegistry, principalOf } from '../../support/registry.ts';
+import { onPostgres } from '../../support/store.ts';
+import { memoryTables, postgresTables, type WorldTables } from './world-tables.ts';
 
 const IMPORTED = '2026-07-01T00:00:00.000Z';
 
@@ -19,13 +21,18 @@ export const USER_PURGE = 'purge';
 export type Raw = Readonly<Record<string, unknown>>;
 export type World = readonly { readonly type: RowType | typeof USER_PURGE; readonly row: Raw }[];
 
+/** Rows of the store that the run is on: in PostgreSQL, or in the memory of this process. */
+async function ownTables(): Promise<WorldTables> {
+  return onPostgres ? postgresTables() : memoryTables();
+}
+
 /** Asks the tools about rows that are in no store: a new world costs nothing. */
-export async function openWorlds(now: string, settings: object) {
+export async function openWorlds(now: string, settings: object, given?: WorldTables) {
+  const tables = given ?? (await ownTables());
   const under = await openTestRegistry(() => new Date(now));
   const admin = principalOf({ type: 'api-key', id: 'key_admin', scopes: ['admin'] });
   const updated = await under.call(admin, 'update_settings', { currency: 'EUR', ...settings });
   assert.ok('output' in updated, JSON.stringify(updated));
-  const tables = new DuckRowStore({ memoryMb: 128 });
   /** Settles when the tables hold the world. */
   let entered: Promise<unknown> = Promise.resolve();
   const registry = createRegistry({
@@ -41,8 +48,9 @@ export async function openWorlds(now: string, settings: object) {
       storeKind: 'none',
       storeStatus: () => under.store.status(),
       models: createModels(),
+      telemetry: new Telemetry(),
       now: () => new Date(now),
-      rows: tables,
+      rows: tables.rows,
     },
     onFailure: (cause) => console.error(cause),
   });
@@ -52,7 +60,7 @@ export async function openWorlds(now: string, settings: object) {
     },
     /** More rows for the data that may have been asked already. */
     add(world: World) {
-      entered = entered.then(() => write(tables, partsOf(world)));
+      entered = entered.then(() => tables.write(partsOf(world)));
     },
     // biome-ignore lint/suspicious/noExplicitAny: tests look into outputs freely
     async ask(tool: string, input: object): Promise<any> {
@@ -71,7 +79,7 @@ export async function openWorlds(now: string, settings: object) {
     /** What making the derived tables anew finds. */
     async rebuild() {
       await entered;
-      return tables.rebuild();
+      return tables.rows.rebuild();
     },
     async close() {
       await entered;
@@ -103,13 +111,6 @@ function partsOf(world: World): LoadedPart[] {
   }
   flush();
   return parts;
-}
-
-async function write(tables: DuckRowStore, parts: readonly LoadedPart[]): Promise<void> {
-  for (const part of parts) {
-    if ('erased' in part) await tables.erase(part.erased);
-    else await (await tables.stage(part)).commit([]);
-  }
 }
 
 /** The question without the interval where the tool answers for the whole range. */

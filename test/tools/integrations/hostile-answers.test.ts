@@ -84,7 +84,7 @@ describe('what an upstream answers', () => {
         const { code, error } = await slow;
         assert.equal(code, 'unavailable');
         assert.match(error, /did not answer in time/);
-        assert.ok(Date.now() - started < 5000);
+        assert.ok(Date.now() - started < 20_000);
         await until(async () => (await admin('get_integration', { id })).status.state === 'connected');
       },
       { timeoutMs: 1000 },

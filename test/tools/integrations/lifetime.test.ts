@@ -6,6 +6,7 @@ import { callTool, mustCall } from '../../support/calls.ts';
 import { startProcess, withFolder } from '../../support/child.ts';
 import { nodeArgs } from '../../support/node-args.ts';
 import type { TestServer } from '../../support/server.ts';
+import { envOfStore, onPostgres } from '../../support/store.ts';
 import { until } from '../../support/until.ts';
 import { callRaw, connectProgram, guestNames, isRunning, PROGRAM } from '../../support/upstream.ts';
 
@@ -83,17 +84,18 @@ describe('a server that starts again', () => {
       const { content } = await callRaw(after, 'program__env');
       assert.match(content[0].text, /"TOKEN":"\[redacted\]"/);
       assert.equal(await second.stop('SIGTERM'), 0);
-      const [next, kept] = [
-        Buffer.alloc(32, 2).toString('base64'),
-        readFileSync(join(folder, 'secrets.key'), 'utf8').trim(),
-      ];
+      const next = Buffer.alloc(32, 2).toString('base64');
+      const kept = envOfStore.SECRETS_KEY ?? readFileSync(join(folder, 'secrets.key'), 'utf8').trim();
       const between = await startProcess(folder, { SECRETS_KEY: `${next},${kept}` });
       assert.equal(await between.stop('SIGTERM'), 0);
       const renewed = await startProcess(folder, { SECRETS_KEY: next });
       const rotated = { baseUrl: renewed.baseUrl, adminKey } as TestServer; // as above
       assert.match((await callRaw(rotated, 'program__env')).content[0].text, /"TOKEN":"\[redacted\]"/);
       assert.equal(await renewed.stop('SIGTERM'), 0);
-      const third = await startProcess(folder, { SECRETS_KEY: Buffer.alloc(32, 1).toString('base64') });
+      const wrong = { SECRETS_KEY: Buffer.alloc(32, 1).toString('base64') };
+      // There, what all processes share is sealed with it too.
+      if (onPostgres) return assert.rejects(startProcess(folder, wrong), /SECRETS_KEY/);
+      const third = await startProcess(folder, wrong);
       const other = { baseUrl: third.baseUrl, adminKey } as TestServer; // as above
       await until(
         async () => (await mustCall(other, adminKey, 'get_integration', { id })).status.state === 'unavailable',

@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { IntegrationAccounts } from '../../../tools/integrations/accounts/accounts.ts';
 import { endOf } from '../../../tools/integrations/accounts/connecting.ts';
@@ -12,6 +10,7 @@ import { type OAuthUpstream, startOAuthUpstream } from '../../support/oauth-upst
 import { principalOf } from '../../support/registry.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
 import { signIn } from '../../support/sign-in.ts';
+import { placesWith } from '../../support/store.ts';
 import { until } from '../../support/until.ts';
 import { callRaw, errorOfCall } from '../../support/upstream.ts';
 import { WebClient, type WebPage } from '../../support/web-client.ts';
@@ -322,13 +321,7 @@ describe('an integration with an account for each person', () => {
       await admin('list_audit_entries', { limit: 100 }),
     ];
     for (const secret of secrets) assert.ok(!JSON.stringify(answers).includes(secret));
-    const files = readdirSync(server.folder, { recursive: true, encoding: 'utf8' })
-      .map((name) => join(server.folder, name))
-      .filter((path) => statSync(path).isFile());
-    for (const path of files) {
-      const bytes = readFileSync(path);
-      for (const secret of secrets) assert.ok(!bytes.includes(secret), path);
-    }
+    for (const secret of secrets) assert.deepEqual(await placesWith(server.folder, secret), []);
     for (const line of server.log) for (const secret of secrets) assert.ok(!JSON.stringify(line).includes(secret));
   });
 

@@ -122,10 +122,15 @@ describe('an integration without a prefix', () => {
     assert.equal(record?.approved.length, 2);
     await must('delete_integration', { id });
     // As an earlier version of the server kept it, which had no tool of that name.
-    const late = await startTestServer({}, async (store) => {
-      const { id: _, createdAt: __, updatedAt: ___, revision: ____, ...rest } = record ?? assert.fail();
-      await store.transaction((tx) => tx.integrations.insert({ ...rest, toolPrefix: '' }));
-    });
+    const late = await startTestServer(
+      {},
+      {
+        fill: async (store) => {
+          const { id: _, createdAt: __, updatedAt: ___, revision: ____, ...rest } = record ?? assert.fail();
+          await store.transaction((tx) => tx.integrations.insert({ ...rest, toolPrefix: '' }));
+        },
+      },
+    );
     try {
       const { data } = await callsOf(late).must('list_integrations');
       const shown = await callsOf(late).must('get_integration', { id: data[0].id });

@@ -4,6 +4,7 @@ import Ajv from 'ajv';
 import Ajv2020 from 'ajv/dist/2020.js';
 import { problemsOf } from '../../../tools/integrations/upstream/check.ts';
 import { boundSchema } from '../../../tools/integrations/upstream/schema.ts';
+import { workMs } from '../../support/processor-time.ts';
 import { fc } from '../../support/property.ts';
 
 const name = fc.constantFrom('a', 'b', 'c', '__proto__', 'constructor', 'x/y~z');
@@ -299,11 +300,12 @@ describe('the check of an input', () => {
     const names = Array.from({ length: 2000 }, (_, index) => `name ${index}`);
     const wide = boundSchema({ items: { enum: names, properties: { a: {} }, additionalProperties: false } });
     const many = Array.from({ length: 50_000 }, () => 'other name');
-    const started = performance.now();
-    assert.deepEqual(problemsOf(doubling, 'text'), []);
-    problemsOf(circular, {});
-    problemsOf(wide, many);
-    problemsOf(wide, [Object.fromEntries(many.map((_, index) => [`${'n'.repeat(90)}${index}`, 1]))]);
-    assert.ok(performance.now() - started < 5000, `${performance.now() - started} ms`);
+    const took = workMs(() => {
+      assert.deepEqual(problemsOf(doubling, 'text'), []);
+      problemsOf(circular, {});
+      problemsOf(wide, many);
+      problemsOf(wide, [Object.fromEntries(many.map((_, index) => [`${'n'.repeat(90)}${index}`, 1]))]);
+    });
+    assert.ok(took < 5000, `${took} ms`);
   });
 });

@@ -3,7 +3,8 @@ import { describe, it } from 'node:test';
 import { limitBody, limitEvents } from '../../../tools/integrations/upstream/limits.ts';
 import { LineReader } from '../../../tools/integrations/upstream/lines.ts';
 import { cleanText, Scrubber } from '../../../tools/integrations/upstream/text.ts';
-import { fc } from '../../support/property.ts';
+import { workMs } from '../../support/processor-time.ts';
+import { anyCharacter, fc } from '../../support/property.ts';
 
 const secret = fc.string({ minLength: 8, maxLength: 40, unit: 'grapheme-ascii' }).filter((text) => !/\s/.test(text));
 
@@ -43,21 +44,26 @@ describe('a scrubber', () => {
 
   it('takes no longer for many secrets in many texts', () => {
     const scrubber = new Scrubber(Array.from({ length: 50 }, (_, index) => `secret number ${index} of many`));
-    const started = performance.now();
-    scrubber.json(Array.from({ length: 90_000 }, (_, index) => `some text ${index}`));
-    scrubber.text('secret numbe'.repeat(100_000));
-    assert.ok(performance.now() - started < 5000);
+    const took = workMs(() => {
+      scrubber.json(Array.from({ length: 90_000 }, (_, index) => `some text ${index}`));
+      scrubber.text('secret numbe'.repeat(100_000));
+    });
+    assert.ok(took < 5000, `${took} ms`);
   });
 });
 
 describe('cleaned text', () => {
   it('has no control and no invisible characters, and no more than so many', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary', maxLength: 300 }), fc.integer({ min: 1, max: 100 }), (text, longest) => {
-        const shown = cleanText(text, longest);
-        assert.ok(shown.length <= longest && shown.isWellFormed());
-        assert.doesNotMatch(shown.replace(/[\n\t]/g, ''), /[\p{Cc}\u200b\u202e\u2066\u{e0041}]/u);
-      }),
+      fc.property(
+        fc.string({ unit: anyCharacter, maxLength: 300 }),
+        fc.integer({ min: 1, max: 100 }),
+        (text, longest) => {
+          const shown = cleanText(text, longest);
+          assert.ok(shown.length <= longest && shown.isWellFormed());
+          assert.doesNotMatch(shown.replace(/[\n\t]/g, ''), /[\p{Cc}\u200b\u202e\u2066\u{e0041}]/u);
+        },
+      ),
     );
   });
 });

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
-import { after, before, describe, it } from 'node:test';
-import { openLowdbStore } from '../../../store/lowdb/open.ts';
+import { before, describe, it } from 'node:test';
 import type { Store } from '../../../store/port.ts';
-import { capsuleProblem } from '../../../tools/access/capsule-principal.ts';
+import { budgetSubjectsIn } from '../../../tools/access/budgets.ts';
+import { capsuleProblem, findToken, tokenHolder } from '../../../tools/access/capsule-principal.ts';
 import { findKey, keyHolder } from '../../../tools/access/key-principal.ts';
 import { hashSecret, newSecret, prefixOf } from '../../../tools/access/key-secret.ts';
+import { personPrincipal } from '../../../tools/access/person-principal.ts';
 import { endOf, type Principal } from '../../../tools/access/principal.ts';
 import { catalog } from '../../../tools/catalog.ts';
-import { findRunAs } from '../../../tools/flows/run-as.ts';
+import { findRunAs, runAsOf } from '../../../tools/flows/run-as.ts';
 import { createRegistry } from '../../../tools/registry/registry.ts';
 import { prepareSettings } from '../../../tools/settings/defaults.ts';
 import { Issuer } from '../../../tools/sign-in/issuer.ts';
@@ -16,10 +16,11 @@ import { authenticateSession, earlier } from '../../../tools/sign-in/open-sessio
 import { SignInRefused } from '../../../tools/sign-in/refusal.ts';
 import { SignIn } from '../../../tools/sign-in/sign-in.ts';
 import { currentKeys, openKeys } from '../../../tools/sign-in/signing-keys.ts';
-import { temporaryFolder } from '../../store/folders.ts';
+import { closedAtEnd } from '../../support/at-end.ts';
 import { rounds } from '../../support/full.ts';
 import { fc } from '../../support/property.ts';
 import { testFacts, toolAnswer } from '../../support/registry.ts';
+import { dataFolder, forgetCounts, openStoreIn, removeFolder } from '../../support/store.ts';
 
 const HOUR = 3_600_000;
 const PEOPLE = ['ada@example.com', 'bob@example.com', 'cy@example.com'];
@@ -32,16 +33,13 @@ const visitor = () => ({ address: '127.0.0.1', requestId: 'chain' });
 let folder: string;
 let store: Store;
 before(async () => {
-  folder = await temporaryFolder();
-  store = await openLowdbStore({ folder, now });
+  folder = await dataFolder();
+  store = await openStoreIn(folder, { now });
+  closedAtEnd(() => store.close().then(() => removeFolder(folder)));
   await prepareSettings(store);
   await store.transaction(async (tx) => {
     for (const email of PEOPLE) await tx.adminUsers.insert({ email, role: 'owner', isActive: true });
   });
-});
-after(async () => {
-  await store?.close();
-  await rm(folder, { recursive: true });
 });
 
 function logUnexpected(cause: unknown): void {
@@ -49,7 +47,8 @@ function logUnexpected(cause: unknown): void {
 }
 
 /** A registry with counts of attempts of its own. */
-function newWorld() {
+async function newWorld() {
+  await forgetCounts(folder);
   const issuer = new Issuer('http://localhost', openKeys(currentKeys(undefined, now())), now);
   const signIn = new SignIn({
     store,
@@ -66,7 +65,7 @@ function newWorld() {
     registry.call({ principal, tool, input, door: 'mcp', requestId: 'chain' });
   return { signIn, registry, call };
 }
-type World = ReturnType<typeof newWorld>;
+type World = Awaited<ReturnType<typeof newWorld>>;
 
 /** Something that lets in, or could once be made to. */
 interface Credential {
@@ -180,7 +179,7 @@ describe('whatever is made with a credential that ends', () => {
 
   it('ends with it, however long the chain of keys, links, sessions and flows', async () => {
     const property = fc.asyncProperty(chains, async ({ links, minutes, ended, how }) => {
-      const world = newWorld();
+      const world = await newWorld();
       const end = inHours(minutes / 60);
       const chain = [await rootKey(end)];
       const leaves: (() => Promise<boolean>)[] = [];
@@ -209,7 +208,7 @@ describe('whatever is made with a credential that ends', () => {
       }
       await revive();
     });
-    await fc.assert(property, { numRuns: rounds(60, 300), endOnFailure: true });
+    await fc.assert(property, { numRuns: rounds(30, 300), endOnFailure: true });
   });
 
   async function finish(world: World, target: Credential, how: string, end: string): Promise<void> {
@@ -229,7 +228,7 @@ describe('whatever is made with a credential that ends', () => {
   }
 
   it('is a capsule too, until a credential that does not end gives it another token', async () => {
-    const world = newWorld();
+    const world = await newWorld();
     const [ending, lasting] = [await rootKey(inHours(2)), await rootKey(undefined)];
     const [maker, other] = [await ending.principal(), await lasting.principal()];
     assert.ok(maker && other);
@@ -244,7 +243,7 @@ describe('whatever is made with a credential that ends', () => {
   });
 
   it('is refused where it could not end: a key without expiry, a later one, a capsule, an admin user', async () => {
-    const world = newWorld();
+    const world = await newWorld();
     const key = (await (await rootKey(inHours(2))).principal()) ?? assert.fail();
     const session = await (await makeSession(world, key, 'bob@example.com', true)).principal();
     const gone = await store.transaction((tx) =>
@@ -270,9 +269,41 @@ describe('whatever is made with a credential that ends', () => {
   });
 });
 
+describe('the budgets of a key', () => {
+  it('count for whatever was made with it, however long the chain of keys, links, sessions, flows and capsules', async () => {
+    const world = await newWorld();
+    const root = await rootKey(undefined);
+    const subject = `key ${root.keyId}`;
+    const countsFor = (principal: Principal | string | undefined) =>
+      typeof principal === 'object' ? budgetSubjectsIn(principal) : assert.fail(principal);
+    let maker = (await root.principal()) ?? assert.fail();
+    for (const kind of ['session', 'key', 'key', 'session', 'session', 'key'] as const) {
+      const made =
+        kind === 'key'
+          ? await makeKey(world, maker, undefined)
+          : await makeSession(world, maker, PEOPLE[1] ?? '', false);
+      maker = (await made.principal()) ?? assert.fail();
+      assert.ok(countsFor(maker).includes(subject), made.what);
+      const steps = [{ id: 'one', tool: 'list_agents' }];
+      const { id } = await must(world, maker, 'create_flow', { name: 'chain', steps });
+      const { runAs } = (await store.flows.get(id)) ?? assert.fail();
+      const runs = await findRunAs(runAs, store, { catalog, now: now() });
+      assert.ok(countsFor(runs).includes(subject), `the flow of the ${made.what}`);
+      const { token } = await must(world, maker, 'create_capsule', { name: 'chain' });
+      const shown = await findToken(store, token);
+      const capsule = shown && (await tokenHolder(store, shown, { catalog, now: now() }));
+      assert.ok(countsFor(capsule).includes(subject), `the capsule of the ${made.what}`);
+    }
+    const { records } = await store.adminUsers.find({ where: { email: PEOPLE[1] ?? '' }, limit: 1 });
+    const person = records[0] ?? assert.fail();
+    assert.deepEqual(countsFor(personPrincipal(person)), []);
+    assert.equal(runAsOf(personPrincipal(person)).budgetSubjects, undefined);
+  });
+});
+
 describe('a key that never expires', () => {
   it('takes its links and their sessions with it when it is revoked; keys stand, so that it can be replaced', async () => {
-    const world = newWorld();
+    const world = await newWorld();
     const root = await rootKey(undefined);
     const key = (await root.principal()) ?? assert.fail();
     const session = await makeSession(world, key, 'bob@example.com', false);
@@ -289,7 +320,7 @@ describe('a key that never expires', () => {
   });
 
   it('makes sessions that are watched: they stop while the owner of the key is deactivated', async () => {
-    const world = newWorld();
+    const world = await newWorld();
     const root = await rootKey(undefined);
     const session = await makeSession(world, (await root.principal()) ?? assert.fail(), 'bob@example.com', true);
     await store.transaction((tx) => tx.adminUsers.update(root.userId, { isActive: false }));

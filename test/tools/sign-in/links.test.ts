@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { rm } from 'node:fs/promises';
-import { after, before, beforeEach, describe, it } from 'node:test';
+import { before, beforeEach, describe, it } from 'node:test';
 import { realFiles } from '../../../store/lowdb/files/files.ts';
-import { openLowdbStore } from '../../../store/lowdb/open.ts';
 import type { Store } from '../../../store/port.ts';
 import { ToolError } from '../../../tools/registry/errors.ts';
 import { prepareSettings } from '../../../tools/settings/defaults.ts';
 import { Issuer } from '../../../tools/sign-in/issuer.ts';
 import { SignIn, type Visitor } from '../../../tools/sign-in/sign-in.ts';
 import { currentKeys, openKeys } from '../../../tools/sign-in/signing-keys.ts';
-import { temporaryFolder } from '../../store/folders.ts';
+import { closedAtEnd } from '../../support/at-end.ts';
+import { dataFolder, forgetCounts, onPostgres, openStoreIn, removeFolder } from '../../support/store.ts';
 
 const MINUTE = 60_000;
 /** How often the store waited for the disk, which is what takes time. */
@@ -24,6 +23,15 @@ async function openCounted(path: string) {
   return { ...file, sync };
 }
 
+/** There, each transaction waits once. */
+function countTransactions(): void {
+  const transaction = store.transaction.bind(store);
+  store.transaction = (...call) => {
+    syncs += 1;
+    return transaction(...call);
+  };
+}
+
 let time = Date.parse('2026-03-01T12:00:00.000Z');
 const now = () => new Date(time);
 let folder: string;
@@ -33,19 +41,18 @@ const log: string[] = [];
 const limited: string[] = [];
 
 before(async () => {
-  folder = await temporaryFolder();
-  store = await openLowdbStore({ folder, now, files: { ...realFiles, open: openCounted } });
+  folder = await dataFolder();
+  store = await openStoreIn(folder, { now, ...(!onPostgres && { files: { ...realFiles, open: openCounted } }) });
+  closedAtEnd(() => store.close().then(() => removeFolder(folder)));
+  if (onPostgres) countTransactions();
   await prepareSettings(store);
   await store.transaction(async (tx) => {
     await tx.adminUsers.insert({ email: 'ada@example.com', role: 'owner', isActive: true });
     await tx.adminUsers.insert({ email: 'gone@example.com', role: 'member', isActive: false });
   });
 });
-after(async () => {
-  await store.close();
-  await rm(folder, { recursive: true });
-});
-beforeEach(() => {
+beforeEach(async () => {
+  await forgetCounts(folder);
   log.length = 0;
   signIn = newSignIn();
 });

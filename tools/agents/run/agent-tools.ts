@@ -1,3 +1,6 @@
+import type { ReadRecord } from '../../../resources/agent-run.ts';
+import type { ErrorCode } from '../../../resources/error.ts';
+import { newId } from '../../../store/ids.ts';
 import { offered } from '../../access/agent-principal.ts';
 import type { Principal } from '../../access/principal.ts';
 import type { AskStanding } from '../../access/standing.ts';
@@ -26,6 +29,20 @@ export interface ToolResult {
   readonly ok: boolean;
   /** JSON, shortened where it is long. */
   readonly text: string;
+  /** Absent if the call was not run. */
+  readonly evidence?: Evidence;
+}
+
+/** Where to find what a call did. */
+export interface Evidence {
+  readonly auditId?: string;
+  readonly code?: ErrorCode;
+  /** How long it took, in milliseconds. */
+  readonly ms: number;
+  /** Records in the answer, each in the state that was answered. */
+  readonly records: ReadRecord[];
+  /** The run that the call began. */
+  readonly runId?: string;
 }
 
 /** A tool as the model sees it. */
@@ -37,7 +54,8 @@ export interface OfferedTool {
 
 /** A tool that exists only in the loop and is not in the catalog. */
 export interface LoopTool extends OfferedTool {
-  run(input: unknown): Promise<Answer>;
+  /** `auditId`: the id for the audit entry of the call. */
+  run(input: unknown, auditId: string): Promise<Answer>;
 }
 
 /** The largest number of tools that providers accept. */
@@ -98,14 +116,41 @@ export class AgentTools {
   async run({ tool, input }: ToolCall): Promise<ToolResult> {
     const { own, call, principal, renewed, signal } = this.#options;
     const mine = own.find(({ name }) => name === tool);
+    const auditId = newId('aud');
+    const begun = performance.now();
     // A tool that the model was not offered is called too: the registry refuses the call and the audit log records it.
     const answer = mine
-      ? await mine.run(input)
-      : await call(tool, input, { principal, renewed, door: 'agent', signal });
-    if (answer.ok) return { ok: true, text: cut(JSON.stringify(answer.output)) };
+      ? await mine.run(input, auditId)
+      : await call(tool, input, { principal, renewed, door: 'agent', signal, auditId });
+    const common = { auditId, ms: performance.now() - begun };
+    if (answer.ok) {
+      const text = cut(JSON.stringify(answer.output));
+      return {
+        ok: true,
+        text,
+        evidence: { ...common, ...(answer.isContent ? { records: [] } : found(answer.output)) },
+      };
+    }
     const { requestId: _, ...error } = answer.error;
-    return { ok: false, text: cut(JSON.stringify(error)) };
+    const evidence = { ...common, code: error.code, records: [] };
+    return { ok: false, text: cut(JSON.stringify(error)), evidence };
   }
+}
+
+/** More records of one answer are not kept. */
+const MOST_RECORDS = 50;
+
+/** The records of an answer: itself, or those of its list; and the run that it names. */
+function found(output: object): Pick<Evidence, 'records' | 'runId'> {
+  const list = 'data' in output && Array.isArray(output.data) ? (output.data as unknown[]) : [output]; // of unknown items
+  const records = list.filter(isRecord).slice(0, MOST_RECORDS);
+  const runId = 'runId' in output && typeof output.runId === 'string' ? { runId: output.runId } : {};
+  return { records: records.map(({ id, revision }) => ({ id, revision })), ...runId };
+}
+
+function isRecord(value: unknown): value is ReadRecord {
+  if (typeof value !== 'object' || value === null) return false;
+  return 'id' in value && typeof value.id === 'string' && 'revision' in value && typeof value.revision === 'number';
 }
 
 function inputOf(tool: Tool, { tools }: Principal): Readonly<Record<string, unknown>> {

@@ -3,6 +3,7 @@ import type { StopReason, TokenUsage } from '../../../resources/agent-run.ts';
 import type { LanguageModel } from '../../models/language-model.ts';
 import { ProviderFailure } from '../../models/provider-failure.ts';
 import { storableText } from '../../models/sanitize-text.ts';
+import { tokensOf } from '../../models/tokens.ts';
 import type { AgentTools, OfferedTool, ToolCall, ToolResult } from './agent-tools.ts';
 import { resultMessage, withinBudget } from './earlier-messages.ts';
 
@@ -18,13 +19,15 @@ export interface Step {
 export interface Listener {
   /** The model wrote a piece of text. */
   said(text: string): void;
+  /** The model ended a turn. */
+  turned(turn: Turn): void;
   calling(call: ToolCall): void;
   called(call: ToolCall, result: ToolResult): void;
   /** Called after each turn that called tools. The next turn begins when this is done. */
   stepped(step: Step): Promise<void>;
 }
 
-interface LoopOptions {
+export interface LoopOptions {
   readonly model: LanguageModel;
   readonly system: string;
   readonly messages: readonly ModelMessage[];
@@ -34,6 +37,8 @@ interface LoopOptions {
   readonly signal: AbortSignal;
   /** Called before each turn. Aborts the signal where the caller may not continue. */
   askAgain(): Promise<void>;
+  /** Takes a turn, where it may be taken, and counts what it used. */
+  metered(estimate: () => TokenUsage, take: () => Promise<Turn>): Promise<Turn>;
   readonly listener: Listener;
 }
 
@@ -67,7 +72,11 @@ export async function runLoop(options: LoopOptions): Promise<LoopOutcome> {
   for (let step = 1; ; step++) {
     await options.askAgain();
     signal.throwIfAborted();
-    const turn = await takeTurn(options, messages);
+    const turn = await options.metered(
+      () => estimateOf(options, messages),
+      () => takeTurn(options, messages),
+    );
+    listener.turned(turn);
     usage = sum(usage, turn.usage);
     const common = { usage, lastUsage: turn.usage, steps: step, messages };
     if (turn.calls.length === 0) {
@@ -93,6 +102,12 @@ export async function runLoop(options: LoopOptions): Promise<LoopOutcome> {
   }
 }
 
+/** What a turn may use at most, roughly. */
+function estimateOf({ system, maxOutputTokens }: LoopOptions, messages: readonly ModelMessage[]): TokenUsage {
+  const inputTokens = tokensOf(system) + tokensOf(JSON.stringify(withinBudget(messages)));
+  return { inputTokens, outputTokens: maxOutputTokens };
+}
+
 const NO_USAGE: TokenUsage = { inputTokens: 0, outputTokens: 0 };
 
 /** Written in place of the model's answer, so that people and the model's next turn know that the work is unfinished. */
@@ -100,11 +115,13 @@ function unfinished(maxSteps: number): string {
   return `(Stopped after ${maxSteps} turns, before an answer. Send another message to go on.)`;
 }
 
-interface Turn {
+export interface Turn {
   readonly text: string;
   readonly calls: readonly ToolCall[];
   readonly message: AssistantModelMessage;
   readonly usage: TokenUsage;
+  /** How long the model took, in milliseconds. */
+  readonly ms: number;
   readonly stopReason: StopReason;
 }
 
@@ -122,6 +139,7 @@ async function takeTurn(options: LoopOptions, messages: readonly ModelMessage[])
     abortSignal: signal,
     onError: () => {}, // errors also come as parts of the stream
   });
+  const begun = performance.now();
   let text = '';
   try {
     for await (const part of stream.fullStream) {
@@ -131,7 +149,8 @@ async function takeTurn(options: LoopOptions, messages: readonly ModelMessage[])
       listener.said(part.text);
     }
     signal.throwIfAborted();
-    return await finished(stream, storableText(text), tools);
+    const turn = await finished(stream, storableText(text), tools);
+    return { ...turn, ms: performance.now() - begun };
   } catch (error) {
     signal.throwIfAborted();
     throw await ProviderFailure.of(model, error);
@@ -152,7 +171,11 @@ function toolSetOf({ dynamicTool, jsonSchema }: typeof import('ai'), offered: re
   );
 }
 
-async function finished(stream: StreamTextResult<ToolSet, never>, text: string, tools: AgentTools): Promise<Turn> {
+async function finished(
+  stream: StreamTextResult<ToolSet, never>,
+  text: string,
+  tools: AgentTools,
+): Promise<Omit<Turn, 'ms'>> {
   const [finish, raw] = await Promise.all([stream.finishReason, stream.rawFinishReason]);
   if (finish === 'error' || (finish === 'other' && raw === undefined)) throw new CutOff();
   const { messages } = await stream.response;
@@ -175,7 +198,7 @@ class CutOff extends Error {
   }
 }
 
-function sum(one: TokenUsage, other: TokenUsage): TokenUsage {
+export function sum(one: TokenUsage, other: TokenUsage): TokenUsage {
   return {
     inputTokens: one.inputTokens + other.inputTokens,
     outputTokens: one.outputTokens + other.outputTokens,

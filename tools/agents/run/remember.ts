@@ -52,7 +52,7 @@ export function rememberTool(remembering: Remembering): LoopTool | undefined {
     name: 'remember',
     description: `Remember something for later conversations, one thing in plain words, that is worth knowing then. At most ${MOST_IN_A_RUN} times in a run.`,
     inputSchema: jsonSchema(input, 'input'),
-    async run(given) {
+    async run(given, auditId) {
       try {
         const memory = parseInput(input, given);
         count += 1;
@@ -60,7 +60,17 @@ export function rememberTool(remembering: Remembering): LoopTool | undefined {
           throw new ToolError('conflict', 'This run may not store any more memories; the limit is reached.');
         const thread = run.threadId === undefined ? {} : { threadId: run.threadId };
         const owner = { scope: 'agent', agentId: agent.id, ...thread, source: `agent run ${run.id}` };
-        return await call(STORES, { ...memory, ...owner }, { principal, renewed, door: 'agent', signal });
+        return await call(
+          STORES,
+          { ...memory, ...owner },
+          {
+            principal,
+            renewed,
+            door: 'agent',
+            signal,
+            auditId,
+          },
+        );
       } catch (thrown) {
         return { ok: false, error: errorBodyOf(toToolError(thrown), '') };
       }

@@ -11,18 +11,22 @@ import { ProviderFailure } from '../../models/provider-failure.ts';
 import type { SteppingContext } from '../../registry/context.ts';
 import { ToolError } from '../../registry/errors.ts';
 import { readBotConfig } from '../../settings/bot-config.ts';
+import type { SpanOptions } from '../../telemetry/span.ts';
+import { observed } from '../../telemetry/telemetry.ts';
 import { AgentTools } from './agent-tools.ts';
 import { historyOf } from './earlier-messages.ts';
-import { type LoopOutcome, runLoop, type Step } from './loop.ts';
+import { type LoopOptions, type LoopOutcome, runLoop, type Step } from './loop.ts';
 import { answerIn, type OutputSchema } from './output-schema.ts';
 import { systemPrompt } from './prompt.ts';
 import { recall } from './recall.ts';
 import { rememberTool } from './remember.ts';
 import { RunReporter } from './run-reporter.ts';
+import type { RunTrace } from './trace.ts';
 
 /** What to do. The context says for whom. */
 interface AgentTask {
   readonly run: AgentRun;
+  readonly trace: RunTrace;
   /** Undefined: the assistant of the workspace, which has no tools. */
   readonly agent: Agent | undefined;
   readonly model: LanguageModel;
@@ -61,12 +65,38 @@ export class RunEnded extends Error {
 }
 
 /** Runs an agent until its answer is complete. @throws RunEnded, or what `stepped` throws */
-export async function runAgent(task: AgentTask, context: RunContext): Promise<RunOutcome> {
-  const { run, agent } = task;
+export function runAgent(task: AgentTask, context: RunContext): Promise<RunOutcome> {
+  const { agentSeconds } = context.server.telemetry.measures;
+  return observed(
+    agentSeconds,
+    [],
+    () => spanOf(task),
+    () => runTask(task, context),
+  );
+}
+
+function spanOf({ run, agent, model }: AgentTask): SpanOptions {
+  return {
+    name: 'invoke_agent',
+    attributes: {
+      'gen_ai.operation.name': 'invoke_agent',
+      'gen_ai.agent.id': agent?.id,
+      'gen_ai.conversation.id': run.threadId,
+      'gen_ai.provider.name': model.provider,
+      'gen_ai.request.model': model.modelId,
+      'agent_admin.agent_run.id': run.id,
+    },
+  };
+}
+
+async function runTask(task: AgentTask, context: RunContext): Promise<RunOutcome> {
+  const { run, trace, agent } = task;
   const clock = new RunClock(context.signal, context.server.models.runMs);
-  const reporter = new RunReporter(context.report, (step) => task.stepped(step));
-  reporter.began({ runId: run.id, threadId: run.threadId, model: run.model });
+  const forget = context.server.agentRuns?.watch(run.id, () => clock.end(cancelled()));
+  const reporter = new RunReporter({ run, trace, report: context.report, stepped: (step) => task.stepped(step) });
+  reporter.began();
   try {
+    if ((await context.store.agentRuns.get(run.id))?.cancelAsked) clock.end(cancelled());
     const system = await systemOf(task, context);
     const renewedAs = asker(task, context, clock);
     const tools = toolsOf(task, context, { renewedAs, signal: clock.signal });
@@ -82,6 +112,7 @@ export async function runAgent(task: AgentTask, context: RunContext): Promise<Ru
         maxOutputTokens: system.maxTokens,
         signal: clock.signal,
         askAgain: async () => void (await (caller && askSafely(caller))),
+        metered: metered(task, context),
         listener: reporter,
       }),
     );
@@ -92,17 +123,28 @@ export async function runAgent(task: AgentTask, context: RunContext): Promise<Ru
     throw new RunEnded('failed', new ToolError('unavailable', thrown.message, {}, thrown.cause));
   } finally {
     reporter.end();
+    forget?.();
     clock.stop();
   }
 }
 
-async function systemOf({ run, agent, text, outputSchema }: AgentTask, { store, principal, server }: RunContext) {
+/** Takes turns within the budgets of whoever asks, and of the agent. */
+function metered({ run, agent }: AgentTask, { principal, server }: RunContext): LoopOptions['metered'] {
+  const use = { principal, agentId: agent?.id, model: run.model };
+  return (estimate, take) => server.budgets?.turn({ ...use, estimate }, take) ?? take();
+}
+
+async function systemOf(
+  { run, trace, agent, text, outputSchema }: AgentTask,
+  { store, principal, server }: RunContext,
+) {
   const config = await readBotConfig(store);
   const skills = await Promise.all((agent?.skillIds ?? []).map((id) => store.skills.get(id)));
   const memories = agent ? await recall(store, { agent, caller: principal, threadId: run.threadId, text }) : [];
   const parts = { config, agent, skills: skills.filter((skill) => skill !== undefined), memories };
   const prompt = systemPrompt({ ...parts, outputSchema: outputSchema?.json, now: server.now() });
-  return { text: prompt, maxTokens: config.maxTokens };
+  trace.gave({ config, ...prompt });
+  return { text: prompt.text, maxTokens: config.maxTokens };
 }
 
 /** Makes the principal of the agent or the assistant that acts for the caller. */
@@ -144,6 +186,10 @@ function toolsOf(task: AgentTask, { principal, server, call }: RunContext, { ren
   });
 }
 
+function cancelled(): ToolError {
+  return new ToolError('unavailable', 'The run was cancelled.');
+}
+
 /** Ends a run when its caller goes away or its time is over. */
 class RunClock {
   readonly #controller = new AbortController();
@@ -164,7 +210,7 @@ class RunClock {
     return this.#controller.signal;
   }
 
-  /** Ends the run because its caller may not continue. */
+  /** Ends the run because its caller may not continue, or because somebody wants it to end. */
   end(problem: ToolError): void {
     this.#controller.abort(problem);
   }
@@ -173,7 +219,7 @@ class RunClock {
     const { reason } = this.signal;
     if (reason instanceof ToolError) return new RunEnded('cancelled', reason, unfinished);
     if (reason !== 'time') {
-      return new RunEnded('cancelled', new ToolError('unavailable', 'The run was cancelled.'), unfinished);
+      return new RunEnded('cancelled', cancelled(), unfinished);
     }
     const seconds = Math.round(this.#runMs / 1000);
     const message = `The run took longer than ${seconds} seconds and was ended; ask for less at a time.`;

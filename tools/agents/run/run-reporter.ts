@@ -1,25 +1,32 @@
+import type { AgentRun } from '../../../resources/agent-run.ts';
 import { storableText } from '../../models/sanitize-text.ts';
 import type { Progress } from '../../registry/call.ts';
 import type { ToolCall, ToolResult } from './agent-tools.ts';
-import type { Listener, Step } from './loop.ts';
+import type { Listener, Step, Turn } from './loop.ts';
+import type { RunTrace } from './trace.ts';
 
 /** Pieces of text that come within this time are sent together. */
 const TOGETHER_MS = 40;
 const LONGEST_LINE = 200;
 
-/** Reports the progress of a run to the caller, and keeps what the model wrote since its last turn that called tools. */
+interface Reporting {
+  readonly run: Pick<AgentRun, 'id' | 'threadId' | 'model'>;
+  readonly trace: RunTrace;
+  report(progress: Progress): void;
+  stepped(step: Step): Promise<void>;
+}
+
+/** Reports the progress of a run to the caller, traces it, and keeps what the model wrote since its last turn that called tools. */
 export class RunReporter implements Listener {
-  readonly #report: (progress: Progress) => void;
-  readonly #stepped: (step: Step) => Promise<void>;
+  readonly #parts: Reporting;
   readonly #calls: { readonly call: ToolCall; readonly ok: boolean }[] = [];
   #progress = 0;
   #unfinished = '';
   #pending = '';
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(report: (progress: Progress) => void, stepped: (step: Step) => Promise<void>) {
-    this.#report = report;
-    this.#stepped = stepped;
+  constructor(parts: Reporting) {
+    this.#parts = parts;
   }
 
   /** The text of a turn that has not ended. */
@@ -32,8 +39,9 @@ export class RunReporter implements Listener {
     return this.#calls.map(({ call: { id, tool, arguments: args }, ok }) => ({ id, tool, arguments: args, ok }));
   }
 
-  began(data: { readonly runId: string; readonly threadId?: string | undefined; readonly model: string }): void {
-    this.#tell(`Running on ${data.model}`, 'run', data);
+  began(): void {
+    const { id: runId, threadId, model } = this.#parts.run;
+    this.#tell(`Running on ${model}`, 'run', { runId, threadId, model });
   }
 
   said(text: string): void {
@@ -47,20 +55,26 @@ export class RunReporter implements Listener {
     }, TOGETHER_MS);
   }
 
+  turned(turn: Turn): void {
+    this.#parts.trace.turned(this.#parts.run.model, turn);
+  }
+
   calling({ id, tool, arguments: args }: ToolCall): void {
     this.#flush();
     this.#tell(`Calling ${tool}`, 'tool_call', { id, tool, arguments: args });
   }
 
-  called(call: ToolCall, { ok, text }: ToolResult): void {
+  called(call: ToolCall, result: ToolResult): void {
     const { id, tool } = call;
+    const { ok, text } = result;
+    this.#parts.trace.called(call, result);
     this.#calls.push({ call, ok });
     const line = ok ? `${tool} answered` : `${tool} failed: ${text}`;
     this.#tell(line.slice(0, LONGEST_LINE), 'tool_result', { id, tool, ok, content: text });
   }
 
   async stepped(step: Step): Promise<void> {
-    await this.#stepped(step);
+    await this.#parts.stepped(step);
     this.#unfinished = '';
   }
 
@@ -78,6 +92,6 @@ export class RunReporter implements Listener {
 
   #tell(message: string, name: string, data: object): void {
     this.#progress += 1;
-    this.#report({ progress: this.#progress, message, event: { name, data } });
+    this.#parts.report({ progress: this.#progress, message, event: { name, data } });
   }
 }

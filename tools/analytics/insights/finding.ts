@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { addIntervals, floorTo, type Interval, type Period, periodsOf } from '../calendar.ts';
-import type { Question } from '../request.ts';
+import type { Question } from '../question.ts';
 
 export const severity = z.enum(['info', 'warning', 'critical']);
 

@@ -1,7 +1,8 @@
 import type { RowSnapshot } from '../../../store/rows-port.ts';
 import { addDays, startOf } from '../calendar.ts';
 import { passages } from '../product/onboarding-funnel.ts';
-import { type Question, ratio } from '../request.ts';
+import type { Question } from '../question.ts';
+import { ratio } from '../request.ts';
 import { type Insight, percent } from './finding.ts';
 
 export async function brokenSteps(question: Question, rows: RowSnapshot, today: string): Promise<Insight[]> {

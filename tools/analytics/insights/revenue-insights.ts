@@ -1,6 +1,7 @@
 import type { RowSnapshot } from '../../../store/rows-port.ts';
 import { addIntervals } from '../calendar.ts';
-import { type Question, ratio } from '../request.ts';
+import type { Question } from '../question.ts';
+import { ratio } from '../request.ts';
 import { Money } from '../revenue/money.ts';
 import { bridge, meanChurn, monthlyChurn, movementOf } from '../revenue/movements.ts';
 import { type Insight, lastInterval, percent, rangeOf } from './finding.ts';

@@ -1,7 +1,8 @@
 import type { RowSnapshot } from '../../../store/rows-port.ts';
 import { addDays, periodsOf } from '../calendar.ts';
 import { activeUsersOf } from '../product/activity.ts';
-import { type Question, ratio } from '../request.ts';
+import type { Question } from '../question.ts';
+import { ratio } from '../request.ts';
 import { trafficOf } from '../traffic/measures.ts';
 import { type Insight, lastInterval, percent, rangeOf } from './finding.ts';
 

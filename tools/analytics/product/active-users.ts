@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { RowSnapshot } from '../../../store/rows-port.ts';
 import { addDays, dateIn, type LocalDate, periodsOf } from '../calendar.ts';
-import { limitsOf, metric, periodHead, periodShape, type Question, share } from '../request.ts';
+import type { Question } from '../question.ts';
+import { limitsOf, metric, periodHead, periodShape, share } from '../request.ts';
 import { activeUsersByDay, activityParameters } from './activity.sql.ts';
 import { activeUsersOf } from './activity.ts';
 

@@ -16,14 +16,14 @@ export const useOfFeatures: NamedQuery = {
   ),
   range as (select cast($3 as bigint) as from_ms, cast($4 as bigint) as to_ms),
   people as (
-    select feature, person, min(at_ms) as first_ms, count(*) filter (where at_ms >= from_ms and at_ms < to_ms) as uses
+    select feature, person, min(at_ms) as first_ms, count(case when at_ms >= from_ms and at_ms < to_ms then 1 end) as uses
     from events join names on names.name = events.name cross join range
     group by feature, person
   )
   select
     feature,
-    count(*) filter (where uses > 0) as users,
-    count(*) filter (where first_ms >= from_ms and first_ms < to_ms) as first_time_users,
+    count(case when uses > 0 then 1 end) as users,
+    count(case when first_ms >= from_ms and first_ms < to_ms then 1 end) as first_time_users,
     cast(sum(uses) as bigint) as uses
   from people cross join range
   group by feature`,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { RowSnapshot } from '../../../store/rows-port.ts';
-import { limitsOf, metric, type Question, share } from '../request.ts';
+import type { Question } from '../question.ts';
+import { limitsOf, metric, share } from '../request.ts';
 import { activeUsersByCohort, activityParameters } from './activity.sql.ts';
 
 export const getCohortRetention = metric({

@@ -1,3 +1,4 @@
+import { unitsIn } from '../../../resources/minor-units.ts';
 import type { SettingsRecord } from '../../../resources/settings.ts';
 import type { ExchangeRate } from '../../../store/rows-port.ts';
 import { addIntervals } from '../calendar.ts';
@@ -50,20 +51,4 @@ export function roundCents(amount: number): number {
   // Rounds halves away from zero. The small addition corrects halves that binary fractions represent slightly too low.
   const rounded = (Math.sign(amount) * Math.round(Math.abs(amount) * 100 + 1e-7)) / 100;
   return rounded === 0 ? 0 : rounded;
-}
-
-const units = new Map<string, number>();
-
-/** The number of minor units in a major one: 100 cents, 1 yen. */
-export function unitsIn(currency: string): number {
-  let found = units.get(currency);
-  if (found === undefined) {
-    const { maximumFractionDigits = 2 } = new Intl.NumberFormat('en', {
-      style: 'currency',
-      currency,
-    }).resolvedOptions();
-    found = 10 ** maximumFractionDigits;
-    units.set(currency, found);
-  }
-  return found;
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { RowSnapshot } from '../../../store/rows-port.ts';
+import type { NamedQuery, RowSnapshot } from '../../../store/rows-port.ts';
 import { listOf } from '../../../store/sql/lists.ts';
 import type { Period } from '../calendar.ts';
 import { limitsOf, ratio, share } from '../request.ts';
@@ -52,30 +52,55 @@ export async function trafficOf(rows: RowSnapshot, periods: Spans) {
   };
 }
 
-export type Labelled = Measures & { readonly dimension: VisitDimension; readonly value: string };
-
-/** The traffic of a range by label of the dimension, those with most sessions first. */
-export async function trafficBy(
-  rows: RowSnapshot,
-  dimension: VisitDimension,
-  range: Spans[number],
-): Promise<Labelled[]> {
-  const found = await rows.query<MeasuresRow & { label: string }>(trafficByLabel[dimension], [limitsOf([range])]);
-  return found
-    .map((row) => ({ dimension, value: row.label, ...measuresOf(row) }))
-    .sort((a, b) => b.sessions - a.sessions || b.pageViews - a.pageViews || (a.value < b.value ? -1 : 1));
+/** Splits traffic by dimensions of the visits. */
+export interface Split<Name extends VisitDimension> {
+  readonly dimensions: readonly Name[];
+  readonly byLabel: NamedQuery;
+  readonly byPeriodAndLabel: NamedQuery;
 }
 
-/** For each of the values of the dimension, the traffic of each of the consecutive periods. */
-export async function trafficOfValues(
+export function splitBy<Name extends VisitDimension>(dimensions: readonly Name[]): Split<Name> {
+  return {
+    dimensions,
+    byLabel: trafficByLabel(dimensions),
+    byPeriodAndLabel: trafficByPeriodAndLabel(dimensions),
+  };
+}
+
+type Labelled = MeasuresRow & { readonly label: string };
+
+/** The traffic of a range, of all together and of each label: one dimension after the other, in each those with most sessions first. */
+export async function trafficBy<Name extends VisitDimension>(
   rows: RowSnapshot,
-  dimension: VisitDimension,
-  { values, periods }: { readonly values: readonly string[]; readonly periods: Spans },
-): Promise<Measures[][]> {
-  const found = await rows.query<MeasuresRow & { period: number; label: string }>(trafficByPeriodAndLabel[dimension], [
+  { dimensions, byLabel }: Split<Name>,
+  range: Spans[number],
+) {
+  const found = await rows.query<Labelled & { dimension: Name | null }>(byLabel, [limitsOf([range])]);
+  const labelled = dimensions.map((dimension) =>
+    found
+      .filter((row) => row.dimension === dimension)
+      .map((row) => ({ dimension, value: row.label, ...measuresOf(row) }))
+      .sort((a, b) => b.sessions - a.sessions || b.pageViews - a.pageViews || (a.value < b.value ? -1 : 1)),
+  );
+  return { totals: measuresOf(found.find(({ dimension }) => dimension === null)), labelled };
+}
+
+/** For each of the values of each dimension, the traffic of each of the consecutive periods. */
+export async function trafficOfValues<Name extends VisitDimension>(
+  rows: RowSnapshot,
+  { dimensions, byPeriodAndLabel }: Split<Name>,
+  { values, periods }: { readonly values: readonly (readonly string[])[]; readonly periods: Spans },
+) {
+  const found = await rows.query<Labelled & { dimension: Name; period: number }>(byPeriodAndLabel, [
     limitsOf(periods),
-    listOf(values),
+    ...values.map(listOf),
   ]);
-  const byPlace = new Map(found.map((row) => [`${row.period} ${row.label}`, row]));
-  return values.map((value) => periods.map((_, at) => measuresOf(byPlace.get(`${at + 1} ${value}`))));
+  const byPlace = new Map(found.map((row) => [`${row.dimension} ${row.period} ${row.label}`, row]));
+  return dimensions.flatMap((dimension, place) =>
+    (values[place] ?? []).map((value) => ({
+      dimension,
+      value,
+      each: periods.map((_, at) => measuresOf(byPlace.get(`${dimension} ${at + 1} ${value}`))),
+    })),
+  );
 }

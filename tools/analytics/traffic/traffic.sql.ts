@@ -1,57 +1,84 @@
 import type { NamedQuery } from '../../../store/rows-port.ts';
 import { itemsOf } from '../../../store/sql/lists.ts';
-import { isIn, periodsFrom } from '../periods.sql.ts';
+import { DAYS, edgesOf, inDay, isBefore, isIn, periodsFrom } from '../periods.sql.ts';
 
 export type VisitDimension = 'channel' | 'country' | 'device' | 'browser' | 'os';
+type Dimensions = readonly VisitDimension[];
+
+const { isIn: isInDay, period, fromMs, toMs } = inDay('start_ms');
+const IN_DAYS = {
+  columns: `${period} as period, ${fromMs} as from_ms, ${toMs} as to_ms`,
+  from: `from sessions join days on ${isInDay}`,
+};
+/** Where there is one period, it need not be looked for. */
+function inAll(limits: string) {
+  const { first, last } = edgesOf(limits);
+  return {
+    columns: `1 as period, ${first} as from_ms, ${last} as to_ms`,
+    from: `from sessions where start_ms >= ${first} and start_ms < ${last}`,
+  };
+}
 
 /**
  * What there is to count. Each session counts in the period in which it begins, with its page views. Of a session that goes on in a later
- * period, or began before the first one, the visits count in their own periods, without a duration. With a dimension, all have the label
- * that their session has in it.
+ * period, or began before the first one, the visits count in their own periods, without a duration. All have the labels of their session.
  *
- * Visitors are counted without comparing them: `is_first` says that the visitor was not there earlier in the period (with a dimension, not
- * under this label), as the session before ended before the period; `is_first_of_all`, not earlier in any of the periods.
+ * Visitors are counted without comparing them: `is_first` says that the visitor was not there earlier in the period, as the session before
+ * ended before the period; `is_first_of_all`, not earlier in any of the periods; `device_is_first`, not earlier in the period with the
+ * same device.
  */
-function countedFrom(limits: string, dimension?: VisitDimension): string {
-  const before = dimension ? `${dimension}_before_ms` : 'before_ms';
-  const asLabel = dimension ? `, ${dimension} as label` : '';
-  const label = dimension ? ', label' : '';
+function countedFrom(limits: string, dimensions: Dimensions = [], isWhole = false): string {
+  const each = (write: (dimension: VisitDimension) => string) => dimensions.map((one) => `, ${write(one)}`).join('');
+  const labels = each((dimension) => dimension);
+  const { columns, from } = isWhole ? inAll(limits) : IN_DAYS;
   return `${periodsFrom(limits)},
+  ${isWhole ? '' : `${DAYS},`}
   range as (select min(from_ms) as first_ms from limits),
-  -- read twice rather than kept, as it can be larger than the memory
+  -- read again rather than kept, as it can be larger than the memory; so is what is counted
   begun as not materialized (
-    select period, from_ms, to_ms, visitor, start_ms, end_ms, pages, bounced, ${before} as visitor_before_ms${asLabel}
-    from sessions join cells on ${isIn('start_ms')}
+    select
+      ${columns},
+      visitor, start_ms, end_ms, pages, bounced, before_ms${labels}${each((dimension) => `${dimension}_before_ms`)}
+    ${from}
   ),
   crossing as (
-    select visitor, start_ms, end_ms${label} from begun where end_ms >= to_ms
+    select visitor, start_ms, end_ms${labels} from begun where end_ms > start_ms and end_ms >= to_ms
     union all
-    select visitor, start_ms, end_ms${asLabel}
-    from sessions join periods on period = 1 and start_ms < from_ms and end_ms >= from_ms
+    select visitor, start_ms, end_ms${labels}
+    from sessions where ${isBefore('start_ms')} and end_ms >= (select first_ms from range)
   ),
-  -- worked out by itself, as otherwise all visits would first be joined with the cells
+  -- worked out by itself, as otherwise all visits would first be joined with the cells; few sessions cross, so their visits are looked up
   seen as materialized (
-    select crossing.visitor, start_ms, at_ms${label}
-    from crossing join visits on visits.visitor = crossing.visitor and at_ms >= start_ms and at_ms <= end_ms
+    select crossing.visitor, start_ms, at_ms${each((dimension) => `crossing.${dimension}`)}
+    from crossing cross join lateral (
+      select at_ms from visits where visits.visitor = crossing.visitor and at_ms >= start_ms and at_ms <= end_ms offset 0
+    ) as visited
   ),
-  parts as (
+  parts as materialized (
     select
       period, from_ms, start_ms, count(*) as views,
-      period = min(period) over (partition by visitor, start_ms) as is_first_part${label}
+      period = min(period) over (partition by visitor, start_ms) as is_first_part${labels}
     from seen join cells on ${isIn('at_ms')}
-    group by visitor, start_ms, period, from_ms${label}
+    group by visitor, start_ms, period, from_ms${labels}
   ),
-  counted as (
+  counted as not materialized (
     select
       period, case when end_ms < to_ms then pages else 0 end as views, end_ms - start_ms as duration_ms, bounced,
-      visitor_before_ms is null or visitor_before_ms < from_ms as is_first,
-      visitor_before_ms is null or visitor_before_ms < first_ms as is_first_of_all${label}
+      before_ms < from_ms as is_first,
+      before_ms < first_ms as is_first_of_all${labels}${each(
+        (dimension) => `
+      ${dimension}_before_ms < from_ms as ${dimension}_is_first`,
+      )}
     from begun cross join range
     union all
-    select period, views, null, false, start_ms < from_ms, start_ms < first_ms and is_first_part${label}
+    select
+      period, views, null, false, start_ms < from_ms, start_ms < first_ms and is_first_part${labels}${each(() => 'start_ms < from_ms')}
     from parts cross join range
   )`;
 }
+
+/** How many rows have it. Cheaper than a filter of the aggregate. */
+const countOf = (has: string) => `count(case when ${has} then 1 end)`;
 
 /**
  * - Visitors: distinct visitors of the visits in the period. Page views: visits in the period.
@@ -61,10 +88,8 @@ function countedFrom(limits: string, dimension?: VisitDimension): string {
 const MEASURES = `
     count(duration_ms) as sessions,
     cast(coalesce(sum(views), 0) as bigint) as page_views,
-    count(*) filter (where bounced) as bounces,
+    ${countOf('bounced')} as bounces,
     percentile_cont(0.5) within group (order by duration_ms) as median_ms`;
-const VISITORS = 'count(*) filter (where is_first)';
-const VISITORS_OF_ALL = 'count(*) filter (where is_first_of_all)';
 
 export interface MeasuresRow {
   readonly visitors: number;
@@ -81,47 +106,44 @@ export const trafficByPeriod: NamedQuery = {
   with ${countedFrom('$1')}
   select
     period,
-    case when grouping(period) = 1 then ${VISITORS_OF_ALL} else ${VISITORS} end as visitors,${MEASURES}
+    case when grouping(period) = 1 then ${countOf('is_first_of_all')} else ${countOf('is_first')} end as visitors,${MEASURES}
   from counted
   group by grouping sets ((period), ())`,
 };
 
-/** The traffic of a range by label of the dimension. $1: limits of the range. */
-function byLabel(dimension: VisitDimension): NamedQuery {
+/**
+ * The traffic of a range: of each label of each dimension, and with the dimension null all of it, so that the sessions are read once. $1:
+ * limits of the range.
+ */
+export function trafficByLabel(dimensions: Dimensions): NamedQuery {
+  const when = (write: (dimension: VisitDimension) => string) =>
+    dimensions.map((dimension) => `when grouping(${dimension}) = 0 then ${write(dimension)}`).join(' ');
   return {
-    name: `traffic by ${dimension}`,
+    name: `traffic by ${dimensions.join(', ')}`,
     sql: `
-  with ${countedFrom('$1', dimension)}
+  with ${countedFrom('$1', dimensions, true)}
   select
-    label, ${VISITORS} as visitors,${MEASURES}
+    case ${when((dimension) => `'${dimension}'`)} end as dimension,
+    case ${when((dimension) => dimension)} end as label,
+    case ${when((dimension) => countOf(`${dimension}_is_first`))} else ${countOf('is_first')} end as visitors,${MEASURES}
   from counted
-  group by label`,
+  group by grouping sets (${dimensions.map((dimension) => `(${dimension})`).join(', ')}, ())`,
   };
 }
 
-/** The traffic by period and label of the dimension. $1: limits of the periods. $2: the labels. */
-function byPeriodAndLabel(dimension: VisitDimension): NamedQuery {
+/** The traffic by period and label of each dimension. $1: limits of the periods. $2 and so on: the labels of each dimension. */
+export function trafficByPeriodAndLabel(dimensions: Dimensions): NamedQuery {
+  // Each by itself, and by period first: numbers are sorted faster than labels.
+  const each = dimensions.map(
+    (dimension, at) => `
+  select '${dimension}' as dimension, ${dimension} as label, period, ${countOf(`${dimension}_is_first`)} as visitors,${MEASURES}
+  from counted
+  where ${dimension} in ${itemsOf(`$${at + 2}`)}
+  group by period, ${dimension}`,
+  );
   return {
-    name: `traffic by period and ${dimension}`,
+    name: `traffic by period and ${dimensions.join(', ')}`,
     sql: `
-  with ${countedFrom('$1', dimension)}
-  select
-    period, label, ${VISITORS} as visitors,${MEASURES}
-  from counted
-  where label in ${itemsOf('$2')}
-  group by period, label`,
+  with ${countedFrom('$1', dimensions)}${each.join('\n  union all')}`,
   };
 }
-
-function forEach(query: (dimension: VisitDimension) => NamedQuery): Readonly<Record<VisitDimension, NamedQuery>> {
-  return {
-    channel: query('channel'),
-    country: query('country'),
-    device: query('device'),
-    browser: query('browser'),
-    os: query('os'),
-  };
-}
-
-export const trafficByLabel = forEach(byLabel);
-export const trafficByPeriodAndLabel = forEach(byPeriodAndLabel);

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { RowSnapshot } from '../../../store/rows-port.ts';
-import { metric, periodShape, type Question, ratio, seriesOf, share } from '../request.ts';
-import { type Labelled, measures, trafficBy, trafficOf, trafficOfValues } from './measures.ts';
+import type { Question } from '../question.ts';
+import { metric, periodShape, ratio, seriesOf, share } from '../request.ts';
+import { measures, type Split, splitBy, trafficBy, trafficOf, trafficOfValues } from './measures.ts';
 import type { VisitDimension } from './traffic.sql.ts';
 
 const WHAT =
@@ -27,11 +28,12 @@ const [FEWEST_SERIES, MOST_SERIES] = [2, 8];
 const MOST_POINTS = 2000;
 
 /** A metric that splits the traffic of the range by members of the visit with which each session began. */
-function split<Name extends VisitDimension>(
+function splitMetric<Name extends VisitDimension>(
   named: { readonly name: string; readonly title: string; readonly description: string },
   dimensions: readonly [Name, ...Name[]],
 ) {
   const label = { dimension: z.enum(dimensions), value: z.string() };
+  const split = splitBy(dimensions);
   return metric({
     ...named,
     topic: 'traffic',
@@ -50,12 +52,11 @@ function split<Name extends VisitDimension>(
     },
 
     async answer(question, rows) {
-      const { totals } = await trafficOf(rows, [question]);
-      const split = await Promise.all(dimensions.map((dimension) => trafficBy(rows, dimension, question)));
+      const { totals, labelled } = await trafficBy(rows, split, question);
       const answer = {
         totals,
-        rows: split.flat().map((row) => ({ ...row, shareOfSessions: ratio(row.sessions, totals.sessions) })),
-        ...(!question.isWhole && { series: await seriesOfLargest(question, rows, split) }),
+        rows: labelled.flat().map((row) => ({ ...row, shareOfSessions: ratio(row.sessions, totals.sessions) })),
+        ...(!question.isWhole && { series: await seriesOfLargest(question, rows, { split, labelled }) }),
       };
       // Zod's type of an enum of generic names is wider than the names.
       return answer as never;
@@ -63,23 +64,28 @@ function split<Name extends VisitDimension>(
   });
 }
 
-/** The periods of the largest values of each dimension, one value after the other. */
-async function seriesOfLargest({ periods, now }: Question, rows: RowSnapshot, split: readonly (readonly Labelled[])[]) {
-  const fitting = Math.floor(MOST_POINTS / (periods.length * split.length));
-  const count = Math.min(MOST_SERIES, Math.max(FEWEST_SERIES, fitting));
-  const series = split.map(async (labelled) => {
-    const largest = labelled.slice(0, count);
-    const [{ dimension } = { dimension: undefined }] = largest;
-    if (!dimension) return [];
-    const found = await trafficOfValues(rows, dimension, { values: largest.map(({ value }) => value), periods });
-    return largest.flatMap(({ value }, at) =>
-      seriesOf({ periods, now }, found[at] ?? [], (measures) => ({ dimension, value, ...measures })),
-    );
-  });
-  return (await Promise.all(series)).flat();
+interface SplitTraffic<Name extends VisitDimension> {
+  readonly split: Split<Name>;
+  /** The labels of each dimension, the largest first. */
+  readonly labelled: readonly (readonly { readonly value: string }[])[];
 }
 
-export const getTrafficChannels = split(
+/** The periods of the largest values of each dimension, one value after the other. */
+async function seriesOfLargest<Name extends VisitDimension>(
+  { periods, now }: Question,
+  rows: RowSnapshot,
+  { split, labelled }: SplitTraffic<Name>,
+) {
+  const fitting = Math.floor(MOST_POINTS / (periods.length * labelled.length));
+  const count = Math.min(MOST_SERIES, Math.max(FEWEST_SERIES, fitting));
+  const values = labelled.map((labels) => labels.slice(0, count).map(({ value }) => value));
+  const series = await trafficOfValues(rows, split, { values, periods });
+  return series.flatMap(({ dimension, value, each }) =>
+    seriesOf({ periods, now }, each, (measures) => ({ dimension, value, ...measures })),
+  );
+}
+
+export const getTrafficChannels = splitMetric(
   {
     name: 'get_traffic_channels',
     title: 'Get traffic channels',
@@ -88,7 +94,7 @@ export const getTrafficChannels = split(
   ['channel'],
 );
 
-export const getTrafficGeography = split(
+export const getTrafficGeography = splitMetric(
   {
     name: 'get_traffic_geography',
     title: 'Get traffic geography',
@@ -97,7 +103,7 @@ export const getTrafficGeography = split(
   ['country'],
 );
 
-export const getTrafficTechnology = split(
+export const getTrafficTechnology = splitMetric(
   {
     name: 'get_traffic_technology',
     title: 'Get traffic technology',

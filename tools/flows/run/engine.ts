@@ -1,8 +1,12 @@
+import type { JobTable } from '../../../store/jobs-port.ts';
 import type { Store } from '../../../store/port.ts';
+import type { Repeated } from '../../../store/repeated.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { type Clock, systemClock } from './clock.ts';
-import { type Awaited, FlowRunner } from './runner.ts';
+import { startRecovery } from './recovery.ts';
+import { FlowRunner } from './runner.ts';
 import { FlowTriggers } from './triggers.ts';
+import type { Awaited } from './waits.ts';
 
 /** What tools need from the engine that runs flows. */
 interface Flows {
@@ -13,7 +17,7 @@ interface Flows {
    * for itself.
    */
   ended(run: Awaited, signal: AbortSignal | undefined): Promise<'stuck' | undefined>;
-  /** Ends a run that is under way. Called after the wish to end it was stored. */
+  /** Ends a run that is under way here. Called after the wish to end it was stored, which another process finds soon. */
   cancel(runId: string): void;
 }
 
@@ -27,6 +31,8 @@ declare module '../../registry/context.ts' {
 interface FlowEngineOptions {
   readonly store: Store;
   readonly clock?: Clock;
+  /** Further short jobs, which the same workers do. */
+  readonly jobs?: JobTable;
   onFailure(cause: unknown): void;
 }
 
@@ -35,6 +41,8 @@ export class FlowEngine implements Flows {
   readonly #options: FlowEngineOptions;
   #runner: FlowRunner | undefined;
   #triggers: FlowTriggers | undefined;
+  #recovery: Repeated | undefined;
+  #leaveJobs = async () => {};
 
   constructor(options: FlowEngineOptions) {
     this.#options = options;
@@ -42,14 +50,16 @@ export class FlowEngine implements Flows {
 
   /** Continues what an earlier process left unfinished, and begins to follow the flows. */
   async start(registry: Registry): Promise<void> {
-    const { store, clock = systemClock, onFailure } = this.#options;
+    const { store, clock = systemClock, jobs, onFailure } = this.#options;
     const runner = new FlowRunner({ store, registry, clock, onFailure });
     const { catalog, kinds } = registry.server;
     const queued = (flowId: string) => runner.wake(flowId);
     this.#triggers = new FlowTriggers({ store, catalog, kinds, clock, queued, onFailure });
     this.#runner = runner;
+    this.#leaveJobs = store.jobs.serve({ ...runner.jobs, ...this.#triggers.jobs, ...jobs }, onFailure);
     await this.#triggers.start();
     await runner.start();
+    if (store.jobs.worker !== undefined) this.#recovery = startRecovery(store, onFailure);
   }
 
   wake(flowId: string): void {
@@ -65,6 +75,8 @@ export class FlowEngine implements Flows {
   }
 
   async close(): Promise<void> {
+    await this.#recovery?.close();
+    await this.#leaveJobs();
     await this.#triggers?.close();
     await this.#runner?.close();
   }

@@ -3,22 +3,23 @@ import type { FlowRunRecord, FlowRunStep } from '../../../resources/flow-run.ts'
 import type { Store } from '../../../store/port.ts';
 import type { Principal } from '../../access/principal.ts';
 import { type Standing, StandingSignal } from '../../access/standing.ts';
-import { shownArguments } from '../../audit/entry.ts';
-import { secretsIn } from '../../audit/redact.ts';
 import type { Answer } from '../../registry/call.ts';
 import { ToolError } from '../../registry/errors.ts';
 import { idsIn } from '../../registry/idempotency.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { Exhausted, Filling } from '../filling.ts';
-import type { TemplateScope } from '../render.ts';
 import { actingFlow, findRunAs } from '../run-as.ts';
+import { ownRun } from './claim.ts';
 import { type Clock, pause } from './clock.ts';
 import {
+  CANCELLED,
   changed,
+  type End,
   goneFailure,
   inStep,
   isWorthRetrying,
   keptFailure,
+  mayHaveTakenEffect,
   outcomeOf,
   repeatProblem,
   retryDelay,
@@ -28,8 +29,7 @@ import {
   sizeProblem,
 } from './outcome.ts';
 import type { FlowPlace } from './places.ts';
-
-const LONGEST_INPUT_SHOWN = 16 * 1024;
+import { inputToKeep, scopeOf } from './step-input.ts';
 
 export interface ExecutionParts {
   readonly store: Store;
@@ -45,14 +45,12 @@ interface Beginning {
   readonly place: FlowPlace;
 }
 
-/** The result of one attempt at a step. */
 interface Tried {
   readonly step: string;
   readonly attempt: number;
   readonly outcome: StepOutcome;
 }
 type Arguments = Record<string, unknown>;
-type End = Pick<FlowRunRecord, 'status' | 'error'>;
 
 /** One run of a flow under way. Its steps run one after the other, and each is stored before and after it runs. */
 export class FlowExecution {
@@ -91,18 +89,18 @@ export class FlowExecution {
   }
 
   /**
-   * Resolves when the run has ended, or when its rest is left to the next process. Rejects where the store fails; calling it again
-   * continues.
+   * Resolves when the run has ended, with the code of its error if there is one, or when its rest is left to the next process. Rejects where
+   * the store fails; calling it again continues.
    */
-  async finish(): Promise<void> {
+  async finish(): Promise<string | undefined> {
     for (const step of this.#run.plan) {
       if (this.#isCancelled) return this.#end(CANCELLED);
-      if (this.#leave.signal.aborted) return;
+      if (this.#leave.signal.aborted) return undefined;
       const failure = await this.#step(step);
-      if (failure === 'left') return;
+      if (failure === 'left') return undefined;
       if (failure) return this.#end(this.#isCancelled ? CANCELLED : { status: 'failed', error: inStep(step, failure) });
     }
-    await this.#end({ status: 'succeeded' });
+    return this.#end({ status: 'succeeded' });
   }
 
   get #isCancelled(): boolean {
@@ -118,11 +116,11 @@ export class FlowExecution {
     const interrupted = kept.status === 'running' ? kept : undefined;
     const problem = interrupted && this.#tried?.step !== step.id && this.#repeatProblem(step, interrupted);
     if (problem) return this.#fail(step, problem);
-    const { underWay } = this.#run;
-    if (interrupted && underWay?.step === step.id) return this.#try(step, underWay.arguments, kept.attempts);
-    let input: Arguments;
+    const attempt = interrupted ? kept.attempts : kept.attempts + 1;
+    let input = this.#underWay(step)?.arguments;
+    if (input) return this.#try(step, input, attempt);
     try {
-      const scope = this.#scope();
+      const scope = scopeOf(this.#run);
       if (step.when !== undefined && !(await this.#filling.holds(step.when, scope))) {
         await this.#keep(step.id, { status: 'skipped', finishedAt: this.#now() });
         return undefined;
@@ -133,7 +131,7 @@ export class FlowExecution {
       const failure = await this.#fail(step, { code: 'invalid_input', message });
       return thrown instanceof Exhausted ? failure : this.#continues(step, failure);
     }
-    return this.#try(step, input, interrupted ? kept.attempts : kept.attempts + 1);
+    return this.#try(step, input, attempt);
   }
 
   async #try(step: FlowStep, input: Arguments, first: number): Promise<StepFailure | 'left' | undefined> {
@@ -148,7 +146,8 @@ export class FlowExecution {
       if (last) return this.#continues(step, await this.#fail(step, outcome.failure));
       const { code, message } = outcome.failure;
       const retryAt = new Date(this.#parts.clock.now().getTime() + retryDelay(step, attempt)).toISOString();
-      await this.#keep(step.id, { status: 'pending', error: { code, message }, retryAt });
+      const again = mayHaveTakenEffect(outcome.failure) ? this.#run.underWay : undefined;
+      await this.#keep(step.id, { status: 'pending', error: { code, message }, retryAt }, again);
       const stopped = await this.#rest(retryAt);
       if (stopped) return stopped;
     }
@@ -168,7 +167,7 @@ export class FlowExecution {
       watch.stop();
     }
     await this.#place.take(this.#either);
-    if (this.#isCancelled) return { code: 'conflict', message: 'The run was cancelled.' };
+    if (this.#isCancelled) return CANCELLED.error;
     return this.#leave.signal.aborted ? 'left' : undefined;
   }
 
@@ -185,17 +184,16 @@ export class FlowExecution {
   /** Makes one attempt at the step, with the rights that `runAs` has now. */
   async #attempt(step: FlowStep, input: Arguments, attempt: number): Promise<StepOutcome | 'left'> {
     if (this.#tried?.step === step.id && this.#tried.attempt === attempt) return this.#tried.outcome;
-    const key = `${this.#run.id} ${step.id} ${attempt}`;
+    const first = this.#underWay(step)?.first ?? attempt;
+    const key = `${this.#run.id} ${step.id} ${first}`;
     const principal = await this.#renewed(key);
     if (principal instanceof ToolError) return { failure: goneFailure(principal) };
     const { catalog } = this.#parts.registry.server;
     const tool = catalog.get(step.tool)?.tool;
-    const shown = tool ? shownArguments(tool, input, { tools: catalog, longest: LONGEST_INPUT_SHOWN }) : {};
+    const { shown, stored } = inputToKeep(tool, input, catalog);
     const begun = { status: 'running', attempts: attempt, input: shown, startedAt: this.#now() } as const;
-    // An input with a secret is not stored. It is made again from the outputs of earlier steps.
-    const isKept = !tool || secretsIn(tool, input, catalog).length === 0;
-    await this.#keep(step.id, begun, isKept ? { step: step.id, arguments: input } : undefined);
-    if (this.#run.cancelAsked) return { failure: { code: 'conflict', message: 'The run was cancelled.' } };
+    await this.#keep(step.id, begun, { step: step.id, first, ...(stored && { arguments: stored }) });
+    if (this.#run.cancelAsked) return { failure: CANCELLED.error };
     const answer = await this.#call(principal, step, input, key);
     if (answer === 'left') return answer;
     if (tool?.resumes && this.#leave.signal.aborted && answer !== 'late' && !answer.ok) return 'left';
@@ -259,22 +257,20 @@ export class FlowExecution {
     return onError === 'continue' && !failure.ends && !this.#isCancelled ? undefined : failure;
   }
 
-  #scope(): TemplateScope {
-    const ended = this.#run.steps.filter(({ status }) => status !== 'pending' && status !== 'running');
-    const steps = Object.fromEntries(ended.map(({ id, output }) => [id, { output: output ?? null }]));
-    return { input: this.#run.input ?? {}, steps };
-  }
-
   #kept(id: string): FlowRunStep {
     const found = this.#run.steps.find((step) => step.id === id);
     if (!found) throw new Error(`The run ${this.#run.id} has no step ${id}.`);
     return found;
   }
 
+  #underWay({ id }: FlowStep): FlowRunRecord['underWay'] {
+    return this.#run.underWay?.step === id ? this.#run.underWay : undefined;
+  }
+
   async #keep(id: string, change: Partial<FlowRunStep>, underWay?: FlowRunRecord['underWay']): Promise<void> {
     this.#run = await this.#parts.store.transaction(async (tx) => {
       // A purge may have removed outputs since.
-      const current = (await tx.flowRuns.get(this.#run.id)) ?? this.#run;
+      const current = await ownRun(tx, this.#run);
       const steps = current.steps.map((step) => (step.id === id ? changed(step, change) : step));
       const recordIds = change.output
         ? [...new Set([...(current.recordIds ?? []), ...idsIn(change.output)])]
@@ -283,14 +279,16 @@ export class FlowExecution {
     });
   }
 
-  async #end(end: End): Promise<void> {
+  async #end(end: End): Promise<string | undefined> {
     const change = { ...end, finishedAt: this.#now(), underWay: null };
-    this.#run = await this.#parts.store.transaction((tx) => tx.flowRuns.update(this.#run.id, change));
+    this.#run = await this.#parts.store.transaction(async (tx) => {
+      const { id } = await ownRun(tx, this.#run);
+      return tx.flowRuns.update(id, change);
+    });
+    return end.error?.code;
   }
 
   #now(): string {
     return this.#parts.clock.now().toISOString();
   }
 }
-
-const CANCELLED: End = { status: 'cancelled', error: { code: 'conflict', message: 'The run was cancelled.' } };

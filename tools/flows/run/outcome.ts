@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../../resources/error.ts';
 import type { FlowStep } from '../../../resources/flow.ts';
-import type { FlowRunStep } from '../../../resources/flow-run.ts';
+import type { FlowRunRecord, FlowRunStep } from '../../../resources/flow-run.ts';
 import type { Answer } from '../../registry/call.ts';
 import type { Tool } from '../../registry/define-tool.ts';
 import type { ToolError } from '../../registry/errors.ts';
@@ -24,6 +24,21 @@ export function isWorthRetrying({ code, final }: StepFailure): boolean {
   if (final) return false;
   return code === 'unavailable' || code === 'internal' || code === 'rate_limited' || code === 'conflict';
 }
+
+/**
+ * Whether the call may have been made nevertheless, as its answer can get lost on the way from the database. The next attempt then repeats it
+ * under the same key, and gets the answer that was kept. Other failures are kept as the answer, so the next attempt is a new call.
+ */
+export function mayHaveTakenEffect({ code }: StepFailure): boolean {
+  return code === 'unavailable' || code === 'internal';
+}
+
+export type End = Pick<FlowRunRecord, 'status' | 'error'>;
+
+export const CANCELLED = {
+  status: 'cancelled',
+  error: { code: 'conflict', message: 'The run was cancelled.' },
+} as const satisfies End;
 
 /** The failure of a run whose principal may not continue. */
 export function goneFailure({ code, message }: ToolError): StepFailure {

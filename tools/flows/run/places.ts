@@ -31,6 +31,11 @@ export class FlowPlaces {
     return given;
   }
 
+  /** Whether the owner would get a place at once. */
+  hasRoom(owner: string): boolean {
+    return this.#total < (this.#held.has(owner) ? MOST_AT_ONCE : MOST_IN_ALL);
+  }
+
   leave(owner: string): void {
     const left = (this.#held.get(owner) ?? 0) - 1;
     if (left > 0) this.#held.set(owner, left);

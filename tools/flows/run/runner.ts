@@ -1,19 +1,28 @@
 import { setMaxListeners } from 'node:events';
-import type { Flow, FlowStep } from '../../../resources/flow.ts';
+import type { Flow } from '../../../resources/flow.ts';
 import type { FlowRunRecord } from '../../../resources/flow-run.ts';
-import type { Commit, Transaction } from '../../../store/port.ts';
-import { flowProblem, hasEnded, nextQueued } from '../queue.ts';
-import { isTemplate } from '../templates.ts';
+import type { JobTable } from '../../../store/jobs-port.ts';
+import { nextQueued } from '../queue.ts';
+import { RunLost } from './claim.ts';
 import { pause } from './clock.ts';
+import { RunEnds } from './ends.ts';
 import { type ExecutionParts, FlowExecution } from './execution.ts';
+import { finishObserved } from './observed-run.ts';
+import { Patience } from './patience.ts';
 import { FlowPlace, FlowPlaces } from './places.ts';
+import { forEachRun } from './recovery.ts';
+import { leftRun, type Taken, takeNext, takeOver } from './taking.ts';
+import { type Awaited, OwnWaits, SharedWaits, type Waits } from './waits.ts';
 
-/** How long to wait after the store refused a change before trying again. */
-const RESUME_MS = 30_000;
 /** How long a stopping server waits for the current calls. */
 const LEAVE_MS = 8_000;
+/** How often the runs of this process are looked up for a wish to end them, which another process may have stored. */
+const ASK_MS = 1000;
+/** How soon another process is asked to begin a run for which this one has no place: at first, and at most. */
+const FIRST_PASS_MS = 1000;
+const LONGEST_PASS_MS = 30_000;
 
-interface FlowRunnerParts extends ExecutionParts {
+export interface FlowRunnerParts extends ExecutionParts {
   onFailure(cause: unknown): void;
 }
 
@@ -24,25 +33,19 @@ interface Running {
   readonly ended: Promise<void>;
 }
 
-/** A run whose end a caller waits for. */
-export interface Awaited {
-  readonly id: string;
-  readonly flow: Pick<Flow, 'id'> & Partial<Pick<Flow, 'overlap'>>;
-  /** The run that waits. Undefined where the caller is no run. */
-  readonly by: string | undefined;
-}
-
 /**
  * Begins the queued runs of flows: of each flow the oldest first, and one at a time unless the flow allows more. Owners take turns. A run
  * has a place while it is active, not while it waits for its next attempt or for a run that it began.
+ *
+ * Where several processes share the store, a run belongs to the process that it names as its `worker`, and each change of it is made only
+ * if it still does.
  */
 export class FlowRunner {
   readonly #parts: FlowRunnerParts;
   /** Running executions by run. A run that was taken but has not begun is not in it. */
   readonly #running = new Map<string, Running>();
-  readonly #waiting = new Map<string, Set<() => void>>();
-  /** The runs that running runs wait for. */
-  readonly #awaited = new Map<string, Awaited>();
+  readonly #waits: Waits;
+  readonly #ends: RunEnds;
   readonly #places = new FlowPlaces();
   /** Flows with queued runs by owner, in the order in which they are looked at. */
   readonly #flows = new Map<string, Set<string>>();
@@ -50,100 +53,57 @@ export class FlowRunner {
   readonly #wanting = new Set<string>();
   /** Flows are looked at one after the other. */
   #looking: Promise<void> = Promise.resolve();
+  readonly #patience: Patience;
   /** True once the runs of an earlier process were found. Before that, a new run would be mistaken for one of them. */
   #started = false;
   readonly #close = new AbortController();
-  #forgetListener = () => {};
+  #asking: NodeJS.Timeout | undefined;
 
   constructor(parts: FlowRunnerParts) {
+    const { store } = parts;
     this.#parts = parts;
+    this.#patience = new Patience(parts.clock);
+    this.#waits = this.#isShared ? new SharedWaits(store) : new OwnWaits(this.#running);
+    this.#ends = new RunEnds({ ...parts, closed: this.#close.signal });
     setMaxListeners(0, this.#close.signal); // every waiting run adds one listener
   }
+
+  /** What this process does for all that share the store. */
+  readonly jobs: JobTable = {
+    look_at_flow: ({ flowId, turn }) => this.#look(String(flowId), Number(turn ?? 0)),
+    resume_run: ({ runId }) => this.#takeOver(String(runId)),
+  };
 
   /** Continues what an earlier process left, and the queued runs. */
   async start(): Promise<void> {
     const { store } = this.#parts;
-    for (const status of ['running', 'queued']) {
-      let after: Parameters<typeof store.flowRuns.find>[0]['after'];
-      do {
-        const page = await store.flowRuns.find({ where: { status }, order: 'oldest', limit: 200, after });
-        for (const run of page.records) await this.#resume(run);
-        after = page.next ?? undefined;
-      } while (after);
+    if (this.#isShared) this.#asking = setInterval(() => this.#ask(), ASK_MS);
+    else {
+      await forEachRun(store, 'running', (run) => this.#resume(run));
+      await forEachRun(store, 'queued', (run) => this.#enter(run));
     }
     this.#started = true;
     for (const owner of this.#flows.keys()) this.#want(owner);
   }
 
-  async #resume(run: FlowRunRecord): Promise<void> {
-    if (run.status === 'queued') return this.#enter(run);
-    // A flow that was deleted or disabled meanwhile does not stop its running run, which has everything it needs.
-    const flow = (await this.#parts.store.flows.get(run.flowId)) ?? { id: run.flowId, name: run.flowId };
-    this.#execute(flow, run, new FlowPlace(this.#places, ownerOf(run), false));
-  }
-
-  /** Looks at the flow's queue. Called after a run was added to it. */
+  /** Has the flow's queue looked at. Called after a run was added to it. */
   wake(flowId: string): void {
-    nextQueued(this.#parts.store, flowId).then((run) => run && this.#enter(run), this.#parts.onFailure);
-  }
-
-  #enter(run: FlowRunRecord): void {
-    const owner = ownerOf(run);
-    this.#flows.set(owner, (this.#flows.get(owner) ?? new Set()).add(run.flowId));
-    this.#want(owner);
+    void this.#wake(flowId);
   }
 
   async ended(run: Awaited, signal: AbortSignal | undefined): Promise<'stuck' | undefined> {
     const { by } = run;
-    if (by === undefined) return void (await this.#end(run.id, signal));
+    if (by === undefined) return void (await this.#ends.of(run.id, signal));
     const place = this.#running.get(by)?.place;
-    this.#awaited.set(by, run);
+    const waiting = { ...run, by };
     try {
-      if (this.#waitsForItself(by)) return 'stuck';
+      if (await this.#waits.enter(waiting)) return 'stuck';
       place?.leave();
-      return void (await this.#end(run.id, signal));
+      return void (await this.#ends.of(run.id, signal));
     } finally {
-      this.#awaited.delete(by);
+      await this.#waits.leave(waiting);
       await place?.take(signal ?? this.#close.signal);
     }
-  }
-
-  async #end(runId: string, signal: AbortSignal | undefined): Promise<void> {
-    const { promise, resolve } = waiter();
-    if (this.#waiting.size === 0)
-      this.#forgetListener = this.#parts.store.onCommit((commit) => this.#committed(commit), ['flowRuns']);
-    const waiting = this.#waiting.get(runId) ?? new Set();
-    this.#waiting.set(runId, waiting.add(resolve));
-    signal?.addEventListener('abort', resolve, { once: true });
-    try {
-      if (!signal?.aborted && (await this.#isOpen(runId))) await promise;
-    } finally {
-      signal?.removeEventListener('abort', resolve);
-      waiting.delete(resolve);
-      if (waiting.size === 0 && this.#waiting.get(runId) === waiting) this.#waiting.delete(runId);
-      if (this.#waiting.size === 0) this.#forgetListener();
-    }
-  }
-
-  #waitsForItself(runId: string): boolean {
-    const met = new Set<string>();
-    const open = [runId];
-    for (const each of open) {
-      const awaited = this.#awaited.get(each);
-      if (!awaited || met.has(each)) continue;
-      met.add(each);
-      const before = this.#before(awaited);
-      if (before.includes(runId)) return true;
-      open.push(...before);
-    }
-    return false;
-  }
-
-  /** The running runs that must continue before this one can end: itself, or the runs of its flow that are queued before it. */
-  #before({ id, flow }: Awaited): string[] {
-    if (this.#running.has(id)) return [id];
-    if (flow.overlap === 'allow') return [];
-    return [...this.#running].filter(([, { flowId }]) => flowId === flow.id).map(([runId]) => runId);
   }
 
   /** Ends a run that this process is running. The wish to end it is stored before. */
@@ -151,12 +111,11 @@ export class FlowRunner {
     this.#running.get(runId)?.execution.cancel();
   }
 
-  /** Begins no further step. The next start continues what is left. */
+  /** Begins no further step. The next start, or another process, continues what is left. */
   async close(): Promise<void> {
     this.#close.abort();
-    this.#forgetListener();
+    clearInterval(this.#asking);
     for (const { execution } of this.#running.values()) execution.leave();
-    for (const waiting of this.#waiting.values()) for (const resolve of waiting) resolve();
     let giveUp: NodeJS.Timeout | undefined;
     const late = new Promise<void>((resolve) => {
       giveUp = setTimeout(resolve, LEAVE_MS);
@@ -169,11 +128,74 @@ export class FlowRunner {
     await this.#looking;
   }
 
-  /** Resumes the calls that wait for a run, when that run ends or is deleted. Commits are followed only while there are such calls. */
-  #committed({ changes }: Commit): void {
-    for (const { kind, collection, record } of changes) {
-      if (collection !== 'flowRuns' || (kind !== 'deleted' && !hasEnded(record))) continue;
-      for (const resolve of this.#waiting.get(record.id) ?? []) resolve();
+  get #isShared(): boolean {
+    return this.#parts.store.jobs.worker !== undefined;
+  }
+
+  /** Tries again where the store refuses. Never rejects. */
+  async #wake(flowId: string): Promise<void> {
+    const { store } = this.#parts;
+    while (!this.#close.signal.aborted) {
+      try {
+        if (!this.#isShared) return await this.#look(flowId, 0);
+        return await store.jobs.add('look_at_flow', { flowId }, { key: flowId });
+      } catch (cause) {
+        await this.#refused(cause);
+      }
+    }
+  }
+
+  /** Resolves when it is time to try again what the store refused, or when the server stops. */
+  #refused(cause: unknown): Promise<void> {
+    const { clock, onFailure } = this.#parts;
+    onFailure(cause);
+    return pause(clock, this.#patience.next(), this.#close.signal);
+  }
+
+  async #look(flowId: string, turn: number): Promise<void> {
+    const run = await nextQueued(this.#parts.store, flowId);
+    if (!run || this.#close.signal.aborted) return;
+    const isFull = !this.#places.hasRoom(ownerOf(run));
+    this.#enter(run);
+    if (!isFull || !this.#isShared) return;
+    const afterMs = Math.min(FIRST_PASS_MS * 2 ** turn, LONGEST_PASS_MS);
+    await this.#parts.store.jobs.add('look_at_flow', { flowId, turn: turn + 1 }, { key: flowId, afterMs });
+  }
+
+  #enter(run: FlowRunRecord): void {
+    const owner = ownerOf(run);
+    this.#flows.set(owner, (this.#flows.get(owner) ?? new Set()).add(run.flowId));
+    this.#want(owner);
+  }
+
+  /** Continues a run whose process is gone, unless another process did so first. */
+  async #takeOver(runId: string): Promise<void> {
+    const left = this.#close.signal.aborted ? undefined : await leftRun(this.#parts.store, runId);
+    if (!left) return;
+    const taken = await takeOver(this.#parts.store, left).catch((cause) => {
+      this.#regainLater(left.flowId, cause);
+      throw cause;
+    });
+    if (taken) await this.#resume(taken);
+  }
+
+  async #resume(run: FlowRunRecord): Promise<void> {
+    // A flow that was deleted or disabled meanwhile does not stop its running run, which has everything it needs.
+    const flow = (await this.#parts.store.flows.get(run.flowId)) ?? { id: run.flowId, name: run.flowId };
+    if (this.#running.has(run.id)) return;
+    this.#execute(flow, run, new FlowPlace(this.#places, ownerOf(run), false));
+  }
+
+  /** Ends the runs of this process that another one was asked to end. */
+  async #ask(): Promise<void> {
+    const { store, onFailure } = this.#parts;
+    if (this.#running.size === 0) return;
+    const where = { worker: store.jobs.worker, status: 'running', cancelAsked: true };
+    try {
+      const { records } = await store.flowRuns.find({ where, limit: 500 });
+      for (const { id } of records) this.cancel(id);
+    } catch (cause) {
+      onFailure(cause);
     }
   }
 
@@ -204,97 +226,68 @@ export class FlowRunner {
 
   /** Undefined where no run of the flow can begin now. */
   async #takeOne(flowId: string): Promise<Taken | undefined> {
-    const { store, clock, onFailure } = this.#parts;
     try {
       const busy = [...this.#running.values()].some((other) => other.flowId === flowId);
-      return await store.transaction((tx) => this.#take(flowId, busy, tx));
+      return await takeNext(this.#parts, flowId, busy);
     } catch (cause) {
-      onFailure(cause);
-      void pause(clock, RESUME_MS, this.#close.signal).then(() => this.wake(flowId));
+      this.#regainLater(flowId, cause);
       return undefined;
     }
   }
 
-  /** Takes a run. The flow is read in the same transaction, so no run begins with an old or disabled flow. */
-  async #take(flowId: string, busy: boolean, tx: Transaction): Promise<Taken | undefined> {
-    const run = await nextQueued(tx, flowId);
-    if (!run) return undefined;
-    const flow = await tx.flows.get(flowId);
-    const now = this.#parts.clock.now();
-    const message = flow ? flowProblem(flow) : 'The flow was deleted.';
-    if (!flow || message !== undefined) {
-      const error = { code: 'conflict', message: message ?? '' } as const;
-      await tx.flowRuns.update(run.id, { status: 'cancelled', error, finishedAt: now.toISOString() });
-      return {};
+  #regainLater(flowId: string, cause: unknown): void {
+    void this.#refused(cause).then(() => {
+      this.#looking = this.#looking.then(() => this.#regain(flowId));
+    });
+  }
+
+  /**
+   * Goes on with the flow after a change that the store refused. The change may have been made and its answer lost: then a run names this
+   * process, and no other would run it. Never rejects.
+   */
+  async #regain(flowId: string): Promise<void> {
+    const { store } = this.#parts;
+    if (this.#close.signal.aborted) return;
+    const where = { flowId, status: 'running', ...(this.#isShared && { worker: store.jobs.worker }) };
+    const known = new Set(this.#running.keys()); // some of them may end meanwhile
+    try {
+      const { records } = await store.flowRuns.find({ where, limit: 500 });
+      for (const run of records) if (!known.has(run.id)) await this.#resume(run);
+      this.wake(flowId);
+    } catch (cause) {
+      this.#regainLater(flowId, cause);
     }
-    if (busy && flow.overlap !== 'allow') return undefined;
-    return { begun: { flow, run: await tx.flowRuns.update(run.id, beginning(flow, now)) } };
   }
 
   #execute(flow: Pick<Flow, 'id' | 'name'>, run: FlowRunRecord, place: FlowPlace): void {
     const execution = new FlowExecution(this.#parts, { flow, run, place });
-    const ended = this.#finish(execution, run.id, place).then(() => {
+    const ended = this.#finish(execution, run, place).then(() => {
       place.end();
       this.#running.delete(run.id);
-      if (!this.#close.signal.aborted) this.wake(run.flowId);
+      this.wake(run.flowId);
     });
     this.#running.set(run.id, { flowId: run.flowId, execution, place, ended });
   }
 
   /** Runs until the run has ended, and continues after the store refused a change. Never rejects. */
-  async #finish(execution: FlowExecution, runId: string, place: FlowPlace): Promise<void> {
-    const { store, clock, onFailure } = this.#parts;
+  async #finish(execution: FlowExecution, begun: FlowRunRecord, place: FlowPlace): Promise<void> {
+    const { store, registry } = this.#parts;
     for (;;) {
       try {
-        return await execution.finish();
+        return await finishObserved(registry.server.telemetry, begun, execution);
       } catch (cause) {
-        onFailure(cause);
+        if (cause instanceof RunLost) return execution.abandon();
+        place.leave();
+        await this.#refused(cause);
       }
-      place.leave();
-      await pause(clock, RESUME_MS, this.#close.signal);
       if (this.#close.signal.aborted) return;
-      const run = await store.flowRuns.get(runId).catch(() => 'unknown' as const);
+      const run = await store.flowRuns.get(begun.id).catch(() => 'unknown' as const);
       if (run === undefined) return; // the run was purged
     }
-  }
-
-  async #isOpen(runId: string): Promise<boolean> {
-    const run = await this.#parts.store.flowRuns.get(runId);
-    return run !== undefined && !this.#close.signal.aborted && !hasEnded(run);
   }
 }
 
 /** The owner of a run. Older runs were stored without one; theirs is the principal they run as. */
 function ownerOf({ ownerId, runAs }: FlowRunRecord): string {
   return ownerId ?? runAs.id;
-}
-
-interface Taken {
-  readonly begun?: { readonly flow: Flow; readonly run: FlowRunRecord };
-}
-
-function waiter() {
-  let resolve = () => {};
-  const promise = new Promise<void>((end) => {
-    resolve = end;
-  });
-  return { promise, resolve };
-}
-
-function beginning(flow: Flow, now: Date): Partial<FlowRunRecord> {
-  const plan = planOf(flow);
-  const steps = plan.map(({ id, tool }) => ({ id, tool, status: 'pending' as const, attempts: 0 }));
-  const { revision: flowRevision, runAs } = flow;
-  return { status: 'running', flowRevision, runAs, plan, steps, startedAt: now.toISOString() };
-}
-
-/**
- * The steps of a run. For a flow with an agent it is one step that invokes the agent. The prompt is always a text, even where it is a
- * single output.
- */
-function planOf({ steps, agentId, prompt = '{{ input }}' }: Flow): FlowStep[] {
-  if (agentId === undefined) return steps ?? [];
-  const retry = { attempts: 1, delayMs: 0 };
-  const input = isTemplate(prompt) ? `{% if true %}${prompt}{% endif %}` : prompt;
-  return [{ id: 'agent', tool: 'invoke_agent', arguments: { agent: agentId, input }, onError: 'stop', retry }];
 }

@@ -1,20 +1,23 @@
-import { Cron } from 'croner';
 import type { Flow } from '../../../resources/flow.ts';
+import { ELSEWHERE } from '../../../store/cluster-port.ts';
+import type { JobTable } from '../../../store/jobs-port.ts';
 import type { Commit, Readers, Store } from '../../../store/port.ts';
 import type { Principal } from '../../access/principal.ts';
-import { guardedAmong, isGuarded, isSeen, isThreadSeen } from '../../access/visibility.ts';
 import type { Catalog } from '../../registry/catalog-index.ts';
+import { EnabledRecords } from '../../registry/enabled-records.ts';
 import { ToolError } from '../../registry/errors.ts';
 import type { RecordKind } from '../../registry/kind.ts';
-import { eventOf, type RecordEvent } from '../event-types.ts';
-import { causeProblem, flowProblem, queueRun, refuseRun, type Wish } from '../queue.ts';
+import { eventOf, maySee, type RecordEvent } from '../event-types.ts';
+import { causeProblem, flowProblem, queueProblem, queueRun, refuseRun, type Wish } from '../queue.ts';
 import { actingFlow, findRunAs } from '../run-as.ts';
-import type { Clock } from './clock.ts';
+import { type Clock, pause } from './clock.ts';
+import { Schedules } from './schedules.ts';
 
-/** A scheduled time that is further in the past is skipped: after a stop or a change of the clock, missed runs are not made up for. */
-const LATEST_MS = 60_000;
-/** The longest wait before the clock is read again, because somebody may set the clock. */
-const LONGEST_SLEEP_MS = 600_000;
+/**
+ * How long after a scheduled time the processes that do not lead see whether the one that leads began the run. They do so at different times.
+ */
+const SEE_AFTER_MS = 5_000;
+const SEE_WITHIN_MS = 15_000;
 /** The largest number of events that wait. Further events are dropped. */
 const MOST_PENDING = 5000;
 
@@ -28,22 +31,16 @@ interface TriggerParts {
   onFailure(cause: unknown): void;
 }
 
-interface Schedule {
-  readonly cron: Cron;
-  /** Equal for equal schedules. */
-  readonly text: string;
-  next: Date;
-}
-
 /** Begins runs by schedule and by event. It follows the flows, so a change of a flow takes effect with its commit. */
 export class FlowTriggers {
   readonly #parts: TriggerParts;
-  readonly #schedules = new Map<string, Schedule>();
+  readonly #following: EnabledRecords<'flows'>;
+  readonly #schedules: Schedules;
   /** Flows by the type of event that triggers them. */
   readonly #listening = new Map<string, Set<string>>();
-  #forgetTimer = () => {};
   #forgetFlows = () => {};
   #forgetEvents = () => {};
+  readonly #close = new AbortController();
   #work: Promise<void> = Promise.resolve();
   #pending = 0;
   /** Why events began no runs, and how often. */
@@ -51,38 +48,44 @@ export class FlowTriggers {
 
   constructor(parts: TriggerParts) {
     this.#parts = parts;
+    this.#schedules = new Schedules({ ...parts, due: (flowId, at) => this.#due(flowId, at) });
+    this.#following = new EnabledRecords({
+      store: parts.store,
+      name: 'flows',
+      put: (flow) => this.#follow(flow),
+      drop: (id) => this.#leave(id),
+      settled: () => this.#schedules.sleep(),
+      onFailure: parts.onFailure,
+    });
   }
 
+  /** What this process does for all that share the store. */
+  readonly jobs: JobTable = {
+    run_on_schedule: ({ flowId, at }) => this.#then(() => this.#begin(String(flowId), new Date(at ?? ''))),
+  };
+
   async start(): Promise<void> {
-    const { store } = this.#parts;
-    this.#forgetFlows = store.onCommit((commit) => this.#flowsChanged(commit), ['flows']);
-    let after: Parameters<typeof store.flows.find>[0]['after'];
-    do {
-      const page = await store.flows.find({ where: { enabled: true }, order: 'oldest', limit: 200, after });
-      for (const flow of page.records) this.#follow(flow);
-      after = page.next ?? undefined;
-    } while (after);
-    this.#sleep();
+    const { store, queued } = this.#parts;
+    this.#forgetFlows = store.onCommit(
+      ({ changes }) => {
+        for (const { collection, record } of changes) if (collection === 'flows') queued(record.id); // waiting runs may no longer be allowed
+      },
+      ['flows'],
+    );
+    await this.#following.start();
   }
 
   async close(): Promise<void> {
-    this.#forgetTimer();
+    this.#close.abort();
+    this.#schedules.close();
+    this.#following.close();
     this.#forgetFlows();
     this.#forgetEvents();
     await this.#work;
   }
 
-  #flowsChanged({ changes }: Commit): void {
-    for (const { collection, kind, record } of changes) {
-      if (collection !== 'flows') continue;
-      this.#parts.queued(record.id); // waiting runs may no longer be allowed
-      if (kind === 'deleted') this.#leave(record.id);
-      else this.#follow(record);
-    }
-    this.#sleep();
-  }
-
   #happenedIn({ changes, origin }: Commit): void {
+    if (origin === ELSEWHERE) return; // the process that made the changes begins the runs
     for (const change of changes) {
       const event = eventOf(change, this.#parts.kinds);
       for (const flowId of (event && this.#listening.get(event.type)) ?? []) {
@@ -98,7 +101,7 @@ export class FlowTriggers {
       return;
     }
     this.#pending += 1;
-    this.#then(async () => {
+    const done = this.#then(async () => {
       try {
         await work();
       } finally {
@@ -106,6 +109,7 @@ export class FlowTriggers {
         if (this.#pending === 0) this.#tellLeftOut();
       }
     });
+    done.catch(this.#parts.onFailure);
   }
 
   #leaveOut(reason: string): void {
@@ -122,31 +126,22 @@ export class FlowTriggers {
 
   #follow(flow: Flow): void {
     const { id, trigger } = flow;
-    const runs = flowProblem(flow) === undefined;
-    const text = runs && trigger.kind === 'cron' ? `${trigger.expression} ${trigger.timezone}` : undefined;
-    // A change of something else must not drop a time that has come and was not handled yet.
-    if (text !== undefined && this.#schedules.get(id)?.text === text) return;
-    this.#leave(id);
-    if (!runs) return;
-    if (trigger.kind === 'event') {
-      if (this.#listening.size === 0)
-        this.#forgetEvents = this.#parts.store.onCommit((commit) => this.#happenedIn(commit));
-      const flows = this.#listening.get(trigger.type) ?? new Set();
-      this.#listening.set(trigger.type, flows.add(id));
-    }
-    if (trigger.kind !== 'cron' || text === undefined) return;
-    try {
-      const cron = new Cron(trigger.expression, { paused: true, mode: '5-part', timezone: trigger.timezone });
-      const next = cron.nextRun(this.#parts.clock.now());
-      if (next) this.#schedules.set(id, { cron, text, next });
-    } catch (cause) {
-      // The schedule was valid when it was written, for the time zone data of then. The other schedules continue.
-      this.#parts.onFailure(new Error(`The schedule of the flow ${id} cannot be followed.`, { cause }));
-    }
+    this.#deafen(id);
+    this.#schedules.follow(flow);
+    if (trigger.kind !== 'event' || flowProblem(flow) !== undefined) return;
+    if (this.#listening.size === 0)
+      this.#forgetEvents = this.#parts.store.onCommit((commit) => this.#happenedIn(commit));
+    const flows = this.#listening.get(trigger.type) ?? new Set();
+    this.#listening.set(trigger.type, flows.add(id));
   }
 
   #leave(id: string): void {
-    this.#schedules.delete(id);
+    this.#schedules.leave(id);
+    this.#deafen(id);
+  }
+
+  /** Begins no more runs of the flow by events. */
+  #deafen(id: string): void {
     for (const [type, flows] of this.#listening) {
       flows.delete(id);
       if (flows.size === 0) this.#listening.delete(type);
@@ -154,36 +149,30 @@ export class FlowTriggers {
     }
   }
 
-  #sleep(): void {
-    this.#forgetTimer();
-    if (this.#schedules.size === 0) return;
-    const now = this.#parts.clock.now().getTime();
-    let wait = LONGEST_SLEEP_MS;
-    for (const { next } of this.#schedules.values()) wait = Math.min(wait, Math.max(next.getTime() - now, 0));
-    this.#forgetTimer = this.#parts.clock.after(wait, () => {
-      this.#fire();
-      this.#sleep();
-    });
+  /** Runs the work after earlier work, so that runs are queued in the order of their causes. */
+  #then(work: () => Promise<void>): Promise<void> {
+    const done = this.#work.then(work);
+    this.#work = done.catch(() => {});
+    return done;
   }
 
-  #fire(): void {
-    const now = this.#parts.clock.now();
-    for (const [id, schedule] of this.#schedules) {
-      const at = schedule.next;
-      if (at > now) continue;
-      const next = schedule.cron.nextRun(now);
-      if (next) schedule.next = next;
-      else this.#leave(id);
-      if (now.getTime() - at.getTime() <= LATEST_MS) this.#then(() => this.#due(id, at));
+  /** Has a run begun for this time. All processes come here; those that do not lead only see that it was begun. */
+  async #due(flowId: string, at: Date): Promise<void> {
+    const { store, clock, onFailure } = this.#parts;
+    const { jobs } = store;
+    try {
+      if (!jobs.leads) {
+        await pause(clock, SEE_AFTER_MS + Math.random() * (SEE_WITHIN_MS - SEE_AFTER_MS), this.#close.signal);
+        if (this.#close.signal.aborted || (await hasRunAt(store, flowId, at))) return;
+      }
+      const time = at.toISOString();
+      await jobs.add('run_on_schedule', { flowId, at: time }, { key: `${flowId} ${time}` });
+    } catch (cause) {
+      onFailure(cause);
     }
   }
 
-  /** Runs the work after earlier work, so that runs are queued in the order of their causes. */
-  #then(work: () => Promise<void>): void {
-    this.#work = this.#work.then(work).catch(this.#parts.onFailure);
-  }
-
-  async #due(flowId: string, at: Date): Promise<void> {
+  async #begin(flowId: string, at: Date): Promise<void> {
     const { store, clock } = this.#parts;
     const wish: Wish = { trigger: { kind: 'cron', at: at.toISOString() }, input: { at: at.toISOString() }, causes: [] };
     const queued = await store.transaction(async (tx) => {
@@ -196,7 +185,7 @@ export class FlowTriggers {
         return false;
       }
       try {
-        await queueRun(tx, flow, wish, clock.now());
+        await queueRun(tx, flow, wish);
         return true;
       } catch (thrown) {
         if (!(thrown instanceof ToolError)) throw thrown;
@@ -216,10 +205,13 @@ export class FlowTriggers {
     const runAs = await findRunAs(flow.runAs, store, { catalog, now: clock.now() });
     if (typeof runAs === 'string') return this.#leaveOut(`${flowId}: ${runAs}`);
     if (!(await maySee(event, actingFlow(flow, runAs, { causes }), store))) return;
+    // Asked first outside of a transaction: many events that come together would be in each other's way.
+    const problem = await queueProblem(store, flowId);
+    if (problem) return this.#leaveOut(`${flowId}: ${problem}`);
     const { type, id } = event;
     const wish: Wish = { trigger: { kind: 'event', type, id }, input: { type, id }, causes };
     try {
-      await store.transaction((tx) => queueRun(tx, flow, wish, clock.now()));
+      await store.transaction((tx) => queueRun(tx, flow, wish));
       this.#parts.queued(flowId);
     } catch (thrown) {
       if (!(thrown instanceof ToolError)) throw thrown;
@@ -232,20 +224,6 @@ export class FlowTriggers {
 async function hasRunAt({ flowRuns }: Pick<Readers, 'flowRuns'>, flowId: string, at: Date): Promise<boolean> {
   const { records } = await flowRuns.find({ where: { flowId }, limit: 100 });
   return records.some(({ trigger }) => trigger.kind === 'cron' && trigger.at === at.toISOString());
-}
-
-/**
- * Whether the principal may see the record now and could see it at the time of the event. For a record that was deleted since, only the
- * time of the event counts.
- */
-async function maySee({ need, record }: RecordEvent, principal: Principal, store: Store): Promise<boolean> {
-  const { scope, resource, ids } = need;
-  if (!principal.rights.allows({ scope, needs: [{ resource, op: 'read', ids, record }] })) return false;
-  if (isGuarded(record) && !isSeen(record, principal)) return false;
-  const guarded = await guardedAmong(store, [record.id]);
-  if (!guarded.every((found) => isSeen(found, principal))) return false;
-  if (isGuarded(record) || typeof record.threadId !== 'string') return true;
-  return isThreadSeen(store, record.threadId, principal);
 }
 
 /** The chain of flows in whose runs the principal acts. */

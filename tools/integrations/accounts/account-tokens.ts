@@ -19,7 +19,7 @@ interface TokenParts {
 const EARLY_MS = 30_000;
 const USE_MS = 60_000;
 
-/** The tokens of all accounts. Those of an account are renewed one at a time. */
+/** The tokens of all accounts. Those of an account are renewed one at a time, whichever process does it. */
 export class AccountTokens {
   readonly #parts: TokenParts;
   readonly #renewing = new Map<string, Promise<string>>();
@@ -51,7 +51,7 @@ export class AccountTokens {
   async renewed(key: string, refused: string): Promise<string> {
     const running = this.#renewing.get(key);
     if (running) return running;
-    const renewal = this.#renew(key, refused).finally(() => this.#renewing.delete(key));
+    const renewal = this.#renewAlone(key, refused).finally(() => this.#renewing.delete(key));
     this.#renewing.set(key, renewal);
     return renewal;
   }
@@ -73,6 +73,13 @@ export class AccountTokens {
 
   #opened(account: IntegrationAccountRecord): AccountSecrets {
     return openAccount(this.#parts.secrets, account);
+  }
+
+  /** A refresh token works once at most providers, so one process uses it, and the others read what came of it. */
+  #renewAlone(key: string, refused: string): Promise<string> {
+    const { cluster } = this.#parts.store;
+    const renew = () => this.#renew(key, refused);
+    return cluster ? cluster.inTurn(`account ${key}`, renew) : renew();
   }
 
   async #renew(key: string, refused: string): Promise<string> {

@@ -1,5 +1,6 @@
 import type { IntegrationRecord } from '../../../resources/integration.ts';
 import type { IntegrationAccountRecord, IntegrationLinkRecord } from '../../../resources/integration-account.ts';
+import { ELSEWHERE } from '../../../store/cluster-port.ts';
 import type { Commit, Store, Writers } from '../../../store/port.ts';
 import type { Principal } from '../../access/principal.ts';
 import { ToolError } from '../../registry/errors.ts';
@@ -63,6 +64,8 @@ export class IntegrationAccounts {
   readonly #identity: ClientIdentity;
   #listeners: Listeners | undefined;
   readonly #stopListening: () => void;
+  /** When each account was connected, by its key: other processes connect some anew. Renewed tokens are no new connection. */
+  readonly #connectedAt = new Map<string, string>();
 
   constructor(options: AccountsOptions) {
     this.#options = options;
@@ -92,7 +95,10 @@ export class IntegrationAccounts {
     const holders = new Set<string>();
     for (let after: { readonly createdAt: string; readonly id: string } | undefined; ; ) {
       const { records, next } = await store.integrationAccounts.find({ limit: 100, after });
-      for (const { userId } of records) if (userId !== undefined) holders.add(userId);
+      for (const { userId, key, connectedAt } of records) {
+        if (userId !== undefined) holders.add(userId);
+        this.#connectedAt.set(key, connectedAt);
+      }
       if (!next) break;
       after = next;
     }
@@ -237,16 +243,24 @@ export class IntegrationAccounts {
     }
   }
 
-  #committed({ changes }: Commit): void {
+  #committed({ changes, origin }: Commit): void {
     for (const { collection, kind, record } of changes) {
       if (collection === 'integrationAccounts' && kind === 'deleted') {
         this.tokens.forget(record.key);
+        this.#connectedAt.delete(record.key);
         this.#listeners?.onEnded(record);
-      }
-      if (collection === 'adminUsers' && (kind === 'deleted' || !record.isActive)) {
-        this.#endAllOf(record.id).catch(this.#options.onFailure);
-      }
+      } else if (collection === 'integrationAccounts' && origin === ELSEWHERE) this.#connectedElsewhere(record);
+      // The process that deactivated the person ends the accounts.
+      const isGone = collection === 'adminUsers' && (kind === 'deleted' || !record.isActive);
+      if (isGone && origin !== ELSEWHERE) this.#endAllOf(record.id).catch(this.#options.onFailure);
     }
+  }
+
+  #connectedElsewhere(account: IntegrationAccountRecord): void {
+    const { key, connectedAt, status } = account;
+    if (status !== 'connected' || this.#connectedAt.get(key) === connectedAt) return;
+    this.#connectedAt.set(key, connectedAt);
+    this.#listeners?.onConnected(account);
   }
 
   /** Ends all accounts of a person, here and at their providers. */

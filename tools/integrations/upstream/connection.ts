@@ -1,8 +1,8 @@
 import {
+  type CallToolRequestOptions,
   CLIENT_CAPABILITIES_META_KEY,
-  Client,
+  type Client,
   isInputRequiredResult,
-  type JsonSchemaValidator,
   SdkError,
   SdkErrorCode,
   StreamableHTTPClientTransport,
@@ -11,10 +11,14 @@ import {
 } from '@modelcontextprotocol/client';
 import { z } from 'zod';
 import type { Questions } from '../../registry/call.ts';
+import { carriedTrace } from '../../telemetry/span.ts';
+import type { Telemetry } from '../../telemetry/telemetry.ts';
 import { type AccountAuth, accountWantedBy } from '../accounts/account-auth.ts';
+import { clientFor } from './client.ts';
 import { createFetch } from './fetch.ts';
 import type { CallOptions } from './guest-tool.ts';
 import { askOAuth } from './oauth.ts';
+import { type ObservedMethod, observedRequest } from './observed-request.ts';
 import { allPages, LISTS, onePage, type RawPage } from './raw-pages.ts';
 import { type StdioTarget, StdioTransport } from './stdio-transport.ts';
 import type { Watchdog } from './watchdog.ts';
@@ -23,7 +27,6 @@ import type { Watchdog } from './watchdog.ts';
 export const MOST_BYTES = 1024 * 1024;
 /** Long enough for a program that must be downloaded before it runs. */
 const CONNECT_MS = 60_000;
-const PROBE_MS = 20_000;
 /** The longest call, also where the server keeps reporting progress. */
 const LONGEST_CALL_MS = 15 * 60_000;
 
@@ -41,6 +44,7 @@ export interface ConnectOptions {
   readonly privateAddresses: boolean;
   readonly watchdog: Watchdog;
   readonly client: { readonly name: string; readonly version: string };
+  readonly telemetry: Telemetry;
   /** The server answered `initialize` before, so newer revisions are not tried. */
   readonly legacy: boolean;
   onToolsChanged(): void;
@@ -90,22 +94,32 @@ interface Line {
   release(): void;
 }
 
+/** What its measures need to know. */
+interface Observing {
+  readonly telemetry: Telemetry;
+  /** Absent for a program. */
+  readonly url: string | undefined;
+}
+
 /** One connection to a server. All calls share it. */
 export class Connection {
   readonly #client: Client;
   readonly #line: Line;
+  readonly #observing: Observing;
   #closing = false;
 
-  private constructor(client: Client, line: Line) {
+  private constructor(client: Client, line: Line, observing: Observing) {
     this.#client = client;
     this.#line = line;
+    this.#observing = observing;
   }
 
   /** @throws ConnectionFailure, WantsOAuth, or AccountWanted */
   static async open(target: Target, options: ConnectOptions): Promise<Connection> {
     const line = lineTo(target, options);
     const { transport } = line;
-    const connection = new Connection(clientFor(options), line);
+    const url = 'http' in target ? target.http.url : undefined;
+    const connection = new Connection(clientFor(options), line, { telemetry: options.telemetry, url });
     const prior = options.legacy ? { prior: { kind: 'legacy' as const } } : {};
     const giveUp = () => void transport.close();
     options.signal.addEventListener('abort', giveUp, { once: true });
@@ -165,17 +179,19 @@ export class Connection {
     return onePage(this.#client, LISTS.resources, { cursor, signal, timeoutMs });
   }
 
-  readResource({ uri, signal, timeoutMs, questions }: Request & Asking & { readonly uri: string }): Promise<unknown> {
-    const params = { uri, ...this.#askable(questions) };
-    return this.#ask({ method: 'resources/read', params }, { signal, timeoutMs });
+  readResource({ uri, questions, ...options }: Request & Asking & { readonly uri: string }): Promise<unknown> {
+    const method = 'resources/read';
+    const read = () => this.#ask({ method, params: { uri, ...this.#about(questions) } }, options);
+    return this.#observe(method, undefined, read);
   }
 
-  getPrompt({ name, input, signal, timeoutMs, questions }: Request & Asking & PromptCall): Promise<unknown> {
-    const params = { name, arguments: { ...input }, ...this.#askable(questions) };
-    return this.#ask({ method: 'prompts/get', params }, { signal, timeoutMs });
+  getPrompt({ name, input, questions, ...options }: Request & Asking & PromptCall): Promise<unknown> {
+    const method = 'prompts/get';
+    const params = () => ({ name, arguments: { ...input }, ...this.#about(questions) });
+    return this.#observe(method, name, () => this.#ask({ method, params: params() }, options));
   }
 
-  #ask(request: { method: string; params: object }, { signal, timeoutMs }: Request): Promise<unknown> {
+  #ask(request: { method: string; params: object }, { signal, timeoutMs }: Request): Promise<object> {
     const schema = withInputRequired(z.looseObject({}));
     const options = { signal, timeout: timeoutMs, maxTotalTimeout: LONGEST_CALL_MS, allowInputRequired: true };
     return this.#client.request({ ...request, params: { ...request.params } }, schema, options);
@@ -184,8 +200,8 @@ export class Connection {
   /** What the tool answers, or asks a person. */
   async call({ tool, input, timeoutMs, signal, report, questions }: UpstreamCall) {
     const { outputSchema, ...definition } = tool;
-    const params = { name: tool.name, arguments: { ...input }, ...this.#askable(questions) };
-    const result = await this.#client.callTool(params, {
+    const params = () => ({ name: tool.name, arguments: { ...input }, ...this.#about(questions) });
+    const options: CallToolRequestOptions = {
       // The SDK wants structured content even of a tool that only asks.
       toolDefinition: definition,
       allowInputRequired: true,
@@ -195,7 +211,8 @@ export class Connection {
       onprogress: ({ progress, total, message }) =>
         report({ progress, ...(total !== undefined && { total }), ...(message !== undefined && { message }) }),
       ...(signal && { signal }),
-    });
+    };
+    const result = await this.#observe('tools/call', tool.name, () => this.#client.callTool(params(), options));
     if (outputSchema && !result.isError && !result.structuredContent && !isInputRequiredResult(result)) {
       throw new SdkError(
         SdkErrorCode.InvalidResult,
@@ -205,13 +222,22 @@ export class Connection {
     return result;
   }
 
-  /** Tells the server what its caller can ask a person, and what the person said. Older revisions ask in ways that are not passed on. */
-  #askable(questions: Questions | undefined) {
-    if (!questions || this.isLegacy) return {};
+  #observe<Result extends object>(method: ObservedMethod, target: string | undefined, work: () => Promise<Result>) {
+    const { telemetry, url } = this.#observing;
+    return observedRequest(telemetry, { method, target, url, protocolVersion: this.protocolVersion }, work);
+  }
+
+  /**
+   * Tells the server which trace the call belongs to, what its caller can ask a person, and what the person said. Older revisions ask in
+   * ways that are not passed on.
+   */
+  #about(questions: Questions | undefined) {
+    const trace = carriedTrace();
+    if (!questions || this.isLegacy) return trace ? { _meta: { ...trace } } : {};
     const { modes, answers, state } = questions;
     const elicitation = Object.fromEntries(modes.map((mode) => [mode, {}]));
     return {
-      _meta: { [CLIENT_CAPABILITIES_META_KEY]: modes.length > 0 ? { elicitation } : {} },
+      _meta: { [CLIENT_CAPABILITIES_META_KEY]: modes.length > 0 ? { elicitation } : {}, ...trace },
       ...(answers && { inputResponses: answers }),
       ...(state !== undefined && { requestState: state }),
     };
@@ -263,20 +289,4 @@ function lineTo(target: Target, { privateAddresses, watchdog }: ConnectOptions):
       account ? accountWantedBy(error) : askOAuth(new URL(url), headers, { fetch, challenge: challenge(), signal }),
     release: close,
   };
-}
-
-function clientFor({ client, onToolsChanged }: ConnectOptions): Client {
-  return new Client(client, {
-    capabilities: {},
-    versionNegotiation: { mode: 'auto', probe: { timeoutMs: PROBE_MS } },
-    inputRequired: { autoFulfill: false },
-    // Answers are passed on unchecked, because compiling a schema from an untrusted server is too risky.
-    jsonSchemaValidator: { getValidator: takeAnything },
-    listChanged: { tools: { autoRefresh: false, onChanged: onToolsChanged } },
-  });
-}
-
-function takeAnything<T>(): JsonSchemaValidator<T> {
-  // Nothing relies on the type of the data.
-  return (input) => ({ valid: true, data: input as T, errorMessage: undefined });
 }

@@ -1,7 +1,8 @@
 import { type IncomingMessage, Agent as PlainAgent, type RequestOptions, request as requestPlain } from 'node:http';
 import { request as requestSecure, Agent as SecureAgent } from 'node:https';
-import { isIP } from 'node:net';
+import { isIP, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
+import { carriedTrace } from '../../telemetry/span.ts';
 import { AddressRefused, hostOf, isPublic, publicLookup } from './ip-addresses.ts';
 import { type Fault, type Instead, limitBody, limitEvents } from './limits.ts';
 import { answerWith } from './lines.ts';
@@ -44,7 +45,7 @@ export function createFetch({ privateAddresses, mostBytes }: FetchOptions): Guar
     const options: RequestOptions = {
       agent: url.protocol === 'https:' ? agents['https:'] : agents['http:'],
       method: init.method ?? 'GET',
-      headers: Object.fromEntries(new Headers(init.headers)),
+      headers: { ...Object.fromEntries(new Headers(init.headers)), ...carriedTrace() },
       signal,
       ...(!privateAddresses && { lookup: publicLookup }),
     };
@@ -95,10 +96,25 @@ function exchange(url: URL, options: RequestOptions, body: string): Promise<Inco
     const send = url.protocol === 'https:' ? requestSecure : requestPlain;
     const request = send(url, options, resolve);
     request.on('error', reject);
+    request.on('socket', hearErrors);
     // The SDK sends JSON text, or nothing.
     request.end(body === '' ? undefined : body);
   });
 }
+
+/**
+ * A request that is given up as its answer ends destroys its socket with an error, but no longer listens for that: without a listener of
+ * its own, the error would end the process. Whoever reads the answer gets it in any case.
+ */
+function hearErrors(socket: Socket): void {
+  if (heard.has(socket)) return;
+  heard.add(socket);
+  socket.on('error', ignore);
+}
+
+/** Sockets are used again. */
+const heard = new WeakSet<Socket>();
+const ignore = () => {};
 
 function answerOf(response: IncomingMessage, mostBytes: number, instead: Instead): Response {
   const status = response.statusCode ?? 0;

@@ -15,7 +15,7 @@ import { Scrubber } from './text.ts';
 import { labelOf } from './tool-definitions.ts';
 
 /** What the connections of an integration need from the server. */
-export interface LineServices extends Pick<ConnectOptions, 'privateAddresses' | 'watchdog' | 'client'> {
+export interface LineServices extends Pick<ConnectOptions, 'privateAddresses' | 'watchdog' | 'client' | 'telemetry'> {
   /**
    * How to reach the server, with its secrets, and with the account of the person where each has one.
    * @throws where the target is not allowed, or a secret cannot be read

@@ -48,6 +48,8 @@ export class Upstream {
   #record: IntegrationRecord;
   readonly #calls = new CallsUnderWay();
   readonly #lines: UpstreamLines;
+  /** False before `start` and from `stop` on. A listing that comes later offers nothing. */
+  #isRunning = false;
 
   constructor(record: IntegrationRecord, services: UpstreamServices) {
     this.#record = record;
@@ -94,12 +96,14 @@ export class Upstream {
   /** Connects, and reconnects until `stop`. Where each person has an account, connections are made when they are needed. */
   start(): void {
     if (!this.#record.enabled || this.#lines.isStarted) return;
+    this.#isRunning = true;
     this.#publish();
     this.#lines.start();
   }
 
   /** Resolves when nothing of the connections is left. */
   async stop(): Promise<void> {
+    this.#isRunning = false;
     this.#services.catalog.put(this.#record.id, []);
     const reason = this.#ended('was disabled, changed or deleted');
     this.#endCalls(reason);
@@ -207,10 +211,10 @@ export class Upstream {
   }
 
   #publish(): void {
-    const { id, enabled } = this.#record;
+    const { id } = this.#record;
     const takenBy = this.#services.takenBy(this.#record, false);
     const listing = this.#lines.listed?.listing;
-    const entries = enabled
+    const entries = this.#isRunning
       ? [...this.#offered.entries(this.#record, listing, takenBy), ...this.#extras.entries(this.#record)]
       : [];
     this.#services.catalog.put(id, entries);

@@ -1,9 +1,12 @@
 import type { IntegrationHealth } from '../../../resources/health.ts';
 import type { IntegrationRecord, IntegrationStatus, ToolDefinition } from '../../../resources/integration.ts';
-import type { Readers } from '../../../store/port.ts';
+import { ELSEWHERE } from '../../../store/cluster-port.ts';
+import type { Commit, Readers, Store } from '../../../store/port.ts';
 import type { Principal } from '../../access/principal.ts';
 import type { Dependency } from '../../registry/context.ts';
 import type { LiveCatalog } from '../../registry/live-catalog.ts';
+import { untilRead } from '../../registry/until-read.ts';
+import type { Telemetry } from '../../telemetry/telemetry.ts';
 import { AccountAuth } from '../accounts/account-auth.ts';
 import { accountKey } from '../accounts/account-secrets.ts';
 import type { AccountWanted } from '../accounts/account-wanted.ts';
@@ -35,6 +38,7 @@ interface UpstreamsOptions {
   readonly privateAddresses: boolean;
   readonly client: { readonly name: string; readonly version: string };
   readonly accounts: IntegrationAccounts;
+  readonly telemetry: Telemetry;
   onFailure(cause: unknown): void;
   onState(record: IntegrationRecord, status: IntegrationStatus): void;
 }
@@ -49,7 +53,8 @@ export class Upstreams implements Dependency {
   /** Changes happen one after the other, so that an integration gives up a tool prefix before another takes it. */
   #turn: Promise<void> = Promise.resolve();
   readonly #removed = new Set<string>();
-  #closed = false;
+  readonly #closed = new AbortController();
+  #stopFollowing = () => {};
 
   constructor(options: UpstreamsOptions) {
     this.#options = options;
@@ -57,24 +62,59 @@ export class Upstreams implements Dependency {
     this.accounts = options.accounts;
   }
 
-  /** Starts the integrations of the store. Connections are made in the background. */
-  async start(store: Readers): Promise<void> {
+  /**
+   * Starts the integrations of the store, and follows what other processes change of them. Each process has connections of its own, made in
+   * the background, and offers what is approved in the store.
+   */
+  async start(store: Store): Promise<void> {
     await this.accounts.start({
       onConnected: ({ integrationId, userId }) => this.#running.get(integrationId)?.accountConnected(userId),
       onEnded: ({ integrationId, userId }) => void this.#running.get(integrationId)?.accountEnded(userId),
     });
+    if (store.cluster) {
+      const stopHearing = store.onCommit((commit) => this.#changedElsewhere(commit), ['integrations']);
+      const reading = { signal: this.#closed.signal, onFailure: this.#options.onFailure };
+      const stopMissing = store.cluster.onGap(() => void untilRead(() => this.#catchUp(store), reading));
+      this.#stopFollowing = () => {
+        stopHearing();
+        stopMissing();
+      };
+    }
+    await this.#applyAll(store);
+  }
+
+  async #applyAll(store: Pick<Readers, 'integrations'>): Promise<ReadonlySet<string>> {
+    const found = new Set<string>();
     let after: { readonly createdAt: string; readonly id: string } | undefined;
     do {
       const page = await store.integrations.find({ limit: 100, after });
       for (const record of page.records) await this.apply(record);
+      for (const { id } of page.records) found.add(id);
       after = page.next ?? undefined;
     } while (after);
+    return found;
+  }
+
+  #changedElsewhere({ changes, origin }: Commit): void {
+    if (origin !== ELSEWHERE) return;
+    for (const { collection, kind, record } of changes) {
+      if (collection !== 'integrations') continue;
+      const follow = kind === 'deleted' ? this.remove(record.id) : this.apply(record);
+      follow.catch(this.#options.onFailure);
+    }
+  }
+
+  /** After a time in which changes may have been missed. */
+  async #catchUp(store: Pick<Readers, 'integrations'>): Promise<void> {
+    const running = [...this.#running.keys()];
+    const found = await this.#applyAll(store);
+    for (const id of running) if (!found.has(id)) await this.remove(id);
   }
 
   /** Makes the running integration follow its record. A record older than the known one changes nothing. */
   apply(record: IntegrationRecord): Promise<void> {
     return this.#inTurn(async () => {
-      if (this.#closed || this.#removed.has(record.id)) return;
+      if (this.#closed.signal.aborted || this.#removed.has(record.id)) return;
       const known = this.#running.get(record.id);
       if (known) {
         if (known.record.revision < record.revision) await known.change(record);
@@ -141,18 +181,20 @@ export class Upstreams implements Dependency {
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
+    this.#closed.abort();
+    this.#stopFollowing();
     this.accounts.close();
     await Promise.all([...this.#running.values()].map((upstream) => upstream.stop()));
     this.#watchdog.close();
   }
 
   #surroundings() {
-    const { catalog, privateAddresses, client, onState, accounts, onFailure } = this.#options;
+    const { catalog, privateAddresses, client, telemetry, onState, accounts, onFailure } = this.#options;
     return {
       catalog,
       privateAddresses,
       client,
+      telemetry,
       onState,
       watchdog: this.#watchdog,
       targetOf: (record: IntegrationRecord, userId?: string) => this.#targetOf(record, userId),

@@ -42,7 +42,7 @@ export function Field({ label, hint, needed, issue, children }: FieldProps) {
       )}
       {issue && (
         <p class="issue" id={`${id}-issue`} role="alert">
-          {issue}
+          {issue.replaceAll('`', '')}
         </p>
       )}
     </div>

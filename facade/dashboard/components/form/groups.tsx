@@ -17,7 +17,7 @@ export function Group(props: NestedProps) {
   if (!isSet) {
     return (
       <div class="field">
-        <Button icon="plus" onClick={() => onChange(initial(schema) ?? {})}>{`Set ${title.toLowerCase()}`}</Button>
+        <Button icon="plus" onClick={() => onChange(initial(schema) ?? {})}>{`Set ${inSentence(title)}`}</Button>
         {hintOf(schema) && <p class="hint">{hintOf(schema)}</p>}
       </div>
     );
@@ -27,6 +27,11 @@ export function Group(props: NestedProps) {
       <MemberParts {...props} value={(value ?? {}) as Members /* objects only, see above */} part={part} />
     </Frame>
   );
+}
+
+/** As it stands within a sentence: words that are written in capitals keep them. */
+function inSentence(title: string): string {
+  return /^[A-Z]{2}/.test(title) ? title : title.charAt(0).toLowerCase() + title.slice(1);
 }
 
 /** A frame with a title around several parts. */

@@ -1,14 +1,11 @@
 import { wordOf } from '../../format.ts';
-import { usePages } from '../../pages-of.ts';
-import { refs } from '../../refs.ts';
 import { discriminator, type JsonSchema, onlyValue, withoutNull } from '../../schema.ts';
 import { text } from '../../text.ts';
-import { useTool } from '../../tools.ts';
 import { Button } from '../button.tsx';
 import { isLong, refOf } from './control.tsx';
 import { Field } from './field.tsx';
 import { Frame, MemberParts, type NestedProps } from './groups.tsx';
-import { inputOf } from './picker.tsx';
+import { useRecords } from './picker.tsx';
 import { initial, issueAt, type Members, type PartProps } from './state.ts';
 import { hintOf, titleOf } from './state-words.ts';
 
@@ -53,22 +50,31 @@ function Lines(props: PartProps) {
   );
 }
 
+/** The word that may stand in the place of a list of texts, such as `all`. */
+export function wordBeside({ anyOf = [] }: JsonSchema): string | undefined {
+  const isTexts = ({ type, items }: JsonSchema) => type === 'array' && items?.type === 'string';
+  const [word] = anyOf.map(onlyValue).filter((only) => only !== undefined);
+  return anyOf.length === 2 && anyOf.some(isTexts) ? word : undefined;
+}
+
+/** Short texts, one a line, or the word alone. */
+export function LinesOrWord({ word, ...props }: PartProps & { readonly word: string }) {
+  const { schema, value, onChange } = props;
+  const description = [schema.description, `Or ${word}.`].filter(Boolean).join(' ');
+  const take = (lines: unknown) => onChange(Array.isArray(lines) && lines.join() === word ? word : lines);
+  return (
+    <Lines {...props} schema={{ ...schema, description }} value={value === word ? [word] : value} onChange={take} />
+  );
+}
+
 function nestedIssue(props: PartProps): string | undefined {
   const inside = props.issues.find(({ path }) => path.startsWith(`${props.path}[`));
   return issueAt(props) ?? inside?.message;
 }
 
 function Picked(props: PartProps & { readonly kind: string }) {
-  const ref = refs[props.kind];
-  const tool = useTool(ref?.list);
-  const { rows } = usePages<Members>(tool?.name, inputOf(tool));
-  if (!ref || !tool) return <Lines {...props} />;
-  return (
-    <Choices
-      {...props}
-      options={rows.map((row) => ({ value: String(row.id), label: String(row[ref.title] ?? row.id) }))}
-    />
-  );
+  const records = useRecords(props.kind);
+  return records ? <Choices {...props} options={records.options} /> : <Lines {...props} />;
 }
 
 function Choices(

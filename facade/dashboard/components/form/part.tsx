@@ -3,7 +3,7 @@ import { ToolsPicker } from '../tools-picker.tsx';
 import { Control } from './control.tsx';
 import { Group, Pairs } from './groups.tsx';
 import { JsonText } from './json-text.tsx';
-import { List, Union } from './lists.tsx';
+import { LinesOrWord, List, Union, wordBeside } from './lists.tsx';
 import type { PartProps } from './state.ts';
 
 /** The part of a form for any schema. */
@@ -11,7 +11,9 @@ export function Part(props: PartProps) {
   const { schema } = withoutNull(props.schema);
   const plain = { ...props, schema };
   if (schema.anyOf) {
-    return schema.anyOf.every(isObjectSchema) ? <Union {...plain} part={Part} /> : <JsonText {...plain} />;
+    if (schema.anyOf.every(isObjectSchema)) return <Union {...plain} part={Part} />;
+    const word = wordBeside(schema);
+    return word === undefined ? <JsonText {...plain} /> : <LinesOrWord {...plain} word={word} />;
   }
   if (isObjectSchema(schema)) return <Group {...plain} part={Part} />;
   if (schema.type === 'object') {

@@ -17,10 +17,8 @@ type Row = Readonly<Record<string, unknown>>;
 
 /** Picks a record by its name. Where the person cannot list such records, its id is typed. */
 export function Picker({ kind, value, onChange, tied }: PickerProps) {
-  const ref = refs[kind];
-  const tool = useTool(ref?.list);
-  const { rows, more } = usePages<Row>(tool?.name, inputOf(tool));
-  if (!ref || !tool) {
+  const records = useRecords(kind);
+  if (!records) {
     return (
       <input
         class="input"
@@ -30,7 +28,7 @@ export function Picker({ kind, value, onChange, tied }: PickerProps) {
       />
     );
   }
-  const options = rows.map((row) => ({ value: idOf(row), label: String(row[ref.title] ?? idOf(row)).slice(0, 100) }));
+  const { options, more } = records;
   // Where there are too many to list, an id is typed, and the first ones are suggested by their names.
   if (more) return <Suggested {...{ options, value, onChange, tied }} />;
   const known = options.some((option) => option.value === value);
@@ -52,9 +50,27 @@ export function Picker({ kind, value, onChange, tied }: PickerProps) {
   );
 }
 
-export function inputOf(tool: { readonly inputSchema: { readonly properties?: object } } | undefined): object {
-  return tool?.inputSchema.properties && 'limit' in tool.inputSchema.properties ? { limit: 100 } : {};
+export interface Records {
+  readonly options: readonly { readonly value: string; readonly label: string }[];
+  /** Loads further ones; undefined where that is all. */
+  readonly more: (() => void) | undefined;
 }
+
+/** The records of a kind by id and name, as many as are loaded. Undefined where the person cannot list them. */
+export function useRecords(kind: string): Records | undefined {
+  const ref = refs[kind];
+  const tool = useTool(ref?.list);
+  const pages = tool?.inputSchema.properties && 'limit' in tool.inputSchema.properties;
+  const { rows, more } = usePages<Row>(tool?.name, pages ? { limit: 100 } : {});
+  if (!ref || !tool) return undefined;
+  return {
+    options: rows.map((row) => ({ value: idOf(row), label: String(row[ref.title] ?? idOf(row)).slice(0, MOST_SHOWN) })),
+    more,
+  };
+}
+
+/** Characters of a name. */
+const MOST_SHOWN = 100;
 
 function idOf(row: Row): string {
   return String(row.id ?? row.uid ?? '');

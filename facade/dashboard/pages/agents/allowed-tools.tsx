@@ -51,5 +51,5 @@ const COLUMNS = [
         </Badge>
       ),
   },
-  { id: 'by', title: 'Allowed by', end: true, cell: ({ by }: Allowed) => <Mono>{by}</Mono> },
+  { id: 'by', title: 'Allowed by', end: true, spare: 1 as const, cell: ({ by }: Allowed) => <Mono>{by}</Mono> },
 ];

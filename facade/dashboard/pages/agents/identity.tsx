@@ -16,19 +16,24 @@ export function Identity({ row }: { readonly row: Row }) {
   const mayProvision = useMay('provision_agent_identity');
   const [provisions, setProvisions] = useState(false);
   const identity = row.identity as Row | undefined; // as the schema of an agent says
+  const actions = (
+    <div class="actions">
+      {mayEdit && <LinkButton to={`${pathOf({ path: '/agents' }, row)}/edit`}>Edit identity</LinkButton>}
+      {mayProvision && <Button onClick={() => setProvisions(true)}>Record phone or card</Button>}
+    </div>
+  );
   return (
     <div class="overview">
       {identity && Object.keys(identity).length > 0 ? (
-        <Fields record={identity} schema={schema} />
+        <>
+          <Fields record={identity} schema={schema} />
+          {actions}
+        </>
       ) : (
-        <Empty title="No identity yet">
+        <Empty title="No identity yet" action={actions}>
           An address, a signature, a phone number: what people outside see of the agent.
         </Empty>
       )}
-      <div class="actions">
-        {mayEdit && <LinkButton to={`${pathOf({ path: '/agents' }, row)}/edit`}>Edit identity</LinkButton>}
-        {mayProvision && <Button onClick={() => setProvisions(true)}>Record phone or card</Button>}
-      </div>
       {provisions && (
         <Dialog title="Record phone or card" size="m" onClose={() => setProvisions(false)}>
           <Form

@@ -1,5 +1,5 @@
 import type { GrowthProps } from '../../components/growth.tsx';
-import { labelOf, money, number, percent } from '../../format.ts';
+import { labelOf, money, number, partsOf, percent } from '../../format.ts';
 
 const SHARE = /churn$|rate$|adoption|conversion|stickiness|share|^average$/i;
 const COUNTED = /^(customersAtStart|churnedCustomers|churn)$/;
@@ -55,18 +55,16 @@ export function wordsOf(member: string): string {
   return SHORT[member] ?? labelOf(member);
 }
 
-const MONTH = new Intl.DateTimeFormat('en-US', { month: 'short', year: '2-digit', timeZone: 'UTC' });
-const DAY = new Intl.DateTimeFormat('en-US', { month: 'short', day: 'numeric', timeZone: 'UTC' });
-
 /** What stands below a period in a chart. */
 export function periodOf(from: string, interval: string | undefined): string {
-  return (interval === 'month' ? MONTH : DAY).format(new Date(`${from}T00:00:00Z`));
+  const { day, month, year } = partsOf(from);
+  return interval === 'month' ? `${month} ${year.slice(2)}` : `${month} ${day}`;
 }
 
 /** How a number changed since the period before, and whether less of it is better. Undefined where that says nothing. */
 export function changeOf(member: string, now: unknown, before: unknown): GrowthProps | undefined {
   if (typeof now !== 'number' || typeof before !== 'number') return undefined;
-  const inverse = /churn|contraction|bounce|pastDue|ended/i.test(member);
+  const inverse = /churn|contraction|bounce|pastDue|ended|deleted|critical|warning|insights/i.test(member);
   if (isShare(member)) {
     const points = Math.round((now - before) * 1000) / 10;
     return { value: points, inverse, words: `${number(Math.abs(points))} points` };

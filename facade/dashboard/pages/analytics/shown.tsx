@@ -3,6 +3,7 @@ import { Chart } from '../../components/chart.tsx';
 import { Growth } from '../../components/growth.tsx';
 import { Badge } from '../../components/small.tsx';
 import { Table } from '../../components/table.tsx';
+import { wordOf } from '../../format.ts';
 import { useAnswer } from '../../store.ts';
 import { Cohorts } from './cohorts.tsx';
 import type { Metric, MetricAnswer } from './metrics.ts';
@@ -152,13 +153,13 @@ function Bar({ share }: { readonly share: number }) {
 
 function Findings({ rows }: { readonly rows: readonly Row[] }) {
   return (
-    <ul class="findings">
+    <ul class="findings stack">
       {rows.map((row) => (
         <li key={String(row.title)} class="card card-body">
           <p>
             <strong>{String(row.title)}</strong>{' '}
             <Badge tone={row.severity === 'info' ? 'plain' : row.severity === 'critical' ? 'alarm' : 'warn'}>
-              {String(row.severity)}
+              {wordOf(String(row.severity))}
             </Badge>
           </p>
           <p class="quiet">{String(row.detail)}</p>

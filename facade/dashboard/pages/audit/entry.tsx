@@ -24,7 +24,18 @@ export interface Entry {
 }
 
 export const COLUMNS = [
-  { id: 'tool', title: 'Tool', cell: ({ tool }: Entry) => <Mono>{tool}</Mono> },
+  {
+    id: 'tool',
+    title: 'Tool',
+    cell: ({ tool, principal, outcome, code }: Entry) => (
+      <span class="name-words">
+        <Mono>{tool}</Mono>
+        <span class="name-more by">
+          {principal.name} {outcome !== 'ok' && <Badge value={outcome}>{code}</Badge>}
+        </span>
+      </span>
+    ),
+  },
   {
     id: 'principal',
     title: 'Who',
@@ -37,12 +48,14 @@ export const COLUMNS = [
         </span>
       </span>
     ),
-    spare: 1 as const,
+    spare: 2 as const,
   },
   {
     id: 'outcome',
     title: 'Outcome',
     cell: ({ outcome, code }: Entry) => <Badge value={outcome}>{outcome === 'ok' ? 'OK' : code}</Badge>,
+    spare: 2 as const,
+    width: '8rem',
   },
   { id: 'door', title: 'Door', cell: ({ door }: Entry) => door, spare: 2 as const },
   {

@@ -1,11 +1,14 @@
-import { FilterChoice } from '../../components/filters.tsx';
+import { FilterRecord } from '../../components/filter-record.tsx';
+import { FilterChoice, FilterId } from '../../components/filters.tsx';
 import { labelOf, wordOf } from '../../format.ts';
+import { CALLERS } from '../../refs.ts';
 import { setQuery } from '../../router.ts';
 import type { JsonSchema } from '../../schema.ts';
 
-const TEXTS = ['tool', 'principal', 'recordId', 'requestId', 'sessionId'] as const;
+const TEXTS = ['tool', 'recordId', 'requestId', 'sessionId'] as const;
+/** What makes all calls wanted, those that only read included. */
+const NAMING = [...TEXTS, 'principal'];
 const LABELS: Readonly<Record<string, string>> = {
-  principal: 'Who (id)',
   recordId: 'Record (id)',
   requestId: 'Request (id)',
   sessionId: 'Session (id)',
@@ -14,7 +17,7 @@ const LABELS: Readonly<Record<string, string>> = {
 /** Whether calls that only read are left out: as the address says, otherwise unless it names something, as all calls of that are wanted. */
 export function withoutReads(query: URLSearchParams): boolean {
   const said = query.get('changes');
-  return said === null ? !TEXTS.some((name) => query.get(name)) : said === 'true';
+  return said === null ? !NAMING.some((name) => query.get(name)) : said === 'true';
 }
 
 /** The filters of the audit log. Each stands in the address, so that a view can be shared. */
@@ -47,15 +50,9 @@ export function AuditFilters({
           }))}
         />
       ))}
+      <FilterRecord name="principal" label="Who" kinds={CALLERS} />
       {TEXTS.map((name) => (
-        <input
-          key={name}
-          class={query.get(name) ? 'input filter-id set' : 'input filter-id'}
-          placeholder={LABELS[name] ?? labelOf(name)}
-          aria-label={LABELS[name] ?? labelOf(name)}
-          value={query.get(name) ?? ''}
-          onChange={({ currentTarget }) => setQuery({ [name]: currentTarget.value.trim() })}
-        />
+        <FilterId key={name} name={name} label={LABELS[name] ?? labelOf(name)} />
       ))}
     </div>
   );

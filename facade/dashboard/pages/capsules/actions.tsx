@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../../components/button.tsx';
-import { EarlierSecrets, RotateDialog, type Rotating } from '../../components/rotate.tsx';
+import { EarlierSecrets, RotateButton, type Rotating } from '../../components/rotate.tsx';
 import type { Row } from '../../kind/spec.ts';
 import { act } from '../../store.ts';
 import { useMay } from '../../tools.ts';
@@ -8,10 +8,8 @@ import { endpointOf } from './endpoint.ts';
 
 /** Serving it or not, and a new token. */
 export function CapsuleActions({ row }: { readonly row: Row }) {
-  const [rotates, setRotates] = useState(false);
   const [busy, setBusy] = useState(false);
   const mayUpdate = useMay('update_capsule');
-  const mayRotate = useMay('rotate_capsule_token');
   const isLive = row.status === 'live';
   const toggle = async () => {
     setBusy(true);
@@ -24,12 +22,7 @@ export function CapsuleActions({ row }: { readonly row: Row }) {
           {isLive ? 'Stop serving' : 'Serve'}
         </Button>
       )}
-      {mayRotate && (
-        <Button icon="refresh" onClick={() => setRotates(true)}>
-          New token
-        </Button>
-      )}
-      {rotates && <RotateDialog of={rotatingOf(row)} onClose={() => setRotates(false)} />}
+      <RotateButton of={rotatingOf(row)} />
     </>
   );
 }

@@ -49,7 +49,7 @@ export function CapsulePreview({ value, id }: { readonly value: Members; readonl
     };
   }, [asked]);
   return (
-    <section class="preview" aria-label="What it serves" aria-live="polite">
+    <section class="preview stack" aria-label="What it serves" aria-live="polite">
       <p class="label">What it serves</p>
       {error && <ErrorBox error={error} />}
       {shown ? <Served {...shown} /> : !error && <Skeleton lines={3} />}

@@ -6,6 +6,7 @@ import { Menu, type MenuItem } from '../../components/menu.tsx';
 import { Prose } from '../../components/prose.tsx';
 import { Avatar, Badge, Mono, Time } from '../../components/small.tsx';
 import { number } from '../../format.ts';
+import { go } from '../../router.ts';
 import { useAnswer } from '../../store.ts';
 import { useMay } from '../../tools.ts';
 import type { MessageRow } from './records.ts';
@@ -45,9 +46,13 @@ function Said({
   readonly message: MessageRow;
   readonly onFork: ((id: string) => void) | undefined;
 }) {
-  const { id, role, content, createdAt, usage, failed } = message;
+  const { id, role, content, createdAt, usage, failed, runId } = message;
+  const readsRuns = useMay('get_agent_run');
   const items: MenuItem[] = [
     { label: 'Copy the text', icon: 'copy', run: () => void navigator.clipboard.writeText(content) },
+    ...(runId !== undefined && readsRuns && role === 'assistant'
+      ? [{ label: 'What it rests on', icon: 'eye' as const, run: () => go(`/runs/${encodeURIComponent(runId)}`) }]
+      : []),
     ...(onFork ? [{ label: 'Fork from here', icon: 'fork' as const, run: () => onFork(id) }] : []),
   ];
   return (

@@ -20,6 +20,7 @@ export interface MessageRow {
   readonly toolCalls?: readonly { readonly id: string; readonly tool: string; readonly arguments: object }[];
   readonly toolCallId?: string;
   readonly failed?: boolean;
+  readonly runId?: string;
   readonly usage?: { readonly inputTokens: number; readonly outputTokens: number };
   readonly createdAt: string;
 }

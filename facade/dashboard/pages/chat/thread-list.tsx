@@ -71,24 +71,23 @@ export function ThreadList({ open }: { readonly open: string | undefined }) {
   );
 }
 
+/** The title has the whole width, so that most are read to their end; the others on pointing at them. */
 const COLUMNS: readonly Column<ThreadRow>[] = [
   {
     id: 'title',
     title: 'Thread',
-    cell: ({ title, messageCount, visibility }) => (
+    cell: ({ title, messageCount, visibility, ...row }) => (
       <span class="name-words">
-        <span class="name-title">{title}</span>
-        <span class="name-more">
-          {counted(messageCount, 'message')} {visibility === 'restricted' && <Badge tone="plain">Restricted</Badge>}
+        <span class="name-title" title={title}>
+          {title}
+        </span>
+        <span class="name-more thread-facts">
+          <span>
+            {counted(messageCount, 'message')} {visibility === 'restricted' && <Badge tone="plain">Restricted</Badge>}
+          </span>
+          <Time at={row.lastMessageAt ?? row.createdAt} />
         </span>
       </span>
     ),
-  },
-  {
-    id: 'at',
-    title: 'Latest',
-    end: true,
-    width: '8rem',
-    cell: (row) => <Time at={row.lastMessageAt ?? row.createdAt} />,
   },
 ];

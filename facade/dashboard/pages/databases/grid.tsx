@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../../components/button.tsx';
 import { ErrorBox } from '../../components/error-box.tsx';
-import { Empty, Mono } from '../../components/small.tsx';
+import { inWords } from '../../components/in-words.ts';
+import { Empty } from '../../components/small.tsx';
 import { Table } from '../../components/table.tsx';
 import { Value } from '../../components/value.tsx';
 import { Skeleton } from '../../components/waiting.tsx';
@@ -71,9 +72,10 @@ export function Grid({ row }: { readonly row: Row }) {
 
 const LONGEST = 60;
 
-/** JSON in one line, so that every row is as high as the others. */
+/** Nested values in one line, so that every row is as high as the others; whole on pointing at them. */
 function Cell({ value }: { readonly value: unknown }) {
   if (typeof value !== 'object' || value === null) return <Value value={value} />;
-  const json = JSON.stringify(value);
-  return <Mono>{json.length > LONGEST ? `${json.slice(0, LONGEST)}…` : json}</Mono>;
+  const words = inWords(value);
+  const line = words.replaceAll(/\n\s*/g, ' · ');
+  return <span title={words}>{line.length > LONGEST ? `${line.slice(0, LONGEST)}…` : line}</span>;
 }

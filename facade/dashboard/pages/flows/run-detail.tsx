@@ -1,11 +1,13 @@
 import { useState } from 'preact/hooks';
 import { Button, LinkButton } from '../../components/button.tsx';
+import { CancelRun } from '../../components/cancel-run.tsx';
 import { Json } from '../../components/code.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
 import { ErrorBox } from '../../components/error-box.tsx';
 import { Badge, Mono, Time } from '../../components/small.tsx';
 import { Skeleton } from '../../components/waiting.tsx';
 import { duration, labelOf } from '../../format.ts';
+import { go } from '../../router.ts';
 import { act, useAnswer } from '../../store.ts';
 import { useMay, useTools } from '../../tools.ts';
 import { useRenewed } from './renewed.ts';
@@ -27,7 +29,13 @@ export function RunDetail({ id, back }: { readonly id: string; readonly back?: s
           <Time at={data.createdAt} />
           <span class="quiet">{duration(data.startedAt, data.finishedAt)}</span>
         </span>
-        {underWay && <CancelButton id={id} />}
+        {underWay ? (
+          <CancelRun tool="cancel_flow_run" id={id}>
+            A step under way finishes first. What finished steps did stays done; the steps after them do not run.
+          </CancelRun>
+        ) : (
+          <RetryButton run={data} />
+        )}
       </header>
       {data.error && <Failure {...data.error} />}
       <p class="quiet">
@@ -52,23 +60,37 @@ export function RunDetail({ id, back }: { readonly id: string; readonly back?: s
   );
 }
 
-function CancelButton({ id }: { readonly id: string }) {
-  const may = useMay('cancel_flow_run');
+/** Does the run again: from the step that failed, where there is one, or from the beginning. */
+function RetryButton({ run: { id, flowId, steps } }: { readonly run: Run }) {
+  const may = useMay('retry_flow_run');
   const [asks, setAsks] = useState(false);
   if (!may) return null;
+  const failed = steps.find(({ status }) => status === 'failed');
+  const retry = async (input: object) => {
+    const { id: made } = await act<Run>('retry_flow_run', { id, ...input });
+    setAsks(false);
+    go(`/flows/${encodeURIComponent(flowId)}?tab=runs&run=${encodeURIComponent(made)}`);
+  };
   return (
     <>
-      <Button icon="stop" onClick={() => setAsks(true)}>
-        Cancel
+      <Button icon="refresh" onClick={() => setAsks(true)}>
+        Run again
       </Button>
       {asks && (
         <ConfirmDialog
-          title="Cancel this run?"
-          action="Cancel run"
-          run={() => act('cancel_flow_run', { id })}
+          title="Run this again?"
+          look="primary"
+          action={failed ? `From ${failed.id}` : 'All steps'}
+          run={() => retry(failed ? { fromStep: failed.id } : {})}
           onClose={() => setAsks(false)}
         >
-          <p>A step under way finishes first. What finished steps did stays done; the steps after them do not run.</p>
+          {failed ? (
+            <p>
+              It goes on from the step <Mono>{failed.id}</Mono>, with the same input and what the steps before gave.
+            </p>
+          ) : (
+            <p>All steps run again with the same input. What they did before stays done.</p>
+          )}
         </ConfirmDialog>
       )}
     </>

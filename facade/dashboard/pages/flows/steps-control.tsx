@@ -3,8 +3,9 @@ import { Field } from '../../components/form/field.tsx';
 import { Frame } from '../../components/form/groups.tsx';
 import { JsonText } from '../../components/form/json-text.tsx';
 import { issueAt, type Members, type PartProps } from '../../components/form/state.ts';
+import { ToolPicker } from '../../components/tool-picker.tsx';
 import { text } from '../../text.ts';
-import { useTool, useTools } from '../../tools.ts';
+import { useTool } from '../../tools.ts';
 import { type Step, stepsOf } from './step.ts';
 
 /** The steps of a flow as a list that can be put in another order. */
@@ -20,7 +21,6 @@ export function StepsControl(props: PartProps) {
   };
   return (
     <Frame {...props}>
-      <ToolNames />
       {steps.map((step, index) => (
         <fieldset key={index} class="step-card">
           <legend class="only-heard">Step {index + 1}</legend>
@@ -70,19 +70,6 @@ function freeId(steps: readonly Step[]): string {
   }
 }
 
-const TOOLS = 'flow-tools';
-
-function ToolNames() {
-  const tools = useTools();
-  return (
-    <datalist id={TOOLS}>
-      {[...(tools?.values() ?? [])].map(({ name, title }) => (
-        <option key={name} value={name} label={title ?? name} />
-      ))}
-    </datalist>
-  );
-}
-
 interface StepFieldsProps extends Pick<PartProps, 'path' | 'issues'> {
   readonly step: Step;
   readonly onChange: (step: Step) => void;
@@ -94,29 +81,17 @@ function StepFields({ step, path, issues, onChange }: StepFieldsProps) {
   const inside = issues.find((one) => one.path.startsWith(`${path}.arguments`));
   return (
     <>
-      <div class="step-names">
-        <Field label="Tool" needed issue={issue('tool')}>
-          {(tied) => (
-            <input
-              class="input"
-              list={TOOLS}
-              {...tied}
-              value={step.tool}
-              onInput={({ currentTarget }) => onChange({ ...step, tool: currentTarget.value.trim() })}
-            />
-          )}
-        </Field>
-        <Field label="Name of its output" needed issue={issue('id')}>
-          {(tied) => (
-            <input
-              class="input"
-              {...tied}
-              value={step.id}
-              onInput={({ currentTarget }) => onChange({ ...step, id: currentTarget.value })}
-            />
-          )}
-        </Field>
-      </div>
+      <ToolPicker name={step.tool} needed issue={issue('tool')} onPick={(name) => onChange({ ...step, tool: name })} />
+      <Field label="Name of its output" needed issue={issue('id')}>
+        {(tied) => (
+          <input
+            class="input"
+            {...tied}
+            value={step.id}
+            onInput={({ currentTarget }) => onChange({ ...step, id: currentTarget.value })}
+          />
+        )}
+      </Field>
       <JsonText
         name="arguments"
         path={`${path}.arguments`}

@@ -1,5 +1,4 @@
 import { boot } from '../../boot.ts';
-import { prefetch } from '../../store.ts';
 
 export type Span = 'days' | 'months';
 
@@ -18,16 +17,15 @@ export function metricInput(span: Span): object {
 /** The latest changes; reads are no news. */
 export const HAPPENED = { limit: 10, outcome: 'ok', changes: true };
 
-/** Begins the calls of the home page before it is drawn, as far as the person may make them, and the file that draws its chart. */
-export function beginHome(): void {
+/** What the home page asks first, as far as the person may. */
+export function firstCalls(): (readonly [string, object])[] {
   const input = metricInput(spanIn(new URLSearchParams(location.search)));
-  const calls = [
+  const calls: readonly (readonly [string, object])[] = [
     ['get_overview', input],
     ['get_traffic_visitors', input],
     ['get_mrr', input],
     ['list_audit_entries', HAPPENED],
     ['get_system_health', {}],
-  ] as const;
-  for (const [tool, given] of calls) if (boot.tools.includes(tool)) prefetch(tool, given);
-  if (boot.tools.includes('get_mrr')) void import('../../components/plot.tsx');
+  ];
+  return calls.filter(([tool]) => boot.tools.includes(tool));
 }

@@ -1,5 +1,6 @@
 import { Avatar, Empty, Link, Time } from '../../components/small.tsx';
 import { Skeleton } from '../../components/waiting.tsx';
+import { shortWordsIn } from '../../format.ts';
 import { at } from '../../router.ts';
 import { useAnswer } from '../../store.ts';
 import { useMay } from '../../tools.ts';
@@ -77,11 +78,21 @@ const VERBS: Readonly<Record<string, string>> = {
   end: 'ended',
   cancel: 'cancelled',
   provision: 'provisioned',
+  receive: 'received',
+  retry: 'retried',
+  rename: 'renamed',
+  connect: 'connected',
+  disconnect: 'disconnected',
+  rebuild: 'rebuilt',
+  take: 'took',
+  test: 'tested',
+  confirm: 'confirmed',
+  call: 'called',
 };
 
 /** `create_agent` -> `made agent`. */
 function told(tool: string): string {
   if (tool === 'create_session') return 'signed in';
   const [verb = '', ...rest] = tool.split('_');
-  return `${VERBS[verb] ?? verb} ${rest.join(' ')}`;
+  return `${VERBS[verb] ?? verb} ${shortWordsIn(rest.join(' '))}`;
 }

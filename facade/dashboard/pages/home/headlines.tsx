@@ -63,7 +63,7 @@ export function Headlines({ span }: { readonly span: Span }) {
 }
 
 function shown({ series, currency }: Overview, visitors: Visitors | undefined, span: Span): Shown[] {
-  const [unit, before] = span === 'months' ? ['month', 'since last month'] : ['day', 'since yesterday'];
+  const [unit, before] = span === 'months' ? ['month', 'vs last month'] : ['day', 'vs yesterday'];
   const mrr = standing(series.map((one) => one.mrr));
   const paying = standing(series.map((one) => one.payingCustomers));
   const active = lastWhole(series, (one) => one.activeUsers);

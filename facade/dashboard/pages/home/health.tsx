@@ -6,6 +6,7 @@ interface SystemHealth {
   readonly overallStatus: 'ok' | 'degraded' | 'down';
   readonly integrations: readonly {
     readonly name: string;
+    readonly kind: string;
     readonly status: string;
     readonly latencyMs: number;
     readonly lastError?: string;
@@ -17,6 +18,8 @@ const WORDS: Readonly<Record<SystemHealth['overallStatus'], readonly [string, To
   degraded: ['Something needs attention', 'warn'],
   down: ['The server takes no changes', 'alarm'],
 };
+
+const NO_COLLECTOR = 'Traces go to no collector; OTEL_EXPORTER_OTLP_ENDPOINT sets one.';
 
 /** Whether everything that the server depends on works; the whole list behind the badge. */
 export function Health() {
@@ -44,6 +47,7 @@ export function Health() {
             {lastError && <p class="hint">{lastError}</p>}
           </div>
         ))}
+        {!data.integrations.some(({ kind }) => kind === 'telemetry') && <p class="hint">{NO_COLLECTOR}</p>}
       </div>
     </>
   );

@@ -1,3 +1,4 @@
+import { partsOf } from '../../format.ts';
 import { useAnswer } from '../../store.ts';
 import { useMay } from '../../tools.ts';
 import { metricInput, type Span } from './first-calls.ts';
@@ -55,10 +56,8 @@ function growthOf(before: number | undefined, now: number | undefined): number |
   return before === undefined || now === undefined || before === 0 ? undefined : (now - before) / before;
 }
 
-const MONTH = new Intl.DateTimeFormat('en-US', { month: 'short', timeZone: 'UTC' });
-const DAY = new Intl.DateTimeFormat('en-US', { month: 'short', day: 'numeric', timeZone: 'UTC' });
-
 /** What stands below a period in a chart. */
 export function periodLabel(from: string, span: Span): string {
-  return (span === 'months' ? MONTH : DAY).format(new Date(`${from}T00:00:00Z`));
+  const { day, month } = partsOf(from);
+  return span === 'months' ? month : `${month} ${day}`;
 }

@@ -1,12 +1,15 @@
 import { useMemo, useState } from 'preact/hooks';
+import { presets } from '../../../import/presets.ts';
 import { Button } from '../../components/button.tsx';
 import { ErrorBox } from '../../components/error-box.tsx';
 import { Field } from '../../components/form/field.tsx';
 import { counted, wordOf } from '../../format.ts';
 import { useTool } from '../../tools.ts';
 import { Columns } from './columns.tsx';
+import { MadeBy } from './made-by.tsx';
 import { columnsOf, guessed, type Mapping, mappedRows, membersOf } from './mapping.ts';
 import { Outcome } from './outcome.tsx';
+import { fittingPresets, lacksOf, type PresetRows, presetRows } from './preset-rows.ts';
 import type { FileRow } from './rows.ts';
 import { importRows, type Progress } from './run.ts';
 
@@ -25,22 +28,35 @@ interface FileImportProps {
 export function FileImport({ file, onBusy }: FileImportProps) {
   const schema = useTool('import_records')?.inputSchema.properties;
   const types = (schema?.type?.enum ?? []).map(String);
-  const [type, setType] = useState(types.find((one) => file.name.toLowerCase().includes(one)) ?? 'users');
+  const [made, setMade] = useState(() => fittingPresets(file.rows).fitting[0]);
+  const preset = made === undefined ? undefined : presets[made];
+  const [picked, setPicked] = useState(types.find((one) => file.name.toLowerCase().includes(one)) ?? 'users');
+  const type = preset?.type ?? picked;
   const columns = useMemo(() => columnsOf(file.rows), [file]);
   const members = useMemo(() => membersOf(schema?.records?.description, type), [schema, type]);
-  const [picked, setPicked] = useState<Mapping>();
-  const mapping = useMemo(() => picked ?? guessed(columns.keys(), members), [picked, columns, members]);
+  const [chosen, setChosen] = useState<Mapping>();
+  const mapping = useMemo(() => chosen ?? guessed(columns.keys(), members), [chosen, columns, members]);
   const { run, stop, forgetCheck, progress, error } = useImport(onBusy);
+  const lacks = made === undefined ? [] : lacksOf(made, file.rows);
+  const begin = (dryRun: boolean) => {
+    const byColumns = () => ({ rows: mappedRows(file.rows, mapping), leftOut: new Map<string, number>() });
+    void run(type, preset ? presetRows(preset, file.rows) : byColumns(), dryRun);
+  };
   const pick = (next: string, its: Mapping | undefined) => {
-    setType(next);
-    setPicked(its);
+    setPicked(next);
+    setChosen(its);
+    forgetCheck();
+  };
+  const pickPreset = (name: string | undefined) => {
+    setMade(name);
     forgetCheck();
   };
   return (
     <>
-      <TypeField types={types} value={type} onChange={(next) => pick(next, undefined)} />
+      <MadeBy rows={file.rows} value={made} onChange={pickPreset} />
+      {!preset && <TypeField types={types} value={type} onChange={(next) => pick(next, undefined)} />}
       {file.rows.length === 0 && <p class="note warn">{`There are no rows in ${file.name}.`}</p>}
-      {!stop && columns.size > 0 && (
+      {!stop && !preset && columns.size > 0 && (
         <Columns columns={columns} members={members} mapping={mapping} onChange={(its) => pick(type, its)} />
       )}
       <div class="actions">
@@ -49,10 +65,7 @@ export function FileImport({ file, onBusy }: FileImportProps) {
             Stop
           </Button>
         ) : (
-          <ImportButtons
-            count={file.rows.length}
-            onRun={(dryRun) => run(type, mappedRows(file.rows, mapping), dryRun)}
-          />
+          <ImportButtons count={lacks.length > 0 ? 0 : file.rows.length} onRun={begin} />
         )}
       </div>
       {error !== undefined && <ErrorBox error={error} />}
@@ -85,12 +98,13 @@ function useImport(onBusy: (busy: boolean) => void) {
   const [progress, setProgress] = useState<Progress>();
   const [error, setError] = useState<unknown>();
   const [control, setControl] = useState<AbortController>();
-  const run = async (type: string, rows: readonly FileRow[], dryRun: boolean) => {
+  const run = async (type: string, { rows, leftOut }: PresetRows, dryRun: boolean) => {
     const begun = new AbortController();
     setControl(begun);
     setError(undefined);
     onBusy(true);
-    await importRows(type, rows, { dryRun, signal: begun.signal, onProgress: setProgress }).catch(setError);
+    const onProgress = (now: Progress) => setProgress({ ...now, leftOut });
+    await importRows(type, rows, { dryRun, signal: begun.signal, onProgress }).catch(setError);
     setControl(undefined);
     onBusy(false);
   };

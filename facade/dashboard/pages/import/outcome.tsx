@@ -6,7 +6,8 @@ import type { Progress, Refused } from './run.ts';
 
 /** How far it is, and which rows were refused. */
 export function Outcome({ progress, running }: { readonly progress: Progress; readonly running: boolean }) {
-  const { dryRun, done, of, created, updated, unchanged, refused, waitSeconds } = progress;
+  const { dryRun, done, of, created, updated, unchanged, refused, leftOut, waitSeconds } = progress;
+  const others = [...(leftOut ?? [])].map(([reason, rows]) => `, ${number(rows)} left out (${reason})`).join('');
   return (
     <section class="import-outcome" aria-label={dryRun ? 'Check' : 'Import'}>
       <progress class="import-progress" value={done} max={Math.max(1, of)} aria-label="Progress" />
@@ -17,7 +18,7 @@ export function Outcome({ progress, running }: { readonly progress: Progress; re
             : `${counted(done, 'row')} ${dryRun ? 'checked' : 'read'}`}
         </strong>
         <span class="quiet">
-          {`: ${number(created)} new, ${number(updated)} changed, ${number(unchanged)} unchanged, ${number(refused.length)} refused`}
+          {`: ${number(created)} new, ${number(updated)} changed, ${number(unchanged)} unchanged, ${number(refused.length)} refused${others}`}
           {dryRun && '. This is a check: nothing is imported.'}
         </span>
       </p>

@@ -18,6 +18,8 @@ export interface Progress {
   readonly updated: number;
   readonly unchanged: number;
   readonly refused: readonly Refused[];
+  /** How many rows of the file are none of ours, by the reason. */
+  readonly leftOut?: ReadonlyMap<string, number>;
   /** The server takes no more calls for so long. */
   readonly waitSeconds?: number | undefined;
 }
@@ -30,7 +32,7 @@ interface Imported {
 
 type Good = Extract<FileRow, { row: ImportedRow }>;
 
-const MOST_ROWS = 1000;
+const MOST_ROWS = 10_000;
 /** In characters of JSON. The server reads bodies of 4 MiB, and most characters are one or two bytes. */
 const MOST_CHARACTERS = 2_000_000;
 
@@ -54,7 +56,10 @@ export interface ImportOptions {
   readonly onProgress: (progress: Progress) => void;
 }
 
-/** Imports the rows in calls of a thousand, or with `dryRun` only asks what that would do, and waits where the server asks to. A call takes all of its rows or none, so those that it names as bad are left out and it is repeated. */
+/**
+ * Imports the rows in as few calls as may be, or with `dryRun` only asks what that would do, and waits where the server asks to. A call
+ * takes all of its rows or none, so those that it names as bad are left out and it is repeated.
+ */
 export async function importRows(
   type: string,
   rows: readonly FileRow[],

@@ -7,7 +7,7 @@ export function Connection({ row }: { readonly row: Row }) {
   const status = (row.status ?? {}) as Readonly<Record<string, string>>; // as the schema of an integration says
   const { since, server, lastError, lastOutput, retryAt } = status;
   return (
-    <section class="overview" aria-label="Connection">
+    <section class="overview connection" aria-label="Connection">
       <p>
         <Badge {...statusOf(row)} />{' '}
         <span class="quiet">

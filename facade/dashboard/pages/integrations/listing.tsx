@@ -44,7 +44,7 @@ export function Listing({ row }: { readonly row: Row }) {
           )}
         </div>
       )}
-      <ul class="listing">
+      <ul class="stack">
         {[...held, ...listed.filter((one) => !held.includes(one))].map((one) => (
           <ListedOne key={`${one.group} ${one.name}`} {...one} />
         ))}
@@ -53,6 +53,7 @@ export function Listing({ row }: { readonly row: Row }) {
         <ConfirmDialog
           title={`Approve ${counted(held.length, 'definition')}?`}
           action="Approve"
+          look="primary"
           run={() => act('refresh_integration', { id: row.id, accept: true, listingHash: row.listingHash })}
           onClose={() => setAsks(false)}
         >

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
-import { EarlierSecrets, RotateDialog, type Rotating } from '../../components/rotate.tsx';
+import { EarlierSecrets, RotateButton, type Rotating } from '../../components/rotate.tsx';
 import { Time } from '../../components/small.tsx';
 import type { Row } from '../../kind/spec.ts';
 import { act } from '../../store.ts';
@@ -11,25 +11,18 @@ import { stateOf } from './state.ts';
 
 /** A new secret for a key, and its end. */
 export function KeyActions({ row }: { readonly row: Row }) {
-  const [asked, setAsked] = useState<'rotate' | 'revoke'>();
-  const mayRotate = useMay('rotate_api_key');
+  const [revokes, setRevokes] = useState(false);
   const mayRevoke = useMay('revoke_api_key');
   if (stateOf(row) !== 'active') return null;
-  const close = () => setAsked(undefined);
   return (
     <>
-      {mayRotate && (
-        <Button icon="refresh" onClick={() => setAsked('rotate')}>
-          New secret
-        </Button>
-      )}
+      <RotateButton of={rotatingOf(row)} />
       {mayRevoke && (
-        <Button icon="close" onClick={() => setAsked('revoke')}>
+        <Button icon="close" onClick={() => setRevokes(true)}>
           Revoke
         </Button>
       )}
-      {asked === 'rotate' && <RotateDialog of={rotatingOf(row)} onClose={close} />}
-      {asked === 'revoke' && <RevokeDialog row={row} onClose={close} />}
+      {revokes && <RevokeDialog row={row} onClose={() => setRevokes(false)} />}
     </>
   );
 }
@@ -62,7 +55,14 @@ function RevokeDialog({ row, onClose }: { readonly row: Row; readonly onClose: (
       onClose={onClose}
     >
       <p>
-        Programs that use it are refused from now on, for good. It was last used <Time at={row.lastUsedAt as string} />.
+        Programs that use it are refused from now on, for good.{' '}
+        {typeof row.lastUsedAt === 'string' ? (
+          <>
+            It was last used <Time at={row.lastUsedAt} />.
+          </>
+        ) : (
+          'It was not used yet.'
+        )}
       </p>
     </ConfirmDialog>
   );

@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks';
 import { ErrorBox } from '../../components/error-box.tsx';
-import { Field } from '../../components/form/field.tsx';
 import { Badge, Empty } from '../../components/small.tsx';
+import { ToolPicker } from '../../components/tool-picker.tsx';
 import { Skeleton } from '../../components/waiting.tsx';
 import { useAnswer } from '../../store.ts';
-import { useMay, useTools } from '../../tools.ts';
+import { useMay } from '../../tools.ts';
 
 interface Explained {
   readonly verdict: string;
@@ -14,24 +14,13 @@ interface Explained {
 
 /** Whether a key may call a tool, and which rule decides. */
 export function ExplainKey({ id }: { readonly id: string }) {
-  const tools = useTools();
   const may = useMay('explain_access');
-  const [tool, setTool] = useState('list_agents');
+  const [tool, setTool] = useState('');
   if (!may) return <Empty title="Only administrators can look into the rights of a key" />;
   return (
     <div class="overview">
-      <Field label="Tool">
-        {(tied) => (
-          <select class="input" {...tied} value={tool} onChange={({ currentTarget }) => setTool(currentTarget.value)}>
-            {[...(tools?.values() ?? [])].map(({ name, title }) => (
-              <option key={name} value={name}>
-                {title ?? name}
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
-      <Verdict id={id} tool={tool} />
+      <ToolPicker name={tool} onPick={setTool} />
+      {tool !== '' && <Verdict id={id} tool={tool} />}
     </div>
   );
 }
@@ -52,7 +41,7 @@ function Verdict({ id, tool }: { readonly id: string; readonly tool: string }) {
       <p>
         <strong>{VERDICTS[data.verdict] ?? data.verdict}</strong>
       </p>
-      <ul class="verdicts">
+      <ul class="stack">
         {data.checks.map(({ check, verdict, rule }) => (
           <li key={check}>
             <Badge value={verdict} /> <span>{rule}</span>

@@ -5,6 +5,7 @@ import { Table } from '../../components/table.tsx';
 import { Skeleton } from '../../components/waiting.tsx';
 import type { Row } from '../../kind/spec.ts';
 import { usePages } from '../../pages-of.ts';
+import { useMay } from '../../tools.ts';
 
 interface InsideProps {
   readonly projectId: string;
@@ -17,11 +18,12 @@ const WORDS = { goals: 'goal', tasks: 'task', documents: 'document' } as const;
 export function Inside({ projectId, kind }: InsideProps) {
   const { rows, loading, error, more } = usePages<Row>(`list_${kind}`, { projectId, limit: 100 });
   const one = WORDS[kind];
+  const mayMake = useMay(`create_${one}`);
   if (error) return <ErrorBox error={error} />;
   if (rows.length === 0 && loading) return <Skeleton lines={4} />;
   if (rows.length === 0) {
     return (
-      <Empty title={`No ${kind} yet`} action={<LinkButton to={`/${kind}/new`}>{`New ${one}`}</LinkButton>}>
+      <Empty title={`No ${kind} yet`} action={mayMake && <LinkButton to={`/${kind}/new`}>{`New ${one}`}</LinkButton>}>
         {`A ${one} belongs to the project that is picked in its form.`}
       </Empty>
     );
@@ -37,6 +39,7 @@ export function Inside({ projectId, kind }: InsideProps) {
           title: 'Changed',
           cell: ({ updatedAt }: Row) => <Time at={updatedAt as string} />,
           end: true,
+          spare: 1,
         },
       ]}
       rows={rows}

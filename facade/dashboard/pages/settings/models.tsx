@@ -1,24 +1,58 @@
 import { ErrorBox } from '../../components/error-box.tsx';
-import { Mono } from '../../components/small.tsx';
-import { Shown } from '../../components/tool-runner.tsx';
+import { Badge, Mono } from '../../components/small.tsx';
+import { Table } from '../../components/table.tsx';
 import { Skeleton } from '../../components/waiting.tsx';
-import type { Row } from '../../kind/spec.ts';
+import { labelOf } from '../../format.ts';
 import { useAnswer } from '../../store.ts';
-import { useTool } from '../../tools.ts';
+
+interface Model {
+  readonly id: string;
+  readonly description: string;
+  readonly available: boolean;
+  readonly capabilities: Readonly<Record<string, boolean>>;
+}
 
 /** The models that agents can have, by the keys that the server was started with. */
 export function ModelsList() {
-  const { data, error } = useAnswer<Row>('list_models');
-  const schema = useTool('list_models')?.outputSchema;
+  const { data, error } = useAnswer<{ readonly data: readonly Model[] }>('list_models');
   if (error) return <ErrorBox error={error} />;
   if (!data) return <Skeleton lines={4} />;
   return (
-    <>
+    <div class="overview">
       <p class="quiet">
         More appear when the server is started with <Mono>OPENAI_API_KEY</Mono>, <Mono>ANTHROPIC_API_KEY</Mono> or{' '}
         <Mono>MODEL_BASE_URL</Mono>.
       </p>
-      <Shown answer={data} schema={schema} />
-    </>
+      <Table label="Models" columns={COLUMNS} rows={data.data} keyOf={({ id }) => id} />
+    </div>
   );
 }
+
+const COLUMNS = [
+  {
+    id: 'model',
+    title: 'Model',
+    cell: ({ id, description }: Model) => (
+      <>
+        <span class="name-title">{id}</span>
+        <p class="hint">{description.replaceAll('`', '')}</p>
+      </>
+    ),
+  },
+  {
+    id: 'can',
+    title: 'Can',
+    cell: ({ capabilities }: Model) =>
+      Object.keys(capabilities)
+        .filter((name) => capabilities[name])
+        .map(labelOf)
+        .join(', '),
+    spare: 1 as const,
+  },
+  {
+    id: 'available',
+    title: 'Available',
+    cell: ({ available }: Model) => <Badge tone={available ? 'good' : 'plain'}>{available ? 'Yes' : 'No'}</Badge>,
+    end: true,
+  },
+];

@@ -6,6 +6,9 @@ import { Skeleton } from '../../components/waiting.tsx';
 import type { Row } from '../../kind/spec.ts';
 import { act, useAnswer } from '../../store.ts';
 import { useMay, useTool } from '../../tools.ts';
+import { RatesControl } from './rates-control.tsx';
+
+const CONTROLS = { exchangeRates: RatesControl };
 
 /** The settings of the workspace, to change where the person may. */
 export function SettingsForm() {
@@ -19,5 +22,5 @@ export function SettingsForm() {
     await act('update_settings', { ...input, expectedRevision: data.revision });
     toast('The settings are saved.');
   };
-  return <Form key={String(data.revision)} tool="update_settings" record={data} run={save} />;
+  return <Form key={String(data.revision)} tool="update_settings" record={data} own={CONTROLS} run={save} />;
 }

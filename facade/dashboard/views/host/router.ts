@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import { boot } from '../../boot.ts';
 import type * as real from '../../router.ts';
 import { openLink } from './host.ts';
@@ -29,7 +29,7 @@ function move(query: URLSearchParams): void {
 
 export const usePlace: typeof real.usePlace = () => {
   const [shown, setShown] = useState(place);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const listener = () => setShown(place);
     listeners.add(listener);
     listener();

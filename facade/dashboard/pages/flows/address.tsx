@@ -1,0 +1,25 @@
+import { boot } from '../../boot.ts';
+import { CopyButton } from '../../components/code.tsx';
+import type { Scheme } from './schemes.ts';
+
+/** Where senders post to. */
+export function Address({ id }: { readonly id: string }) {
+  const url = `${location.origin}${boot.base}/api/v1/agents/flows/${encodeURIComponent(id)}/trigger`;
+  return (
+    <div class="secret">
+      <code class="mono">{url}</code>
+      <CopyButton value={url} label="Copy address" words />
+    </div>
+  );
+}
+
+/** What to do at the sender. */
+export function ConnectSteps({ scheme }: { readonly scheme: Scheme }) {
+  return (
+    <ol class="connect-steps">
+      {scheme.steps.map((step) => (
+        <li key={step}>{step}</li>
+      ))}
+    </ol>
+  );
+}

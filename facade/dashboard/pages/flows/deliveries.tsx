@@ -1,0 +1,108 @@
+import { ErrorBox } from '../../components/error-box.tsx';
+import { Badge, Empty, Link, Time, type Tone } from '../../components/small.tsx';
+import { Table } from '../../components/table.tsx';
+import { Skeleton } from '../../components/waiting.tsx';
+import { exactTime } from '../../format.ts';
+import { usePages } from '../../pages-of.ts';
+import { useRenewed } from './renewed.ts';
+import { pathOfRuns } from './runs.tsx';
+import { schemeNamed } from './schemes.ts';
+
+/** As `list_flow_deliveries` answers it. */
+interface Delivery {
+  readonly id: string;
+  readonly at: string;
+  readonly scheme: string;
+  readonly event?: string;
+  readonly outcome: string;
+  readonly reason?: string;
+  readonly runId?: string;
+  readonly count: number;
+  readonly lastAt?: string;
+}
+
+/** What was sent to the webhook of a flow, and what became of it. */
+export function Deliveries({ flowId }: { readonly flowId: string }) {
+  const { rows, loading, error, more } = usePages<Delivery>('list_flow_deliveries', { id: flowId, limit: 50 });
+  useRenewed(true);
+  if (error) return <ErrorBox error={error} />;
+  if (rows.length === 0) {
+    return loading ? (
+      <Skeleton lines={4} />
+    ) : (
+      <Empty title="Nothing was sent yet">The overview shows the address to give to the sender.</Empty>
+    );
+  }
+  return (
+    <Table
+      label="Deliveries"
+      columns={columnsFor(flowId)}
+      rows={rows}
+      keyOf={({ id }) => id}
+      onMore={more}
+      loading={loading}
+    />
+  );
+}
+
+interface Outcome {
+  readonly words: string;
+  readonly tone: Tone;
+  /** Where the delivery itself gives no reason. */
+  readonly why?: string;
+}
+
+const OUTCOMES: Readonly<Record<string, Outcome>> = {
+  run: { words: 'Run begun', tone: 'good' },
+  ping: { words: 'Ping answered', tone: 'plain' },
+  challenge: { words: 'Challenge answered', tone: 'plain' },
+  refused: { words: 'Refused', tone: 'warn' },
+  late: { words: 'Too late', tone: 'alarm', why: 'The time it was signed is more than 5 minutes off.' },
+  bad_signature: {
+    words: 'Bad signature',
+    tone: 'alarm',
+    why: 'The sender has another secret, or somebody else sent it.',
+  },
+};
+
+function outcomeOf({ outcome }: Delivery): Outcome {
+  return OUTCOMES[outcome] ?? { words: outcome, tone: 'plain' };
+}
+
+function columnsFor(flowId: string) {
+  return [
+    { id: 'when', title: 'Came', cell: ({ at }: Delivery) => <Time at={at} /> },
+    {
+      id: 'what',
+      title: 'What',
+      cell: ({ event, scheme }: Delivery) => event ?? schemeNamed(scheme).label,
+      spare: 1 as const,
+    },
+    {
+      id: 'outcome',
+      title: 'Outcome',
+      cell: (delivery: Delivery) => {
+        const { words, tone } = outcomeOf(delivery);
+        return <Badge tone={tone}>{words}</Badge>;
+      },
+    },
+    {
+      id: 'run',
+      title: 'Run',
+      cell: (delivery: Delivery) =>
+        delivery.runId === undefined ? (
+          <span class="delivery-reason">{delivery.reason ?? outcomeOf(delivery).why}</span>
+        ) : (
+          <Link to={`${pathOfRuns(flowId)}&run=${encodeURIComponent(delivery.runId)}`}>Open run</Link>
+        ),
+    },
+    {
+      id: 'times',
+      title: 'Times',
+      cell: ({ count, lastAt }: Delivery) => <span title={lastAt && `Last ${exactTime(lastAt)}`}>{count}</span>,
+      end: true,
+      spare: 2 as const,
+      width: '5rem',
+    },
+  ];
+}

@@ -1,0 +1,73 @@
+import { useState } from 'preact/hooks';
+import { Button } from '../../components/button.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { ErrorBox } from '../../components/error-box.tsx';
+import { issueAt, issuesOf } from '../../components/form/state.ts';
+import { toast } from '../../components/toasts.tsx';
+import type { Row } from '../../kind/spec.ts';
+import { act } from '../../store.ts';
+import { text } from '../../text.ts';
+import { Address, ConnectSteps } from './address.tsx';
+import { SCHEMES, type Signature, schemeNamed } from './schemes.ts';
+import { SchemeField, SecretField } from './secret-field.tsx';
+
+interface SecretDialogProps {
+  readonly row: Row;
+  readonly signature: Signature | undefined;
+  readonly onClose: () => void;
+}
+
+const PATH = 'trigger.signature.secret';
+
+/** Says who signs what is sent to a flow, and takes the secret, which no page shows again. */
+export function SecretDialog({ row, signature, onClose }: SecretDialogProps) {
+  const [value, setValue] = useState(signature?.scheme ?? SCHEMES[0].value);
+  const [secret, setSecret] = useState('');
+  const { save, error, busy } = useSaving(row, onClose);
+  const scheme = schemeNamed(value);
+  const choose = (next: string) => {
+    setValue(next);
+    setSecret('');
+  };
+  const submit = (event: Event) => {
+    event.preventDefault();
+    void save({ scheme: value, secret });
+  };
+  const issue = issueAt({ path: PATH, issues: issuesOf(error) });
+  return (
+    <Dialog title="Connect a sender" size="m" onClose={onClose}>
+      <form class="form" onSubmit={submit}>
+        <SchemeField value={value} onChange={choose} />
+        <Address id={String(row.id)} />
+        <ConnectSteps scheme={scheme} />
+        <SecretField key={value} scheme={scheme} value={secret} issue={issue} onChange={setSecret} />
+        <p class="quiet">Runs that the webhook starts have your rights from then on.</p>
+        {error !== undefined && <ErrorBox error={error} shownElsewhere={(path) => path === PATH} />}
+        <div class="actions form-actions">
+          <Button type="submit" look="primary" busy={busy}>
+            {text.save}
+          </Button>
+          <Button onClick={onClose}>{text.cancel}</Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function useSaving(row: Row, onSaved: () => void) {
+  const [error, setError] = useState<unknown>();
+  const [busy, setBusy] = useState(false);
+  const save = async (signature: Signature) => {
+    setBusy(true);
+    setError(undefined);
+    try {
+      await act('update_flow', { id: row.id, trigger: { kind: 'webhook', signature }, expectedRevision: row.revision });
+      toast('The secret is kept.');
+      onSaved();
+    } catch (problem) {
+      setError(problem);
+      setBusy(false);
+    }
+  };
+  return { save, error, busy };
+}

@@ -1,0 +1,193 @@
+import type { ComponentChildren } from 'preact';
+import { LinkButton } from '../../components/button.tsx';
+import { CancelRun } from '../../components/cancel-run.tsx';
+import { ErrorBox } from '../../components/error-box.tsx';
+import { Badge, Link, Mono, Time } from '../../components/small.tsx';
+import { Ref } from '../../components/value.tsx';
+import { Skeleton } from '../../components/waiting.tsx';
+import { duration, number, wordOf } from '../../format.ts';
+import { useAnswer } from '../../store.ts';
+import { useMay } from '../../tools.ts';
+import type { Run, RunCall, RunTurn } from './run.ts';
+
+/** One run: what it was given, its turns with their calls, how it ended, and the ways on from there. */
+export function RunPane({ id, back }: { readonly id: string; readonly back: string }) {
+  const { data, error } = useAnswer<Run>('get_agent_run', { id });
+  return (
+    <section class="detail-pane" aria-label="Run">
+      <header class="detail-bar">
+        <LinkButton look="quiet" icon="back" label="All runs" to={back} />
+        <Mono>{id}</Mono>
+      </header>
+      {error ? <ErrorBox error={error} /> : data ? <Body run={data} /> : <Skeleton lines={8} />}
+    </section>
+  );
+}
+
+function Body({ run }: { readonly run: Run }) {
+  return (
+    <>
+      <div class="detail-title">
+        <h1>
+          {run.agentId === undefined ? 'Assistant' : <Ref id={run.agentId} />} <Badge value={run.status} />
+        </h1>
+        {run.status === 'running' && (
+          <CancelRun tool="cancel_agent_run" id={run.id}>
+            What its calls did stays done. A call under way may still finish.
+          </CancelRun>
+        )}
+      </div>
+      {run.error && (
+        <p class="note alarm" role="note">
+          {run.error.message} <Mono>{run.error.code}</Mono>
+        </p>
+      )}
+      <Facts run={run} />
+      <h2>What it was given</h2>
+      <Given run={run} />
+      <h2>Turns</h2>
+      {run.turns?.length ? (
+        <ol class="timeline">
+          {run.turns.map((turn, at) => (
+            <Turn key={at} at={at + 1} turn={turn} calls={run.calls.filter((call) => call.turn === at + 1)} />
+          ))}
+        </ol>
+      ) : (
+        <p class="quiet">The model has not answered yet.</p>
+      )}
+    </>
+  );
+}
+
+function Facts({ run }: { readonly run: Run }) {
+  const readsAudit = useMay('list_audit_entries');
+  return (
+    <dl class="fields">
+      <Fact name="Started">
+        <Time at={run.createdAt} /> <span class="faint">{duration(run.createdAt, run.finishedAt)}</span>
+      </Fact>
+      <Fact name="Asked by">
+        {run.principal.name} <span class="faint">{run.principal.type}</span>
+        {run.onBehalfOf?.map(({ id, name }) => (
+          <span key={id}> for {name}</span>
+        ))}
+      </Fact>
+      {run.threadId !== undefined && (
+        <Fact name="Thread">
+          <Ref id={run.threadId} />
+        </Fact>
+      )}
+      <Fact name="Model">{run.model}</Fact>
+      <Fact name="Tokens">
+        <Tokens {...run.usage} />
+      </Fact>
+      {run.stopReason !== undefined && <Fact name="Stopped">{wordOf(run.stopReason)}</Fact>}
+      {run.requestId !== undefined && readsAudit && (
+        <Fact name="Request">
+          <Link to={`/audit?requestId=${encodeURIComponent(run.requestId)}`}>its calls in the audit log</Link>
+        </Fact>
+      )}
+    </dl>
+  );
+}
+
+/** The records in its prompt, each in the revision it had then. */
+function Given({ run: { agentRevision, prompt, skills, memories, hidden } }: { readonly run: Run }) {
+  return (
+    <dl class="fields">
+      {agentRevision !== undefined && <Fact name="Agent">revision {agentRevision}</Fact>}
+      {prompt && (
+        <Fact name="Prompt">
+          <Link to="/settings?tab=prompt">prompt sections</Link> <span class="faint">revision {prompt.revision}</span>
+        </Fact>
+      )}
+      <Fact name="Skills">
+        <Records records={skills} />
+      </Fact>
+      <Fact name="Memories">
+        <Records records={memories} />
+      </Fact>
+      {hidden > 0 && (
+        <Fact name="Not shown">
+          {number(hidden)} {hidden === 1 ? 'record' : 'records'} deleted since, or not yours to read
+        </Fact>
+      )}
+    </dl>
+  );
+}
+
+function Records({ records }: { readonly records: Run['skills'] }) {
+  if (records.length === 0) return <span class="faint">None</span>;
+  return (
+    <>
+      {records.map(({ id, revision }) => (
+        <div key={id}>
+          <Ref id={id} /> <span class="faint">revision {revision}</span>
+        </div>
+      ))}
+    </>
+  );
+}
+
+function Turn({
+  at,
+  turn,
+  calls,
+}: {
+  readonly at: number;
+  readonly turn: RunTurn;
+  readonly calls: readonly RunCall[];
+}) {
+  return (
+    <li class={calls.some(({ outcome }) => outcome === 'failed') ? 'step-failed' : 'step-succeeded'}>
+      <span class="timeline-title">Turn {at}</span>{' '}
+      <span class="faint">
+        <Tokens {...turn.usage} />, {seconds(turn.ms)}
+      </span>
+      {calls.map((call, place) => (
+        <Call key={place} call={call} />
+      ))}
+      {calls.length === 0 && <p class="quiet">Answered.</p>}
+    </li>
+  );
+}
+
+function Call({ call: { tool, outcome, code, ms, records, runId } }: { readonly call: RunCall }) {
+  return (
+    <details class="called">
+      <summary>
+        Called <Mono>{tool}</Mono> <span class="faint">{seconds(ms)}</span>
+        {outcome === 'failed' && <Badge tone="alarm">{code ?? 'Failed'}</Badge>}
+      </summary>
+      <div class="called-body">
+        {runId !== undefined && (
+          <p>
+            <Link to={`/runs/${encodeURIComponent(runId)}`}>The run that it began</Link>
+          </p>
+        )}
+        {records.length > 0 ? <Records records={records} /> : <p class="quiet">No records in its answer.</p>}
+      </div>
+    </details>
+  );
+}
+
+function Tokens({ inputTokens, outputTokens }: Run['usage']) {
+  return (
+    <span title="Tokens read and written">
+      {number(inputTokens)} → {number(outputTokens)}
+    </span>
+  );
+}
+
+function seconds(ms: number): string {
+  return ms < 1000 ? `${Math.round(ms)} ms` : `${number(Math.round(ms / 100) / 10)} s`;
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
+  return (
+    <div class="fields-row">
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}

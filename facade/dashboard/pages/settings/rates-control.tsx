@@ -1,0 +1,201 @@
+import { useId, useState } from 'preact/hooks';
+import { Button } from '../../components/button.tsx';
+import { Frame } from '../../components/form/groups.tsx';
+import type { PartProps } from '../../components/form/state.ts';
+import { counted, partsOf } from '../../format.ts';
+import { text } from '../../text.ts';
+
+/** As the schema of the settings says. A rate that is not typed yet has none. */
+interface Rate {
+  readonly month: string;
+  readonly currency: string;
+  readonly rate?: number | undefined;
+}
+
+/** The exchange rates by currency, each folded, newest month first. */
+export function RatesControl(props: PartProps) {
+  const rates: readonly Rate[] = Array.isArray(props.value) ? props.value : [];
+  const own = String(props.beside?.currency ?? '');
+  const [added, setAdded] = useState<string>();
+  const currencies = [...new Set(rates.map(({ currency }) => currency))].sort();
+  const add = (currency: string) => {
+    setAdded(currency);
+    props.onChange([...rates, { month: thisMonth(), currency }]);
+  };
+  return (
+    <Frame {...props}>
+      {currencies.length === 0 && <p class="quiet">None yet: amounts in other currencies cannot be counted.</p>}
+      {currencies.map((currency) => (
+        <RatesOf
+          key={currency}
+          {...{ currency, own, rates }}
+          begins={currency === added}
+          issues={rates.flatMap((rate, index) => (rate.currency === currency ? issuesAt(props, index) : []))}
+          onChange={props.onChange}
+        />
+      ))}
+      <AddCurrency taken={[...currencies, own]} onAdd={add} />
+    </Frame>
+  );
+}
+
+function issuesAt({ path, issues }: PartProps, index: number): string[] {
+  const at = `${path}[${index}]`;
+  return issues.filter((issue) => issue.path === at || issue.path.startsWith(`${at}.`)).map(({ message }) => message);
+}
+
+interface RatesOfProps {
+  readonly currency: string;
+  /** The currency of the workspace. */
+  readonly own: string;
+  /** Of all currencies. */
+  readonly rates: readonly Rate[];
+  readonly issues: readonly string[];
+  /** Whether it is open at first. */
+  readonly begins: boolean;
+  readonly onChange: (rates: readonly Rate[]) => void;
+}
+
+function RatesOf({ currency, own, rates, issues, begins, onChange }: RatesOfProps) {
+  const shown = rates.filter((rate) => rate.currency === currency).sort((a, b) => (a.month < b.month ? 1 : -1));
+  const [newest] = shown;
+  return (
+    <details class="rates" open={begins || issues.length > 0}>
+      <summary>
+        <strong>{currency}</strong>{' '}
+        <span class="quiet">
+          {newest?.rate !== undefined && `${newest.rate} ${own} in ${monthWords(newest.month)}, `}
+          {counted(shown.length, 'month')}
+        </span>
+      </summary>
+      <AddMonth
+        currency={currency}
+        taken={shown.map(({ month }) => month)}
+        onAdd={(month) => onChange([...rates, { month, currency, rate: newest?.rate }])}
+      />
+      <ul class="rate-list">
+        {shown.map((rate) => (
+          <li key={rate.month}>
+            <label>
+              <span>{monthWords(rate.month)}</span>
+              <input
+                class="input"
+                type="number"
+                step="any"
+                min={0}
+                aria-label={`${currency} in ${monthWords(rate.month)}`}
+                value={rate.rate ?? ''}
+                onInput={({ currentTarget: { value, valueAsNumber } }) => {
+                  const next = { ...rate, rate: value === '' ? undefined : valueAsNumber };
+                  onChange(rates.map((other) => (other === rate ? next : other)));
+                }}
+              />
+            </label>
+            <Button
+              look="quiet"
+              icon="close"
+              label={`${text.remove} ${currency} in ${monthWords(rate.month)}`}
+              onClick={() => onChange(rates.filter((other) => other !== rate))}
+            />
+          </li>
+        ))}
+      </ul>
+      {issues.length > 0 && (
+        <p class="issue" role="alert">
+          {issues.join(' ')}
+        </p>
+      )}
+    </details>
+  );
+}
+
+interface AddMonthProps {
+  readonly currency: string;
+  /** Newest first. */
+  readonly taken: readonly string[];
+  readonly onAdd: (month: string) => void;
+}
+
+function AddMonth({ currency, taken, onAdd }: AddMonthProps) {
+  const [given, setGiven] = useState<string>();
+  const month = given ?? monthAfter(taken[0] ?? thisMonth());
+  return (
+    <div class="add-pattern">
+      <input
+        class="input"
+        type="month"
+        aria-label={`Month of another rate of ${currency}`}
+        value={month}
+        onInput={({ currentTarget }) => setGiven(currentTarget.value)}
+      />
+      <Button
+        icon="plus"
+        disabled={!/^\d{4}-\d\d$/.test(month) || taken.includes(month)}
+        onClick={() => {
+          onAdd(month);
+          setGiven(undefined);
+        }}
+      >
+        Add month
+      </Button>
+    </div>
+  );
+}
+
+function AddCurrency({ taken, onAdd }: { readonly taken: readonly string[]; readonly onAdd: (code: string) => void }) {
+  const id = useId();
+  const [typed, setTyped] = useState('');
+  const code = typed.trim().toUpperCase();
+  const isFree = /^[A-Z]{3}$/.test(code) && !taken.includes(code);
+  const add = () => {
+    if (!isFree) return;
+    onAdd(code);
+    setTyped('');
+  };
+  return (
+    <div class="add-pattern">
+      <input
+        class="input"
+        aria-label="Another currency"
+        placeholder="USD, GBP, …"
+        list={id}
+        value={typed}
+        onInput={({ currentTarget }) => setTyped(currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key !== 'Enter') return;
+          event.preventDefault();
+          add();
+        }}
+      />
+      <datalist id={id}>
+        {Intl.supportedValuesOf('currency')
+          .filter((one) => !taken.includes(one))
+          .map((one) => (
+            <option key={one} value={one} label={currencyName(one)} />
+          ))}
+      </datalist>
+      <Button icon="plus" disabled={!isFree} onClick={add}>
+        Add currency
+      </Button>
+    </div>
+  );
+}
+
+function currencyName(code: string): string {
+  return new Intl.DisplayNames('en', { type: 'currency' }).of(code) ?? code;
+}
+
+function thisMonth(): string {
+  return new Date().toISOString().slice(0, 7);
+}
+
+function monthAfter(month: string): string {
+  const date = new Date(`${month}-01T00:00:00Z`);
+  date.setUTCMonth(date.getUTCMonth() + 1);
+  return date.toISOString().slice(0, 7);
+}
+
+function monthWords(month: string): string {
+  const { month: name, year } = partsOf(month);
+  return `${name} ${year}`;
+}

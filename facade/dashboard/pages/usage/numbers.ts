@@ -1,0 +1,59 @@
+import { money, number } from '../../format.ts';
+
+/** The figures of a row, a period, or all. */
+export interface Numbers {
+  readonly calls: number;
+  readonly errors: number;
+  readonly p50Ms: number | null;
+  readonly p95Ms: number | null;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cost: number | null;
+}
+
+export interface UsageRow extends Numbers {
+  readonly key: string;
+  readonly name?: string;
+}
+
+export interface UsageAnswer {
+  readonly by: string;
+  readonly interval: 'hour' | 'day' | 'week' | 'month';
+  readonly range: { readonly from: string; readonly to: string; readonly timezone: string };
+  readonly currency: string;
+  readonly rows: readonly UsageRow[];
+  readonly nextCursor: string | null;
+  readonly totals: Numbers;
+  readonly series: readonly (Numbers & { readonly from: string })[];
+  readonly unpriced: readonly string[];
+  readonly asOf: string;
+  readonly definition: string;
+}
+
+export function time(ms: number | null): string {
+  if (ms === null) return '–';
+  if (ms < 1000) return `${number(ms, ms < 10 ? 1 : 0)} ms`;
+  return ms < 120_000 ? `${number(ms / 1000, 1)} s` : `${number(ms / 60_000, 1)} min`;
+}
+
+/** Small amounts with as many digits as show something. An unknown one is no 0. */
+export function cost(value: number | null, currency: string): string {
+  if (value === null) return 'unknown';
+  if (value === 0) return money(0, currency);
+  let digits = value >= 1 ? 2 : Math.min(6, 1 - Math.floor(Math.log10(value)) + 1);
+  while (digits > 2 && value.toFixed(digits).endsWith('0')) digits -= 1;
+  return money(value, currency, digits);
+}
+
+const DAY: Intl.DateTimeFormatOptions = { month: 'short', day: 'numeric' };
+const PARTS: Readonly<Record<UsageAnswer['interval'], Intl.DateTimeFormatOptions>> = {
+  hour: { ...DAY, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' },
+  day: DAY,
+  week: DAY,
+  month: { month: 'short', year: '2-digit' },
+};
+
+/** What stands below a period in a chart: the day in the zone of the workspace, or the hour. */
+export function periodOf(from: string, { interval, range }: Pick<UsageAnswer, 'interval' | 'range'>): string {
+  return new Date(from).toLocaleString('en-US', { ...PARTS[interval], timeZone: range.timezone });
+}

@@ -1,0 +1,59 @@
+import { ErrorBox } from '../../components/error-box.tsx';
+import { Badge, Mono, Time } from '../../components/small.tsx';
+import { Table } from '../../components/table.tsx';
+import { Fields } from '../../components/value.tsx';
+import { Skeleton } from '../../components/waiting.tsx';
+import { money } from '../../format.ts';
+import type { Row } from '../../kind/spec.ts';
+import { useAnswer } from '../../store.ts';
+import { useTool } from '../../tools.ts';
+
+interface Invoice {
+  readonly id: string;
+  readonly total: number;
+  readonly currency: string;
+  readonly status: string;
+  readonly issuedAt: string;
+}
+
+/** As `get_user_billing` answers. */
+interface BillingAnswer extends Row {
+  readonly currency: string;
+  readonly mrr: number;
+  readonly lifetimeValue: number;
+  readonly invoices: readonly Invoice[];
+}
+
+/** What a user pays, and the latest invoices. */
+export function Billing({ userId }: { readonly userId: string }) {
+  const schema = useTool('get_user_billing')?.outputSchema;
+  const { data, error } = useAnswer<BillingAnswer>('get_user_billing', { userId });
+  if (error) return <ErrorBox error={error} />;
+  if (!data) return <Skeleton lines={6} />;
+  const { uid: _, currency, invoices, mrr, lifetimeValue, ...rest } = data;
+  const known = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== null));
+  const amounts = { mrr: money(mrr, currency, 2), lifetimeValue: money(lifetimeValue, currency, 2) };
+  return (
+    <div class="overview">
+      <Fields record={{ ...known, ...amounts }} schema={schema} />
+      {invoices.length > 0 && (
+        <section class="block" aria-labelledby="invoices">
+          <h2 id="invoices">Latest invoices</h2>
+          <Table label="Latest invoices" columns={INVOICE_COLUMNS} rows={invoices} keyOf={({ id }) => id} />
+        </section>
+      )}
+    </div>
+  );
+}
+
+const INVOICE_COLUMNS = [
+  { id: 'id', title: 'Invoice', cell: ({ id }: Invoice) => <Mono>{id}</Mono>, spare: 1 as const },
+  { id: 'issued', title: 'Issued', cell: ({ issuedAt }: Invoice) => <Time at={issuedAt} /> },
+  { id: 'status', title: 'Status', cell: ({ status }: Invoice) => <Badge value={status} /> },
+  {
+    id: 'total',
+    title: 'Total',
+    cell: ({ total, currency }: Invoice) => money(total, currency, 2),
+    end: true,
+  },
+];

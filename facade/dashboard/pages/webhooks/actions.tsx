@@ -1,0 +1,56 @@
+import { useState } from 'preact/hooks';
+import { Button } from '../../components/button.tsx';
+import { RotateButton } from '../../components/rotate.tsx';
+import { toast } from '../../components/toasts.tsx';
+import type { Row } from '../../kind/spec.ts';
+import { act } from '../../store.ts';
+import { useMay } from '../../tools.ts';
+
+/** A test, the switch, and a new secret. */
+export function WebhookActions({ row }: { readonly row: Row }) {
+  const mayTest = useMay('test_webhook');
+  const mayChange = useMay('update_webhook');
+  const [busy, setBusy] = useState(false);
+  const run = async (work: () => Promise<string>) => {
+    setBusy(true);
+    try {
+      toast(await work());
+    } catch (error) {
+      toast(error instanceof Error ? error.message : String(error));
+    }
+    setBusy(false);
+  };
+  const test = async () => {
+    const { status, lastError } = await act<Row>('test_webhook', { id: row.id });
+    return status === 'delivered' ? 'The test arrived.' : `The test did not arrive. ${String(lastError)}`;
+  };
+  const turn = async () => {
+    await act('update_webhook', { id: row.id, enabled: !row.enabled, expectedRevision: row.revision });
+    return row.enabled ? `${String(row.name)} is off: nothing is noted or sent.` : `${String(row.name)} is on.`;
+  };
+  return (
+    <>
+      {mayTest && (
+        <Button icon="send" busy={busy} onClick={() => run(test)}>
+          Test
+        </Button>
+      )}
+      {mayChange && (
+        <Button icon={row.enabled ? 'stop' : 'play'} busy={busy} onClick={() => run(turn)}>
+          {row.enabled ? 'Switch off' : 'Switch on'}
+        </Button>
+      )}
+      {row.secret !== undefined && (
+        <RotateButton
+          of={{
+            id: String(row.id),
+            name: String(row.name),
+            word: 'secret',
+            tool: 'rotate_webhook_secret',
+            warning: 'Until the old secret stops, both sign, so that the receiver can change over.',
+          }}
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,106 @@
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import pg from 'pg';
+import { SECRETS_KEY, SNAPSHOT } from '../../store/lowdb/files/folder.ts';
+import { holderOf } from '../../store/lowdb/files/lock.ts';
+import type { Config } from '../config/config.ts';
+import { checkBackups } from './backup-check.ts';
+import { clockFinding } from './clock.ts';
+import { type Check, type Finding, fail, ok, reasonOf, warn } from './finding.ts';
+
+const MEGABYTE = 1024 * 1024;
+const LITTLE = 1024 * MEGABYTE;
+const TOO_LITTLE = 100 * MEGABYTE;
+const CONNECT_MS = 5000;
+
+/** What keeps the data: the folder with its lock and its disk, or the database, the secrets, and the backups. */
+export function dataChecks(config: Config): Check[] {
+  const checks = [
+    () => checkFolder(config),
+    () => checkDisk(config),
+    async () => [checkSecrets(config)],
+    () => checkBackups(config),
+  ];
+  return config.databaseUrl === undefined
+    ? checks
+    : [...checks, () => checkDatabase(config, String(config.databaseUrl))];
+}
+
+async function checkFolder({ dataDir, databaseUrl }: Config): Promise<Finding[]> {
+  const folder = resolve(dataDir);
+  if (!existsSync(folder)) return [ok('data folder', `${folder} is made at the first start.`)];
+  try {
+    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch {
+    return [fail('data folder', `${folder} cannot be written by this user; chown it, or set DATA_DIR.`)];
+  }
+  const isOpen = (statSync(folder).mode & 0o077) !== 0;
+  const mode = isOpen
+    ? warn('data folder', `Other users can look into ${folder}: chmod 700 it.`)
+    : ok('data folder', `${folder} is for its owner alone.`);
+  if (databaseUrl !== undefined) return [mode];
+  const holder = holderOf(folder);
+  const free = existsSync(join(folder, SNAPSHOT)) ? 'No process has it open.' : 'It holds no data yet.';
+  return [mode, ok('lock', holder ? `Process ${holder.pid} on ${holder.host} has it open.` : free)];
+}
+
+async function checkDisk({ dataDir }: Config): Promise<Finding[]> {
+  let folder = resolve(dataDir);
+  while (!existsSync(folder)) folder = dirname(folder);
+  const { bavail, bsize } = await statfs(folder);
+  const free = bavail * bsize;
+  const text = `${Math.round(free / MEGABYTE)} MB are free at ${folder}`;
+  if (free < TOO_LITTLE) return [fail('disk', `${text}; writes will be refused soon: make room.`)];
+  return [free < LITTLE ? warn('disk', `${text}; make room.`) : ok('disk', `${text}.`)];
+}
+
+function checkSecrets({ sessionSecrets, secretsKeys, databaseUrl, dataDir }: Config): Finding {
+  const given = { SESSION_SECRET: sessionSecrets, SECRETS_KEY: secretsKeys };
+  const missing = Object.entries(given).flatMap(([name, value]) => (value === undefined ? [name] : []));
+  if (missing.length === 0) return ok('secrets', 'SESSION_SECRET and SECRETS_KEY are set; keep a copy elsewhere.');
+  if (databaseUrl !== undefined) {
+    return fail('secrets', `${missing.join(' and ')} must be set, the same in all processes of the database.`);
+  }
+  const file = join(resolve(dataDir), SECRETS_KEY);
+  if (secretsKeys !== undefined || !existsSync(file))
+    return ok('secrets', `${missing.join(' and ')}: kept in the data folder.`);
+  return warn(
+    'secrets',
+    `Backups leave out ${file}, without which the secrets of integrations are lost: keep a copy elsewhere.`,
+  );
+}
+
+interface DatabaseFacts {
+  readonly version: string;
+  readonly number: number;
+  readonly encoding: string;
+  readonly most: number;
+  readonly now: Date;
+}
+
+async function checkDatabase({ databaseConnections }: Config, url: string): Promise<Finding[]> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: CONNECT_MS });
+  client.on('error', () => {}); // the query fails too
+  try {
+    await client.connect();
+    const sql = `select current_setting('server_version') as version, current_setting('server_version_num')::integer / 10000 as number,
+      current_setting('server_encoding') as encoding, current_setting('max_connections')::integer as most, clock_timestamp() as now`;
+    const [facts] = (await client.query<DatabaseFacts>(sql)).rows;
+    return facts ? [...aboutServer(facts, databaseConnections), clockFinding('the database', facts.now)] : [];
+  } catch (error) {
+    return [fail('database', `It cannot be used: ${reasonOf(error)}. Check DATABASE_URL, and that the server runs.`)];
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+function aboutServer({ version, number, encoding, most }: DatabaseFacts, connections: number): Finding[] {
+  if (number < 15) return [fail('database', `It is PostgreSQL ${version}; use 15 or newer.`)];
+  if (encoding !== 'UTF8') return [fail('database', `Its encoding is ${encoding}; make one with UTF8.`)];
+  const share = `this process takes up to ${connections} of ${most} connections (DATABASE_CONNECTIONS)`;
+  const about = `PostgreSQL ${version}; ${share}`;
+  return [
+    2 * connections > most ? warn('database', `${about}, too many for a second process.`) : ok('database', `${about}.`),
+  ];
+}

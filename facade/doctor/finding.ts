@@ -1,0 +1,35 @@
+/** What the doctor found out about one thing. `warn` and `fail` say what to do. */
+export interface Finding {
+  readonly level: 'ok' | 'warn' | 'fail';
+  readonly about: string;
+  readonly text: string;
+}
+
+export type Check = () => Promise<readonly Finding[]>;
+
+export const ok = (about: string, text: string): Finding => ({ level: 'ok', about, text });
+export const warn = (about: string, text: string): Finding => ({ level: 'warn', about, text });
+export const fail = (about: string, text: string): Finding => ({ level: 'fail', about, text });
+
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { cause } = error;
+  return cause instanceof Error && cause.message ? `${error.message}: ${cause.message}` : error.message || error.name;
+}
+
+/** Names of variables whose values nobody may see. */
+const SECRET = /SECRET|PASSWORD|TOKEN|_KEY$/;
+
+/** Removes from a text what secret variables hold, and the passwords of addresses. */
+export function withoutSecrets(text: string, env: NodeJS.ProcessEnv): string {
+  const secrets = Object.entries(env).flatMap(([name, value = '']) => {
+    if (SECRET.test(name)) return [value, ...value.split(',')];
+    const { password } = URL.canParse(value) ? new URL(value) : { password: '' };
+    return password ? [password, decodeURIComponent(password)] : [];
+  });
+  const shown = secrets
+    .map((secret) => secret.trim())
+    .filter((secret) => secret.length > 3)
+    .sort((one, other) => other.length - one.length);
+  return shown.reduce((left, secret) => left.replaceAll(secret, '•••'), text);
+}

@@ -1,0 +1,57 @@
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import { keptIn, type SpreadPoint } from '../../tools/telemetry/meter.ts';
+import { inside, type TraceContext } from '../../tools/telemetry/span.ts';
+import type { Telemetry } from '../../tools/telemetry/telemetry.ts';
+import type { Endpoint } from './endpoint.ts';
+import type { Exchange } from './exchange.ts';
+
+/** Measures requests until their answers have ended. `endpoint`: the one that was found, with parameters by name in its path. */
+export function requestMeasure({ measures }: Telemetry) {
+  const points = new Map<Endpoint | undefined, Map<string, SpreadPoint>>();
+
+  /** Found by two short steps, as each request needs it. */
+  function pointOf(endpoint: Endpoint | undefined, method: string, status: number): SpreadPoint {
+    const ofEndpoint = keptIn(points, endpoint, () => new Map<string, SpreadPoint>());
+    const key = endpoint?.method === method && status === 200 ? '' : `${method} ${status}`;
+    return keptIn(ofEndpoint, key, () => measures.httpSeconds.point(method, endpoint?.path ?? '', String(status)));
+  }
+
+  return ({ method = '' }: IncomingMessage, response: ServerResponse, endpoint: Endpoint | undefined): void => {
+    const begun = performance.now();
+    response.on('close', () => {
+      pointOf(endpoint, method, response.statusCode).record((performance.now() - begun) / 1000);
+    });
+  };
+}
+
+/** Answers the request of a caller who was admitted, in a span that continues the caller's trace. */
+export function tracedRequest(
+  { tracer }: Telemetry,
+  { request, response, url, requestId }: Exchange,
+  route: string,
+  work: () => Promise<void>,
+): Promise<void> {
+  if (!tracer) return work();
+  const { method = '' } = request;
+  const attributes = {
+    'http.request.method': method,
+    'http.route': route,
+    'url.path': url.pathname,
+    'url.scheme': 'http',
+    'network.protocol.version': request.httpVersion,
+    'agent_admin.request.id': requestId,
+  };
+  const span = tracer.root({ name: `${method} ${route}`, kind: 'server', attributes }, traceIn(request.headers));
+  response.on('close', () => {
+    const status = response.statusCode;
+    span.set({ 'http.response.status_code': status });
+    span.end(status >= 500 ? String(status) : undefined);
+  });
+  return inside(span, work);
+}
+
+/** The trace that the caller names. Whether it is well-formed is not known yet. */
+export function traceIn({ traceparent, tracestate }: IncomingHttpHeaders): TraceContext | undefined {
+  if (typeof traceparent !== 'string') return undefined;
+  return { traceparent, ...(typeof tracestate === 'string' && { tracestate }) };
+}

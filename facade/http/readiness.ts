@@ -1,0 +1,50 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Store } from '../../store/port.ts';
+import { ToolError } from '../../tools/registry/errors.ts';
+import type { OpenEndpoint } from './endpoint.ts';
+import { requestIdOf } from './native-prototypes.ts';
+import { sendError } from './respond.ts';
+
+const PATH = '/readyz';
+
+/**
+ * Whether a load balancer should send calls here, at `GET /readyz`: 200 or 503, without body and credentials. It asks nobody, so a probe
+ * costs nothing and tells strangers no more than an attempt to call would.
+ */
+export class Readiness {
+  #isServing = false;
+  readonly #store: Pick<Store, 'status'>;
+
+  constructor(store: Pick<Store, 'status'>) {
+    this.#store = store;
+  }
+
+  /** All parts of the server are there. */
+  begin(): void {
+    this.#isServing = true;
+  }
+
+  /** The server is about to end. */
+  leave(): void {
+    this.#isServing = false;
+  }
+
+  readonly endpoint: OpenEndpoint = {
+    open: true,
+    method: 'GET',
+    path: PATH,
+    serve: (_, response) => answer(response, this.#isServing && this.#store.status().writable),
+  };
+}
+
+/** Answers every request before the parts of the server are there. */
+export function answerBeforeStart({ url }: IncomingMessage, response: ServerResponse): void {
+  if (url === PATH) answer(response, false);
+  else
+    sendError(response, new ToolError('unavailable', 'The server is starting; ask again soon.'), requestIdOf(response));
+}
+
+function answer(response: ServerResponse, isReady: boolean): void {
+  response.writeHead(isReady ? 200 : 503, { 'Content-Length': '0', 'Cache-Control': 'no-store' });
+  response.end();
+}

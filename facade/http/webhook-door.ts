@@ -1,0 +1,99 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { errorStatus } from '../../resources/error.ts';
+import type { Cluster } from '../../store/cluster-port.ts';
+import { anonymous } from '../../tools/access/anonymous.ts';
+import { createRateLimit, type RateLimit } from '../../tools/access/rate-limit.ts';
+import type { Reply, WebhookReceiver } from '../../tools/flows/webhooks/receiver.ts';
+import { type HeaderOf, SIGNATURE_HEADERS } from '../../tools/flows/webhooks/schemes.ts';
+import { ToolError, toToolError } from '../../tools/registry/errors.ts';
+import type { Authenticator } from './authenticate.ts';
+import { type BodyKind, readBody } from './body.ts';
+import { addressOf } from './caller-address.ts';
+import type { Connections } from './connections.ts';
+import type { Guards } from './guards.ts';
+import { requestIdOf } from './native-prototypes.ts';
+import type { RefusedRequests } from './refused-requests.ts';
+import { sendErrorBody, sendJson } from './respond.ts';
+
+/** Of one address, before anything is computed with what it sent. */
+const MOST_A_MINUTE = 600;
+
+/** The input of a run is smaller; a form is longer than what it holds. The signature decides first, then the type. */
+const SIGNED_BODY: BodyKind = { largest: 1024 * 1024, requireType: () => {} };
+
+interface WebhookDoorOptions {
+  readonly receiver: WebhookReceiver;
+  readonly guards: Guards;
+  readonly refused: RefusedRequests;
+  readonly authenticator: Pick<Authenticator, 'refusal'>;
+  readonly connections: Pick<Connections, 'admit'>;
+  readonly cluster: Cluster | undefined;
+}
+
+/** Lets in whoever signs a request with the secret of the flow that it is for. Everybody else is answered as if there were no such flow. */
+export class WebhookDoor {
+  readonly #options: WebhookDoorOptions;
+  readonly #limit: RateLimit;
+
+  constructor(options: WebhookDoorOptions) {
+    this.#options = options;
+    this.#limit = createRateLimit(MOST_A_MINUTE, 'deliveries', { cluster: options.cluster });
+  }
+
+  close(): Promise<void> {
+    return this.#options.receiver.close();
+  }
+
+  /** Whether the request shows a signature and no bearer token, which alone would count. */
+  takes(request: IncomingMessage): boolean {
+    if (/^bearer\b/i.test(request.headers.authorization ?? '')) return false;
+    return SIGNATURE_HEADERS.some(({ name }) => request.headers[name] !== undefined);
+  }
+
+  /** @throws ToolError */
+  async serve(request: IncomingMessage, response: ServerResponse, flowId: string): Promise<void> {
+    const { refused, connections } = this.#options;
+    const address = addressOf(request);
+    try {
+      const reply = await this.#receive(request, response, { address, flowId });
+      connections.admit(request);
+      send(response, reply);
+    } catch (refusal) {
+      const { code } = toToolError(refusal);
+      if (errorStatus[code] < 500) refused.count(address, code);
+      throw refusal;
+    }
+  }
+
+  async #receive(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { address, flowId }: { readonly address: string; readonly flowId: string },
+  ): Promise<Reply> {
+    const { receiver, guards, authenticator } = this.#options;
+    guards.check(request, false);
+    await this.#limit(address);
+    if (request.headers['content-encoding'] !== undefined) {
+      throw new ToolError('unsupported_media_type', 'A signed body has no Content-Encoding; send it as it was signed.');
+    }
+    const body = await readBody({ request, principal: anonymous(address) }, SIGNED_BODY);
+    const requestId = requestIdOf(response);
+    const reply = await receiver.receive({ flowId, header: headersOf(request), body, requestId });
+    if (!reply) throw authenticator.refusal(request);
+    return reply;
+  }
+}
+
+/** Reads headers that were given once. */
+function headersOf({ headersDistinct }: IncomingMessage): HeaderOf {
+  return (name) => {
+    const [value, ...others] = headersDistinct[name] ?? [];
+    return others.length === 0 ? value : undefined;
+  };
+}
+
+function send(response: ServerResponse, reply: Reply): void {
+  if ('error' in reply) sendErrorBody(response, reply.error);
+  else if (reply.body) sendJson(response, reply.status, reply.body);
+  else response.writeHead(reply.status, { 'Cache-Control': 'no-store', 'Content-Length': '0' }).end();
+}

@@ -1,0 +1,17 @@
+/** A row as the file has it: texts of a CSV file, values of the others. */
+export type Cells = Readonly<Record<string, unknown>>;
+
+/** Undefined where the text is no JSON. */
+export function tryJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+export function withoutEmpty(cells: Cells): Cells {
+  return Object.fromEntries(
+    Object.entries(cells).filter(([, cell]) => cell !== '' && cell !== undefined && cell !== null),
+  );
+}

@@ -1,0 +1,70 @@
+import type { Store } from '../../store/port.ts';
+import { catalog } from '../../tools/catalog.ts';
+import type { FlowEngine } from '../../tools/flows/run/engine.ts';
+import type { Upstreams } from '../../tools/integrations/upstream/upstreams.ts';
+import { kinds } from '../../tools/kinds.ts';
+import type { Models } from '../../tools/models/models.ts';
+import type { CatalogEntry } from '../../tools/registry/catalog-index.ts';
+import type { Dependency, ServerFacts } from '../../tools/registry/context.ts';
+import { LiveCatalog } from '../../tools/registry/live-catalog.ts';
+import { RunningRuns } from '../../tools/runs/running-runs.ts';
+import type { SignIn } from '../../tools/sign-in/sign-in.ts';
+import type { Telemetry } from '../../tools/telemetry/telemetry.ts';
+import type { BudgetMeter } from '../../tools/usage/budget-meter.ts';
+import type { WebhookEngine } from '../../tools/webhooks/engine.ts';
+import type { ServerBackups } from '../backups/backups.ts';
+import { PROTOCOL_VERSIONS } from '../mcp/mcp.ts';
+
+/** The tools of the product, to which integrations add theirs. */
+export function liveCatalog(fixtures: readonly CatalogEntry[] = []): LiveCatalog {
+  const live = new LiveCatalog(catalog);
+  live.put('fixtures', fixtures);
+  return live;
+}
+
+/** What the tools of some groups need of their server. */
+export interface Groups {
+  readonly upstreams: Upstreams;
+  readonly models: Models;
+  readonly signIn: SignIn;
+  readonly flows: FlowEngine;
+  readonly backups: ServerBackups | undefined;
+  readonly webhooks: WebhookEngine;
+  readonly budgets: BudgetMeter;
+}
+
+interface FactsBase extends Pick<ServerFacts, 'now'> {
+  /** Name and version of the product. */
+  readonly product: { readonly name: string; readonly version: string };
+  readonly store: Store;
+  readonly telemetry: Telemetry;
+}
+
+/** What tools can know of the server that runs them. */
+export function factsOf(
+  { product, store, telemetry, now }: FactsBase,
+  live: LiveCatalog,
+  parts: Groups,
+  others: readonly Dependency[],
+): ServerFacts {
+  const { models, upstreams, backups, webhooks } = parts;
+  return {
+    ...product,
+    protocolVersions: PROTOCOL_VERSIONS,
+    startedAt: now(),
+    catalog: live,
+    kinds,
+    audit: store.audit,
+    rows: store.rows,
+    storeKind: store.kind,
+    worker: store.jobs.worker,
+    storeStatus: () => store.status(),
+    telemetry,
+    now,
+    dependencies: [models, upstreams, webhooks, ...others, ...(backups ? [backups] : [])],
+    agentRuns: new RunningRuns(store),
+    integrationAccounts: upstreams.accounts,
+    secrets: upstreams.secrets,
+    ...parts,
+  };
+}

@@ -1,0 +1,21 @@
+import { resolve } from 'node:path';
+import { openLowdbStore } from '../../store/lowdb/open.ts';
+import type { Store } from '../../store/port.ts';
+import type { Config } from '../config/config.ts';
+
+type StoreConfig = Pick<Config, 'dataDir' | 'metricsMemoryMb' | 'databaseUrl' | 'databaseConnections'>;
+
+/** Opens the store that the configuration names: the database, whose code is loaded only then, else the data folder. */
+export async function openStore(config: StoreConfig): Promise<Store> {
+  const { dataDir, metricsMemoryMb, databaseUrl, databaseConnections } = config;
+  if (databaseUrl === undefined) return openLowdbStore({ folder: dataDir, metricsMemoryMb });
+  const { openPostgresStore } = await import('../../store/postgres/open.ts');
+  return openPostgresStore({ url: databaseUrl, poolSize: databaseConnections });
+}
+
+/** Where the data is, without user and password. */
+export function placeOfData({ dataDir, databaseUrl }: StoreConfig): string {
+  if (databaseUrl === undefined) return resolve(dataDir);
+  const { host, pathname } = new URL(databaseUrl);
+  return `the PostgreSQL database ${decodeURIComponent(pathname.slice(1))}${host ? ` on ${host}` : ''}`;
+}

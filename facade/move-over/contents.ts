@@ -1,0 +1,122 @@
+import type { AuditEntry } from '../../resources/audit-entry.ts';
+import { type CollectionName, collections } from '../../store/collections.ts';
+import type { AuditLog, Page, Position, Query, Store } from '../../store/port.ts';
+import { keyOf, orderOf, selectKept } from '../../store/rows/kept-rows.ts';
+import type { TableRow } from '../../store/rows/records.ts';
+import { type RawTable, rawTables } from '../../store/sql/raw-tables.ts';
+
+/** A stored record of any kind. */
+export type AnyRecord = Readonly<Record<string, unknown>> & { readonly id: string; readonly createdAt: string };
+
+/** A piece of what a store holds, small enough for one line and one transaction. */
+export type Part =
+  | { readonly records: CollectionName; readonly of: readonly AnyRecord[] }
+  | { readonly audit: readonly AuditEntry[] }
+  | { readonly rows: RawTable; readonly of: readonly TableRow[] };
+
+/** The collections that are moved: all but the notes of the move itself. */
+export const movedCollections = (Object.keys(collections) as CollectionName[]).filter((name) => name !== 'moves');
+export const movedTables = Object.keys(rawTables) as RawTable[]; // its own members
+
+const MOST_RECORDS = 500;
+const MOST_BYTES = 1024 * 1024;
+const MOST_ENTRIES = 2000;
+const MOST_ROWS = 5000;
+/** So many parts of rows are read at once, because each reading looks at the whole table. */
+const PARTS_OF_ROWS = 4;
+
+/** All that the store holds, through its port: the records oldest first, the audit log, the imported rows. */
+export async function* contentsOf(store: Store): AsyncGenerator<Part> {
+  for (const name of movedCollections) yield* recordsIn(store, name);
+  yield* entriesIn(store.audit);
+  for (const table of movedTables) yield* rowsIn(store, table);
+}
+
+/** What the exporter needs of the reader of any collection. */
+interface AnyReader {
+  find(query: Query<AnyRecord>): Promise<Page<AnyRecord>>;
+}
+
+async function* recordsIn(store: Store, name: CollectionName): AsyncGenerator<Part> {
+  const reader = store[name] as unknown as AnyReader; // records of every kind have an id and a time
+  let after: Position | undefined;
+  let limit = MOST_RECORDS;
+  do {
+    const { records, next } = await reader.find({ order: 'oldest', limit, after });
+    let bytes = 0;
+    for (const part of inParts(records)) {
+      bytes += part.bytes;
+      yield { records: name, of: part.records };
+    }
+    // Few large records are read at a time, and many small ones.
+    if (bytes > 0) limit = Math.max(1, Math.min(MOST_RECORDS, Math.floor((4 * MOST_BYTES * records.length) / bytes)));
+    after = next ?? undefined;
+  } while (after);
+}
+
+function* inParts(records: readonly AnyRecord[]) {
+  let part: AnyRecord[] = [];
+  let bytes = 0;
+  for (const record of records) {
+    part.push(record);
+    bytes += JSON.stringify(record).length;
+    if (bytes < MOST_BYTES) continue;
+    yield { records: part, bytes };
+    part = [];
+    bytes = 0;
+  }
+  if (part.length > 0) yield { records: part, bytes };
+}
+
+/** The log from the oldest entry on. It can only be read from the newest on, so ranges of time with few entries are read one by one. */
+async function* entriesIn(audit: AuditLog): AsyncGenerator<Part> {
+  await audit.flush();
+  const { records } = await audit.find({ limit: 1 });
+  if (records[0]) yield* entriesBetween(audit, 0, Date.parse(records[0].at) + 1);
+}
+
+async function* entriesBetween(audit: AuditLog, fromMs: number, toMs: number): AsyncGenerator<Part> {
+  const range = { from: new Date(fromMs).toISOString(), to: new Date(toMs).toISOString() };
+  const count = await audit.count(range);
+  if (count === 0) return;
+  if (count > MOST_ENTRIES && toMs - fromMs > 1) {
+    const middle = Math.floor((fromMs + toMs) / 2);
+    yield* entriesBetween(audit, fromMs, middle);
+    yield* entriesBetween(audit, middle, toMs);
+    return;
+  }
+  const { records } = await audit.find({ ...range, limit: count });
+  for (const part of inParts(records.toReversed() as unknown as AnyRecord[])) {
+    yield { audit: part.records as unknown as AuditEntry[] }; // the entries of above
+  }
+}
+
+async function* rowsIn({ rows }: Store, table: RawTable): AsyncGenerator<Part> {
+  const limit = MOST_ROWS * PARTS_OF_ROWS;
+  let last: TableRow | undefined;
+  for (;;) {
+    const query = { name: `all of ${table}`, sql: selectKept(table, last === undefined) };
+    const place = last ? orderOf(table).map((column) => last?.[column] ?? null) : [];
+    const found = await rows.query<TableRow>(query, [...place, limit]);
+    const whole = found.length < limit ? found : withoutBegun(table, found);
+    for (const part of parted(table, whole)) yield { rows: table, of: part };
+    if (found.length < limit) return;
+    last = whole.at(-1);
+  }
+}
+
+/** Cuts the rows into parts, the statements about one record into the same. */
+function* parted(table: RawTable, rows: readonly TableRow[]): Generator<readonly TableRow[]> {
+  for (let left = rows; left.length > 0; ) {
+    const part = left.length > MOST_ROWS ? withoutBegun(table, left.slice(0, MOST_ROWS)) : left;
+    yield part;
+    left = left.slice(part.length);
+  }
+}
+
+/** The rows without those about the last record: further rows about it may follow. */
+function withoutBegun(table: RawTable, rows: readonly TableRow[]): readonly TableRow[] {
+  const key = keyOf(table);
+  const begun = rows.findIndex((row) => row[key] === rows.at(-1)?.[key]);
+  return begun > 0 && 'place' in rawTables[table] ? rows.slice(0, begun) : rows;
+}

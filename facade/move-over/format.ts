@@ -1,0 +1,70 @@
+import { z } from 'zod';
+import { OperatorError } from '../../store/errors.ts';
+import { type CheckedLine, checkedLines, damaged } from './checked-lines.ts';
+import type { Part } from './contents.ts';
+
+/** The first line of a file. */
+const head = z.object({
+  export: z.object({
+    format: z.literal(1),
+    id: z.string().min(1).max(100),
+    at: z.iso.datetime(),
+    /** Version of the product. */
+    version: z.string(),
+    store: z.string(),
+  }),
+});
+export type Head = z.infer<typeof head>['export'];
+
+/** The last line of a file. */
+const end = z.object({
+  end: z.object({
+    /** How many of what are in the file. */
+    counts: z.record(z.string(), z.int()),
+    /** Ids of the keys that its secrets are sealed with. */
+    secretsKeys: z.array(z.string()),
+  }),
+});
+export type End = z.infer<typeof end>['end'];
+
+const metric = z.object({ metric: z.string(), answer: z.record(z.string(), z.unknown()) });
+export type MetricLine = z.infer<typeof metric>;
+
+/** Reads the whole file before anything of it is used. @throws OperatorError that names the line where it is not as it was written */
+export async function checkFile(path: string): Promise<{ readonly head: Head; readonly end: End }> {
+  let first: string | undefined;
+  let last: CheckedLine = { line: 0, json: '' };
+  for await (const read of checkedLines(path)) {
+    first ??= read.json;
+    last = read;
+  }
+  const begins = head.safeParse(parsed(first ?? '')).data;
+  if (!begins) throw new OperatorError(`${path} is no export of agent-admin, or one of a later version.`);
+  const ends = end.safeParse(parsed(last.json)).data;
+  if (!ends) throw damaged(path, last.line + 1);
+  return { head: begins.export, end: ends.end };
+}
+
+/** The parts of a store in a file that was checked, with their lines. */
+export async function* partsOf(path: string): AsyncGenerator<{ readonly line: number; readonly part: Part }> {
+  for await (const { line, json } of checkedLines(path)) {
+    const value = JSON.parse(json) as Part | object; // a line that the exporter wrote
+    if ('records' in value || 'audit' in value || 'rows' in value) yield { line, part: value };
+  }
+}
+
+/** The answers of the metrics in a file that was checked. */
+export async function metricsOf(path: string): Promise<MetricLine[]> {
+  const found: MetricLine[] = [];
+  for await (const { json } of checkedLines(path))
+    if (json.startsWith('{"metric"')) found.push(metric.parse(parsed(json)));
+  return found;
+}
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto';
+import type { Resource } from '@opentelemetry/resources';
+import type { Sampler } from '@opentelemetry/sdk-trace-base';
+import type { Meter } from '../../tools/telemetry/meter.ts';
+import type { Tracer } from '../../tools/telemetry/span.ts';
+import type { TelemetrySettings } from '../config/telemetry-config.ts';
+import type { Delivery } from './delivery.ts';
+import { metricProducer } from './metric-data.ts';
+import { createTracer } from './tracer.ts';
+
+interface CollectorParts {
+  readonly settings: TelemetrySettings;
+  readonly name: string;
+  readonly version: string;
+  /** Hears how each delivery went. */
+  readonly delivery: Delivery;
+}
+
+/** Sends traces and metrics to a collector, in the background and in bounded batches. What it does not take is dropped. */
+export interface Collector {
+  readonly tracer: Tracer | undefined;
+  sendMetrics(meter: Meter): void;
+  /** Sends what is left. */
+  close(): Promise<void>;
+}
+
+/** Loads the packages of OpenTelemetry, which are needed by nothing else. @throws where one of them is not installed */
+export async function openCollector(parts: CollectorParts): Promise<Collector> {
+  const { settings } = parts;
+  const resource = await resourceOf(parts);
+  const traces = settings.tracesUrl === undefined ? undefined : await openTraces(parts, settings.tracesUrl, resource);
+  const send = settings.metricsUrl === undefined ? undefined : await openMetrics(parts, settings.metricsUrl, resource);
+  let stopMetrics = async () => {};
+  return {
+    tracer: traces?.tracer,
+    sendMetrics(meter) {
+      if (send) stopMetrics = send(meter);
+    },
+    async close() {
+      await Promise.allSettled([traces?.close(), stopMetrics()]);
+    },
+  };
+}
+
+async function resourceOf({ settings, version }: CollectorParts): Promise<Resource> {
+  const { defaultResource, detectResources, envDetector, resourceFromAttributes } = await import(
+    '@opentelemetry/resources'
+  );
+  const given = detectResources({ detectors: [envDetector] }); // OTEL_RESOURCE_ATTRIBUTES
+  const own = { 'service.version': version, 'service.instance.id': randomUUID() };
+  const named = { 'service.name': settings.serviceName };
+  return defaultResource().merge(resourceFromAttributes(own)).merge(given).merge(resourceFromAttributes(named));
+}
+
+async function openTraces({ settings, name, version, delivery }: CollectorParts, url: string, resource: Resource) {
+  const [api, sdk] = await Promise.all([import('@opentelemetry/api'), import('@opentelemetry/sdk-trace-base')]);
+  const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-proto');
+  const exporter = delivery.watch(new OTLPTraceExporter({ url }));
+  const provider = new sdk.BasicTracerProvider({
+    resource,
+    sampler: samplerOf(sdk, settings),
+    spanProcessors: [new sdk.BatchSpanProcessor(exporter)],
+  });
+  const tracer = createTracer({ api, tracer: provider.getTracer(name, version), passesOn: settings.passesOn });
+  return { tracer, close: () => provider.shutdown() };
+}
+
+async function openMetrics({ settings, name, version, delivery }: CollectorParts, url: string, resource: Resource) {
+  const [api, sdk] = await Promise.all([import('@opentelemetry/api'), import('@opentelemetry/sdk-metrics')]);
+  const { OTLPMetricExporter } = await import('@opentelemetry/exporter-metrics-otlp-proto');
+  const exporter = delivery.watch(new OTLPMetricExporter({ url }));
+  return (meter: Meter) => {
+    const reader = new sdk.PeriodicExportingMetricReader({
+      exporter,
+      exportIntervalMillis: settings.metricsEveryMs,
+      metricProducers: [metricProducer({ meter, resource, scope: { name, version }, sdk, api })],
+    });
+    const provider = new sdk.MeterProvider({ resource, readers: [reader] });
+    return () => provider.shutdown();
+  };
+}
+
+function samplerOf(
+  sdk: typeof import('@opentelemetry/sdk-trace-base'),
+  { sampler, sampleShare }: TelemetrySettings,
+): Sampler {
+  const own = sampler.replace('parentbased_', '');
+  const root =
+    own === 'always_on'
+      ? new sdk.AlwaysOnSampler()
+      : own === 'always_off'
+        ? new sdk.AlwaysOffSampler()
+        : new sdk.TraceIdRatioBasedSampler(sampleShare);
+  return own === sampler ? root : new sdk.ParentBasedSampler({ root });
+}

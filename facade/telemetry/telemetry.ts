@@ -1,0 +1,79 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Store } from '../../store/port.ts';
+import type { Dependency } from '../../tools/registry/context.ts';
+import { observedStore } from '../../tools/telemetry/observed-store.ts';
+import { measureProcess } from '../../tools/telemetry/process.ts';
+import { measureStore } from '../../tools/telemetry/store-gauges.ts';
+import { Telemetry } from '../../tools/telemetry/telemetry.ts';
+import type { TelemetrySettings } from '../config/telemetry-config.ts';
+import type { Collector } from './collector.ts';
+import { Delivery } from './delivery.ts';
+
+/** How long the end of the server waits for a collector. */
+const LEAVE_MS = 3000;
+
+interface Surroundings {
+  readonly settings: TelemetrySettings;
+  readonly name: string;
+  readonly version: string;
+  readonly store: Store;
+  readonly logger: Logger;
+  /** Those of the server's own tools. */
+  readonly toolNames: readonly string[];
+}
+
+/** What a server measures and traces, and where that goes. */
+export interface RunningTelemetry {
+  readonly telemetry: Telemetry;
+  /** The store, observed. */
+  readonly store: Store;
+  readonly dependencies: readonly Dependency[];
+  /** Sends what is left, if the collector takes it soon. */
+  close(): Promise<void>;
+}
+
+export async function startTelemetry(surroundings: Surroundings): Promise<RunningTelemetry> {
+  const { settings, store, version, toolNames } = surroundings;
+  const address = settings.tracesUrl ?? settings.metricsUrl;
+  const delivery = address === undefined ? undefined : new Delivery(new URL(address).origin, surroundings.logger);
+  const collector = delivery && (await openIfInstalled(surroundings, delivery));
+  const { showsContent } = settings;
+  const telemetry = new Telemetry({ tracer: collector?.tracer, showsContent, toolNames });
+  const { meter } = telemetry.measures;
+  const ownProcess = measureProcess();
+  meter.observe(() => [...ownProcess.read(), buildOf(version)]);
+  measureStore(meter, store);
+  collector?.sendMetrics(meter);
+  return {
+    telemetry,
+    store: observedStore(store, telemetry),
+    dependencies: delivery ? [delivery] : [],
+    async close() {
+      ownProcess.close();
+      await Promise.race([collector?.close(), delay(LEAVE_MS, undefined, { ref: false })]);
+    },
+  };
+}
+
+/** A server whose installation lacks the optional packages works without them, and says so. */
+async function openIfInstalled(surroundings: Surroundings, delivery: Delivery): Promise<Collector | undefined> {
+  const { openCollector } = await import('./collector.ts');
+  try {
+    return await openCollector({ ...surroundings, delivery });
+  } catch (error) {
+    if (!(error instanceof Error) || !('code' in error) || !/MODULE_NOT_FOUND/.test(String(error.code))) throw error;
+    delivery.note(new Error('The packages of OpenTelemetry are not installed; run npm install --include=optional.'));
+    return undefined;
+  }
+}
+
+function buildOf(version: string) {
+  const measure = {
+    name: 'agent_admin.build.info',
+    unit: '1',
+    help: 'The version of this server.',
+    labels: ['service.version'],
+  };
+  return { measure, kind: 'gauge' as const, points: [{ labels: [version], value: 1 }] };
+}

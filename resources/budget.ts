@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import { bookkeeping, recordId, timestamp } from './fields.ts';
+import { inForms, orAgentName } from './markers.ts';
+
+export const budgetSubjectType = z.enum(['key', 'capsule', 'app', 'agent']);
+export type BudgetSubjectType = z.infer<typeof budgetSubjectType>;
+
+export const budgetMeasure = z
+  .enum(['calls', 'tokens', 'cost'])
+  .describe('calls: tool calls; tokens: what models read and wrote; cost: of these, by the prices of the settings.');
+export type BudgetMeasure = z.infer<typeof budgetMeasure>;
+
+export const budgetPeriod = z.enum(['day', 'month']).describe('In the time zone of the workspace.');
+export type BudgetPeriod = z.infer<typeof budgetPeriod>;
+
+const subject = z.object({ type: budgetSubjectType, id: recordId });
+
+/** The members that callers give. */
+export const budgetFields = {
+  subject: z
+    .strictObject({
+      type: budgetSubjectType,
+      id: orAgentName(recordId, { member: 'type', is: 'agent' }).describe(
+        'Id of the API key, capsule, connected app or agent; an agent also by name.',
+      ),
+    })
+    .describe(
+      'Whose use it limits, also where agents, flows and apps act for it, and that of keys and capsules it makes.',
+    ),
+  measure: budgetMeasure,
+  period: budgetPeriod,
+  limit: z
+    .number()
+    .positive()
+    .max(1e12)
+    .describe('Most in one period: whole calls or tokens, or units of the workspace currency.'),
+  warnAt: inForms(z.number().min(0.01).max(1), { title: 'Warn at' }).describe(
+    'Part of the limit at which `budget.warned` happens. Default: 0.8.',
+  ),
+  enabled: z.boolean().describe('False: it neither counts nor refuses.'),
+};
+
+const notice = z.enum(['warned', 'reached']);
+
+export const budget = z.object({
+  id: recordId,
+  subject: subject.extend({ name: z.string().optional().describe('Only in lists.') }),
+  measure: budgetMeasure,
+  period: budgetPeriod,
+  limit: z.number(),
+  warnAt: z.number(),
+  enabled: z.boolean(),
+  currency: z.string().optional().describe('Of a limit of cost.'),
+  used: z.number().min(0).describe('In this period, since the budget was made.'),
+  renewsAt: timestamp.describe('When the next period begins.'),
+  state: z.enum(['ok', ...notice.options]).describe('warned: `warnAt` is reached; reached: calls are refused.'),
+  ...bookkeeping,
+});
+export type Budget = z.infer<typeof budget>;
+
+/** The stored record. */
+export const budgetRecord = budget.omit({ used: true, state: true }).extend({
+  subject,
+  key: z.string().describe('Subject, measure and period, of which there is one budget.'),
+  subjectKey: z.string(),
+  used: z.int().min(0).describe('Calls, tokens, or millionths of the currency.'),
+  reservations: z
+    .array(z.object({ id: z.string(), amount: z.int().min(0), until: timestamp }))
+    .describe('For turns of models under way. One whose process died ends by itself.'),
+  notice: z
+    .object({ level: notice, at: timestamp, revision: z.int() })
+    .optional()
+    .describe('The last notice of the period, and the revision of the change that gave it.'),
+});
+export type BudgetRecord = z.infer<typeof budgetRecord>;

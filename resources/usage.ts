@@ -1,0 +1,16 @@
+import { z } from 'zod';
+import { bookkeeping, recordId } from './fields.ts';
+
+/** What usage is counted from: the calls in the audit log, or the runs of agents. */
+export const usageSource = z.enum(['calls', 'runs']);
+export type UsageSource = z.infer<typeof usageSource>;
+
+/** The figures of one hour, kept when the calls or runs themselves are deleted. `createdAt` is the beginning of the hour. */
+export const usageHour = z.object({
+  id: recordId,
+  source: usageSource,
+  counted: z.int().min(0).describe('How many audit entries or runs it was counted from.'),
+  cells: z.string().describe('The figures by all groupings together, packed.'),
+  ...bookkeeping,
+});
+export type UsageHour = z.infer<typeof usageHour>;

@@ -1,0 +1,86 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { StoreBusy, StoreUnavailable } from '../errors.ts';
+import { closeRows, type OpenedRows, openFile, openRows, type RowsOptions } from './open-rows.ts';
+
+/** How long a call waits while the rows of an earlier version are moved. */
+const PATIENCE_MS = 3000;
+
+/** The file of imported rows: opened at the first need, and again after an error from which the engine does not recover by itself. */
+export class RowsInUse {
+  readonly #options: RowsOptions;
+  readonly #onOpen: (opened: OpenedRows) => void;
+  #opening: Promise<OpenedRows> | undefined;
+  #isClosed = false;
+
+  constructor(options: RowsOptions, onOpen: (opened: OpenedRows) => void) {
+    this.#options = options;
+    this.#onOpen = onOpen;
+  }
+
+  get(): Promise<OpenedRows> {
+    if (this.#isClosed) return Promise.reject(new StoreUnavailable('the store is closed'));
+    this.#opening ??= this.#begin(Promise.resolve());
+    return this.#opening;
+  }
+
+  /** Callers do not wait until the rows of an earlier version are moved. */
+  async unlessMoving(): Promise<OpenedRows> {
+    const opening = this.get();
+    const former = this.#options.recovery?.former();
+    if (!former) return opening;
+    const opened = await Promise.race([opening, delay(PATIENCE_MS, undefined, { ref: false })]);
+    if (opened) return opened;
+    const part = Math.floor(former.progress * 100);
+    throw new StoreBusy(`Imported rows are being moved into a new form (${part} % are); ask again in a minute.`);
+  }
+
+  /** Runs the work, which may call others. @throws StoreUnavailable where the engine has failed, which is opened again then */
+  async use<Result>(work: (opened: OpenedRows) => Promise<Result>): Promise<Result> {
+    const opened = await this.unlessMoving();
+    try {
+      return await work(opened);
+    } catch (cause) {
+      if (!isFatal(cause)) throw cause;
+      this.reopen(opened);
+      throw new StoreUnavailable('the engine of imported rows failed and is opened again', { cause });
+    }
+  }
+
+  /** Opens the file again, once nobody uses the engine that has failed. */
+  reopen(failed: OpenedRows): void {
+    if (failed.hasFailed || this.#isClosed) return;
+    failed.hasFailed = true;
+    this.#opening = this.#begin(failed.writing.then(() => closeRows(failed)).catch(() => {}));
+  }
+
+  /** Uses the file with this number from now on. */
+  async replaceBy(file: number): Promise<void> {
+    this.#opening = openFile(this.#options, file);
+    await this.#opening;
+  }
+
+  /** Closes the file, and opens none any more. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const opened = await this.#opening?.catch(() => undefined);
+    if (opened) await closeRows(opened);
+  }
+
+  #begin(before: Promise<void>): Promise<OpenedRows> {
+    const opening = before.then(async () => {
+      const opened = await openRows(this.#options);
+      this.#onOpen(opened);
+      return opened;
+    });
+    opening.catch(() => {
+      if (this.#opening === opening) this.#opening = undefined;
+    });
+    return opening;
+  }
+}
+
+/** Nothing works any more with this engine. */
+export function isFatal(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return /FATAL|invalidated/i.test(error.message) || isFatal(error.cause);
+}

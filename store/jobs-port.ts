@@ -1,0 +1,34 @@
+/**
+ * Work that no caller waits for. One of the processes that share the store does it.
+ *
+ * A job only says where to look. What is to be done, and whether it still is, stands in records, because a job can come twice, late, or,
+ * where its process ends, not at all: whoever adds jobs looks through the records now and then and adds what is missing.
+ */
+export interface Jobs {
+  /**
+   * This process, as records name it that it works on. Each start has another name. Undefined where no other process can use the store.
+   */
+  readonly worker: string | undefined;
+  /** Whether this process does what only one should do. It is false in all for a moment when that one is lost, and rarely true in two. */
+  readonly leads: boolean;
+  /** Whether the process may still be at work. */
+  isAlive(worker: string | undefined): Promise<boolean>;
+  /** How many jobs wait or are under way, in all processes. */
+  open(): Promise<number>;
+  /** Has the job done once in a process that serves it. @throws StoreUnavailable */
+  add(name: string, payload: JobPayload, options?: JobOptions): Promise<void>;
+  /** Does these jobs here, until the returned function is called. That resolves when the jobs under way have ended. */
+  serve(work: JobTable, onFailure: (cause: unknown) => void): () => Promise<void>;
+}
+
+export type JobPayload = Readonly<Record<string, string | number>>;
+
+/** The work by the name of the job. Where it rejects, it is done again later, with growing pauses. */
+export type JobTable = Readonly<Record<string, (payload: JobPayload) => Promise<void>>>;
+
+export interface JobOptions {
+  /** Takes the place of a job that waits under the same key. */
+  readonly key?: string;
+  /** How long it waits at least. */
+  readonly afterMs?: number;
+}

@@ -1,0 +1,92 @@
+import { type AuditEntry, recordsOf } from '../../../resources/audit-entry.ts';
+import type { AuditFilter, AuditQuery, Page } from '../../port.ts';
+import { deepFreeze } from '../../row.ts';
+import type { Session } from '../database.ts';
+import { allOf, isStorable, Values } from '../records/filters.ts';
+
+/** What PostgreSQL cannot look into: NUL, and half a character. In JSON, after an even number of backslashes. */
+const UNSTORABLE = /\\\\|\\u0000|\\u[dD][89a-fA-F][0-9a-fA-F]{2}/g;
+
+const INSERT = `
+insert into audit_entries (at, id, principal_id, tool, outcome, door, request_id, session_id, record_ids, entry)
+select given.at, given.id, principal_id, tool, outcome, door, request_id, session_id, record_ids,
+  case when exists (select 1 from erased_records e where e.id = any (record_ids) and e.id <> all ($11::text[]))
+    then agent_admin_without_content(entry) else entry end
+from (
+  select t.*, agent_admin_texts(records) as record_ids
+  from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::json[], $10::json[])
+    as t (at, id, principal_id, tool, outcome, door, request_id, session_id, records, entry)
+) as given
+on conflict do nothing
+returning pg_current_xact_id()::text as xid`;
+
+/**
+ * Adds the entries, those about erased records without their arguments. An entry that is there already is left out, so the same ones can be
+ * given again. `justErased`: records that the transaction of these entries erased itself. Returns the number of the transaction.
+ */
+export async function insertEntries(
+  session: Session,
+  entries: readonly AuditEntry[],
+  justErased: readonly string[] = [],
+): Promise<string | undefined> {
+  const given = entries.map(storable);
+  const each = (pick: (entry: AuditEntry) => unknown) => given.map(({ entry }) => pick(entry));
+  const values = [
+    each(({ at }) => at),
+    each(({ id }) => id),
+    each(({ principal }) => principal.id),
+    each(({ tool }) => tool),
+    each(({ outcome }) => outcome),
+    each(({ door }) => door),
+    each(({ requestId }) => requestId),
+    each(({ sessionId }) => sessionId ?? null),
+    each((entry) => JSON.stringify(recordsOf(entry))),
+    given.map(({ json }) => json),
+    [...justErased],
+  ];
+  const [written] = await session.query<{ xid: string }>({ name: 'append audit', text: INSERT, values });
+  return written?.xid;
+}
+
+function storable(entry: AuditEntry): { readonly entry: AuditEntry; readonly json: string } {
+  const json = JSON.stringify(entry);
+  if (!json.includes('\\u')) return { entry, json };
+  const clean = json.replaceAll(UNSTORABLE, (found) => (found === '\\\\' ? found : '\\ufffd'));
+  return { entry: JSON.parse(clean), json: clean };
+}
+
+export async function findEntries(session: Session, query: AuditQuery): Promise<Page<AuditEntry>> {
+  const values = new Values();
+  const parts = conditions(query, values);
+  const { after, limit } = query;
+  if (after) parts.push(`(at, id) < (${values.add(after.createdAt)}, ${values.add(after.id)})`);
+  const text = `select entry from audit_entries where ${allOf(parts)} order by at desc, id desc limit ${values.add(limit + 1)}`;
+  const found = await session.query<{ entry: AuditEntry }>({ text, values: values.all });
+  const records = found.slice(0, limit).map(({ entry }) => deepFreeze(entry));
+  const last = records.at(-1);
+  return { records, next: found.length > limit && last ? { createdAt: last.at, id: last.id } : null };
+}
+
+export async function countEntries(session: Session, filter: AuditFilter): Promise<number> {
+  const values = new Values();
+  const text = `select count(*)::integer as count from audit_entries where ${allOf(conditions(filter, values))}`;
+  const [found] = await session.query<{ count: number }>({ text, values: values.all });
+  return found?.count ?? 0;
+}
+
+function conditions(filter: AuditFilter, values: Values): string[] {
+  const equal = { principal_id: filter.principal, tool: filter.tool, outcome: filter.outcome, door: filter.door };
+  const also = { request_id: filter.requestId, session_id: filter.sessionId };
+  const parts = Object.entries({ ...equal, ...also }).flatMap(([column, wanted]) => {
+    if (wanted === undefined) return [];
+    return isStorable(wanted) ? [`${column} = ${values.add(wanted)}`] : ['false'];
+  });
+  const { withoutTools, recordId, from, to } = filter;
+  if (withoutTools) parts.push(`tool <> all (${values.add(withoutTools.filter(isStorable))}::text[])`);
+  if (recordId !== undefined) {
+    parts.push(isStorable(recordId) ? `record_ids @> array[${values.add(recordId)}::text]` : 'false');
+  }
+  if (from !== undefined) parts.push(`at >= ${values.add(from)}`);
+  if (to !== undefined) parts.push(`at < ${values.add(to)}`);
+  return parts;
+}

@@ -1,0 +1,130 @@
+import { type AuditEntry, auditEntry } from '../../../resources/audit-entry.ts';
+import { compiled } from '../../../resources/compiled.ts';
+import { StoreUnavailable } from '../../errors.ts';
+import type { AuditFilter, AuditLog, AuditQuery, Page } from '../../port.ts';
+import { frozenCopy } from '../../row.ts';
+import type { Database, Session } from '../database.ts';
+import { isPartitionMissing } from '../failures.ts';
+import { countEntries, findEntries, insertEntries } from './entries.ts';
+import { AuditPartitions } from './partitions.ts';
+
+const FLUSH_MS = 250;
+const RETRY_MS = 1000;
+const AT_ONCE = 1000;
+/** The largest number of entries of reads that wait in memory while the database takes none. */
+const MOST_WAITING = 100_000;
+
+/** The audit log in the database. Entries of calls that only read wait for a moment, so that many are written at once. */
+export class PostgresAudit implements AuditLog {
+  readonly partitions: AuditPartitions;
+  readonly #database: Database;
+  readonly #now: () => Date;
+  #waiting: AuditEntry[] = [];
+  #lost = 0;
+  #error: Error | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #last: Promise<unknown> = Promise.resolve();
+  #isClosed = false;
+
+  constructor(database: Database, now: () => Date) {
+    this.#database = database;
+    this.#now = now;
+    this.partitions = new AuditPartitions(database);
+  }
+
+  get error(): Error | undefined {
+    if (this.#lost === 0) return this.#error;
+    const why = this.#error?.message ?? 'the database took no writes';
+    return new Error(`${this.#lost} audit entries of reads were lost: ${why}`);
+  }
+
+  append(entry: AuditEntry): void {
+    this.#assertOpen();
+    if (this.#waiting.length >= MOST_WAITING) {
+      this.#lost += 1;
+      return;
+    }
+    this.#waiting.push(frozenEntry(entry));
+    this.#flushLater(FLUSH_MS);
+  }
+
+  async find(query: AuditQuery): Promise<Page<AuditEntry>> {
+    await this.flush();
+    return findEntries(this.#database, query);
+  }
+
+  async count(filter: AuditFilter): Promise<number> {
+    await this.flush();
+    return countEntries(this.#database, filter);
+  }
+
+  /** @throws StoreUnavailable when the database takes no entries. They wait on. */
+  async flush(): Promise<void> {
+    this.#assertOpen();
+    await this.#flush();
+  }
+
+  async prune(before: string): Promise<number> {
+    await this.flush();
+    return this.partitions.prune(new Date(before).toISOString().slice(0, 10));
+  }
+
+  /** Adds the entries of a transaction in it. Returns the number of the transaction. */
+  async appendIn(session: Session, entries: readonly AuditEntry[], justErased: readonly string[]) {
+    if (entries.length === 0) return undefined;
+    await this.partitions.ensure(
+      entries.map(({ at }) => at),
+      this.#now(),
+    );
+    try {
+      return await insertEntries(session, entries, justErased);
+    } catch (error) {
+      if (isPartitionMissing(error)) this.partitions.forget();
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#isClosed = true;
+    await this.#flush();
+  }
+
+  #flush(): Promise<void> {
+    const flushed = this.#last.then(() => this.#write());
+    this.#last = flushed.catch(() => {});
+    return flushed;
+  }
+
+  async #write(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    try {
+      while (this.#waiting.length > 0) {
+        const some = this.#waiting.slice(0, AT_ONCE);
+        await this.appendIn(this.#database, some, []).catch((error) => {
+          if (!isPartitionMissing(error)) throw error;
+          return this.appendIn(this.#database, some, []);
+        });
+        this.#waiting = this.#waiting.slice(some.length);
+      }
+      this.#error = undefined;
+    } catch (error) {
+      this.#error = error instanceof Error ? error : new Error(String(error));
+      if (!this.#isClosed) this.#flushLater(RETRY_MS);
+      throw error;
+    }
+  }
+
+  #flushLater(ms: number): void {
+    this.#timer ??= setTimeout(() => void this.#flush().catch(() => {}), ms).unref();
+  }
+
+  #assertOpen(): void {
+    if (this.#isClosed) throw new StoreUnavailable('the store is closed');
+  }
+}
+
+export function frozenEntry(entry: AuditEntry): AuditEntry {
+  return frozenCopy(compiled(auditEntry).parse(entry)) as AuditEntry; // a copy of an audit entry is an audit entry
+}

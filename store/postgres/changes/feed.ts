@@ -1,0 +1,186 @@
+import type { Client, Notification } from 'pg';
+import { CHANGED, type NotedChange } from './outbox.ts';
+
+/** How often the database is asked for changes. */
+const BEAT_MS = 300;
+/** An answer that takes longer is not waited for: the connection is replaced. */
+const ANSWER_MS = 1000;
+const CONNECT_MS = 3000;
+const RETRY_MS = 200;
+/** How long what was heard last counts as all there is. */
+const FRESH_MS = 1000;
+/** Of more changes than these at once, only that there were many is told. */
+const MOST_ROWS = 10_000;
+/** Changes are kept longer than this. */
+const LONGEST_GAP_MS = 100_000;
+
+/** A commit, as its process wrote it down. */
+export interface NotedCommit {
+  readonly process: string;
+  readonly records: readonly NotedChange[];
+}
+
+export interface FeedOptions {
+  /** Makes a connection for this feed alone. */
+  connect(): Client;
+  /** Milliseconds of a clock that never goes back. */
+  now(): number;
+  /** The collections whose changes are wanted. Undefined: all. */
+  wanted(): readonly string[] | undefined;
+  onCommits(commits: readonly NotedCommit[]): void;
+  /** It is unknown what has changed. */
+  onGap(): void;
+  onNotification(channel: string, payload: string): void;
+  /** Further channels to listen to. */
+  readonly channels: readonly string[];
+  /** The connection was lost; another is made. */
+  onLost(cause: unknown): void;
+}
+
+interface BeatRow {
+  readonly snapshot: string;
+  readonly at_ms: number;
+  readonly behind: boolean | null;
+  readonly process: string | null;
+  readonly records: readonly NotedChange[] | null;
+}
+
+/**
+ * What other processes commit, as a question that is asked again and again on a connection of its own: which commits are visible now that
+ * were not at the last answer? So nothing is missed, in whatever order transactions begin and end, and an answer shows that all is known up
+ * to the moment of the question. Notifications only have the question asked sooner.
+ */
+export class ChangeFeed {
+  readonly #options: FeedOptions;
+  #snapshot: string | undefined;
+  #databaseMs = 0;
+  #heardAt = Number.NEGATIVE_INFINITY;
+  #client: Client | undefined;
+  #closed = false;
+  #wake = () => {};
+  #isWoken = false;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(options: FeedOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves with the first answer. */
+  start(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#running = this.#run(resolve, reject);
+    });
+  }
+
+  /** Whether all changes are known but those of the last second. */
+  get isFresh(): boolean {
+    return this.#options.now() - this.#heardAt < FRESH_MS;
+  }
+
+  /** Sends a notification, unless there is no connection at this moment. */
+  notify(channel: string, payload: string): void {
+    this.#client?.query('select pg_notify($1, $2)', [channel, payload]).catch(() => {}); // the loss of the connection is noticed elsewhere
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#wake();
+    await this.#running;
+  }
+
+  async #run(onFirst: () => void, onFailure: (cause: unknown) => void): Promise<void> {
+    while (!this.#closed) {
+      const client = this.#options.connect();
+      try {
+        await this.#follow(client, onFirst);
+      } catch (cause) {
+        if (this.#snapshot === undefined) {
+          this.#closed = true;
+          onFailure(cause);
+        } else if (!this.#closed) this.#options.onLost(cause);
+      } finally {
+        this.#client = undefined;
+        await client.end().catch(() => {}); // it may be lost already
+      }
+      if (!this.#closed) await this.#pause(RETRY_MS);
+    }
+  }
+
+  async #follow(client: Client, onFirst: () => void): Promise<void> {
+    const lost = new Promise<never>((_, reject) => {
+      client.on('error', reject).on('end', () => reject(new Error('the connection was closed')));
+    });
+    lost.catch(() => {}); // also where nothing waits for it just then
+    const within = <Result>(work: Promise<Result>, ms: number) => Promise.race([work, lost, late(ms)]);
+    client.on('notification', (notification) => this.#notified(notification));
+    await within(client.connect(), CONNECT_MS);
+    const listening = [CHANGED, ...this.#options.channels].map((channel) => `listen ${channel}`).join('; ');
+    await within(client.query(listening), ANSWER_MS);
+    this.#client = client;
+    while (!this.#closed) {
+      this.#isWoken = false;
+      const asked = this.#options.now();
+      const values = [this.#snapshot ?? null, this.#options.wanted() ?? null];
+      this.#heard((await within(client.query<BeatRow>(BEAT, values), ANSWER_MS)).rows, asked);
+      onFirst();
+      if (!this.#isWoken) await this.#pause(BEAT_MS);
+    }
+  }
+
+  #notified({ channel, payload = '' }: Notification): void {
+    if (channel === CHANGED) {
+      this.#isWoken = true;
+      this.#wake();
+    } else this.#options.onNotification(channel, payload);
+  }
+
+  #heard(rows: readonly BeatRow[], asked: number): void {
+    const [first] = rows;
+    if (!first) throw new Error('The question for changes always has an answer.');
+    const isGap =
+      this.#snapshot !== undefined &&
+      (first.behind === true || rows.length > MOST_ROWS || first.at_ms - this.#databaseMs > LONGEST_GAP_MS);
+    this.#snapshot = first.snapshot;
+    this.#databaseMs = first.at_ms;
+    if (isGap) this.#options.onGap();
+    else {
+      const commits = rows.flatMap(({ process, records }) => (process && records ? [{ process, records }] : []));
+      if (commits.length > 0) this.#options.onCommits(commits);
+    }
+    this.#heardAt = asked;
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}
+
+/** `$1`: the snapshot of the last answer; `behind`: the database is one of an earlier time. `$2`: the wanted collections. */
+const BEAT = `
+  select beat.snapshot::text, beat.at_ms, beat.behind, noted.process, noted.records
+  from (
+    select pg_current_snapshot() as snapshot,
+      (extract(epoch from clock_timestamp()) * 1000)::float8 as at_ms,
+      pg_snapshot_xmax(pg_current_snapshot()) < pg_snapshot_xmax($1::pg_snapshot) as behind
+  ) as beat
+  left join lateral (
+    select id, process, records from cluster_changes
+    where xid >= pg_snapshot_xmin($1::pg_snapshot)
+      and not pg_visible_in_snapshot(xid, $1::pg_snapshot)
+      and ($2::text[] is null or collections && $2::text[])
+    order by id
+    limit ${MOST_ROWS + 1}
+  ) as noted on true
+  order by noted.id`;
+
+function late(ms: number): Promise<never> {
+  return new Promise((_, reject) => {
+    setTimeout(() => reject(new Error(`there was no answer within ${ms} ms`)), ms).unref();
+  });
+}

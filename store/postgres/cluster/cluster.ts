@@ -1,0 +1,166 @@
+import { setTimeout } from 'node:timers/promises';
+import type { Cluster, Counted, SharedSecrets } from '../../cluster-port.ts';
+import { StoreBusy } from '../../errors.ts';
+import type { Changes } from '../changes/changes.ts';
+import type { Database } from '../database.ts';
+import { Membership } from './membership.ts';
+import type { Messages } from './messages.ts';
+
+const TURN_MS = 30_000;
+const ASK_AGAIN_MS = 50;
+const RELEASE_AGAIN_MS = 1000;
+const FORGET_EVERY_MS = 60_000;
+
+interface ClusterParts {
+  /** Names this process. */
+  readonly process: string;
+  readonly database: Database;
+  readonly changes: Changes;
+  readonly messages: Messages;
+  onFailure(cause: unknown): void;
+}
+
+/** What processes share beside records, in tables of the database. */
+export class PostgresCluster implements Cluster {
+  readonly #parts: ClusterParts;
+  readonly #membership: Membership;
+  #forgetting: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  constructor(parts: ClusterParts) {
+    this.#parts = parts;
+    this.#membership = new Membership(parts);
+  }
+
+  async start(): Promise<void> {
+    await this.#membership.enter();
+    this.#forgetting = setInterval(() => void this.#forgetEnded(), FORGET_EVERY_MS).unref();
+  }
+
+  join(secrets: SharedSecrets): Promise<void> {
+    return this.#membership.join(secrets);
+  }
+
+  async secret(name: string, make: () => string): Promise<string> {
+    return (await this.#secret(name)) ?? this.#made(name, make());
+  }
+
+  async replaceSecret(name: string, before: string, after: string): Promise<string> {
+    const text = 'update cluster_secrets set value = $3 where name = $1 and value = $2';
+    await this.#parts.database.query({ text, values: [name, before, after] });
+    return (await this.#secret(name)) ?? this.#made(name, after);
+  }
+
+  async count(key: string, points: number, periodMs: number): Promise<Counted> {
+    const values = [key, points, periodMs / 1000];
+    const statement = { name: 'cluster_count', text: COUNT, values };
+    const [found] = await this.#parts.database.query<{ points: string; ends_in: number }>(statement);
+    if (!found) throw new Error('A count always has an answer.');
+    return { points: Number(found.points), endsInMs: Math.max(0, found.ends_in) };
+  }
+
+  async hold(key: string): Promise<(() => Promise<void>) | undefined> {
+    const { database, process } = this.#parts;
+    const held = await database.query({ name: 'cluster_hold', text: HOLD, values: [key, process] });
+    if (held.length === 0) return undefined;
+    return () => this.#release(key);
+  }
+
+  async inTurn<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
+    const until = performance.now() + TURN_MS;
+    for (;;) {
+      const release = await this.hold(key);
+      if (release) return work().finally(release);
+      if (performance.now() > until) throw new StoreBusy(`Another process is busy with ${key}; try again in a moment.`);
+      await setTimeout(ASK_AGAIN_MS);
+    }
+  }
+
+  async put(key: string, value: object, periodMs: number): Promise<void> {
+    const values = [key, JSON.stringify(value), periodMs / 1000];
+    await this.#parts.database.query({ text: PUT, values });
+  }
+
+  get(key: string): Promise<object | undefined> {
+    return this.#value('select value from cluster_values where key = $1 and ends_at > clock_timestamp()', key);
+  }
+
+  take(key: string): Promise<object | undefined> {
+    return this.#value(TAKE, key);
+  }
+
+  tell(topic: string, message: unknown): void {
+    this.#parts.messages.tell(topic, message);
+  }
+
+  onTold(topic: string, listener: (message: unknown) => void): () => void {
+    return this.#parts.messages.onTold(topic, listener);
+  }
+
+  onGap(listener: () => void): () => void {
+    return this.#parts.changes.onGap(listener);
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#forgetting);
+    this.#closed = true;
+    await this.#membership.leave();
+  }
+
+  /** Tries until it succeeds, since a process that runs keeps what it holds. */
+  async #release(key: string): Promise<void> {
+    const { database, process, onFailure } = this.#parts;
+    const text = 'delete from cluster_holds where key = $1 and process = $2';
+    try {
+      await database.query({ name: 'cluster_release', text, values: [key, process] });
+    } catch (cause) {
+      if (this.#closed) return;
+      onFailure(cause);
+      globalThis.setTimeout(() => void this.#release(key), RELEASE_AGAIN_MS).unref();
+    }
+  }
+
+  async #secret(name: string): Promise<string | undefined> {
+    const text = 'select value from cluster_secrets where name = $1';
+    const [found] = await this.#parts.database.query<{ value: string }>({ text, values: [name] });
+    return found?.value;
+  }
+
+  async #made(name: string, value: string): Promise<string> {
+    const text = 'insert into cluster_secrets (name, value) values ($1, $2) on conflict (name) do nothing';
+    await this.#parts.database.query({ text, values: [name, value] });
+    return (await this.#secret(name)) ?? value;
+  }
+
+  async #value(text: string, key: string): Promise<object | undefined> {
+    const [found] = await this.#parts.database.query<{ value: object | null }>({ text, values: [key] });
+    return found?.value ?? undefined;
+  }
+
+  async #forgetEnded(): Promise<void> {
+    await this.#parts.database.query({ text: FORGET }).catch(this.#parts.onFailure);
+  }
+}
+
+const COUNT = `insert into cluster_counts as kept (key, points, ends_at)
+  values ($1, $2, clock_timestamp() + make_interval(secs => $3::float8))
+  on conflict (key) do update set
+    points = case when kept.ends_at > clock_timestamp() then kept.points + excluded.points else excluded.points end,
+    ends_at = case when kept.ends_at > clock_timestamp() then kept.ends_at else excluded.ends_at end
+  returning points, (extract(epoch from ends_at - clock_timestamp()) * 1000)::float8 as ends_in`;
+
+const HOLD = `insert into cluster_holds as held (key, process) values ($1, $2)
+  on conflict (key) do update set process = excluded.process where not ${Membership.runs('held.process')}
+  returning 1`;
+
+const PUT = `insert into cluster_values (key, value, ends_at)
+  values ($1, $2, clock_timestamp() + make_interval(secs => $3::float8))
+  on conflict (key) do update set value = excluded.value, ends_at = excluded.ends_at`;
+
+const TAKE = `delete from cluster_values where key = $1
+  returning case when ends_at > clock_timestamp() then value end as value`;
+
+const FORGET = `with counts as (delete from cluster_counts where ends_at < clock_timestamp()),
+    kept as (delete from cluster_values where ends_at < clock_timestamp()),
+    held as (delete from cluster_holds where not ${Membership.runs('cluster_holds.process')})
+  delete from cluster_processes where seen_at < clock_timestamp() - interval '1 day'`;

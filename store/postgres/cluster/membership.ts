@@ -1,0 +1,106 @@
+import { hostname } from 'node:os';
+import { setTimeout } from 'node:timers/promises';
+import type { AcceptedSecrets, SharedSecrets } from '../../cluster-port.ts';
+import { OperatorError } from '../../errors.ts';
+import type { Database, Session } from '../database.ts';
+
+const SEEN_EVERY_MS = 1000;
+/** A process that was not seen for so long has died. */
+const DEAD_AFTER = "interval '10 seconds'";
+const LOCK = 7_307_020;
+
+interface Member {
+  readonly id: string;
+  readonly host: string;
+  readonly secrets: SharedSecrets;
+  readonly seen: string;
+}
+
+interface MembershipParts {
+  readonly process: string;
+  readonly database: Database;
+  onFailure(cause: unknown): void;
+}
+
+/** The processes that run. Those who run together accept each other's secrets. */
+export class Membership {
+  readonly #parts: MembershipParts;
+  #seeing: NodeJS.Timeout | undefined;
+
+  constructor(parts: MembershipParts) {
+    this.#parts = parts;
+  }
+
+  /** The condition that the process of this column runs. */
+  static runs(column: string): string {
+    return `exists (select from cluster_processes as member
+      where member.id = ${column} and member.seen_at > clock_timestamp() - ${DEAD_AFTER})`;
+  }
+
+  /** Enters this process, and keeps it there. */
+  async enter(): Promise<void> {
+    await this.#parts.database.query({ text: ENTER, values: [this.#parts.process, hostname()] });
+    this.#seeing = setInterval(() => void this.#see(), SEEN_EVERY_MS).unref();
+  }
+
+  /** @throws OperatorError where a process that runs has other secrets */
+  async join(secrets: SharedSecrets): Promise<void> {
+    const seen = new Map<string, string>();
+    for (;;) {
+      const other = await this.#parts.database.use((session) => this.#tryToJoin(session, secrets));
+      if (!other) break;
+      // One that died is in the list for some seconds more. One that is seen again runs.
+      if ((seen.get(other.id) ?? other.seen) !== other.seen) throw new OperatorError(problemWith(other, secrets));
+      seen.set(other.id, other.seen);
+      await setTimeout(SEEN_EVERY_MS / 4);
+    }
+  }
+
+  async leave(): Promise<void> {
+    clearInterval(this.#seeing);
+    const { database, process, onFailure } = this.#parts;
+    await database.query({ text: LEAVE, values: [process] }).catch(onFailure);
+  }
+
+  /** Enters the secrets, unless a process has others: then that one. */
+  async #tryToJoin(session: Session, secrets: SharedSecrets): Promise<Member | undefined> {
+    await session.query({ text: 'begin' });
+    await session.query({ text: `select pg_advisory_xact_lock(${LOCK})` });
+    const others = await session.query<Member>({ text: RUNNING, values: [this.#parts.process] });
+    const other = others.find((member) => unlike(member.secrets, secrets) !== undefined);
+    if (!other) await session.query({ text: JOIN, values: [this.#parts.process, JSON.stringify(secrets)] });
+    await session.query({ text: 'commit' });
+    return other;
+  }
+
+  async #see(): Promise<void> {
+    const { database, process, onFailure } = this.#parts;
+    const text = 'update cluster_processes set seen_at = clock_timestamp() where id = $1';
+    await database.query({ name: 'cluster_see', text, values: [process] }).catch(onFailure);
+  }
+}
+
+const RUNNING = `select id, host, secrets, seen_at::text as seen from cluster_processes
+  where id <> $1 and secrets is not null and seen_at > clock_timestamp() - ${DEAD_AFTER}`;
+
+const ENTER = 'insert into cluster_processes (id, host) values ($1, $2)';
+
+const JOIN = 'update cluster_processes set secrets = $2, seen_at = clock_timestamp() where id = $1';
+
+const LEAVE = `with released as (delete from cluster_holds where process = $1)
+  delete from cluster_processes where id = $1`;
+
+/** The name of the variable in which they differ. Two lists go together where each accepts what the other signs with. */
+function unlike(others: SharedSecrets, own: SharedSecrets): string | undefined {
+  return Object.keys(own).find((name) => !goTogether(others[name] ?? [], own[name] ?? []));
+}
+
+function goTogether(one: AcceptedSecrets, other: AcceptedSecrets): boolean {
+  const [first, second] = [one[0], other[0]];
+  return first !== undefined && second !== undefined && one.includes(second) && other.includes(first);
+}
+
+function problemWith({ host, secrets }: Member, own: SharedSecrets): string {
+  const name = unlike(secrets, own);
+  return `${name} is not that of another process which runs on this database, on the host ${host}. Give all processes the same. To change it, give all of them both, the former first (former,new); then with the new one first (new,former); then the new one alone.`;
+}

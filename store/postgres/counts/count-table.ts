@@ -1,0 +1,51 @@
+import type { CollectionDefinition } from '../../collection-definition.ts';
+import type { AnyFilter } from '../records/filters.ts';
+import { type Column, CREATED_AT, snake, type Table } from '../records/tables.ts';
+
+/** How many records of a collection there are for each combination of values. Filters read it like the table of the records themselves. */
+export interface CountTable {
+  /** Name of the table, in quotes. */
+  readonly sql: string;
+  /** The columns of the combination. `created_at` is the begin of a quarter of an hour. */
+  readonly columns: readonly Column[];
+  /** The members that filters can name. */
+  readonly members: ReadonlySet<string>;
+  readonly quarters: boolean;
+}
+
+const QUARTER_MS = 15 * 60_000;
+
+/** Undefined where the counts of the collection are not kept. */
+export function countTableOf({ name, definition, columns }: Table): CountTable | undefined {
+  const { counts, expires }: Pick<CollectionDefinition, 'counts' | 'expires'> = definition;
+  if (!counts) return undefined;
+  if (expires) throw new Error(`${name}: nobody notes when records expire, so their counts cannot be kept`);
+  const { by, quarters = false } = counts;
+  const own = by.map((field) => {
+    const column = columns.get(field);
+    if (!column) throw new Error(`${name}: counts by ${field} need an index on it`);
+    return column;
+  });
+  return {
+    // Another combination is another table, so processes of the version before go on.
+    sql: `"${[snake(name), 'counts', ...by.map(snake), ...(quarters ? ['quarter'] : [])].join('_')}"`,
+    columns: quarters ? [...own, CREATED_AT] : own,
+    members: new Set(by),
+    quarters,
+  };
+}
+
+/** Whether the count table knows what the filter asks for. */
+export function knows(counts: CountTable, { where, any = [], from, to }: AnyFilter): boolean {
+  const members = [where ?? {}, ...any].flatMap((one) =>
+    Object.keys(one).filter((member) => one[member] !== undefined),
+  );
+  if (!members.every((member) => counts.members.has(member))) return false;
+  const limits = [from, to].filter((limit) => limit !== undefined);
+  return limits.every((limit) => counts.quarters && beginsQuarter(limit));
+}
+
+function beginsQuarter(time: string): boolean {
+  const at = Date.parse(time);
+  return at % QUARTER_MS === 0 && new Date(at).toISOString() === time;
+}

@@ -1,0 +1,58 @@
+import type { Jobs } from '../../jobs-port.ts';
+import { type Repeated, startOnce } from '../../repeated.ts';
+import type { Database, Session } from '../database.ts';
+import { type AnyFilter, allOf, conditions, Values } from '../records/filters.ts';
+import { type Table, tables } from '../records/tables.ts';
+import { type CountTable, countTableOf, knows } from './count-table.ts';
+
+const ADD_UP_EVERY_MS = 30_000;
+
+const countTables: ReadonlyMap<Table, CountTable> = new Map(
+  [...tables.values()].flatMap((table) => {
+    const counts = countTableOf(table);
+    return counts ? [[table, counts] as const] : [];
+  }),
+);
+
+/**
+ * How many records match, from their count table. Undefined where that does not know. A transaction counts the records themselves, so that
+ * PostgreSQL sees what it has looked at.
+ */
+export async function keptCount(table: Table, filter: AnyFilter, session: Session): Promise<number | undefined> {
+  const counts = countTables.get(table);
+  if (!counts || !knows(counts, filter)) return undefined;
+  const values = new Values();
+  const text = `select coalesce(sum(records), 0)::integer as count from ${counts.sql} where ${allOf(conditions(table, filter, values))}`;
+  const [found] = await session.query<{ count: number }>({ text, values: values.all });
+  return found?.count;
+}
+
+/** Adds up the changes in the count tables now and then, in one process, so that there stays one row for each combination of values. */
+export function keepCounts(
+  database: Database,
+  jobs: Pick<Jobs, 'leads'>,
+  onFailure: (cause: unknown) => void,
+): Repeated {
+  const work = async () => {
+    for (const counts of countTables.values()) await addUp(counts, database);
+  };
+  return startOnce(jobs, work, { onFailure, everyMs: ADD_UP_EVERY_MS });
+}
+
+/** It may run in several processes at once: each change is taken by one of them. */
+export async function addUp({ sql, columns }: CountTable, session: Session): Promise<void> {
+  const names = columns.map(({ name }) => name).join(', ');
+  const emptied = await session.query<{ added_up: Buffer }>({
+    text: `with taken as (delete from ${sql} where added_up is null returning ${names}, records),
+      added as (
+        insert into ${sql} as kept (${names}, records, added_up)
+        select ${names}, sum(records), sha256(convert_to(row(${names})::text, 'UTF8')) from taken group by ${names}
+        on conflict (added_up) do update set records = kept.records + excluded.records
+        returning records, added_up
+      )
+      select added_up from added where records = 0`,
+  });
+  if (emptied.length === 0) return;
+  const values = [emptied.map(({ added_up }) => added_up)];
+  await session.query({ text: `delete from ${sql} where records = 0 and added_up = any ($1::bytea[])`, values });
+}

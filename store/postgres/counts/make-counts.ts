@@ -1,0 +1,56 @@
+import type { Table } from '../records/tables.ts';
+import { type CountTable, countTableOf } from './count-table.ts';
+
+/**
+ * Makes the count table of a collection, with the counts of the records that are there, and triggers that note in it what changes. They also
+ * note what processes of the version before write.
+ */
+export function countStatementsOf(table: Table): string[] {
+  const counts = countTableOf(table);
+  if (!counts) return [];
+  const { sql, columns } = counts;
+  const statements = [
+    `create table ${sql} (${[
+      ...columns.map(({ name, type }) => `${name} ${type}${type === 'text' ? ' collate "C"' : ''}`),
+      'records bigint not null',
+      // The hash of the values, in the one row of all that was added up. The other rows are changes since then.
+      'added_up bytea unique',
+    ].join(', ')})`,
+    ...(counts.quarters ? [`create index on ${sql} (created_at)`] : []),
+    ...Object.entries(NOTED).flatMap(([event, noted]) => triggerOf(table, counts, event, noted)),
+    addition(counts, [`1 as n from ${table.sql}`]),
+  ];
+  return [`do $make$ begin if to_regclass('${sql}') is null then ${statements.join(';\n')}; end if; end $make$`];
+}
+
+interface Noted {
+  readonly seeing: string;
+  readonly parts: readonly string[];
+}
+
+/** What a statement adds and takes away. */
+const NOTED: Readonly<Record<string, Noted>> = {
+  insert: { seeing: 'new table as made', parts: ['1 as n from made'] },
+  update: { seeing: 'new table as made old table as gone', parts: ['1 as n from made', '-1 as n from gone'] },
+  delete: { seeing: 'old table as gone', parts: ['-1 as n from gone'] },
+};
+
+function triggerOf({ sql }: Table, counts: CountTable, event: string, { seeing, parts }: Noted): string[] {
+  const name = counts.sql.replace(/"$/, `_${event}"`);
+  return [
+    `create function ${name}() returns trigger language plpgsql as
+      $note$ begin ${addition(counts, parts)}; return null; end $note$`,
+    `create trigger ${name} after ${event} on ${sql} referencing ${seeing} for each statement execute function ${name}()`,
+  ];
+}
+
+/** The statement that adds up rows by their values. A part is `<n> as n from <table>`: each row of that table counts n records. */
+function addition({ sql, columns }: CountTable, parts: readonly string[]): string {
+  const names = columns.map(({ name }) => name);
+  const values = columns.map(({ name }) =>
+    name === 'created_at' ? `agent_admin_quarter(created_at) as created_at` : name,
+  );
+  const rows = parts.map((part) => `select ${[...values, part].join(', ')}`).join(' union all ');
+  return `insert into ${sql} (${[...names, 'records'].join(', ')})
+    select ${[...names, 'sum(n)'].join(', ')} from (${rows}) as moved group by ${names.join(', ')} having sum(n) <> 0`;
+}

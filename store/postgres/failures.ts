@@ -1,0 +1,63 @@
+import { OperatorError, StoreUnavailable } from '../errors.ts';
+
+/** Classes and codes of PostgreSQL's errors (appendix A of its manual) after which the same call can succeed later. */
+const UNAVAILABLE = /^(08|53|55P03|57P|57014|25006|25P03|58)/;
+/** After these the connection is of no use. */
+const LOST = /^(08|57P0[1235]|25P03)/;
+/** Another transaction was faster. */
+const CONFLICT = /^(40001|40P01)$/;
+const UNIQUE = '23505';
+/** The only check that tables have is that of partitions: there is none for the row. */
+const PARTITION_MISSING = '23514';
+
+/** Another transaction was faster, as a statement showed that PostgreSQL itself let pass. */
+export class Conflict extends Error {}
+
+/** The code of an error of PostgreSQL or of the system. */
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
+}
+
+/** The error as callers of the store know it: what the database cannot do now is StoreUnavailable, other errors stay. */
+export function asStoreError(cause: unknown, what: string): Error {
+  if (cause instanceof StoreUnavailable) return cause;
+  if (isConnectionLost(cause) || UNAVAILABLE.test(codeOf(cause))) {
+    return new StoreUnavailable(`${what}: ${messageOf(cause)}`, { cause });
+  }
+  return cause instanceof Error ? cause : new Error(String(cause));
+}
+
+/** What keeps the store from being opened is for the operator to solve: an address, a password, a missing database or right. */
+export function asOpeningError(error: unknown): unknown {
+  const isRefused = /^(28|3D|42501)/.test(codeOf(error));
+  if (!isRefused && !(error instanceof StoreUnavailable)) return error;
+  return new OperatorError(`The database of DATABASE_URL cannot be used: ${messageOf(error)}.`, { cause: error });
+}
+
+/** Errors without a code of PostgreSQL come from the connection. */
+export function isConnectionLost(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = codeOf(error);
+  if (code === '') return /connection|timeout|client (was closed|has encountered)/i.test(error.message);
+  return LOST.test(code) || /^E[A-Z]{3,}/.test(code);
+}
+
+/** The transaction had no effect and succeeds when it runs again. */
+export function isConflict(error: unknown): boolean {
+  return error instanceof Conflict || CONFLICT.test(codeOf(error)) || isUniqueTaken(error) || isPartitionMissing(error);
+}
+
+/** Another record has the value of a unique column. */
+export function isUniqueTaken(error: unknown): boolean {
+  return codeOf(error) === UNIQUE;
+}
+
+export function isPartitionMissing(error: unknown): boolean {
+  return codeOf(error) === PARTITION_MISSING;
+}
+
+/** Errors of a name with several addresses have an empty message. */
+function messageOf(cause: unknown): string {
+  if (cause instanceof AggregateError && cause.message === '') return messageOf(cause.errors[0]);
+  return cause instanceof Error ? cause.message : String(cause);
+}

@@ -1,0 +1,63 @@
+import { OperatorError } from '../errors.ts';
+import type { Store } from '../port.ts';
+import { createShared, type Shared } from './cluster/shared.ts';
+import { Database, type DatabaseOptions } from './database.ts';
+import { asOpeningError } from './failures.ts';
+import { type Finish, migrate } from './migrate.ts';
+import { fillColumns } from './records/fill-columns.ts';
+import { makeTables } from './records/make-tables.ts';
+import { PostgresRowStore } from './rows/row-store.ts';
+import { prepareRows } from './rows/state.ts';
+import { PostgresStore } from './store.ts';
+
+export interface PostgresOptions extends DatabaseOptions {
+  readonly now?: (() => Date) | undefined;
+  /** Milliseconds of a clock that never goes back. Default: the machine's. */
+  readonly clock?: (() => number) | undefined;
+}
+
+/**
+ * Opens the store in a PostgreSQL database, which any number of processes share, and brings its tables to the state of this version.
+ * @throws OperatorError, StoreUnavailable
+ */
+export async function openPostgresStore({
+  now = () => new Date(),
+  clock,
+  ...options
+}: PostgresOptions): Promise<Store> {
+  const database = new Database(options);
+  try {
+    await checkServer(database);
+    await migrate(database, prepare);
+    const shared: Shared = createShared({ database, readers: () => store, clock });
+    // It has a reader for each collection, whose records were checked by its schema when they were written.
+    const store = new PostgresStore({
+      database,
+      rows: new PostgresRowStore(database),
+      shared,
+      now,
+    }) as unknown as Store & PostgresStore;
+    await store.start();
+    return store;
+  } catch (error) {
+    await database.close();
+    throw asOpeningError(error);
+  }
+}
+
+const prepare: Finish = async (session) => {
+  await makeTables(session);
+  await fillColumns(session);
+  await prepareRows(session);
+};
+
+const OLDEST = 15;
+
+async function checkServer(database: Database): Promise<void> {
+  const text = `select current_setting('server_version_num')::integer / 10000 as version, current_setting('server_encoding') as encoding`;
+  const [server] = await database.query<{ version: number; encoding: string }>({ text });
+  if (!server || server.version < OLDEST)
+    throw new OperatorError(`The database is PostgreSQL ${server?.version}; use version ${OLDEST} or newer.`);
+  if (server.encoding !== 'UTF8')
+    throw new OperatorError(`The database has the encoding ${server.encoding}; make one with the encoding UTF8.`);
+}

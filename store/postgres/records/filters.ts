@@ -1,0 +1,84 @@
+import type { Position, Scalar } from '../../port.ts';
+import type { Column, Table } from './tables.ts';
+
+/** The values of a statement, by number. */
+export class Values {
+  readonly all: unknown[] = [];
+
+  /** Its place in the text of the statement. */
+  add(value: unknown): string {
+    this.all.push(value);
+    return `$${this.all.length}`;
+  }
+}
+
+/** Filters of any collection. */
+export interface AnyFilter {
+  readonly where?: AnyWhere | undefined;
+  readonly any?: readonly AnyWhere[] | undefined;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+}
+type AnyWhere = Readonly<Record<string, Scalar | readonly Scalar[] | undefined>>;
+
+export interface AnyQuery extends AnyFilter {
+  readonly order?: 'newest' | 'oldest' | undefined;
+  readonly limit: number;
+  readonly after?: Position | undefined;
+}
+
+/** The conditions of a filter, joined by `and`. `prefix` names the table where a statement has several, as `t.`. */
+export function conditions(table: Table, filter: AnyFilter, values: Values, prefix = ''): string[] {
+  const { where, any, from, to } = filter;
+  return [
+    ...(where ? [clause(table, where, values, prefix)] : []),
+    ...(any ? [either(any.map((one) => clause(table, one, values, prefix)))] : []),
+    ...(from === undefined ? [] : [`${prefix}created_at >= ${values.add(from)}`]),
+    ...(to === undefined ? [] : [`${prefix}created_at < ${values.add(to)}`]),
+  ];
+}
+
+/** Records that expired are there until they are removed, and no read finds them. */
+export function unexpired({ expires }: Table, now: Date, values: Values, prefix = ''): string[] {
+  if (!expires) return [];
+  return [`(${prefix}expires_instant is null or ${prefix}expires_instant > ${values.add(now)})`];
+}
+
+export function allOf(parts: readonly string[]): string {
+  return parts.length > 0 ? parts.join(' and ') : 'true';
+}
+
+/** A text of PostgreSQL can hold it. No record has another. */
+export function isStorable(text: string): boolean {
+  return !text.includes('\0') && text.isWellFormed();
+}
+
+function clause(table: Table, where: AnyWhere, values: Values, prefix: string): string {
+  const parts = Object.entries(where).flatMap(([member, wanted]) =>
+    wanted === undefined ? [] : [condition(table, member, [wanted].flat(), values, prefix)],
+  );
+  return allOf(parts);
+}
+
+function either(parts: readonly string[]): string {
+  return parts.length > 0 ? `(${parts.map((part) => `(${part})`).join(' or ')})` : 'false';
+}
+
+function condition(table: Table, member: string, wanted: readonly Scalar[], values: Values, prefix: string): string {
+  const storable = wanted.filter((value) => typeof value !== 'string' || isStorable(value));
+  const column = table.columns.get(member);
+  if (!column) {
+    const json = storable.map((value) => JSON.stringify(value));
+    return `agent_admin_has(${prefix}record -> ${values.add(member)}::text, ${values.add(json)}::jsonb[])`;
+  }
+  return among(column, storable, values, prefix);
+}
+
+function among({ name, type }: Column, wanted: readonly Scalar[], values: Values, prefix: string): string {
+  const of = type === 'double precision' ? 'number' : type === 'boolean' ? 'boolean' : 'string';
+  const [first, ...others] = wanted.filter((value) => typeof value === of);
+  if (first === undefined) return 'false';
+  if (type === 'text[]') return `${prefix}${name} && ${values.add([first, ...others])}::text[]`;
+  if (others.length === 0) return `${prefix}${name} = ${values.add(first)}::${type}`;
+  return `${prefix}${name} = any (${values.add([first, ...others])}::${type}[])`;
+}

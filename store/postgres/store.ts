@@ -1,0 +1,150 @@
+import { ByCollection } from '../by-collection.ts';
+import type { Cluster } from '../cluster-port.ts';
+import type { CollectionName, RecordOf } from '../collections.ts';
+import { CommitAdditions } from '../commit-additions.ts';
+import { StoreUnavailable } from '../errors.ts';
+import type { Jobs } from '../jobs-port.ts';
+import type {
+  AddToCommit,
+  AuditLog,
+  Commit,
+  Page,
+  Reader,
+  Readers,
+  StoreStatus,
+  TextPage,
+  TextQuery,
+  Transaction,
+} from '../port.ts';
+import { expectedRecord } from '../record-change.ts';
+import type { Row } from '../row.ts';
+import type { RowStore } from '../rows-port.ts';
+import { Erasures } from './audit/erasures.ts';
+import { PostgresAudit } from './audit/log.ts';
+import type { Shared } from './cluster/shared.ts';
+import { keptCount } from './counts/kept-counts.ts';
+import type { Database } from './database.ts';
+import type { AnyFilter, AnyQuery } from './records/filters.ts';
+import { countRecords, type Reading, readOne, readPage } from './records/reading.ts';
+import { type Table, tableNamed } from './records/tables.ts';
+import type { PostgresRows } from './rows-hook.ts';
+import { type AnyTextQuery, search } from './text/search.ts';
+import { Vocabulary } from './text/vocabulary.ts';
+import { Transactions } from './transactions.ts';
+
+interface StoreParts {
+  readonly database: Database;
+  readonly rows: PostgresRows;
+  readonly shared: Shared;
+  readonly now: () => Date;
+}
+
+/** Records in PostgreSQL. It has a reader for each collection, as the port asks for. */
+export class PostgresStore extends ByCollection<Reader<Row>> {
+  readonly kind = 'postgres';
+  readonly audit: AuditLog;
+  readonly rows: RowStore;
+  readonly jobs: Jobs;
+  readonly cluster: Cluster;
+  readonly credentials: Readers;
+  readonly #parts: StoreParts;
+  readonly #audit: PostgresAudit;
+  readonly #erasures: Erasures;
+  readonly #vocabulary = new Vocabulary();
+  readonly #additions = new CommitAdditions();
+  readonly #transactions: Transactions;
+  readonly #reading: Reading;
+  #closing: Promise<void> | undefined;
+
+  constructor(parts: StoreParts) {
+    super();
+    const { database, now, rows, shared } = parts;
+    this.#parts = parts;
+    this.#audit = new PostgresAudit(database, now);
+    this.#erasures = new Erasures(database);
+    this.#transactions = new Transactions({
+      ...parts,
+      hook: shared.changes,
+      audit: this.#audit,
+      erasures: this.#erasures,
+      vocabulary: this.#vocabulary,
+      additions: this.#additions,
+    });
+    this.#reading = { session: database, now };
+    this.audit = this.#audit;
+    this.rows = rows;
+    this.jobs = shared.jobs;
+    this.cluster = shared.cluster;
+    this.credentials = shared.changes.credentials;
+  }
+
+  async start(): Promise<void> {
+    await this.#audit.partitions.ensure([], this.#parts.now());
+    this.#erasures.sweepLater();
+    await this.#parts.shared.start();
+  }
+
+  transaction<Result>(work: (tx: Transaction) => Promise<Result>, origin?: object): Promise<Result> {
+    return this.#open(() => this.#transactions.run(work, origin));
+  }
+
+  onCommit(tell: (commit: Commit) => void, collections?: readonly CollectionName[]): () => void {
+    return this.#parts.shared.changes.listeners.add(tell, collections);
+  }
+
+  beforeCommit(add: AddToCommit): () => void {
+    return this.#additions.add(add);
+  }
+
+  async search<Name extends CollectionName>(
+    name: Name,
+    query: TextQuery<RecordOf<Name>>,
+  ): Promise<TextPage<RecordOf<Name>>> {
+    // Filters name members of the collection, whose records were checked by its schema when they were written.
+    const found = await this.#open(() => search(name, query as AnyTextQuery, this.#reading, this.#vocabulary));
+    return found as unknown as TextPage<RecordOf<Name>>;
+  }
+
+  status(): StoreStatus {
+    const { database, shared } = this.#parts;
+    const error =
+      database.error ?? this.#audit.error ?? this.#erasures.error ?? shared.error ?? shared.changes.listeners.error;
+    return { writable: !database.error && !this.#closing, ...(error && { lastError: error.message }) };
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  protected make(name: CollectionName): Reader<Row> {
+    const table: Table = tableNamed(name);
+    const get = (id: string) => this.#open(() => readOne(table, id, this.#reading));
+    return {
+      get,
+      read: async (id) => expectedRecord(table, id, await get(id)),
+      find: (query: AnyQuery): Promise<Page<Row>> => this.#open(() => readPage(table, query, this.#reading)),
+      count: (filter: AnyFilter) =>
+        this.#open(
+          async () =>
+            (await keptCount(table, filter, this.#reading.session)) ?? countRecords(table, filter, this.#reading),
+        ),
+    };
+  }
+
+  async #open<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (this.#closing) throw new StoreUnavailable('the store is closed');
+    return work();
+  }
+
+  async #close(): Promise<void> {
+    const { database, shared, rows } = this.#parts;
+    await this.#transactions.settled();
+    this.#erasures.close();
+    // Each, also where the database is away: what is left open would ask for it for ever.
+    const closings = [() => this.#audit.close(), () => rows.close(), () => shared.close(), () => database.close()];
+    const failures: unknown[] = [];
+    for (const close of closings) await close().catch((error) => failures.push(error));
+    if (failures.length > 0) throw failures[0];
+  }
+}

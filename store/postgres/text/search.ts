@@ -1,0 +1,109 @@
+import { type CollectionName, collections } from '../../collections.ts';
+import type { Filter, Rank, TextPage } from '../../port.ts';
+import { deepFreeze, type Row } from '../../row.ts';
+import { isSpaceless, wordsIn } from '../../search-text.ts';
+import { type AnyFilter, allOf, conditions, isStorable, unexpired, Values } from '../records/filters.ts';
+import type { Reading } from '../records/reading.ts';
+import { type Table, tableNamed } from '../records/tables.ts';
+import { rankOf } from './rank.ts';
+import type { Vocabulary } from './vocabulary.ts';
+import { COUNTED, type WeighedWord, weigh } from './weigh.ts';
+import { titleWord } from './words.ts';
+
+export interface AnyTextQuery extends AnyFilter {
+  readonly text: string;
+  readonly owner?: Filter<object> | undefined;
+  readonly limit: number;
+  readonly after?: Rank | undefined;
+}
+
+interface Found {
+  readonly count: number;
+  readonly score: number | null;
+  readonly record: Row;
+  readonly owner?: Row;
+}
+
+/** Only this many distinct words of a query count. */
+const MOST_WORDS = 32;
+
+/** One page of the best records that the filters admit. */
+export async function search(
+  name: CollectionName,
+  query: AnyTextQuery,
+  reading: Reading,
+  vocabulary: Vocabulary,
+): Promise<TextPage<Row>> {
+  const table = tableNamed(name);
+  if (!table.definition.search) throw new Error(`${name} declares no text to search`);
+  const texts = [...new Set(Array.from(wordsIn(query.text), ({ term }) => term))].slice(0, MOST_WORDS);
+  const wanted = texts.map((term, at) => ({
+    term,
+    isBeginning: term.length >= (at === texts.length - 1 ? 2 : 3) || isSpaceless(term),
+  }));
+  const weighed = await weigh(table, wanted, reading.session, vocabulary);
+  const values = new Values();
+  const text = statement(table, query, weighed, reading.now(), values);
+  return pageOf(await reading.session.query<Found>({ text, values: values.all }), query.limit);
+}
+
+function pageOf(found: readonly Found[], limit: number): TextPage<Row> {
+  const hits = found.flatMap(({ score, record, owner }) =>
+    score === null ? [] : [{ record: deepFreeze(record), score, ...(owner && { owner: deepFreeze(owner) }) }],
+  );
+  const last = hits[limit - 1];
+  const next = hits.length > limit && last ? { score: last.score, id: last.record.id } : null;
+  return { hits: hits.slice(0, limit), next, count: found[0]?.count ?? 0 };
+}
+
+/** The statement has one row for each hit, or one without a hit for the count alone. */
+function statement(table: Table, query: AnyTextQuery, words: Weighed, now: Date, values: Values): string {
+  const owner = ownerOf(table);
+  const { limit } = query;
+  const exact = exactly(query.text, values);
+  const { score, enough, whole, newest } = rankOf(words, values);
+  const filters = [
+    `(${exact} or ${enough})`,
+    ...conditions(table, query, values, 't.'),
+    ...unexpired(table, now, values, 't.'),
+    ...(owner ? conditions(owner.table, (query.owner ?? {}) as AnyFilter, values, 'o.') : []), // it names members of the owner
+    ...(owner ? unexpired(owner.table, now, values, 'o.') : []),
+  ];
+  const join = owner ? `join ${owner.table.sql} o on o.id = t.${owner.column}` : '';
+  const scored = `select t.id, case when ${exact} then 1 else ${score} end as score from ${table.sql} t ${join}`;
+  const ranked = [
+    `${scored} where ${allOf([whole ? `(${exact} or ${whole})` : exact, ...filters])}`,
+    ...newest.map(
+      (has) => `(${scored} where ${allOf([has, ...filters])} order by t.created_at desc, t.id desc limit ${COUNTED})`,
+    ),
+  ].join(' union ');
+  const beyond = query.after ? `where ${isAfter(query.after, values)}` : '';
+  return `with ranked as materialized (
+      ${ranked}
+    ), page as (select * from ranked ${beyond} order by score desc, id desc limit ${values.add(limit + 1)})
+    select (select count(*)::integer from ranked) as count, p.score, t.record${owner ? ', o.record as owner' : ''}
+    from (select) as one left join page p on true left join ${table.sql} t on t.id = p.id
+    ${owner ? `left join ${owner.table.sql} o on o.id = t.${owner.column}` : ''}
+    order by p.score desc, p.id desc`;
+}
+
+/** A place can be just after an id: with a NUL behind it, which no record's id has and PostgreSQL does not take. */
+function isAfter({ score, id }: Rank, values: Values): string {
+  const [upTo = '', more] = id.split('\0');
+  return `(score, id) ${more === undefined ? '<' : '<='} (${values.add(score)}::float8, ${values.add(upTo)})`;
+}
+
+type Weighed = readonly WeighedWord[];
+
+function exactly(text: string, values: Values): string {
+  const id = text.trim();
+  const title = `t.words @@ ${values.add(titleWord(text))}::tsquery`;
+  return isStorable(id) ? `(t.id = ${values.add(id)} or ${title})` : title;
+}
+
+function ownerOf(table: Table): { readonly table: Table; readonly column: string } | undefined {
+  const owner = table.definition.search?.owner;
+  if (!owner || !(owner.collection in collections)) return undefined;
+  const column = table.columns.get(owner.field)?.name ?? 'id';
+  return { table: tableNamed(owner.collection as CollectionName), column }; // looked up just now
+}

@@ -1,0 +1,58 @@
+import { importedRows, type RowType } from '../../resources/imported-rows.ts';
+import type { KeptRows } from '../rows-port.ts';
+import { quoted, type RawTable, rawTables } from '../sql/raw-tables.ts';
+import { plainTypes, recordOf, rowOf, statedTables, type TableRow } from './records.ts';
+
+/** Columns that follow from others of their row. */
+const FOLLOWING = ['person', 'visitor', 'searched'];
+
+const stated = Object.entries(statedTables) as [RowType, RawTable][]; // its own members
+const types = new Map<RawTable, RowType>([...plainTypes.map((type) => [type, type] as const), ...stated.map(turned)]);
+
+function turned([type, table]: [RowType, RawTable]): [RawTable, RowType] {
+  return [table, type];
+}
+
+/** The type whose rows the table holds. */
+export function typeOf(table: RawTable): RowType {
+  const type = types.get(table);
+  if (!type) throw new Error(`${table} is no table of imported rows`);
+  return type;
+}
+
+/** The column that names the record of a row: its key, or in a table of statements that of the record they are about. */
+export const keyOf = (table: RawTable): string => importedRows[typeOf(table)].key;
+
+/** The columns that are moved to another store. */
+export function keptColumns(table: RawTable): string[] {
+  return Object.keys(rawTables[table]).filter((column) => !FOLLOWING.includes(column));
+}
+
+/** The rows as the table holds them, with the columns that follow from others. */
+export function withFollowing({ table, rows }: KeptRows): TableRow[] {
+  const type = typeOf(table);
+  return rows.map((row) => ({ ...recordOf(type, rowOf(type, row)), ...row }));
+}
+
+/** The first place in the order of arrival after those of the rows. */
+export function nextSeqAfter({ rows }: KeptRows): number {
+  return rows.reduce((next, { seq }) => Math.max(next, Number(seq ?? -1) + 1), 0);
+}
+
+/**
+ * Selects the rows of a table part by part, in the order of `orderOf`: those after the place in $1 (and $2, for statements), as many as the
+ * last parameter says. `isFirst`: from the beginning, without a place.
+ */
+export function selectKept(table: RawTable, isFirst: boolean): string {
+  const columns = keptColumns(table).map(quoted).join(', ');
+  const order = orderOf(table);
+  const places = order.map((_, at) => `$${at + 1}`);
+  const after = isFirst ? '' : `where (${order.join(', ')}) > (${places.join(', ')})`;
+  return `select ${columns} from ${table} ${after} order by ${order.join(', ')} limit $${isFirst ? 1 : order.length + 1}`;
+}
+
+/** The columns that sort the rows of a table, each row in its own place. Where there is an order of arrival, it is that one. */
+export function orderOf(table: RawTable): readonly string[] {
+  if ('seq' in rawTables[table]) return ['seq'];
+  return 'place' in rawTables[table] ? [keyOf(table), 'place'] : [keyOf(table)];
+}

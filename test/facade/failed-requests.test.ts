@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { SETTINGS_ID } from '../../resources/settings.ts';
+import { send } from '../support/http.ts';
+import { loseTransaction } from '../support/lost-answer.ts';
+import { OAuthClient } from '../support/oauth.ts';
+import { serverForTests } from '../support/server.ts';
+
+const server = serverForTests();
+
+describe('the log', () => {
+  it('names the request of a token that could not be issued', async () => {
+    const client = await OAuthClient.registered(server);
+    const code = await client.code();
+    loseTransaction(server.store, ({ collection }) => collection === 'oauthStates');
+    const { status, headers } = await client.redeem(code);
+    assert.equal(status, 500);
+    const [line, ...more] = server.log.filter(({ level }) => level === 'error' || level === 50);
+    assert.deepEqual([line?.msg, line?.requestId, more], ['request failed', headers.get('X-Request-Id'), []]);
+  });
+
+  it('names the request of a page that could not even say that it failed', async () => {
+    await server.store.transaction((tx) => tx.settings.delete(SETTINGS_ID));
+    const headers = { 'X-Request-Id': 'no-page' };
+    await assert.rejects(send(`${server.baseUrl}/sign-in`, { method: 'GET', headers }));
+    const line = server.log.find(({ requestId, err }) => requestId === 'no-page' && err !== undefined);
+    assert.equal(line?.msg, 'request failed');
+  });
+});

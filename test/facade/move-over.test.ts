@@ -1,0 +1,257 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { compareStore, tableOf } from '../../facade/move-over/compare.ts';
+import { exportStore } from '../../facade/move-over/export-store.ts';
+import { checkFile } from '../../facade/move-over/format.ts';
+import { importAll } from '../../facade/move-over/import-store.ts';
+import { MOVE_ID, refuseUnfinishedMove } from '../../facade/move-over/move.ts';
+import type { RowType } from '../../resources/imported-rows.ts';
+import { type CollectionName, collections } from '../../store/collections.ts';
+import { openLowdbStore } from '../../store/lowdb/open.ts';
+import type { Store, Writer } from '../../store/port.ts';
+import { openPostgresStore } from '../../store/postgres/open.ts';
+import type { ImportedRow } from '../../store/rows/records.ts';
+import { createSecretBox, secretsKeyIds } from '../../tools/integrations/secrets.ts';
+import { prepareSettings } from '../../tools/settings/defaults.ts';
+import { events, subscriptions, users, visits, websites } from '../bench/analytics-rows.ts';
+import { auditRecord } from '../store/records.ts';
+import { sampleRecord } from '../store/sample-record.ts';
+import { killedAtEnd } from '../support/at-end.ts';
+import { runFile } from '../support/child.ts';
+import { FULL, rounds } from '../support/full.ts';
+import { programArgs } from '../support/node-args.ts';
+import { testDatabase, withoutPostgres } from '../support/postgres.ts';
+import { until } from '../support/until.ts';
+
+const KEY = Buffer.alloc(32, 7).toString('base64');
+const keys = { secretsKeys: secretsKeyIds([KEY], ''), withoutKeys: false };
+const NAMES = Object.keys(collections) as CollectionName[];
+
+/** Two records of each kind, where two may be. */
+async function fillRecords(store: Store): Promise<void> {
+  await prepareSettings(store);
+  for (const name of NAMES.filter((name) => name !== 'moves' && name !== 'settings' && name !== 'botConfigs')) {
+    const { schema } = collections[name];
+    const { id: _, ...record } = sampleRecord(schema, Object.keys(schema.shape), 1);
+    await store.transaction((tx) => (tx[name] as unknown as Writer<object>).insert(record)); // the schema made it
+  }
+  const sealed = createSecretBox([KEY], '').seal('secret', 'place');
+  await store.transaction(async (tx) => {
+    for (let at = 0; at < rounds(300, 1500); at += 1)
+      await tx.documents.insert({ title: `Document ${at}`, content: `${'Wörter\u2028 '.repeat(200)}${at}`, tags: [] });
+    const [{ id } = assert.fail()] = (await tx.integrations.find({ limit: 1 })).records;
+    await tx.integrations.update(id, { headers: { Authorization: sealed } });
+  });
+  for (let at = 0; at < rounds(1200, 5000); at += 1)
+    store.audit.append({ ...auditRecord(), id: `aud_${at}`, at: new Date(Date.now() - at * 60_000).toISOString() });
+}
+
+async function fillRows(store: Store, size: number): Promise<void> {
+  const all: readonly (readonly [RowType, string, Iterable<ImportedRow>])[] = [
+    ['users', '2026-05-01T00:00:00.000Z', users(50)],
+    ['subscriptions', '2026-05-02T00:00:00.000Z', subscriptions(50)],
+    ['subscriptions', '2026-05-03T00:00:00.000Z', [...subscriptions(9)].map((row) => ({ ...row, amount: 3100 }))],
+    ['websites', '2026-05-02T00:00:00.000Z', websites(30)],
+    ['events', '2026-05-02T00:00:00.000Z', events(size / 2, 50)],
+    ['visits', '2026-05-02T00:00:00.000Z', visits(size, 20)],
+  ];
+  for (const [type, at, rows] of all) {
+    const staged = await store.rows.stage({ type, rows: [...rows], at });
+    await store.transaction(async (tx) => tx.rows.commit(staged));
+  }
+}
+
+/** The files of all tests: a data folder with everything in it, and its export. */
+let folder = '';
+let file = '';
+const source = () => join(folder, 'source');
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'agent-admin-'));
+  file = join(folder, 'all.ndjson');
+  const store = await openLowdbStore({ folder: source() });
+  await fillRecords(store);
+  await fillRows(store, rounds(1500, 60_000));
+  await store.close();
+});
+after(() => rm(folder, { recursive: true, force: true }));
+
+/** A store in a folder of its own. */
+async function withStore<Result>(name: string, work: (store: Store) => Promise<Result>): Promise<Result> {
+  const store = await openLowdbStore({ folder: join(folder, name) });
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
+}
+
+const isEqual = (compared: Awaited<ReturnType<typeof importAll>>) =>
+  assert.ok(
+    compared.every(({ equal }) => equal),
+    tableOf(compared),
+  );
+
+describe('a workspace that is moved over', () => {
+  it('is exported by the command while another process has the folder, and is private', async () => {
+    await withStore('source', async () => {
+      const { code, stdout, stderr } = await runFile('facade/commands/export.ts', {
+        args: [file],
+        env: { DATA_DIR: source() },
+      });
+      assert.equal(code, 0, stderr);
+      assert.match(stdout, /^documents +\d+1$/m);
+      assert.match(stdout, /sealed with the key [0-9a-f]{8} \(SECRETS_KEY\)/);
+    });
+    assert.equal((await stat(file)).mode & 0o777, 0o600);
+    await assert.rejects(stat(`${file}.copy`), /ENOENT/);
+    const again = await runFile('facade/commands/export.ts', { args: [file], env: { DATA_DIR: source() } });
+    assert.deepEqual([again.code, /is there already/.test(again.stderr)], [1, true]);
+  });
+
+  it('is the same in the other store: every kind of record, the audit log, rows, metrics', async () => {
+    await withStore('target', async (store) => {
+      const compared = await importAll(store, file, keys);
+      isEqual(compared);
+      const what = new Set(compared.map(({ what }) => what));
+      for (const name of NAMES) assert.ok(what.has(name) || name === 'moves', name);
+      assert.ok(compared.filter(({ what }) => what.startsWith('get_')).length === 15);
+      const [first] = (await store.documents.find({ limit: 1, order: 'oldest' })).records;
+      assert.deepEqual(first, await withStore('source', (from) => from.documents.get(first?.id ?? '')));
+      await refuseUnfinishedMove(store);
+      await assert.rejects(importAll(store, file, keys), /not empty: it has agents/);
+    });
+  });
+
+  it('goes back and forth, and the second file holds the same as the first', async () => {
+    const second = join(folder, 'second.ndjson');
+    const now = new Date((await checkFile(file)).head.at);
+    await withStore('target', (store) => exportStore(store, second, { version: '0', now, isShared: false }));
+    const lines = async (path: string) =>
+      (await readFile(path, 'utf8'))
+        .split('\n')
+        .slice(1)
+        .map((line) => line.slice(17));
+    assert.deepEqual(await lines(second), await lines(file));
+  });
+
+  it('goes to PostgreSQL and back, and is the same in both', { skip: withoutPostgres }, async () => {
+    const { url, drop } = await testDatabase();
+    const store = await openPostgresStore({ url });
+    isEqual(await importAll(store, file, keys));
+    const third = join(folder, 'third.ndjson');
+    const now = new Date((await checkFile(file)).head.at);
+    const { counts } = await exportStore(store, third, { version: '0', now, isShared: true });
+    assert.deepEqual(counts, (await checkFile(file)).end.counts);
+    await withStore('returned', async (returned) => isEqual(await importAll(returned, third, keys)));
+    await assert.rejects(
+      exportStore(changedMeanwhile(store), join(folder, 'fourth.ndjson'), { version: '0', now, isShared: true }),
+      /changed while it was exported \(audit log\)/,
+    );
+    await store.close();
+    await drop();
+  });
+
+  it('is compared as it is: what differs shows', async () => {
+    await withStore('target', async (store) => {
+      const at = new Date((await checkFile(file)).head.at);
+      const [document] = (await store.documents.find({ limit: 1 })).records;
+      await store.transaction((tx) => tx.documents.touch(document?.id ?? '', { title: 'Another' }));
+      store.audit.append({ ...auditRecord(), id: 'aud_more' });
+      const staged = await store.rows.stage({ type: 'visits', rows: [...visits(1, 1, 23)], at: at.toISOString() });
+      await store.transaction(async (tx) => tx.rows.commit(staged));
+      const different = (await compareStore(store, file, at)).filter(({ equal }) => !equal).map(({ what }) => what);
+      assert.deepEqual(different.slice(0, 3), ['documents', 'audit log', 'rows of visits']);
+      assert.ok(different.includes('get_traffic_visitors'));
+    });
+  });
+});
+
+describe('an import of a whole workspace', () => {
+  it('goes on after kill -9, to the same result; until then no server starts on the store', async () => {
+    for (let round = 0; round < rounds(1, 15); round += 1) {
+      const target = `killed-${round}`;
+      await killedAfter(target, ((round + 1) / (rounds(1, 15) + 1)) * rounds(1_600_000, 5_000_000));
+      const { stderr, code } = await runFile('facade/main.ts', { env: { DATA_DIR: join(folder, target), PORT: '0' } });
+      assert.deepEqual([code, /was begun and is not finished/.test(stderr)], [1, true], stderr);
+      await withStore(target, async (store) => {
+        const move = await store.moves.get(MOVE_ID);
+        assert.ok(move && move.line > 0, 'it was killed in the middle');
+        isEqual(await importAll(store, file, keys));
+        assert.equal(await store.moves.get(MOVE_ID), undefined);
+      });
+      await rm(join(folder, target), { recursive: true });
+    }
+  });
+
+  it('refuses a file that was changed or cut, with the line, before it writes anything', async () => {
+    const whole = await readFile(file);
+    const bad = join(folder, 'bad.ndjson');
+    for (let round = 0; round < rounds(6, 60); round += 1) {
+      const at = Math.floor(((round + 0.5) / rounds(6, 60)) * whole.length);
+      const line = whole.subarray(0, at).toString('latin1').split('\n').length;
+      const flipped = Buffer.from(whole);
+      flipped[at] = (flipped[at] ?? 0) ^ 1;
+      await writeFile(bad, flipped);
+      await assert.rejects(checkFile(bad), new RegExp(`line ${line} is not as it was written`));
+      await truncate(bad, at);
+      await assert.rejects(checkFile(bad), /line \d+ is not as it was written/);
+    }
+    const lines = whole.toString('utf8').split('\n');
+    await writeFile(bad, [...lines.slice(0, 5), ...lines.slice(6)].join('\n'));
+    await assert.rejects(checkFile(bad), /line 6 is not/);
+    await writeFile(bad, lines.slice(0, -2).join('\n').concat('\n'));
+    await withStore('untouched', async (store) => {
+      await assert.rejects(importAll(store, bad, keys), new RegExp(`line ${lines.length - 1} is not`));
+      assert.equal(await store.moves.count({}), 0);
+    });
+    await writeFile(bad, 'id,name\n');
+    await assert.rejects(checkFile(bad), /line 1 is not/);
+  });
+
+  it('wants the key of the secrets, unless they are to be given anew, and the file that was begun', async () => {
+    const env = { DATA_DIR: join(folder, 'keyless') };
+    const refused = await runFile('facade/commands/import-all.ts', { args: [file], env });
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, /sealed with the key [0-9a-f]{8}, and this server has none\. Set SECRETS_KEY/);
+    await withStore('keyless', async (store) => {
+      await store.transaction((tx) => tx.moves.insert({ id: MOVE_ID, exportId: 'exp_other', line: 3 }));
+      await assert.rejects(importAll(store, file, keys), /another file \(exp_other\)/);
+      await store.transaction((tx) => tx.moves.delete(MOVE_ID));
+      if (FULL) isEqual(await importAll(store, file, { secretsKeys: [], withoutKeys: true }));
+    });
+  });
+});
+
+/** The store, to which somebody writes while it is read. */
+function changedMeanwhile(store: Store): Store {
+  const flush = async () => {
+    await store.audit.flush();
+    store.audit.append({ ...auditRecord(), id: `aud_${performance.now()}` });
+  };
+  const audit = new Proxy(store.audit, { get: (of, name) => (name === 'flush' ? flush : bound(of, name)) });
+  return new Proxy(store, { get: (of, name) => (name === 'audit' ? audit : bound(of, name)) });
+}
+
+function bound(of: object, name: string | symbol): unknown {
+  const member: unknown = Reflect.get(of, name, of);
+  return typeof member === 'function' ? member.bind(of) : member;
+}
+
+/** Begins an import in a process of its own, which is killed when so many bytes were written. */
+async function killedAfter(target: string, bytes: number): Promise<void> {
+  const env = { ...process.env, DATA_DIR: join(folder, target), SECRETS_KEY: KEY };
+  const child: ChildProcess = killedAtEnd(
+    spawn(process.execPath, [...programArgs('commands/import-all'), file], { env, stdio: 'ignore' }),
+  );
+  const ended = once(child, 'exit');
+  const journal = join(folder, target, 'journal-00000001.ndjson');
+  await until(async () => ((await stat(journal).catch(() => undefined))?.size ?? 0) > bytes);
+  child.kill('SIGKILL');
+  await ended;
+}

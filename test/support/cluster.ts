@@ -1,0 +1,186 @@
+import { once } from 'node:events';
+import { createServer, request as send } from 'node:http';
+import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net';
+import { pino } from 'pino';
+import { readConfig } from '../../facade/config/config.ts';
+import { prepareStore } from '../../facade/launch/first-start.ts';
+import { startServer } from '../../facade/server.ts';
+import type { Store } from '../../store/port.ts';
+import { openPostgresStore } from '../../store/postgres/open.ts';
+import { closedAtEnd } from './at-end.ts';
+import { testDatabase } from './postgres.ts';
+
+/** What stands in for a process: a server with a store of its own on the database. */
+export interface Member {
+  readonly baseUrl: string;
+  readonly adminKey: string;
+  readonly store: Store;
+  close(): Promise<void>;
+}
+
+interface MemberOptions {
+  readonly database: string;
+  readonly env?: Record<string, string>;
+  readonly clock?: () => number;
+}
+
+export const SECRETS_KEY = Buffer.alloc(32, 7).toString('base64');
+
+export async function startMember({ database, env, clock }: MemberOptions): Promise<Member> {
+  const config = readConfig({ PORT: '0', SECRETS_KEY, DATA_DIR: '/nonexistent', LOG_LEVEL: 'silent', ...env });
+  const store = await openPostgresStore({ url: database, poolSize: 8, clock });
+  let stop = async () => {};
+  const close = closedAtEnd(async () => {
+    await stop();
+    await store.close();
+  });
+  try {
+    const { made } = await prepareStore(store, config);
+    const server = await startServer(config, store, pino({ level: 'silent' }));
+    stop = () => server.close();
+    return { baseUrl: server.address, adminKey: made?.admin ?? '', store, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** A clock that goes on by itself until it is stopped. */
+class StoppableClock {
+  #ahead = 0;
+  #stoppedAt: number | undefined;
+
+  readonly now = () => this.#stoppedAt ?? performance.now() + this.#ahead;
+
+  stop(): void {
+    this.#stoppedAt = Math.ceil(this.now()); // so that sums are exact
+  }
+
+  pass(ms: number): void {
+    if (this.#stoppedAt === undefined) this.#ahead += ms;
+    else this.#stoppedAt += ms;
+  }
+
+  goOn(): void {
+    if (this.#stoppedAt !== undefined) this.#ahead = this.#stoppedAt - performance.now();
+    this.#stoppedAt = undefined;
+  }
+}
+
+/** Two processes on one database, and an address whose requests go to them in turn. */
+export interface Cluster {
+  readonly database: string;
+  readonly members: readonly [Member, Member];
+  /** How the second process hears of the first. */
+  readonly hearing: DatabaseProxy;
+  /** By which the second process knows how old is what it heard. */
+  readonly clock: StoppableClock;
+  /** The address, with the admin key. */
+  readonly balanced: { readonly baseUrl: string; readonly adminKey: string };
+  close(): Promise<void>;
+}
+
+export async function startCluster(env: Record<string, string> = {}): Promise<Cluster> {
+  const { url: database, drop } = await testDatabase();
+  const targets: string[] = [];
+  const [balancer, hearing] = await Promise.all([startBalancer(targets), startDatabaseProxy(database)]);
+  const clock = new StoppableClock();
+  const shared = { BASE_URL: balancer.url, ...env };
+  const first = await startMember({ database, env: shared });
+  const second = await startMember({ database: hearing.url, env: shared, clock: clock.now });
+  targets.push(first.baseUrl, second.baseUrl);
+  const { adminKey } = first;
+  return {
+    database,
+    members: [first, { ...second, adminKey }],
+    hearing,
+    clock,
+    balanced: { baseUrl: balancer.url, adminKey },
+    async close() {
+      hearing.heal();
+      await balancer.close();
+      await Promise.all([first.close(), second.close()]);
+      await hearing.close();
+      await drop();
+    },
+  };
+}
+
+/** Sends each request to the next of the targets, whoever sends it. */
+async function startBalancer(targets: readonly string[]) {
+  let count = 0;
+  const server = createServer((request, response) => {
+    const target = new URL(targets[count % targets.length] ?? '');
+    count += 1;
+    const { method, url: path, headers } = request;
+    const passed = send({ host: target.hostname, port: target.port, method, path, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.rawHeaders);
+      answer.pipe(response);
+    });
+    passed.on('error', () => response.destroy());
+    response.on('close', () => passed.destroy());
+    request.pipe(passed);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo; // listening on TCP
+  const close = closedAtEnd(async () => {
+    const closed = once(server, 'close');
+    server.close();
+    server.closeAllConnections();
+    await closed;
+  });
+  return { url: `http://127.0.0.1:${port}`, close };
+}
+
+/** The name that the connection by which a process hears of the others gives itself. */
+const HEARING = 'agent-admin changes';
+
+export interface DatabaseProxy {
+  readonly url: string;
+  /** From now on, nothing reaches the connections by which processes hear of each other, and nothing comes from them. */
+  freeze(): void;
+  /** From now on, there are no such connections. */
+  cut(): void;
+  heal(): void;
+  close(): Promise<void>;
+}
+
+/** Stands before a database. */
+export async function startDatabaseProxy(database: string): Promise<DatabaseProxy> {
+  const { hostname, port: databasePort } = new URL(database);
+  let state: 'open' | 'frozen' | 'cut' = 'open';
+  const sockets = new Set<Socket>();
+  const hearing = new Set<Socket>();
+  const pipe = (from: Socket, to: Socket) =>
+    from.on('data', (bytes) => {
+      if (state === 'open' || !hearing.has(from)) to.write(bytes);
+    });
+  const server = createTcpServer((client) => {
+    const upstream = connect({ host: hostname, port: Number(databasePort) });
+    for (const socket of [client, upstream]) sockets.add(socket.on('error', () => {}));
+    client.once('data', (startup) => {
+      if (startup.includes(HEARING)) for (const socket of [client, upstream]) hearing.add(socket);
+      if (hearing.has(client) && state === 'cut') client.destroy();
+      else if (!hearing.has(client) || state === 'open') upstream.write(startup);
+      pipe(client, upstream);
+    });
+    pipe(upstream, client);
+    client.on('close', () => upstream.destroy());
+    upstream.on('close', () => client.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = new URL(database);
+  url.port = String((server.address() as AddressInfo).port); // listening on TCP
+  const become = (next: typeof state) => {
+    state = next;
+    if (state !== 'frozen') for (const socket of hearing) socket.destroy();
+    if (state !== 'frozen') hearing.clear();
+  };
+  const close = closedAtEnd(async () => {
+    for (const socket of sockets) socket.destroy();
+    const closed = once(server, 'close');
+    server.close();
+    await closed;
+  });
+  return { url: url.href, freeze: () => become('frozen'), cut: () => become('cut'), heal: () => become('open'), close };
+}

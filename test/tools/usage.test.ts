@@ -1,0 +1,356 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { AgentRunRecord } from '../../resources/agent-run.ts';
+import type { AuditEntry } from '../../resources/audit-entry.ts';
+import type { NewRecord, Store } from '../../store/port.ts';
+import { type HourOfUsage, usageIn } from '../../tools/usage/figures.ts';
+import { rollUp } from '../../tools/usage/roll-ups.ts';
+import { Spread } from '../../tools/usage/spread.ts';
+import { rounds } from '../support/full.ts';
+import { fc } from '../support/property.ts';
+import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';
+
+const HOUR_MS = 3_600_000;
+const START = Date.parse('2026-03-01T00:00:00Z');
+const admin = principalOf({ type: 'session', id: 'usr_ann', scopes: ['*'] });
+
+/** What happened at some time: a call, or a run of an agent. */
+interface Happened {
+  readonly at: number;
+  readonly who: readonly (readonly [type: string, id: string])[];
+  readonly tool: string;
+  readonly ms: number;
+  readonly outcome: AuditEntry['outcome'];
+  readonly model: string | undefined;
+  readonly turns: readonly (readonly [input: number, output: number])[];
+}
+
+const who = fc.constantFrom<Happened['who']>(
+  [['session', 'usr_ann']],
+  [['api-key', 'key_one']],
+  [
+    ['agent', 'agt_one'],
+    ['api-key', 'key_one'],
+  ],
+  [
+    ['agent', 'agt_two'],
+    ['agent', 'agt_one'],
+    ['capsule', 'cap_one'],
+  ],
+  [
+    ['app', 'app_one'],
+    ['session', 'usr_ann'],
+  ],
+  [
+    ['flow', 'flw_one'],
+    ['api-key', 'key_two'],
+  ],
+);
+const happened: fc.Arbitrary<Happened> = fc.record({
+  at: fc.integer({ min: 0, max: 30 * HOUR_MS }).map((ms) => START + ms),
+  who,
+  tool: fc.constantFrom('get_skill', 'list_agents', 'git__open'),
+  ms: fc.integer({ min: 0, max: 5_000_000 }).map((micros) => micros / 1000),
+  outcome: fc.constantFrom('ok', 'ok', 'denied', 'invalid', 'failed'),
+  model: fc.option(fc.constantFrom('one/small', 'one/large'), { nil: undefined }),
+  turns: fc.array(fc.tuple(fc.nat(5000), fc.nat(5000)), { maxLength: 3 }),
+});
+
+const refs = ({ who }: Happened) => who.map(([type, id]) => ({ type, id, name: id }));
+const chain = (event: Happened) => {
+  const [principal = { type: 'session', id: 'x', name: 'x' }, ...onBehalfOf] = refs(event);
+  return { principal, ...(onBehalfOf.length > 0 && { onBehalfOf }) };
+};
+
+let count = 0;
+function entryOf(event: Happened): AuditEntry {
+  count += 1;
+  const { at, tool, outcome, ms } = event;
+  return {
+    ...{ id: `aud_${String(count).padStart(26, '0')}`, at: new Date(at).toISOString(), requestId: 'test', door: 'mcp' },
+    ...chain(event),
+    ...{ tool, arguments: {}, outcome, durationMs: ms },
+  };
+}
+
+function runOf(event: Happened, model: string): NewRecord<AgentRunRecord> {
+  const turns = event.turns.map(([inputTokens, outputTokens]) => {
+    return { model, usage: { inputTokens, outputTokens }, ms: Math.round(event.ms), calls: 0 };
+  });
+  const usage = {
+    inputTokens: turns.reduce((sum, turn) => sum + turn.usage.inputTokens, 0),
+    outputTokens: turns.reduce((sum, turn) => sum + turn.usage.outputTokens, 0),
+  };
+  const agentId = event.who.find(([type]) => type === 'agent')?.[1];
+  return {
+    ...{ kind: 'invoke', status: event.outcome === 'ok' ? 'succeeded' : 'failed', model, steps: turns.length, usage },
+    ...{ ...chain(event), turns, createdAt: new Date(event.at).toISOString() },
+    ...(agentId !== undefined && { agentId }),
+    accessKeys: [],
+  };
+}
+
+async function enter(store: Store, events: readonly Happened[]): Promise<void> {
+  for (const event of events) store.audit.append(entryOf(event));
+  await store.audit.flush();
+  await store.transaction(async (tx) => {
+    for (const event of events) if (event.model) await tx.agentRuns.insert(runOf(event, event.model));
+  });
+}
+
+const LABELS: Readonly<Record<string, string>> = {
+  agent: 'agent',
+  key: 'api-key',
+  capsule: 'capsule',
+  app: 'app',
+  user: 'session',
+  flow: 'flow',
+};
+
+/** The label of an event, found in the plainest way. */
+function labelOf(event: Happened, by: string, isRun: boolean): string | undefined {
+  if (by === 'tool') return isRun ? 'invoke_agent' : event.tool;
+  if (by === 'model') return isRun ? event.model : undefined;
+  if (by === 'integration') return isRun || !event.tool.includes('__') ? undefined : event.tool.split('__')[0];
+  return event.who.find(([type]) => type === LABELS[by])?.[1];
+}
+
+/** Calls, errors, latency and tokens of what has the label, counted one by one. */
+function recount(events: readonly Happened[], by: string, key: string) {
+  const calls = events.filter((event) => labelOf(event, by, false) === key);
+  const runs = events.filter((event) => event.model && labelOf(event, by, true) === key);
+  const isModel = by === 'model';
+  const times = (isModel ? runs.flatMap(({ turns, ms }) => turns.map(() => Math.round(ms))) : calls.map(({ ms }) => ms))
+    .slice()
+    .sort((one, other) => one - other);
+  const at = (part: number) => times[Math.max(0, Math.ceil(times.length * part) - 1)] ?? null;
+  const failed = (list: readonly Happened[]) => list.filter(({ outcome }) => outcome !== 'ok').length;
+  const tokens = (place: 0 | 1) => runs.flatMap(({ turns }) => turns).reduce((sum, turn) => sum + turn[place], 0);
+  return {
+    key,
+    calls: times.length,
+    errors: failed(isModel ? runs : calls),
+    p50Ms: at(0.5),
+    p95Ms: at(0.95),
+    inputTokens: tokens(0),
+    outputTokens: tokens(1),
+  };
+}
+
+const GROUPINGS = ['agent', 'model', 'key', 'capsule', 'app', 'user', 'flow', 'tool', 'integration'];
+const range = { from: new Date(START).toISOString(), to: new Date(START + 48 * HOUR_MS).toISOString() };
+const usageOf = async (world: TestRegistry, input: object) => {
+  const answer = await world.call(admin, 'get_usage', input);
+  // biome-ignore lint/suspicious/noExplicitAny: the tests look into outputs freely
+  return 'output' in answer ? (answer.output as any) : assert.fail(JSON.stringify(answer.error));
+};
+const figuresOf = (store: Store) => ({ audit: store.audit, agentRuns: store.agentRuns, usageHours: store.usageHours });
+
+/** All figures of the source, added up by label. */
+async function tally(hours: AsyncIterable<HourOfUsage>): Promise<Record<string, number>> {
+  const all: Record<string, number> = {};
+  for await (const { source, hour, cells } of hours) {
+    for (const { labels, calls, errors, inputTokens, outputTokens } of cells.all) {
+      const key = `${source} ${hour} ${JSON.stringify(Object.entries(labels).sort())}`;
+      all[key] = (all[key] ?? 0) + calls * 1e12 + errors * 1e9 + inputTokens + outputTokens;
+    }
+  }
+  return all;
+}
+
+describe('get_usage', () => {
+  it('equals a recount of the audit log and the runs, by every grouping, period and in all', async () => {
+    const world = await openTestRegistry(() => new Date('2026-03-10T00:00:00Z'));
+    await fc.assert(
+      fc.asyncProperty(fc.array(happened, { minLength: 1, maxLength: 40 }), async (events) => {
+        const start = START + count * 1000 * HOUR_MS; // each round has days of its own
+        const moved = events.map((event) => ({ ...event, at: event.at - START + start }));
+        await enter(world.store, moved);
+        const from = new Date(start).toISOString();
+        const to = new Date(start + 48 * HOUR_MS).toISOString();
+        for (const by of GROUPINGS) {
+          const { rows, totals, series } = await usageOf(world, { by, interval: 'hour', from, to, limit: 100 });
+          const keys = [false, true].flatMap((isRun) =>
+            moved.flatMap((event) => (isRun && !event.model ? [] : (labelOf(event, by, isRun) ?? []))),
+          );
+          const wanted = [...new Set(keys)].map((key) => recount(moved, by, key)).filter(isSomething);
+          const shown = rows
+            .filter(isSomething)
+            .map(({ cost: _, name: __, ...row }: { cost: unknown; name: unknown }) => row);
+          assert.deepEqual(byKey(shown), byKey(wanted), by);
+          const sum = (member: string) =>
+            series.reduce((all: number, each: Record<string, number>) => all + (each[member] ?? 0), 0);
+          for (const member of ['calls', 'errors', 'inputTokens', 'outputTokens'])
+            assert.equal(sum(member), totals[member]);
+          if (by === 'tool') assert.equal(totals.calls, moved.length);
+        }
+      }),
+      { numRuns: rounds(5, 60), seed: 20261122 },
+    );
+    await world.close();
+  });
+
+  it('says the same from kept figures, counts what is not kept, and goes on when calls and runs are deleted', async () => {
+    const world = await openTestRegistry(() => new Date('2026-03-01T22:30:00Z'));
+    const { store } = world;
+    const events = fc.sample(happened, { numRuns: 400, seed: 7 });
+    await enter(store, events);
+    const span = { from: START, to: START + 31 * HOUR_MS };
+    const exact = await tally(usageIn(figuresOf(store), span));
+    assert.deepEqual(await tally(usageIn(figuresOf(store), span, 0)), exact);
+    await rollUp(store, new Date(START + 22.5 * HOUR_MS));
+    await rollUp(store, new Date(START + 22.5 * HOUR_MS));
+    assert.equal(await store.usageHours.count({ where: { source: 'calls' } }), 21);
+    assert.deepEqual(await tally(usageIn(figuresOf(store), span, 0)), exact);
+    assert.deepEqual(await tally(usageIn(figuresOf(store), span)), exact);
+
+    const late = { ...(events[0] as Happened), at: START + 20 * HOUR_MS };
+    await enter(store, [late]);
+    await rollUp(store, new Date(START + 22.5 * HOUR_MS));
+    const more = await tally(usageIn(figuresOf(store), span));
+    assert.notDeepEqual(more, exact);
+    assert.deepEqual(await tally(usageIn(figuresOf(store), span, 0)), more);
+
+    await rollUp(store, new Date(START + 26 * HOUR_MS));
+    const before = await usageOf(world, { by: 'key', ...range });
+    await store.audit.prune(new Date(START + 24 * HOUR_MS).toISOString());
+    const runs = await store.agentRuns.find({ limit: 1000, to: new Date(START + 10 * HOUR_MS).toISOString() });
+    await store.transaction(async (tx) => {
+      for (const { id } of runs.records) await tx.agentRuns.delete(id);
+    });
+    assert.deepEqual(await tally(usageIn(figuresOf(store), span)), more);
+    const after = await usageOf(world, { by: 'key', ...range });
+    for (const [at, row] of after.rows.entries()) {
+      for (const member of ['p50Ms', 'p95Ms']) assertNear(row[member], before.rows[at][member]);
+      assert.deepEqual({ ...row, p50Ms: 0, p95Ms: 0 }, { ...before.rows[at], p50Ms: 0, p95Ms: 0 });
+    }
+    await world.close();
+  });
+
+  it('knows percentiles within 2 % from histograms', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 0, max: 600_000_000 }), { minLength: 1, maxLength: 300 }), (micros) => {
+        const [exact, kept] = [new Spread(), new Spread()];
+        for (const each of micros) exact.add(each / 1000);
+        kept.addBuckets(exact.buckets);
+        const parts = [0, 0.5, 0.9, 0.95, 1];
+        const found = kept.percentiles(parts);
+        for (const [at, value] of exact.percentiles(parts).entries()) assertNear(found[at], value);
+      }),
+    );
+  });
+
+  it('prices tokens by the day, in the currency of the workspace, and never takes an unknown price for 0', async () => {
+    const world = await openTestRegistry(() => new Date('2026-03-10T00:00:00Z'));
+    const at = (date: string) => Date.parse(`${date}T10:00:00Z`);
+    const base = { who: [['api-key', 'key_one']], tool: 'get_skill', ms: 1, outcome: 'ok' } as const;
+    const turns = [[1_000_000, 500_000]] as const;
+    await enter(world.store, [
+      { ...base, at: at('2026-03-01'), model: 'one/small', turns },
+      { ...base, at: at('2026-03-03'), model: 'one/small', turns },
+      { ...base, at: at('2026-03-03'), model: 'one/yen', turns },
+    ]);
+    const ask = { by: 'model', ...range, to: '2026-03-09T00:00:00Z' };
+    const costs = async () => {
+      const { rows, totals, unpriced } = await usageOf(world, ask);
+      return [
+        Object.fromEntries(rows.map(({ key, cost }: { key: string; cost: number }) => [key, cost])),
+        totals.cost,
+        unpriced,
+      ];
+    };
+    const settle = async (input: object) => assert.ok('output' in (await world.call(admin, 'update_settings', input)));
+    assert.deepEqual(await costs(), [{ 'one/small': null, 'one/yen': null }, null, ['one/small', 'one/yen']]);
+    const small = { model: 'one/small', currency: 'USD' };
+    const yen = { model: 'one/yen', from: '2026-01-01', currency: 'JPY', input: 150, output: 300 };
+    await settle({
+      prices: [
+        { ...small, from: '2026-03-02', input: 0.15, output: 0.6 },
+        { ...small, from: '2026-01-01', input: 0.1, output: 0.4 },
+        yen,
+      ],
+    });
+    assert.deepEqual(await costs(), [{ 'one/small': 0.75, 'one/yen': null }, null, ['one/yen']]);
+    await settle({ exchangeRates: [{ month: '2026-03', currency: 'JPY', rate: 0.01 }] });
+    assert.deepEqual(await costs(), [{ 'one/small': 0.75, 'one/yen': 3 }, 3.75, []]);
+    await settle({ prices: [{ ...small, from: '2026-01-01', input: 0, output: 0 }, yen] });
+    assert.deepEqual(await costs(), [{ 'one/small': 0, 'one/yen': 3 }, 3, []]);
+    const twice = await world.call(admin, 'update_settings', { prices: [yen, yen] });
+    assert.match('error' in twice ? twice.error.error : '', /one\/yen has a price from 2026-01-01 on already/);
+    await world.close();
+  });
+
+  it('shows periods of the workspace, names, and one page of rows after the other', async () => {
+    const world = await openTestRegistry(() => new Date('2026-03-02T12:20:00Z'));
+    await world.call(admin, 'update_settings', { timezone: 'America/New_York' });
+    const made = await world.call(admin, 'create_api_key', { name: 'robot', scopes: ['read'] });
+    const id = 'output' in made ? String(made.output.id) : '';
+    const call = (at: string, key: string): Happened => {
+      return {
+        at: Date.parse(at),
+        who: [['api-key', key]],
+        tool: 'get_skill',
+        ms: 5,
+        outcome: 'ok',
+        model: undefined,
+        turns: [],
+      };
+    };
+    await enter(world.store, [
+      call('2026-03-01T04:30:00Z', id),
+      call('2026-03-01T05:30:00Z', id),
+      call('2026-03-01T05:31:00Z', 'key_gone'),
+    ]);
+    const asked = { by: 'key', from: '2026-02-28T00:20:00Z', to: '2026-03-02T04:40:00Z', limit: 1 };
+    const first = await usageOf(world, asked);
+    assert.deepEqual(first.range, {
+      from: '2026-02-28T00:00:00.000Z',
+      to: '2026-03-02T05:00:00.000Z',
+      timezone: 'America/New_York',
+    });
+    assert.deepEqual(
+      first.series.map(({ from, calls }: { from: string; calls: number }) => [from, calls]),
+      [
+        ['2026-02-28T00:00:00.000Z', 0],
+        ['2026-02-28T05:00:00.000Z', 1],
+        ['2026-03-01T05:00:00.000Z', 2],
+      ],
+    );
+    assert.deepEqual([first.rows[0].key, first.rows[0].name, first.rows[0].calls], [id, 'robot', 2]);
+    const second = await usageOf(world, { ...asked, cursor: first.nextCursor });
+    assert.deepEqual([second.rows[0].key, second.rows[0].name, second.nextCursor], ['key_gone', undefined, null]);
+    const foreign = await world.call(admin, 'get_usage', { ...asked, by: 'tool', cursor: first.nextCursor });
+    assert.equal('error' in foreign && foreign.error.code, 'invalid_input');
+    await world.close();
+  });
+
+  it('refuses ranges of more periods than it shows before it makes them, and answers for any other', async () => {
+    const world = await openTestRegistry(() => new Date('2026-03-02T12:20:00Z'));
+    const ask = (interval: string, from: string, to?: string) =>
+      world.call(admin, 'get_usage', { by: 'key', interval, from, ...(to && { to }) });
+    for (const interval of ['hour', 'day', 'week', 'month']) {
+      const long = await ask(interval, '0001-01-01T00:00:00Z', '9999-12-30T00:00:00Z');
+      assert.match('error' in long ? long.error.error : '', /give a later `from` or a longer interval/);
+      for (const year of ['0001', '9999']) {
+        const short = await ask(interval, `${year}-03-01T00:00:00Z`, `${year}-03-09T00:00:00Z`);
+        assert.ok('output' in short, JSON.stringify(short));
+      }
+    }
+    const hours = await ask('hour', '2020-01-01T00:00:00Z');
+    assert.equal('error' in hours && hours.error.code, 'invalid_input');
+    await world.close();
+  });
+});
+
+function isSomething({ calls, errors, inputTokens, outputTokens }: ReturnType<typeof recount>): boolean {
+  return calls + errors + inputTokens + outputTokens > 0;
+}
+
+function byKey<Row extends { readonly key: string }>(rows: readonly Row[]): Row[] {
+  return [...rows].sort((one, other) => (one.key < other.key ? -1 : 1));
+}
+
+function assertNear(found: number | null | undefined, exact: number | null): void {
+  if (exact === null) assert.equal(found, null);
+  else assert.ok(Math.abs((found ?? Number.NaN) - exact) <= exact * 0.02 + 0.0005, `${found} is not ${exact}`);
+}

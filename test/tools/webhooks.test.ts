@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict';
+import { afterEach, describe, it } from 'node:test';
+import { Webhook as Verifier } from 'standardwebhooks';
+import { boundWaiting } from '../../tools/webhooks/upkeep.ts';
+import { type Received, startReceiver, WebhookWorld } from '../support/webhook-world.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+let world: WebhookWorld;
+afterEach(() => world.close());
+
+const events = ['skill.created', 'skill.updated', 'skill.deleted'];
+const skill = (name: string) => world.must('create_skill', { name, instructions: `the instructions of ${name}` });
+const change = (id: string, text: string) => world.must('update_skill', { id, instructions: text });
+const idOf = ({ headers }: Received) => String(headers['webhook-id']);
+const signatures = ({ headers }: Received) => String(headers['webhook-signature']).split(' ');
+const verifies = (secret: string, { headers, body }: Received) => {
+  const given = {
+    'webhook-id': String(headers['webhook-id']),
+    'webhook-timestamp': String(headers['webhook-timestamp']),
+    'webhook-signature': String(headers['webhook-signature']),
+  };
+  assert.doesNotThrow(() => new Verifier(secret).verify(body, given));
+};
+
+describe('a webhook', () => {
+  it('gets type, id and revision of what it asked for, in order and signed, and nothing of the content', async () => {
+    world = await WebhookWorld.open();
+    const receiver = await startReceiver();
+    const { id, secret } = await world.webhook({ target: { url: receiver.url }, events });
+    const one = await skill('first');
+    await change(one.id, 'other');
+    await world.must('create_document', { title: 'not asked for' });
+    await world.must('delete_skill', { id: one.id });
+    await world.sent(id);
+    assert.deepEqual(receiver.events(), [
+      `skill.created ${one.id} 1`,
+      `skill.updated ${one.id} 2`,
+      `skill.deleted ${one.id} 2`,
+    ]);
+    for (const received of receiver.received) {
+      verifies(secret, received);
+      assert.deepEqual(Object.keys(received.event).sort(), ['data', 'timestamp', 'type']);
+      assert.deepEqual(Object.keys(received.event.data).sort(), ['id', 'revision']);
+    }
+    assert.doesNotMatch(receiver.received.map(({ body }) => body).join(), /first|instructions|other/);
+    const deliveries = await world.deliveries(id);
+    assert.deepEqual(deliveries.map(({ id: delivery }) => delivery).reverse(), receiver.received.map(idOf));
+    for (const { status, attempts, lastStatus } of deliveries) {
+      assert.deepEqual([status, attempts, lastStatus], ['delivered', 1, 204]);
+    }
+    assert.deepEqual(world.failures, []);
+  });
+
+  it('has a secret that is shown once, kept encrypted, and replaced with a time in which both sign', async () => {
+    world = await WebhookWorld.open();
+    const receiver = await startReceiver();
+    const { id, secret } = await world.webhook({ target: { url: receiver.url }, events });
+    assert.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
+    assert.equal((await world.must('get_webhook', { id })).secret, '•••');
+    const stored = JSON.stringify(await world.store.webhooks.read(id));
+    assert.ok(!stored.includes(secret) && !stored.includes(secret.slice(6)));
+
+    const rotated = await world.must('rotate_webhook_secret', { id, graceSeconds: 3600 });
+    await skill('in grace');
+    await world.sent(id);
+    const [both] = receiver.received;
+    assert.ok(both);
+    assert.equal(signatures(both).length, 2);
+    for (const each of [secret, rotated.secret]) verifies(each, both);
+
+    const moved = await world.must('update_webhook', { id, target: { url: `${receiver.url}/elsewhere` } });
+    assert.equal(moved.secret, '•••');
+    world.clock.pass(HOUR + 1000);
+    await skill('later');
+    await world.sent(id);
+    const late = receiver.received[1];
+    assert.ok(late);
+    assert.equal(signatures(late).length, 1);
+    const at = new Date(Number(late.headers['webhook-timestamp']) * 1000);
+    assert.deepEqual(signatures(late), [new Verifier(rotated.secret).sign(idOf(late), at, late.body)]);
+
+    const other = await startReceiver();
+    const away = await world.must('update_webhook', { id, target: { url: other.url } });
+    assert.match(away.secret, /^whsec_/);
+    assert.notEqual(away.secret, rotated.secret);
+  });
+
+  it('that was away for hours gets everything once it is back, in order', async () => {
+    world = await WebhookWorld.open();
+    const receiver = await startReceiver();
+    const port = Number(new URL(receiver.url).port);
+    const { id } = await world.webhook({ target: { url: receiver.url }, events });
+    receiver.stop();
+    const skills: { id: string }[] = [];
+    for (let at = 0; at < 12; at += 1) skills.push(await skill(`skill ${at}`));
+    for (let hour = 0; hour < 6; hour += 1) {
+      for (const each of skills.slice(0, 3)) await change(each.id, `in hour ${hour}`);
+      for (let quarter = 0; quarter < 4; quarter += 1) await world.pass(16 * MINUTE);
+    }
+    assert.equal((await world.must('get_webhook', { id })).state, 'failing');
+    const attempts = (await world.deliveries(id)).reduce((sum, { attempts }) => sum + attempts, 0);
+    assert.ok(attempts <= 50, `${attempts} attempts while it was away`);
+    await world.restart();
+    const back = await startReceiver(port);
+    await world.pass(16 * MINUTE);
+    await world.sent(id);
+    assert.equal(back.received.length, 12 + 3 * 6);
+    for (const each of skills) {
+      const revisions = back.received.filter(({ event }) => event.data.id === each.id);
+      const sorted = revisions.map(({ event }) => event.data.revision);
+      assert.deepEqual(
+        sorted,
+        [...sorted].sort((a, b) => a - b),
+      );
+    }
+    assert.equal(new Set(back.received.map(idOf)).size, back.received.length);
+    assert.equal((await world.must('get_webhook', { id })).state, 'ok');
+  });
+
+  it('that refuses one record gets all others meanwhile, and what came later of that record when it was given up', async () => {
+    world = await WebhookWorld.open();
+    const receiver = await startReceiver();
+    const { id } = await world.webhook({ target: { url: receiver.url }, events });
+    const bad = await skill('bad');
+    receiver.answer = (response, { event }) =>
+      response.writeHead(event.data.id === bad.id && event.type === 'skill.created' ? 500 : 200).end();
+    await change(bad.id, 'waits');
+    const good = await skill('good');
+    await world.send();
+    const of = (record: string) => receiver.received.filter(({ event }) => event.data.id === record).length;
+    assert.equal(of(good.id), 1);
+    for (let step = 0; step < 12; step += 1) await world.pass(16 * MINUTE);
+    assert.equal(
+      receiver.received.some(({ event }) => event.type === 'skill.updated'),
+      false,
+    );
+    for (let step = 0; step < 84; step += 1) {
+      if (step % 20 === 0) await skill(`good ${step}`); // it works otherwise, so it is not switched off
+      await world.pass(16 * MINUTE);
+    }
+    const [last] = (await world.deliveries(id, 'failed')).map(({ event, lastStatus }) => [
+      event.type,
+      event.id,
+      lastStatus,
+    ]);
+    assert.deepEqual(last, ['skill.created', bad.id, 500]);
+    assert.ok(receiver.events().includes(`skill.updated ${bad.id} 2`));
+    const tries = receiver.received.filter(({ event }) => event.type === 'skill.created' && event.data.id === bad.id);
+    assert.equal(new Set(tries.map(idOf)).size, 1);
+  });
+
+  it('that fails for a day is switched off, says so, and gets what waited when it is switched on again', async () => {
+    world = await WebhookWorld.open();
+    const receiver = await startReceiver();
+    const other = await startReceiver();
+    const { id } = await world.webhook({ target: { url: receiver.url }, events });
+    const watcher = await world.webhook({ target: { url: other.url }, alerts: ['webhook.failed'] });
+    receiver.answer = 503;
+    for (let at = 0; at < 3; at += 1) await skill(`skill ${at}`);
+    for (let step = 0; step < 24 * 4; step += 1) await world.pass(16 * MINUTE);
+    const stopped = await world.must('get_webhook', { id });
+    assert.deepEqual([stopped.enabled, stopped.state], [false, 'stopped']);
+    assert.match(stopped.stopped, /failed for a day.*503/);
+    await world.sent(watcher.id);
+    assert.deepEqual(other.events(), [`webhook.failed ${id} ${stopped.revision}`]);
+    assert.ok((await world.engine.health()).some(({ kind, status }) => kind === 'webhook' && status === 'down'));
+    await skill('while it is off');
+    receiver.answer = 200;
+    const before = receiver.received.length;
+    await world.must('update_webhook', { id, enabled: true });
+    await world.pass(16 * MINUTE);
+    await world.sent(id);
+    assert.ok(receiver.received.length > before);
+    assert.equal((await world.must('get_webhook', { id })).state, 'ok');
+    assert.equal((await world.deliveries(id, 'waiting')).length, 0);
+  });
+
+  it('is asked no more after it answered 410, and as late as it wishes after 429', async () => {
+    world = await WebhookWorld.open();
+    const receiver = await startReceiver();
+    const { id } = await world.webhook({ target: { url: receiver.url }, events });
+    receiver.answer = (response) => response.writeHead(429, { 'Retry-After': '1800' }).end();
+    await skill('one');
+    await world.send();
+    receiver.answer = 410;
+    await world.pass(29 * MINUTE);
+    assert.equal(receiver.received.length, 1);
+    await world.pass(2 * MINUTE);
+    assert.equal(receiver.received.length, 2);
+    assert.equal((await world.must('get_webhook', { id })).state, 'stopped');
+  });
+
+  it('gets nothing twice early and loses nothing when the clock is set forward or back by a day', async () => {
+    world = await WebhookWorld.open();
+    const receiver = await startReceiver();
+    const { id } = await world.webhook({ target: { url: receiver.url }, events });
+    receiver.answer = 503;
+    await skill('one');
+    await world.send();
+    for (const step of [24 * HOUR, -48 * HOUR]) await world.pass(step);
+    assert.equal(receiver.received.length, 3);
+    assert.deepEqual(
+      (await world.deliveries(id)).map(({ status }) => status),
+      ['waiting'],
+    );
+    receiver.answer = 200;
+    await world.pass(MINUTE);
+    await world.sent(id);
+    assert.equal(receiver.received.length, 4);
+    assert.equal(new Set(receiver.received.map(idOf)).size, 1);
+  });
+
+  it('leaves out what is too much, and says since when', async () => {
+    world = await WebhookWorld.open();
+    const receiver = await startReceiver();
+    const { id } = await world.webhook({ target: { url: receiver.url }, events });
+    const webhook = await world.store.webhooks.read(id);
+    await boundWaiting(world.store, webhook, 10_000, world.clock.now());
+    const { leavesOutSince } = await world.must('get_webhook', { id });
+    await skill('left out');
+    await boundWaiting(world.store, webhook, 9500, world.clock.now());
+    await skill('left out too');
+    await boundWaiting(world.store, webhook, 8999, world.clock.now());
+    const seen = await skill('seen');
+    await world.sent(id);
+    assert.deepEqual(receiver.events().sort(), [`skill.created ${seen.id} 1`, `webhook.gap ${id}`]);
+    const gap = receiver.received.find(({ event }) => event.type === 'webhook.gap');
+    assert.equal(gap?.event.timestamp, leavesOutSince);
+  });
+});

@@ -1,0 +1,66 @@
+import type { AgentRunRecord } from '../../resources/agent-run.ts';
+import type { Message } from '../../resources/message.ts';
+import type { Readers, TextSearch } from '../../store/port.ts';
+import { openThread } from '../access/visibility.ts';
+import type { SteppingContext } from '../registry/context.ts';
+import { ToolError } from '../registry/errors.ts';
+import { isKept, KEPT_MS, requireSameInput } from '../registry/idempotency.ts';
+import { endRun, lostRun } from '../runs/stored-runs.ts';
+import { requireInvoke } from './choose.ts';
+
+type Context = SteppingContext<Readers & TextSearch, 'not_found' | 'conflict'>;
+
+/**
+ * The run that an earlier call under the same key began, if it succeeded and its answer was not kept. Undefined where there was none, or
+ * it failed for a reason that may pass: then the agent runs. Two such calls are never under way at once.
+ * @throws ToolError the error with which the run ended; (conflict) where it was cut off
+ */
+export async function ranBefore({ store, server, repeat, write }: Context): Promise<AgentRunRecord | undefined> {
+  if (!repeat) return undefined;
+  const now = server.now();
+  const from = new Date(now.getTime() - KEPT_MS).toISOString();
+  const [run] = (await store.agentRuns.find({ where: { begunBy: repeat.key }, from, limit: 1 })).records;
+  if (!run) return undefined;
+  requireSameInput(repeat, run.begunWith);
+  const { status, error } = run;
+  if (status === 'succeeded') return run;
+  if (status === 'running') await write((tx) => endRun(tx, run.id, lostRun(now)));
+  if (status === 'running' || run.cutOff) throw new ToolError('conflict', cutOffMessage(run));
+  if (error && isKept(error.code)) throw new ToolError(error.code, error.message);
+  return undefined;
+}
+
+function cutOffMessage({ id, threadId }: AgentRunRecord): string {
+  const said = threadId === undefined ? '' : `, list_messages {"id": "${threadId}"} what was said`;
+  return `The run ${id}, which this call began, was cut off, and is not made again. get_agent_run shows what it did${said}; use a new key to go on.`;
+}
+
+/** More than a run says in all its turns, with what others add meanwhile. */
+const MOST_SAID = 2000;
+
+/** The answer to the call that began the run, from what the run said in its thread. */
+export async function answerInThread(run: AgentRunRecord, context: Context) {
+  const { store, principal, fail } = context;
+  const { id: runId, agentId, threadId = '', model, usage, stopReason = 'end' } = run;
+  await openThread(context, threadId, 'editor');
+  requireInvoke(principal, agentId === undefined ? undefined : await store.agents.get(agentId), fail);
+  const since = { where: { threadId }, from: run.createdAt, order: 'oldest', limit: MOST_SAID } as const;
+  const said = (await store.messages.find(since)).records.filter((message) => message.runId === runId);
+  const message = said.findLast(({ role }) => role === 'assistant');
+  if (!message) throw fail('not_found', `What the run ${runId} said is not in its thread any more.`);
+  return {
+    threadId,
+    message,
+    runId,
+    ...(agentId !== undefined && { agentId }),
+    model,
+    toolCalls: callsIn(said),
+    usage,
+    stopReason,
+  };
+}
+
+function callsIn(said: readonly Message[]) {
+  const failed = new Set(said.flatMap(({ toolCallId, failed }) => (failed && toolCallId) || []));
+  return said.flatMap(({ toolCalls = [] }) => toolCalls.map((call) => ({ ...call, ok: !failed.has(call.id) })));
+}

@@ -1,0 +1,36 @@
+import type { FlowRunRecord } from '../../resources/flow-run.ts';
+import type { Readers } from '../../store/port.ts';
+import type { Principal } from '../access/principal.ts';
+import { type Began, KEPT_MS, requireSameInput } from '../registry/idempotency.ts';
+
+/** What a run keeps of who began it, so that the same call made again finds it. */
+export type Beginning = Pick<FlowRunRecord, 'begunBy' | 'begunWith'>;
+
+interface Beginner {
+  readonly principal: Principal;
+  readonly repeat: Began | undefined;
+}
+
+/** A step of another run names the attempt at it, others the key of their call. */
+export function beginningOf({ principal, repeat }: Beginner): Beginning {
+  if (principal.type === 'flow') return { begunBy: principal.attempt };
+  return repeat ? { begunBy: repeat.key, begunWith: repeat.inputHash } : {};
+}
+
+/**
+ * The run that the same attempt, or an earlier call under the same key, began while its answer was not kept.
+ * @throws OtherInput where that call had another input
+ */
+export async function begunBefore(
+  { flowRuns }: Pick<Readers, 'flowRuns'>,
+  { principal, repeat }: Beginner,
+  now: Date,
+): Promise<FlowRunRecord | undefined> {
+  const { begunBy, begunWith } = beginningOf({ principal, repeat });
+  if (begunBy === undefined) return undefined;
+  const isCall = begunWith !== undefined;
+  const from = isCall ? new Date(now.getTime() - KEPT_MS).toISOString() : undefined;
+  const [run] = (await flowRuns.find({ where: { begunBy }, from, limit: 1 })).records;
+  if (run && isCall && repeat) requireSameInput(repeat, run.begunWith);
+  return run;
+}

@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import { pageOf, paging, recordId } from '../../resources/fields.ts';
+import {
+  deliveryOutcome,
+  type FlowDelivery,
+  type FlowDeliveryRecord,
+  flowDelivery,
+} from '../../resources/flow-delivery.ts';
+import { refTo } from '../../resources/markers.ts';
+import type { Readers } from '../../store/port.ts';
+import type { Principal } from '../access/principal.ts';
+import { defineTool, READS } from '../registry/define-tool.ts';
+import { LARGEST_PAGE, listPage } from '../registry/paging.ts';
+import { isRunAs } from './run-as.ts';
+import { showDelivery } from './webhooks/deliveries.ts';
+
+export const listFlowDeliveries = defineTool({
+  name: 'list_flow_deliveries',
+  title: 'List flow deliveries',
+  description: 'List what was sent to the webhook of a flow in the last 30 days, newest first, and what became of it.',
+  access: { scope: 'flows:read', grant: 'flow:read:{id}' },
+  annotations: READS,
+  input: z.strictObject({
+    id: refTo('flow', recordId).describe('Flow id (`flw_…`), see list_flows.'),
+    outcome: deliveryOutcome.optional(),
+    ...paging,
+  }),
+  output: pageOf(flowDelivery),
+  errors: ['not_found'],
+
+  async handler({ id, outcome, ...input }, { store, principal }) {
+    const { runAs } = await store.flows.read(id);
+    const isOwn = principal.rights.isAdmin || isRunAs(principal, runAs);
+    const page = await listPage(store.flowDeliveries, input, { where: { flowId: id, outcome } }, (record) => record);
+    const data: FlowDelivery[] = [];
+    let room = LARGEST_PAGE;
+    for (const record of page.data) {
+      const body = await bodyOf(record, { store, principal });
+      room -= body === undefined ? 0 : JSON.stringify(body).length;
+      data.push(showDelivery(record, { ...(isOwn && { reason: record.reason }), ...(room > 0 && { body }) }));
+    }
+    return { ...page, data };
+  },
+});
+
+/** What was sent, as far as it is kept and the caller may see it: it is the input of the run. */
+async function bodyOf(
+  { runId }: FlowDeliveryRecord,
+  { store, principal }: { readonly store: Pick<Readers, 'flowRuns'>; readonly principal: Principal },
+): Promise<unknown> {
+  const run = runId === undefined ? undefined : await store.flowRuns.get(runId);
+  if (!run || !(principal.rights.isAdmin || isRunAs(principal, run.runAs))) return undefined;
+  return run.input;
+}

@@ -1,0 +1,44 @@
+import { type Flow, flow } from '../../resources/flow.ts';
+import type { NewRecord, Readers } from '../../store/port.ts';
+import type { Context } from '../registry/context.ts';
+import type { HistoryWriters } from '../versions/writers.ts';
+import { sameDefinition } from './flow-change.ts';
+import { definitionIssues, requireRights } from './flow-definition.ts';
+import { isRunAs, runAsOf } from './run-as.ts';
+import { signatureOf, withTodaysSecret } from './webhook-secret.ts';
+
+/**
+ * The record for an earlier state. The webhook keeps the secret that it has today: whoever does not act for the flow, and would have it do
+ * something else with what the webhook brings, changes it with the secret instead. A flow that comes back for somebody else comes without.
+ */
+export async function prepareRestore(
+  earlier: Flow,
+  current: Flow | undefined,
+  { store, principal, server, fail }: Context<HistoryWriters, 'conflict'>,
+): Promise<NewRecord<Flow>> {
+  const kept = await store.flowSecrets.get(earlier.id);
+  const before = current ?? (kept && (await lastStateOf(earlier.id, store)));
+  const isOwn = before !== undefined && isRunAs(principal, before.runAs);
+  const comes = !current && !isOwn ? undefined : kept;
+  const state = { ...earlier, trigger: withTodaysSecret(earlier.trigger, comes) };
+  const [issue] = await definitionIssues(state, store, server);
+  if (issue) throw fail('conflict', `This state of the flow cannot be restored: ${issue.path}: ${issue.message}`);
+  if (kept && (!comes || !signatureOf(state))) await store.flowSecrets.delete(earlier.id);
+  if (current && sameDefinition(current, state)) return { ...state, runAs: current.runAs };
+  if (comes && signatureOf(state) && !isOwn) {
+    throw fail(
+      'conflict',
+      `Runs of the flow act for ${before?.runAs.name}, and what its webhook brings is for them; make the change with update_flow and give the secret.`,
+    );
+  }
+  await requireRights(principal, state, { store, catalog: server.catalog });
+  return { ...state, runAs: runAsOf(principal) };
+}
+
+/** A deleted flow as it was. */
+async function lastStateOf(entityId: string, { versions }: Pick<Readers, 'versions'>): Promise<Flow | undefined> {
+  const { records } = await versions.find({ where: { entityType: 'flow', entityId }, limit: 1 });
+  return (
+    records[0] && flow.parse({ ...records[0].payload, updatedAt: records[0].createdAt, revision: records[0].revision })
+  );
+}

@@ -1,0 +1,28 @@
+import type { Clock } from './clock.ts';
+
+const FIRST_MS = 200;
+const LONGEST_MS = 30_000;
+
+/**
+ * How long to wait before the store is tried again: a moment at first, as a lost connection is soon replaced, and longer each time that it
+ * refuses again. What it refuses meanwhile waits for the same moment.
+ */
+export class Patience {
+  readonly #clock: Clock;
+  #pauses = 0;
+  #endsAt = Number.NEGATIVE_INFINITY;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Called after each refusal. Returns milliseconds. */
+  next(): number {
+    const now = this.#clock.now().getTime();
+    if (now < this.#endsAt) return Math.min(this.#endsAt - now, LONGEST_MS); // the clock may have been set back
+    this.#pauses = now - this.#endsAt > LONGEST_MS ? 0 : this.#pauses + 1;
+    const ms = Math.min(FIRST_MS * 2 ** this.#pauses, LONGEST_MS);
+    this.#endsAt = now + ms;
+    return ms;
+  }
+}

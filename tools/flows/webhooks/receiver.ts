@@ -1,0 +1,164 @@
+import { randomBytes } from 'node:crypto';
+import type { ErrorBody } from '../../../resources/error.ts';
+import type { Flow, WebhookScheme } from '../../../resources/flow.ts';
+import type { FlowDelivery } from '../../../resources/flow-delivery.ts';
+import type { FlowSecretRecord } from '../../../resources/flow-secret.ts';
+import type { Store } from '../../../store/port.ts';
+import { WEBHOOK_TOOL, webhookPrincipal } from '../../access/webhook-principal.ts';
+import { SecretsError } from '../../integrations/secrets.ts';
+import { errorBodyOf, toToolError } from '../../registry/errors.ts';
+import type { Registry } from '../../registry/registry.ts';
+import { flowSecretPlace, keyOf, signatureOf } from '../webhook-secret.ts';
+import { challengeIn, contentOf, eventOf, isPing, keyOfDelivery } from './content.ts';
+import { findRepeated } from './deliveries.ts';
+import { countAgain, DeliveryNotes } from './notes.ts';
+import { type HeaderOf, SIGNATURE_HEADERS, verify } from './schemes.ts';
+
+/** A request that says it is signed, as it came. */
+export interface Came {
+  readonly flowId: string;
+  readonly header: HeaderOf;
+  readonly body: Buffer;
+  readonly requestId: string;
+}
+
+/** What its sender is answered, once it is known to be the sender. */
+export type Reply = { readonly status: 200 | 202; readonly body?: object | undefined } | { readonly error: ErrorBody };
+
+interface ReceiverParts {
+  readonly store: Store;
+  readonly registry: Registry;
+  onFailure(cause: unknown): void;
+  now(): Date;
+}
+
+/** A delivery that was signed well. */
+interface Signed extends Came {
+  readonly flow: Flow;
+  readonly scheme: WebhookScheme;
+  readonly digest: string;
+}
+
+type Key = { readonly scheme: WebhookScheme; readonly key: Buffer };
+
+/** Receives what is sent to the webhooks of flows: checks the signature, drops repeats, and has runs begin in the background. */
+export class WebhookReceiver {
+  readonly #parts: ReceiverParts;
+  readonly #notes: DeliveryNotes;
+  /** Stands in where there is no key, so that such a request takes as long as others. */
+  readonly #decoy = randomBytes(32);
+
+  constructor(parts: ReceiverParts) {
+    this.#parts = parts;
+    this.#notes = new DeliveryNotes(parts.store, parts.now, parts.onFailure);
+  }
+
+  close(): Promise<void> {
+    return this.#notes.close();
+  }
+
+  /** Undefined where the signature does not fit, or there is no such flow, which look the same. */
+  async receive(came: Came): Promise<Reply | undefined> {
+    const { store, now } = this.#parts;
+    const { flowId } = came;
+    const [flow, kept] = await Promise.all([store.flows.get(flowId), store.flowSecrets.get(flowId)]);
+    const key = flow && signatureOf(flow) && kept ? this.#keyOf(kept) : undefined;
+    const { result, digest } = verify(came, typeof key === 'object' ? key : this.#decoyFor(came), now());
+    if (!flow || !kept || key === undefined) return undefined;
+    const { scheme } = kept;
+    if (typeof key === 'string' || result !== 'good') {
+      const outcome = result === 'late' ? 'late' : 'bad_signature';
+      this.#notes.note({ flowId, scheme, outcome, ...(typeof key === 'string' && { reason: key }) });
+      return undefined;
+    }
+    return this.#answer({ ...came, flow, scheme, digest });
+  }
+
+  /** The key, or why there is none. */
+  #keyOf({ id, scheme, sealed }: FlowSecretRecord): Key | string {
+    const box = this.#parts.registry.server.secrets;
+    try {
+      return box
+        ? { scheme, key: keyOf({ scheme, secret: box.open(sealed, flowSecretPlace(id)) }) }
+        : 'No secrets here.';
+    } catch (thrown) {
+      if (!(thrown instanceof SecretsError)) throw thrown;
+      return `The secret cannot be read. ${thrown.message}`;
+    }
+  }
+
+  #decoyFor({ header }: Came): Key {
+    const named = SIGNATURE_HEADERS.find(({ name }) => header(name) !== undefined);
+    return { scheme: named?.scheme ?? 'hmac', key: this.#decoy };
+  }
+
+  async #answer(signed: Signed): Promise<Reply> {
+    const { flowId, scheme, requestId } = signed;
+    let content: unknown;
+    try {
+      content = contentOf(signed);
+    } catch (thrown) {
+      const error = toToolError(thrown);
+      this.#notes.note({ flowId, scheme, outcome: 'refused', reason: error.message });
+      return { error: errorBodyOf(error, requestId) };
+    }
+    const challenge = challengeIn(scheme, content);
+    if (challenge !== undefined) {
+      this.#notes.note({ flowId, scheme, outcome: 'challenge' });
+      return { status: 200, body: { challenge } };
+    }
+    if (isPing(signed, content)) {
+      this.#notes.note({ flowId, scheme, outcome: 'ping' });
+      return { status: 200, body: { outcome: 'ping' } };
+    }
+    return this.#begin(signed, content);
+  }
+
+  async #begin(signed: Signed, content: unknown): Promise<Reply> {
+    const { flowId, scheme, digest, requestId } = signed;
+    const { registry } = this.#parts;
+    const key = keyOfDelivery(flowId, signed, { content, digest });
+    const event = eventOf(signed, content);
+    if (await this.#isRepeated(key)) return repliedTo(scheme, { outcome: 'repeat' });
+    const answer = await registry.call({
+      principal: webhookPrincipal(flowId, scheme),
+      tool: WEBHOOK_TOOL,
+      input: { id: flowId, scheme, key, event, body: content },
+      door: 'webhook',
+      requestId,
+      client: signed.header('user-agent'),
+    });
+    if (answer.ok) {
+      registry.server.flows?.wake(flowId);
+      const { id, outcome, runId } = answer.output as FlowDelivery; // the output of receive_webhook
+      return repliedTo(scheme, { id, outcome, runId }, 202);
+    }
+    // Another one with the same key came in between.
+    if (await this.#isRepeated(key)) return repliedTo(scheme, { outcome: 'repeat' });
+    const { error } = answer;
+    this.#notes.note({
+      flowId,
+      scheme,
+      ...(event !== undefined && { event }),
+      outcome: 'refused',
+      reason: error.error,
+    });
+    return { error: error.code === 'conflict' ? { ...error, error: CANNOT_RUN } : error };
+  }
+
+  async #isRepeated(key: string): Promise<boolean> {
+    const { store, now } = this.#parts;
+    const first = await findRepeated(store, key);
+    if (!first) return false;
+    await store.transaction((tx) => countAgain(tx, { id: first.id, more: 1, lastAt: now().toISOString() }));
+    return true;
+  }
+}
+
+/** Says nothing about the inside; whoever may read the flow finds the reason in the list of its deliveries. */
+const CANNOT_RUN = 'The flow takes no deliveries now; send it again later. list_flow_deliveries says why.';
+
+/** Slack takes 200 alone as an answer, and shows people what comes with it. */
+function repliedTo(scheme: WebhookScheme, body: object, status: 200 | 202 = 200): Reply {
+  return scheme === 'slack' ? { status: 200 } : { status, body };
+}

@@ -1,0 +1,132 @@
+import type { Agent } from '../../resources/agent.ts';
+import type { AgentRun } from '../../resources/agent-run.ts';
+import type { ThreadRecord } from '../../resources/thread.ts';
+import type { Position, Store, Writers } from '../../store/port.ts';
+import { type Repeated, startOnce } from '../../store/repeated.ts';
+import { authorOf, capsuleIn, chainOf } from '../access/principal.ts';
+import { makerKeyOf, ownAccessKeys } from '../access/visibility.ts';
+import { RunEnded, type RunOutcome, type RunTrace } from '../agents/exports.ts';
+import type { SteppingContext } from '../registry/context.ts';
+import { type ToolError, toToolError } from '../registry/errors.ts';
+import { isKept } from '../registry/idempotency.ts';
+
+type Runs = Pick<Writers, 'agentRuns'>;
+
+/** Longer than a run can continue after its time is over. */
+const GRACE_MS = 60_000;
+
+interface Beginning {
+  readonly kind: AgentRun['kind'];
+  readonly agent: Agent | undefined;
+  readonly model: string;
+  readonly thread?: Pick<ThreadRecord, 'id' | 'accessKeys'>;
+}
+
+type Asking = Pick<SteppingContext<unknown, never>, 'principal' | 'door' | 'requestId' | 'server' | 'repeat'>;
+
+/** Stores that a run begins. Whoever sees its thread sees it; without a thread, whoever asked for it. */
+export function beginRun({ agentRuns }: Runs, { kind, agent, model, thread }: Beginning, asking: Asking) {
+  const { principal, door, requestId, server, repeat } = asking;
+  const behind = chainOf(principal);
+  const all = [principal, ...behind];
+  const capsuleId = capsuleIn(principal)?.id;
+  const appId = all.find(({ type }) => type === 'app')?.id;
+  const flowRunId = all.find(({ runId }) => runId !== undefined)?.runId;
+  return agentRuns.insert({
+    kind,
+    status: 'running',
+    ...(agent && { agentId: agent.id, agentRevision: agent.revision }),
+    ...(thread && { threadId: thread.id }),
+    ...(server.worker !== undefined && { worker: server.worker }),
+    ...(repeat && { begunBy: repeat.key, begunWith: repeat.inputHash }),
+    model,
+    principal: authorOf(principal),
+    ...(behind.length > 0 && { onBehalfOf: behind.map(authorOf) }),
+    door,
+    requestId,
+    ...(capsuleId !== undefined && { capsuleId }),
+    ...(appId !== undefined && { appId }),
+    ...(flowRunId !== undefined && { flowRunId }),
+    steps: 0,
+    usage: { inputTokens: 0, outputTokens: 0 },
+    accessKeys: thread?.accessKeys ?? ownAccessKeys(principal),
+    askers: [...new Set(all.map(({ id }) => id))],
+    makerKey: makerKeyOf(principal),
+  });
+}
+
+/** Stores what the run did so far, so that a crash leaves a trace. It counts as no change. */
+export function keepTrace({ agentRuns }: Runs, { id }: AgentRun, trace: RunTrace): Promise<AgentRun> {
+  return agentRuns.touch(id, trace.state);
+}
+
+/** The run that is under way in a thread, if any. A run that must have ended long ago does not count. */
+export async function runningIn({ agentRuns }: Runs, threadId: string, runMs: number, now: Date) {
+  const { records } = await agentRuns.find({ where: { threadId, status: 'running' }, limit: 10 });
+  for (const lost of records.filter((run) => isLost(run, runMs, now))) await agentRuns.update(lost.id, lostRun(now));
+  return records.find((run) => !isLost(run, runMs, now));
+}
+
+/** Whether a run that nobody has ended must have ended long ago. */
+export function isLost({ createdAt }: Pick<AgentRun, 'createdAt'>, runMs: number, now: Date): boolean {
+  return createdAt < new Date(now.getTime() - runMs - GRACE_MS).toISOString();
+}
+
+export function succeeded({ stopReason }: RunOutcome, trace: RunTrace, now: Date) {
+  return { ...trace.state, status: 'succeeded' as const, stopReason, finishedAt: now.toISOString() };
+}
+
+/** What a failed run's record says, and the error for the caller. */
+export function failed(thrown: unknown, trace: RunTrace, now: Date) {
+  const ended = thrown instanceof RunEnded ? thrown : undefined;
+  const error: ToolError = ended?.error ?? toToolError(thrown);
+  const { code, message } = error;
+  const status = ended?.status ?? ('failed' as const);
+  const cutOff = !ended && !isKept(code) && ({ cutOff: true } as const);
+  const change = { ...trace.state, status, error: { code, message }, ...cutOff, finishedAt: now.toISOString() };
+  return { error, change, unfinished: ended?.unfinished ?? '' };
+}
+
+export function lostRun(now: Date) {
+  const message = 'The server ended before the run did.';
+  const error = { code: 'internal' as const, message };
+  return { status: 'failed' as const, error, cutOff: true, finishedAt: now.toISOString() };
+}
+
+type Ending = ReturnType<typeof failed>['change'] | ReturnType<typeof lostRun>;
+
+/** Ends the run, unless that was stored already and only the answer to it got lost. */
+export async function endRun({ agentRuns }: Runs, id: string, change: Ending): Promise<void> {
+  if ((await agentRuns.get(id))?.status === 'running') await agentRuns.update(id, change);
+}
+
+/** How often one process looks for runs whose process is gone. */
+const LOOK_EVERY_MS = 5_000;
+
+/**
+ * Marks runs as failed whose process is gone: before a server begins to serve, and where several share the store, while it does. Only one
+ * that has the store for itself may be sure that no run is its own.
+ */
+export async function startSettling(store: Store, onFailure: (cause: unknown) => void): Promise<Repeated | undefined> {
+  await settleRuns(store);
+  if (store.jobs.worker === undefined) return undefined;
+  return startOnce(store.jobs, () => settleRuns(store), { onFailure, everyMs: LOOK_EVERY_MS });
+}
+
+async function settleRuns(store: Store): Promise<void> {
+  const { agentRuns, jobs } = store;
+  let after: Position | undefined;
+  do {
+    const page = await agentRuns.find({ where: { status: 'running' }, order: 'oldest', limit: 500, after });
+    const lost: AgentRun[] = [];
+    for (const run of page.records) if (!(await jobs.isAlive(run.worker))) lost.push(run);
+    if (lost.length > 0) await store.transaction((tx) => settle(tx, lost));
+    after = page.next ?? undefined;
+  } while (after);
+}
+
+async function settle({ agentRuns }: Runs, lost: readonly AgentRun[]): Promise<void> {
+  for (const { id } of lost) {
+    if ((await agentRuns.get(id))?.status === 'running') await agentRuns.update(id, lostRun(new Date()));
+  }
+}

@@ -1,0 +1,142 @@
+import { z } from 'zod';
+import { agentRun, agentRunStatus } from '../../resources/agent-run.ts';
+import { agentRef, instant, pageOf, paging, recordId, time } from '../../resources/fields.ts';
+import { orAgentName, refTo } from '../../resources/markers.ts';
+import { message } from '../../resources/message.ts';
+import type { Readers } from '../../store/port.ts';
+import { NAME } from '../access/guarded-tool.ts';
+import type { Principal } from '../access/principal.ts';
+import { makerKeyOf, openThread, threadsSeenBy } from '../access/visibility.ts';
+import type { Kind } from '../registry/define-kind.ts';
+import { DELETES, defineTool, READS } from '../registry/define-tool.ts';
+import { listPage } from '../registry/paging.ts';
+import type { Tool } from '../registry/tool.ts';
+import { shownRun, showRun } from './evidence.ts';
+import { isLost, lostRun } from './stored-runs.ts';
+import { openRun, runsSeenBy } from './visible-runs.ts';
+
+const runId = refTo('agent-run', recordId).describe('Run id (`run_…`), see list_agent_runs.');
+
+const listAgentRuns = defineTool({
+  name: 'list_agent_runs',
+  title: 'List agent runs',
+  description:
+    'List runs of agents, newest first: your own and those of threads you can see, with model, tokens, status and error. get_agent_run has the turns and calls.',
+  access: { scope: 'agents:read', grant: 'agent:read', narrows: true, selects: { agentId: NAME } },
+  annotations: READS,
+  input: z.strictObject({
+    agentId: agentRef.optional().describe('Id or name: runs of this agent only.'),
+    threadId: refTo('thread', recordId).optional(),
+    principal: orAgentName(z.string().max(200))
+      .optional()
+      .describe('Id of who asked, or of whom that acted for: key, capsule, admin user, app, flow or agent.'),
+    capsuleId: refTo('capsule', recordId).optional(),
+    appId: refTo('app', recordId).optional(),
+    flowRunId: refTo('flow-run', recordId).optional().describe('Runs that this run of a flow began.'),
+    status: agentRunStatus.optional(),
+    from: time.optional().describe('Inclusive.'),
+    to: time.optional().describe('Exclusive.'),
+    ...paging,
+  }),
+  output: pageOf(agentRun),
+  errors: [],
+
+  async handler({ limit, cursor, includeTotal, from, to, principal: askers, ...where }, { store, principal }) {
+    const query = { where: { ...where, askers }, from: from && instant(from), to: to && instant(to) };
+    const seen = await runsSeenBy(store, principal);
+    return listPage(seen, { limit, cursor, includeTotal }, query, (run) => run);
+  },
+});
+
+/** Reads a run with what the caller may know of it. */
+function getAgentRun(kinds: readonly Kind[]): Tool {
+  return defineTool({
+    name: 'get_agent_run',
+    title: 'Get agent run',
+    description:
+      'Read one run of an agent: revisions of agent, prompt, skills and memories it had, each turn with model, tokens and time, each call with its audit entry and the records it saw, and how it ended.',
+    access: { scope: 'agents:read', grant: 'agent:read:{id}' },
+    annotations: READS,
+    input: z.strictObject({ id: runId }),
+    output: shownRun,
+    errors: ['not_found'],
+
+    async handler({ id }, context) {
+      return showRun(await openRun(context, id), { ...context, kinds });
+    },
+  });
+}
+
+const cancelAgentRun = defineTool({
+  name: 'cancel_agent_run',
+  title: 'Cancel agent run',
+  description:
+    'End a run of an agent that is under way, within 2 seconds; a call of a tool under way may still finish. Your own runs; with admin rights all.',
+  access: { scope: 'chat:write', grant: 'agent:invoke:{id}' },
+  annotations: DELETES,
+  input: z.strictObject({ id: runId }),
+  output: agentRun,
+  errors: ['not_found', 'conflict'],
+
+  async handler({ id }, { store, principal, server, fail }) {
+    const run = await store.agentRuns.get(id);
+    if (!run || !(principal.rights.isAdmin || run.makerKey === makerKeyOf(principal))) {
+      throw fail('not_found', `You have no run ${id}; list_agent_runs shows your runs, and an admin can end all.`);
+    }
+    if (run.status === 'cancelled') return run;
+    if (run.status !== 'running') throw fail('conflict', `The run has already ended: ${run.status}.`);
+    const now = server.now();
+    return store.agentRuns.update(id, isLost(run, server.models.runMs, now) ? lostRun(now) : { cancelAsked: true });
+  },
+});
+
+function explainAnswer(kinds: readonly Kind[]): Tool {
+  return defineTool({
+    name: 'explain_answer',
+    title: 'Explain answer',
+    description:
+      'Find out what a message of an agent rests on: its run with the prompt, skills and memories given, and every call made, each with its audit entry and the records it saw in the revision it saw. get_version shows these.',
+    access: { scope: 'threads:read', grant: 'thread:read:{messageId}' },
+    annotations: READS,
+    input: z.strictObject({
+      messageId: refTo('message', recordId).describe(
+        'Id of a message that an agent wrote (`msg_…`), see list_messages.',
+      ),
+    }),
+    output: z.object({
+      message,
+      run: shownRun
+        .optional()
+        .describe(
+          'Absent where the message was not written by a run, or its run is no longer kept or not yours to see.',
+        ),
+    }),
+    errors: ['not_found'],
+
+    async handler({ messageId }, context) {
+      const { store, principal, fail } = context;
+      const unknown = () =>
+        fail('not_found', `There is no message ${messageId}; list_messages shows those of a thread.`);
+      const found = await store.messages.get(messageId);
+      if (!found) throw unknown();
+      await openThread({ store, principal, fail: unknown }, found.threadId);
+      const run = found.runId === undefined ? undefined : await runInThreads(found.runId, context);
+      return { message: found, ...(run && { run: await showRun(run, { ...context, kinds }) }) };
+    },
+  });
+}
+
+/** The run, if the caller may read its thread, which for the message of a fork is another one. */
+async function runInThreads(
+  id: string,
+  { store, principal }: { readonly store: Readers; readonly principal: Principal },
+) {
+  const run = await store.agentRuns.get(id);
+  if (run?.threadId === undefined) return undefined;
+  const isSeen = (await threadsSeenBy(store, principal).count({ where: { id: run.threadId } })) > 0;
+  return isSeen ? run : undefined;
+}
+
+export function agentRunTools(kinds: readonly Kind[]): Tool[] {
+  return [listAgentRuns, getAgentRun(kinds), cancelAgentRun, explainAnswer(kinds)];
+}

@@ -1,0 +1,55 @@
+import type { AgentRunRecord } from '../../resources/agent-run.ts';
+import type { Reader, Readers, Where } from '../../store/port.ts';
+import type { Limit } from '../access/limit.ts';
+import type { Principal } from '../access/principal.ts';
+import { agentNamed } from '../access/subjects.ts';
+import { makerKeyOf, seenBy } from '../access/visibility.ts';
+import type { Fail } from '../registry/errors.ts';
+import { onlyThese } from '../registry/paging.ts';
+
+/** Reads the runs that a caller may see: those in threads that it sees, and its own. Its grants may limit them to some agents and threads. */
+export async function runsSeenBy(
+  store: Readers,
+  principal: Principal,
+): Promise<Pick<Reader<AgentRunRecord>, 'find' | 'count'>> {
+  const limit = await withIds(store, principal.rights.limitedTo('agent', 'read'));
+  const byAgent = onlyThese<AgentRunRecord>(limit, 'agentId');
+  const byThread = threadsOf(principal);
+  const any = byAgent || byThread ? joined(byAgent ?? [{}], byThread ?? [{}]) : undefined;
+  const seen = seenBy(store.agentRuns, principal);
+  return {
+    find: (query) => seen.find({ ...query, any }),
+    count: (query) => seen.count({ ...query, any }),
+  };
+}
+
+/** @throws ToolError (not_found) where there is no such run, or the caller may not see it */
+export async function openRun(
+  { store, principal, fail }: { store: Readers; principal: Principal; fail: Fail<'not_found'> },
+  id: string,
+): Promise<AgentRunRecord> {
+  const [run] = (await (await runsSeenBy(store, principal)).find({ where: { id }, limit: 1 })).records;
+  if (!run) throw fail('not_found', `There is no run ${id}; list_agent_runs shows the ones you can see.`);
+  return run;
+}
+
+/** Undefined: runs in all threads, and those without one. */
+function threadsOf(principal: Principal): readonly Where<AgentRunRecord>[] | undefined {
+  const { rights } = principal;
+  const reads = rights.mayTry({ scope: 'threads:read', needs: [{ resource: 'thread', op: 'read' }], narrows: true });
+  const threads = reads ? onlyThese<AgentRunRecord>(rights.limitedTo('thread', 'read'), 'threadId') : [];
+  if (!threads) return undefined;
+  const own: Where<AgentRunRecord>[] = rights.held('thread', 'read') ? [] : [{ makerKey: makerKeyOf(principal) }];
+  return [{ kind: 'invoke' }, ...own, ...threads];
+}
+
+/** The limit with the ids of the agents that grants name. */
+async function withIds(store: Readers, limit: Limit | undefined): Promise<Limit | undefined> {
+  if (!limit?.names) return limit;
+  const agents = await Promise.all(limit.names.map((name) => agentNamed(store, name)));
+  return { ...limit, names: [...limit.names, ...agents.flatMap((agent) => agent?.id ?? [])] };
+}
+
+function joined<Kept>(some: readonly Where<Kept>[], others: readonly Where<Kept>[]): Where<Kept>[] {
+  return some.flatMap((one) => others.map((other) => ({ ...one, ...other })));
+}

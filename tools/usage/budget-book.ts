@@ -1,0 +1,147 @@
+import type { BudgetRecord } from '../../resources/budget.ts';
+import type { Store, Transaction } from '../../store/port.ts';
+import type { ToolError } from '../registry/errors.ts';
+import { readSettings } from '../settings/settings.ts';
+import { raiseAlert } from '../webhooks/alerts.ts';
+import { type BudgetState, dueNotice, limitOf, refusal, roomIn, stateAt } from './budget-state.ts';
+import { renewalAfter } from './periods.ts';
+
+/** What is counted against a budget. */
+export interface Part {
+  readonly budgetId: string;
+  readonly amount: number;
+}
+
+/** Either all parts are counted or, where one of the budgets has no room, none. */
+export type Entry =
+  /** Calls, which are counted when they begin. */
+  | { readonly kind: 'count'; readonly parts: readonly Part[] }
+  /** Room for a turn of a model, whose use is known when it ends. The reservation lapses at `until` where nobody settles it. */
+  | { readonly kind: 'reserve'; readonly id: string; readonly until: string; readonly parts: readonly Part[] }
+  | Settlement;
+
+/** What a turn used, in place of its reservation until `until`. May be entered again: it is counted once. */
+export interface Settlement {
+  readonly kind: 'settle';
+  readonly id: string;
+  readonly until: string;
+  readonly parts: readonly Part[];
+}
+
+export interface Refusal {
+  readonly budgetId: string;
+  readonly renewsAt: string;
+  readonly error: ToolError;
+}
+
+interface Waiting {
+  readonly entry: Entry;
+  resolve(refused: Refusal | undefined): void;
+  reject(cause: unknown): void;
+}
+
+/**
+ * Counts against budgets in the store, which all processes share. Entries that come while others are written are written together, so many
+ * callers wait for few transactions.
+ */
+export class BudgetBook {
+  readonly #store: Store;
+  readonly #now: () => Date;
+  #waiting: Waiting[] = [];
+  #isWriting = false;
+
+  constructor(store: Store, now: () => Date) {
+    this.#store = store;
+    this.#now = now;
+  }
+
+  /** Resolves when the entry is durable, or was refused. @throws StoreUnavailable */
+  enter(entry: Entry): Promise<Refusal | undefined> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ entry, resolve, reject });
+      if (!this.#isWriting) void this.#write();
+    });
+  }
+
+  async #write(): Promise<void> {
+    this.#isWriting = true;
+    while (this.#waiting.length > 0) {
+      const together = this.#waiting;
+      this.#waiting = [];
+      try {
+        const now = this.#now();
+        const entries = together.map(({ entry }) => entry);
+        const refusals = await this.#store.transaction((tx) => enterAll(tx, entries, now));
+        for (const [at, { resolve }] of together.entries()) resolve(refusals[at]);
+      } catch (cause) {
+        for (const { reject } of together) reject(cause);
+      }
+    }
+    this.#isWriting = false;
+  }
+}
+
+interface Open {
+  readonly budget: BudgetRecord;
+  readonly before: BudgetState;
+  state: BudgetState;
+}
+
+/** Changes nothing but the transaction, because a store may run it again. */
+async function enterAll(tx: Transaction, entries: readonly Entry[], now: Date): Promise<(Refusal | undefined)[]> {
+  const { timezone } = await readSettings(tx);
+  const open = new Map<string, Open>();
+  for (const { budgetId } of entries.flatMap(({ parts }) => parts)) {
+    const budget = open.has(budgetId) ? undefined : await tx.budgets.get(budgetId);
+    if (!budget?.enabled) continue;
+    const before = stateAt(budget, now, () => renewalAfter(now, budget.period, timezone));
+    open.set(budgetId, { budget, before, state: before });
+  }
+  const refusals = entries.map((entry) => enterOne(open, entry, now));
+  for (const each of open.values()) await keep(tx, each, now);
+  return refusals;
+}
+
+function enterOne(open: ReadonlyMap<string, Open>, entry: Entry, now: Date): Refusal | undefined {
+  const parts = entry.parts.flatMap(({ budgetId, amount }) => {
+    const found = open.get(budgetId); // a budget may be deleted or switched off meanwhile
+    return found ? [{ found, amount }] : [];
+  });
+  const over = parts.find(({ found, amount }) => entry.kind !== 'settle' && !fits(found, entry.kind, amount))?.found;
+  if (over) {
+    const { budget, state } = over;
+    return { budgetId: budget.id, renewsAt: state.renewsAt, error: refusal(budget, state, now) };
+  }
+  for (const { found, amount } of parts) {
+    const { used, reservations } = found.state;
+    if (entry.kind === 'reserve') {
+      const { id, until } = entry;
+      found.state = { ...found.state, reservations: [...reservations, { id, amount, until }] };
+    } else if (entry.kind === 'count' || !isSettled(found.state, entry, now)) {
+      const left = reservations.filter(({ id }) => entry.kind === 'count' || id !== entry.id);
+      found.state = { ...found.state, used: used + amount, reservations: left };
+    }
+  }
+  return undefined;
+}
+
+/** Its reservation is gone before its time, so it was counted before, and whoever entered it was not told. */
+function isSettled({ reservations }: BudgetState, { id, until }: Settlement, now: Date): boolean {
+  return now.toISOString() < until && !reservations.some((reservation) => reservation.id === id);
+}
+
+function fits({ budget, state }: Open, kind: Entry['kind'], amount: number): boolean {
+  return kind === 'count' ? state.used + amount <= limitOf(budget) : roomIn(budget, state) === 'yes';
+}
+
+/** Counting is no change of the record; a notice is one, so that others hear of it. */
+async function keep(tx: Transaction, { budget, before, state }: Open, now: Date): Promise<void> {
+  if (state === before) return;
+  const { used, renewsAt, reservations } = state;
+  const level = dueNotice(budget, state);
+  const kept = { used, renewsAt, reservations: [...reservations], notice: state.notice ?? null };
+  if (level === undefined) return void (await tx.budgets.touch(budget.id, kept));
+  const notice = { level, at: now.toISOString(), revision: budget.revision + 1 };
+  const { id, revision } = await tx.budgets.update(budget.id, { ...kept, notice });
+  await raiseAlert(tx, { type: `budget.${level}`, id, revision }, now);
+}

@@ -1,0 +1,176 @@
+import { randomUUID } from 'node:crypto';
+import type { TokenUsage } from '../../resources/agent-run.ts';
+import type { BudgetMeasure, BudgetRecord } from '../../resources/budget.ts';
+import type { Store } from '../../store/port.ts';
+import { type Budgets, budgetSubjectsIn, type ModelUse, subjectKey } from '../access/budgets.ts';
+import type { Principal } from '../access/principal.ts';
+import { EnabledRecords } from '../registry/enabled-records.ts';
+import { ToolError } from '../registry/errors.ts';
+import { readSettings } from '../settings/settings.ts';
+import { BudgetBook, type Entry, type Part } from './budget-book.ts';
+import { refusal, roomIn, stateAt } from './budget-state.ts';
+import { renewalAfter } from './periods.ts';
+import { costOf, priceOn } from './prices.ts';
+import { Settlements } from './settlements.ts';
+
+/** Longer than a turn of a model can take. */
+const RESERVED_MS = 15 * 60_000;
+
+interface MeterParts {
+  readonly store: Store;
+  now(): Date;
+  onFailure(cause: unknown): void;
+}
+
+export async function startBudgets(parts: MeterParts): Promise<BudgetMeter> {
+  const meter = new BudgetMeter(parts);
+  await meter.start();
+  return meter;
+}
+
+/** Holds calls and turns of models against the budgets. It follows the budgets, so that a call that none limits asks the store nothing. */
+export class BudgetMeter implements Budgets {
+  readonly #store: Store;
+  readonly #now: () => Date;
+  readonly #book: BudgetBook;
+  readonly #settlements: Settlements;
+  readonly #following: EnabledRecords<'budgets'>;
+  /** The enabled ones. */
+  readonly #budgets = new Map<string, BudgetRecord>();
+  #bySubject = new Map<string, BudgetRecord[]>();
+  /** Until when budgets of calls are used up, so that nothing is written for calls that are refused. */
+  readonly #spent = new Map<string, { readonly until: string; readonly error: (now: Date) => ToolError }>();
+
+  constructor({ store, now, onFailure }: MeterParts) {
+    this.#store = store;
+    this.#now = now;
+    this.#book = new BudgetBook(store, now);
+    this.#settlements = new Settlements(this.#book, onFailure);
+    this.#following = new EnabledRecords({
+      store,
+      name: 'budgets',
+      put: (budget) => {
+        this.#budgets.set(budget.id, budget);
+        this.#spent.delete(budget.id);
+      },
+      drop: (id) => {
+        this.#budgets.delete(id);
+        this.#spent.delete(id);
+      },
+      settled: () => this.#sort(),
+      onFailure,
+    });
+  }
+
+  start(): Promise<void> {
+    return this.#following.start();
+  }
+
+  close(): Promise<void> {
+    this.#following.close();
+    return this.#settlements.close();
+  }
+
+  call(principal: Principal): Promise<void> | undefined {
+    if (this.#bySubject.size === 0) return undefined;
+    const limiting = this.#limiting(budgetSubjectsIn(principal), ['calls']);
+    return limiting.length === 0 ? undefined : this.#count(limiting);
+  }
+
+  async turn<Turn extends { readonly usage: TokenUsage }>(use: ModelUse, take: () => Promise<Turn>): Promise<Turn> {
+    const limiting = this.#ofModels(use);
+    if (limiting.length === 0) return take();
+    const amounts = await this.#amounts(limiting, use.model);
+    const id = randomUUID();
+    const until = new Date(this.#now().getTime() + RESERVED_MS).toISOString();
+    await this.#enter({ kind: 'reserve', id, until, parts: amounts(use.estimate()) });
+    let used: TokenUsage = { inputTokens: 0, outputTokens: 0 };
+    try {
+      const turn = await take();
+      used = turn.usage;
+      return turn;
+    } finally {
+      await this.#settlements.settle({ kind: 'settle', id, until, parts: amounts(used) });
+    }
+  }
+
+  async requireRoom(use: Omit<ModelUse, 'estimate'>): Promise<void> {
+    const limiting = this.#ofModels(use);
+    if (limiting.length === 0) return;
+    await this.#amounts(limiting, use.model);
+    const { timezone } = await readSettings(this.#store);
+    const now = this.#now();
+    for (const { id, period } of limiting) {
+      const budget = await this.#store.budgets.get(id);
+      const state = budget && stateAt(budget, now, () => renewalAfter(now, period, timezone));
+      if (budget?.enabled && state && roomIn(budget, state) !== 'yes') throw refusal(budget, state, now);
+    }
+  }
+
+  #sort(): void {
+    this.#bySubject = new Map();
+    for (const budget of this.#budgets.values()) {
+      const key = subjectKey(budget.subject);
+      this.#bySubject.set(key, [...(this.#bySubject.get(key) ?? []), budget]);
+    }
+  }
+
+  #limiting(subjects: readonly string[], measures: readonly BudgetMeasure[]): BudgetRecord[] {
+    const found = [...new Set(subjects)].flatMap((key) => this.#bySubject.get(key) ?? []);
+    return found.filter(({ measure }) => measures.includes(measure));
+  }
+
+  /** A run counts for its agent too. */
+  #ofModels({ principal, agentId }: Omit<ModelUse, 'estimate'>): BudgetRecord[] {
+    if (this.#bySubject.size === 0) return [];
+    const own = agentId === undefined ? [] : [subjectKey({ type: 'agent', id: agentId })];
+    return this.#limiting([...own, ...budgetSubjectsIn(principal)], ['tokens', 'cost']);
+  }
+
+  async #count(limiting: readonly BudgetRecord[]): Promise<void> {
+    const now = this.#now();
+    for (const { id } of limiting) {
+      const spent = this.#spent.get(id);
+      if (spent && now.toISOString() < spent.until) throw spent.error(now);
+    }
+    await this.#enter({ kind: 'count', parts: limiting.map(({ id }) => ({ budgetId: id, amount: 1 })) });
+  }
+
+  async #enter(entry: Entry): Promise<void> {
+    const refused = await this.#book.enter(entry);
+    if (!refused) return;
+    const { budgetId, renewsAt, error } = refused;
+    if (entry.kind === 'count')
+      this.#spent.set(budgetId, { until: renewsAt, error: (now) => again(error, renewsAt, now) });
+    throw error;
+  }
+
+  /** What tokens are in the measure of each budget. @throws ToolError (conflict) where a cost is limited and not known */
+  async #amounts(limiting: readonly BudgetRecord[], model: string): Promise<(tokens: TokenUsage) => Part[]> {
+    const settings = await readSettings(this.#store);
+    const price = priceOn(settings, model, this.#now().toISOString().slice(0, 10));
+    const unknown = limiting.find(
+      ({ measure, currency }) => measure === 'cost' && (!price || currency !== settings.currency),
+    );
+    if (unknown) throw unpriced(unknown, model, settings.currency);
+    return (tokens) =>
+      limiting.map(({ id, measure }) => ({
+        budgetId: id,
+        amount:
+          measure === 'cost' && price ? Math.round(costOf(price, tokens)) : tokens.inputTokens + tokens.outputTokens,
+      }));
+  }
+}
+
+function again({ message }: ToolError, renewsAt: string, now: Date): ToolError {
+  const retryAfterSeconds = Math.max(1, Math.ceil((Date.parse(renewsAt) - now.getTime()) / 1000));
+  return new ToolError('rate_limited', message, { retryAfterSeconds });
+}
+
+function unpriced({ id, currency }: BudgetRecord, model: string, own: string): ToolError {
+  const message =
+    currency === own
+      ? `The budget ${id} limits cost, and the model ${model} has no price today; an admin gives it one with update_settings {prices}.`
+      : `The budget ${id} limits cost in ${currency}, and the workspace now counts in ${own}; an admin gives it a new limit with update_budget.`;
+  return new ToolError('conflict', message);
+}

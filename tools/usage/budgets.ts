@@ -1,0 +1,188 @@
+import { z } from 'zod';
+import { type Budget, type BudgetRecord, budget, budgetFields, budgetSubjectType } from '../../resources/budget.ts';
+import { expectedRevision, pageOf, paging, recordId } from '../../resources/fields.ts';
+import { orAgentName, refTo } from '../../resources/markers.ts';
+import type { Readers } from '../../store/port.ts';
+import { budgetSubjectsIn, subjectKey } from '../access/budgets.ts';
+import type { Principal } from '../access/principal.ts';
+import { defineKind } from '../registry/define-kind.ts';
+import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../registry/define-tool.ts';
+import { listPage, onlyThese } from '../registry/paging.ts';
+import { readSettings } from '../settings/settings.ts';
+import { showState, stateAt } from './budget-state.ts';
+import { namesOf } from './names.ts';
+import { renewalAfter } from './periods.ts';
+
+const WARN_AT = 0.8;
+
+const budgetId = refTo('budget', recordId).describe('Budget id (`bud_…`), see list_budgets.');
+
+const listBudgets = defineTool({
+  name: 'list_budgets',
+  title: 'List budgets',
+  description:
+    'List the budgets of keys, capsules, apps and agents, newest first, each with what is used of it and when it renews.',
+  access: { scope: 'admin', grant: 'budget:read', narrows: true },
+  annotations: READS,
+  input: z.strictObject({
+    subject: z
+      .strictObject({
+        type: budgetSubjectType,
+        id: orAgentName(recordId, { member: 'type', is: 'agent' }).describe('Id; of an agent also its name.'),
+      })
+      .optional()
+      .describe('Budgets of this one only.'),
+    ...paging,
+  }),
+  output: pageOf(budget),
+  errors: [],
+
+  async handler({ subject, ...page }, { store, principal, server }) {
+    const any = onlyThese<BudgetRecord>(principal.rights.limitedTo('budget', 'read'), 'id');
+    const where = subject && { subjectKey: subjectKey(subject) };
+    const show = await shower(store, server.now());
+    const found = await listPage(store.budgets, page, { where, any }, show);
+    return { ...found, data: await Promise.all(found.data.map((each) => withName(store, each))) };
+  },
+});
+
+const createBudget = defineTool({
+  name: 'create_budget',
+  title: 'Create budget',
+  description:
+    'Limit the calls, tokens or cost of a key, capsule, app or agent per day or month; what exceeds it is refused until the period ends. Counts from now on. Returns the budget.',
+  access: { scope: 'admin', grant: 'budget:write' },
+  annotations: CREATES,
+  input: z.strictObject({
+    ...budgetFields,
+    warnAt: budgetFields.warnAt.optional(),
+    enabled: budgetFields.enabled.default(true),
+  }),
+  output: budget,
+  errors: ['conflict'],
+
+  async handler({ subject, measure, period, limit, warnAt = WARN_AT, enabled }, { store, server, fail }) {
+    await requireSubject(store, subject, fail);
+    requireWhole(measure, limit, fail);
+    const { currency, timezone } = await readSettings(store);
+    const key = `${subjectKey(subject)} ${measure} ${period}`;
+    if ((await store.budgets.count({ where: { key } })) > 0) {
+      const message = `There is a budget of ${measure} a ${period} for this ${subject.type} already; change it with update_budget.`;
+      throw fail('conflict', message);
+    }
+    const now = server.now();
+    const record = await store.budgets.insert({
+      ...{ subject, measure, period, limit, warnAt, enabled, key, subjectKey: subjectKey(subject) },
+      ...(measure === 'cost' && { currency }),
+      used: 0,
+      reservations: [],
+      renewsAt: renewalAfter(now, period, timezone).toISOString(),
+    });
+    return (await shower(store, now))(record);
+  },
+});
+
+const updateBudget = defineTool({
+  name: 'update_budget',
+  title: 'Update budget',
+  description:
+    'Change the limit of a budget, when it warns, or switch it off or on; never of one that limits you. What was used stays. Returns the budget.',
+  access: { scope: 'admin', grant: 'budget:write:{id}' },
+  annotations: UPDATES,
+  input: z.strictObject({
+    id: budgetId,
+    limit: budgetFields.limit.optional(),
+    warnAt: budgetFields.warnAt.optional(),
+    enabled: budgetFields.enabled.optional(),
+    expectedRevision,
+  }),
+  output: budget,
+  errors: ['not_found', 'conflict'],
+
+  async handler({ id, expectedRevision, ...change }, { store, server, principal, fail }) {
+    const current = await store.budgets.read(id);
+    requireFree(principal, current, fail);
+    if (change.limit !== undefined) requireWhole(current.measure, change.limit, fail);
+    const { currency } = await readSettings(store);
+    const renewed = current.measure === 'cost' && change.limit !== undefined ? { currency } : {};
+    // With another limit, reaching it is news again.
+    const notice = change.limit === undefined && change.warnAt === undefined ? undefined : null;
+    const updated = await store.budgets.update(id, { ...change, ...renewed, notice }, { expectedRevision });
+    return (await shower(store, server.now()))(updated);
+  },
+});
+
+const deleteBudget = defineTool({
+  name: 'delete_budget',
+  title: 'Delete budget',
+  description: 'Delete a budget, so that it limits nothing any more; never one that limits you. Returns it.',
+  access: { scope: 'admin', grant: 'budget:write:{id}' },
+  annotations: DELETES,
+  input: z.strictObject({ id: budgetId }),
+  output: budget,
+  errors: ['not_found'],
+
+  async handler({ id }, { store, server, principal, fail }) {
+    requireFree(principal, await store.budgets.read(id), fail);
+    const show = await shower(store, server.now());
+    return show(await store.budgets.delete(id));
+  },
+});
+
+export const budgetTools = [listBudgets, createBudget, updateBudget, deleteBudget];
+
+export const budgetKind = defineKind({
+  type: 'budget',
+  collection: 'budgets',
+  list: listBudgets,
+  update: updateBudget,
+  event: {
+    name: 'budget',
+    words: 'A budget',
+    also: { warned: 'reached the part of its limit at which it warns', reached: 'was used up' },
+    // The change that gave the notice, and no later one.
+    whichOf: ({ notice, revision }: BudgetRecord) => (notice?.revision === revision ? notice.level : undefined),
+  },
+});
+
+/** Shows budgets as they stand now. */
+async function shower(store: Pick<Readers, 'settings'>, now: Date): Promise<(record: BudgetRecord) => Budget> {
+  const { timezone } = await readSettings(store);
+  return (record) => {
+    const { key: _, subjectKey: __, reservations: ___, notice: ____, ...shown } = record;
+    const state = stateAt(record, now, () => renewalAfter(now, record.period, timezone));
+    return { ...shown, ...showState(record, state) };
+  };
+}
+
+async function withName(store: Readers, budget: Budget): Promise<Budget> {
+  const { type, id } = budget.subject;
+  return { ...budget, subject: { type, id, ...(await namesOf(store, type, [id])).get(id) } };
+}
+
+/** Whoever a budget limits may not lift it. @throws forbidden */
+function requireFree(principal: Principal, { subject }: BudgetRecord, fail: Fail<never>): void {
+  if (!budgetSubjectsIn(principal).includes(subjectKey(subject))) return;
+  const message = `This budget of the ${subject.type} ${subject.id} limits you too; somebody it does not limit can change it.`;
+  throw fail('forbidden', message);
+}
+
+function requireWhole(measure: BudgetRecord['measure'], limit: number, fail: Fail<never>): void {
+  if (measure === 'cost' || Number.isInteger(limit)) return;
+  const message = `A limit of ${measure} is a whole number; give ${Math.ceil(limit)}.`;
+  throw fail('invalid_input', message, { issues: [{ path: 'limit', message }] });
+}
+
+const LISTS = {
+  key: 'list_api_keys',
+  capsule: 'list_capsules',
+  app: 'list_connected_apps',
+  agent: 'list_agents',
+} as const;
+
+async function requireSubject(store: Readers, { type, id }: BudgetRecord['subject'], fail: Fail<never>): Promise<void> {
+  const readers = { key: store.apiKeys, capsule: store.capsules, app: store.connectedApps, agent: store.agents };
+  if (await readers[type].get(id)) return;
+  const message = `There is no ${type} ${id}; ${LISTS[type]} shows them.`;
+  throw fail('invalid_input', message, { issues: [{ path: 'subject.id', message }] });
+}

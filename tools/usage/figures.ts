@@ -1,0 +1,137 @@
+import { setImmediate } from 'node:timers/promises';
+import type { UsageHour, UsageSource } from '../../resources/usage.ts';
+import type { Readers } from '../../store/port.ts';
+import { Cells } from './cells.ts';
+import { keptHours } from './roll-ups.ts';
+import { type Counted, type Source, type Span, sourcesOf } from './sources.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+/** So many entries or runs are counted anew for each question. */
+export const MOST_COUNTED = 20_000;
+/** Parts whose counts are kept, so that only what came since is counted again. */
+const PART_MS = 5 * MINUTE_MS;
+/** What is older than this is kept in parts of an hour. */
+const RECENT_MS = 6 * HOUR_MS;
+const MOST_PARTS = 400;
+/** Kept hours that are read before other work gets a turn. */
+const AT_ONCE = 50;
+
+/** The figures of one hour, or of a part of it. */
+export interface HourOfUsage {
+  readonly source: UsageSource;
+  /** When the hour begins. */
+  readonly hour: number;
+  readonly cells: Cells;
+}
+
+export interface Figures extends Counted, Pick<Readers, 'usageHours'> {}
+
+/**
+ * All figures of a span of whole hours. A few calls and runs are counted one by one. Where there are more, or where some were deleted, the
+ * kept figures of the hours count, and only the hours that are not kept are counted.
+ */
+export async function* usageIn(
+  figures: Figures,
+  span: Span,
+  mostCounted = MOST_COUNTED,
+): AsyncGenerator<HourOfUsage, void> {
+  for (const source of sourcesOf(figures)) {
+    const kept: UsageHour[] = [];
+    for await (const hour of keptHours(figures, source, span)) kept.push(hour);
+    if (await isAllThere(source, kept)) {
+      const count = await source.count(span);
+      if (count <= mostCounted) {
+        yield* counted(source, span);
+        continue;
+      }
+    }
+    for (const [at, hour] of kept.entries()) {
+      if (at % AT_ONCE === 0) await setImmediate();
+      yield { source: source.name, hour: Date.parse(hour.createdAt), cells: Cells.unpack(hour.cells) };
+    }
+    for (const gap of gapsIn(span, kept)) yield* countedInParts(figures, source, gap);
+  }
+}
+
+/** Whether nothing that is in the kept figures was deleted since. The oldest goes first. */
+async function isAllThere(source: Source, kept: readonly UsageHour[]): Promise<boolean> {
+  const [first, last] = [kept.at(0), kept.at(-1)];
+  if (!first || !last) return true;
+  const [from, to] = [Date.parse(first.createdAt), Date.parse(last.createdAt) + HOUR_MS];
+  if ((await source.count({ from, to: from + HOUR_MS })) < first.counted) return false;
+  return (await source.count({ from, to })) >= kept.reduce((sum, { counted: each }) => sum + each, 0);
+}
+
+async function* counted(source: Source, span: Span): AsyncGenerator<HourOfUsage, void> {
+  for (const [hour, cells] of await source.hours(span)) yield { source: source.name, hour, cells };
+}
+
+function gapsIn({ from, to }: Span, kept: readonly UsageHour[]): Span[] {
+  const gaps: Span[] = [];
+  let at = from;
+  for (const { createdAt } of kept) {
+    const hour = Date.parse(createdAt);
+    if (hour > at) gaps.push({ from: at, to: hour });
+    at = hour + HOUR_MS;
+  }
+  return at < to ? [...gaps, { from: at, to }] : gaps;
+}
+
+/** Counts the parts in which anything is new. */
+async function* countedInParts(figures: Figures, source: Source, gap: Span): AsyncGenerator<HourOfUsage, void> {
+  const count = await source.count(gap);
+  if (count === 0) return;
+  if (count <= MOST_COUNTED / 10) return yield* counted(source, gap);
+  for (const part of partsOf({ from: await beginIn(source, gap), to: gap.to })) {
+    const cells = await partIn(figures, source, part);
+    if (cells) yield { source: source.name, hour: part.from - (part.from % HOUR_MS), cells };
+  }
+}
+
+/** The hour of the span's first entry or run: a span may begin centuries before it. */
+async function beginIn(source: Source, { from, to }: Span): Promise<number> {
+  let [empty, begun] = [from, to];
+  while (begun - empty > HOUR_MS) {
+    const middle = empty + Math.ceil((begun - empty) / HOUR_MS / 2) * HOUR_MS;
+    if ((await source.count({ from, to: middle })) === 0) empty = middle;
+    else begun = middle;
+  }
+  return empty;
+}
+
+function partsOf({ from, to }: Span): Span[] {
+  const parts: Span[] = [];
+  for (let at = from; at < to; ) {
+    const size = at < to - RECENT_MS ? HOUR_MS : PART_MS;
+    parts.push({ from: at, to: Math.min(at + size, to) });
+    at += size;
+  }
+  return parts;
+}
+
+interface Part {
+  readonly count: number;
+  readonly packed: string;
+}
+
+/** By the log that they were counted from. */
+const parts = new WeakMap<object, Map<string, Part>>();
+
+/** What was counted before stays right until there is more: nothing in a log changes. Runs under way do, so they are counted anew. */
+async function partIn(figures: Figures, source: Source, part: Span): Promise<Cells | undefined> {
+  const count = await source.count(part);
+  if (count === 0) return undefined;
+  const known = parts.get(figures.audit) ?? new Map<string, Part>();
+  parts.set(figures.audit, known);
+  const key = `${source.name} ${part.from} ${part.to}`;
+  const found = known.get(key);
+  if (found?.count === count) return Cells.unpack(found.packed);
+  const isOver = await source.isOver(part);
+  const cells = [...(await source.hours(part)).values()].at(0) ?? new Cells();
+  known.delete(key);
+  if (isOver) known.set(key, { count, packed: cells.pack() });
+  const [oldest] = known.keys();
+  if (known.size > MOST_PARTS && oldest !== undefined) known.delete(oldest);
+  return cells;
+}

@@ -1,0 +1,196 @@
+import { z } from 'zod';
+import { agentRef, instant, paging, recordId, time, timestamp } from '../../resources/fields.ts';
+import { A_MODEL, inForms, refTo } from '../../resources/markers.ts';
+import type { Settings } from '../../resources/settings.ts';
+import { defineTool, type Fail, READS } from '../registry/define-tool.ts';
+import { foreignCursor, seal, unseal } from '../registry/paging.ts';
+import { readSettings } from '../settings/settings.ts';
+import type { Cell } from './cells.ts';
+import { DEFINITION } from './definition.ts';
+import { type HourOfUsage, usageIn } from './figures.ts';
+import { namesOf } from './names.ts';
+import { defaultStart, INTERVALS, MOST_PERIODS, type Period, periodsIn } from './periods.ts';
+import { Sum } from './sums.ts';
+
+const HOUR_MS = 3_600_000;
+const GROUPINGS = ['agent', 'model', 'key', 'capsule', 'app', 'user', 'flow', 'tool', 'integration'] as const;
+type Grouping = (typeof GROUPINGS)[number];
+
+const text = z.string().min(1).max(300);
+const filter = z.strictObject({
+  agent: agentRef.optional(),
+  model: inForms(text, A_MODEL).optional().describe('Calls are then turns of the model.'),
+  key: refTo('key', recordId).optional(),
+  capsule: refTo('capsule', recordId).optional(),
+  app: refTo('app', recordId).optional(),
+  user: refTo('admin-user', recordId).optional().describe('Id of an admin user.'),
+  flow: refTo('flow', recordId).optional(),
+  tool: refTo('tool', text).optional(),
+  integration: text.optional().describe('`toolPrefix` of an integration.'),
+});
+type Filter = z.output<typeof filter>;
+
+const figures = {
+  calls: z.int().min(0),
+  errors: z.int().min(0),
+  p50Ms: z.number().min(0).nullable(),
+  p95Ms: z.number().min(0).nullable(),
+  inputTokens: z.int().min(0),
+  outputTokens: z.int().min(0),
+  cost: z.number().min(0).nullable().describe('In units of `currency`; null where a price is unknown.'),
+};
+
+export const getUsage = defineTool({
+  name: 'get_usage',
+  title: 'Get usage',
+  description:
+    'Read what was used, by agent, model, key, capsule, app, user, flow, tool or integration: calls, errors, latency, tokens and cost, with totals and a series over time. For what was done, see list_audit_entries and list_agent_runs.',
+  access: { scope: 'admin', grant: 'usage:read' },
+  annotations: READS,
+  input: z.strictObject({
+    by: z.enum(GROUPINGS),
+    interval: z.enum(INTERVALS).default('day').describe('Of the series. Weeks begin on Monday.'),
+    from: time.optional().describe('Inclusive, from the whole hour on. Default: as far back as suits the interval.'),
+    to: time.optional().describe('Exclusive, up to the whole hour. Default: now.'),
+    filter: filter.optional().describe('Counts only what is all of this.'),
+    ...paging,
+  }),
+  output: z.object({
+    by: z.enum(GROUPINGS),
+    interval: z.enum(INTERVALS),
+    range: z.object({ from: timestamp, to: timestamp, timezone: z.string() }),
+    currency: z.string(),
+    rows: z.array(
+      z.object({
+        key: z.string().describe('Id; of models and tools the name; of integrations the `toolPrefix`.'),
+        name: z.string().optional().describe('Absent where it is gone, or is the key itself.'),
+        ...figures,
+      }),
+    ),
+    nextCursor: z.string().nullable(),
+    total: z.int().min(0).optional().describe('Rows on all pages.'),
+    totals: z.object(figures),
+    series: z.array(z.object({ from: timestamp, to: timestamp, ...figures })),
+    unpriced: z.array(z.string()).describe('Models whose tokens have no price; update_settings takes `prices`.'),
+    asOf: timestamp,
+    definition: z.string().describe('The rules of counting in words.'),
+  }),
+  errors: [],
+
+  async handler(
+    { by, interval, limit: most, cursor, includeTotal, filter: wanted = {}, ...given },
+    { store, server, fail },
+  ) {
+    const settings = await readSettings(store);
+    const now = server.now();
+    const span = spanOf(given, interval, { settings, now, fail });
+    const periods = periodsIn(span, interval, settings.timezone);
+    if (!periods) {
+      const message = `The range has more than ${MOST_PERIODS} periods; give a later \`from\` or a longer interval.`;
+      throw fail('invalid_input', message, { issues: [{ path: 'interval', message }] });
+    }
+    const added = new Added(by, wanted, periods);
+    const source = { audit: server.audit, agentRuns: store.agentRuns, usageHours: store.usageHours };
+    for await (const hour of usageIn(source, span)) added.add(hour);
+    const filters = { by, interval, wanted, ...given };
+    const page = pageOf(added.rows, most, cursor, filters);
+    const names = await namesOf(store, by, page.keys);
+    return {
+      ...{ by, interval, range: { ...rangeOf(span), timezone: settings.timezone }, currency: settings.currency },
+      rows: page.keys.map((key) => ({ key, ...names.get(key), ...(added.rows.get(key) ?? new Sum()).shown(settings) })),
+      nextCursor: page.next,
+      ...(includeTotal && { total: added.rows.size }),
+      totals: added.totals.shown(settings),
+      series: periods.map((period, at) => ({ ...rangeOf(period), ...(added.series[at] ?? new Sum()).shown(settings) })),
+      unpriced: added.totals.unpriced(settings),
+      asOf: now.toISOString(),
+      definition: DEFINITION,
+    };
+  },
+});
+
+type Range = { readonly from?: string | undefined; readonly to?: string | undefined };
+
+/** Whole hours, because figures are kept by the hour. */
+function spanOf(
+  { from, to }: Range,
+  interval: (typeof INTERVALS)[number],
+  { settings, now, fail }: { readonly settings: Settings; readonly now: Date; readonly fail: Fail<never> },
+) {
+  const end = Math.ceil((to === undefined ? now.getTime() + 1 : Date.parse(instant(to))) / HOUR_MS) * HOUR_MS;
+  const start = from === undefined ? defaultStart(end, interval, settings.timezone) : Date.parse(instant(from));
+  const span = { from: Math.floor(start / HOUR_MS) * HOUR_MS, to: end };
+  if (span.from < span.to) return span;
+  const message = '`from` must be before `to`; give an earlier `from`.';
+  throw fail('invalid_input', message, { issues: [{ path: 'from', message }] });
+}
+
+function rangeOf({ from, to }: { readonly from: number; readonly to: number }) {
+  return { from: new Date(from).toISOString(), to: new Date(to).toISOString() };
+}
+
+/** Adds up what fits the filter: by the grouping, by periods, and all. */
+class Added {
+  readonly totals = new Sum();
+  readonly rows = new Map<string, Sum>();
+  readonly series: readonly Sum[];
+  readonly #by: Grouping;
+  readonly #filter: [Grouping, string | undefined][];
+  readonly #periods: readonly Period[];
+  /** Whether calls are turns of models. */
+  readonly #ofModels: boolean;
+
+  constructor(by: Grouping, wanted: Filter, periods: readonly Period[]) {
+    this.#by = by;
+    this.#filter = GROUPINGS.flatMap((label) => (wanted[label] === undefined ? [] : [[label, wanted[label]]]));
+    this.#periods = periods;
+    this.#ofModels = by === 'model' || wanted.model !== undefined;
+    this.series = periods.map(() => new Sum());
+  }
+
+  add({ source, hour, cells }: HourOfUsage): void {
+    const period = this.series[this.#periods.findLastIndex(({ from }) => from <= hour)];
+    const date = new Date(hour).toISOString().slice(0, 10);
+    for (const cell of cells.all) {
+      if (!this.#filter.every(([label, wanted]) => labelOf(cell, label) === wanted)) continue;
+      for (const sum of [this.totals, period, this.#row(labelOf(cell, this.#by))]) {
+        if ((source === 'runs') === this.#ofModels) sum?.addCalls(cell);
+        sum?.addTokens(cell, date);
+      }
+    }
+  }
+
+  #row(key: string | undefined): Sum | undefined {
+    if (key === undefined) return undefined;
+    const sum = this.rows.get(key) ?? new Sum();
+    this.rows.set(key, sum);
+    return sum;
+  }
+}
+
+const PREFIX = /^(.+?)__/;
+
+/** A tool of an integration has the prefix of it in its name. */
+function labelOf({ labels }: Cell, label: Grouping): string | undefined {
+  return label === 'integration' ? PREFIX.exec(labels.tool ?? '')?.[1] : labels[label];
+}
+
+/** The rows with the most calls first, then those with the most tokens. */
+function pageOf(rows: ReadonlyMap<string, Sum>, most: number, cursor: string | undefined, filters: object) {
+  const places = [...rows].map(([key, { calls, inputTokens, outputTokens }]) => ({
+    key,
+    calls,
+    tokens: inputTokens + outputTokens,
+  }));
+  const order = places.sort((a, b) => b.calls - a.calls || b.tokens - a.tokens || (a.key < b.key ? -1 : 1));
+  const first = cursor === undefined ? 0 : placeAfter(cursor, filters);
+  const keys = order.slice(first, first + most).map(({ key }) => key);
+  const end = first + keys.length;
+  return { keys, next: end < order.length ? seal([end], filters) : null };
+}
+
+function placeAfter(cursor: string, filters: object): number {
+  const [place] = unseal(cursor, filters);
+  if (typeof place !== 'number' || !Number.isSafeInteger(place) || place < 0) throw foreignCursor();
+  return place;
+}

@@ -1,0 +1,30 @@
+import type { Readers } from '../../store/port.ts';
+
+type Named = Map<string, { readonly name: string }>;
+type Lookup = (store: Readers, key: string) => Promise<string | undefined>;
+
+/** How the records behind rows are called. Models and tools are called as their key. */
+const LOOKUPS: Readonly<Partial<Record<string, Lookup>>> = {
+  agent: async ({ agents }, id) => (await agents.get(id))?.name,
+  key: async ({ apiKeys }, id) => (await apiKeys.get(id))?.name,
+  capsule: async ({ capsules }, id) => (await capsules.get(id))?.name,
+  app: async ({ connectedApps }, id) => (await connectedApps.get(id))?.client.name,
+  user: async ({ adminUsers }, id) => {
+    const user = await adminUsers.get(id);
+    return user?.name ?? user?.email;
+  },
+  flow: async ({ flows }, id) => (await flows.get(id))?.name,
+  integration: async ({ integrations }, toolPrefix) =>
+    (await integrations.find({ where: { toolPrefix }, limit: 1 })).records[0]?.name,
+};
+
+export async function namesOf(store: Readers, by: string, keys: readonly string[]): Promise<Named> {
+  const lookup = LOOKUPS[by];
+  const named: Named = new Map();
+  if (!lookup) return named;
+  for (const key of keys) {
+    const name = await lookup(store, key);
+    if (name !== undefined) named.set(key, { name });
+  }
+  return named;
+}

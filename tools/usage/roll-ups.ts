@@ -1,0 +1,115 @@
+import { SETTINGS_ID } from '../../resources/settings.ts';
+import type { UsageHour } from '../../resources/usage.ts';
+import type { Position, Readers, Store } from '../../store/port.ts';
+import { type Repeated, startOnce } from '../../store/repeated.ts';
+import { firstHour, hourOf, type Source, type Span, sourcesOf } from './sources.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+const EVERY_MS = 5 * MINUTE_MS;
+/** A call is entered when it ends, at the time when it began. No call lasts longer than this. */
+const LATEST_MS = HOUR_MS;
+/** Hours of this time are compared with what is there now, in case something came later nevertheless. */
+const COMPARED_MS = 12 * HOUR_MS;
+/** Days for which figures are kept where the settings say nothing. */
+const USAGE_DAYS = 730;
+/** Records that are read or deleted at a time. */
+const BATCH = 500;
+
+/** Stores whose server is closing. */
+const closing = new WeakSet<Store>();
+/** Whoever asks while figures are being kept waits for the same work. */
+const underWay = new WeakMap<Store, Promise<boolean>>();
+
+/** Keeps the figures of hours that are over, in one process for all: now and every few minutes. It closes between two hours. */
+export function startRollUps(store: Store, now: () => Date, onFailure: (cause: unknown) => void): Repeated {
+  const work = async () => void (await rollUp(store, now()));
+  const repeated = startOnce(store.jobs, work, { onFailure, everyMs: EVERY_MS });
+  return {
+    close() {
+      closing.add(store);
+      return repeated.close();
+    },
+  };
+}
+
+/**
+ * Keeps the figures of all hours that are over and not kept yet, and removes those that are older than the settings allow. False where the
+ * server closed before all were kept.
+ */
+export function rollUp(store: Store, now: Date): Promise<boolean> {
+  const known = underWay.get(store);
+  if (known) return known;
+  const work = rollUpAll(store, now).finally(() => underWay.delete(store));
+  underWay.set(store, work);
+  return work;
+}
+
+async function rollUpAll(store: Store, now: Date): Promise<boolean> {
+  const to = hourOf(now.getTime() - LATEST_MS);
+  for (const source of sourcesOf(store)) {
+    const [newest] = (await store.usageHours.find({ where: { source: source.name }, limit: 1 })).records;
+    const from = newest ? Date.parse(newest.createdAt) + HOUR_MS : 0;
+    if (!(await rollUpSpan(store, source, { from: Math.min(from, to - COMPARED_MS), to }))) return false;
+  }
+  await deleteOld(store, now);
+  return true;
+}
+
+/** Hours without anything are passed over together. */
+async function rollUpSpan(store: Store, source: Source, { from, to }: Span): Promise<boolean> {
+  for (let hour = await firstHour(source, { from, to }); hour !== undefined; ) {
+    if (closing.has(store)) return false;
+    await rollUpHour(store, source, hour);
+    hour = await firstHour(source, { from: hour + HOUR_MS, to });
+  }
+  return true;
+}
+
+async function rollUpHour(store: Store, source: Source, hour: number): Promise<void> {
+  const span = { from: hour, to: hour + HOUR_MS };
+  const id = idOf(source, hour);
+  const counted = await source.count(span);
+  const known = await store.usageHours.get(id);
+  if (counted <= (known?.counted ?? 0) || !(await source.isOver(span))) return;
+  const cells = (await source.hours(span)).get(hour)?.pack();
+  if (cells === undefined) return;
+  const figures = { source: source.name, counted, cells };
+  await store.transaction(async (tx) => {
+    if (await tx.usageHours.get(id)) await tx.usageHours.update(id, figures);
+    else await tx.usageHours.insert({ id, createdAt: new Date(hour).toISOString(), ...figures });
+  });
+}
+
+function idOf({ name }: Source, hour: number): string {
+  return `${name}-${new Date(hour).toISOString().slice(0, 13)}`;
+}
+
+/** The kept hours of a span, oldest first. */
+export async function* keptHours(
+  { usageHours }: Pick<Readers, 'usageHours'>,
+  { name: source }: Pick<Source, 'name'>,
+  { from, to }: Span,
+): AsyncGenerator<UsageHour, void> {
+  const range = { from: new Date(from).toISOString(), to: new Date(to).toISOString() };
+  let after: Position | undefined;
+  do {
+    const page = await usageHours.find({ where: { source }, ...range, order: 'oldest', limit: BATCH, after });
+    yield* page.records;
+    after = page.next ?? undefined;
+  } while (after);
+}
+
+async function deleteOld(store: Store, now: Date): Promise<void> {
+  const { usage = USAGE_DAYS } = (await store.settings.get(SETTINGS_ID))?.retentionDays ?? {};
+  if (usage === null) return;
+  const to = new Date(now.getTime() - usage * DAY_MS).toISOString();
+  for (;;) {
+    const { records } = await store.usageHours.find({ to, order: 'oldest', limit: BATCH });
+    if (records.length === 0) return;
+    await store.transaction(async (tx) => {
+      for (const { id } of records) if (await tx.usageHours.get(id)) await tx.usageHours.delete(id);
+    });
+  }
+}

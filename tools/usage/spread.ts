@@ -1,0 +1,79 @@
+/** Each bucket ends so many times later than the one before, so a value in its middle is less than 2 % from all values in it. */
+const GROWTH = 1.04;
+/** In milliseconds. Times are kept to a thousandth. */
+const SMALLEST = 0.001;
+/** A spread of more values than this keeps only how many are in each bucket. */
+const MOST_EXACT = 20_000;
+
+/** How many values lie in the bucket of this number. */
+export type Bucket = readonly [bucket: number, count: number];
+
+/** How long calls took: exactly for a few, in buckets for many. */
+export class Spread {
+  #values: number[] | undefined = [];
+  #buckets = new Map<number, number>();
+
+  add(ms: number): void {
+    if (this.#values && this.#values.length >= MOST_EXACT) this.#toBuckets();
+    if (this.#values) this.#values.push(ms);
+    else this.#count(bucketOf(ms), 1);
+  }
+
+  addBuckets(buckets: Iterable<Bucket>): void {
+    this.#toBuckets();
+    for (const [bucket, count] of buckets) this.#count(bucket, count);
+  }
+
+  merge(other: Spread): void {
+    if (other.#values) for (const ms of other.#values) this.add(ms);
+    else this.addBuckets(other.#buckets);
+  }
+
+  get buckets(): readonly Bucket[] {
+    const copy = new Spread();
+    copy.addBuckets(this.#buckets);
+    for (const ms of this.#values ?? []) copy.add(ms);
+    return [...copy.#buckets].sort(([one], [other]) => one - other);
+  }
+
+  /** The values that at least these parts of all values do not exceed, in milliseconds. Null where there are no values. */
+  percentiles(parts: readonly number[]): (number | null)[] {
+    const sorted = this.#values?.toSorted((one, other) => one - other);
+    if (sorted) return parts.map((part) => sorted[rankOf(part, sorted.length)] ?? null);
+    const { buckets } = this;
+    const all = buckets.reduce((sum, [, count]) => sum + count, 0);
+    return parts.map((part) => {
+      let left = rankOf(part, all);
+      const found = buckets.find(([, count]) => {
+        left -= count;
+        return left < 0;
+      });
+      return found ? middleOf(found[0]) : null;
+    });
+  }
+
+  #toBuckets(): void {
+    const values = this.#values ?? [];
+    this.#values = undefined;
+    for (const ms of values) this.#count(bucketOf(ms), 1);
+  }
+
+  #count(bucket: number, count: number): void {
+    this.#buckets.set(bucket, (this.#buckets.get(bucket) ?? 0) + count);
+  }
+}
+
+/** Bucket 0 is for no time at all. */
+function bucketOf(ms: number): number {
+  return ms < SMALLEST ? 0 : 1 + Math.ceil(Math.log(ms / SMALLEST) / Math.log(GROWTH) - 1e-9);
+}
+
+function middleOf(bucket: number): number {
+  if (bucket === 0) return 0;
+  const end = SMALLEST * GROWTH ** (bucket - 1);
+  return Math.round(((2 * end) / (1 + GROWTH)) * 1000) / 1000;
+}
+
+function rankOf(part: number, count: number): number {
+  return Math.max(0, Math.ceil(part * count - 1e-9) - 1);
+}

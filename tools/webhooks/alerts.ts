@@ -1,0 +1,74 @@
+import type { AlertType, WebhookDeliveryRecord, WebhookRecord } from '../../resources/webhook.ts';
+import type { NewRecord, RecordChange } from '../../store/port.ts';
+
+/** Something that an operator should look at. */
+export interface Alert {
+  readonly type: AlertType;
+  /** Of the record that it is about. */
+  readonly id: string;
+  readonly revision?: number | undefined;
+  /** By which grants name that record, where it is not `id`. */
+  readonly ids?: readonly string[];
+}
+
+/** The right to read what an alert is about, which the owner of a webhook needs to hear of it. */
+export const ALERT_RIGHTS: Readonly<Record<AlertType, { readonly scope: string; readonly resource: string }>> = {
+  'flow.failed': { scope: 'flows:read', resource: 'flow' },
+  'integration.waiting': { scope: 'admin', resource: 'integration' },
+  'integration.away': { scope: 'admin', resource: 'integration' },
+  'key.expiring': { scope: 'admin', resource: 'key' },
+  'capsule.expiring': { scope: 'admin', resource: 'capsule' },
+  'budget.warned': { scope: 'admin', resource: 'budget' },
+  'budget.reached': { scope: 'admin', resource: 'budget' },
+  'backup.old': { scope: 'admin', resource: 'backup' },
+  'store.not_writable': { scope: 'agents:read', resource: 'system' },
+  'webhook.failed': { scope: 'admin', resource: 'webhook' },
+};
+
+/** What a transaction needs to have for an alert. */
+export interface AlertWriters {
+  readonly webhooks: {
+    find(query: { readonly where: { readonly enabled: true }; readonly limit: number }): Promise<{
+      readonly records: readonly WebhookRecord[];
+    }>;
+  };
+  readonly webhookDeliveries: { insert(record: NewRecord<WebhookDeliveryRecord>): Promise<unknown> };
+}
+
+export const MOST_WEBHOOKS = 20;
+
+/**
+ * Tells every webhook that asked for such alerts. It is sent if and only if the transaction commits, once. For what goes on for a while, see
+ * `AlertWatch`, which tells it once.
+ */
+export async function raiseAlert(store: AlertWriters, alert: Alert, now: Date): Promise<void> {
+  const { records } = await store.webhooks.find({ where: { enabled: true }, limit: MOST_WEBHOOKS });
+  for (const webhook of records) {
+    const { alerts, events, leavesOutSince } = webhook;
+    // An event of the same name is noted with the change itself.
+    if (!alerts.includes(alert.type) || events.includes(alert.type) || leavesOutSince !== undefined) continue;
+    await store.webhookDeliveries.insert(alertDelivery(webhook, alert, now));
+  }
+}
+
+export function alertDelivery(
+  { id: webhookId }: Pick<WebhookRecord, 'id'>,
+  { type, id, revision, ids }: Alert,
+  now: Date,
+): NewRecord<WebhookDeliveryRecord> {
+  const at = now.toISOString();
+  return {
+    webhookId,
+    event: { type, id, ...(revision !== undefined && { revision }), at },
+    status: 'waiting',
+    attempts: 0,
+    nextAt: at,
+    ...(ids && { facts: { ids: [...ids] } }),
+  };
+}
+
+/** The alert that follows from the change itself. */
+export function alertOf({ kind, collection, record }: RecordChange): Alert | undefined {
+  if (collection !== 'flowRuns' || kind !== 'updated' || record.status !== 'failed') return undefined;
+  return { type: 'flow.failed', id: record.id, revision: record.revision, ids: [record.flowId] };
+}

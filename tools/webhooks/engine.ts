@@ -1,0 +1,187 @@
+import type { IntegrationHealth } from '../../resources/health.ts';
+import type { WebhookDeliveryRecord, WebhookRecord } from '../../resources/webhook.ts';
+import { ELSEWHERE } from '../../store/cluster-port.ts';
+import type { JobTable } from '../../store/jobs-port.ts';
+import type { Commit, Store } from '../../store/port.ts';
+import { type Repeated, startOnce, startRepeated } from '../../store/repeated.ts';
+import { AddressRefused, createFetch, requirePublic } from '../integrations/exports.ts';
+import type { SecretBox } from '../integrations/secrets.ts';
+import type { Catalog } from '../registry/catalog-index.ts';
+import type { Dependency } from '../registry/context.ts';
+import type { RecordKind } from '../registry/kind.ts';
+import { type AlertSource, lookForAlerts } from './alert-watch.ts';
+import { hearingProblem } from './hearing.ts';
+import type { SendMail } from './mails.ts';
+import { Outbox } from './outbox.ts';
+import type { Attempt } from './request.ts';
+import { SEND, Sending } from './sending.ts';
+import { StoreAlarm } from './store-alarm.ts';
+import { boundWaiting, deleteOldDeliveries } from './upkeep.ts';
+
+declare module '../registry/context.ts' {
+  interface ServerFacts {
+    /** What sends for webhooks. Absent where nothing is sent, as in a registry of tests. */
+    readonly webhooks?: Webhooks | undefined;
+  }
+}
+
+/** What tools need of sending. */
+export interface Webhooks {
+  readonly box: SecretBox;
+  /** Why nothing is sent to this address. Undefined where it is allowed. */
+  refusal(url: string): Promise<string | undefined>;
+  /** Sends once, and keeps nothing about it. */
+  attempt(webhook: WebhookRecord, delivery: Pick<WebhookDeliveryRecord, 'id' | 'event'>): Promise<Attempt>;
+}
+
+interface WebhookEngineOptions {
+  readonly store: Store;
+  readonly catalog: Catalog;
+  readonly kinds: readonly RecordKind[];
+  readonly box: SecretBox;
+  /** Whether connections to private and local addresses are allowed. */
+  readonly privateAddresses: boolean;
+  readonly sendMail: SendMail;
+  readonly version: string;
+  readonly baseUrl: string;
+  readonly alerts: readonly AlertSource[];
+  /** How long a receiver may take to answer. */
+  readonly answerMs?: number;
+  now(): Date;
+  onFailure(cause: unknown): void;
+}
+
+/** How often what is due is looked for. */
+const LOOK_MS = 5000;
+/** How often alerts and old deliveries are looked for. */
+const WATCH_MS = 60_000;
+/** Events of so long are sent for by one job. */
+const GATHER_MS = 50;
+const ANSWER_MS = 10_000;
+/** Only the status of an answer counts. */
+const MOST_BYTES = 64 * 1024;
+
+/** Tells other systems, and people by mail, what happens here. There is one for each store. */
+export class WebhookEngine implements Webhooks, Dependency {
+  readonly box: SecretBox;
+  readonly #options: WebhookEngineOptions;
+  readonly #outbox: Outbox;
+  readonly #sending: Sending;
+  readonly #alarm: StoreAlarm;
+  readonly #closeFetch: () => void;
+  readonly #wanted = new Set<string>();
+  #timer: NodeJS.Timeout | undefined;
+  #repeated: Repeated[] = [];
+  #stopHearing = () => {};
+
+  constructor(options: WebhookEngineOptions) {
+    const guarded = createFetch({ ...options, mostBytes: MOST_BYTES });
+    this.box = options.box;
+    this.#options = options;
+    this.#outbox = new Outbox(options);
+    this.#sending = new Sending({ answerMs: ANSWER_MS, ...options, fetch: guarded.fetch });
+    this.#closeFetch = guarded.close;
+    this.#alarm = new StoreAlarm({
+      ...options,
+      webhooks: () => this.#outbox.webhooks,
+      mayHear: async (webhook, delivery) => (await hearingProblem(webhook, delivery, options)) === undefined,
+      attempt: (webhook, delivery) => this.attempt(webhook, delivery),
+    });
+  }
+
+  /** What this process does for all that share the store. */
+  readonly jobs: JobTable = {
+    [SEND]: async ({ webhookId }) => this.#sending.begin(String(webhookId)),
+  };
+
+  async start(): Promise<void> {
+    const { store, onFailure } = this.#options;
+    await this.#outbox.start();
+    this.#stopHearing = store.onCommit((commit) => this.#committed(commit), ['webhookDeliveries']);
+    this.#repeated = [
+      startOnce(store.jobs, () => this.look(), { onFailure, everyMs: LOOK_MS }),
+      startOnce(store.jobs, () => this.watch(), { onFailure, everyMs: WATCH_MS }),
+      startRepeated(() => this.lookAtStore(), onFailure, LOOK_MS),
+    ];
+  }
+
+  attempt(webhook: WebhookRecord, delivery: Pick<WebhookDeliveryRecord, 'id' | 'event'>): Promise<Attempt> {
+    return this.#sending.attempt(webhook, delivery);
+  }
+
+  async refusal(url: string): Promise<string | undefined> {
+    if (this.#options.privateAddresses) return undefined;
+    return requirePublic(new URL(url)).then(
+      () => undefined,
+      (error: unknown) => {
+        if (error instanceof AddressRefused) return error.message;
+        throw error;
+      },
+    );
+  }
+
+  /** Has everything sent that is due. */
+  async look(): Promise<void> {
+    const { store, now } = this.#options;
+    for (const webhook of [...this.#outbox.webhooks]) {
+      const { id: webhookId } = webhook;
+      const waiting = await store.webhookDeliveries.count({ where: { webhookId, status: 'waiting' } });
+      await boundWaiting(store, webhook, waiting, now());
+      if (waiting > 0) await store.jobs.add(SEND, { webhookId }, { key: webhookId });
+    }
+  }
+
+  /** Looks for alerts and for what is old. */
+  async watch(): Promise<void> {
+    const { store, alerts, now } = this.#options;
+    await deleteOldDeliveries(store, now());
+    const asked = new Set([...this.#outbox.webhooks].flatMap((webhook) => webhook.alerts));
+    if (asked.size > 0) for (const source of alerts) await lookForAlerts(store, source, now());
+  }
+
+  /** Tells that the store takes no writes, where that goes on. */
+  lookAtStore(): Promise<void> {
+    return this.#alarm.look();
+  }
+
+  /** Resolves when nothing is being sent. */
+  settled(): Promise<void> {
+    return this.#sending.settled();
+  }
+
+  /** Webhooks that fail, or were switched off because they did. */
+  async health(): Promise<readonly IntegrationHealth[]> {
+    const { records } = await this.#options.store.webhooks.find({ limit: 100 });
+    return records.flatMap(({ name, enabled, failingSince, stopped, lastError }) => {
+      if (stopped === undefined && (!enabled || failingSince === undefined)) return [];
+      const status = stopped === undefined ? ('degraded' as const) : ('down' as const);
+      const why = stopped ?? lastError;
+      return [{ name, kind: 'webhook', status, latencyMs: 0, ...(why !== undefined && { lastError: why }) }];
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#stopHearing();
+    clearTimeout(this.#timer);
+    this.#outbox.close();
+    await Promise.all([this.#sending.close(), ...this.#repeated.map((each) => each.close())]);
+    this.#closeFetch();
+  }
+
+  #committed({ changes, origin }: Commit): void {
+    if (origin === ELSEWHERE) return;
+    const now = this.#options.now().toISOString();
+    for (const { collection, kind, record } of changes) {
+      if (collection !== 'webhookDeliveries' || kind === 'deleted' || record.status !== 'waiting') continue;
+      if ((record.nextAt ?? '') <= now) this.#wanted.add(record.webhookId);
+    }
+    if (this.#wanted.size > 0) this.#timer ??= setTimeout(() => this.#wake(), GATHER_MS).unref();
+  }
+
+  #wake(): void {
+    const { store, onFailure } = this.#options;
+    this.#timer = undefined;
+    for (const webhookId of this.#wanted) store.jobs.add(SEND, { webhookId }, { key: webhookId }).catch(onFailure);
+    this.#wanted.clear();
+  }
+}

@@ -1,0 +1,53 @@
+import type { WebhookDeliveryRecord, WebhookRecord } from '../../resources/webhook.ts';
+import type { Readers } from '../../store/port.ts';
+import { findStanding } from '../access/standing.ts';
+import { subjectsIn } from '../access/subjects.ts';
+import { maySee, type ReadNeed } from '../flows/event-types.ts';
+import type { Catalog } from '../registry/catalog-index.ts';
+import type { RecordKind } from '../registry/kind.ts';
+import { ALERT_RIGHTS } from './alerts.ts';
+
+interface HearingParts {
+  readonly store: Readers & { readonly credentials?: Readers };
+  readonly catalog: Catalog;
+  readonly kinds: readonly RecordKind[];
+  now(): Date;
+}
+
+/** Why the owner of the webhook may not hear of the event now. Undefined where it may. */
+export async function hearingProblem(
+  { owner }: Pick<WebhookRecord, 'owner'>,
+  { event, facts = {} }: Pick<WebhookDeliveryRecord, 'event' | 'facts'>,
+  { store, catalog, kinds, now }: HearingParts,
+): Promise<string | undefined> {
+  const principal = await findStanding(owner, store.credentials ?? store, { catalog, now: now() });
+  if (typeof principal === 'string') return `The webhook acts for somebody who is gone. ${principal}`;
+  if (isOwn(event.type)) return undefined;
+  const need = await needOf({ event, facts }, { store, kinds });
+  if (!need) return `This server knows no events of the type ${event.type} any more.`;
+  const { ids: _, ...known } = facts;
+  if (await maySee({ need, record: { id: event.id, ...known } }, principal, store)) return undefined;
+  return `${owner.name} may not read what it is about.`;
+}
+
+/** What a webhook says of itself: `test`, and `gap` where events were left out. */
+export const OWN_EVENTS = { test: 'webhook.test', gap: 'webhook.gap' } as const;
+
+function isOwn(type: string): boolean {
+  return type === OWN_EVENTS.test || type === OWN_EVENTS.gap;
+}
+
+async function needOf(
+  { event: { type, id }, facts }: Pick<WebhookDeliveryRecord, 'event' | 'facts'>,
+  { store, kinds }: Pick<HearingParts, 'store' | 'kinds'>,
+): Promise<ReadNeed | undefined> {
+  const ids = facts?.ids ?? [id];
+  const rights = Object.entries(ALERT_RIGHTS).find(([alert]) => alert === type)?.[1];
+  if (rights) return { ...rights, ids };
+  const name = type.slice(0, type.lastIndexOf('.'));
+  const kind = kinds.find(({ event }) => event?.name === name);
+  if (!kind) return undefined;
+  const { scope, resource } = kind;
+  const { names } = await subjectsIn(store, kinds)(resource, id);
+  return { scope, resource, ids: [...new Set([...ids, ...names])] };
+}

@@ -1,0 +1,62 @@
+import { ALERTS, type WebhookDeliveryRecord, type WebhookRecord } from '../../resources/webhook.ts';
+import { OWN_EVENTS } from './hearing.ts';
+
+/** Sends a mail. Rejects where the mail server does not take it. */
+export type SendMail = (mail: {
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+}) => Promise<void>;
+
+/** What comes within this time after the first event goes into one mail. */
+const GATHER_MS = 30_000;
+/** The shortest time between two mails of one webhook. */
+const BETWEEN_MS = 10 * 60_000;
+/** Further ones are counted. */
+const MOST_LINES = 50;
+
+/** Whether a mail is due now, where this is the oldest event that waits. */
+export function isMailDue(
+  { lastSentAt }: Pick<WebhookRecord, 'lastSentAt'>,
+  { createdAt }: Pick<WebhookDeliveryRecord, 'createdAt'>,
+  now: Date,
+): boolean {
+  const since = (at: string) => Math.abs(now.getTime() - Date.parse(at)); // the clock may have been set back
+  return since(createdAt) >= GATHER_MS && (lastSentAt === undefined || since(lastSentAt) >= BETWEEN_MS);
+}
+
+interface Around {
+  readonly workspace: string;
+  readonly baseUrl: string;
+}
+
+/** One mail about all of them: what happened and where to look, and no content. */
+export function mailOf(
+  { name, target }: Pick<WebhookRecord, 'name' | 'target'>,
+  events: readonly Pick<WebhookDeliveryRecord, 'event'>[],
+  { workspace, baseUrl }: Around,
+) {
+  const [first] = events;
+  const more = events.length > 1 ? ` and ${events.length - 1} more` : '';
+  const lines = events.slice(0, MOST_LINES).map(({ event }) => lineOf(event));
+  const left = events.length > MOST_LINES ? [`and ${events.length - MOST_LINES} more`] : [];
+  const text = `In ${workspace}:
+
+${[...lines, ...left].join('\n')}
+
+See ${baseUrl}
+You get this mail because the webhook "${name}" sends to this address. Who may manage webhooks can change it: ${baseUrl}/webhooks
+`;
+  return { to: target.email ?? '', subject: `${workspace}: ${first ? wordsOf(first.event.type) : ''}${more}`, text };
+}
+
+function lineOf({ type, id, revision, at }: WebhookDeliveryRecord['event']): string {
+  const state = revision === undefined ? '' : `, revision ${revision}`;
+  return `${at.slice(0, 19).replace('T', ' ')} UTC  ${wordsOf(type)}: ${id}${state}`;
+}
+
+function wordsOf(type: string): string {
+  if (type === OWN_EVENTS.test) return 'This is a test';
+  if (type === OWN_EVENTS.gap) return 'Events were left out, because too many waited';
+  return Object.entries(ALERTS).find(([alert]) => alert === type)?.[1] ?? type;
+}

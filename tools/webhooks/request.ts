@@ -1,0 +1,83 @@
+import { Webhook as Signer } from 'standardwebhooks';
+import type { WebhookDeliveryRecord } from '../../resources/webhook.ts';
+import { AddressRefused, type Fetch } from '../integrations/exports.ts';
+
+/** The longest wait that a receiver may ask for by `Retry-After`. */
+const LONGEST_WISH_MS = 3_600_000;
+
+/** What became of one attempt. */
+export type Attempt = { readonly ok: true; readonly status?: number } | Failure;
+
+export interface Failure {
+  readonly ok: false;
+  readonly status?: number;
+  readonly error: string;
+  /** The receiver as a whole does not work, so other events would fail too. */
+  readonly isAway: boolean;
+  /** The receiver asks for nothing more, ever. */
+  readonly isGone?: true;
+  readonly afterMs?: number | undefined;
+}
+
+interface Signed {
+  readonly url: string;
+  readonly secrets: readonly string[];
+  readonly version: string;
+  readonly at: Date;
+}
+
+/** What is sent of an event: where to look, and no content. */
+export function bodyOf({ event: { type, at, ...data } }: Pick<WebhookDeliveryRecord, 'event'>): string {
+  return JSON.stringify({ type, timestamp: at, data });
+}
+
+/**
+ * Sends the event once, signed with each secret as Standard Webhooks says. Only the status of the answer counts: redirects are not followed,
+ * and no byte of a body is read.
+ */
+export async function post(
+  delivery: Pick<WebhookDeliveryRecord, 'id' | 'event'>,
+  { url, secrets, version, at }: Signed,
+  { fetch, signal, answerMs }: { readonly fetch: Fetch; readonly signal: AbortSignal; readonly answerMs: number },
+): Promise<Attempt> {
+  const body = bodyOf(delivery);
+  const headers = {
+    'Content-Type': 'application/json',
+    'User-Agent': `agent-admin/${version}`,
+    'webhook-id': delivery.id,
+    'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
+    'webhook-signature': secrets.map((secret) => new Signer(secret).sign(delivery.id, at, body)).join(' '),
+  };
+  const late = AbortSignal.timeout(answerMs);
+  try {
+    const answer = await fetch(url, { method: 'POST', headers, body, signal: AbortSignal.any([signal, late]) });
+    await answer.body?.cancel();
+    return attemptOf(answer.status, answer.headers.get('retry-after'), at);
+  } catch (cause) {
+    const error = late.aborted ? `It gave no answer within ${answerMs / 1000} s.` : wordsOf(cause);
+    return { ok: false, error, isAway: true };
+  }
+}
+
+const AWAY = new Set([429, 502, 503, 504]);
+
+function attemptOf(status: number, retryAfter: string | null, now: Date): Attempt {
+  if (status >= 200 && status < 300) return { ok: true, status };
+  if (status === 410)
+    return { ok: false, status, error: 'It answered 410: it wants no more.', isAway: true, isGone: true };
+  const redirected = status >= 300 && status < 400 ? '; redirects are not followed, give the address it leads to' : '';
+  const error = `It answered ${status}${redirected}.`;
+  return { ok: false, status, error, isAway: AWAY.has(status), afterMs: wishOf(retryAfter, now) };
+}
+
+function wishOf(retryAfter: string | null, now: Date): number | undefined {
+  if (retryAfter === null) return undefined;
+  const ms = /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1000 : Date.parse(retryAfter) - now.getTime();
+  return ms > 0 ? Math.min(ms, LONGEST_WISH_MS) : undefined;
+}
+
+function wordsOf(cause: unknown): string {
+  if (cause instanceof AddressRefused) return cause.message;
+  const { code, message } = cause as NodeJS.ErrnoException; // of node:http
+  return `It could not be reached: ${code ?? message}.`;
+}

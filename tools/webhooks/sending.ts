@@ -1,0 +1,226 @@
+import type { WebhookDeliveryRecord, WebhookRecord } from '../../resources/webhook.ts';
+import type { Change, Store, Transaction } from '../../store/port.ts';
+import type { Fetch } from '../integrations/exports.ts';
+import type { SecretBox } from '../integrations/secrets.ts';
+import type { Catalog } from '../registry/catalog-index.ts';
+import type { RecordKind } from '../registry/kind.ts';
+import { readSettings } from '../settings/settings.ts';
+import { raiseAlert } from './alerts.ts';
+import { Bell } from './bell.ts';
+import { hearingProblem } from './hearing.ts';
+import { dueLanes, type Lane } from './lanes.ts';
+import { isMailDue, mailOf, type SendMail } from './mails.ts';
+import { afterAttempt, afterFailure, isDue, rests } from './pace.ts';
+import { type Attempt, post } from './request.ts';
+import { signingSecrets } from './secrets.ts';
+
+/** Events of different records that are sent at once to one webhook. */
+const AT_ONCE = 8;
+/** The most events in one mail. */
+const MOST_IN_MAIL = 2000;
+const BATCH = 100;
+/** How soon to look again, where another process sends. */
+const AGAIN_MS = 1000;
+/** The job that has a webhook's events sent. */
+export const SEND = 'send_webhook';
+
+export interface SendingParts {
+  readonly store: Store;
+  readonly catalog: Catalog;
+  readonly kinds: readonly RecordKind[];
+  readonly box: SecretBox;
+  readonly fetch: Fetch;
+  readonly sendMail: SendMail;
+  /** How long a receiver may take to answer. */
+  readonly answerMs: number;
+  readonly version: string;
+  readonly baseUrl: string;
+  now(): Date;
+  onFailure(cause: unknown): void;
+}
+
+/** Sends what waits. One process sends for one webhook at a time. */
+export class Sending {
+  readonly #parts: SendingParts;
+  readonly #underWay = new Map<string, { readonly bell: Bell; readonly done: Promise<void> }>();
+  readonly #closed = new AbortController();
+
+  constructor(parts: SendingParts) {
+    this.#parts = parts;
+  }
+
+  /** Has everything sent that is due. */
+  begin(webhookId: string): void {
+    if (this.#closed.signal.aborted) return;
+    const running = this.#underWay.get(webhookId);
+    if (running) {
+      running.bell.ring();
+      return;
+    }
+    const bell = new Bell();
+    const done = this.#run(webhookId, bell)
+      .catch(this.#parts.onFailure)
+      .then(() => void this.#underWay.delete(webhookId));
+    this.#underWay.set(webhookId, { bell, done });
+  }
+
+  /** Resolves when nothing is under way. */
+  async settled(): Promise<void> {
+    while (this.#underWay.size > 0) await Promise.all([...this.#underWay.values()].map(({ done }) => done));
+  }
+
+  /** What was under way is sent again after the next start. */
+  async close(): Promise<void> {
+    this.#closed.abort();
+    await this.settled();
+  }
+
+  /** Sends once, and keeps nothing about it. */
+  async attempt(webhook: WebhookRecord, delivery: Pick<WebhookDeliveryRecord, 'id' | 'event'>): Promise<Attempt> {
+    const { box, fetch, version, answerMs, now } = this.#parts;
+    const { url } = webhook.target;
+    if (url === undefined) return this.#mail(webhook, [delivery]);
+    const at = now();
+    const signed = { url, secrets: signingSecrets(webhook, box, at), version, at };
+    return post(delivery, signed, { fetch, signal: this.#closed.signal, answerMs });
+  }
+
+  async #run(webhookId: string, bell: Bell): Promise<void> {
+    const { jobs, cluster } = this.#parts.store;
+    do {
+      const release = cluster ? await cluster.hold(`webhook ${webhookId}`) : async () => {};
+      if (!release) return jobs.add(SEND, { webhookId }, { key: `${webhookId} again`, afterMs: AGAIN_MS });
+      try {
+        await this.#sendDue(webhookId, bell);
+      } finally {
+        await release();
+      }
+    } while (bell.rang && !this.#closed.signal.aborted);
+  }
+
+  /** Sends what is due, of several records at once, until nothing more is. */
+  async #sendDue(webhookId: string, bell: Bell): Promise<void> {
+    const { store, now } = this.#parts;
+    /** By record. */
+    const active = new Map<string, Promise<void>>();
+    do {
+      bell.reset();
+      const webhook = await store.webhooks.get(webhookId);
+      if (!webhook?.enabled || this.#closed.signal.aborted || rests(webhook, now())) break;
+      if (webhook.target.url === undefined) return this.#mailDue(webhook);
+      // A receiver that was away is asked with one event before the others follow.
+      const isProbe = webhook.restsUntil !== undefined;
+      const room = (isProbe ? 1 : AT_ONCE) - active.size;
+      const lanes = room > 0 ? await dueLanes(store, webhookId, { now: now(), enough: room, without: active }) : [];
+      for (const [record, lane] of lanes) {
+        const sent = this.#sendLane(isProbe ? lane.slice(0, 1) : lane)
+          .catch(this.#parts.onFailure)
+          .then(() => void active.delete(record));
+        active.set(record, sent);
+      }
+      if (active.size > 0) await Promise.race([...active.values(), bell.wait()]);
+    } while (active.size > 0 || bell.rang);
+    await Promise.all(active.values());
+  }
+
+  /** A later event of a record waits for the end of the one before. */
+  async #sendLane(lane: Lane): Promise<void> {
+    for (const delivery of lane) {
+      const { store, now } = this.#parts;
+      const webhook = await store.webhooks.get(delivery.webhookId);
+      if (!webhook?.enabled || rests(webhook, now()) || !isDue(delivery, now())) return;
+      if ((await this.#send(webhook, delivery)) === 'waiting') return;
+    }
+  }
+
+  async #send(webhook: WebhookRecord, delivery: WebhookDeliveryRecord): Promise<WebhookDeliveryRecord['status']> {
+    const problem = await hearingProblem(webhook, delivery, this.#parts);
+    if (problem) return this.#withhold(delivery, problem);
+    const attempt = await this.attempt(webhook, delivery);
+    if (this.#closed.signal.aborted && !attempt.ok) return 'waiting';
+    const [kept] = await this.#keep(webhook.id, [delivery], attempt);
+    return kept?.status ?? 'waiting';
+  }
+
+  async #withhold({ id, revision }: WebhookDeliveryRecord, lastError: string): Promise<'withheld' | 'waiting'> {
+    return this.#parts.store.transaction(async (tx) => {
+      if ((await tx.webhookDeliveries.get(id))?.revision !== revision) return 'waiting';
+      await tx.webhookDeliveries.update(id, { status: 'withheld', nextAt: null, lastError });
+      return 'withheld';
+    });
+  }
+
+  /**
+   * Keeps what came of an attempt, with what it says of the receiver. Of a delivery that another process, or a wish to repeat it, changed
+   * meanwhile, nothing is kept.
+   */
+  async #keep(
+    webhookId: string,
+    deliveries: readonly WebhookDeliveryRecord[],
+    attempt: Attempt,
+  ): Promise<WebhookDeliveryRecord[]> {
+    const { store, now } = this.#parts;
+    return store.transaction(async (tx) => {
+      const kept: WebhookDeliveryRecord[] = [];
+      for (const { id, revision } of deliveries) {
+        const current = await tx.webhookDeliveries.get(id);
+        if (current?.revision !== revision) continue;
+        kept.push(await tx.webhookDeliveries.update(id, afterAttempt(current, attempt, now())));
+      }
+      await noteHealth(tx, webhookId, attempt, now());
+      return kept;
+    });
+  }
+
+  async #mailDue(webhook: WebhookRecord): Promise<void> {
+    const { store, now } = this.#parts;
+    const where = { webhookId: webhook.id, status: 'waiting' } as const;
+    const { records } = await store.webhookDeliveries.find({ where, order: 'oldest', limit: MOST_IN_MAIL });
+    const [oldest] = records;
+    if (!oldest || !isMailDue(webhook, oldest, now())) return;
+    const heard: WebhookDeliveryRecord[] = [];
+    for (const delivery of records) {
+      const problem = await hearingProblem(webhook, delivery, this.#parts);
+      if (problem) await this.#withhold(delivery, problem);
+      else heard.push(delivery);
+    }
+    if (heard.length === 0) return;
+    const attempt = await this.#mail(webhook, heard);
+    for (let at = 0; at < heard.length; at += BATCH) await this.#keep(webhook.id, heard.slice(at, at + BATCH), attempt);
+  }
+
+  async #mail(webhook: WebhookRecord, events: readonly Pick<WebhookDeliveryRecord, 'event'>[]): Promise<Attempt> {
+    const { store, sendMail, baseUrl } = this.#parts;
+    try {
+      const { workspaceName: workspace } = await readSettings(store);
+      await sendMail(mailOf(webhook, events, { workspace, baseUrl }));
+      return { ok: true };
+    } catch (cause) {
+      const words = cause instanceof Error ? cause.message : String(cause);
+      return { ok: false, error: `The mail was not sent: ${words}`.slice(0, 500), isAway: true };
+    }
+  }
+}
+
+const WELL: Change<WebhookRecord> = { failures: null, failingSince: null, restsUntil: null, lastError: null };
+/** How exactly the time of the last delivery is kept. */
+const SENT_MS = 60_000;
+
+/** Keeps whether the receiver works. Failures of attempts that were under way together count once. */
+async function noteHealth(tx: Transaction, id: string, attempt: Attempt, now: Date): Promise<void> {
+  const webhook = await tx.webhooks.get(id);
+  if (!webhook) return;
+  if (attempt.ok) {
+    const isKnown = webhook.failingSince === undefined && webhook.target.url !== undefined;
+    const sinceMs = now.getTime() - Date.parse(webhook.lastSentAt ?? '');
+    if (!isKnown || !(Math.abs(sinceMs) < SENT_MS))
+      await tx.webhooks.touch(id, { ...WELL, lastSentAt: now.toISOString() });
+    return;
+  }
+  if (attempt.isAway && rests(webhook, now)) return;
+  const { kept, stopped } = afterFailure(webhook, attempt, now);
+  await tx.webhooks.touch(id, kept);
+  if (stopped === null || !webhook.enabled) return;
+  const { revision } = await tx.webhooks.update(id, { enabled: false, stopped });
+  await raiseAlert(tx, { type: 'webhook.failed', id, revision }, now);
+}
