@@ -119,6 +119,21 @@ describe('a webhook', () => {
     assert.equal((await world.must('get_webhook', { id })).state, 'ok');
   });
 
+  it('gets nothing twice while events of many records are answered and looked for at once', async () => {
+    world = await WebhookWorld.open();
+    const receiver = await startReceiver();
+    let answered = 0;
+    receiver.answer = (response) => {
+      answered += 1;
+      setTimeout(() => response.writeHead(204).end(), answered % 5);
+    };
+    const { id } = await world.webhook({ target: { url: receiver.url }, events });
+    for (let at = 0; at < 200; at += 1) await skill(`skill ${at}`);
+    await world.sent(id);
+    assert.equal(receiver.received.length, 200);
+    assert.equal(new Set(receiver.received.map(idOf)).size, 200);
+  });
+
   it('that refuses one record gets all others meanwhile, and what came later of that record when it was given up', async () => {
     world = await WebhookWorld.open();
     const receiver = await startReceiver();

@@ -12,7 +12,7 @@ interface Asked {
   /** Looks no further when so many are found. */
   readonly enough: number;
   /** Records whose lanes are left out. */
-  readonly without: ReadonlyMap<string, unknown>;
+  readonly without: ReadonlySet<string>;
 }
 
 /** Lanes whose first event is due, by record, the one that is due longest first. */

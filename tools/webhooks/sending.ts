@@ -111,14 +111,19 @@ export class Sending {
       // A receiver that was away is asked with one event before the others follow.
       const isProbe = webhook.restsUntil !== undefined;
       const room = (isProbe ? 1 : AT_ONCE) - active.size;
-      const lanes = room > 0 ? await dueLanes(store, webhookId, { now: now(), enough: room, without: active }) : [];
+      // Those that end while it looks are left out too: it may have read their events as they were before.
+      const without = new Set(active.keys());
+      const lanes = room > 0 ? await dueLanes(store, webhookId, { now: now(), enough: room, without }) : [];
       for (const [record, lane] of lanes) {
         const sent = this.#sendLane(isProbe ? lane.slice(0, 1) : lane)
           .catch(this.#parts.onFailure)
-          .then(() => void active.delete(record));
+          .then(() => {
+            active.delete(record);
+            bell.ring();
+          });
         active.set(record, sent);
       }
-      if (active.size > 0) await Promise.race([...active.values(), bell.wait()]);
+      if (active.size > 0) await bell.wait();
     } while (active.size > 0 || bell.rang);
     await Promise.all(active.values());
   }
