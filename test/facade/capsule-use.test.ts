@@ -1,18 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { callTool, makeCapsule, mustCall } from '../support/calls.ts';
+import { callTool, credential, makeCapsule, mustCall } from '../support/calls.ts';
 import { type Capsule, capsuleClients } from '../support/capsules.ts';
 import { startProcess, withFolder } from '../support/child.ts';
 import { serverForTests } from '../support/server.ts';
+import { openStreamAt } from '../support/stream.ts';
 import { until } from '../support/until.ts';
-import { eventsIn, legacy, modern, modernHeaders, post } from './mcp-requests.ts';
+import { legacy, post } from './mcp-requests.ts';
 
 const server = serverForTests();
 const admin = (tool: string, input: object = {}) => mustCall(server, server.adminKey, tool, input);
 const { make, ask, call, endpoint, entryOf } = capsuleClients(() => server);
-
-const EVENTS = { Accept: 'application/json, text/event-stream' };
 
 const agentIds = { ref: { type: 'ref/resource', uri: 'agent://{id}' }, argument: { name: 'id', value: '' } };
 
@@ -125,28 +124,21 @@ describe('rotations at the same time', () => {
 });
 
 describe('subscribers of a capsule', () => {
-  async function listen({ id, token }: Capsule) {
-    const controller = new AbortController();
-    const message = modern('subscriptions/listen', { notifications: { toolsListChanged: true } }, {}, 'sub');
-    const headers = { ...EVENTS, ...modernHeaders('subscriptions/listen') };
-    const answer = post(endpoint(id), message, { token, headers, signal: controller.signal });
-    await delay(150);
-    return { ended: answer.then(({ text }) => eventsIn(text).map(({ method }) => method)) };
-  }
+  const listen = ({ id, token }: Capsule) => openStreamAt(endpoint(id), credential(token));
   const CHANGED = 'notifications/tools/list_changed';
 
   it('hear of changes of its list, those of others do not, and disabling ends their streams', async () => {
     const [one, other] = [await make(), await make()];
     const [mine, theirs] = [await listen(one), await listen(other)];
     await admin('update_capsule', { id: one.id, allowedTools: ['list_agents', 'list_skills'] });
-    await delay(1500);
+    await until(() => mine.heard.includes(CHANGED));
     await admin('update_capsule', { id: one.id, name: 'renamed' });
     await delay(1500);
     await admin('update_capsule', { id: one.id, status: 'disabled' });
     await admin('update_capsule', { id: other.id, status: 'draft' });
-    const heard = await Promise.all([mine.ended, theirs.ended]);
+    await Promise.all([mine.ended, theirs.ended]);
     assert.deepEqual(
-      heard.map((methods) => methods.filter((method) => method === CHANGED).length),
+      [mine, theirs].map(({ heard }) => heard.filter((method) => method === CHANGED).length),
       [1, 0],
     );
   });

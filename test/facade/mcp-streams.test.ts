@@ -3,6 +3,9 @@ import { once } from 'node:events';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { settingsTools } from '../../tools/settings/settings.ts';
+import { credential } from '../support/calls.ts';
+import { openStreamAt } from '../support/stream.ts';
+import { until } from '../support/until.ts';
 import { waiting } from './mcp-fixture-tools.ts';
 import { eventsIn, legacy, modern, modernHeaders, modernMeta, post } from './mcp-requests.ts';
 import { type McpTestServer, startMcpServer, tokens } from './mcp-server.ts';
@@ -274,27 +277,26 @@ describe('subscriptions/listen', () => {
 
   it('acknowledges, notifies those whose list changed and nobody else, and ends when the door closes', async () => {
     const own = await startMcpServer();
-    const message = modern('subscriptions/listen', { notifications: { toolsListChanged: true } });
-    const listen = async (token: string) => {
-      const headers = { ...EVENTS, ...modernHeaders('subscriptions/listen') };
-      const { text } = await post(own.url, message, { headers, token });
-      return eventsIn(text).map(({ method, result }) => method ?? result.resultType);
-    };
-    const streams = [listen(tokens.admin), listen(tokens.nobody)];
-    await delay(100);
+    const streams = await Promise.all(
+      [tokens.admin, tokens.nobody].map((token) => openStreamAt(own.url, credential(token))),
+    );
     own.door.toolsChanged();
     await delay(50);
     own.catalog.put('guest', [{ group: 'Guests', tool: { ...adminTool, name: 'guest__tool' } }]);
     own.door.toolsChanged();
-    await delay(50);
-    await own.door.close();
     const [acknowledged, changed] = ['subscriptions/acknowledged', 'tools/list_changed'].map(
       (method) => `notifications/${method}`,
     );
-    assert.deepEqual(await Promise.all(streams), [
-      [acknowledged, changed, 'complete'],
-      [acknowledged, 'complete'],
-    ]);
+    await until(() => streams[0]?.heard.at(-1) === changed);
+    await own.door.close();
+    await Promise.all(streams.map(({ ended }) => ended));
+    assert.deepEqual(
+      streams.map(({ heard }) => heard),
+      [
+        [acknowledged, changed, 'complete'],
+        [acknowledged, 'complete'],
+      ],
+    );
     await own.close();
   });
 

@@ -28,7 +28,7 @@ export async function openEvents(
   return { response, events: eventsOf(response), goAway: () => controller.abort() };
 }
 
-async function* eventsOf({ body }: Response): AsyncGenerator<SentEvent> {
+export async function* eventsOf({ body }: Response): AsyncGenerator<SentEvent> {
   let text = '';
   const decoder = new TextDecoder();
   for await (const chunk of body ?? []) {

@@ -1,35 +1,45 @@
 import assert from 'node:assert/strict';
 import { modern, modernHeaders } from '../facade/mcp-requests.ts';
 import { credential } from './calls.ts';
+import { eventsOf } from './events.ts';
+import { until } from './until.ts';
 
-/** A subscription to the list of tools, with a promise of its end. */
+/** A subscription to the list of tools. */
 export interface OpenStream {
   readonly ended: Promise<'ended'>;
+  /** What came so far: the method of each notification, and the type of the result. The acknowledgement is the first. */
+  readonly heard: readonly string[];
+  leave(): void;
 }
 
-/** Subscribes as the holder of the key or cookie, and resolves once the stream is open. */
-export async function openStream({ baseUrl }: { readonly baseUrl: string }, key: string): Promise<OpenStream> {
+/** Subscribes as the holder of the key or cookie, and resolves once that is acknowledged. */
+export function openStream({ baseUrl }: { readonly baseUrl: string }, key: string): Promise<OpenStream> {
+  return openStreamAt(`${baseUrl}/api/v1/mcp`, credential(key));
+}
+
+export async function openStreamAt(url: string, headers: Readonly<Record<string, string>>): Promise<OpenStream> {
   const method = 'subscriptions/listen';
-  const response = await fetch(`${baseUrl}/api/v1/mcp`, {
+  const controller = new AbortController();
+  const response = await fetch(url, {
     method: 'POST',
     headers: {
-      ...credential(key),
+      ...headers,
       ...modernHeaders(method),
       'Content-Type': 'application/json',
       Accept: 'application/json, text/event-stream',
     },
     body: JSON.stringify(modern(method, { notifications: { toolsListChanged: true } })),
+    signal: controller.signal,
   });
   assert.match(response.headers.get('content-type') ?? '', /^text\/event-stream/);
-  const reader = response.body?.getReader();
-  await reader?.read();
-  const drain = async () => {
-    while (!(await reader?.read())?.done);
+  const heard: string[] = [];
+  const follow = async () => {
+    for await (const { data } of eventsOf(response)) heard.push(data.method ?? data.result.resultType);
   };
-  return {
-    ended: drain().then(
-      () => 'ended',
-      () => 'ended',
-    ),
-  };
+  const ended = follow().then(
+    () => 'ended' as const,
+    () => 'ended' as const,
+  );
+  await until(() => heard.length > 0);
+  return { heard, ended, leave: () => controller.abort() };
 }

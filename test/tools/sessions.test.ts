@@ -9,6 +9,7 @@ import { callTool, makeKey, mustCall, rest } from '../support/calls.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { cookieOf, idTokenFor, postIdToken, signIn, statusWith } from '../support/sign-in.ts';
 import { openStream } from '../support/stream.ts';
+import { until } from '../support/until.ts';
 
 let server: TestServer;
 /** One for each test: attempts to sign in are counted. */
@@ -126,13 +127,13 @@ describe('a session', () => {
   it('notes its last use, without a new revision, at most once a minute', async () => {
     const cookie = await signIn(server);
     await statusWith(server, cookie);
-    await delay(50);
-    const [first] = await listed(cookie, { limit: 1 });
-    assert.ok(first.lastUsedAt);
+    const one = async () => (await listed(cookie, { limit: 1 }))[0];
+    await until(async () => (await one()).lastUsedAt !== undefined);
+    const first = await one();
     assert.equal(first.revision, 1);
     await statusWith(server, cookie);
     await delay(50);
-    assert.equal((await listed(cookie, { limit: 1 }))[0].lastUsedAt, first.lastUsedAt);
+    assert.equal((await one()).lastUsedAt, first.lastUsedAt);
   });
 });
 
