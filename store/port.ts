@@ -230,6 +230,7 @@ export interface AuditLog {
 }
 
 export interface AuditFilter {
+  readonly id?: string | undefined;
   /** Id of the principal. */
   readonly principal?: string | undefined;
   readonly tool?: string | undefined;

@@ -11,6 +11,7 @@ import { startTestServer, type TestServer } from '../support/server.ts';
 const OTHERS = [
   'agent-run',
   'app',
+  'audit-entry',
   'flow-run',
   'integration',
   'key',

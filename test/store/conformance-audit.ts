@@ -19,6 +19,20 @@ export function auditConformance(stage: Stage): void {
       assert.equal(next, null);
     });
 
+    it('finds an entry by its id, also after a start', async () => {
+      const entries = [...COLLIDING, 'other'].map((id, at) => auditRecord({ id, at: time(at), tool: 'by_id' }));
+      for (const entry of entries) stage.store.audit.append(entry);
+      const found = async (query: Omit<AuditQuery, 'limit'>) =>
+        (await stage.store.audit.find({ ...query, limit: 10 })).records;
+      for (let start = 0; start < 2; start += 1) {
+        for (const entry of entries) assert.deepEqual(await found({ id: entry.id }), [entry]);
+        assert.deepEqual(await found({ id: 'none' }), []);
+        assert.deepEqual(await found({ id: 'other', tool: 'another' }), []);
+        assert.equal(await stage.store.audit.count({ id: COLLIDING[1] }), 1);
+        await stage.reopen();
+      }
+    });
+
     it('finds what a naive model finds', async () => {
       const model: ReturnType<typeof auditRecord>[] = [];
       await fc.assert(

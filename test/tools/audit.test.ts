@@ -34,7 +34,7 @@ describe('the audit log', () => {
     assert.equal(found[0].principal.type, 'api-key');
   });
 
-  it('filters by request, by record and by session', async () => {
+  it('filters by request, by record, by session and by its own id', async () => {
     const key = await makeKey(server, { scopes: ['write'] });
     const ask = (method: string, path: string, body?: unknown) =>
       rest(server, method, `/api/v1${path}`, { key, body, headers: { 'X-Request-Id': 'one-request' } });
@@ -46,6 +46,9 @@ describe('the audit log', () => {
     assert.deepEqual(await tools({ recordId: made.id }), ['update_agent', 'get_agent', 'create_agent']);
     assert.deepEqual(await tools({ recordId: made.id, requestId: 'one-request', tool: 'get_agent' }), ['get_agent']);
     assert.deepEqual(await tools({ recordId: made.id.slice(0, -1) }), []);
+    const [{ id }] = await entries({ recordId: made.id, tool: 'get_agent' });
+    assert.deepEqual(await tools({ id }), ['get_agent']);
+    assert.deepEqual(await tools({ id, changes: true }), []);
     assert.deepEqual(await tools({ recordId: made.id, changes: true }), ['update_agent', 'create_agent']);
     const total = { recordId: made.id, includeTotal: true, limit: 1 };
     assert.equal((await mustCall(server, server.adminKey, 'list_audit_entries', total)).total, 3);

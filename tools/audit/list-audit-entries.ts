@@ -13,6 +13,7 @@ export const listAuditEntries = defineTool({
   access: { scope: 'admin', grant: 'audit:read' },
   annotations: READS,
   input: z.strictObject({
+    id: refTo('audit-entry', recordId).optional().describe('Id of one entry.'),
     principal: orAgentName(z.string().max(200)).optional().describe('Principal id, or name of an agent.'),
     tool: refTo('tool', z.string().max(200)).optional(),
     changes: z.boolean().optional().describe('True: without the calls of tools that only read.'),

@@ -53,7 +53,13 @@ export function Page() {
         )}
       </section>
       {open !== undefined && (
-        <EntryPane key={open} entry={rows.find(({ id }) => id === open)} loading={loading} back={`/audit${kept}`} />
+        <EntryPane
+          key={open}
+          id={open}
+          listed={rows.find(({ id }) => id === open)}
+          asked={input}
+          back={`/audit${kept}`}
+        />
       )}
     </div>
   );

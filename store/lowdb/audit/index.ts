@@ -10,11 +10,12 @@ export interface Place {
 export interface IndexFilter extends Readonly<Partial<Record<Label, string | undefined>>> {
   readonly withoutTools?: readonly string[] | undefined;
   /** Marks are hashes that different texts may share, so an entry found by a mark must be read and compared. */
+  readonly id?: number | undefined;
   readonly request?: number | undefined;
   readonly record?: number | undefined;
 }
 
-/** The index keeps about 56 bytes of each entry in typed arrays, sorted by `at`, oldest first. */
+/** The index keeps about 60 bytes of each entry in typed arrays, sorted by `at`, oldest first. */
 export class AuditIndex {
   #times = new Float64Array(1024);
   #offsets = new Float64Array(1024);
@@ -27,7 +28,12 @@ export class AuditIndex {
     door: new Labels(),
     sessionId: new Labels(),
   };
-  readonly #marks = { request: new Uint32Array(1024), record: new Uint32Array(1024), other: new Uint32Array(1024) };
+  readonly #marks = {
+    id: new Uint32Array(1024),
+    request: new Uint32Array(1024),
+    record: new Uint32Array(1024),
+    other: new Uint32Array(1024),
+  };
   #size = 0;
   /** The number of entries before the first one that came out of order since the last sort. */
   #sortedSize = 0;
@@ -129,7 +135,7 @@ export class AuditIndex {
       const wanted = filter[label];
       if (wanted !== undefined) tests.push([this.#labels[label], this.#labels[label].known(wanted)]);
     }
-    const { request, record, withoutTools = [] } = filter;
+    const { id, request, record, withoutTools = [] } = filter;
     const { tool } = this.#labels;
     const left = new Set(withoutTools.map((name) => tool.known(name)));
     const marks = this.#marks;
@@ -138,6 +144,7 @@ export class AuditIndex {
     return (at) =>
       tests.every(([labels, number]) => labels.column[at] === number) &&
       (left.size === 0 || !left.has(tool.column[at])) &&
+      (id === undefined || marks.id[at] === id) &&
       (request === undefined || marks.request[at] === request) &&
       (record === undefined || isAbout(at));
   }

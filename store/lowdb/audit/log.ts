@@ -261,20 +261,26 @@ export class SegmentedAudit {
 }
 
 function indexFilter(filter: AuditFilter): IndexFilter {
-  const { principal, tool, withoutTools, outcome, door, sessionId, requestId, recordId } = filter;
+  const { principal, tool, withoutTools, outcome, door, sessionId } = filter;
   return {
     ...{ principal, tool, withoutTools, outcome, door, sessionId },
-    request: requestId === undefined ? undefined : markOf(requestId),
-    record: recordId === undefined ? undefined : markOf(recordId),
+    id: markOfWanted(filter.id),
+    request: markOfWanted(filter.requestId),
+    record: markOfWanted(filter.recordId),
   };
 }
 
-/** Whether the index may find entries that do not match, so that each must be read. */
-function needsLook({ requestId, recordId }: AuditFilter): boolean {
-  return requestId !== undefined || recordId !== undefined;
+function markOfWanted(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : markOf(text);
 }
 
-function isMeant(entry: AuditEntry, { requestId, recordId }: AuditFilter): boolean {
+/** Whether the index may find entries that do not match, so that each must be read. */
+function needsLook({ id, requestId, recordId }: AuditFilter): boolean {
+  return id !== undefined || requestId !== undefined || recordId !== undefined;
+}
+
+function isMeant(entry: AuditEntry, { id, requestId, recordId }: AuditFilter): boolean {
+  if (id !== undefined && entry.id !== id) return false;
   if (requestId !== undefined && entry.requestId !== requestId) return false;
   return recordId === undefined || recordsOf(entry).includes(recordId);
 }

@@ -7,10 +7,10 @@ export const LABELS = ['principal', 'tool', 'outcome', 'door', 'sessionId'] as c
 export type Label = (typeof LABELS)[number];
 
 /**
- * Members whose texts rarely repeat are kept as marks. Equal texts have equal marks; different texts rarely do. `record` is the first
- * record that the entry is about, and `other` the second: 0 where there is none, `MORE` where there are three or more.
+ * Members whose texts rarely repeat are kept as marks. Equal texts have equal marks; different texts rarely do. `id` is that of the entry.
+ * `record` is the first record that it is about, and `other` the second: 0 where there is none, `MORE` where there are three or more.
  */
-export const MARKS = ['request', 'record', 'other'] as const;
+export const MARKS = ['id', 'request', 'record', 'other'] as const;
 type Mark = (typeof MARKS)[number];
 export const MORE = 1;
 
@@ -30,6 +30,7 @@ export function indexed(entry: AuditEntry): Indexed {
     outcome,
     door,
     sessionId,
+    id: markOf(entry.id),
     request: markOf(requestId),
     record: first === undefined ? 0 : markOf(first),
     other: third === undefined ? (second === undefined ? 0 : markOf(second)) : MORE,
@@ -74,7 +75,7 @@ interface LabelColumn {
   readonly numbers: readonly number[];
 }
 
-const FORMAT = 2;
+const FORMAT = 3;
 
 /** Where a stretch is in its segment, and the checksum of the bytes there. */
 export interface Extent {
@@ -110,7 +111,7 @@ export class StretchBuilder {
   readonly #lengths: number[] = [];
   readonly #journaled: [number, number][] = [];
   readonly #columns = LABELS.map((label) => ({ label, names: new Map<string, number>(), numbers: [] as number[] }));
-  readonly #marks: Record<Mark, number[]> = { request: [], record: [], other: [] };
+  readonly #marks: Record<Mark, number[]> = { id: [], request: [], record: [], other: [] };
   #last = 0;
 
   get size(): number {

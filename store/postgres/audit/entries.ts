@@ -75,9 +75,9 @@ export async function countEntries(session: Session, filter: AuditFilter): Promi
 }
 
 function conditions(filter: AuditFilter, values: Values): string[] {
-  const equal = { principal_id: filter.principal, tool: filter.tool, outcome: filter.outcome, door: filter.door };
-  const also = { request_id: filter.requestId, session_id: filter.sessionId };
-  const parts = Object.entries({ ...equal, ...also }).flatMap(([column, wanted]) => {
+  const equal = { id: filter.id, principal_id: filter.principal, tool: filter.tool };
+  const { outcome, door, requestId: request_id, sessionId: session_id } = filter;
+  const parts = Object.entries({ ...equal, outcome, door, request_id, session_id }).flatMap(([column, wanted]) => {
     if (wanted === undefined) return [];
     return isStorable(wanted) ? [`${column} = ${values.add(wanted)}`] : ['false'];
   });

@@ -233,6 +233,32 @@ describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
     await call('delete_skill', { id });
   });
 
+  it('shows the entry whose address is opened, and says why the list beside it has it not', async () => {
+    const { id } = await call('create_skill', { name: 'looked up', instructions: 'Once.' });
+    await call('get_skill', { id });
+    const [read, made] = (await call('list_audit_entries', { recordId: id })).data;
+    await inWindow(async (page, window) => {
+      const pane = page.getByRole('region', { name: read.tool, exact: true });
+      await window.open(`/audit/${read.id}`);
+      await pane.getByText(id).first().waitFor();
+      await pane.getByText('The call only read').waitFor();
+      assert.deepEqual(await findingsOf(page), []);
+      await pane.getByRole('link', { name: 'Show reads' }).click();
+      await page.waitForURL(`**/audit/${read.id}?changes=false`);
+      await page.getByRole('cell', { name: 'get_skill', exact: true }).first().waitFor();
+      assert.equal(await pane.getByRole('note').count(), 0);
+      await window.go(`/audit/${read.id}?changes=false&tool=create_agent`);
+      await pane.getByText('The filters leave it out').waitFor();
+      await window.go(`/audit/${made.id}`);
+      const other = page.getByRole('region', { name: made.tool, exact: true });
+      await other.waitFor();
+      assert.equal(await other.getByRole('note').count(), 0);
+      await window.go('/audit/aud_none');
+      await page.getByText('There is no such entry').waitFor();
+    });
+    await call('delete_skill', { id });
+  });
+
   it('narrows a list to what one caller did, picked by name or by an id that is in no list', async () => {
     const { data: agents } = await call('list_agents');
     const { id } = agents.find(({ displayName }: { readonly displayName: string }) => displayName === 'Mira');

@@ -1,41 +1,75 @@
 import { LinkButton } from '../../components/button.tsx';
 import { Json } from '../../components/code.tsx';
+import { ErrorBox } from '../../components/error-box.tsx';
 import { Badge, Empty, Link, Mono, Time } from '../../components/small.tsx';
 import { Ref } from '../../components/value.tsx';
 import { Skeleton } from '../../components/waiting.tsx';
 import { exactTime } from '../../format.ts';
+import type { ListAnswer } from '../../pages-of.ts';
+import { usePlace } from '../../router.ts';
+import { useAnswer } from '../../store.ts';
 import type { Caller, Entry } from './entry.tsx';
 
-/** One call in full, with the ways on: its request, its caller, its records, its session. */
-export function EntryPane({
-  entry,
-  loading,
-  back,
-}: {
-  readonly entry: Entry | undefined;
-  readonly loading: boolean;
+interface EntryPaneProps {
+  readonly id: string;
+  /** The entry, where it is in the list as far as that is loaded. */
+  readonly listed: Entry | undefined;
+  /** What the list beside it asks for. */
+  readonly asked: object;
   readonly back: string;
-}) {
-  if (!entry) {
-    return (
-      <section class="detail-pane">
-        {loading ? (
-          <Skeleton lines={6} />
-        ) : (
-          <Empty
-            title="The entry is not in this list"
-            action={<LinkButton to="/audit?changes=false">All entries</LinkButton>}
-          />
-        )}
-      </section>
-    );
-  }
+}
+
+/** One call in full, whatever the filters of the list are. */
+export function EntryPane({ id, listed, asked, back }: EntryPaneProps) {
+  const { data, error } = useAnswer<ListAnswer<Entry>>(listed ? undefined : 'list_audit_entries', { id });
+  const entry = listed ?? data?.data[0];
   return (
-    <section class="detail-pane" aria-label={entry.tool}>
+    <section class="detail-pane" aria-label={entry?.tool}>
       <header class="detail-bar">
         <LinkButton look="quiet" icon="back" label="All entries" to={back} />
-        <Mono>{entry.id}</Mono>
+        <Mono>{id}</Mono>
       </header>
+      {error && <ErrorBox error={error} />}
+      {entry && !listed && <WhyNotListed entry={entry} asked={asked} />}
+      {entry ? (
+        <Call entry={entry} />
+      ) : (
+        !error && (data ? <Empty title="There is no such entry">{GONE}</Empty> : <Skeleton lines={6} />)
+      )}
+    </section>
+  );
+}
+
+const GONE = 'Entries are deleted after the time that the settings give.';
+
+/** Says nothing where the entry is further down than the list is loaded. */
+function WhyNotListed({ entry: { id }, asked }: { readonly entry: Entry; readonly asked: object }) {
+  const only = { ...asked, id };
+  const { data: found } = useAnswer<ListAnswer<Entry>>('list_audit_entries', only);
+  const { data: withReads } = useAnswer<ListAnswer<Entry>>('list_audit_entries', { ...only, changes: false });
+  const query = new URLSearchParams(usePlace().query);
+  query.set('changes', 'false');
+  if (!found || !withReads || found.data.length > 0) return null;
+  const path = `/audit/${encodeURIComponent(id)}`;
+  const onlyReads = withReads.data.length > 0;
+  return (
+    <div class="section-head">
+      <p class="note" role="note">
+        {onlyReads
+          ? 'The call only read, and the list leaves such calls out.'
+          : 'The filters leave it out of the list.'}
+      </p>
+      <LinkButton to={onlyReads ? `${path}?${query}` : `${path}?changes=false`}>
+        {onlyReads ? 'Show reads' : 'Clear filters'}
+      </LinkButton>
+    </div>
+  );
+}
+
+/** The ways on: its request, its caller, its records, its session. */
+function Call({ entry }: { readonly entry: Entry }) {
+  return (
+    <>
       <div class="detail-title">
         <h1>
           {entry.tool} <Badge value={entry.outcome}>{entry.code ?? 'OK'}</Badge>
@@ -71,7 +105,7 @@ export function EntryPane({
       </dl>
       <h2>Arguments</h2>
       <Json value={entry.arguments} label="Arguments" />
-    </section>
+    </>
   );
 }
 
