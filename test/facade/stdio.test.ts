@@ -34,7 +34,7 @@ async function connect(options: ClientOptions, key = server.adminKey, more = {})
   return client;
 }
 
-describe('the stdio door', { timeout: 60_000 }, () => {
+describe('the stdio door', { timeout: 240_000 }, () => {
   for (const [era, options] of [
     ['2026-07-28', modern],
     ['2025-11-25', {}],

@@ -188,7 +188,7 @@ describe('the runner', () => {
     release();
   });
 
-  it('has room for the runs that others wait for', { timeout: 60_000 }, async () => {
+  it('has room for the runs that others wait for', { timeout: 240_000 }, async () => {
     const inner = await open();
     const first = { id: 'a', tool: 'counts', arguments: {} };
     const steps = [first, { id: 'b', tool: 'trigger_flow', arguments: { id: inner.id, wait: true } }];
@@ -201,7 +201,7 @@ describe('the runner', () => {
     assert.equal(calls, 40);
   });
 
-  it('fails at once a run that would wait for itself by way of others', { timeout: 60_000 }, async () => {
+  it('fails at once a run that would wait for itself by way of others', { timeout: 240_000 }, async () => {
     const names = ['one', 'two', 'three'];
     await open();
     const flows = await Promise.all(
@@ -224,7 +224,7 @@ describe('the runner', () => {
     }
   });
 
-  it('lets runs wait for one another that do not stand in each other’s way', { timeout: 60_000 }, async () => {
+  it('lets runs wait for one another that do not stand in each other’s way', { timeout: 240_000 }, async () => {
     const inner = await open();
     const wait = { id: 'b', tool: 'trigger_flow', arguments: { id: inner.id, wait: true } };
     const [one, two] = [
