@@ -5,7 +5,7 @@ interface Ref {
   readonly path?: string;
   readonly list: string;
   readonly get?: string;
-  /** The member that people know the record by. */
+  /** The member that people know the record by. See `titleOf`. */
   readonly title: string;
 }
 
@@ -35,7 +35,7 @@ export const refs: Readonly<Record<string, Ref>> = {
   key: { prefix: 'key_', path: '/keys', list: 'list_api_keys', title: 'name' },
   'api-key': { path: '/keys', list: 'list_api_keys', title: 'name' },
   user: { path: '/users', list: 'list_users', get: 'get_user', title: 'email' },
-  app: { prefix: 'app_', path: '/apps', list: 'list_connected_apps', title: 'id' },
+  app: { prefix: 'app_', path: '/apps', list: 'list_connected_apps', title: 'client' },
   model: { list: 'list_models', title: 'id' },
 };
 
@@ -46,7 +46,19 @@ export const CALLERS = {
   capsule: 'Capsules',
   agent: 'Agents',
   flow: 'Flows',
+  app: 'Connected apps',
 } as const;
+
+const MOST_SHOWN = 100;
+
+/** How people call a record. Anybody can give an app any name, so its host stands beside it, as in the audit log. */
+export function titleOf({ title }: Pick<Ref, 'title'>, record: Readonly<Record<string, unknown>>): string | undefined {
+  const value = record[title];
+  if (typeof value === 'string') return value.slice(0, MOST_SHOWN);
+  if (title !== 'client' || typeof value !== 'object' || value === null) return undefined;
+  const { name, host } = value as { readonly name: string; readonly host: string }; // of a connected app
+  return `${name.slice(0, MOST_SHOWN)} (${host})`;
+}
 
 const byPrefix = new Map(Object.values(refs).map((ref) => [ref.prefix, ref]));
 

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { labelOf, number } from '../format.ts';
-import { pathOf, refOfId } from '../refs.ts';
+import { pathOf, refOfId, titleOf } from '../refs.ts';
 import type { JsonSchema } from '../schema.ts';
 import { withoutNull } from '../schema.ts';
 import { useAnswer } from '../store.ts';
@@ -106,8 +106,8 @@ export function useRecordName(id: string): string | undefined {
   const mayList = useMay(ref?.list) && ref?.get === undefined;
   const { data: got } = useAnswer<Members>(mayRead ? ref?.get : undefined, { id });
   const { data: listed } = useAnswer<{ readonly data: readonly Members[] }>(mayList ? ref?.list : undefined, LISTED);
-  const name = ref && (got ?? listed?.data.find((one) => one.id === id))?.[ref.title];
-  return typeof name === 'string' ? name.slice(0, 80) : undefined;
+  const record = got ?? listed?.data.find((one) => one.id === id);
+  return ref && record && titleOf(ref, record);
 }
 
 /** A record by its name, leading to its page; by its id where the name cannot be read. */

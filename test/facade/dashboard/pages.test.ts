@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { rest } from '../../support/calls.ts';
+import { mustCall, rest } from '../../support/calls.ts';
 import { withoutBrowser } from '../../support/chromium.ts';
 import { findingsOf, settled, testDashboard } from '../../support/dashboard.ts';
 import { FULL } from '../../support/full.ts';
+import { OAuthClient } from '../../support/oauth.ts';
 
 // together: one browser
 if (withoutBrowser) console.log(`SKIPPED: the dashboard in a real browser, for ${withoutBrowser}.`);
@@ -245,7 +246,7 @@ describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
       assert.deepEqual(await findingsOf(page), []);
       await pane.getByRole('link', { name: 'Show reads' }).click();
       await page.waitForURL(`**/audit/${read.id}?changes=false`);
-      await page.getByRole('cell', { name: 'get_skill', exact: true }).first().waitFor();
+      await page.locator('tbody').getByText('get_skill', { exact: true }).first().waitFor();
       assert.equal(await pane.getByRole('note').count(), 0);
       await window.go(`/audit/${read.id}?changes=false&tool=create_agent`);
       await pane.getByText('The filters leave it out').waitFor();
@@ -288,6 +289,27 @@ describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
       },
       { viewport: PHONE },
     );
+  });
+
+  it('names a connected app wherever callers are shown or picked, with the way to it', async () => {
+    const client = await OAuthClient.registered(dashboard.server, { client_name: 'Notebook' });
+    const { body } = await client.redeem(await client.code());
+    await mustCall(dashboard.server, body.access_token, 'list_skills');
+    const [{ id }] = (await call('list_connected_apps')).data;
+    const [entry] = (await call('list_audit_entries', { principal: id, tool: 'list_skills' })).data;
+    await inWindow(async (page, window) => {
+      await window.open('/audit');
+      await page.getByRole('button', { name: 'Who', exact: true }).click();
+      const apps = page.getByRole('group', { name: 'Connected apps' });
+      await apps.getByRole('button', { name: 'Notebook (this computer)' }).click();
+      await page.waitForURL(`**/audit?principal=${id}`);
+      await page.getByRole('button', { name: 'Who: Notebook (this computer)' }).waitFor();
+      await window.go(`/audit/${entry.id}`);
+      await page.getByRole('region', { name: 'list_skills' }).getByRole('link', { name: 'Notebook' }).click();
+      await page.waitForURL(`**/apps/${id}`);
+      await page.getByRole('cell', { name: 'Notebook' }).waitFor();
+    });
+    await call('disconnect_app', { id });
   });
 
   it('has on a phone the tool of a call and the actions of a record in one line each, and says why a call was refused', async () => {

@@ -1,5 +1,5 @@
 import { usePages } from '../../pages-of.ts';
-import { refs } from '../../refs.ts';
+import { refs, titleOf } from '../../refs.ts';
 import { text } from '../../text.ts';
 import { useTool } from '../../tools.ts';
 import type { Tied } from './field.tsx';
@@ -64,13 +64,10 @@ export function useRecords(kind: string): Records | undefined {
   const { rows, more } = usePages<Row>(tool?.name, pages ? { limit: 100 } : {});
   if (!ref || !tool) return undefined;
   return {
-    options: rows.map((row) => ({ value: idOf(row), label: String(row[ref.title] ?? idOf(row)).slice(0, MOST_SHOWN) })),
+    options: rows.map((row) => ({ value: idOf(row), label: titleOf(ref, row) ?? idOf(row) })),
     more,
   };
 }
-
-/** Characters of a name. */
-const MOST_SHOWN = 100;
 
 function idOf(row: Row): string {
   return String(row.id ?? row.uid ?? '');

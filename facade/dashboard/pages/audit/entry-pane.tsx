@@ -1,4 +1,5 @@
 import { LinkButton } from '../../components/button.tsx';
+import { Caller } from '../../components/caller.tsx';
 import { Json } from '../../components/code.tsx';
 import { ErrorBox } from '../../components/error-box.tsx';
 import { Badge, Empty, Link, Mono, Time } from '../../components/small.tsx';
@@ -8,7 +9,7 @@ import { exactTime } from '../../format.ts';
 import type { ListAnswer } from '../../pages-of.ts';
 import { usePlace } from '../../router.ts';
 import { useAnswer } from '../../store.ts';
-import type { Caller, Entry } from './entry.tsx';
+import type { Entry } from './entry.tsx';
 
 interface EntryPaneProps {
   readonly id: string;
@@ -118,10 +119,10 @@ function Field({ name, children }: { readonly name: string; readonly children: p
   );
 }
 
-function Who({ caller: { type, id, name } }: { readonly caller: Caller }) {
+function Who({ caller }: { readonly caller: Entry['principal'] }) {
   return (
     <>
-      {name} <span class="faint">{type}</span> <Follow name="principal" value={id} words="their calls" />
+      <Caller caller={caller} /> <Follow name="principal" value={caller.id} words="their calls" />
     </>
   );
 }

@@ -1,10 +1,5 @@
+import type { CallerRef } from '../../components/caller.tsx';
 import { Avatar, Badge, Mono, Time } from '../../components/small.tsx';
-
-export interface Caller {
-  readonly type: string;
-  readonly id: string;
-  readonly name: string;
-}
 
 /** One call, as `list_audit_entries` answers it. */
 export interface Entry {
@@ -16,8 +11,8 @@ export interface Entry {
   readonly door: string;
   readonly requestId: string;
   readonly sessionId?: string;
-  readonly principal: Caller;
-  readonly onBehalfOf?: readonly Caller[];
+  readonly principal: CallerRef;
+  readonly onBehalfOf?: readonly CallerRef[];
   readonly arguments: Readonly<Record<string, unknown>>;
   readonly recordIds?: readonly string[];
   readonly durationMs: number;

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { LinkButton } from '../../components/button.tsx';
+import { Caller } from '../../components/caller.tsx';
 import { CancelRun } from '../../components/cancel-run.tsx';
 import { ErrorBox } from '../../components/error-box.tsx';
 import { Badge, Link, Mono, Time } from '../../components/small.tsx';
@@ -67,9 +68,12 @@ function Facts({ run }: { readonly run: Run }) {
         <Time at={run.createdAt} /> <span class="faint">{duration(run.createdAt, run.finishedAt)}</span>
       </Fact>
       <Fact name="Asked by">
-        {run.principal.name} <span class="faint">{run.principal.type}</span>
-        {run.onBehalfOf?.map(({ id, name }) => (
-          <span key={id}> for {name}</span>
+        <Caller caller={run.principal} />
+        {run.onBehalfOf?.map((caller) => (
+          <span key={caller.id}>
+            {' '}
+            for <Caller caller={caller} />
+          </span>
         ))}
       </Fact>
       {run.threadId !== undefined && (

@@ -1,12 +1,8 @@
+import type { CallerRef } from '../../components/caller.tsx';
+
 interface ReadRecord {
   readonly id: string;
   readonly revision: number;
-}
-
-interface Asker {
-  readonly type: string;
-  readonly id: string;
-  readonly name: string;
 }
 
 interface Usage {
@@ -23,8 +19,8 @@ export interface RunRow {
   readonly agentRevision?: number;
   readonly threadId?: string;
   readonly model: string;
-  readonly principal: Asker;
-  readonly onBehalfOf?: readonly Asker[];
+  readonly principal: CallerRef;
+  readonly onBehalfOf?: readonly CallerRef[];
   readonly requestId?: string;
   readonly flowRunId?: string;
   readonly steps: number;

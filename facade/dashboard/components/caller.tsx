@@ -1,0 +1,19 @@
+import { pathOf } from '../refs.ts';
+import { Link } from './small.tsx';
+
+/** Who called, as the audit log and runs name them. */
+export interface CallerRef {
+  readonly type: string;
+  readonly id: string;
+  readonly name: string;
+}
+
+/** A caller by the name of then, leading to its page where there is one. */
+export function Caller({ caller: { type, id, name } }: { readonly caller: CallerRef }) {
+  const path = pathOf(id);
+  return (
+    <>
+      {path === undefined ? name : <Link to={path}>{name}</Link>} <span class="faint">{type}</span>
+    </>
+  );
+}
