@@ -44,7 +44,7 @@ const notice = z.enum(['warned', 'reached']);
 
 export const budget = z.object({
   id: recordId,
-  subject: subject.extend({ name: z.string().optional().describe('Only in lists.') }),
+  subject: subject.extend({ name: z.string().optional().describe('Absent once it is gone.') }),
   measure: budgetMeasure,
   period: budgetPeriod,
   limit: z.number(),

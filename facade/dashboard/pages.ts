@@ -212,6 +212,14 @@ export const pages: readonly PageEntry[] = [
     needs: 'get_usage',
     load: () => import('./pages/usage.tsx'),
   },
+  {
+    path: '/budgets',
+    title: 'Budgets',
+    group: 'Server',
+    icon: 'gauge',
+    needs: 'list_budgets',
+    load: () => import('./pages/budgets.tsx'),
+  },
   { path: '/tools', title: 'Tools', group: 'Server', icon: 'tool', load: () => import('./pages/tools.tsx') },
   {
     path: '/api-reference',

@@ -36,8 +36,15 @@ export const refs: Readonly<Record<string, Ref>> = {
   'api-key': { path: '/keys', list: 'list_api_keys', title: 'name' },
   user: { path: '/users', list: 'list_users', get: 'get_user', title: 'email' },
   app: { prefix: 'app_', path: '/apps', list: 'list_connected_apps', title: 'client' },
+  budget: { prefix: 'bud_', path: '/budgets', list: 'list_budgets', title: 'id' },
   model: { list: 'list_models', title: 'id' },
 };
+
+/** The name of the kind in `refs`, by the id of a record. */
+export function kindOfId(id: string): string | undefined {
+  const ref = refOfId(id);
+  return Object.keys(refs).find((kind) => refs[kind] === ref);
+}
 
 /** The kinds that call tools under their own id. */
 export const CALLERS = {

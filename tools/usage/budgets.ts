@@ -41,8 +41,8 @@ const listBudgets = defineTool({
     const any = onlyThese<BudgetRecord>(principal.rights.limitedTo('budget', 'read'), 'id');
     const where = subject && { subjectKey: subjectKey(subject) };
     const show = await shower(store, server.now());
-    const found = await listPage(store.budgets, page, { where, any }, show);
-    return { ...found, data: await Promise.all(found.data.map((each) => withName(store, each))) };
+    const { data, ...found } = await listPage(store.budgets, page, { where, any }, (record) => record);
+    return { ...found, data: await Promise.all(data.map(show)) };
   },
 });
 
@@ -145,19 +145,16 @@ export const budgetKind = defineKind({
   },
 });
 
-/** Shows budgets as they stand now. */
-async function shower(store: Pick<Readers, 'settings'>, now: Date): Promise<(record: BudgetRecord) => Budget> {
+/** Shows budgets as they stand now, with the names of those they limit. */
+async function shower(store: Readers, now: Date): Promise<(record: BudgetRecord) => Promise<Budget>> {
   const { timezone } = await readSettings(store);
-  return (record) => {
+  return async (record) => {
     const { key: _, subjectKey: __, reservations: ___, notice: ____, ...shown } = record;
+    const { type, id } = record.subject;
     const state = stateAt(record, now, () => renewalAfter(now, record.period, timezone));
-    return { ...shown, ...showState(record, state) };
+    const named = (await namesOf(store, type, [id])).get(id);
+    return { ...shown, subject: { type, id, ...named }, ...showState(record, state) };
   };
-}
-
-async function withName(store: Readers, budget: Budget): Promise<Budget> {
-  const { type, id } = budget.subject;
-  return { ...budget, subject: { type, id, ...(await namesOf(store, type, [id])).get(id) } };
 }
 
 /** Whoever a budget limits may not lift it. @throws forbidden */

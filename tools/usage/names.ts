@@ -8,7 +8,11 @@ const LOOKUPS: Readonly<Partial<Record<string, Lookup>>> = {
   agent: async ({ agents }, id) => (await agents.get(id))?.name,
   key: async ({ apiKeys }, id) => (await apiKeys.get(id))?.name,
   capsule: async ({ capsules }, id) => (await capsules.get(id))?.name,
-  app: async ({ connectedApps }, id) => (await connectedApps.get(id))?.client.name,
+  // Anybody can give an app any name, so its host stands beside it.
+  app: async ({ connectedApps }, id) => {
+    const client = (await connectedApps.get(id))?.client;
+    return client && `${client.name} (${client.host})`;
+  },
   user: async ({ adminUsers }, id) => {
     const user = await adminUsers.get(id);
     return user?.name ?? user?.email;

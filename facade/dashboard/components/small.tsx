@@ -96,3 +96,13 @@ export function Empty({
     </div>
   );
 }
+
+/** A name and its value, in a list of such (`fields`). */
+export function NamedValue({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
+  return (
+    <div class="fields-row">
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}

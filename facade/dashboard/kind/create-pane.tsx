@@ -1,7 +1,7 @@
 import { LinkButton } from '../components/button.tsx';
 import { Form } from '../components/form/form.tsx';
 import { toast } from '../components/toasts.tsx';
-import { go } from '../router.ts';
+import { go, usePlace } from '../router.ts';
 import { act } from '../store.ts';
 import { text } from '../text.ts';
 import { useTitle } from '../title.ts';
@@ -11,7 +11,8 @@ import { type KindSpec, pathOf, type Row, titleOf } from './spec.ts';
 /** The form for a new record. */
 export function CreatePane({ spec }: { readonly spec: KindSpec }) {
   const tool = useTool(`create_${spec.one}`);
-  const { draft: Draft } = spec;
+  const { draft: Draft, start = {} } = spec;
+  const { query } = usePlace();
   useTitle(`New ${spec.words.one}`);
   const create = async (input: Row) => {
     const made = await act<Row>(`create_${spec.one}`, input);
@@ -29,7 +30,7 @@ export function CreatePane({ spec }: { readonly spec: KindSpec }) {
         {tool?.description && <p class="quiet form-intro">{introOf(tool.description)}</p>}
         <Form
           tool={`create_${spec.one}`}
-          start={spec.start ?? {}}
+          start={typeof start === 'function' ? start(query) : start}
           own={spec.controls ?? {}}
           below={(value) => Draft && <Draft value={value} />}
           begins

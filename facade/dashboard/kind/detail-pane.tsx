@@ -14,7 +14,7 @@ import { go } from '../router.ts';
 import { type Answer, act, useAnswer } from '../store.ts';
 import { text } from '../text.ts';
 import { useTitle } from '../title.ts';
-import { useNames } from '../tools.ts';
+import { useNames, useTool } from '../tools.ts';
 import { EditForm } from './edit-form.tsx';
 import { Overview } from './overview.tsx';
 import { idOf, type KindSpec, naming, pathOf, type Row, titleOf } from './spec.ts';
@@ -132,7 +132,7 @@ function tabsOf(spec: KindSpec, row: Row, names: ReadonlySet<string>) {
   ];
 }
 
-/** Where there are versions, a link leads back; elsewhere the name is typed. */
+/** Where there are versions, a link leads back; elsewhere the name is typed, unless it is quickly made anew. */
 function DeleteDialog({
   spec,
   row,
@@ -143,8 +143,9 @@ function DeleteDialog({
   readonly onClose: () => void;
 }) {
   const title = titleOf(spec, row);
+  const guarded = useTool(`delete_${spec.one}`)?.inputSchema.properties?.expectedRevision !== undefined;
   const run = async () => {
-    const revision = typeof row.revision === 'number' ? { expectedRevision: row.revision } : {};
+    const revision = guarded && typeof row.revision === 'number' ? { expectedRevision: row.revision } : {};
     await act(`delete_${spec.one}`, { ...naming(spec, idOf(spec, row)), ...revision });
     go(spec.path);
     toast(
@@ -157,7 +158,7 @@ function DeleteDialog({
     <ConfirmDialog
       title={`Delete ${title}?`}
       action={`${text.delete} ${spec.words.one}`}
-      typed={spec.versions === undefined ? title : undefined}
+      typed={spec.versions === undefined && !spec.isQuickToMake ? title : undefined}
       run={run}
       onClose={onClose}
     >

@@ -4,8 +4,10 @@ import { LinkButton } from '../components/button.tsx';
 import { ConflictDialog } from '../components/conflict.tsx';
 import { Form } from '../components/form/form.tsx';
 import { toast } from '../components/toasts.tsx';
+import type { ListAnswer } from '../pages-of.ts';
 import { go } from '../router.ts';
 import { act } from '../store.ts';
+import { useNames } from '../tools.ts';
 import { idOf, type KindSpec, naming, pathOf, type Row, titleOf } from './spec.ts';
 
 /** Changes a record. Who changed it meanwhile is not overwritten unseen: both states are shown. */
@@ -14,6 +16,7 @@ export function EditForm({ spec, row }: { readonly spec: KindSpec; readonly row:
   const [begun] = useState(row);
   const [conflict, setConflict] = useState<{ readonly mine: Row; readonly theirs: Row }>();
   const { draft: Draft } = spec;
+  const names = useNames();
   const id = idOf(spec, row);
   const title = titleOf(spec, row);
   const leave = () => go(pathOf(spec, row));
@@ -28,9 +31,8 @@ export function EditForm({ spec, row }: { readonly spec: KindSpec; readonly row:
   };
   const see = async (error: unknown, input: Row) => {
     if (!(error instanceof CallError) || error.code !== 'conflict' || error.currentRevision === undefined) return;
-    const named = naming(spec, id);
-    const mine = Object.fromEntries(Object.entries(input).filter(([name]) => !(name in named)));
-    setConflict({ mine, theirs: await call<Row>(`get_${spec.one}`, naming(spec, id)) });
+    const theirs = await readNow(spec, id, names);
+    if (theirs) setConflict({ mine: withoutNaming(spec, id, input), theirs });
   };
   return (
     <div class="form-pane">
@@ -62,4 +64,16 @@ export function EditForm({ spec, row }: { readonly spec: KindSpec; readonly row:
       )}
     </div>
   );
+}
+
+function withoutNaming(spec: KindSpec, id: string, input: Row): Row {
+  const named = naming(spec, id);
+  return Object.fromEntries(Object.entries(input).filter(([name]) => !(name in named)));
+}
+
+/** The record by its get tool; kinds without one are found in their list. */
+async function readNow(spec: KindSpec, id: string, names: ReadonlySet<string>): Promise<Row | undefined> {
+  if (names.has(`get_${spec.one}`)) return call<Row>(`get_${spec.one}`, naming(spec, id));
+  const { data } = await call<ListAnswer<Row>>(`list_${spec.many}`, { limit: 100, ...spec.input });
+  return data.find((row) => idOf(spec, row) === id);
 }

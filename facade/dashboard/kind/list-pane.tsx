@@ -21,7 +21,7 @@ export function ListPane({ spec, open }: { readonly spec: KindSpec; readonly ope
   const filters = filtersOf(tool?.inputSchema);
   const { rows, shown, loading, error, more, total, look, lookedAt } = useRows(spec, tool, filters, query);
   useLive([`${spec.one.replaceAll('_', '-')}://`]);
-  const isFiltered = query.has('q') || filters.some(({ name }) => query.has(name));
+  const isFiltered = [{ name: 'q' }, ...filters, ...(spec.filters ?? [])].some(({ name }) => query.has(name));
   return (
     <section class="list-pane" aria-label={spec.words.many}>
       <header class="page-head">
@@ -38,9 +38,9 @@ export function ListPane({ spec, open }: { readonly spec: KindSpec; readonly ope
           )}
         </span>
       </header>
-      <Filters filters={filters} words={spec.words.many} />
+      <Filters filters={filters} spec={spec} />
       {error && <ErrorBox error={error} />}
-      {shown.length > 0 ? (
+      {shown.length > 0 || more ? (
         <Table
           label={spec.words.many}
           columns={columnsOf(spec, tool?.outputSchema?.properties?.data?.items)}
@@ -114,10 +114,10 @@ export function NoneYet({ spec }: { readonly spec: KindSpec }) {
   );
 }
 
-function Filters({ filters, words }: { readonly filters: readonly Filter[]; readonly words: string }) {
+function Filters({ filters, spec }: { readonly filters: readonly Filter[]; readonly spec: KindSpec }) {
   return (
     <div class="filters">
-      <FilterText label={`Filter ${words}`} />
+      <FilterText label={`Filter ${spec.words.many}`} />
       {filters.map(({ name, options }) => (
         <FilterChoice
           key={name}
@@ -125,6 +125,9 @@ function Filters({ filters, words }: { readonly filters: readonly Filter[]; read
           label={labelOf(name)}
           options={options.map((value) => ({ value, label: filterWords(name, value) }))}
         />
+      ))}
+      {spec.filters?.map((filter) => (
+        <FilterChoice key={filter.name} {...filter} />
       ))}
     </div>
   );
@@ -135,10 +138,10 @@ function filterWords(name: string, value: string): string {
   return value === 'false' ? `${labelOf(name)}: no` : wordOf(value);
 }
 
-/** The title, and what the kind says or else its state and when it changed. */
+/** The name, and what the kind says or else its state and when it changed. */
 function columnsOf(spec: KindSpec, item: JsonSchema | undefined): readonly Column<Row>[] {
-  const name: Column<Row> = { id: spec.title, title: 'Name', cell: (row) => <Name spec={spec} row={row} /> };
-  return [name, ...(spec.columns ?? usualColumns(item))];
+  const named = { title: 'Name', cell: (row: Row) => <Name spec={spec} row={row} /> };
+  return [{ id: spec.title, ...(spec.first ?? named) }, ...(spec.columns ?? usualColumns(item))];
 }
 
 function usualColumns(item: JsonSchema | undefined): Column<Row>[] {

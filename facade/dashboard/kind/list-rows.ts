@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { usePages } from '../pages-of.ts';
 import { type JsonSchema, withoutNull } from '../schema.ts';
 import type { ListedTool } from '../tools.ts';
-import type { KindSpec, Row } from './spec.ts';
+import { type KindSpec, type Row, titleOf } from './spec.ts';
 
 /** A member of the input of a list tool that has few values. */
 export interface Filter {
@@ -32,8 +32,8 @@ const STEP = 1000;
 const TYPING_MS = 200;
 
 /**
- * The rows that match what is typed. The tool searches where it can; otherwise the rows that are loaded are searched, and more of them are
- * loaded for it.
+ * The rows that match what is typed and chosen. The tool searches where it can; otherwise the rows that are loaded are searched, and more of
+ * them are loaded for it.
  */
 export function useRows(
   spec: KindSpec,
@@ -54,13 +54,20 @@ export function useRows(
     ...(members?.includeTotal && { includeTotal: true }),
   };
   const { rows, more, look, ...pages } = usePages<Row>(tool?.name, input);
-  useEffect(() => setSteps(1), [typed]);
-  if (searched || typed === '') return { ...pages, rows, shown: rows, more, look, lookedAt: undefined };
+  const own = (spec.filters ?? []).filter(({ name }) => query.get(name));
+  const chosen = own.map(({ name }) => query.get(name)).join(' ');
+  useEffect(() => setSteps(1), [typed, chosen]);
+  if ((searched || typed === '') && own.length === 0) {
+    return { ...pages, rows, shown: rows, more, look, lookedAt: undefined };
+  }
+  const isShown = (row: Row) =>
+    own.every(({ name, chosenIn }) => chosenIn(row) === query.get(name)) &&
+    (searched !== undefined || matches(spec, row, typed));
   const stops = more !== undefined && rows.length >= steps * STEP;
   return {
     ...pages,
     rows,
-    shown: rows.filter((row) => matches(row, typed)),
+    shown: rows.filter(isShown),
     more: stops ? undefined : more,
     look: undefined,
     lookedAt: stops ? { count: rows.length, onMore: () => setSteps(steps + 1) } : undefined,
@@ -77,7 +84,9 @@ function useSettled(value: string, ms: number): string {
   return value === '' ? value : settled;
 }
 
-function matches(row: Row, typed: string): boolean {
+function matches(spec: KindSpec, row: Row, typed: string): boolean {
   const wanted = typed.toLowerCase();
-  return Object.values(row).some((value) => typeof value === 'string' && value.toLowerCase().includes(wanted));
+  return [titleOf(spec, row), ...Object.values(row)].some(
+    (value) => typeof value === 'string' && value.toLowerCase().includes(wanted),
+  );
 }

@@ -18,6 +18,8 @@ export interface KindSpec {
   readonly words: { readonly one: string; readonly many: string };
   /** The member that people know a record by. */
   readonly title: string;
+  /** What they call it, where no member says it. */
+  readonly name?: (row: Row) => string;
   /** A member that says more, shown below the title. */
   readonly subtitle?: string;
   /** The member that identifies it; `id`, or `uid` for users. */
@@ -26,7 +28,9 @@ export interface KindSpec {
   readonly idInput?: string;
   /** Letters of the title on a colour before it. */
   readonly avatar?: boolean;
-  /** The columns besides the title; by default state and time. */
+  /** The first column, where the name alone says too little or too much. */
+  readonly first?: Pick<Column<Row>, 'title' | 'cell'>;
+  /** The columns besides that; by default state and time. */
   readonly columns?: readonly Column<Row>[];
   /** As `list_versions` names it, where there are versions. */
   readonly versions?: string;
@@ -44,8 +48,8 @@ export interface KindSpec {
   readonly controls?: Readonly<Record<string, ComponentType<PartProps>>>;
   /** Inputs that the forms do not ask for, because the page gives them by other means. */
   readonly hidden?: readonly string[];
-  /** What the form of a new one begins with. */
-  readonly start?: Row;
+  /** What the form of a new one begins with; as the address says, where a page leads to it for one of its own. */
+  readonly start?: Row | ((query: URLSearchParams) => Row);
   /** Below the fields of the forms: what the values come to. A record that is changed has an id. */
   readonly draft?: ComponentType<{ readonly value: Members; readonly id?: string | undefined }>;
   /** More tabs of a record; `needs` names the tool without which one is left out. */
@@ -62,18 +66,30 @@ export interface KindSpec {
   readonly menu?: (row: Row) => readonly MenuItem[];
   /** What is lost with it, for the question before deleting. */
   readonly loss?: (row: Row) => string;
+  /** It is quickly made anew, so that nothing has to be typed before it is deleted. */
+  readonly isQuickToMake?: true;
+  /** Filters beside those of the list tool. */
+  readonly filters?: readonly OwnFilter[];
   /** Inputs of the list tool that are always given. */
   readonly input?: Row;
   /** Called with what `create_<one>` answered, for example to show a secret. */
   readonly onCreated?: (row: Row) => void;
 }
 
+/** Looks through the rows that are loaded. What is chosen stands in the address under its name. */
+export interface OwnFilter {
+  readonly name: string;
+  readonly label: string;
+  readonly options: readonly { readonly value: string; readonly label: string }[];
+  readonly chosenIn: (row: Row) => string;
+}
+
 export function idOf({ id = 'id' }: Pick<KindSpec, 'id'>, row: Row): string {
   return String(row[id] ?? '');
 }
 
-export function titleOf({ title, id }: Pick<KindSpec, 'title' | 'id'>, row: Row): string {
-  const text = String(row[title] ?? idOf(id === undefined ? {} : { id }, row));
+export function titleOf({ title, id, name }: Pick<KindSpec, 'title' | 'id' | 'name'>, row: Row): string {
+  const text = name?.(row) ?? String(row[title] ?? idOf(id === undefined ? {} : { id }, row));
   return text.length > 120 ? `${text.slice(0, 120)}…` : text;
 }
 

@@ -7,6 +7,7 @@ import { act } from '../store.ts';
 import { useMay } from '../tools.ts';
 import { AllowedTools } from './agents/allowed-tools.tsx';
 import { Identity } from './agents/identity.tsx';
+import { budgetsTab } from './budgets/budgets-of.tsx';
 import { AgentRuns } from './runs/run-list.tsx';
 
 export const Page = kindPage({
@@ -37,6 +38,7 @@ export const Page = kindPage({
       content: () => <AllowedTools row={row} />,
     },
     { id: 'runs', label: 'Runs', content: () => <AgentRuns agentId={String(row.id)} /> },
+    budgetsTab('agent', row),
   ],
   loss: () => 'It takes no more work and its name is free again. Its versions stay, so it can be restored.',
 });

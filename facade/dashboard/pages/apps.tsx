@@ -1,11 +1,15 @@
 import { Tabs } from '../components/tabs.tsx';
+import { usePlace } from '../router.ts';
 import { useMay } from '../tools.ts';
+import { AppPane } from './apps/app-pane.tsx';
 import { Clients } from './apps/clients.tsx';
 import { Connections } from './apps/connections.tsx';
 
 /** Programs that people let in, and the clients that may ask. */
 export function Page() {
   const mayList = useMay('list_oauth_clients');
+  const [, open] = usePlace().parts;
+  if (open !== undefined) return <AppPane key={open} id={open} />;
   return (
     <div class="page-body">
       <header class="page-head">

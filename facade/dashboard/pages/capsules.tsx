@@ -5,6 +5,7 @@ import { Badge, Time } from '../components/small.tsx';
 import { ToolsPicker } from '../components/tools-picker.tsx';
 import { kindPage } from '../kind/kind-page.tsx';
 import type { Row } from '../kind/spec.ts';
+import { budgetsTab } from './budgets/budgets-of.tsx';
 import { CapsuleActions, EarlierTokens } from './capsules/actions.tsx';
 import { Constraints } from './capsules/constraints.tsx';
 import { DeniedTools } from './capsules/denied-tools.tsx';
@@ -64,6 +65,7 @@ export const Page = kindPage({
       ),
     },
     { id: 'use', label: 'Use', content: () => <CapsuleUse row={row} /> },
+    budgetsTab('capsule', row),
   ],
   loss: () => 'Its endpoint and its tokens stop at once, and every client that uses them is cut off.',
   onCreated: (made) =>

@@ -4,6 +4,7 @@ import { showDialog } from '../components/shown-dialog.tsx';
 import { Badge, Time } from '../components/small.tsx';
 import { kindPage } from '../kind/kind-page.tsx';
 import type { Row } from '../kind/spec.ts';
+import { budgetsTab } from './budgets/budgets-of.tsx';
 import { EarlierOfKey, KeyActions } from './keys/actions.tsx';
 import { unifiedEndpoint } from './keys/endpoint.ts';
 import { ExplainKey } from './keys/explain.tsx';
@@ -33,7 +34,10 @@ export const Page = kindPage({
   controls: { scopes: ScopesControl },
   start: { scopes: ['read'] },
   actions: KeyActions,
-  tabs: (row) => [{ id: 'explain', label: 'What it can do', content: () => <ExplainKey id={String(row.id)} /> }],
+  tabs: (row) => [
+    { id: 'explain', label: 'What it can do', content: () => <ExplainKey id={String(row.id)} /> },
+    budgetsTab('key', row),
+  ],
   onCreated: (made) =>
     showDialog((close) => (
       <SecretOnce title={`The secret of ${String(made.name)}`} secret={String(made.secret)} onClose={close}>

@@ -5,6 +5,7 @@ import { after, describe } from 'node:test';
 import { withoutBrowser } from '../../support/chromium.ts';
 import { testDashboard } from '../../support/dashboard.ts';
 import { startDemoServer } from '../../support/demo.ts';
+import { budgetsJourneys } from './journeys-budgets.ts';
 import { capsulesJourneys } from './journeys-capsules.ts';
 import { flowsJourneys } from './journeys-flows.ts';
 import { importJourneys } from './journeys-import.ts';
@@ -23,6 +24,7 @@ describe('what people do in the dashboard', { skip: withoutBrowser }, () => {
   after(() => rm(backups, { recursive: true, force: true }));
 
   keysJourneys(dashboard);
+  budgetsJourneys(dashboard);
   capsulesJourneys(dashboard);
   versionsJourneys(dashboard);
   flowsJourneys(dashboard);

@@ -48,10 +48,15 @@ describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
             .evaluateAll((links) => links.map((link) => link.getAttribute('href') ?? ''));
           assert.ok(paths.length > 20, paths.join());
           const { data: agents } = await call('list_agents', { limit: 1 });
+          const subject = { type: 'agent', id: agents[0].id };
+          const budget = await call('create_budget', { subject, measure: 'tokens', period: 'day', limit: 1000 });
           const all = [
             ...paths,
             `/agents/${agents[0].id}`,
             `/agents/${agents[0].id}/edit`,
+            `/agents/${agents[0].id}?tab=budgets`,
+            `/budgets/${budget.id}`,
+            '/budgets/new',
             '/flows/new',
             '/tools/list_users',
             '/no/such/page',
@@ -68,6 +73,7 @@ describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
             // axe takes seconds; pages are made of the same parts.
             if (FULL || index % 4 === (viewport ? 2 : 0)) assert.deepEqual(await findingsOf(page), [], path);
           }
+          await call('delete_budget', { id: budget.id });
         },
         { colorScheme, ...(viewport && { viewport }) },
       );
@@ -307,7 +313,7 @@ describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
       await window.go(`/audit/${entry.id}`);
       await page.getByRole('region', { name: 'list_skills' }).getByRole('link', { name: 'Notebook' }).click();
       await page.waitForURL(`**/apps/${id}`);
-      await page.getByRole('cell', { name: 'Notebook' }).waitFor();
+      await page.getByRole('heading', { name: 'Notebook' }).waitFor();
     });
     await call('disconnect_app', { id });
   });

@@ -4,7 +4,7 @@ import { Table } from '../../components/table.tsx';
 import { Skeleton } from '../../components/waiting.tsx';
 import { exactTime } from '../../format.ts';
 import { usePages } from '../../pages-of.ts';
-import { useRenewed } from './renewed.ts';
+import { useRenewed } from '../../renewed.ts';
 import { pathOfRuns } from './runs.tsx';
 import { schemeNamed } from './schemes.ts';
 

@@ -7,10 +7,10 @@ import { ErrorBox } from '../../components/error-box.tsx';
 import { Badge, Mono, Time } from '../../components/small.tsx';
 import { Skeleton } from '../../components/waiting.tsx';
 import { duration, labelOf } from '../../format.ts';
+import { useRenewed } from '../../renewed.ts';
 import { go } from '../../router.ts';
 import { act, useAnswer } from '../../store.ts';
 import { useMay, useTools } from '../../tools.ts';
-import { useRenewed } from './renewed.ts';
 import type { Run, RunStep } from './run.ts';
 
 /** One run: its steps on a timeline, why one failed, what each got and gave. */

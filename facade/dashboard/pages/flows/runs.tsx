@@ -5,8 +5,8 @@ import { Ref } from '../../components/value.tsx';
 import { Skeleton } from '../../components/waiting.tsx';
 import { duration } from '../../format.ts';
 import { usePages } from '../../pages-of.ts';
+import { useRenewed } from '../../renewed.ts';
 import { usePlace } from '../../router.ts';
-import { useRenewed } from './renewed.ts';
 import type { Run } from './run.ts';
 import { RunDetail } from './run-detail.tsx';
 

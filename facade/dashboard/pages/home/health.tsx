@@ -1,4 +1,4 @@
-import { Badge, type Tone } from '../../components/small.tsx';
+import { Badge, Link, type Tone } from '../../components/small.tsx';
 import { useAnswer } from '../../store.ts';
 import { useMay } from '../../tools.ts';
 
@@ -24,6 +24,7 @@ const NO_COLLECTOR = 'Traces go to no collector; OTEL_EXPORTER_OTLP_ENDPOINT set
 /** Whether everything that the server depends on works; the whole list behind the badge. */
 export function Health() {
   const may = useMay('get_system_health');
+  const mayBudget = useMay('list_budgets');
   const { data } = useAnswer<SystemHealth>(may ? 'get_system_health' : undefined);
   if (!data) return null;
   const [words, tone] = WORDS[data.overallStatus];
@@ -39,12 +40,13 @@ export function Health() {
         role="dialog"
         aria-label="What the server depends on"
       >
-        {data.integrations.map(({ name, status, latencyMs, lastError }) => (
+        {data.integrations.map(({ name, kind, status, latencyMs, lastError }) => (
           <div key={name} class="health-row">
             <span>{name}</span>
             <span class="faint number">{Math.round(latencyMs)} ms</span>
             <Badge value={status} />
             {lastError && <p class="hint">{lastError}</p>}
+            {kind === 'budgets' && mayBudget && <Link to="/budgets">See the budgets</Link>}
           </div>
         ))}
         {!data.integrations.some(({ kind }) => kind === 'telemetry') && <p class="hint">{NO_COLLECTOR}</p>}

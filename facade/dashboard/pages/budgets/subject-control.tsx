@@ -2,18 +2,12 @@ import { Field } from '../../components/form/field.tsx';
 import { Picker } from '../../components/form/picker.tsx';
 import { issueAt, type Members, type PartProps } from '../../components/form/state.ts';
 import { Segments } from '../../components/tabs.tsx';
-
-const TYPES = [
-  { value: 'agent', label: 'Agent' },
-  { value: 'key', label: 'API key' },
-  { value: 'capsule', label: 'Capsule' },
-  { value: 'app', label: 'Connected app' },
-] as const;
+import { SUBJECTS } from './budget.ts';
 
 /** Whose use is limited: a record of one of four kinds, picked by its name. */
 export function SubjectControl(props: PartProps) {
   const { type = 'agent', id = '' } = (props.value ?? {}) as Members; // an object, as the schema has it
-  const picked = TYPES.find(({ value }) => value === type) ?? TYPES[0];
+  const picked = SUBJECTS.find(({ value }) => value === type) ?? SUBJECTS[0];
   const issue = issueAt(props) ?? issueAt({ ...props, path: `${props.path}.id` });
   return (
     <fieldset class="frame">
@@ -21,7 +15,7 @@ export function SubjectControl(props: PartProps) {
       <Segments
         label="Kind"
         value={picked.value}
-        options={TYPES}
+        options={SUBJECTS}
         onChange={(value) => props.onChange({ type: value, id: '' })}
       />
       <Field

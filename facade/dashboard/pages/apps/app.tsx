@@ -1,0 +1,30 @@
+import { Badge } from '../../components/small.tsx';
+import { Ref } from '../../components/value.tsx';
+import { wordOf } from '../../format.ts';
+
+/** As `list_connected_apps` answers it. */
+export interface App {
+  readonly id: string;
+  readonly client: { readonly name: string; readonly host: string; readonly verified: boolean };
+  readonly resource: string;
+  readonly scopes: readonly string[];
+  readonly userId?: string;
+  readonly capsuleId?: string;
+  readonly createdAt: string;
+  readonly lastUsedAt?: string;
+}
+
+/** Where it comes from, and whether that is proven. */
+export function AppHost({ client: { host, verified } }: Pick<App, 'client'>) {
+  return <Badge tone={verified ? 'good' : 'warn'}>{verified ? host : `${host}, unverified`}</Badge>;
+}
+
+/** What it was let in to. */
+export function May({ capsuleId, scopes }: App) {
+  return <>{capsuleId === undefined ? scopes.map(wordOf).join(', ') : <Ref id={capsuleId} />}</>;
+}
+
+/** For whom it acts. */
+export function For({ userId }: App) {
+  return <>{userId === undefined ? 'A holder of the token' : <Ref id={userId} />}</>;
+}

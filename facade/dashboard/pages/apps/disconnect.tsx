@@ -1,0 +1,34 @@
+import { useState } from 'preact/hooks';
+import { Button } from '../../components/button.tsx';
+import { ConfirmDialog } from '../../components/dialog.tsx';
+import { act } from '../../store.ts';
+import type { App } from './app.tsx';
+
+interface DisconnectProps {
+  readonly app: App;
+  readonly onDone?: () => void;
+}
+
+/** Ends the connection of an app, after a question. */
+export function Disconnect({ app, onDone }: DisconnectProps) {
+  const [asks, setAsks] = useState(false);
+  const run = async () => {
+    await act('disconnect_app', { id: app.id });
+    onDone?.();
+  };
+  return (
+    <>
+      <Button onClick={() => setAsks(true)}>Disconnect</Button>
+      {asks && (
+        <ConfirmDialog
+          title={`Disconnect ${app.client.name}?`}
+          action="Disconnect"
+          run={run}
+          onClose={() => setAsks(false)}
+        >
+          <p>Its tokens and whatever it has under way stop at once. It can ask to be connected again.</p>
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}
