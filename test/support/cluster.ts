@@ -8,6 +8,7 @@ import { startServer } from '../../facade/server.ts';
 import type { Store } from '../../store/port.ts';
 import { openPostgresStore } from '../../store/postgres/open.ts';
 import { closedAtEnd } from './at-end.ts';
+import { onLoopback } from './loopback.ts';
 import { testDatabase } from './postgres.ts';
 
 /** What stands in for a process: a server with a store of its own on the database. */
@@ -121,15 +122,7 @@ async function startBalancer(targets: readonly string[]) {
     response.on('close', () => passed.destroy());
     request.pipe(passed);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo; // listening on TCP
-  const close = closedAtEnd(async () => {
-    const closed = once(server, 'close');
-    server.close();
-    server.closeAllConnections();
-    await closed;
-  });
-  return { url: `http://127.0.0.1:${port}`, close };
+  return onLoopback(server);
 }
 
 /** The name that the connection by which a process hears of the others gives itself. */

@@ -1,8 +1,6 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { closedAtEnd } from './at-end.ts';
+import { onLoopback } from './loopback.ts';
 
 /** What a chat request sent to the model. */
 export interface ModelRequest {
@@ -69,16 +67,9 @@ export async function startModelServer(models: readonly string[] | undefined = [
     requests.push(asked);
     await perform(response, part(asked, requests.length), asked, () => (said += 1)).catch(() => response.destroy());
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const close = closedAtEnd(async () => {
-    const closed = once(server, 'close');
-    server.close();
-    server.closeAllConnections();
-    await closed;
-  });
-  const { port } = server.address() as AddressInfo;
+  const { url, close } = await onLoopback(server);
   return {
-    baseUrl: `http://127.0.0.1:${port}/v1`,
+    baseUrl: `${url}/v1`,
     requests,
     aborted: () => aborted,
     said: () => said,

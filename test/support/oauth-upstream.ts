@@ -1,9 +1,7 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair } from 'jose';
 import { type Configuration, Provider } from 'oidc-provider';
-import { closedAtEnd } from './at-end.ts';
+import { onLoopback } from './loopback.ts';
 import { reply } from './upstream.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a fake server looks into messages freely
@@ -53,14 +51,7 @@ export async function startOAuthUpstream({ clients = [], registration = true }: 
       response.destroy();
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const close = closedAtEnd(async () => {
-    const closed = once(server, 'close');
-    server.close();
-    server.closeAllConnections();
-    await closed;
-  });
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // listening on TCP
+  const { url: issuer, close } = await onLoopback(server);
   const provider = await providerAt(issuer, clients, registration);
   const serve = provider.callback();
   const refused = new Set<string>();

@@ -1,9 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { type CryptoKey, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
-import { closedAtEnd } from './at-end.ts';
+import { onLoopback } from './loopback.ts';
 
 /** An OpenID Connect provider on loopback. It asks no questions: every visitor is `person`. */
 export interface OidcIssuer {
@@ -59,14 +57,7 @@ export async function startOidcIssuer(): Promise<OidcIssuer> {
     if (issuer.away) return void request.socket.destroy();
     serve(request, response).catch((error) => respond(response, 500, { error: String(error) }));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const close = closedAtEnd(async () => {
-    const closed = once(server, 'close');
-    server.close();
-    server.closeAllConnections();
-    await closed;
-  });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // listening on TCP
+  const { url, close } = await onLoopback(server);
   const issuer: OidcIssuer = {
     url,
     clientId: 'agent-admin-client',

@@ -1,7 +1,5 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { closedAtEnd } from './at-end.ts';
+import { onLoopback } from './loopback.ts';
 import { type Fields, fieldsOf } from './protobuf.ts';
 
 type Value = string | number | boolean | readonly unknown[];
@@ -66,10 +64,9 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
     }
     response.writeHead(200, { 'Content-Type': 'application/x-protobuf' }).end();
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo; // listening on TCP
+  const { url, close } = await onLoopback(server);
   const receiver: OtlpReceiver = {
-    url: `http://127.0.0.1:${port}`,
+    url,
     spans,
     get metrics() {
       return metrics;
@@ -80,12 +77,7 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
     received: () => Buffer.concat(bodies),
     headers,
     answer: 200,
-    close: closedAtEnd(async () => {
-      const closed = once(server, 'close');
-      server.close();
-      server.closeAllConnections();
-      await closed;
-    }),
+    close,
   };
   return receiver;
 }

@@ -1,9 +1,7 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { closedAtEnd } from './at-end.ts';
 import { mustCall, rest } from './calls.ts';
+import { onLoopback } from './loopback.ts';
 import { nodeArgs } from './node-args.ts';
 import type { TestServer } from './server.ts';
 
@@ -38,16 +36,9 @@ export async function startUpstream(...tools: object[]): Promise<FakeUpstream> {
     if (message.id === undefined) return void response.writeHead(request.method === 'POST' ? 202 : 405).end();
     reply(response, message.id, resultOf(message, fake.tools));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const close = closedAtEnd(async () => {
-    const closed = once(server, 'close');
-    server.close();
-    server.closeAllConnections();
-    await closed;
-  });
-  const { port } = server.address() as AddressInfo; // listening on TCP
+  const { url, close } = await onLoopback(server);
   const fake: FakeUpstream = {
-    url: `http://127.0.0.1:${port}/mcp`,
+    url: `${url}/mcp`,
     tools,
     intercept: () => false,
     requests: [],

@@ -1,10 +1,8 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import type { Browser, BrowserContextOptions, FrameLocator, Page } from 'playwright-core';
-import { closedAtEnd } from './at-end.ts';
+import { onLoopback } from './loopback.ts';
 
 /** Serves the page of a host of MCP Apps on loopback. */
 export interface ViewHost {
@@ -27,13 +25,8 @@ export async function startViewHost(): Promise<ViewHost> {
     response.writeHead(200, { 'Content-Type': isScript ? 'text/javascript' : 'text/html' });
     response.end(isScript ? outputFiles[0]?.text : PAGE);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const close = closedAtEnd(async () => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close }; // listening on TCP
+  const { url: origin, close } = await onLoopback(server);
+  return { origin, close };
 }
 
 const PAGE = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Host</title><link rel="icon" href="data:,">

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { createModels } from '../../tools/models/models.ts';
-import { stoppedAtEnd } from '../support/at-end.ts';
+import { onLoopback } from '../support/loopback.ts';
 import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';
 
 type Events = readonly ({ readonly type: string } & Readonly<Record<string, unknown>>)[];
@@ -59,8 +58,7 @@ before(async () => {
       response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
     response.end();
   });
-  await new Promise<void>((resolve) => stoppedAtEnd(vendor).listen(0, '127.0.0.1', resolve));
-  const baseUrl = `http://127.0.0.1:${(vendor.address() as AddressInfo).port}/v1`;
+  const baseUrl = `${(await onLoopback(vendor)).url}/v1`;
   registry = await openTestRegistry(
     undefined,
     undefined,

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { generateText } from 'ai';
 import { readConfig } from '../../facade/config/config.ts';
 import { createModels } from '../../tools/models/models.ts';
-import { stoppedAtEnd } from '../support/at-end.ts';
 import { mustCall, rest } from '../support/calls.ts';
+import { onLoopback } from '../support/loopback.ts';
 import { type ModelServer, startModelServer } from '../support/model-server.ts';
 import { startTestServer } from '../support/server.ts';
 
@@ -106,8 +105,7 @@ describe('models', () => {
       seen.push({ url: request.url, headers: request.headers, body });
       response.writeHead(400, { 'Content-Type': 'application/json' }).end('{"error": {"message": "no"}}');
     });
-    await new Promise<void>((resolve) => stoppedAtEnd(vendor).listen(0, '127.0.0.1', resolve));
-    const baseUrl = `http://127.0.0.1:${(vendor.address() as AddressInfo).port}/v1`;
+    const baseUrl = `${(await onLoopback(vendor)).url}/v1`;
     const models = createModels({
       providers: [
         { kind: 'anthropic', apiKey: 'sk-ant', baseUrl },

@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { stopReason, tokenUsage } from '../../resources/agent-run.ts';
+import { type AgentRunRecord, stopReason, tokenUsage } from '../../resources/agent-run.ts';
 import { recordId } from '../../resources/fields.ts';
 import { A_MODEL, inForms } from '../../resources/markers.ts';
 import { toolCall } from '../../resources/message.ts';
+import type { RunOutcome } from '../agents/exports.ts';
 
 /** The members that the answers to chat and to invoke share. */
 export const runAnswer = {
@@ -13,6 +14,14 @@ export const runAnswer = {
   usage: tokenUsage.describe('Of the whole run.'),
   stopReason,
 };
+
+/** Those members of the answer to a run. */
+export function answerOf(
+  { id: runId, agentId, model }: Pick<AgentRunRecord, 'id' | 'agentId' | 'model'>,
+  { calls: toolCalls, usage, stopReason }: Pick<RunOutcome, 'calls' | 'usage' | 'stopReason'>,
+) {
+  return { runId, ...(agentId !== undefined && { agentId }), model, toolCalls, usage, stopReason };
+}
 
 /** An agent may do anything that its tools can do. */
 export const RUNS_AGENT = {

@@ -6,6 +6,7 @@ import type { SteppingContext } from '../registry/context.ts';
 import { ToolError } from '../registry/errors.ts';
 import { isKept, KEPT_MS, requireSameInput } from '../registry/idempotency.ts';
 import { endRun, lostRun } from '../runs/stored-runs.ts';
+import { answerOf } from './answer.ts';
 import { requireInvoke } from './choose.ts';
 
 type Context = SteppingContext<Readers & TextSearch, 'not_found' | 'conflict'>;
@@ -41,23 +42,14 @@ const MOST_SAID = 2000;
 /** The answer to the call that began the run, from what the run said in its thread. */
 export async function answerInThread(run: AgentRunRecord, context: Context) {
   const { store, principal, fail } = context;
-  const { id: runId, agentId, threadId = '', model, usage, stopReason = 'end' } = run;
+  const { id: runId, agentId, threadId = '', usage, stopReason = 'end' } = run;
   await openThread(context, threadId, 'editor');
   requireInvoke(principal, agentId === undefined ? undefined : await store.agents.get(agentId), fail);
   const since = { where: { threadId }, from: run.createdAt, order: 'oldest', limit: MOST_SAID } as const;
   const said = (await store.messages.find(since)).records.filter((message) => message.runId === runId);
   const message = said.findLast(({ role }) => role === 'assistant');
   if (!message) throw fail('not_found', `What the run ${runId} said is not in its thread any more.`);
-  return {
-    threadId,
-    message,
-    runId,
-    ...(agentId !== undefined && { agentId }),
-    model,
-    toolCalls: callsIn(said),
-    usage,
-    stopReason,
-  };
+  return { threadId, message, ...answerOf(run, { calls: callsIn(said), usage, stopReason }) };
 }
 
 function callsIn(said: readonly Message[]) {

@@ -7,7 +7,7 @@ import { RunTrace, readOutputSchema, runAgent } from '../agents/exports.ts';
 import type { SteppingContext } from '../registry/context.ts';
 import { defineTool } from '../registry/define-tool.ts';
 import { beginRun, endRun, failed, keepTrace, succeeded } from '../runs/stored-runs.ts';
-import { LONGEST_INPUT, modelInput, RUNS_AGENT, runAnswer } from './answer.ts';
+import { answerOf, LONGEST_INPUT, modelInput, RUNS_AGENT, runAnswer } from './answer.ts';
 import { ranBefore } from './begun-before.ts';
 import { type ChosenModel, chooseModel, findAgentToRun } from './choose.ts';
 
@@ -76,9 +76,8 @@ async function invoke({ agent, chosen, text, outputSchema }: Work, context: Cont
   try {
     const outcome = await runAgent(task, context);
     await write((store) => store.agentRuns.update(run.id, succeeded(outcome, trace, server.now())));
-    const { usage, stopReason, calls, output } = outcome;
-    const answer = { runId: run.id, agentId: agent.id, model: run.model, toolCalls: calls, usage, stopReason };
-    return { ...answer, text: outcome.text, ...(output !== undefined && { output }) };
+    const { text: said, output } = outcome;
+    return { ...answerOf(run, outcome), agentId: agent.id, text: said, ...(output !== undefined && { output }) };
   } catch (thrown) {
     const { error, change } = failed(thrown, trace, server.now());
     await write((store) => endRun(store, run.id, change));

@@ -19,7 +19,7 @@ import { appendMessages, messagesBack } from '../threads/messages.ts';
 import { sourceOf } from '../threads/sources.ts';
 import { startThread } from '../threads/start.ts';
 import type { HistoryWriters } from '../versions/writers.ts';
-import { LONGEST_INPUT, modelInput, RUNS_AGENT, runAnswer } from './answer.ts';
+import { answerOf, LONGEST_INPUT, modelInput, RUNS_AGENT, runAnswer } from './answer.ts';
 import { answerInThread, ranBefore } from './begun-before.ts';
 import { type ChosenModel, chooseModel, findAgentToRun, requireInvoke } from './choose.ts';
 
@@ -173,23 +173,13 @@ class Chat {
 
   async #finish(outcome: RunOutcome) {
     const { run, threadId } = this.#begun;
-    const { text: content, lastUsage, usage, stopReason, calls } = outcome;
+    const { text: content, lastUsage } = outcome;
     const message = await this.#context.write(async (store) => {
       const now = this.#context.server.now();
       await store.agentRuns.update(run.id, succeeded(outcome, this.#trace, now));
       return this.#appendIn(store, [{ role: 'assistant', content, usage: lastUsage }]);
     });
-    const { agentId, id: runId, model } = run;
-    return {
-      threadId,
-      message,
-      runId,
-      ...(agentId !== undefined && { agentId }),
-      model,
-      toolCalls: calls,
-      usage,
-      stopReason,
-    };
+    return { threadId, message, ...answerOf(run, outcome) };
   }
 
   /** Marks the run as failed, and returns the error for the caller. Text that the caller or the clock cut short is kept. */

@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { createServer, request as forward } from 'node:http';
 import { createRequire } from 'node:module';
-import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { withFolder } from '../../support/child.ts';
+import { onLoopback } from '../../support/loopback.ts';
 import { nodeArgs } from '../../support/node-args.ts';
 
 /** The result of one check of a scenario. */
@@ -115,13 +115,6 @@ export async function startProxy(target: string, token: string): Promise<Proxy> 
     response.on('close', () => outgoing.destroy());
     incoming.pipe(outgoing);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`, // listening on TCP
-    async close() {
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections();
-      await closed;
-    },
-  };
+  const { url, close } = await onLoopback(server);
+  return { url: `${url}/mcp`, close };
 }

@@ -1,29 +1,23 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { createFetch } from '../../../tools/integrations/exports.ts';
-import { stoppedAtEnd } from '../../support/at-end.ts';
+import { onLoopback } from '../../support/loopback.ts';
 
 describe('a stream of events from an integration', () => {
   it('can be given up at its last event, as its end comes, and leaves no error that nobody catches', async () => {
     let answer: ServerResponse | undefined;
-    const server = stoppedAtEnd(
-      createServer((_, response) => {
-        answer = response;
-        response.writeHead(200, { 'content-type': 'text/event-stream' });
-        response.write('data: first\n\n');
-      }),
-    );
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
+    const server = createServer((_, response) => {
+      answer = response;
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write('data: first\n\n');
+    });
+    const upstream = await onLoopback(server);
     const { fetch, close } = createFetch({ privateAddresses: true, mostBytes: 1000 });
     for (let time = 0; time < 20; time += 1) {
       const giveUp = new AbortController();
-      const { body } = await fetch(`http://127.0.0.1:${port}`, { signal: giveUp.signal });
+      const { body } = await fetch(upstream.url, { signal: giveUp.signal });
       assert.ok(body);
       const reader = body.getReader();
       await reader.read();
@@ -34,7 +28,6 @@ describe('a stream of events from an integration', () => {
       await reader.cancel().catch(() => undefined);
     }
     close();
-    server.closeAllConnections();
-    server.close();
+    await upstream.close();
   });
 });

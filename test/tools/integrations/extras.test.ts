@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import {
@@ -13,9 +11,9 @@ import {
 } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { modern, modernHeaders, type Params, post } from '../../facade/mcp-requests.ts';
-import { closedAtEnd } from '../../support/at-end.ts';
 import { callTool, makeKey, mustCall, rest } from '../../support/calls.ts';
 import { capsuleClients } from '../../support/capsules.ts';
+import { onLoopback } from '../../support/loopback.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
 import { connectHttp, startUpstream, toolCalled } from '../../support/upstream.ts';
 
@@ -59,14 +57,9 @@ before(async () => {
     // A request of a server has a method.
     void listener(request as Parameters<typeof listener>[0], response);
   });
-  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
-  close = closedAtEnd(async () => {
-    const closed = once(http, 'close');
-    http.close();
-    http.closeAllConnections();
-    await closed;
-  });
-  url = `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`; // listening on TCP
+  const upstream = await onLoopback(http);
+  close = upstream.close;
+  url = `${upstream.url}/mcp`;
   server = await startTestServer();
   id = (await admin('create_integration', { name: 'Up', transport: 'http', url })).id;
 });

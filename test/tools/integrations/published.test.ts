@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import { killedAtEnd, stoppedAtEnd } from '../../support/at-end.ts';
+import { killedAtEnd } from '../../support/at-end.ts';
 import { makeKey, mustCall, rest } from '../../support/calls.ts';
 import { freePort } from '../../support/free-port.ts';
+import { onLoopback } from '../../support/loopback.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
 import { until } from '../../support/until.ts';
 import { callRaw, connectHttp, EVERYTHING, errorOfCall, guestNames } from '../../support/upstream.ts';
@@ -230,9 +230,8 @@ describe('a server of the revision 2026-07-28', () => {
       // A request of a server has a method.
       void listener(request as Parameters<typeof listener>[0], response);
     });
-    await new Promise<void>((resolve) => stoppedAtEnd(http).listen(0, '127.0.0.1', resolve));
-    const { port } = http.address() as AddressInfo; // listening on TCP
-    const { id, status } = await connectHttp(server, `http://127.0.0.1:${port}/mcp`, { name: 'Modern' });
+    const { url, close } = await onLoopback(http);
+    const { id, status } = await connectHttp(server, `${url}/mcp`, { name: 'Modern' });
     assert.equal(status.protocolVersion, '2026-07-28');
     assert.equal((await callRaw(server, 'modern__greet', { name: 'Ada' })).content[0].text, 'Hello Ada.');
     assert.equal(seen.at(-1), '2026-07-28');
@@ -241,8 +240,7 @@ describe('a server of the revision 2026-07-28', () => {
     await until(async () => (await admin('get_integration', { id })).tools.length === 2);
     assert.deepEqual(await guestNames(server), ['modern__greet']);
     await admin('delete_integration', { id });
-    http.closeAllConnections();
-    await new Promise((resolve) => http.close(resolve));
+    await close();
   });
 
   it('is used over stdio', async () => {
