@@ -1,8 +1,9 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { wordOf } from '../format.ts';
 import { pages } from '../pages.ts';
 import { pathOfType } from '../refs.ts';
 import { go } from '../router.ts';
+import { useSettled } from '../settled.ts';
 import { useAnswer } from '../store.ts';
 import { text } from '../text.ts';
 import { useMay, useNames } from '../tools.ts';
@@ -125,7 +126,7 @@ function FoundList({
 }
 
 function useFound(typed: string): readonly Found[] {
-  const asked = useLater(typed);
+  const asked = useSettled(typed);
   const names = useNames();
   const maySearch = useMay('search');
   const { data } = useAnswer<{ data: readonly Hit[] }>(maySearch && asked.length > 1 ? 'search' : undefined, {
@@ -145,14 +146,4 @@ function foundOf(hit: Hit): Found[] {
   if (path === undefined) return [];
   const icon = pages.find((page) => path.startsWith(`${page.path}/`))?.icon ?? 'document';
   return [{ key: `${hit.type} ${hit.id}`, icon, title: hit.title || hit.snippet, more: wordOf(hit.type), path }];
-}
-
-/** The text after a short rest, so that not every letter is a call. */
-function useLater(typed: string): string {
-  const [later, setLater] = useState(typed);
-  useEffect(() => {
-    const timer = setTimeout(() => setLater(typed), 150);
-    return () => clearTimeout(timer);
-  }, [typed]);
-  return later;
 }

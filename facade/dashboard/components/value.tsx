@@ -110,6 +110,11 @@ export function useRecordName(id: string): string | undefined {
   return ref && record && titleOf(ref, record);
 }
 
+/** A record by its name; by its id where the name cannot be read. */
+export function RecordName({ id }: { readonly id: string }) {
+  return useRecordName(id) ?? id;
+}
+
 /** A record by its name, leading to its page; by its id where the name cannot be read. */
 export function Ref({ id }: { readonly id: string }) {
   const path = pathOf(id);

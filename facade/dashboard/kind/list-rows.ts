@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { usePages } from '../pages-of.ts';
 import { type JsonSchema, withoutNull } from '../schema.ts';
+import { useSettled } from '../settled.ts';
 import type { ListedTool } from '../tools.ts';
 import { type KindSpec, type Row, titleOf } from './spec.ts';
 
@@ -29,7 +30,6 @@ function inputOf(filters: readonly Filter[], query: URLSearchParams): Row {
 
 /** A list that no tool searches is looked through in steps of so many. */
 const STEP = 1000;
-const TYPING_MS = 200;
 
 /**
  * The rows that match what is typed and chosen. The tool searches where it can; otherwise the rows that are loaded are searched, and more of
@@ -44,8 +44,8 @@ export function useRows(
   const [steps, setSteps] = useState(1);
   const members = tool?.inputSchema.properties;
   const typed = query.get('q') ?? '';
-  const settled = useSettled(typed, TYPING_MS);
-  const searched = ['search', 'q'].find((name) => members?.[name] !== undefined);
+  const settled = useSettled(typed);
+  const searched = searchMemberOf(members);
   const input = {
     ...inputOf(filters, query),
     ...(searched && settled !== '' && { [searched]: settled }),
@@ -74,14 +74,9 @@ export function useRows(
   };
 }
 
-/** The value once it has not changed for a moment. */
-function useSettled(value: string, ms: number): string {
-  const [settled, set] = useState(value);
-  useEffect(() => {
-    const timer = setTimeout(() => set(value), ms);
-    return () => clearTimeout(timer);
-  }, [value, ms]);
-  return value === '' ? value : settled;
+/** The input of a list tool by which it searches. */
+export function searchMemberOf(members: JsonSchema['properties']): string | undefined {
+  return ['search', 'q'].find((name) => members?.[name] !== undefined);
 }
 
 function matches(spec: KindSpec, row: Row, typed: string): boolean {

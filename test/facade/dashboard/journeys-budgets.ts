@@ -132,9 +132,11 @@ export function budgetsJourneys(dashboard: TestDashboard): void {
         .getByRole('radio', { name: 'App', exact: true })
         .and(page.locator(':checked'))
         .waitFor({ state: 'attached' });
-      await page.getByRole('option', { name: 'Notes' }).waitFor({ state: 'attached' });
       await page.keyboard.press('Tab');
       await page.keyboard.type('Notes');
+      await page.getByRole('button', { name: /^Notes/ }).waitFor();
+      await page.keyboard.press('Enter');
+      await page.getByRole('combobox', { name: 'App' }).filter({ hasText: 'Notes' }).waitFor();
       const form = page.locator('form');
       for (const [label, keys] of [
         ['Measure', 'Calls'],

@@ -1,11 +1,14 @@
+import type { ComponentChildren } from 'preact';
 import { wordOf } from '../../format.ts';
+import { useRecords } from '../../records.ts';
 import { discriminator, type JsonSchema, onlyValue, withoutNull } from '../../schema.ts';
 import { text } from '../../text.ts';
 import { Button } from '../button.tsx';
+import { RecordButton } from '../record-button.tsx';
+import { RecordName } from '../value.tsx';
 import { isLong, refOf } from './control.tsx';
 import { Field } from './field.tsx';
 import { Frame, MemberParts, type NestedProps } from './groups.tsx';
-import { useRecords } from './picker.tsx';
 import { initial, issueAt, type Members, type PartProps } from './state.ts';
 import { hintOf, titleOf } from './state-words.ts';
 
@@ -74,16 +77,32 @@ function nestedIssue(props: PartProps): string | undefined {
 
 function Picked(props: PartProps & { readonly kind: string }) {
   const records = useRecords(props.kind);
-  return records ? <Choices {...props} options={records.options} /> : <Lines {...props} />;
+  if (!records) return <Lines {...props} />;
+  if (!records.more) return <Choices {...props} options={records.options} />;
+  const { kind, value, onChange } = props;
+  const picked: readonly unknown[] = Array.isArray(value) ? value : [];
+  const add = (id: string) => id !== '' && !picked.includes(id) && onChange([...picked, id]);
+  return (
+    <Choices {...props} options={[]}>
+      <RecordButton kinds={{ [kind]: titleOf(props) }} value="" onPick={add} button={{ class: 'filter-choice' }}>
+        {text.add}
+      </RecordButton>
+    </Choices>
+  );
 }
 
-function Choices(
-  props: PartProps & { readonly options: readonly { readonly value: string | number; readonly label: string }[] },
-) {
-  const { value, onChange, options } = props;
+interface ChoicesProps extends PartProps {
+  readonly options: readonly { readonly value: string | number; readonly label: string }[];
+  /** Below them: what adds others. */
+  readonly children?: ComponentChildren;
+}
+
+/** The options, and whatever else is picked. */
+function Choices(props: ChoicesProps) {
+  const { value, onChange, options, children } = props;
   const picked: readonly unknown[] = Array.isArray(value) ? value : [];
   const unknown = picked.filter((one) => !options.some((option) => option.value === one));
-  const shown = [...options, ...unknown.map((one) => ({ value: String(one), label: String(one) }))];
+  const shown = [...options, ...unknown.map((one) => ({ value: String(one), label: <RecordName id={String(one)} /> }))];
   return (
     <Frame {...props}>
       {shown.length === 0 && <p class="hint">{text.none}</p>}
@@ -103,6 +122,7 @@ function Choices(
           </label>
         ))}
       </div>
+      {children}
     </Frame>
   );
 }

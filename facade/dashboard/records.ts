@@ -1,0 +1,65 @@
+import { useEffect } from 'preact/hooks';
+import { searchMemberOf } from './kind/list-rows.ts';
+import { usePages } from './pages-of.ts';
+import { refs, titleOf } from './refs.ts';
+import { useSettled } from './settled.ts';
+import { useAnswer } from './store.ts';
+import { useTool } from './tools.ts';
+
+export interface Records {
+  readonly options: readonly RecordOption[];
+  /** Loads further ones; undefined where that is all. */
+  readonly more: (() => void) | undefined;
+}
+
+interface RecordOption {
+  readonly value: string;
+  readonly label: string;
+}
+
+type Row = Readonly<Record<string, unknown>>;
+interface Hits {
+  readonly data: readonly { readonly id: string; readonly title: string }[];
+}
+
+/** So many records are looked through where no tool searches them. */
+const MOST_LOOKED_AT = 1000;
+
+/**
+ * The records of a kind by id and name: the first ones, or those with the word in id or name. The server searches where a tool of it can,
+ * otherwise records are loaded and looked through. Undefined where the person cannot list them.
+ */
+export function useRecords(kind: string, word = ''): Records | undefined {
+  const ref = refs[kind];
+  const tool = useTool(ref?.list);
+  const search = useTool('search');
+  const settled = useSettled(word);
+  const members = tool?.inputSchema.properties;
+  const own = searchMemberOf(members);
+  const { rows, more } = usePages<Row>(tool?.name, {
+    ...(members?.limit && { limit: 100 }),
+    ...(own && settled !== '' && { [own]: settled }),
+  });
+  const needsLook = settled !== '' && !own && more !== undefined;
+  const isSearched = search?.inputSchema.properties?.types?.items?.enum?.includes(kind) ?? false;
+  const { data: found } = useAnswer<Hits>(needsLook && isSearched ? 'search' : undefined, {
+    ...{ q: settled, types: [kind], limit: 20 },
+  });
+  useEffect(() => {
+    if (needsLook && !isSearched && rows.length < MOST_LOOKED_AT) more();
+  }, [needsLook && !isSearched, rows.length]);
+  if (!ref || !tool) return undefined;
+  const listed = rows.map((row) => ({ value: idOf(row), label: titleOf(ref, row) ?? idOf(row) }));
+  const options = own ? listed : listed.filter((option) => holds(option, word));
+  const known = new Set(options.map(({ value }) => value));
+  const hits = (found?.data ?? []).map(({ id, title }) => ({ value: id, label: title }));
+  return { options: [...options, ...hits.filter(({ value }) => !known.has(value))], more };
+}
+
+function holds({ label, value }: RecordOption, word: string): boolean {
+  return `${label} ${value}`.toLowerCase().includes(word.toLowerCase());
+}
+
+function idOf(row: Row): string {
+  return String(row.id ?? row.uid ?? '');
+}
