@@ -250,3 +250,36 @@ describe('the channel of a visit', () => {
     assert.equal(channelOf(undefined), 'Direct');
   });
 });
+
+describe('events of one user', () => {
+  const event = (id: string, uid: string, name: string, at: string): World[number] => ({
+    type: 'events',
+    row: { id, uid, name, at },
+  });
+
+  it('make the user active once a day, however many there are, and once in all', async () => {
+    desk.enter([
+      event('1', 'a', 'signed_up', '2026-06-01T01:00:00Z'),
+      event('2', 'a', 'signed_up', '2026-06-01T02:00:00Z'),
+      event('3', 'a', 'signed_up', '2026-06-03T02:00:00Z'),
+      event('4', 'b', 'signed_up', '2026-05-20T02:00:00Z'),
+      event('5', 'c', 'signed_up', '2026-06-02T02:00:00Z'),
+    ]);
+    const asked = { from: '2026-06-01', to: '2026-06-04', interval: 'day', timezone: 'UTC' };
+    const { totals, series } = await desk.ask('get_active_users', asked);
+    assert.equal(totals.activeUsers, 2);
+    const points = series.map(({ dau, wau, mau }: Record<string, number>) => [dau, wau, mau]);
+    assert.deepEqual(points, [
+      [1, 1, 2],
+      [1, 2, 3],
+      [1, 2, 3],
+    ]);
+  });
+
+  it('at the same moment as the one that passed a step do not pass the next', async () => {
+    const at = '2026-06-01T01:00:00Z';
+    desk.enter([event('1', 'a', 'signed_up', at), event('2', 'a', 'site.created', at)]);
+    const { totals } = await desk.ask('get_onboarding_funnel', { from: '2026-06-01', to: '2026-06-04' });
+    assert.deepEqual([totals.entered, totals.completed], [1, 0]);
+  });
+});

@@ -4,7 +4,6 @@ import { addDays, dateIn, type LocalDate, periodsOf } from '../calendar.ts';
 import type { Question } from '../question.ts';
 import { limitsOf, metric, periodHead, periodShape, share } from '../request.ts';
 import { activeUsersByDay, activityParameters } from './activity.sql.ts';
-import { activeUsersOf } from './activity.ts';
 
 const count = z.int().min(0);
 const point = {
@@ -28,7 +27,7 @@ export const getActiveUsers = metric({
   },
 
   async answer(question, rows) {
-    const { settings, periods, now, zone, from } = question;
+    const { periods, now, zone, from } = question;
     const today = dateIn(zone, now);
     const days = await activeUsersOfDays(rows, question);
     const series = periods.map((period) => {
@@ -40,9 +39,8 @@ export const getActiveUsers = metric({
     const sticky = past.filter(({ mau }) => mau > 0);
     const mean = (values: readonly number[]) =>
       values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
-    const { total } = await activeUsersOf(rows, settings, [question]);
     const totals = {
-      activeUsers: total,
+      activeUsers: [...days].reduce((sum, [, { leaving }]) => sum + leaving, 0),
       stickiness: mean(sticky.map(({ dau, mau }) => dau / mau)),
       averageDau: mean(past.map(({ dau }) => dau)),
     };
@@ -54,13 +52,15 @@ interface DayCounts {
   readonly dau: number;
   readonly wau: number;
   readonly mau: number;
+  /** Of the users, those who are active on no later day of the range: all of them together are the users of the range. */
+  readonly leaving: number;
 }
 
-const NOBODY: DayCounts = { dau: 0, wau: 0, mau: 0 };
+const NOBODY: DayCounts = { dau: 0, wau: 0, mau: 0, leaving: 0 };
 const LONGEST_DAYS = 30;
 
-function pointOf(day: DayCounts) {
-  return { ...day, stickiness: day.mau === 0 ? null : day.dau / day.mau };
+function pointOf({ dau, wau, mau }: DayCounts) {
+  return { dau, wau, mau, stickiness: mau === 0 ? null : dau / mau };
 }
 
 /** The users of the last 1, 7 and 30 days up to each date of the range. */

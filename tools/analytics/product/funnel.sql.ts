@@ -17,26 +17,24 @@ export const passagesOfSteps: NamedQuery = {
     ) as pairs
   ),
   happened as (
-    select person, name, at_ms
-    from events
-    where at_ms >= cast($3 as bigint) and at_ms < cast($4 as bigint) and name in (select name from steps)
+    select person, step, at_ms
+    from events join steps on steps.name = events.name
+    where at_ms >= cast($3 as bigint) and at_ms < cast($4 as bigint)
       -- the days of the range, as PostgreSQL has an index of days
       and at_ms / ${DAY_MS} >= cast($3 as bigint) / ${DAY_MS} and at_ms / ${DAY_MS} <= cast($4 as bigint) / ${DAY_MS}
   ),
   passed as (
     select step, person, min(at_ms) as at_ms, cast(null as bigint) as waited_ms
-    from happened join steps on step = 1 and steps.name = happened.name
+    from happened where step = 1
     group by step, person
     union all
     select step, person, at_ms, waited_ms
     from (
       select
-        steps.step, passed.person, happened.at_ms, happened.at_ms - passed.at_ms as waited_ms,
+        happened.step, passed.person, happened.at_ms, happened.at_ms - passed.at_ms as waited_ms,
         row_number() over (partition by passed.person order by happened.at_ms) as place
-      from passed
-      join steps on steps.step = passed.step + 1
-      join happened
-        on happened.person = passed.person and happened.name = steps.name and happened.at_ms > passed.at_ms
+      from passed join happened
+        on happened.person = passed.person and happened.step = passed.step + 1 and happened.at_ms > passed.at_ms
     ) as later
     where place = 1
   )

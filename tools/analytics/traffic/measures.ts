@@ -1,15 +1,8 @@
 import { z } from 'zod';
 import type { NamedQuery, RowSnapshot } from '../../../store/rows-port.ts';
-import { listOf } from '../../../store/sql/lists.ts';
 import type { Period } from '../calendar.ts';
 import { limitsOf, ratio, share } from '../request.ts';
-import {
-  type MeasuresRow,
-  trafficByLabel,
-  trafficByPeriod,
-  trafficByPeriodAndLabel,
-  type VisitDimension,
-} from './traffic.sql.ts';
+import { type MeasuresRow, trafficBy, type VisitDimension } from './traffic.sql.ts';
 
 const count = z.int().min(0);
 export const measures = {
@@ -42,65 +35,61 @@ function measuresOf(row: MeasuresRow | undefined): Measures {
   };
 }
 
+/** What is found for the period, from 1 on; 0 stands for all of them together. */
+interface Found<Name extends VisitDimension> extends MeasuresRow {
+  readonly dimension: Name | 'all';
+  readonly label: string;
+  readonly period: number;
+}
+
+/** The traffic of the periods of a label. */
+function seriesIn(found: readonly Found<VisitDimension>[], periods: Spans): readonly Measures[] {
+  const byPeriod = new Map(found.map((row) => [row.period, row]));
+  return periods.map((_, at) => measuresOf(byPeriod.get(at + 1)));
+}
+
+const inAll = trafficBy([]);
+
 /** The traffic of consecutive periods, of each and of all together. */
 export async function trafficOf(rows: RowSnapshot, periods: Spans) {
-  const found = await rows.query<MeasuresRow & { period: number | null }>(trafficByPeriod, [limitsOf(periods)]);
-  const byPeriod = new Map(found.map((row) => [row.period, row]));
-  return {
-    totals: measuresOf(byPeriod.get(null)),
-    each: periods.map((_, at) => measuresOf(byPeriod.get(at + 1))),
-  };
+  const found = await rows.query<Found<never>>(inAll, [limitsOf(periods), 1]);
+  return { totals: measuresOf(found.find(({ period }) => period === 0)), each: seriesIn(found, periods) };
 }
 
 /** Splits traffic by dimensions of the visits. */
 export interface Split<Name extends VisitDimension> {
   readonly dimensions: readonly Name[];
-  readonly byLabel: NamedQuery;
-  readonly byPeriodAndLabel: NamedQuery;
+  readonly query: NamedQuery;
 }
 
 export function splitBy<Name extends VisitDimension>(dimensions: readonly Name[]): Split<Name> {
-  return {
-    dimensions,
-    byLabel: trafficByLabel(dimensions),
-    byPeriodAndLabel: trafficByPeriodAndLabel(dimensions),
-  };
+  return { dimensions, query: trafficBy(dimensions) };
 }
 
-type Labelled = MeasuresRow & { readonly label: string };
-
-/** The traffic of a range, of all together and of each label: one dimension after the other, in each those with most sessions first. */
-export async function trafficBy<Name extends VisitDimension>(
+/**
+ * The traffic of consecutive periods together, in all and of each label: one dimension after the other, in each those with most sessions first.
+ * Of so many of each dimension also the traffic of each period.
+ */
+export async function trafficOfLabels<Name extends VisitDimension>(
   rows: RowSnapshot,
-  { dimensions, byLabel }: Split<Name>,
-  range: Spans[number],
+  { dimensions, query }: Split<Name>,
+  { periods, series }: { readonly periods: Spans; readonly series: number },
 ) {
-  const found = await rows.query<Labelled & { dimension: Name | null }>(byLabel, [limitsOf([range])]);
-  const labelled = dimensions.map((dimension) =>
+  const found = await rows.query<Found<Name>>(query, [limitsOf(periods), series]);
+  const byLabel = new Map<string, Found<Name>[]>();
+  for (const row of found) {
+    const key = `${row.dimension} ${row.label}`;
+    byLabel.set(key, [...(byLabel.get(key) ?? []), row]);
+  }
+  const labelled = dimensions.flatMap((dimension) =>
     found
-      .filter((row) => row.dimension === dimension)
-      .map((row) => ({ dimension, value: row.label, ...measuresOf(row) }))
+      .filter((row) => row.dimension === dimension && row.period === 0)
+      .map(({ label, ...row }) => ({ dimension, value: label, ...measuresOf(row) }))
       .sort((a, b) => b.sessions - a.sessions || b.pageViews - a.pageViews || (a.value < b.value ? -1 : 1)),
   );
-  return { totals: measuresOf(found.find(({ dimension }) => dimension === null)), labelled };
-}
-
-/** For each of the values of each dimension, the traffic of each of the consecutive periods. */
-export async function trafficOfValues<Name extends VisitDimension>(
-  rows: RowSnapshot,
-  { dimensions, byPeriodAndLabel }: Split<Name>,
-  { values, periods }: { readonly values: readonly (readonly string[])[]; readonly periods: Spans },
-) {
-  const found = await rows.query<Labelled & { dimension: Name; period: number }>(byPeriodAndLabel, [
-    limitsOf(periods),
-    ...values.map(listOf),
-  ]);
-  const byPlace = new Map(found.map((row) => [`${row.dimension} ${row.period} ${row.label}`, row]));
-  return dimensions.flatMap((dimension, place) =>
-    (values[place] ?? []).map((value) => ({
-      dimension,
-      value,
-      each: periods.map((_, at) => measuresOf(byPlace.get(`${dimension} ${at + 1} ${value}`))),
-    })),
-  );
+  const each = labelled.flatMap(({ dimension, value }) => {
+    const ofLabel = (byLabel.get(`${dimension} ${value}`) ?? []).filter(({ period }) => period > 0);
+    return ofLabel.length === 0 ? [] : [{ dimension, value, each: seriesIn(ofLabel, periods) }];
+  });
+  return { totals: measuresOf(found.find(({ dimension }) => dimension === 'all')), labelled, each };
 }

@@ -1,95 +1,135 @@
 import type { NamedQuery } from '../../../store/rows-port.ts';
-import { itemsOf } from '../../../store/sql/lists.ts';
-import { DAYS, edgesOf, inDay, isBefore, isIn, periodsFrom } from '../periods.sql.ts';
+import { DAYS, edgesOf, inDay, isIn, periodsFrom } from '../periods.sql.ts';
 
 export type VisitDimension = 'channel' | 'country' | 'device' | 'browser' | 'os';
 type Dimensions = readonly VisitDimension[];
 
 const { isIn: isInDay, period, fromMs, toMs } = inDay('start_ms');
-const IN_DAYS = {
-  columns: `${period} as period, ${fromMs} as from_ms, ${toMs} as to_ms`,
-  from: `from sessions join days on ${isInDay}`,
-};
-/** Where there is one period, it need not be looked for. */
-function inAll(limits: string) {
-  const { first, last } = edgesOf(limits);
-  return {
-    columns: `1 as period, ${first} as from_ms, ${last} as to_ms`,
-    from: `from sessions where start_ms >= ${first} and start_ms < ${last}`,
-  };
+const { first: FIRST_MS, last: LAST_MS } = edgesOf('$1');
+
+/** How many rows have it. Cheaper than a filter of the aggregate. */
+const countOf = (has: string) => `count(case when ${has} then 1 end)`;
+const sumOf = (value: string) => `cast(sum(${value}) as bigint)`;
+const each = (dimensions: Dimensions, write: (dimension: VisitDimension) => string) => dimensions.map(write).join('');
+
+/** Rows that are counted by period. */
+interface Counted {
+  readonly rows: string;
+  /** Their sessions, page views, bounces, and sessions without a duration. */
+  readonly counts: readonly [string, string, string, string];
+  /** Their visitors with the same value of a dimension, or with any: those not there earlier in the period, or in any of the periods. */
+  readonly visitors: (dimension: VisitDimension | 'all', isOfAll: boolean) => string;
+}
+
+/** Counts the rows by period and value of each dimension, in one pass over them; by period where there is no dimension. */
+function counted(dimensions: Dimensions, { rows, counts, visitors }: Counted): string {
+  const chosen = (write: (dimension: VisitDimension | 'all') => string) =>
+    dimensions.length === 0
+      ? write('all')
+      : `case ${each(dimensions, (one) => `when grouping(${one}) = 0 then ${write(one)} `)}end`;
+  const sets = dimensions.map((dimension) => `(period, ${dimension})`).join(', ') || '(period)';
+  const [sessions, pageViews, bounces, momentary] = counts;
+  return `
+    select
+      ${chosen((one) => `'${one}'`)} as dimension, ${chosen((one) => (one === 'all' ? `''` : one))} as label, period,
+      ${chosen((one) => visitors(one, false))} as visitors, ${chosen((one) => visitors(one, true))} as visitors_of_all,
+      ${visitors('all', true)} as whole_visitors_of_all,
+      ${sessions} as sessions, ${pageViews} as page_views, ${bounces} as bounces, ${momentary} as momentary
+    from ${rows}
+    group by grouping sets (${sets})`;
 }
 
 /**
- * What there is to count. Each session counts in the period in which it begins, with its page views. Of a session that goes on in a later
- * period, or began before the first one, the visits count in their own periods, without a duration. All have the labels of their session.
+ * What is counted, as `sums`. Each session counts in the period in which it begins, with its page views. Of a session that goes on in a later
+ * period, or began before the first one, the visits count in their own periods. All have the labels of their session.
  *
- * Visitors are counted without comparing them: `is_first` says that the visitor was not there earlier in the period, as the session before
- * ended before the period; `is_first_of_all`, not earlier in any of the periods; `device_is_first`, not earlier in the period with the
- * same device.
+ * Visitors are counted without comparing them: a session is of a visitor who is there again in the period if the visitor's session before
+ * ended in the period; again with the same device, if the one before with that device did.
  */
-function countedFrom(limits: string, dimensions: Dimensions = [], isWhole = false): string {
-  const each = (write: (dimension: VisitDimension) => string) => dimensions.map((one) => `, ${write(one)}`).join('');
-  const labels = each((dimension) => dimension);
-  const { columns, from } = isWhole ? inAll(limits) : IN_DAYS;
-  return `${periodsFrom(limits)},
-  ${isWhole ? '' : `${DAYS},`}
-  range as (select min(from_ms) as first_ms from limits),
-  -- read again rather than kept, as it can be larger than the memory; so is what is counted
+function sumsFrom(dimensions: Dimensions): string {
+  const labels = each(dimensions, (dimension) => `, ${dimension}`);
+  return `${periodsFrom('$1')},
+  ${DAYS},
+  -- read again rather than kept, as it can be larger than the memory
   begun as not materialized (
     select
-      ${columns},
-      visitor, start_ms, end_ms, pages, bounced, before_ms${labels}${each((dimension) => `${dimension}_before_ms`)}
-    ${from}
+      ${period} as period, ${fromMs} as from_ms, start_ms, end_ms, pages, bounced,
+      before_ms as all_before_ms${labels}${each(dimensions, (one) => `, ${one}_before_ms`)}
+    from sessions join days on ${isInDay}
+    -- the period is worked out once for each session, not wherever it is used
+    offset 0
   ),
-  crossing as (
-    select visitor, start_ms, end_ms${labels} from begun where end_ms > start_ms and end_ms >= to_ms
-    union all
-    select visitor, start_ms, end_ms${labels}
-    from sessions where ${isBefore('start_ms')} and end_ms >= (select first_ms from range)
+  crossing as materialized (
+    select ${period} as period, pages, visitor, start_ms, end_ms${labels}
+    from sessions left join days on ${isInDay}
+    where end_ms > start_ms and end_ms >= ${FIRST_MS} and start_ms < ${LAST_MS} and (cell is null or end_ms >= ${toMs})
   ),
   -- worked out by itself, as otherwise all visits would first be joined with the cells; few sessions cross, so their visits are looked up
   seen as materialized (
-    select crossing.visitor, start_ms, at_ms${each((dimension) => `crossing.${dimension}`)}
+    select crossing.visitor, start_ms, at_ms${each(dimensions, (one) => `, crossing.${one}`)}
     from crossing cross join lateral (
       select at_ms from visits where visits.visitor = crossing.visitor and at_ms >= start_ms and at_ms <= end_ms offset 0
     ) as visited
   ),
   parts as materialized (
     select
-      period, from_ms, start_ms, count(*) as views,
-      period = min(period) over (partition by visitor, start_ms) as is_first_part${labels}
+      period, count(*) as views, start_ms < from_ms as is_first,
+      start_ms < ${FIRST_MS} and period = min(period) over (partition by visitor, start_ms) as is_first_of_all${labels}
     from seen join cells on ${isIn('at_ms')}
     group by visitor, start_ms, period, from_ms${labels}
-  ),
-  counted as not materialized (
-    select
-      period, case when end_ms < to_ms then pages else 0 end as views, end_ms - start_ms as duration_ms, bounced,
-      before_ms < from_ms as is_first,
-      before_ms < first_ms as is_first_of_all${labels}${each(
-        (dimension) => `
-      ${dimension}_before_ms < from_ms as ${dimension}_is_first`,
-      )}
-    from begun cross join range
     union all
-    select
-      period, views, null, false, start_ms < from_ms, start_ms < first_ms and is_first_part${labels}${each(() => 'start_ms < from_ms')}
-    from parts cross join range
+    select period, -pages, false, false${labels} from crossing where period is not null
+  ),
+  sums as materialized (${counted(dimensions, {
+    rows: 'begun',
+    counts: ['count(*)', sumOf('pages'), countOf('bounced'), countOf('end_ms = start_ms')],
+    visitors: (one, isOfAll) => `count(*) - ${countOf(`${one}_before_ms >= ${isOfAll ? FIRST_MS : 'from_ms'}`)}`,
+  })}
+    union all${counted(dimensions, {
+      rows: 'parts',
+      counts: ['0', sumOf('views'), '0', '0'],
+      visitors: (_, isOfAll) => countOf(isOfAll ? 'is_first_of_all' : 'is_first'),
+    })}
   )`;
 }
 
-/** How many rows have it. Cheaper than a filter of the aggregate. */
-const countOf = (has: string) => `count(case when ${has} then 1 end)`;
-
 /**
- * - Visitors: distinct visitors of the visits in the period. Page views: visits in the period.
- * - Sessions: those that begin in the period. Duration: from the first visit of a session to its last; the median of the sessions.
- * - Bounces: sessions of one page view without an event of that user in the 30 minutes after (see store/sql/derived/sessions.ts).
+ * The medians of the durations of `sought (dimension, label, period)`, where the period 0 stands for all of them. They are exact, and what takes
+ * longest, so only those are worked out that are not 0 anyway.
  */
-const MEASURES = `
-    count(duration_ms) as sessions,
-    cast(coalesce(sum(views), 0) as bigint) as page_views,
-    ${countOf('bounced')} as bounces,
-    percentile_cont(0.5) within group (order by duration_ms) as median_ms`;
+function mediansFrom(dimensions: Dimensions): string {
+  const median = 'percentile_cont(0.5) within group (order by end_ms - start_ms) as median_ms';
+  // Where there are several dimensions, the sessions are read once for all.
+  const rows = dimensions.length > 1 ? 'read_once' : 'begun';
+  const of = (dimension: VisitDimension | 'all') => {
+    const [label, by] = dimension === 'all' ? [`''`, ''] : [dimension, `, ${dimension}`];
+    const isOf = `sought.dimension = '${dimension}' and sought.label = ${label}`;
+    return {
+      each: `
+    select '${dimension}' as dimension, ${label} as label, ${rows}.period, ${median}
+    from ${rows} join sought on ${isOf} and sought.period = ${rows}.period
+    group by ${rows}.period${by}`,
+      whole: `
+    select '${dimension}' as dimension, ${label} as label, sought.period, ${median}
+    from sessions join sought on ${isOf} and sought.period = 0
+    where start_ms >= ${FIRST_MS} and start_ms < ${LAST_MS}
+    group by sought.period${by}`,
+    };
+  };
+  const inPeriods = dimensions.length === 0 ? (['all'] as const) : dimensions;
+  const parts = [
+    ...inPeriods.map((one) => of(one).each),
+    ...(['all', ...dimensions] as const).map((one) => of(one).whole),
+  ];
+  const read = `
+  read_once as materialized (
+    select period, start_ms, end_ms${each(dimensions, (one) => `, ${one}`)}
+    from begun where period in (select period from sought)
+  ),`;
+  return `${dimensions.length > 1 ? read : ''}
+  medians as (${parts.join('\n    union all')}
+  )`;
+}
 
 export interface MeasuresRow {
   readonly visitors: number;
@@ -99,51 +139,56 @@ export interface MeasuresRow {
   readonly median_ms: number | null;
 }
 
-/** The traffic of each period, and with the period null that of all of them together. $1: limits of the periods. */
-export const trafficByPeriod: NamedQuery = {
-  name: 'traffic by period',
-  sql: `
-  with ${countedFrom('$1')}
-  select
-    period,
-    case when grouping(period) = 1 then ${countOf('is_first_of_all')} else ${countOf('is_first')} end as visitors,${MEASURES}
-  from counted
-  group by grouping sets ((period), ())`,
-};
-
 /**
- * The traffic of a range: of each label of each dimension, and with the dimension null all of it, so that the sessions are read once. $1:
- * limits of the range.
+ * - Visitors: distinct visitors of the visits in the period. Page views: visits in the period.
+ * - Sessions: those that begin in the period. Duration: from the first visit of a session to its last; the median of the sessions.
+ * - Bounces: sessions of one page view without an event of that user in the 30 minutes after (see store/sql/derived/sessions.ts).
+ *
+ * They are told of all periods together, as period 0: in all, as the dimension `all` without a label, and of each label of each dimension. Of
+ * each period they are told for the labels with most sessions, and where there is no dimension, in all. $1: limits of the periods. $2: how many
+ * labels of each dimension.
  */
-export function trafficByLabel(dimensions: Dimensions): NamedQuery {
-  const when = (write: (dimension: VisitDimension) => string) =>
-    dimensions.map((dimension) => `when grouping(${dimension}) = 0 then ${write(dimension)}`).join(' ');
+export function trafficBy(dimensions: Dimensions): NamedQuery {
+  const measures = ['sessions', 'page_views', 'bounces', 'momentary']
+    .map((one) => `${sumOf(one)} as ${one}`)
+    .join(', ');
+  const [first] = dimensions;
+  const inAll = `
+    union all
+    select 'all', '', 0, ${sumOf('whole_visitors_of_all')}, ${measures} from sums where dimension = '${first}' group by dimension`;
   return {
-    name: `traffic by ${dimensions.join(', ')}`,
+    name: ['traffic', ...dimensions].join(' by '),
     sql: `
-  with ${countedFrom('$1', dimensions, true)}
+  with ${sumsFrom(dimensions)},
+  wholes as materialized (
+    select dimension, label, 0 as period, ${sumOf('visitors_of_all')} as visitors, ${measures}
+    from sums group by dimension, label${first ? inAll : ''}
+  ),
+  largest as (
+    select dimension, label
+    from (
+      select
+        dimension, label,
+        row_number() over (partition by dimension order by sessions desc, page_views desc, label collate "C") as place
+      from wholes
+    ) as ordered
+    where place <= cast($2 as bigint)
+  ),
+  measured as materialized (
+    select * from wholes
+    union all
+    select sums.dimension, sums.label, period, ${sumOf('visitors')} as visitors, ${measures}
+    from sums join largest on largest.dimension = sums.dimension and largest.label = sums.label
+    group by sums.dimension, sums.label, period
+  ),
+  -- where more than half of the durations are 0, so is their median
+  sought as materialized (
+    select dimension, label, period from measured where sessions > 0 and 2 * momentary <= sessions
+  ),${mediansFrom(dimensions)}
   select
-    case ${when((dimension) => `'${dimension}'`)} end as dimension,
-    case ${when((dimension) => dimension)} end as label,
-    case ${when((dimension) => countOf(`${dimension}_is_first`))} else ${countOf('is_first')} end as visitors,${MEASURES}
-  from counted
-  group by grouping sets (${dimensions.map((dimension) => `(${dimension})`).join(', ')}, ())`,
-  };
-}
-
-/** The traffic by period and label of each dimension. $1: limits of the periods. $2 and so on: the labels of each dimension. */
-export function trafficByPeriodAndLabel(dimensions: Dimensions): NamedQuery {
-  // Each by itself, and by period first: numbers are sorted faster than labels.
-  const each = dimensions.map(
-    (dimension, at) => `
-  select '${dimension}' as dimension, ${dimension} as label, period, ${countOf(`${dimension}_is_first`)} as visitors,${MEASURES}
-  from counted
-  where ${dimension} in ${itemsOf(`$${at + 2}`)}
-  group by period, ${dimension}`,
-  );
-  return {
-    name: `traffic by period and ${dimensions.join(', ')}`,
-    sql: `
-  with ${countedFrom('$1', dimensions)}${each.join('\n  union all')}`,
+    measured.dimension, measured.label, measured.period, visitors, sessions, page_views, bounces,
+    case when sessions > 0 then coalesce(median_ms, 0) end as median_ms
+  from measured left join medians
+    on medians.dimension = measured.dimension and medians.label = measured.label and medians.period = measured.period`,
   };
 }

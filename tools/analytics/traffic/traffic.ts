@@ -1,8 +1,6 @@
 import { z } from 'zod';
-import type { RowSnapshot } from '../../../store/rows-port.ts';
-import type { Question } from '../question.ts';
 import { metric, periodShape, ratio, seriesOf, share } from '../request.ts';
-import { measures, type Split, splitBy, trafficBy, trafficOf, trafficOfValues } from './measures.ts';
+import { measures, splitBy, trafficOf, trafficOfLabels } from './measures.ts';
 import type { VisitDimension } from './traffic.sql.ts';
 
 const WHAT =
@@ -52,37 +50,28 @@ function splitMetric<Name extends VisitDimension>(
     },
 
     async answer(question, rows) {
-      const { totals, labelled } = await trafficBy(rows, split, question);
+      const { periods, now, isWhole } = question;
+      const fitting = Math.floor(MOST_POINTS / (periods.length * dimensions.length));
+      const { totals, labelled, each } = await trafficOfLabels(
+        rows,
+        split,
+        isWhole
+          ? { periods: [question], series: 0 }
+          : { periods, series: Math.min(MOST_SERIES, Math.max(FEWEST_SERIES, fitting)) },
+      );
       const answer = {
         totals,
-        rows: labelled.flat().map((row) => ({ ...row, shareOfSessions: ratio(row.sessions, totals.sessions) })),
-        ...(!question.isWhole && { series: await seriesOfLargest(question, rows, { split, labelled }) }),
+        rows: labelled.map((row) => ({ ...row, shareOfSessions: ratio(row.sessions, totals.sessions) })),
+        ...(!isWhole && {
+          series: each.flatMap(({ dimension, value, each: measured }) =>
+            seriesOf({ periods, now }, measured, (measures) => ({ dimension, value, ...measures })),
+          ),
+        }),
       };
       // Zod's type of an enum of generic names is wider than the names.
       return answer as never;
     },
   });
-}
-
-interface SplitTraffic<Name extends VisitDimension> {
-  readonly split: Split<Name>;
-  /** The labels of each dimension, the largest first. */
-  readonly labelled: readonly (readonly { readonly value: string }[])[];
-}
-
-/** The periods of the largest values of each dimension, one value after the other. */
-async function seriesOfLargest<Name extends VisitDimension>(
-  { periods, now }: Question,
-  rows: RowSnapshot,
-  { split, labelled }: SplitTraffic<Name>,
-) {
-  const fitting = Math.floor(MOST_POINTS / (periods.length * labelled.length));
-  const count = Math.min(MOST_SERIES, Math.max(FEWEST_SERIES, fitting));
-  const values = labelled.map((labels) => labels.slice(0, count).map(({ value }) => value));
-  const series = await trafficOfValues(rows, split, { values, periods });
-  return series.flatMap(({ dimension, value, each }) =>
-    seriesOf({ periods, now }, each, (measures) => ({ dimension, value, ...measures })),
-  );
 }
 
 export const getTrafficChannels = splitMetric(
