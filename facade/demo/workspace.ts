@@ -7,6 +7,7 @@ import { addDays, addIntervals } from '../../tools/analytics/calendar.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { kinds } from '../../tools/kinds.ts';
 import { createModels } from '../../tools/models/models.ts';
+import { REHEARSAL } from '../../tools/models/rehearsal.ts';
 import { errorOf } from '../../tools/registry/call.ts';
 import { createRegistry, type Registry } from '../../tools/registry/registry.ts';
 import { Telemetry } from '../../tools/telemetry/telemetry.ts';
@@ -87,6 +88,8 @@ function workspaceSettings(today: string) {
     timezone: 'Europe/Berlin',
     currency: 'EUR',
     exchangeRates: months.map((month, at) => ({ month: month.slice(0, 7), currency: 'USD', rate: rate(at) })),
+    // The model that agents of the demo use costs nothing.
+    prices: [{ model: REHEARSAL.id, from: addDays(today, FOUNDED), currency: 'EUR', input: 0, output: 0 }],
     analytics: analyticsSettings,
   };
 }

@@ -56,6 +56,12 @@ describe('the demo', () => {
     assert.ok(rows.every(({ uses }: { uses: number }) => uses > 100));
   });
 
+  it('knows what each model costs that its agents used', async () => {
+    const { totals, unpriced } = await ask('get_usage', { by: 'model' });
+    assert.ok(totals.inputTokens > 0);
+    assert.deepEqual([unpriced, totals.cost], [[], 0]);
+  });
+
   it('loses between 1 and 8 % of its customers in each month', async () => {
     const { series } = await ask('get_churn', months);
     assert.equal(series.length, 18);

@@ -6,6 +6,14 @@ import { findingsOf, type TestDashboard } from '../../support/dashboard.ts';
 export function workspaceJourneys(dashboard: TestDashboard): void {
   const { call, inWindow } = dashboard;
 
+  it('says when a task is due as long as it is not done', async () => {
+    await inWindow(async (page, window) => {
+      await window.open('/tasks');
+      const due = (column: string) => page.getByRole('region', { name: column }).getByText(/^due /).count();
+      assert.deepEqual([(await due('Todo')) > 0, await due('Done')], [true, 0]);
+    });
+  });
+
   it('makes a report of a reading tool that is found by a search, with its arguments by their controls', async () => {
     await inWindow(async (page, window) => {
       await window.open('/reports/new');

@@ -82,7 +82,7 @@ function TaskCard({ task }: { readonly task: Task }) {
       <p class="board-more">
         {priority !== 'normal' && <Badge value={priority} />}
         {assigneeAgentId !== undefined && <Ref id={assigneeAgentId} />}
-        {dueAt !== undefined && (
+        {dueAt !== undefined && status !== 'done' && (
           <span class="quiet">
             due <Time at={dueAt} />
           </span>
