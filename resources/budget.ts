@@ -58,6 +58,21 @@ export const budget = z.object({
 });
 export type Budget = z.infer<typeof budget>;
 
+export const budgetReservation = z.object({
+  id: z.string(),
+  amount: z
+    .int()
+    .min(0)
+    .describe('0 once its process seems to be gone; if that goes on, what it used counts all the same.'),
+  until: timestamp,
+  worker: z.string().optional().describe('The process that reserved it, where there can be several.'),
+  run: z
+    .object({ id: recordId, turn: z.int().min(0) })
+    .optional()
+    .describe('Whose turns say what was used; `turn` is the place in them, from 0.'),
+});
+export type BudgetReservation = z.infer<typeof budgetReservation>;
+
 /** The stored record. */
 export const budgetRecord = budget.omit({ used: true, state: true }).extend({
   subject,
@@ -65,8 +80,10 @@ export const budgetRecord = budget.omit({ used: true, state: true }).extend({
   subjectKey: z.string(),
   used: z.int().min(0).describe('Calls, tokens, or millionths of the currency.'),
   reservations: z
-    .array(z.object({ id: z.string(), amount: z.int().min(0), until: timestamp }))
-    .describe('For turns of models under way. One whose process died ends by itself.'),
+    .array(budgetReservation)
+    .describe(
+      'For turns of models under way. One whose process is gone is settled by another, and ends at last by itself.',
+    ),
   notice: z
     .object({ level: notice, at: timestamp, revision: z.int() })
     .optional()

@@ -12,7 +12,7 @@ export interface Budgets {
    */
   turn<Turn extends { readonly usage: TokenUsage }>(use: ModelUse, take: () => Promise<Turn>): Promise<Turn>;
   /** @throws ToolError, as a turn would */
-  requireRoom(use: Omit<ModelUse, 'estimate'>): Promise<void>;
+  requireRoom(use: Omit<ModelUse, 'estimate' | 'run'>): Promise<void>;
 }
 
 /** A turn of a model, before it is taken. */
@@ -20,6 +20,8 @@ export interface ModelUse {
   readonly principal: Principal;
   readonly agentId: string | undefined;
   readonly model: string;
+  /** The run, and the place that the turn will have in it, so that what was used is known there if this process ends before it is counted. */
+  readonly run?: { readonly id: string; readonly turn: number };
   /** What it may use at most, roughly. Asked for only where a budget wants to know. */
   estimate(): TokenUsage;
 }

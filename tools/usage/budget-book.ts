@@ -1,4 +1,4 @@
-import type { BudgetRecord } from '../../resources/budget.ts';
+import type { BudgetRecord, BudgetReservation } from '../../resources/budget.ts';
 import type { Store, Transaction } from '../../store/port.ts';
 import type { ToolError } from '../registry/errors.ts';
 import { readSettings } from '../settings/settings.ts';
@@ -17,14 +17,26 @@ export type Entry =
   /** Calls, which are counted when they begin. */
   | { readonly kind: 'count'; readonly parts: readonly Part[] }
   /** Room for a turn of a model, whose use is known when it ends. The reservation lapses at `until` where nobody settles it. */
-  | { readonly kind: 'reserve'; readonly id: string; readonly until: string; readonly parts: readonly Part[] }
-  | Settlement;
+  | ({ readonly kind: 'reserve'; readonly parts: readonly Part[] } & Omit<BudgetReservation, 'amount'>)
+  | Settlement
+  | Left;
 
 /** What a turn used, in place of its reservation until `until`. May be entered again: it is counted once. */
 export interface Settlement {
   readonly kind: 'settle';
   readonly id: string;
   readonly until: string;
+  readonly parts: readonly Part[];
+}
+
+/**
+ * A reservation whose process seems to be gone, if it is still there: either what its turn used, or that nobody knows of any use. Then it
+ * reserves nothing more but stays, so that what the process used is counted if it goes on after all.
+ */
+export interface Left {
+  readonly kind: 'left';
+  readonly id: string;
+  readonly isUsed: boolean;
   readonly parts: readonly Part[];
 }
 
@@ -107,22 +119,37 @@ function enterOne(open: ReadonlyMap<string, Open>, entry: Entry, now: Date): Ref
     const found = open.get(budgetId); // a budget may be deleted or switched off meanwhile
     return found ? [{ found, amount }] : [];
   });
-  const over = parts.find(({ found, amount }) => entry.kind !== 'settle' && !fits(found, entry.kind, amount))?.found;
+  const over = parts.find(({ found, amount }) => !fits(found, entry.kind, amount))?.found;
   if (over) {
     const { budget, state } = over;
     return { budgetId: budget.id, renewsAt: state.renewsAt, error: refusal(budget, state, now) };
   }
-  for (const { found, amount } of parts) {
-    const { used, reservations } = found.state;
-    if (entry.kind === 'reserve') {
-      const { id, until } = entry;
-      found.state = { ...found.state, reservations: [...reservations, { id, amount, until }] };
-    } else if (entry.kind === 'count' || !isSettled(found.state, entry, now)) {
-      const left = reservations.filter(({ id }) => entry.kind === 'count' || id !== entry.id);
-      found.state = { ...found.state, used: used + amount, reservations: left };
-    }
-  }
+  for (const { found, amount } of parts) found.state = entered(found, entry, { amount, now });
   return undefined;
+}
+
+/** The state with the entry. */
+function entered({ budget, state }: Open, entry: Entry, { amount, now }: Entering): BudgetState {
+  const { used, reservations } = state;
+  if (entry.kind === 'count') return { ...state, used: used + amount };
+  if (entry.kind === 'reserve') {
+    const { id, until, worker, run } = entry;
+    return { ...state, reservations: [...reservations, { id, amount, until, worker, run }] };
+  }
+  const others = reservations.filter(({ id }) => id !== entry.id);
+  if (entry.kind === 'settle') {
+    return isSettled(state, entry, now) ? state : { ...state, used: used + amount, reservations: others };
+  }
+  // Also one that has lapsed, which the state leaves out.
+  const held = budget.reservations.find(({ id }) => id === entry.id);
+  if (!held) return state;
+  if (entry.isUsed) return { ...state, used: used + amount, reservations: others };
+  return { ...state, reservations: [...others, { ...held, amount: 0 }] };
+}
+
+interface Entering {
+  readonly amount: number;
+  readonly now: Date;
 }
 
 /** Its reservation is gone before its time, so it was counted before, and whoever entered it was not told. */
@@ -130,8 +157,10 @@ function isSettled({ reservations }: BudgetState, { id, until }: Settlement, now
   return now.toISOString() < until && !reservations.some((reservation) => reservation.id === id);
 }
 
+/** What was used is counted in any case. */
 function fits({ budget, state }: Open, kind: Entry['kind'], amount: number): boolean {
-  return kind === 'count' ? state.used + amount <= limitOf(budget) : roomIn(budget, state) === 'yes';
+  if (kind === 'count') return state.used + amount <= limitOf(budget);
+  return kind !== 'reserve' || roomIn(budget, state) === 'yes';
 }
 
 /** Counting is no change of the record; a notice is one, so that others hear of it. */

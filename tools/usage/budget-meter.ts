@@ -2,19 +2,21 @@ import { randomUUID } from 'node:crypto';
 import type { TokenUsage } from '../../resources/agent-run.ts';
 import type { BudgetMeasure, BudgetRecord } from '../../resources/budget.ts';
 import type { Store } from '../../store/port.ts';
+import { type Repeated, startOnce } from '../../store/repeated.ts';
 import { type Budgets, budgetSubjectsIn, type ModelUse, subjectKey } from '../access/budgets.ts';
 import type { Principal } from '../access/principal.ts';
 import { EnabledRecords } from '../registry/enabled-records.ts';
 import { ToolError } from '../registry/errors.ts';
 import { readSettings } from '../settings/settings.ts';
 import { BudgetBook, type Entry, type Part } from './budget-book.ts';
-import { refusal, roomIn, stateAt } from './budget-state.ts';
+import { RESERVED_MS, refusal, roomIn, stateAt } from './budget-state.ts';
+import { LeftReservations } from './left-reservations.ts';
 import { renewalAfter } from './periods.ts';
-import { costOf, priceOn } from './prices.ts';
+import { amountOf, priceOn } from './prices.ts';
 import { Settlements } from './settlements.ts';
 
-/** Longer than a turn of a model can take. */
-const RESERVED_MS = 15 * 60_000;
+/** How often one process looks for what processes that are gone had reserved. */
+const LOOK_EVERY_MS = 5_000;
 
 interface MeterParts {
   readonly store: Store;
@@ -34,6 +36,9 @@ export class BudgetMeter implements Budgets {
   readonly #now: () => Date;
   readonly #book: BudgetBook;
   readonly #settlements: Settlements;
+  readonly #left: LeftReservations;
+  readonly #onFailure: (cause: unknown) => void;
+  #looking: Repeated | undefined;
   readonly #following: EnabledRecords<'budgets'>;
   /** The enabled ones. */
   readonly #budgets = new Map<string, BudgetRecord>();
@@ -46,6 +51,8 @@ export class BudgetMeter implements Budgets {
     this.#now = now;
     this.#book = new BudgetBook(store, now);
     this.#settlements = new Settlements(this.#book, onFailure);
+    this.#left = new LeftReservations({ store, book: this.#book, now });
+    this.#onFailure = onFailure;
     this.#following = new EnabledRecords({
       store,
       name: 'budgets',
@@ -62,13 +69,19 @@ export class BudgetMeter implements Budgets {
     });
   }
 
-  start(): Promise<void> {
-    return this.#following.start();
+  /** Before a turn is taken here: a store that one process has for itself cannot tell whose a reservation is. */
+  async start(): Promise<void> {
+    const { jobs } = this.#store;
+    await this.#following.start();
+    await this.#left.settle();
+    if (jobs.worker === undefined) return;
+    this.#looking = startOnce(jobs, () => this.#left.settle(), { onFailure: this.#onFailure, everyMs: LOOK_EVERY_MS });
   }
 
-  close(): Promise<void> {
+  async close(): Promise<void> {
     this.#following.close();
-    return this.#settlements.close();
+    await this.#looking?.close();
+    await this.#settlements.close();
   }
 
   call(principal: Principal): Promise<void> | undefined {
@@ -83,8 +96,16 @@ export class BudgetMeter implements Budgets {
     const amounts = await this.#amounts(limiting, use.model);
     const id = randomUUID();
     const until = new Date(this.#now().getTime() + RESERVED_MS).toISOString();
-    await this.#enter({ kind: 'reserve', id, until, parts: amounts(use.estimate()) });
+    const { worker } = this.#store.jobs;
     let used: TokenUsage = { inputTokens: 0, outputTokens: 0 };
+    try {
+      await this.#enter({ kind: 'reserve', id, until, worker, run: use.run, parts: amounts(use.estimate()) });
+    } catch (cause) {
+      // It may be there all the same, where only the answer of the store was lost.
+      if (!(cause instanceof ToolError))
+        void this.#settlements.settle({ kind: 'settle', id, until, parts: amounts(used) });
+      throw cause;
+    }
     try {
       const turn = await take();
       used = turn.usage;
@@ -94,7 +115,7 @@ export class BudgetMeter implements Budgets {
     }
   }
 
-  async requireRoom(use: Omit<ModelUse, 'estimate'>): Promise<void> {
+  async requireRoom(use: Omit<ModelUse, 'estimate' | 'run'>): Promise<void> {
     const limiting = this.#ofModels(use);
     if (limiting.length === 0) return;
     await this.#amounts(limiting, use.model);
@@ -121,7 +142,7 @@ export class BudgetMeter implements Budgets {
   }
 
   /** A run counts for its agent too. */
-  #ofModels({ principal, agentId }: Omit<ModelUse, 'estimate'>): BudgetRecord[] {
+  #ofModels({ principal, agentId }: Pick<ModelUse, 'principal' | 'agentId'>): BudgetRecord[] {
     if (this.#bySubject.size === 0) return [];
     const own = agentId === undefined ? [] : [subjectKey({ type: 'agent', id: agentId })];
     return this.#limiting([...own, ...budgetSubjectsIn(principal)], ['tokens', 'cost']);
@@ -154,11 +175,7 @@ export class BudgetMeter implements Budgets {
     );
     if (unknown) throw unpriced(unknown, model, settings.currency);
     return (tokens) =>
-      limiting.map(({ id, measure }) => ({
-        budgetId: id,
-        amount:
-          measure === 'cost' && price ? Math.round(costOf(price, tokens)) : tokens.inputTokens + tokens.outputTokens,
-      }));
+      limiting.map(({ id, measure }) => ({ budgetId: id, amount: amountOf(measure, price, tokens) ?? 0 }));
   }
 }
 

@@ -2,6 +2,9 @@ import type { BudgetRecord } from '../../resources/budget.ts';
 import { ToolError } from '../registry/errors.ts';
 import { millionthsOf, unitsOf } from './prices.ts';
 
+/** How long a turn of a model has its reservation: longer than it can take. */
+export const RESERVED_MS = 15 * 60_000;
+
 /** How long calls under way are waited for, where only what they have reserved is missing. */
 const SOON_SECONDS = 5;
 

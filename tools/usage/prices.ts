@@ -1,3 +1,5 @@
+import type { TokenUsage } from '../../resources/agent-run.ts';
+import type { BudgetMeasure } from '../../resources/budget.ts';
 import type { Settings } from '../../resources/settings.ts';
 
 /** What a million tokens cost in the workspace currency. */
@@ -26,6 +28,16 @@ const MILLION = 1_000_000;
 /** In millionths of the currency, not rounded: a price for a million tokens is one in millionths for each. */
 export function costOf({ input, output }: TokenPrice, tokens: { inputTokens: number; outputTokens: number }): number {
   return tokens.inputTokens * input + tokens.outputTokens * output;
+}
+
+/** What tokens are in the measure of a budget: tokens, or millionths of the currency. Undefined where a cost is not known. */
+export function amountOf(
+  measure: BudgetMeasure,
+  price: TokenPrice | undefined,
+  tokens: TokenUsage,
+): number | undefined {
+  if (measure !== 'cost') return tokens.inputTokens + tokens.outputTokens;
+  return price && Math.round(costOf(price, tokens));
 }
 
 /** Units of the currency, to a millionth. */

@@ -129,9 +129,10 @@ async function runTask(task: AgentTask, context: RunContext): Promise<RunOutcome
 }
 
 /** Takes turns within the budgets of whoever asks, and of the agent. */
-function metered({ run, agent }: AgentTask, { principal, server }: RunContext): LoopOptions['metered'] {
+function metered({ run, trace, agent }: AgentTask, { principal, server }: RunContext): LoopOptions['metered'] {
   const use = { principal, agentId: agent?.id, model: run.model };
-  return (estimate, take) => server.budgets?.turn({ ...use, estimate }, take) ?? take();
+  return (estimate, take) =>
+    server.budgets?.turn({ ...use, run: { id: run.id, turn: trace.turns }, estimate }, take) ?? take();
 }
 
 async function systemOf(

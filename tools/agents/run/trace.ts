@@ -29,6 +29,11 @@ export class RunTrace {
     this.#calls.push({ turn: this.#turns.length, tool, outcome, ...rest, ms: Math.round(ms * 1000) / 1000 });
   }
 
+  /** How many turns were taken. */
+  get turns(): number {
+    return this.#turns.length;
+  }
+
   get state() {
     const usage = this.#turns.reduce((all, turn) => sum(all, turn.usage), { inputTokens: 0, outputTokens: 0 });
     return { ...this.#given, steps: this.#turns.length, usage, turns: [...this.#turns], calls: [...this.#calls] };
