@@ -107,7 +107,7 @@ export interface Reader<Record> {
   read(id: string): Promise<Record>;
   find(query: Query<Record>): Promise<Page<Record>>;
   /** How many records `find` would return without a limit. */
-  count(query: Omit<Query<Record>, 'limit' | 'after' | 'order'>): Promise<number>;
+  count(query: CountQuery<Record>): Promise<number>;
 }
 
 export interface Writer<Record> extends Reader<Record> {
@@ -162,6 +162,11 @@ export interface Query<Record> extends Filter<Record> {
   readonly limit: number;
   /** Starts after this position, whether or not a record is still there. */
   readonly after?: Position | undefined;
+}
+
+export interface CountQuery<Record> extends Omit<Query<Record>, 'limit' | 'after' | 'order'> {
+  /** A filter on the record's owner, where the collection declares one. A record whose owner is gone does not match it. */
+  readonly owner?: Filter<object> | undefined;
 }
 
 export interface Position {

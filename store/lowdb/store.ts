@@ -25,7 +25,7 @@ import type { Compaction } from './journal/compaction.ts';
 import type { Journal } from './journal/journal.ts';
 import type { StoredChange, Unwritten } from './journal/unwritten.ts';
 import type { Collection } from './records/collection.ts';
-import { count, find } from './records/query.ts';
+import { count, find, type RowQuery, withOwners } from './records/query.ts';
 import { StagedTransaction } from './records/transaction.ts';
 import type { RowCommits } from './rows/row-commits.ts';
 import { search } from './text/text-search.ts';
@@ -150,7 +150,10 @@ export class LowdbStore implements StoreCore {
       get: async (id) => this.#current(collection).get(id),
       read: async (id) => this.#current(collection).read(id),
       find: async (query) => find(this.#current(collection), query),
-      count: async (filter) => count(this.#current(collection), filter),
+      count: async (filter) => {
+        const find = (name: string, query: RowQuery) => this.reader(this.#collection(name)).find(query);
+        return count(this.#current(collection), await withOwners(collection, filter, find));
+      },
     };
   }
 

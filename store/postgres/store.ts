@@ -24,7 +24,7 @@ import { PostgresAudit } from './audit/log.ts';
 import type { Shared } from './cluster/shared.ts';
 import { keptCount } from './counts/kept-counts.ts';
 import type { Database } from './database.ts';
-import type { AnyFilter, AnyQuery } from './records/filters.ts';
+import type { AnyCount, AnyQuery } from './records/filters.ts';
 import { countRecords, type Reading, readOne, readPage } from './records/reading.ts';
 import { type Table, tableNamed } from './records/tables.ts';
 import type { PostgresRows } from './rows-hook.ts';
@@ -124,7 +124,7 @@ export class PostgresStore extends ByCollection<Reader<Row>> {
       get,
       read: async (id) => expectedRecord(table, id, await get(id)),
       find: (query: AnyQuery): Promise<Page<Row>> => this.#open(() => readPage(table, query, this.#reading)),
-      count: (filter: AnyFilter) =>
+      count: (filter: AnyCount) =>
         this.#open(
           async () =>
             (await keptCount(table, filter, this.#reading.session)) ?? countRecords(table, filter, this.#reading),

@@ -4,7 +4,7 @@ import type { Position, Query, Store } from '../../store/port.ts';
 import { rounds } from '../support/full.ts';
 import { fc } from '../support/property.ts';
 import { compareText, type Stage, seconds } from './conformance-stage.ts';
-import { agentRecord, time } from './records.ts';
+import { agentRecord, threadRecord, time } from './records.ts';
 
 export function queriesConformance(stage: Stage): void {
   describe('queries', () => {
@@ -70,6 +70,39 @@ export function queriesConformance(stage: Stage): void {
       const expected = (await stage.store.agents.find({ limit: 6 })).records.slice(3);
       await stage.store.transaction((tx) => tx.agents.delete(records.at(-1)?.id ?? ''));
       assert.deepEqual((await stage.store.agents.find({ limit: 3, after: next ?? undefined })).records, expected);
+    });
+
+    it('count by members of the record they belong to, in and out of transactions', async () => {
+      const message = (id: string, threadId: string, seconds: number) =>
+        ({ id, threadId, role: 'user', content: 'x', createdAt: time(seconds) }) as const;
+      const agree = async ({ messages }: Pick<Store, 'messages'>, found: readonly number[]) => {
+        const where = { accessKeys: ['one', 'two'] };
+        const counts = [
+          messages.count({ owner: { where } }),
+          messages.count({ owner: { where: { accessKeys: 'one' } } }),
+          messages.count({ owner: { where, any: [{ id: 'thr_b' }] } }),
+          messages.count({ owner: { where }, from: time(1), to: time(3) }),
+          messages.count({ owner: { where }, where: { threadId: 'thr_a' } }),
+          messages.count({ owner: { where: { accessKeys: 'none' } } }),
+          messages.count({ owner: {} }),
+        ];
+        assert.deepEqual(await Promise.all(counts), found);
+      };
+      await stage.store.transaction(async (tx) => {
+        for (const [id, key] of Object.entries({ thr_a: 'one', thr_b: 'two', thr_c: 'three' })) {
+          await tx.threads.insert(threadRecord(id, { id, accessKeys: [key, 'admin'] }));
+        }
+        await tx.messages.insertAll([message('msg_1', 'thr_a', 1), message('msg_2', 'thr_a', 3)]);
+        await tx.messages.insertAll([message('msg_3', 'thr_b', 2), message('msg_4', 'thr_c', 2)]);
+        await agree(tx, [3, 2, 1, 2, 2, 0, 4]);
+      });
+      await agree(stage.store, [3, 2, 1, 2, 2, 0, 4]);
+      await stage.store.transaction(async (tx) => {
+        await tx.threads.touch('thr_c', { accessKeys: ['one'] });
+        await tx.threads.delete('thr_b');
+        await agree(tx, [3, 3, 0, 2, 2, 0, 3]);
+      });
+      await agree(stage.store, [3, 3, 0, 2, 2, 0, 3]);
     });
   });
 }

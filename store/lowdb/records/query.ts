@@ -1,5 +1,5 @@
 import { comparePositions, OrderedSet } from '../../ordered-set.ts';
-import type { Page, Query, Scalar, Where } from '../../port.ts';
+import type { CountQuery, Page, Query, Scalar, Where } from '../../port.ts';
 import type { Row } from '../../row.ts';
 import type { Collection } from './collection.ts';
 import type { Entry } from './entry.ts';
@@ -24,6 +24,7 @@ interface Plan {
 
 export type RowQuery = Query<Row>;
 export type RowFilter = Omit<RowQuery, 'limit' | 'after' | 'order'>;
+export type RowCount = CountQuery<Row>;
 
 /** Uncommitted changes over a collection: rows by id, undefined where the record was deleted. */
 type Overlay = ReadonlyMap<string, Row | undefined>;
@@ -39,6 +40,24 @@ export function find(collection: Collection, query: RowQuery, overlay?: Overlay)
     records.push(row);
   }
   return { records, next: null };
+}
+
+/** Reads a collection. */
+export type FindIn = (collection: string, query: RowQuery) => Promise<Page<Row>>;
+
+/** The filter with the ids of owners in the place of what it says of their members. */
+export async function withOwners(
+  { definition, name }: Collection,
+  { owner, ...filter }: RowCount,
+  find: FindIn,
+): Promise<RowFilter> {
+  if (!owner) return filter;
+  const declared = definition.search?.owner;
+  if (!declared) throw new Error(`records of ${name} belong to no others`);
+  const { records } = await find(declared.collection, { ...(owner as RowFilter), limit: Number.POSITIVE_INFINITY }); // it names members of the owner
+  const asked = [filter.where?.[declared.field] ?? []].flat();
+  const ids = records.flatMap(({ id }) => (asked.length === 0 || asked.includes(id) ? id : []));
+  return { ...filter, where: { ...filter.where, [declared.field]: ids } };
 }
 
 export function count(collection: Collection, filter: RowFilter, overlay?: Overlay): number {

@@ -4,22 +4,31 @@ import type { Change, Guard, Page, Writer } from '../../port.ts';
 import { assertMutable, expectedRecord, newRecord, touchedRecord, updatedRecord } from '../../record-change.ts';
 import type { Row } from '../../row.ts';
 import type { Collection } from './collection.ts';
-import { count, find, type RowFilter, type RowQuery } from './query.ts';
+import { count, type FindIn, find, type RowCount, type RowQuery, withOwners } from './query.ts';
+
+interface StagingParts {
+  readonly now: () => string;
+  readonly assertLive: () => void;
+  /** As the transaction sees them. */
+  readonly find: FindIn;
+}
 
 /** The changes of one transaction to one collection. Reads see them over the committed records. */
 export class Staging implements Writer<Row> {
   readonly #collection: Collection;
   readonly #now: () => string;
   readonly #assertLive: () => void;
+  readonly #find: FindIn;
   /** Changed rows by id, undefined where the record was deleted. */
   readonly changes = new Map<string, Row | undefined>();
   /** For each unique rule, the changed record that holds a value. */
   readonly #holders: Map<string, string>[];
 
-  constructor(collection: Collection, now: () => string, assertLive: () => void) {
+  constructor(collection: Collection, { now, assertLive, find }: StagingParts) {
     this.#collection = collection;
     this.#now = now;
     this.#assertLive = assertLive;
+    this.#find = find;
     this.#holders = collection.uniques.map(() => new Map<string, string>());
   }
 
@@ -38,9 +47,9 @@ export class Staging implements Writer<Row> {
     return find(this.#collection, query, this.changes);
   }
 
-  async count(filter: RowFilter): Promise<number> {
+  async count(filter: RowCount): Promise<number> {
     this.#assertLive();
-    return count(this.#collection, filter, this.changes);
+    return count(this.#collection, await withOwners(this.#collection, filter, this.#find), this.changes);
   }
 
   async insert(record: Partial<Row>): Promise<Row> {

@@ -9,6 +9,7 @@ import type { TransactionBody } from '../journal/recovery.ts';
 import type { StoredChange } from '../journal/unwritten.ts';
 import type { Collection } from './collection.ts';
 import { ROW_ERASURES, ROW_FILE_ID, ROW_FILES, ROW_VERSION_ID, ROW_VERSIONS } from './kept-collections.ts';
+import type { FindIn } from './query.ts';
 import { Staging } from './staging.ts';
 
 interface TransactionParts {
@@ -43,12 +44,12 @@ export class StagedTransaction {
   }
 
   /** Begins to collect changes to the collection. */
-  stage(name: string): Staging {
+  stage(name: string, find: FindIn): Staging {
     const { collections, now } = this.#parts;
     const collection = collections.get(name);
     if (!collection) throw new Error(`there is no collection ${name}`);
     collection.expire(now);
-    const staging = new Staging(collection, now, () => this.assertLive());
+    const staging = new Staging(collection, { now, assertLive: () => this.assertLive(), find });
     this.#changes.set(name, staging.changes);
     return staging;
   }
@@ -161,6 +162,8 @@ class TransactionView extends ByCollection<Staging> {
   }
 
   protected make(collection: string): Staging {
-    return this.#staged.stage(collection);
+    // Each member is the staging of the collection that it is called after.
+    const find: FindIn = (name, query) => (Reflect.get(this, name) as Staging).find(query);
+    return this.#staged.stage(collection, find);
   }
 }

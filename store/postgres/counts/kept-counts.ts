@@ -1,7 +1,7 @@
 import type { Jobs } from '../../jobs-port.ts';
 import { type Repeated, startOnce } from '../../repeated.ts';
 import type { Database, Session } from '../database.ts';
-import { type AnyFilter, allOf, conditions, Values } from '../records/filters.ts';
+import { type AnyCount, allOf, conditions, Values } from '../records/filters.ts';
 import { type Table, tables } from '../records/tables.ts';
 import { type CountTable, countTableOf, knows } from './count-table.ts';
 
@@ -18,9 +18,9 @@ const countTables: ReadonlyMap<Table, CountTable> = new Map(
  * How many records match, from their count table. Undefined where that does not know. A transaction counts the records themselves, so that
  * PostgreSQL sees what it has looked at.
  */
-export async function keptCount(table: Table, filter: AnyFilter, session: Session): Promise<number | undefined> {
+export async function keptCount(table: Table, filter: AnyCount, session: Session): Promise<number | undefined> {
   const counts = countTables.get(table);
-  if (!counts || !knows(counts, filter)) return undefined;
+  if (!counts || filter.owner || !knows(counts, filter)) return undefined;
   const values = new Values();
   const text = `select coalesce(sum(records), 0)::integer as count from ${counts.sql} where ${allOf(conditions(table, filter, values))}`;
   const [found] = await session.query<{ count: number }>({ text, values: values.all });

@@ -19,6 +19,12 @@ export interface AnyFilter {
   readonly from?: string | undefined;
   readonly to?: string | undefined;
 }
+
+export interface AnyCount extends AnyFilter {
+  /** Members of the record that it belongs to. */
+  readonly owner?: AnyFilter | undefined;
+}
+
 type AnyWhere = Readonly<Record<string, Scalar | readonly Scalar[] | undefined>>;
 
 export interface AnyQuery extends AnyFilter {

@@ -1,8 +1,17 @@
 import type { Page } from '../../port.ts';
 import { deepFreeze, type Row } from '../../row.ts';
 import type { Session } from '../database.ts';
-import { type AnyFilter, type AnyQuery, allOf, conditions, isStorable, unexpired, Values } from './filters.ts';
-import type { Table } from './tables.ts';
+import {
+  type AnyCount,
+  type AnyFilter,
+  type AnyQuery,
+  allOf,
+  conditions,
+  isStorable,
+  unexpired,
+  Values,
+} from './filters.ts';
+import { ownerOf, type Table } from './tables.ts';
 
 /** Reads records of one table, in a transaction or not. */
 export interface Reading {
@@ -37,10 +46,18 @@ export async function readPage(table: Table, query: AnyQuery, { session, now }: 
   return { records, next: found.length > limit && last ? { createdAt: last.createdAt, id: last.id } : null };
 }
 
-export async function countRecords(table: Table, filter: AnyFilter, { session, now }: Reading): Promise<number> {
+export async function countRecords(table: Table, filter: AnyCount, { session, now }: Reading): Promise<number> {
   const values = new Values();
   const parts = [...conditions(table, filter, values), ...unexpired(table, now(), values)];
+  if (filter.owner) parts.push(isOwned(table, filter.owner, now(), values));
   const text = `select count(*)::integer as count from ${table.sql} where ${allOf(parts)}`;
   const [found] = await session.query<{ count: number }>({ text, values: values.all });
   return found?.count ?? 0;
+}
+
+function isOwned(table: Table, filter: AnyFilter, now: Date, values: Values): string {
+  const owner = ownerOf(table);
+  if (!owner) throw new Error(`records of ${table.name} belong to no others`);
+  const parts = [...conditions(owner.table, filter, values), ...unexpired(owner.table, now, values)];
+  return `${owner.column} in (select id from ${owner.table.sql} where ${allOf(parts)})`;
 }

@@ -94,3 +94,11 @@ function unwrapped(schema: z.core.$ZodType | undefined): z.core.$ZodType | undef
   const wraps = schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault;
   return wraps ? unwrapped(schema.unwrap()) : schema;
 }
+
+/** The table of the records that those of this one belong to, and the column with their ids. */
+export function ownerOf(table: Table): { readonly table: Table; readonly column: string } | undefined {
+  const owner = table.definition.search?.owner;
+  if (!owner || !(owner.collection in collections)) return undefined;
+  const column = table.columns.get(owner.field)?.name ?? 'id';
+  return { table: tableNamed(owner.collection as CollectionName), column }; // looked up just now
+}

@@ -1,7 +1,7 @@
 import type { Change, Guard, Page, Writer } from '../../port.ts';
 import { assertMutable, expectedRecord, newRecord, touchedRecord, updatedRecord } from '../../record-change.ts';
 import type { Row } from '../../row.ts';
-import type { AnyFilter, AnyQuery } from './filters.ts';
+import type { AnyCount, AnyQuery } from './filters.ts';
 import { countRecords, readOne, readPage } from './reading.ts';
 import type { Table } from './tables.ts';
 import { deleteRecord, insertRecord, replaceRecord, type Writing } from './writing.ts';
@@ -50,7 +50,7 @@ export class TableWriter implements Writer<Row> {
     });
   }
 
-  count(filter: AnyFilter): Promise<number> {
+  count(filter: AnyCount): Promise<number> {
     return this.#parts.inOrder(() => countRecords(this.#table, filter, this.#parts));
   }
 

@@ -1,10 +1,10 @@
-import { type CollectionName, collections } from '../../collections.ts';
+import type { CollectionName } from '../../collections.ts';
 import type { Filter, Rank, TextPage } from '../../port.ts';
 import { deepFreeze, type Row } from '../../row.ts';
 import { isSpaceless, wordsIn } from '../../search-text.ts';
 import { type AnyFilter, allOf, conditions, isStorable, unexpired, Values } from '../records/filters.ts';
 import type { Reading } from '../records/reading.ts';
-import { type Table, tableNamed } from '../records/tables.ts';
+import { ownerOf, type Table, tableNamed } from '../records/tables.ts';
 import { rankOf } from './rank.ts';
 import type { Vocabulary } from './vocabulary.ts';
 import { COUNTED, type WeighedWord, weigh } from './weigh.ts';
@@ -99,11 +99,4 @@ function exactly(text: string, values: Values): string {
   const id = text.trim();
   const title = `t.words @@ ${values.add(titleWord(text))}::tsquery`;
   return isStorable(id) ? `(t.id = ${values.add(id)} or ${title})` : title;
-}
-
-function ownerOf(table: Table): { readonly table: Table; readonly column: string } | undefined {
-  const owner = table.definition.search?.owner;
-  if (!owner || !(owner.collection in collections)) return undefined;
-  const column = table.columns.get(owner.field)?.name ?? 'id';
-  return { table: tableNamed(owner.collection as CollectionName), column }; // looked up just now
 }
