@@ -63,11 +63,28 @@ export function causeProblem({ id }: Pick<Flow, 'id'>, causes: readonly string[]
 
 /** Puts a run at the end of the flow's queue. @throws ToolError (conflict) where the flow cannot run */
 export async function queueRun(store: Owned, flow: Flow, wish: Wish): Promise<FlowRunRecord> {
+  const cause = flowProblem(flow) ?? causeProblem(flow, wish.causes);
+  const { runs, problem } = cause ? { runs: [], problem: cause } : await queueRuns(store, flow, [wish]);
+  const [run] = runs;
+  if (!run) throw new ToolError('conflict', problem);
+  return run;
+}
+
+interface Queued {
+  readonly runs: readonly FlowRunRecord[];
+  /** Why there are no more. */
+  readonly problem: string;
+}
+
+/** Puts runs at the end of the flow's queue, in this order: as many as there is room for. Their causes must have been looked at. */
+export async function queueRuns(store: Owned, flow: Flow, wishes: readonly Wish[]): Promise<Queued> {
+  const unable = flowProblem(flow);
+  if (unable) return { runs: [], problem: unable };
   const ownerId = await ownerOf(flow.runAs, store);
-  const problem =
-    flowProblem(flow) ?? causeProblem(flow, wish.causes) ?? (await fullProblem(store, { flowId: flow.id, ownerId }));
-  if (problem) throw new ToolError('conflict', problem);
-  return insertRun(store, flow, { status: 'queued', ownerId }, wish);
+  const { free, problem } = await roomOf(store, { flowId: flow.id, ownerId });
+  const fitting = wishes.slice(0, free);
+  const runs = fitting.length > 0 ? await insertRuns(store, flow, { status: 'queued', ownerId }, fitting) : [];
+  return { runs, problem };
 }
 
 /** The admin user that the runs act for. */
@@ -95,42 +112,56 @@ export async function queueProblem(
   return queued >= MOST_QUEUED ? `${queued} runs of this flow wait already; ${NEXT}.` : undefined;
 }
 
-async function fullProblem({ flowRuns }: Runs, { flowId, ownerId }: Place): Promise<string | undefined> {
-  const problem = await queueProblem({ flowRuns }, flowId);
-  if (problem) return problem;
-  const own = await flowRuns.count({ where: { ownerId, status: OPEN } });
-  if (own >= MOST_OPEN_OF_OWNER) return `${own} runs of flows of the same owner wait or are under way; ${NEXT}.`;
-  const all = await flowRuns.count({ where: { status: OPEN } });
-  return all >= MOST_OPEN ? `${all} runs of flows wait or are under way, which are the most; ${NEXT}.` : undefined;
+/** How many more runs of the flow may wait, and why no more than that. */
+async function roomOf({ flowRuns }: Runs, { flowId, ownerId }: Place) {
+  const limits = [
+    { most: MOST_QUEUED, where: { flowId, status: 'queued' }, runs: 'runs of this flow wait already' },
+    {
+      most: MOST_OPEN_OF_OWNER,
+      where: { ownerId, status: OPEN },
+      runs: 'runs of flows of the same owner wait or are under way',
+    },
+    { most: MOST_OPEN, where: { status: OPEN }, runs: 'runs of flows wait or are under way, which are the most' },
+  ];
+  let room = { free: Number.POSITIVE_INFINITY, problem: '' };
+  for (const { most, where, runs } of limits) {
+    const count = await flowRuns.count({ where });
+    const free = Math.max(0, most - count);
+    if (free < room.free) room = { free, problem: `${Math.max(most, count)} ${runs}; ${NEXT}.` };
+    if (free === 0) break;
+  }
+  return room;
 }
 
 /** Stores that a run was due and why it did not begin. */
-export function refuseRun(store: Runs, flow: Flow, message: string, wish: Wish, now: Date): Promise<FlowRunRecord> {
+export async function refuseRun(store: Runs, flow: Flow, message: string, wish: Wish, now: Date): Promise<void> {
   const ended = { status: 'cancelled', error: { code: 'conflict', message }, finishedAt: now.toISOString() } as const;
-  return insertRun(store, flow, ended, wish);
+  await insertRuns(store, flow, ended, [wish]);
 }
 
-async function insertRun(
+async function insertRuns(
   store: Runs,
   { id: flowId, runAs }: Flow,
   state: Pick<FlowRunRecord, 'status' | 'error' | 'finishedAt' | 'ownerId'>,
-  { trigger, input, causes, begun, retry }: Wish,
-): Promise<FlowRunRecord> {
-  await forgetOld(store, flowId);
+  wishes: readonly Wish[],
+): Promise<readonly FlowRunRecord[]> {
+  await forgetOld(store, flowId, wishes.length);
   const trace = carriedTrace()?.traceparent;
-  return store.flowRuns.insert({
-    flowId,
-    runAs,
-    trigger,
-    ...(!isNothing(input) && { input }),
-    steps: [],
-    plan: [],
-    causes: [...causes],
-    ...begun,
-    ...(trace !== undefined && { trace }),
-    ...retry,
-    ...state,
-  });
+  return store.flowRuns.insertAll(
+    wishes.map(({ trigger, input, causes, begun, retry }) => ({
+      flowId,
+      runAs,
+      trigger,
+      ...(!isNothing(input) && { input }),
+      steps: [],
+      plan: [],
+      causes: [...causes],
+      ...begun,
+      ...(trace !== undefined && { trace }),
+      ...retry,
+      ...state,
+    })),
+  );
 }
 
 /** Templates find an empty object where there is no input. */
@@ -139,11 +170,11 @@ function isNothing(input: unknown): boolean {
   return Object.keys(input).length === 0;
 }
 
-/** Deletes a few ended runs where there are more than are kept. */
-async function forgetOld({ flowRuns }: Runs, flowId: string): Promise<void> {
-  if ((await flowRuns.count({ where: { flowId } })) < MOST_KEPT) return;
-  const { records } = await flowRuns.find({ where: { flowId }, order: 'oldest', limit: 3 });
-  for (const run of records) if (hasEnded(run)) await flowRuns.delete(run.id);
+/** Deletes a few more ended runs than come, where there are more than are kept. */
+async function forgetOld({ flowRuns }: Runs, flowId: string, coming: number): Promise<void> {
+  if ((await flowRuns.count({ where: { flowId } })) + coming <= MOST_KEPT) return;
+  const { records } = await flowRuns.find({ where: { flowId }, order: 'oldest', limit: coming + 2 });
+  await flowRuns.deleteAll(records.filter(hasEnded).map(({ id }) => id));
 }
 
 export function hasEnded({ status }: Pick<FlowRunRecord, 'status'>): boolean {

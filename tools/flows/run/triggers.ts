@@ -8,7 +8,7 @@ import { EnabledRecords } from '../../registry/enabled-records.ts';
 import { ToolError } from '../../registry/errors.ts';
 import type { RecordKind } from '../../registry/kind.ts';
 import { eventOf, maySee, type RecordEvent } from '../event-types.ts';
-import { causeProblem, flowProblem, queueProblem, queueRun, refuseRun, type Wish } from '../queue.ts';
+import { causeProblem, flowProblem, queueProblem, queueRun, queueRuns, refuseRun, type Wish } from '../queue.ts';
 import { actingFlow, findRunAs } from '../run-as.ts';
 import { type Clock, pause } from './clock.ts';
 import { Schedules } from './schedules.ts';
@@ -20,6 +20,8 @@ const SEE_AFTER_MS = 5_000;
 const SEE_WITHIN_MS = 15_000;
 /** The largest number of events that wait. Further events are dropped. */
 const MOST_PENDING = 5000;
+/** So many events are looked at with one question about each of their flows, and begin their runs together. */
+const AT_ONCE = 100;
 
 interface TriggerParts {
   readonly store: Store;
@@ -30,6 +32,27 @@ interface TriggerParts {
   queued(flowId: string): void;
   onFailure(cause: unknown): void;
 }
+
+/** An event that a flow waits for. */
+interface Noted {
+  readonly flowId: string;
+  readonly event: RecordEvent;
+  readonly origin: Principal | undefined;
+}
+
+/** What decides whether events begin runs of a flow. */
+interface Listener {
+  readonly flow: Flow;
+  /** Whom its runs act as, or why they cannot. */
+  readonly runAs: Principal | string;
+  /** Why no more of its runs may wait. */
+  readonly problem: string | undefined;
+  /** The runs that events begin. */
+  readonly wishes: Wish[];
+}
+
+/** Listeners by flow; undefined where nothing begins runs any more. */
+type Listeners = Map<string, Listener | undefined>;
 
 /** Begins runs by schedule and by event. It follows the flows, so a change of a flow takes effect with its commit. */
 export class FlowTriggers {
@@ -42,7 +65,8 @@ export class FlowTriggers {
   #forgetEvents = () => {};
   readonly #close = new AbortController();
   #work: Promise<void> = Promise.resolve();
-  #pending = 0;
+  /** The events that wait, and those that are being looked at. */
+  readonly #events: Noted[] = [];
   /** Why events began no runs, and how often. */
   readonly #leftOut = new Map<string, number>();
 
@@ -90,30 +114,30 @@ export class FlowTriggers {
       const event = eventOf(change, this.#parts.kinds);
       for (const flowId of (event && this.#listening.get(event.type)) ?? []) {
         // The registry passes the principal of the call as the origin of its transactions.
-        if (event) this.#note(() => this.#happened(flowId, event, origin as Principal | undefined));
+        if (event) this.#note({ flowId, event, origin: origin as Principal | undefined });
       }
     }
   }
 
-  #note(work: () => Promise<void>): void {
-    if (this.#pending >= MOST_PENDING) {
-      this.#leaveOut(`${MOST_PENDING} other events waited to be looked at`);
-      return;
-    }
-    this.#pending += 1;
-    const done = this.#then(async () => {
-      try {
-        await work();
-      } finally {
-        this.#pending -= 1;
-        if (this.#pending === 0) this.#tellLeftOut();
-      }
-    });
-    done.catch(this.#parts.onFailure);
+  #note(noted: Noted): void {
+    if (this.#events.length >= MOST_PENDING) this.#leaveOut(`${MOST_PENDING} other events waited to be looked at`);
+    else if (this.#events.push(noted) === 1) void this.#then(() => this.#lookAtEvents());
   }
 
-  #leaveOut(reason: string): void {
-    this.#leftOut.set(reason, (this.#leftOut.get(reason) ?? 0) + 1);
+  /** In the order in which they happened. */
+  async #lookAtEvents(): Promise<void> {
+    while (this.#events.length > 0) {
+      const batch = this.#events.slice(0, AT_ONCE);
+      const listeners: Listeners = new Map();
+      for (const noted of batch) await this.#happened(noted, listeners).catch(this.#parts.onFailure);
+      for (const listener of listeners.values()) await this.#beginRuns(listener).catch(this.#parts.onFailure);
+      this.#events.splice(0, batch.length);
+    }
+    this.#tellLeftOut();
+  }
+
+  #leaveOut(reason: string, times = 1): void {
+    this.#leftOut.set(reason, (this.#leftOut.get(reason) ?? 0) + times);
   }
 
   /** Reports them together, because there are often thousands. */
@@ -196,27 +220,35 @@ export class FlowTriggers {
     if (queued) this.#parts.queued(flowId);
   }
 
-  async #happened(flowId: string, event: RecordEvent, origin: Principal | undefined): Promise<void> {
-    const { store, catalog, clock } = this.#parts;
+  async #happened({ flowId, event, origin }: Noted, listeners: Listeners): Promise<void> {
+    if (!listeners.has(flowId)) listeners.set(flowId, await this.#listener(flowId));
+    const listener = listeners.get(flowId);
+    if (!listener) return;
+    const { flow, runAs, problem, wishes } = listener;
     const causes = causesOf(origin);
-    const flow = await store.flows.get(flowId);
-    if (!flow?.enabled || flow.trigger.kind !== 'event' || flow.trigger.type !== event.type) return;
-    if (causeProblem(flow, causes)) return;
-    const runAs = await findRunAs(flow.runAs, store, { catalog, now: clock.now() });
+    if (flow.trigger.kind !== 'event' || flow.trigger.type !== event.type || causeProblem(flow, causes)) return;
     if (typeof runAs === 'string') return this.#leaveOut(`${flowId}: ${runAs}`);
-    if (!(await maySee(event, actingFlow(flow, runAs, { causes }), store))) return;
-    // Asked first outside of a transaction: many events that come together would be in each other's way.
-    const problem = await queueProblem(store, flowId);
+    if (!(await maySee(event, actingFlow(flow, runAs, { causes }), this.#parts.store))) return;
     if (problem) return this.#leaveOut(`${flowId}: ${problem}`);
     const { type, id } = event;
-    const wish: Wish = { trigger: { kind: 'event', type, id }, input: { type, id }, causes };
-    try {
-      await store.transaction((tx) => queueRun(tx, flow, wish));
-      this.#parts.queued(flowId);
-    } catch (thrown) {
-      if (!(thrown instanceof ToolError)) throw thrown;
-      this.#leaveOut(`${flowId}: ${thrown.message}`);
-    }
+    wishes.push({ trigger: { kind: 'event', type, id }, input: { type, id }, causes });
+  }
+
+  /** Asked outside of a transaction: many events that come together would be in each other's way. */
+  async #listener(flowId: string): Promise<Listener | undefined> {
+    const { store, catalog, clock } = this.#parts;
+    const flow = await store.flows.get(flowId);
+    if (!flow?.enabled) return undefined;
+    const runAs = await findRunAs(flow.runAs, store, { catalog, now: clock.now() });
+    return { flow, runAs, problem: await queueProblem(store, flowId), wishes: [] };
+  }
+
+  async #beginRuns(listener: Listener | undefined): Promise<void> {
+    if (!listener || listener.wishes.length === 0) return;
+    const { flow, wishes } = listener;
+    const { runs, problem } = await this.#parts.store.transaction((tx) => queueRuns(tx, flow, wishes));
+    if (runs.length < wishes.length) this.#leaveOut(`${flow.id}: ${problem}`, wishes.length - runs.length);
+    for (const { flowId } of runs) this.#parts.queued(flowId);
   }
 }
 
