@@ -6,12 +6,14 @@ import { createRateLimit } from '../../tools/access/rate-limit.ts';
 import { callTool, makeCapsule, mustCall, rest } from '../support/calls.ts';
 import { type Cluster, type Member, SECRETS_KEY, startCluster, startMember } from '../support/cluster.ts';
 import { allEvents, openEvents } from '../support/events.ts';
+import { send } from '../support/http.ts';
 import { type ModelServer, startModelServer } from '../support/model-server.ts';
 import { OAuthClient } from '../support/oauth.ts';
 import { withoutPostgres } from '../support/postgres.ts';
 import { cookieOf, idTokenFor, postIdToken, statusWith } from '../support/sign-in.ts';
 import { until } from '../support/until.ts';
 import { type FakeUpstream, startUpstream, toolCalled } from '../support/upstream.ts';
+import { senders, slack, triggerFor } from '../support/webhook-senders.ts';
 
 describe('two processes on one database', { skip: withoutPostgres }, () => {
   let provider: ModelServer;
@@ -157,6 +159,33 @@ describe('two processes on one database', { skip: withoutPostgres }, () => {
     assert.deepEqual(again, [201, 201]);
     const { data } = await must(one, 'list_skills', { limit: 100 });
     assert.equal(data.filter(({ name }: { name: string }) => name === 'once').length, 1);
+  });
+
+  it('begin one run for equal deliveries that arrive at both at once, and list them as one', async () => {
+    for (const sender of senders) {
+      const { id } = await must(one, 'create_flow', {
+        name: sender.scheme,
+        trigger: triggerFor(sender),
+        steps: [{ id: 'all', tool: 'list_skills', arguments: {} }],
+      });
+      const { headers, body } = sender.sign('{"id": "evt_1", "event_id": "Ev1"}', Math.floor(Date.now() / 1000));
+      const path = `/api/v1/agents/flows/${id}/trigger`;
+      const post = (member: Member | undefined) =>
+        send(`${at(member).baseUrl}${path}`, { method: 'POST', headers: { ...headers }, body });
+      const answers = await Promise.all([one, other, other, one, one, other].map(post));
+      const statuses = answers.map(({ status }) => status);
+      // Slack takes 200 alone as an answer.
+      const begun = sender === slack ? [200] : [202];
+      assert.deepEqual(statuses.sort(), [200, 200, 200, 200, 200, ...begun].sort(), sender.scheme);
+      await until(async () => (await must(other, 'list_flow_runs', { id })).data[0]?.status === 'succeeded');
+      assert.equal((await must(one, 'list_flow_runs', { id })).data.length, 1, sender.scheme);
+      const deliveries = (await must(other, 'list_flow_deliveries', { id })).data;
+      assert.deepEqual(
+        deliveries.map(({ outcome, count }: { outcome: string; count: number }) => [outcome, count]),
+        [['run', answers.length]],
+        sender.scheme,
+      );
+    }
   });
 
   it('run a call that goes on at one not at the other too', async () => {

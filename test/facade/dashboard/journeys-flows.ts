@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { findingsOf, settled, type TestDashboard } from '../../support/dashboard.ts';
 import { startUpstream, toolCalled } from '../../support/upstream.ts';
-import { github } from '../../support/webhook-senders.ts';
+import { generic, github, type Sent, slack, standard } from '../../support/webhook-senders.ts';
 
 /** Flows, webhooks and integrations. */
 export function flowsJourneys(dashboard: TestDashboard): void {
@@ -82,6 +82,51 @@ export function flowsJourneys(dashboard: TestDashboard): void {
     });
     await call('delete_flow', { id });
   });
+
+  for (const [sender, label, event] of [
+    [slack, 'Slack', 'app_mention'],
+    [standard, 'Standard Webhooks', 'invoice.paid'],
+    [generic, 'Any other (HMAC)', 'invoice.paid'],
+  ] as const) {
+    it(`makes a flow that takes what ${label} signs, and lists the delivery with the run it began`, async () => {
+      let id = '';
+      await inWindow(async (page, window) => {
+        await window.open('/flows/new');
+        await page.getByLabel('Name').first().fill(`From ${sender.scheme}`);
+        await page.getByRole('group', { name: 'Trigger' }).getByRole('combobox').first().selectOption('webhook');
+        await page.getByLabel('Sender').selectOption(label);
+        await page.getByLabel('Secret').fill(sender.secret);
+        await page.getByRole('button', { name: 'Add step' }).click();
+        const step = page.getByRole('group', { name: 'Step 1' });
+        await step.getByRole('searchbox', { name: 'Find tools' }).fill('list skills');
+        await page.keyboard.press('Enter');
+        await step.getByText('list_skills').waitFor();
+        assert.deepEqual(await findingsOf(page), []);
+        await page.getByRole('button', { name: 'Create flow' }).click();
+        const address = page
+          .getByRole('region', { name: 'Webhook' })
+          .getByText(/\/api\/v1\/agents\/flows\/.*\/trigger$/);
+        const url = (await address.first().textContent()) ?? '';
+        id = url.split('/').at(-2) ?? '';
+        assert.equal((await page.content()).includes(sender.secret), false);
+
+        const body = JSON.stringify({ type: event, event: { type: event } });
+        const post = (sent: Sent) => fetch(url, { method: 'POST', ...sent });
+        const signed = sender.sign(body, Math.floor(Date.now() / 1000));
+        assert.equal((await post({ ...signed, body: `${body} ` })).status, 401);
+        assert.equal((await post(signed)).status, sender === slack ? 200 : 202);
+        await page.getByRole('tab', { name: 'Deliveries' }).click();
+        const rows = page.getByRole('table', { name: 'Deliveries' }).locator('tbody tr');
+        await rows.filter({ hasText: 'Bad signature' }).waitFor();
+        const begun = rows.filter({ hasText: event });
+        await begun.getByText('Run begun').waitFor();
+        assert.deepEqual(await findingsOf(page), []);
+        await begun.getByRole('link', { name: 'Open run' }).click();
+        await page.locator('.step-succeeded').waitFor();
+      });
+      await call('delete_flow', { id });
+    });
+  }
 
   it('fits the actions of a webhook into the width of a phone', async () => {
     const target = { url: 'https://hooks.example.com/a/path/that/is/rather/long/for/a/narrow/screen' };

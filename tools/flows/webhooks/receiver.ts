@@ -5,7 +5,7 @@ import type { FlowDelivery } from '../../../resources/flow-delivery.ts';
 import type { FlowSecretRecord } from '../../../resources/flow-secret.ts';
 import type { Store } from '../../../store/port.ts';
 import { WEBHOOK_TOOL, webhookPrincipal } from '../../access/webhook-principal.ts';
-import { SecretsError } from '../../integrations/secrets.ts';
+import { createSecretBox, type SecretBox, SecretsError } from '../../integrations/secrets.ts';
 import { errorBodyOf, toToolError } from '../../registry/errors.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { flowSecretPlace, keyOf, signatureOf } from '../webhook-secret.ts';
@@ -45,8 +45,7 @@ type Key = { readonly scheme: WebhookScheme; readonly key: Buffer };
 export class WebhookReceiver {
   readonly #parts: ReceiverParts;
   readonly #notes: DeliveryNotes;
-  /** Stands in where there is no key, so that such a request takes as long as others. */
-  readonly #decoy = randomBytes(32);
+  readonly #decoys = new Decoys();
 
   constructor(parts: ReceiverParts) {
     this.#parts = parts;
@@ -63,7 +62,7 @@ export class WebhookReceiver {
     const { flowId } = came;
     const [flow, kept] = await Promise.all([store.flows.get(flowId), store.flowSecrets.get(flowId)]);
     const key = flow && signatureOf(flow) && kept ? this.#keyOf(kept) : undefined;
-    const { result, digest } = verify(came, typeof key === 'object' ? key : this.#decoyFor(came), now());
+    const { result, digest } = verify(came, typeof key === 'object' ? key : this.#decoys.keyFor(came), now());
     if (!flow || !kept || key === undefined) return undefined;
     const { scheme } = kept;
     if (typeof key === 'string' || result !== 'good') {
@@ -78,18 +77,11 @@ export class WebhookReceiver {
   #keyOf({ id, scheme, sealed }: FlowSecretRecord): Key | string {
     const box = this.#parts.registry.server.secrets;
     try {
-      return box
-        ? { scheme, key: keyOf({ scheme, secret: box.open(sealed, flowSecretPlace(id)) }) }
-        : 'No secrets here.';
+      return box ? { scheme, key: openedKey(box, { id, scheme, sealed }) } : 'No secrets here.';
     } catch (thrown) {
       if (!(thrown instanceof SecretsError)) throw thrown;
       return `The secret cannot be read. ${thrown.message}`;
     }
-  }
-
-  #decoyFor({ header }: Came): Key {
-    const named = SIGNATURE_HEADERS.find(({ name }) => header(name) !== undefined);
-    return { scheme: named?.scheme ?? 'hmac', key: this.#decoy };
   }
 
   async #answer(signed: Signed): Promise<Reply> {
@@ -152,6 +144,23 @@ export class WebhookReceiver {
     if (!first) return false;
     await store.transaction((tx) => countAgain(tx, { id: first.id, more: 1, lastAt: now().toISOString() }));
     return true;
+  }
+}
+
+function openedKey(box: SecretBox, { id, scheme, sealed }: Pick<FlowSecretRecord, 'id' | 'scheme' | 'sealed'>): Buffer {
+  return keyOf({ scheme, secret: box.open(sealed, flowSecretPlace(id)) });
+}
+
+/** Keys that stand in where a flow has none. They are opened as those of flows are, so that such a request takes as long as others. */
+class Decoys {
+  readonly #box = createSecretBox([randomBytes(32).toString('base64')], '');
+  readonly #id = 'flw_00000000000000000000000000';
+  readonly #sealed = this.#box.seal(randomBytes(32).toString('base64'), flowSecretPlace(this.#id));
+
+  keyFor({ header }: Came): Key {
+    const named = SIGNATURE_HEADERS.find(({ name }) => header(name) !== undefined);
+    const scheme = named?.scheme ?? 'hmac';
+    return { scheme, key: openedKey(this.#box, { id: this.#id, scheme, sealed: this.#sealed }) };
   }
 }
 
