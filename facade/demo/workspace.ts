@@ -11,6 +11,7 @@ import { REHEARSAL } from '../../tools/models/rehearsal.ts';
 import { errorOf } from '../../tools/registry/call.ts';
 import { createRegistry, type Registry } from '../../tools/registry/registry.ts';
 import { Telemetry } from '../../tools/telemetry/telemetry.ts';
+import { type BudgetMeter, startBudgets } from '../../tools/usage/budget-meter.ts';
 import { analyticsSettings } from './activity.ts';
 import { HOUR, MINUTE } from './story.ts';
 
@@ -49,7 +50,8 @@ export async function fillWorkspace(store: Store, clock: DemoClock, today: strin
   const story = calls.parse(JSON.parse(readFileSync(url, 'utf8')));
   const [owner] = (await store.adminUsers.find({ where: { role: 'owner' }, limit: 1 })).records;
   if (!owner) throw new Error('The store has no owner yet.');
-  const registry = registryOn(store, clock);
+  const budgets = await startBudgets({ store, now: clock.now, onFailure: fail });
+  const registry = registryOn(store, clock, budgets);
   const principal: Principal = {
     type: 'session',
     id: owner.id,
@@ -72,6 +74,7 @@ export async function fillWorkspace(store: Store, clock: DemoClock, today: strin
       if (as !== undefined && index === 0) ids.set(as, idIn(output));
     }
   }
+  await budgets.close();
 }
 
 /** The id of the record that a call made; a chat makes a thread. */
@@ -109,7 +112,7 @@ function resolved(value: unknown, ids: ReadonlyMap<string, string>, today: strin
   return id;
 }
 
-function registryOn(store: Store, clock: DemoClock): Registry {
+function registryOn(store: Store, clock: DemoClock, budgets: BudgetMeter): Registry {
   return createRegistry({
     store,
     server: {
@@ -126,9 +129,12 @@ function registryOn(store: Store, clock: DemoClock): Registry {
       models: createModels(),
       telemetry: new Telemetry(),
       now: clock.now,
+      budgets,
     },
-    onFailure(cause) {
-      throw cause;
-    },
+    onFailure: fail,
   });
+}
+
+function fail(cause: unknown): never {
+  throw cause;
 }

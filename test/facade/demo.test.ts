@@ -62,6 +62,17 @@ describe('the demo', () => {
     assert.deepEqual([unpriced, totals.cost], [[], 0]);
   });
 
+  it('has budgets, one of which counts what an agent used this month', async () => {
+    const { data } = await ask('list_budgets');
+    assert.equal(data.length, 3);
+    const { subject, used, limit } = data.find(({ measure }: { measure: string }) => measure === 'tokens');
+    const usage = { by: 'agent', interval: 'month', filter: { agent: subject.id } };
+    const { series, totals } = await mustCall(server, key, 'get_usage', usage);
+    const { inputTokens, outputTokens } = series.at(-1);
+    assert.equal(used, inputTokens + outputTokens);
+    assert.ok(totals.outputTokens > 0 && totals.inputTokens + totals.outputTokens < limit);
+  });
+
   it('loses between 1 and 8 % of its customers in each month', async () => {
     const { series } = await ask('get_churn', months);
     assert.equal(series.length, 18);

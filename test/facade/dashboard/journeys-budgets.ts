@@ -80,6 +80,7 @@ export function budgetsJourneys(dashboard: TestDashboard): void {
       { type: 'capsule', id: capsules.data[0].id, path: `/capsules/${capsules.data[0].id}?tab=budgets` },
       { type: 'app', id: apps.data[0].id, path: `/apps/${apps.data[0].id}` },
     ];
+    for (const { id } of (await call('list_budgets')).data) await call('delete_budget', { id }); // those of the demo
     const made: string[] = [];
     for (const [at, { type, id }] of subjects.entries()) {
       const budget = {
