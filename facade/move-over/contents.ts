@@ -54,8 +54,8 @@ async function* recordsIn(store: Store, name: CollectionName): AsyncGenerator<Pa
   } while (after);
 }
 
-function* inParts(records: readonly AnyRecord[]) {
-  let part: AnyRecord[] = [];
+function* inParts<Entry extends object>(records: readonly Entry[]) {
+  let part: Entry[] = [];
   let bytes = 0;
   for (const record of records) {
     part.push(record);
@@ -86,9 +86,7 @@ async function* entriesBetween(audit: AuditLog, fromMs: number, toMs: number): A
     return;
   }
   const { records } = await audit.find({ ...range, limit: count });
-  for (const part of inParts(records.toReversed() as unknown as AnyRecord[])) {
-    yield { audit: part.records as unknown as AuditEntry[] }; // the entries of above
-  }
+  for (const part of inParts(records.toReversed())) yield { audit: part.records };
 }
 
 async function* rowsIn({ rows }: Store, table: RawTable): AsyncGenerator<Part> {

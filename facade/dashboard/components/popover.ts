@@ -19,6 +19,6 @@ const EDGE = 8;
 const GAP = 4;
 
 /** As a popover tells that it opens or closes. Preact's types know the event without its state. */
-export function onToggle(tell: (isOpen: boolean) => void): { readonly onToggle: never } {
-  return { onToggle: ((event: ToggleEvent) => tell(event.newState === 'open')) as never };
+export function onToggle(tell: (isOpen: boolean) => void): { readonly onToggle: (event: Event) => void } {
+  return { onToggle: (event) => tell((event as ToggleEvent).newState === 'open') };
 }
