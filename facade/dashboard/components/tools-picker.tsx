@@ -1,10 +1,11 @@
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { counted, number } from '../format.ts';
 import { text } from '../text.ts';
 import { type ListedTool, type Tools, useTools } from '../tools.ts';
 import { Button } from './button.tsx';
-import { issueAt, type PartProps } from './form/state.ts';
-import { hintOf, titleOf } from './form/state-words.ts';
+import { AddTyped } from './form/add-typed.tsx';
+import { Frame } from './form/groups.tsx';
+import { nestedIssue, type PartProps } from './form/state.ts';
 import { Icon } from './icon.tsx';
 import { Mono } from './small.tsx';
 import { EffectBadge, ToolCatalog } from './tool-catalog.tsx';
@@ -16,11 +17,8 @@ export function ToolsPicker(props: PartProps) {
   const entries: readonly string[] = Array.isArray(value) ? value : [];
   const matched = useMemo(() => matchedBy(entries, tools), [entries, tools]);
   const give = (next: readonly string[]) => onChange(next.length > 0 ? next : undefined);
-  const issue = issueAt(props) ?? props.issues.find(({ path }) => path.startsWith(`${props.path}[`))?.message;
   return (
-    <fieldset class={issue ? 'frame wrong' : 'frame'}>
-      <legend>{titleOf(props)}</legend>
-      {hintOf(props.schema) && <p class="hint">{hintOf(props.schema)}</p>}
+    <Frame {...props} issue={nestedIssue(props)}>
       <Entries
         entries={entries}
         matched={matched}
@@ -38,12 +36,7 @@ export function ToolsPicker(props: PartProps) {
           />
         )}
       />
-      {issue && (
-        <p class="issue" role="alert">
-          {issue}
-        </p>
-      )}
-    </fieldset>
+    </Frame>
   );
 }
 
@@ -99,28 +92,15 @@ function Entries({ entries, matched, onRemove }: EntriesProps) {
 }
 
 function AddPattern({ onAdd }: { readonly onAdd: (entry: string) => void }) {
-  const [typed, setTyped] = useState('');
-  const add = () => {
-    if (typed.trim() === '') return;
-    onAdd(typed.trim());
-    setTyped('');
-  };
   return (
-    <div class="add-pattern">
-      <input
-        class="input"
-        aria-label="Name or pattern of tools"
-        placeholder="get_* or search"
-        value={typed}
-        onInput={({ currentTarget }) => setTyped(currentTarget.value)}
-        onKeyDown={(event) => {
-          if (event.key !== 'Enter') return;
-          event.preventDefault();
-          add();
-        }}
-      />
-      <Button onClick={add}>{text.add}</Button>
-    </div>
+    <AddTyped
+      label="Name or pattern of tools"
+      placeholder="get_* or search"
+      read={(typed) => typed.trim() || undefined}
+      onAdd={onAdd}
+    >
+      {(add) => <Button onClick={add}>{text.add}</Button>}
+    </AddTyped>
   );
 }
 

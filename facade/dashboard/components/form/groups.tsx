@@ -36,10 +36,14 @@ function inSentence(title: string): string {
 
 /** A frame with a title around several parts. */
 export function Frame(
-  props: PartProps & { readonly onRemove?: (() => void) | undefined; readonly children: preact.ComponentChildren },
+  props: PartProps & {
+    /** What is wrong. Default: what the server found wrong with this part. */
+    readonly issue?: string | undefined;
+    readonly onRemove?: (() => void) | undefined;
+    readonly children: preact.ComponentChildren;
+  },
 ) {
-  const { schema, onRemove, children } = props;
-  const issue = issueAt(props);
+  const { schema, onRemove, children, issue = issueAt(props) } = props;
   const title = titleOf(props);
   return (
     <fieldset class={issue ? 'frame wrong' : 'frame'}>

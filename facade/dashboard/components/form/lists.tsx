@@ -9,7 +9,7 @@ import { RecordName } from '../value.tsx';
 import { isLong, refOf } from './control.tsx';
 import { Field } from './field.tsx';
 import { Frame, MemberParts, type NestedProps } from './groups.tsx';
-import { initial, issueAt, type Members, type PartProps } from './state.ts';
+import { initial, type Members, nestedIssue, type PartProps } from './state.ts';
 import { hintOf, titleOf } from './state-words.ts';
 
 /** A list: of choices, of records that are picked, of texts one a line, or of anything else one below the other. */
@@ -68,11 +68,6 @@ export function LinesOrWord({ word, ...props }: PartProps & { readonly word: str
   return (
     <Lines {...props} schema={{ ...schema, description }} value={value === word ? [word] : value} onChange={take} />
   );
-}
-
-function nestedIssue(props: PartProps): string | undefined {
-  const inside = props.issues.find(({ path }) => path.startsWith(`${props.path}[`));
-  return issueAt(props) ?? inside?.message;
 }
 
 function Picked(props: PartProps & { readonly kind: string }) {

@@ -72,3 +72,9 @@ export function withoutEmpty(value: Members, schema: JsonSchema): Members {
     Object.entries(value).filter(([name, member]) => member !== undefined && (member !== '' || needed.has(name))),
   );
 }
+
+/** What the server found wrong with a list, or with the first of its items that is wrong. */
+export function nestedIssue(props: PartProps): string | undefined {
+  const inside = props.issues.find(({ path }) => path.startsWith(`${props.path}[`));
+  return issueAt(props) ?? inside?.message;
+}

@@ -1,5 +1,6 @@
-import { useId, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { Button } from '../../components/button.tsx';
+import { AddTyped } from '../../components/form/add-typed.tsx';
 import { Frame } from '../../components/form/groups.tsx';
 import type { PartProps } from '../../components/form/state.ts';
 import { counted, partsOf } from '../../format.ts';
@@ -143,41 +144,21 @@ function AddMonth({ currency, taken, onAdd }: AddMonthProps) {
 }
 
 function AddCurrency({ taken, onAdd }: { readonly taken: readonly string[]; readonly onAdd: (code: string) => void }) {
-  const id = useId();
-  const [typed, setTyped] = useState('');
-  const code = typed.trim().toUpperCase();
-  const isFree = /^[A-Z]{3}$/.test(code) && !taken.includes(code);
-  const add = () => {
-    if (!isFree) return;
-    onAdd(code);
-    setTyped('');
+  const read = (typed: string) => {
+    const code = typed.trim().toUpperCase();
+    return /^[A-Z]{3}$/.test(code) && !taken.includes(code) ? code : undefined;
   };
+  const options = Intl.supportedValuesOf('currency')
+    .filter((one) => !taken.includes(one))
+    .map((value) => ({ value, label: currencyName(value) }));
   return (
-    <div class="add-pattern">
-      <input
-        class="input"
-        aria-label="Another currency"
-        placeholder="USD, GBP, …"
-        list={id}
-        value={typed}
-        onInput={({ currentTarget }) => setTyped(currentTarget.value)}
-        onKeyDown={(event) => {
-          if (event.key !== 'Enter') return;
-          event.preventDefault();
-          add();
-        }}
-      />
-      <datalist id={id}>
-        {Intl.supportedValuesOf('currency')
-          .filter((one) => !taken.includes(one))
-          .map((one) => (
-            <option key={one} value={one} label={currencyName(one)} />
-          ))}
-      </datalist>
-      <Button icon="plus" disabled={!isFree} onClick={add}>
-        Add currency
-      </Button>
-    </div>
+    <AddTyped label="Another currency" placeholder="USD, GBP, …" options={options} read={read} onAdd={onAdd}>
+      {(add, isNothing) => (
+        <Button icon="plus" disabled={isNothing} onClick={add}>
+          Add currency
+        </Button>
+      )}
+    </AddTyped>
   );
 }
 
