@@ -11,7 +11,6 @@ export const budgetMeasure = z
 export type BudgetMeasure = z.infer<typeof budgetMeasure>;
 
 export const budgetPeriod = z.enum(['day', 'month']).describe('In the time zone of the workspace.');
-export type BudgetPeriod = z.infer<typeof budgetPeriod>;
 
 const subject = z.object({ type: budgetSubjectType, id: recordId });
 

@@ -4,7 +4,6 @@ import { webhookScheme } from './flow.ts';
 
 /** What became of a delivery. */
 export const deliveryOutcome = z.enum(['run', 'ping', 'challenge', 'refused', 'late', 'bad_signature']);
-export type DeliveryOutcome = z.infer<typeof deliveryOutcome>;
 
 /** The stored record of what a sender delivered to the webhook of a flow. What it sent is the input of the run. */
 export const flowDeliveryRecord = z.object({

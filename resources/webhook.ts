@@ -19,7 +19,7 @@ export const ALERTS = {
 } as const;
 export type AlertType = keyof typeof ALERTS;
 
-export const alertType = z.enum(Object.keys(ALERTS) as [AlertType, ...AlertType[]]); // the keys of ALERTS
+const alertType = z.enum(Object.keys(ALERTS) as [AlertType, ...AlertType[]]); // the keys of ALERTS
 
 const unique = (list: readonly unknown[]) => new Set(list).size === list.length;
 
@@ -119,7 +119,6 @@ export const webhookEvent = z.object({
   revision: z.int().min(1).optional(),
   at: timestamp,
 });
-export type WebhookEvent = z.infer<typeof webhookEvent>;
 
 export const deliveryStatus = z
   .enum(['waiting', 'delivered', 'failed', 'withheld'])

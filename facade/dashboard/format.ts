@@ -62,7 +62,7 @@ const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 
 
 const twoDigits = (value: number) => String(value).padStart(2, '0');
 
-export function shortDate(instant: string): string {
+function shortDate(instant: string): string {
   const date = new Date(instant);
   return `${MONTHS[date.getMonth()]} ${date.getDate()}, ${date.getFullYear()}`;
 }

@@ -61,7 +61,7 @@ export function requireResource(form: URLSearchParams, state: OAuthStateRecord |
 }
 
 /** The known scopes among those asked for, or what everybody gets who asks for none. */
-export function scopeFor(asked: string, resource: Resource): string {
+function scopeFor(asked: string, resource: Resource): string {
   if (resource.capsuleId !== undefined) return CAPSULE_SCOPE;
   const known: readonly string[] = SCOPES;
   const wanted = words(asked).filter((word) => known.includes(word));

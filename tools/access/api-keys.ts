@@ -22,7 +22,7 @@ export function showKey(record: ApiKeyRecord): ApiKey {
 }
 
 const keyId = refTo('key', recordId).describe('Key id (`key_…`), see list_api_keys.');
-export const keyWithSecret = apiKey.extend({ secret: z.string().describe('Keep it: it cannot be shown again.') });
+const keyWithSecret = apiKey.extend({ secret: z.string().describe('Keep it: it cannot be shown again.') });
 
 const keyState = z.enum(['active', 'expired', 'revoked']);
 
