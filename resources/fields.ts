@@ -14,6 +14,11 @@ export const date = z.iso
   .date({ abort: true, error: 'Write a date that there is, like 2026-03-01.' })
   .refine((text) => !text.startsWith('0000'), 'There is no year 0000; write a date from 0001-01-01 on.');
 
+/** Whether calendars may be counted around the date or time: in texts of years far from these, dates do not sort. */
+export function isNear(text: string): boolean {
+  return text >= '1900' && text < '2200';
+}
+
 /** The same time in the form of `timestamp`. In this form, texts sort in the order of their times. */
 export function instant(text: string): string {
   return new Date(text).toISOString();

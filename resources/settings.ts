@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { agentRef, bookkeeping, recordId } from './fields.ts';
+import { agentRef, bookkeeping, isNear, recordId } from './fields.ts';
 import { currency, month, timezone } from './locale.ts';
 import { A_MODEL, inForms } from './markers.ts';
 
@@ -34,7 +34,7 @@ const price = z.strictObject({
   model: inForms(z.string().trim().min(1).max(300), A_MODEL).describe('Id of a model, see list_models.'),
   from: z.iso
     .date({ abort: true, error: 'Write a date like 2026-03-01.' })
-    .refine((text) => text >= '1900' && text < '2200', 'Give a date from 1900-01-01 to 2199-12-31.')
+    .refine(isNear, 'Give a date from 1900-01-01 to 2199-12-31.')
     .describe('First date (UTC) that it counts for, like 2026-03-01.'),
   currency,
   input: perMillion.describe('Units of `currency` for a million input tokens.'),

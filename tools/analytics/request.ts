@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isNear } from '../../resources/fields.ts';
 import { timezone } from '../../resources/locale.ts';
 import { SETTINGS_ID, type SettingsRecord } from '../../resources/settings.ts';
 import type { Readers } from '../../store/port.ts';
@@ -13,10 +14,7 @@ import { asking, type Question, type Whole } from './question.ts';
 import { ratesOf } from './revenue/money.ts';
 
 const date = z.iso.date();
-/** Years with more than four digits are refused: such dates do not sort as texts. */
-const givenDate = z.iso
-  .date({ abort: true })
-  .refine((text) => text >= '1900' && text < '2200', 'Give a date from 1900-01-01 to 2199-12-31.');
+const givenDate = z.iso.date({ abort: true }).refine(isNear, 'Give a date from 1900-01-01 to 2199-12-31.');
 
 /** The input of every analytics tool. A tool that answers for the whole range takes no interval. */
 const parameters = z.strictObject({

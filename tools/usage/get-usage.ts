@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { agentRef, instant, paging, recordId, time, timestamp } from '../../resources/fields.ts';
+import { agentRef, instant, isNear, paging, recordId, time, timestamp } from '../../resources/fields.ts';
 import { A_MODEL, inForms, refTo } from '../../resources/markers.ts';
 import type { Settings } from '../../resources/settings.ts';
 import { defineTool, type Fail, READS } from '../registry/define-tool.ts';
@@ -30,6 +30,8 @@ const filter = z.strictObject({
 });
 type Filter = z.output<typeof filter>;
 
+const nearTime = time.refine(isNear, 'Give a time from 1900-01-01T00:00:00Z to 2199-12-31T23:59:59Z.');
+
 const figures = {
   calls: z.int().min(0),
   errors: z.int().min(0),
@@ -50,8 +52,10 @@ export const getUsage = defineTool({
   input: z.strictObject({
     by: z.enum(GROUPINGS),
     interval: z.enum(INTERVALS).default('day').describe('Of the series. Weeks begin on Monday.'),
-    from: time.optional().describe('Inclusive, from the whole hour on. Default: as far back as suits the interval.'),
-    to: time.optional().describe('Exclusive, up to the whole hour. Default: now.'),
+    from: nearTime
+      .optional()
+      .describe('Inclusive, from the whole hour on. Default: as far back as suits the interval.'),
+    to: nearTime.optional().describe('Exclusive, up to the whole hour. Default: now.'),
     filter: filter.optional().describe('Counts only what is all of this.'),
     ...paging,
   }),
