@@ -1,21 +1,10 @@
 import { setQuery, usePlace } from '../router.ts';
-import { Icon } from './icon.tsx';
+import { FindInput } from './find-input.tsx';
 
 /** What is looked for in a list. It stands in the address as `q`. */
 export function FilterText({ label }: { readonly label: string }) {
   const { query } = usePlace();
-  return (
-    <label class="filter-text">
-      <Icon name="search" />
-      <input
-        type="search"
-        placeholder={label}
-        aria-label={label}
-        value={query.get('q') ?? ''}
-        onInput={({ currentTarget }) => setQuery({ q: currentTarget.value })}
-      />
-    </label>
-  );
+  return <FindInput label={label} value={query.get('q') ?? ''} onType={(q) => setQuery({ q })} />;
 }
 
 /** An id or name by which a list is filtered. It stands in the address under its name. */

@@ -2,6 +2,7 @@ import type { ButtonHTMLAttributes, ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { useRecords } from '../records.ts';
 import { text } from '../text.ts';
+import { FindInput } from './find-input.tsx';
 import { Icon } from './icon.tsx';
 import { onToggle, placeBelow } from './popover.ts';
 import { Mono } from './small.tsx';
@@ -78,22 +79,14 @@ function RecordChoices({ kinds, value, typed, onType, onPick }: RecordChoicesPro
   }, []);
   return (
     <>
-      <label class="filter-text">
-        <Icon name="search" />
-        <input
-          ref={input}
-          type="search"
-          placeholder="Name or id"
-          aria-label="Name or id"
-          value={typed}
-          onInput={({ currentTarget }) => onType(currentTarget.value)}
-          onKeyDown={(event) => {
-            if (event.key !== 'Enter') return;
-            event.preventDefault(); // else the opener, which has the focus then, is pressed too
-            list.current?.querySelector('button')?.click();
-          }}
-        />
-      </label>
+      <FindInput
+        label="Name or id"
+        value={typed}
+        onType={onType}
+        // The opener, which has the focus then, is not pressed too.
+        onEnter={() => list.current?.querySelector('button')?.click()}
+        input={input}
+      />
       <div class="record-list" ref={list}>
         {Object.entries(kinds).map(([kind, title], _, all) => (
           <RecordsOf key={kind} isAlone={all.length === 1} {...{ kind, title, wanted, value, onPick }} />

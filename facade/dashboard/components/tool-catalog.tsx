@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { useAnswer } from '../store.ts';
 import { type ListedTool, type Tools, useMay, useTools } from '../tools.ts';
-import { Icon } from './icon.tsx';
+import { FindInput } from './find-input.tsx';
 import { Badge } from './small.tsx';
 
 interface Category {
@@ -34,21 +34,12 @@ export function ToolCatalog({ isOffered, onFirst, choice }: ToolCatalogProps) {
   const first = groups[0]?.tools[0]?.name;
   return (
     <>
-      <label class="filter-text">
-        <Icon name="search" />
-        <input
-          type="search"
-          placeholder="Find tools"
-          aria-label="Find tools"
-          value={typed}
-          onInput={({ currentTarget }) => setTyped(currentTarget.value)}
-          onKeyDown={(event) => {
-            if (event.key !== 'Enter') return;
-            event.preventDefault();
-            if (first !== undefined) onFirst?.(first);
-          }}
-        />
-      </label>
+      <FindInput
+        label="Find tools"
+        value={typed}
+        onType={setTyped}
+        onEnter={() => first !== undefined && onFirst?.(first)}
+      />
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it */}
       <section class="tool-choices" tabIndex={0} aria-label="All tools">
         {groups.map(({ category, tools: members }) => (
