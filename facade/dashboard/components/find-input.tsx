@@ -6,12 +6,12 @@ interface FindInputProps {
   readonly value: string;
   readonly onType: (typed: string) => void;
   /** Told where Enter is pressed, which then does nothing else. */
-  readonly onEnter?: (() => void) | undefined;
-  readonly input?: Ref<HTMLInputElement> | undefined;
+  readonly onEnter?: () => void;
+  readonly input?: Ref<HTMLInputElement>;
 }
 
 /** A field for what is looked for. */
-export function FindInput({ label, value, onType, onEnter, input }: FindInputProps) {
+export function FindInput({ label, value, onType, onEnter, input = null }: FindInputProps) {
   return (
     <label class="filter-text">
       <Icon name="search" />
