@@ -13,3 +13,8 @@ export function unitsIn(currency: string): number {
   }
   return found;
 }
+
+/** The amount in major units of its currency, with all its decimals. */
+export function majorUnits(minor: number, currency: string): number {
+  return minor / unitsIn(currency);
+}

@@ -14,7 +14,7 @@ export const productUser = z.object({
   lastActiveAt: timestamp.optional().describe('Time of the last event.'),
 });
 
-const amount = z.number().describe('Major units.');
+const amount = z.number().describe('Major units of `currency`.');
 
 const userInvoice = z.object({
   id: z.string(),
@@ -73,6 +73,11 @@ export const timelineEntry = z.object({
   ]),
   subjectId: z.string().describe('Id of the user, event, subscription, invoice or website.'),
   title: z.string(),
-  properties: z.record(z.string(), z.unknown()).optional(),
+  properties: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .describe(
+      'Amounts are in major units of `currency`, as in get_user_billing. Properties of product events are as imported.',
+    ),
 });
 export type TimelineEntry = z.infer<typeof timelineEntry>;

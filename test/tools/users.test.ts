@@ -269,6 +269,24 @@ describe('one user', () => {
     assert.equal(await method(), null);
   });
 
+  it('has the same amounts in its timeline and in its billing, in major units of each currency', async () => {
+    const { invoices } = await ask('get_user_billing', { userId: 'p' });
+    const { data } = await ask('get_user_timeline', { userId: 'p', limit: 100 });
+    const amounts = (type: string, member: string) =>
+      data
+        .filter((entry: { type: string }) => entry.type === type)
+        .map((entry: { properties: Record<string, unknown> }) => [entry.properties[member], entry.properties.currency]);
+    const billed = invoices.map(({ total, currency }: Record<string, unknown>) => [total, currency]);
+    assert.deepEqual(billed, [
+      [500, 'JPY'],
+      [11.9, 'EUR'],
+      [11.9, 'EUR'],
+    ]);
+    assert.deepEqual(amounts('invoice.issued', 'total'), billed);
+    assert.deepEqual(amounts('invoice.paid', 'total'), [[11.9, 'EUR']]);
+    assert.deepEqual(amounts('subscription.changed', 'amount'), [[20, 'EUR']]);
+  });
+
   it('has a timeline whose pages end early where events are large', async () => {
     await put('users', [{ uid: 'large', email: 'l@example.com', status: 'FREE', createdAt: '2026-01-01' }]);
     const properties = Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`p${at}`, 'x'.repeat(2000)]));

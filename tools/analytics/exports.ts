@@ -2,4 +2,4 @@
 export { addDays, addIntervals, dateIn, floorTo, type Period, periodsOf, startOf } from './calendar.ts';
 export { type Day, lastDays } from './days.ts';
 export { workspaceSettings } from './request.ts';
-export { MICROS, Money, ratesOf, roundCents } from './revenue/money.ts';
+export { MICROS, Money, ratesOf } from './revenue/money.ts';

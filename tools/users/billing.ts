@@ -1,10 +1,10 @@
 import type { z } from 'zod';
 import type { UserRow } from '../../resources/imported-rows.ts';
-import { unitsIn } from '../../resources/minor-units.ts';
+import { majorUnits } from '../../resources/minor-units.ts';
 import type { userBilling } from '../../resources/product-user.ts';
 import type { SettingsRecord } from '../../resources/settings.ts';
 import type { RowSnapshot } from '../../store/rows-port.ts';
-import { MICROS, Money, roundCents } from '../analytics/exports.ts';
+import { MICROS, Money } from '../analytics/exports.ts';
 import {
   type InvoiceOfUser,
   latestInvoices,
@@ -60,14 +60,13 @@ function rank(phase: SubscriptionNow['phase']): number {
 }
 
 function showInvoice({ subscription_id, issued_ms, paid_ms, total, tax, ...rest }: InvoiceOfUser) {
-  const units = unitsIn(rest.currency);
   return {
     ...rest,
     ...(subscription_id !== null && { subscriptionId: subscription_id }),
     issuedAt: new Date(issued_ms).toISOString(),
     ...(paid_ms !== null && { paidAt: new Date(paid_ms).toISOString() }),
-    total: roundCents(total / units),
-    tax: roundCents(tax / units),
+    total: majorUnits(total, rest.currency),
+    tax: majorUnits(tax, rest.currency),
   };
 }
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { pageOf, paging } from '../../resources/fields.ts';
 import type { EventRow, InvoiceRow, SubscriptionRow, UserRow } from '../../resources/imported-rows.ts';
+import { majorUnits } from '../../resources/minor-units.ts';
 import { type TimelineEntry, timelineEntry } from '../../resources/product-user.ts';
 import type { Position } from '../../store/port.ts';
 import { hashOf } from '../../store/rows/hash.ts';
@@ -120,7 +121,8 @@ function subscriptionEntries({ id, list, latest }: Said<SubscriptionRow>): Timel
   const end = paidUntil(latest);
   if (Number.isFinite(end)) entries.push(entry('subscription.ended', id, end, `${latest.plan} ended`));
   for (const { from, row: changed } of list.slice(1)) {
-    const { plan, amount, currency, quantity, status } = changed;
+    const { plan, currency, quantity, status } = changed;
+    const amount = majorUnits(changed.amount, currency);
     entries.push(
       entry('subscription.changed', id, from, `Subscription changed`, { plan, amount, currency, quantity, status }),
     );
@@ -128,7 +130,8 @@ function subscriptionEntries({ id, list, latest }: Said<SubscriptionRow>): Timel
   return entries;
 }
 
-function invoiceEntries({ id, issuedAt, paidAt, total, currency, status }: InvoiceRow): TimelineEntry[] {
+function invoiceEntries({ id, issuedAt, paidAt, total: minor, currency, status }: InvoiceRow): TimelineEntry[] {
+  const total = majorUnits(minor, currency);
   const issued = entry('invoice.issued', id, issuedAt, 'Invoice issued', { total, currency, status });
   return paidAt === undefined
     ? [issued]

@@ -77,6 +77,11 @@ describe('the worked example', () => {
     });
   });
 
+  it('stands at the end of a range that is over, not at today', async () => {
+    const { totals } = await ask('get_mrr', { ...range, to: '2026-04-01' });
+    assert.deepEqual([totals.end, totals.mrr], [65, 65]);
+  });
+
   it('loses one of four customers in May', async () => {
     const { series } = await ask('get_churn');
     const { customerChurn, grossMrrChurn, netMrrChurn, customersAtStart, churnedCustomers } = series[4];

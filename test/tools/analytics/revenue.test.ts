@@ -178,8 +178,15 @@ describe('revenue in generated worlds', () => {
           close(lost.grossMrrChurn, gross, 1e-6, 'gross');
           const back = expected.expansion + expected.reactivation;
           close(lost.netMrrChurn, gross === null ? null : gross - back / expected.start, 1e-6, 'net');
+          assert.deepEqual(
+            [lost.startMrr, lost.churnedMrr, lost.contractionMrr],
+            [point.start, point.churn, point.contraction],
+          );
         }
         assertCloses(mrr.totals);
+        const { start, churn: churned, contraction } = mrr.totals;
+        const { startMrr, churnedMrr, contractionMrr } = churn.totals;
+        assert.deepEqual([startMrr, churnedMrr, contractionMrr], [start, churned, contraction]);
       }),
       RUNS,
     );

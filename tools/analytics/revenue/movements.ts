@@ -4,8 +4,8 @@ import { limitsOf, ratio } from '../request.ts';
 import type { Money } from './money.ts';
 import { movementsByPeriod, standingAt } from './movements.sql.ts';
 
-/** What moved monthly recurring revenue in a period, in millionths of minor units, and the customers concerned. */
-export interface Movement {
+/** What moved monthly recurring revenue in a period: start + new + reactivation + expansion - contraction - churn = end. */
+export interface Bridge {
   readonly start: number;
   readonly new: number;
   readonly reactivation: number;
@@ -13,6 +13,10 @@ export interface Movement {
   readonly contraction: number;
   readonly churn: number;
   readonly end: number;
+}
+
+/** In millionths of minor units, with the customers concerned. */
+export interface Movement extends Bridge {
   readonly customersAtStart: number;
   readonly churnedCustomers: number;
   readonly customersAtEnd: number;
@@ -43,6 +47,14 @@ export async function standingOf(rows: RowSnapshot, time: number): Promise<Reven
   const [standing] = await rows.query<RevenueStanding>(standingAt, [time]);
   if (!standing) throw new Error('A sum has a row.');
   return standing;
+}
+
+/** At the end of a range, or at asOf where that is earlier. A change exactly at the end belongs to what follows. */
+export function standingAtEnd(
+  rows: RowSnapshot,
+  { end, now }: { readonly end: number; readonly now: number },
+): Promise<RevenueStanding> {
+  return standingOf(rows, end <= now ? end - 1 : now);
 }
 
 export function customerChurn({ churnedCustomers, customersAtStart }: Movement): number | null {
@@ -77,7 +89,7 @@ const PARTS = ['new', 'reactivation', 'expansion', 'contraction', 'churn'] as co
  * The movement in major units, rounded so that start plus changes still equals the end. Start and end are rounded normally. Of the changes,
  * those that lose most by normal rounding are rounded the other way first.
  */
-export function bridge(movement: Movement, money: Money) {
+export function bridge(movement: Movement, money: Money): Bridge {
   const [start, end] = [cents(money, movement.start), cents(money, movement.end)];
   const parts = PARTS.map((name) => {
     const exact = money.exact(movement[name]) * 100;
@@ -104,6 +116,20 @@ export function bridge(movement: Movement, money: Money) {
     contraction: contraction ?? 0,
     churn: churn ?? 0,
     end: end / 100,
+  };
+}
+
+/** The bridge over consecutive periods, with the sums of what moved in each. */
+export function totalOf(bridges: readonly Bridge[], round = (amount: number) => amount): Bridge {
+  const sum = (part: (typeof PARTS)[number]) => round(bridges.reduce((total, one) => total + one[part], 0));
+  return {
+    start: bridges[0]?.start ?? 0,
+    new: sum('new'),
+    reactivation: sum('reactivation'),
+    expansion: sum('expansion'),
+    contraction: sum('contraction'),
+    churn: sum('churn'),
+    end: bridges.at(-1)?.end ?? 0,
   };
 }
 

@@ -3,6 +3,7 @@ import { addIntervals } from '../calendar.ts';
 import { limitsOf, metric, periodShape, ratio, seriesOf, share } from '../request.ts';
 import { Money, roundCents } from './money.ts';
 import {
+  type Bridge,
   bridge,
   customerChurn,
   type Movement,
@@ -12,7 +13,8 @@ import {
   movementOf,
   movementsOf,
   type RevenueStanding,
-  standingOf,
+  standingAtEnd,
+  totalOf,
 } from './movements.ts';
 import { warningsOf } from './rates.ts';
 import { plansAt, subscriptionsByPeriod } from './subscriptions.sql.ts';
@@ -41,27 +43,19 @@ export const getMrr = metric({
     'MRR at a time is the sum over subscriptions that are active or past due then and outside their trial of amount x quantity, less the discount still running, normalised to a month (year / 12, week x 52 / 12, day x 365 / 12), without tax. Movements are per customer between start and end of a period: new (from 0 for the first time), reactivation (from 0, had paid before), expansion, contraction, churn (to 0); start + new + reactivation + expansion - contraction - churn = end. Totals add up the periods. A subscription counts until its paid time ends; foreign currencies are converted by the rate of the month in which its terms began.',
   shape: {
     currency,
-    totals: z.object({ ...bridgeShape, mrr: amount.describe('At asOf.') }),
+    totals: z.object({
+      ...bridgeShape,
+      mrr: amount.describe('At the end of the range, or at asOf where that is earlier.'),
+    }),
     series: z.array(z.object({ ...periodShape, ...bridgeShape, mrr: amount.describe('At the end of the period.') })),
   },
 
-  async answer({ settings, periods, now }, rows) {
+  async answer({ settings, periods, end, now }, rows) {
     const money = new Money(settings);
-    const series = seriesOf({ periods, now }, await movementsOf(rows, periods), (movement) => {
-      const closed = bridge(movement, money);
-      return { ...closed, mrr: closed.end };
-    });
-    const sum = (part: keyof typeof bridgeShape) => roundCents(series.reduce((total, point) => total + point[part], 0));
-    const totals = {
-      start: series[0]?.start ?? 0,
-      new: sum('new'),
-      reactivation: sum('reactivation'),
-      expansion: sum('expansion'),
-      contraction: sum('contraction'),
-      churn: sum('churn'),
-      end: series.at(-1)?.end ?? 0,
-      mrr: money.major((await standingOf(rows, now)).mrr),
-    };
+    const bridges = (await movementsOf(rows, periods)).map((movement) => bridge(movement, money));
+    const series = seriesOf({ periods, now }, bridges, (closed) => ({ ...closed, mrr: closed.end }));
+    const mrr = money.major((await standingAtEnd(rows, { end, now })).mrr);
+    const totals = { ...totalOf(bridges, roundCents), mrr };
     return { currency: money.currency, totals, series, ...(await warningsOf(rows, money)) };
   },
 });
@@ -77,15 +71,16 @@ const churnShape = {
   netMrrChurn: share,
 };
 
-function churnOf(movement: Movement, money: Money) {
-  const { start, churn, contraction, expansion, reactivation, customersAtStart, churnedCustomers } = movement;
+/** Amounts are shown as in get_mrr, to the cent. Rates are those of the exact amounts. */
+function churnOf(customers: Movement, exact: Bridge, rounded: Bridge) {
+  const { start, churn, contraction, expansion, reactivation } = exact;
   return {
-    customersAtStart,
-    churnedCustomers,
-    customerChurn: customerChurn(movement),
-    startMrr: money.major(start),
-    churnedMrr: money.major(churn),
-    contractionMrr: money.major(contraction),
+    customersAtStart: customers.customersAtStart,
+    churnedCustomers: customers.churnedCustomers,
+    customerChurn: customerChurn(customers),
+    startMrr: rounded.start,
+    churnedMrr: rounded.churn,
+    contractionMrr: rounded.contraction,
     grossMrrChurn: ratio(churn + contraction, start),
     netMrrChurn: ratio(churn + contraction - expansion - reactivation, start),
   };
@@ -99,7 +94,7 @@ export const getChurn = metric({
   topic: 'revenue',
   interval: 'month',
   definition:
-    'Customer churn = customers at the start who are at 0 at the end / customers at the start. Gross MRR churn = (churn + contraction) / start. Net MRR churn = (churn + contraction - expansion - reactivation) / start. Totals compare start and end of the whole range. Churn counts when the paid period ends.',
+    'Customer churn = customers at the start who are at 0 at the end / customers at the start. Gross MRR churn = (churn + contraction) / start. Net MRR churn = (churn + contraction - expansion - reactivation) / start. Totals count the customers between start and end of the whole range, and add up what MRR lost in each period, as get_mrr does. Churn counts when the paid period ends.',
   shape: {
     currency,
     totals: z.object(churnShape),
@@ -109,8 +104,12 @@ export const getChurn = metric({
   async answer({ settings, periods, start, end, now }, rows) {
     const money = new Money(settings);
     const movements = await movementsOf(rows, periods);
-    const series = seriesOf({ periods, now }, movements, (movement) => churnOf(movement, money));
-    const totals = churnOf(await movementOf(rows, { start, end }), money);
+    const bridges = movements.map((movement) => bridge(movement, money));
+    const series = seriesOf({ periods, now }, movements, (movement) =>
+      churnOf(movement, movement, bridge(movement, money)),
+    );
+    const range = await movementOf(rows, { start, end });
+    const totals = churnOf(range, totalOf(movements), totalOf(bridges, roundCents));
     return { currency: money.currency, totals, series, ...(await warningsOf(rows, money)) };
   },
 });
@@ -160,7 +159,7 @@ export const getLtv = metric({
         meanChurn(churns, monthAt(period.end), MONTHS),
       ),
     );
-    const standing = await standingOf(rows, end <= now ? end - 1 : now);
+    const standing = await standingAtEnd(rows, { end, now });
     const totals = ltvOf(money, standing, meanChurn(churns, monthAt(end), MONTHS));
     return { currency: money.currency, totals, series, ...(await warningsOf(rows, money)) };
   },
