@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { StoreUnavailable } from '../errors.ts';
-import { asStoreError, isConnectionLost } from './failures.ts';
+import { withRetries } from './attempts.ts';
+import { asStoreError, isConnectionLost, isSerializationFailure } from './failures.ts';
 
 export interface DatabaseOptions {
   /** `postgres://user:password@host:port/database` with the options of libpq that `pg` knows. */
@@ -68,8 +69,15 @@ export class Database implements Session {
     return this.#error;
   }
 
-  /** Runs one statement on any connection. Where the connection was lost, it runs on another: use it for what may run twice. */
-  async query<Row extends object = Record<string, unknown>>(statement: Statement): Promise<readonly Row[]> {
+  /**
+   * Runs one statement, a transaction of its own, on any connection. Where the connection was lost, it runs on another: use it for what may
+   * run twice.
+   */
+  query<Row extends object = Record<string, unknown>>(statement: Statement): Promise<readonly Row[]> {
+    return withRetries(() => this.#evenIfLost<Row>(statement), isSerializationFailure);
+  }
+
+  async #evenIfLost<Row extends object>(statement: Statement): Promise<readonly Row[]> {
     try {
       return await this.#once<Row>(statement);
     } catch (error) {
@@ -112,8 +120,15 @@ export class Database implements Session {
     return pool;
   }
 
-  /** Gives the work a connection of its own whose statements may take as long as they need. */
-  async patiently<Result>(work: (session: ClientSession) => Promise<Result>): Promise<Result> {
+  /**
+   * Gives the work a connection of its own whose statements may take as long as they need. Work that another transaction was in the way of
+   * runs again, on another connection.
+   */
+  patiently<Result>(work: (session: ClientSession) => Promise<Result>): Promise<Result> {
+    return withRetries(() => this.#onOwnConnection(work));
+  }
+
+  async #onOwnConnection<Result>(work: (session: ClientSession) => Promise<Result>): Promise<Result> {
     const client = this.client({ statement_timeout: 0, query_timeout: 0, idle_in_transaction_session_timeout: 0 });
     client.on('error', () => {}); // the statement that runs then fails too
     try {

@@ -4,8 +4,8 @@ import { OperatorError, StoreUnavailable } from '../errors.ts';
 const UNAVAILABLE = /^(08|53|55P03|57P|57014|25006|25P03|58)/;
 /** After these the connection is of no use. */
 const LOST = /^(08|57P0[1235]|25P03)/;
-/** Another transaction was faster. */
-const CONFLICT = /^(40001|40P01)$/;
+/** Another transaction was faster: `serialization_failure`, `deadlock_detected`. */
+const SERIALIZATION_FAILURE = /^(40001|40P01)$/;
 const UNIQUE = '23505';
 /** The only check that tables have is that of partitions: there is none for the row. */
 const PARTITION_MISSING = '23514';
@@ -44,7 +44,14 @@ export function isConnectionLost(error: unknown): boolean {
 
 /** The transaction had no effect and succeeds when it runs again. */
 export function isConflict(error: unknown): boolean {
-  return error instanceof Conflict || CONFLICT.test(codeOf(error)) || isUniqueTaken(error) || isPartitionMissing(error);
+  return (
+    error instanceof Conflict || isSerializationFailure(error) || isUniqueTaken(error) || isPartitionMissing(error)
+  );
+}
+
+/** PostgreSQL itself refused the transaction because of another one. */
+export function isSerializationFailure(error: unknown): boolean {
+  return SERIALIZATION_FAILURE.test(codeOf(error));
 }
 
 /** Another record has the value of a unique column. */

@@ -1,18 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { OperatorError } from '../errors.ts';
 import type { ClientSession, Database, Session } from './database.ts';
-import { isConflict } from './failures.ts';
 import { migrateJobs } from './jobs/migrate-jobs.ts';
 
 const FOLDER = fileURLToPath(new URL('migrations', import.meta.url));
 /** `pg_advisory_lock` of the one process that changes tables. */
 export const MIGRATION_LOCK = 7_307_001;
-
-const ATTEMPTS = 5;
-const PAUSE_MS = 200;
 
 interface Migration {
   readonly name: string;
@@ -24,31 +19,19 @@ export type Finish = (session: ClientSession) => Promise<void>;
 
 /**
  * Runs the migrations that this database has not had, in the order of their names, each once whatever the number of processes that start
- * together. A migration only adds, so that processes of the version before go on; what they no longer need is removed one version later.
+ * together, and again where statements of processes that serve were in the way. A migration only adds, so that processes of the version before go on; what they no longer need is removed one version later.
  * @throws OperatorError when the database has a migration that this version does not know.
  */
 export async function migrate(database: Database, finish: Finish = async () => {}): Promise<void> {
   await database.patiently(async (session) => {
     // Ends with the connection.
     await session.query({ text: `select pg_advisory_lock(${MIGRATION_LOCK})` });
-    for (let attempt = 1; !(await isMigrated(session, finish, attempt < ATTEMPTS)); attempt += 1) await pause(PAUSE_MS);
-    await migrateJobs(database);
-  });
-}
-
-/** False where statements of processes that serve were in the way, and another attempt is allowed. */
-async function isMigrated(session: ClientSession, finish: Finish, mayFail: boolean): Promise<boolean> {
-  try {
     await session.query({ text: 'begin' });
     await runMissing(session);
     await finish(session);
     await session.query({ text: 'commit' });
-    return true;
-  } catch (error) {
-    if (!mayFail || !isConflict(error)) throw error;
-    await session.query({ text: 'rollback' });
-    return false;
-  }
+    await migrateJobs(database);
+  });
 }
 
 async function runMissing(session: Session): Promise<void> {

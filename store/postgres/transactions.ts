@@ -2,11 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { CommitAdditions } from '../commit-additions.ts';
 import { StoreUnavailable } from '../errors.ts';
 import type { RecordChange, Transaction } from '../port.ts';
+import { withRetries } from './attempts.ts';
 import type { Erasures } from './audit/erasures.ts';
 import type { PostgresAudit } from './audit/log.ts';
 import type { CommitHook } from './commit-hook.ts';
 import type { ClientSession, Database, Session } from './database.ts';
-import { isConflict, isConnectionLost } from './failures.ts';
+import { isConnectionLost } from './failures.ts';
 import type { PostgresRows } from './rows-hook.ts';
 import type { Vocabulary } from './text/vocabulary.ts';
 import { OpenTransaction } from './transaction.ts';
@@ -30,8 +31,6 @@ interface Completed {
 
 /** Attempts beside others. The ones after that run while no other transaction does. */
 const ATTEMPTS_BESIDE_OTHERS = 3;
-const ATTEMPTS = 8;
-const PAUSE_MS = 5;
 /** How long the outcome of a commit is asked for, when the connection was lost meanwhile. */
 const OUTCOME_MS = 5000;
 
@@ -55,7 +54,7 @@ export class Transactions {
 
   /** @throws StoreUnavailable */
   async run<Result>(work: (tx: Transaction) => Promise<Result>, origin?: object): Promise<Result> {
-    const running = this.#repeatedly(work, origin);
+    const running = withRetries((attempt) => this.#once(work, origin, attempt > ATTEMPTS_BESIDE_OTHERS));
     const settled = running.catch(() => {}).finally(() => this.#running.delete(settled));
     this.#running.add(settled);
     return running;
@@ -64,19 +63,6 @@ export class Transactions {
   /** Resolves when no transaction runs. */
   async settled(): Promise<void> {
     await Promise.all(this.#running);
-  }
-
-  async #repeatedly<Result>(work: (tx: Transaction) => Promise<Result>, origin?: object): Promise<Result> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await this.#once(work, origin, attempt > ATTEMPTS_BESIDE_OTHERS);
-      } catch (cause) {
-        if (!isConflict(cause)) throw cause;
-        if (attempt === ATTEMPTS) throw new StoreUnavailable('others kept changing the same records', { cause });
-      }
-      // Random, so that those that met each other do not meet again.
-      await sleep(Math.random() * PAUSE_MS * 2 ** Math.min(attempt, 4));
-    }
   }
 
   async #once<Result>(work: (tx: Transaction) => Promise<Result>, origin: object | undefined, alone: boolean) {

@@ -90,6 +90,33 @@ describe('the database', { skip: withoutPostgres }, () => {
     });
   });
 
+  for (const code of ['40001', '40P01']) {
+    it(`runs a statement or a transaction again that PostgreSQL refused because of another one (${code})`, async () => {
+      const { url } = await testDatabase();
+      const database = new Database({ url });
+      closedAtEnd(() => database.close());
+      const refusals = 2;
+      // The values of a sequence stay when the transaction is undone.
+      await database.query({
+        text: `create sequence attempts;
+          create function refused_at_first() returns integer language plpgsql as $$ begin
+            if nextval('attempts') % ${refusals + 1} > 0 then raise exception 'refused' using errcode = '${code}'; end if;
+            return 1;
+          end $$`,
+      });
+      const statement = { text: 'select refused_at_first() as one' };
+      assert.deepEqual(await database.query(statement), [{ one: 1 }]);
+      let runs = 0;
+      const work = database.patiently((session) => {
+        runs += 1;
+        return session.query(statement);
+      });
+      assert.deepEqual([await work, runs], [[{ one: 1 }], refusals + 1]);
+      const always = `do $$ begin raise exception 'refused' using errcode = '${code}'; end $$`;
+      await assert.rejects(database.query({ text: always }), StoreUnavailable);
+    });
+  }
+
   it('answers again after its connections were ended, idle ones and busy ones', async () => {
     const { url } = await testDatabase();
     const database = new Database({ url });

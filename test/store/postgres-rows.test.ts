@@ -56,6 +56,18 @@ describe('imported rows of several processes on one database', { skip: withoutPo
     await own.drop();
   });
 
+  it('are written by a transaction that runs again where another one changed rows since it began', async () => {
+    const [first, second] = stores;
+    let runs = 0;
+    await first.transaction(async (tx) => {
+      runs += 1;
+      await tx.agents.count({}); // its view of the data begins here
+      if (runs === 1) await second.transaction(async (other) => other.rows.erase('somebody'));
+      tx.rows.erase('somebody else');
+    });
+    assert.equal(runs, 2);
+  });
+
   const visits = (round: number) =>
     Array.from({ length: 20 }, (_, n) => ({ id: `${round}-${n}`, visitorId: `v${n}`, at: AT, page: '/' }));
   async function importInto(store: Store, rows: readonly ImportedRow[], requestId = 'r'): Promise<StagedRows> {

@@ -14,6 +14,7 @@ export const RUN_ONCE: Readonly<Record<string, readonly string[]>> = {
     'contract/differential.test.ts',
     'facade/cluster.test.ts',
     'facade/doctor.test.ts',
+    'facade/imports-of-processes.test.ts',
     'facade/move-over.test.ts',
     'facade/three-processes-rounds.test.ts',
     'facade/three-processes.test.ts',

@@ -47,7 +47,7 @@ export class Membership {
   async join(secrets: SharedSecrets): Promise<void> {
     const seen = new Map<string, string>();
     for (;;) {
-      const other = await this.#parts.database.use((session) => this.#tryToJoin(session, secrets));
+      const other = await this.#parts.database.patiently((session) => this.#tryToJoin(session, secrets));
       if (!other) break;
       // One that died is in the list for some seconds more. One that is seen again runs.
       if ((seen.get(other.id) ?? other.seen) !== other.seen) throw new OperatorError(problemWith(other, secrets));

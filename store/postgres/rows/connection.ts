@@ -5,6 +5,7 @@ import type { SqlConnection } from '../../sql/connection.ts';
 import { touchedKeys } from '../../sql/derived-table.ts';
 import { createTable, rawTables } from '../../sql/raw-tables.ts';
 import type { ClientSession, Session } from '../database.ts';
+import { isConflict } from '../failures.ts';
 import { rowsOf } from './values.ts';
 
 /** A session of the database as the SQL of imported rows sees it, within a transaction that `begin` or `enter` prepared. */
@@ -38,7 +39,8 @@ export class RowConnection implements SqlConnection {
 const FEW = 200;
 
 function failed(name: string, cause: unknown): Error {
-  if (cause instanceof StoreUnavailable) return cause;
+  // Whoever runs the whole transaction again knows these by their class and code.
+  if (cause instanceof StoreUnavailable || (cause instanceof Error && isConflict(cause))) return cause;
   const reason = cause instanceof Error ? cause.message : String(cause);
   const message = `The query "${name}" failed: ${reason}`;
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';

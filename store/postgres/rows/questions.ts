@@ -1,5 +1,6 @@
 import { Lending } from '../../lending.ts';
 import type { ReadOptions, RowSnapshot } from '../../rows-port.ts';
+import { withRetries } from '../attempts.ts';
 import type { ClientSession, Database } from '../database.ts';
 import { beginReading, RowConnection } from './connection.ts';
 
@@ -18,7 +19,7 @@ export class Questions {
     signal?.throwIfAborted();
     const place = await this.#places.take(signal);
     try {
-      return await this.#database.use((session) => this.#answer(session, work, signal));
+      return await withRetries(() => this.#database.use((session) => this.#answer(session, work, signal)));
     } catch (error) {
       signal?.throwIfAborted();
       throw error;

@@ -18,6 +18,7 @@ import { eraseUsers } from '../../sql/writing/erase-users.ts';
 import { countRows, putRows } from '../../sql/writing/put.ts';
 import { countKept, restoreRows } from '../../sql/writing/restore.ts';
 import { TouchedTables } from '../../sql/writing/touched.ts';
+import { withRetries } from '../attempts.ts';
 import type { ClientSession, Database } from '../database.ts';
 import type { PostgresRows, RowChanges } from '../rows-hook.ts';
 import { beginReading, beginWriting, enterRows, leaveRows, RowConnection } from './connection.ts';
@@ -116,8 +117,9 @@ export class PostgresRowStore implements PostgresRows {
 
   async rebuild(names?: readonly string[]): Promise<readonly Rebuilt[]> {
     const wanted = derivedTables.filter(({ name }) => names?.includes(name) ?? true);
-    const rebuilt: Rebuilt[] = [];
+    let rebuilt: Rebuilt[] = [];
     await this.#change(async (writer) => {
+      rebuilt = [];
       for (const table of wanted) {
         const before = await digestOfTable(writer, table.name);
         await rebuildTable(writer, table);
@@ -168,7 +170,7 @@ export class PostgresRowStore implements PostgresRows {
     const turn = await this.#turns.take();
     try {
       const { version } = await this.#stateNow(turn.session);
-      const counts = await inTransaction(turn.session, compare);
+      const counts = await withRetries(() => inTransaction(turn.session, compare));
       return new StagedWrite({ turn, counts, version, write });
     } catch (error) {
       await turn.end();

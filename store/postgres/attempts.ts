@@ -1,0 +1,26 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { StoreUnavailable } from '../errors.ts';
+import { isConflict } from './failures.ts';
+
+const ATTEMPTS = 8;
+const PAUSE_MS = 5;
+
+/**
+ * Runs a whole transaction again where another one was in its way.
+ * @throws StoreUnavailable after 8 attempts
+ */
+export async function withRetries<Result>(
+  transaction: (attempt: number) => Promise<Result>,
+  isRetried: (error: unknown) => boolean = isConflict,
+): Promise<Result> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await transaction(attempt);
+    } catch (cause) {
+      if (!isRetried(cause)) throw cause;
+      if (attempt === ATTEMPTS) throw new StoreUnavailable('others kept changing the same records', { cause });
+    }
+    // Random, so that those that met each other do not meet again.
+    await sleep(Math.random() * PAUSE_MS * 2 ** Math.min(attempt, 4));
+  }
+}
