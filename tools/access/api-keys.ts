@@ -3,14 +3,13 @@ import { type ApiKey, type ApiKeyRecord, apiKey, apiKeyFields } from '../../reso
 import { instant, pageOf, paging, plainLine, recordId, time } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
 import type { Readers } from '../../store/port.ts';
-import type { Catalog } from '../registry/catalog-index.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS } from '../registry/define-tool.ts';
 import { listPage, lookedAt } from '../registry/paging.ts';
 import { readRights } from './assignable-rights.ts';
 import { budgetSubjectsIn, keySubject, madeBy } from './budgets.ts';
+import { keyCredential, keyRights, requireCredential } from './credential.ts';
 import { requireWithin } from './delegation.ts';
 import { endMadeWith } from './ended-credentials.ts';
-import { grantsOf } from './grants.ts';
 import { hashSecret, newSecret, prefixOf } from './key-secret.ts';
 import { isOwn, listedTo, mayWrite } from './own.ts';
 import { bondOf, type Principal } from './principal.ts';
@@ -81,7 +80,8 @@ const createApiKey = defineTool({
       const message = 'expiresAt is in the past; give a later time or leave it out.';
       throw fail('invalid_input', message, { issues: [{ path: 'expiresAt', message }] });
     }
-    requireWithin(principal, { scopes, grants, catalog: server.catalog, lifetime: { expiresAt } });
+    const rights = { scopes, grants, catalog: server.catalog, lifetime: { expiresAt } };
+    await requireCredential({ store, principal }, { way: 'make', rights });
     const secret = newSecret('key');
     const record = await store.apiKeys.insert({
       name,
@@ -116,7 +116,7 @@ const revokeApiKey = defineTool({
 
   async handler({ id, earlierOnly }, { store, principal, server, fail }) {
     const key = await findWritable(store, principal, id, fail);
-    requireRightsOf(principal, key, server.catalog);
+    requireWithin(principal, keyRights(principal, key, server.catalog));
     if (key.revokedAt !== undefined) return showKey(key);
     if (earlierOnly) return showKey(await store.apiKeys.update(id, { replaced: [], replacedPrefixes: [] }));
     const revokedAt = server.now().toISOString();
@@ -129,7 +129,7 @@ const rotateApiKey = defineTool({
   name: 'rotate_api_key',
   title: 'Rotate API key',
   description:
-    'Give an API key a new secret, returned this once: your own, or one whose rights are within yours. The old secret stops at once, or after graceSeconds. Rights, owner and history stay.',
+    'Give an API key of your own a new secret, returned this once. The old one stops at once, or after graceSeconds. Rights, owner and history stay. Somebody else’s: take_over.',
   access: { scope: 'admin', grant: 'key:write:{id}', fresh: true },
   annotations: { ...DELETES, idempotentHint: false },
   own: true,
@@ -146,8 +146,8 @@ const rotateApiKey = defineTool({
     const now = server.now();
     const state = stateOf(key, now);
     if (state !== 'active') throw fail('conflict', `This key is ${state}; make a new one with create_api_key.`);
-    requireRightsOf(principal, key, server.catalog);
-    requireWithin(principal, { lifetime: { expiresAt: key.expiresAt } });
+    const credential = keyCredential(principal, key, server.catalog);
+    await requireCredential({ store, principal }, { way: 'rotate', ...credential });
     const { secret, members } = nextSecret(key, now, graceSeconds);
     const bond = await bondFor(store, key, principal);
     const rotated = await store.apiKeys.update(id, {
@@ -171,12 +171,6 @@ async function findWritable(
   const key = await apiKeys.get(id);
   if (key && (isOwn(principal, key.ownerId) || mayWrite(principal, 'key', id))) return key;
   throw fail('not_found', `There is no API key ${id}; list_api_keys shows the ones you can see.`);
-}
-
-/** Of one's own key, more rights than one's own mean nothing. @throws ToolError (forbidden) */
-export function requireRightsOf(principal: Principal, key: ApiKeyRecord, catalog: Catalog): void {
-  if (key.id === principal.id || isOwn(principal, key.ownerId)) return;
-  requireWithin(principal, { scopes: key.scopes, grants: grantsOf(key), catalog });
 }
 
 /** Whoever gives it a new secret can use it from now on, and what made it stays. */

@@ -9,16 +9,26 @@ import { accessFor, hasWithoutLimit, narrowestGrant } from './requirement.ts';
 import { GUEST_GRANT, GUEST_SCOPES, scopesCover, scopesSatisfy } from './scopes.ts';
 
 /** The rights that a call would give to something that acts: a key, a capsule, a flow, an agent's allowlist. */
-interface HandedRights {
+export interface HandedRights {
   readonly scopes?: readonly string[];
   readonly grants?: readonly Grant[];
   /** Where it is given, scopes may be handed on as grants that they cover. */
   readonly catalog?: Catalog;
-  readonly tools?: { readonly entries: readonly string[]; readonly catalog: Catalog };
+  readonly tools?: HandedTools;
   /** What the call makes has full access, as a person who signs in does. */
   readonly fullAccess?: true;
   /** When the thing that the call makes ends, where it could outlive its maker. `never`: it is a person, who can sign in from then on. */
-  readonly lifetime?: { readonly expiresAt: string | undefined } | 'never';
+  readonly lifetime?: { readonly expiresAt: string | undefined } | 'never' | undefined;
+}
+
+interface HandedTools {
+  readonly entries: readonly string[];
+  readonly catalog: Catalog;
+  /**
+   * Without full access each entry is the name of a tool there is. Globs and names of future tools could later reach anything, whatever the
+   * rights of their writer.
+   */
+  readonly named?: true;
 }
 
 /**
@@ -35,6 +45,7 @@ export function requireWithin(giver: Principal, handed: HandedRights): void {
   const beyond = handed.tools && beyondTools(giver, handed.tools);
   if (beyond) throw refusal(beyond.what, beyond.required);
   if (handed.tools) requireFreshFor(giver, handed.tools.entries, handed.tools.catalog);
+  if (handed.tools?.named) requireNames(giver, handed.tools);
   if (handed.lifetime) requireLifetimeWithin(giver, handed.lifetime);
 }
 
@@ -64,10 +75,7 @@ interface Beyond {
 }
 
 /** The first tool or right that the entries include and the principal lacks. */
-export function beyondTools(
-  giver: Principal,
-  { entries, catalog }: NonNullable<HandedRights['tools']>,
-): Beyond | undefined {
+export function beyondTools(giver: Principal, { entries, catalog }: HandedTools): Beyond | undefined {
   for (const entry of entries) {
     const guests = mayMeanGuests(entry) && !catalog.get(entry) && beyondGuests(giver, entry);
     if (guests) return guests;
@@ -99,6 +107,18 @@ function guestGrant(entry: string): string {
   const [prefix = ''] = entry.split('__', 1);
   return isGlob(prefix) ? GUEST_GRANT : `${GUEST_GRANT}:${prefix}/*`;
 }
+
+function requireNames({ rights, tools }: Principal, { entries, catalog }: HandedTools): void {
+  if (rights.isAdmin && !tools) return;
+  const issues = entries.flatMap((entry, index) =>
+    catalog.get(entry)
+      ? []
+      : [{ path: `allowedTools[${index}]`, message: `"${entry}" is not the name of a tool: ${ONE_BY_ONE}` }],
+  );
+  if (issues[0]) throw new ToolError('forbidden', 'Insufficient permissions', { required: { scope: 'admin' }, issues });
+}
+
+const ONE_BY_ONE = 'without full access, name the tools there are one by one, without globs.';
 
 function requireLifetimeWithin(giver: Principal, lifetime: NonNullable<HandedRights['lifetime']>): void {
   const end = endOf(giver);

@@ -2,9 +2,6 @@ import { z } from 'zod';
 import type { CapsuleRecord } from '../../resources/capsule.ts';
 import type { Issue } from '../../resources/error.ts';
 import { type CapsuleDefinition, canBeInCapsule } from '../access/capsule-principal.ts';
-import { requireWithin } from '../access/delegation.ts';
-import type { Principal } from '../access/principal.ts';
-import { FORBIDDEN } from '../access/reach.ts';
 import { secretsIn } from '../audit/redact.ts';
 import { type Catalog, isListed, similarNames } from '../registry/catalog-index.ts';
 import type { Tool } from '../registry/define-tool.ts';
@@ -23,19 +20,6 @@ export function requireDefinition({ allowedTools = [], constraints }: Written, c
   });
   issues.push(...constraintIssues(constraints, catalog));
   if (issues[0]) throw new ToolError('invalid_input', `${issues[0].path}: ${issues[0].message}`, { issues });
-}
-
-/**
- * What a capsule does that uses the accounts of its owner is changed, and its token replaced, by the owner alone: anybody else would reach
- * those accounts through it. @throws ToolError
- */
-export function requireOwnAccounts(
-  principal: Principal,
-  { integrationAccounts, ownerId }: { readonly integrationAccounts?: string | undefined; readonly ownerId: string },
-): void {
-  if (integrationAccounts !== 'owner' || principal.ownerId === ownerId) return;
-  const message = 'It uses the accounts of its owner, so only the owner changes what it does; give "none" to end that.';
-  throw new ToolError('forbidden', FORBIDDEN, { issues: [{ path: 'integrationAccounts', message }] });
 }
 
 /** Problems that would make every call of a tool with these fixed arguments fail. */
@@ -90,21 +74,3 @@ function secretIssues(tool: Tool, fixed: object, catalog: Catalog): Issue[] {
 export function hint(similar: readonly string[]): string {
   return similar.length > 0 ? `; similar names: ${similar.join(', ')}` : '';
 }
-
-/**
- * Nobody makes or changes a capsule, or gets its token, if it reaches more than they do. Globs and names of future tools could later reach
- * anything, whatever the rights of their writer, so they require full access.
- * @throws ToolError (forbidden)
- */
-export function requireReach(principal: Principal, { allowedTools }: CapsuleDefinition, catalog: Catalog): void {
-  requireWithin(principal, { tools: { entries: allowedTools, catalog } });
-  if (principal.rights.isAdmin && !principal.tools) return;
-  const issues = allowedTools.flatMap((entry, index) =>
-    catalog.get(entry)
-      ? []
-      : [{ path: `allowedTools[${index}]`, message: `"${entry}" is not the name of a tool: ${ONE_BY_ONE}` }],
-  );
-  if (issues[0]) throw new ToolError('forbidden', 'Insufficient permissions', { required: { scope: 'admin' }, issues });
-}
-
-const ONE_BY_ONE = 'without full access, name the tools there are one by one, without globs.';

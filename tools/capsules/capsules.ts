@@ -3,16 +3,15 @@ import { type Capsule, type CapsuleRecord, capsule, capsuleFields, capsuleStatus
 import { expectedRevision, instant, pageOf, paging, recordId } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
 import { budgetSubjectsIn, madeBy } from '../access/budgets.ts';
-import { requireWithin } from '../access/delegation.ts';
+import { capsuleCredential, capsuleRights, requireCredential } from '../access/credential.ts';
 import { endConnections, endConnectionsByToken } from '../access/ended-credentials.ts';
 import { bondOf } from '../access/principal.ts';
 import { FORBIDDEN } from '../access/reach.ts';
-import { requireEntriesWithin } from '../access/visibility.ts';
 import type { Catalog } from '../registry/catalog-index.ts';
 import { defineKind } from '../registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../registry/define-tool.ts';
 import { listPage, onlyThese } from '../registry/paging.ts';
-import { requireDefinition, requireOwnAccounts, requireReach } from './capsule-definition.ts';
+import { requireDefinition } from './capsule-definition.ts';
 import { newToken, tokensInGrace, withoutEarlier } from './tokens.ts';
 import { warningsOf } from './verdicts.ts';
 
@@ -91,8 +90,8 @@ const createCapsule = defineTool({
   async handler({ expiresAt: until, ...input }, { store, principal, server, fail }) {
     const expiresAt = until === undefined ? undefined : futureInstant(until, server.now(), fail);
     requireDefinition(input, server.catalog);
-    requireReach(principal, input, server.catalog);
-    requireWithin(principal, { lifetime: { expiresAt } });
+    const rights = { ...capsuleRights(input, server.catalog), lifetime: { expiresAt } };
+    await requireCredential({ store, principal }, { way: 'make', rights });
     const { secret, members } = newToken(server.now(), []);
     const record = await store.capsules.insert({
       ...input,
@@ -147,13 +146,11 @@ const updateCapsule = defineTool({
       { allowedTools: change.allowedTools ?? [], constraints: changedConstraints(current, change.constraints) },
       server.catalog,
     );
-    requireReach(principal, { ...current, allowedTools: change.allowedTools ?? current.allowedTools }, server.catalog);
-    if (changesWhatItDoes(change)) {
-      const { integrationAccounts = current.integrationAccounts } = change;
-      requireOwnAccounts(principal, { ...current, integrationAccounts });
-      await requireEntriesWithin({ store, principal }, { type: 'capsule', id });
-    }
-    if (expiresAt !== undefined) requireWithin(principal, { lifetime: { expiresAt: expiresAt ?? undefined } });
+    const { allowedTools = current.allowedTools, integrationAccounts = current.integrationAccounts } = change;
+    const lifetime = expiresAt === undefined ? undefined : { expiresAt: expiresAt ?? undefined };
+    const next = capsuleCredential({ ...current, allowedTools, integrationAccounts }, server.catalog, lifetime);
+    const credential = changesWhatItDoes(change) ? next : { rights: next.rights };
+    await requireCredential({ store, principal }, { way: 'change', ...credential });
     const ended = endEarlierTokens ? withoutEarlier(current) : {};
     const updated = await store.capsules.update(id, { ...change, ...ended, expiresAt }, { expectedRevision });
     if (endEarlierTokens) await endConnectionsByToken(store, updated);
@@ -182,7 +179,7 @@ const rotateCapsuleToken = defineTool({
   name: 'rotate_capsule_token',
   title: 'Rotate capsule token',
   description:
-    'Give a capsule within your rights a new token, returned this once; the old one and apps connected with it stop at once, or after graceSeconds.',
+    'Give a capsule of your own a new token, returned this once; the old one and apps connected with it stop at once, or after graceSeconds. Somebody else’s: take_over.',
   access: { scope: 'admin', grant: 'capsule:write:{id}', fresh: true },
   annotations: { ...DELETES, idempotentHint: false },
   answersSecret: true,
@@ -196,10 +193,8 @@ const rotateCapsuleToken = defineTool({
 
   async handler({ id, graceSeconds, expectedRevision }, { store, principal, server }) {
     const current = await store.capsules.read(id);
-    requireReach(principal, current, server.catalog);
-    requireOwnAccounts(principal, current);
-    await requireEntriesWithin({ store, principal }, { type: 'capsule', id });
-    requireWithin(principal, { lifetime: { expiresAt: current.expiresAt } });
+    const credential = capsuleCredential(current, server.catalog, { expiresAt: current.expiresAt });
+    await requireCredential({ store, principal }, { way: 'rotate', ...credential });
     const now = server.now();
     const { secret, members } = newToken(now, tokensInGrace(current, now, graceSeconds));
     const { endsWith = null } = bondOf(principal);

@@ -1,13 +1,15 @@
 import { z } from 'zod';
 import type { AdminUser } from '../../resources/admin-user.ts';
 import { type CapsuleDefinition, reachOfCapsule } from '../access/capsule-principal.ts';
+import { capsuleRights } from '../access/credential.ts';
+import { requireWithin } from '../access/delegation.ts';
 import { personPrincipal } from '../access/person-principal.ts';
 import { reaches } from '../access/reach.ts';
 import { narrower } from '../access/rights.ts';
 import { type Catalog, isListed } from '../registry/catalog-index.ts';
 import { defineTool, READS } from '../registry/define-tool.ts';
 import { listedTool } from '../registry/listed-tool.ts';
-import { requireDefinition, requireReach } from './capsule-definition.ts';
+import { requireDefinition } from './capsule-definition.ts';
 import { capsuleChanges, capsuleId, changedConstraints, futureInstant } from './capsules.ts';
 import { entryVerdict, verdictsOf, warningsOf } from './verdicts.ts';
 
@@ -55,7 +57,7 @@ export const previewCapsule = defineTool({
         catalog,
       );
       if (draft.expiresAt) futureInstant(draft.expiresAt, server.now(), fail, 'draft.expiresAt');
-      requireReach(principal, definition, catalog);
+      requireWithin(principal, capsuleRights(definition, catalog));
     }
     const owner = await store.adminUsers.get((record ?? principal).ownerId);
     return preview(definition, catalog, owner);

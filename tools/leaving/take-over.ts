@@ -3,13 +3,11 @@ import { apiKey } from '../../resources/api-key.ts';
 import { capsule } from '../../resources/capsule.ts';
 import { recordId } from '../../resources/fields.ts';
 import { flow } from '../../resources/flow.ts';
-import { bondFor, nextSecret, requireRightsOf, showKey, stateOf } from '../access/api-keys.ts';
+import { bondFor, nextSecret, showKey, stateOf } from '../access/api-keys.ts';
 import { budgetSubjectsIn, keySubject } from '../access/budgets.ts';
-import { requireWithin } from '../access/delegation.ts';
+import { capsuleCredential, keyCredential, requireCredential } from '../access/credential.ts';
 import { endConnectionsByToken, endMadeWith } from '../access/ended-credentials.ts';
 import { bondOf } from '../access/principal.ts';
-import { requireEntriesWithin } from '../access/visibility.ts';
-import { requireReach } from '../capsules/capsule-definition.ts';
 import { showCapsule } from '../capsules/capsules.ts';
 import { newToken } from '../capsules/tokens.ts';
 import { requireRights } from '../flows/flow-definition.ts';
@@ -60,7 +58,7 @@ export const takeOver = defineTool({
   name: 'take_over',
   title: 'Take over',
   description:
-    'Make a capsule, flow or key of somebody else, who leaves for example, act for you from now on; you must be able to do all it does. Endpoint, id and history stay. A key gets a new secret, and the sessions, links and expiring keys made with it end.',
+    'Make a capsule, flow or key of somebody else, who leaves for example, act for you from now on; you must be able to do all it does, and for an owner’s be an owner. Endpoint, id and history stay. A key gets a new secret, and the sessions, links and expiring keys made with it end.',
   access: {
     among: [CAPSULE, FLOW, KEY],
     of: ({ type }: { readonly type?: unknown }) => (type === 'capsule' ? CAPSULE : type === 'flow' ? FLOW : KEY),
@@ -89,9 +87,8 @@ async function takeCapsule({ id, expectedRevision, token }: Wish, { store, princ
     throw fail('invalid_input', `token: ${message}`, { issues: [{ path: 'token', message }] });
   }
   const current = await store.capsules.read(id);
-  requireReach(principal, current, server.catalog);
-  await requireEntriesWithin({ store, principal }, { type: 'capsule', id });
-  requireWithin(principal, { lifetime: { expiresAt: current.expiresAt } });
+  const credential = capsuleCredential(current, server.catalog, { expiresAt: current.expiresAt });
+  await requireCredential({ store, principal }, { way: 'take-over', ...credential });
   const { ownerId } = principal;
   const { endsWith = null } = bondOf(principal);
   const next = token === 'rotate' ? newToken(server.now(), []) : undefined;
@@ -127,8 +124,8 @@ async function takeKey({ id, expectedRevision }: Wish, { store, principal, serve
   const now = server.now();
   const state = stateOf(key, now);
   if (state !== 'active') throw fail('conflict', `This key is ${state}; make one of your own with create_api_key.`);
-  requireRightsOf(principal, key, server.catalog);
-  requireWithin(principal, { lifetime: { expiresAt: key.expiresAt } });
+  const credential = keyCredential(principal, key, server.catalog);
+  await requireCredential({ store, principal }, { way: 'take-over', ...credential });
   const { secret, members } = nextSecret(key, now, 0);
   const bond = bondOf(principal).endsWith === undefined ? { endsWith: null } : await bondFor(store, key, principal);
   await endMadeWith(store, key, now.toISOString());

@@ -11,6 +11,7 @@ import { expectedRevision, pageOf, paging, plainLine, recordId } from '../../res
 import { refTo } from '../../resources/markers.ts';
 import type { Readers } from '../../store/port.ts';
 import { readRights } from '../access/assignable-rights.ts';
+import { requireCredential } from '../access/credential.ts';
 import { requireWithin } from '../access/delegation.ts';
 import { endPasskeysOf, endSessionsOf, endSignInsOf } from '../access/ended-credentials.ts';
 import { requireOwner } from '../access/owner.ts';
@@ -21,6 +22,9 @@ import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../regi
 import { listPage, lookedAt, onlyThese } from '../registry/paging.ts';
 
 const adminUserId = refTo('admin-user', recordId).describe('Admin user id (`usr_…`), see list_admin_users.');
+
+/** Whoever signs in may do everything, and stays. */
+const SIGN_IN = { way: 'sign-in', rights: { fullAccess: true, lifetime: 'never' } } as const;
 
 const listAdminUsers = defineTool({
   name: 'list_admin_users',
@@ -68,8 +72,7 @@ const createAdminUser = defineTool({
   errors: ['conflict'],
 
   async handler({ access, ...input }, { store, principal, server }) {
-    requireWithin(principal, { fullAccess: true, lifetime: 'never' });
-    if (input.role === OWNER) await requireOwner(store, principal);
+    await requireCredential({ store, principal }, { ...SIGN_IN, role: input.role });
     const limit = access && readAccess(access, server.catalog);
     // Stored in lower case, so that the user is found in whatever case they write it.
     const email = input.email.toLowerCase();
@@ -105,8 +108,7 @@ const updateAdminUser = defineTool({
     if (limit !== undefined) await requireMayLimit({ store, principal, fail }, user, limit);
     const signsInAnew = change.email !== user.email || role !== user.role;
     if (signsInAnew) {
-      requireWithin(principal, { fullAccess: true, lifetime: 'never' });
-      if (user.role === OWNER || role === OWNER) await requireOwner(store, principal);
+      await requireCredential({ store, principal }, { ...SIGN_IN, ownerId: id, role });
       if (role !== OWNER) await requireOtherOwner(store, user, fail);
       await endSignInsOf(store, id);
       // The new address may be that of somebody else.
@@ -152,7 +154,7 @@ const reactivateAdminUser = defineTool({
   errors: ['not_found'],
 
   async handler({ id }, { store, principal }) {
-    requireWithin(principal, { fullAccess: true, lifetime: 'never' });
+    await requireCredential({ store, principal }, { ...SIGN_IN, ownerId: id });
     return store.adminUsers.update(id, { isActive: true });
   },
 });

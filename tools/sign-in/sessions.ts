@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { adminUserFields, OWNER } from '../../resources/admin-user.ts';
+import { adminUserFields } from '../../resources/admin-user.ts';
 import { pageOf, paging, recordId, timestamp } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
 import { type Session, type SessionRecord, session } from '../../resources/session.ts';
+import { requireCredential } from '../access/credential.ts';
 import { requireWithin } from '../access/delegation.ts';
-import { requireOwner } from '../access/owner.ts';
 import { isSession, type Principal } from '../access/principal.ts';
 import { CREATES, DELETES, defineTool, READS } from '../registry/define-tool.ts';
 import { listPage, onlyThese } from '../registry/paging.ts';
@@ -75,7 +75,7 @@ const createSignInLink = defineTool({
         'No active admin user of a domain that may sign in has this e-mail; see list_admin_users.',
       );
     }
-    if (user.role === OWNER) await requireOwner(store, principal);
+    await requireCredential({ store, principal }, { way: 'sign-in', rights: { fullAccess: true }, ownerId: user.id });
     const { id, ...link } = await server.signIn.createLink(store, user, principal);
     return { ...link, idToken: server.signIn.issuer.issue(user, id).idToken };
   },

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { boot } from '../../boot.ts';
 import { Button } from '../../components/button.tsx';
 import { EarlierSecrets, RotateButton, type Rotating } from '../../components/rotate.tsx';
 import type { Row } from '../../kind/spec.ts';
@@ -22,7 +23,7 @@ export function CapsuleActions({ row }: { readonly row: Row }) {
           {isLive ? 'Stop serving' : 'Serve'}
         </Button>
       )}
-      <RotateButton of={rotatingOf(row)} />
+      {row.ownerId === boot.user.id && <RotateButton of={rotatingOf(row)} />}
     </>
   );
 }

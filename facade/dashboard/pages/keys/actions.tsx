@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { boot } from '../../boot.ts';
 import { Button } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
 import { EarlierSecrets, RotateButton, type Rotating } from '../../components/rotate.tsx';
@@ -16,7 +17,7 @@ export function KeyActions({ row }: { readonly row: Row }) {
   if (stateOf(row) !== 'active') return null;
   return (
     <>
-      <RotateButton of={rotatingOf(row)} />
+      {row.ownerId === boot.user.id && <RotateButton of={rotatingOf(row)} />}
       {mayRevoke && (
         <Button icon="close" onClick={() => setRevokes(true)}>
           Revoke
