@@ -28,6 +28,7 @@ const userRow = z
     uid: key,
     email: z.string().min(1).max(320),
     status: userStatus,
+    plan: z.string().min(1).max(100).optional().describe('Name of the plan, e.g. Team. Any text.'),
     name: z.string().max(200).optional(),
     country: country.optional(),
     createdAt: time,

@@ -7,6 +7,7 @@ export const productUser = z.object({
   uid: z.string(),
   email: z.string(),
   status: userStatus,
+  plan: z.string().optional().describe('Name of the plan, as imported with the user.'),
   name: z.string().optional(),
   country: z.string().optional().describe('ISO 3166-1 alpha-2.'),
   createdAt: timestamp,

@@ -31,6 +31,9 @@ const STRIPE_INVOICES: Readonly<Record<string, string>> = {
   uncollectible: 'void',
 };
 
+const PLAUSIBLE_COLUMNS = ['name', 'user_id', 'session_id', 'timestamp', 'pathname'];
+const PAGE_VIEW = 'pageview';
+
 export const presets: Readonly<Record<string, Preset>> = {
   'stripe-customers': {
     type: 'users',
@@ -41,6 +44,7 @@ export const presets: Readonly<Record<string, Preset>> = {
       email: cells.Email,
       name: cells.Name,
       status: STRIPE_STATES[text(cells.Status)] && cells.Status !== 'canceled' ? 'PRO' : 'FREE',
+      plan: cells.Plan,
       createdAt: utc(cells['Created (UTC)']),
     }),
   },
@@ -122,14 +126,13 @@ export const presets: Readonly<Record<string, Preset>> = {
   },
   'plausible-events': {
     type: 'visits',
-    about: 'the table events_v2 of a Plausible of one’s own (its CSV exports hold daily sums); page views count',
-    needs: ['name', 'user_id', 'session_id', 'timestamp', 'pathname'],
+    about: 'the page views in the table events_v2 of a Plausible of your own (its CSV exports hold daily sums)',
+    needs: PLAUSIBLE_COLUMNS,
     row(cells) {
-      if (cells.name !== 'pageview') return { leftOut: `is an event ${text(cells.name)}` };
+      if (cells.name !== PAGE_VIEW) return { leftOut: `goal ${text(cells.name)}: plausible-goals imports it` };
       const at = utc(cells.timestamp);
-      const key = [cells.user_id, cells.session_id, at, cells.pathname].map(String).join(' ');
       return {
-        id: v5(key, VISITS),
+        id: plausibleId([cells.user_id, cells.session_id, at, cells.pathname]),
         visitorId: text(cells.user_id),
         at,
         page: cells.pathname,
@@ -138,6 +141,25 @@ export const presets: Readonly<Record<string, Preset>> = {
         device: present(cells.screen_size),
         browser: present(cells.browser),
         os: present(cells.operating_system),
+      };
+    },
+  },
+  'plausible-goals': {
+    type: 'events',
+    about: 'the goals and custom events in the same table of Plausible, each visitor being a user',
+    needs: PLAUSIBLE_COLUMNS,
+    row(cells) {
+      if (cells.name === PAGE_VIEW) return { leftOut: 'page view: plausible-events imports it' };
+      const at = utc(cells.timestamp);
+      const names = texts(cells['meta.key']);
+      const values = texts(cells['meta.value']);
+      const properties = names.map((name, index) => [name, values[index] ?? ''] as const);
+      return {
+        id: plausibleId([cells.name, cells.user_id, cells.session_id, at, cells.pathname, ...names, ...values]),
+        uid: text(cells.user_id),
+        name: cells.name,
+        at,
+        properties: { page: text(cells.pathname), ...Object.fromEntries(properties) },
       };
     },
   },
@@ -154,8 +176,18 @@ export function missingColumns({ needs }: Preset, cells: Cells): string[] {
   return needs.filter((column) => !Object.hasOwn(cells, column));
 }
 
-/** Names the ids of visits that are made of what a visit says. */
-const VISITS = 'ac591c0c-8cd0-5b68-9066-7aee12ac946b';
+/** The namespace of ids that are made of what a row says, where Plausible has none. */
+const PLAUSIBLE_IDS = 'ac591c0c-8cd0-5b68-9066-7aee12ac946b';
+
+function plausibleId(parts: readonly unknown[]): string {
+  return v5(parts.map(String).join(' '), PLAUSIBLE_IDS);
+}
+
+/** A list of texts: an array of JSON, or as ClickHouse writes it into CSV, `['plan','team']`. */
+function texts(value: unknown): string[] {
+  if (Array.isArray(value)) return value.map(String);
+  return Array.from(text(value).matchAll(/'((?:[^'\\]|\\.)*)'/g), ([, inside = '']) => inside.replace(/\\(.)/g, '$1'));
+}
 
 interface PaddleItem {
   readonly quantity: number;

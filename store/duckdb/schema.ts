@@ -22,6 +22,8 @@ export async function prepareTables(writer: Connection): Promise<void> {
   })) {
     await writer.run(createTable(name, columns));
   }
+  // Files of earlier versions have users without a plan.
+  await writer.run('alter table users add column if not exists plan text');
   await createBatchTables(writer);
   await createTouchedTables(writer);
   const derivation = hash('sha256', JSON.stringify(derivedTables));

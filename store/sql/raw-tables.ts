@@ -33,6 +33,7 @@ export const rawTables = {
     payment_last4: 'text',
     /** Uid, e-mail and name in the form in which they are searched. */
     searched: 'text',
+    plan: 'text',
   },
   /** What imports said about subscriptions. */
   subscription_terms: {

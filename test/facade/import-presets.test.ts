@@ -77,9 +77,9 @@ describe('the presets of imports', () => {
     assert.deepEqual(
       stored('users', 'stripe-customers', {
         ...{ id: 'cus_1', Email: 'a@example.com', Name: '', 'Created (UTC)': '2026-01-01 09:30' },
-        Status: 'active',
+        ...{ Status: 'active', Plan: 'Team' },
       }),
-      { uid: 'cus_1', email: 'a@example.com', status: 'PRO', createdAt: '2026-01-01T09:30:00.000Z' },
+      { uid: 'cus_1', email: 'a@example.com', status: 'PRO', plan: 'Team', createdAt: '2026-01-01T09:30:00.000Z' },
     );
     assert.deepEqual(
       stored('invoices', 'stripe-invoices', {
@@ -117,6 +117,16 @@ describe('the presets of imports', () => {
     const id = (cells: object) => (stored('visits', 'plausible-events', { ...view, ...cells }) as { id: string }).id; // a row
     assert.equal(id({}), row.id);
     assert.notEqual(id({ pathname: '/b' }), row.id);
-    assert.equal(stored('visits', 'plausible-events', { ...view, name: 'Signup' }), 'is an event Signup');
+    const goal = { ...view, name: 'Signup', 'meta.key': ['plan'], 'meta.value': ['team'] };
+    assert.equal(stored('visits', 'plausible-events', goal), 'goal Signup: plausible-goals imports it');
+    const { id: key, ...event } = stored('events', 'plausible-goals', goal) as Record<string, unknown>; // a row
+    assert.deepEqual(event, {
+      ...{ uid: '123', name: 'Signup', at: '2026-01-01T10:00:00.000Z', properties: { page: '/a', plan: 'team' } },
+    });
+    const csv = { ...goal, 'meta.key': "['plan']", 'meta.value': "['it\\'s, team']" };
+    const fromCsv = stored('events', 'plausible-goals', csv) as Record<string, unknown>; // a row
+    assert.deepEqual(fromCsv.properties, { page: '/a', plan: "it's, team" });
+    assert.notEqual(fromCsv.id, key);
+    assert.equal(stored('events', 'plausible-goals', view), 'page view: plausible-events imports it');
   });
 });

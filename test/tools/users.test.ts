@@ -251,6 +251,9 @@ describe('one user', () => {
     assert.deepEqual(await method(), { brand: 'Visa', last4: '0042' });
     assert.equal((await put('users', [paying])).unchanged, 1);
     assert.ok(!('paymentLast4' in (await ask('get_user', { userId: 'payer' }))));
+    await put('users', [{ ...paying, plan: 'Team yearly' }]);
+    const { status, plan } = await ask('get_user', { userId: 'payer' });
+    assert.deepEqual([status, plan], ['PRO', 'Team yearly']);
     const wrong = [
       { ...paying, paymentLast4: '4242424242424242' },
       { ...paying, paymentLast4: 42 },

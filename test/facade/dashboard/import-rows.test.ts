@@ -35,6 +35,22 @@ describe('the rows of a file in the browser', () => {
     ]);
   });
 
+  it('refuses the row of a CSV file that is too short, too long or never ends, and takes the others', async () => {
+    const text = 'id,plan\ns1,a\ns2\ns3,b\ns4,b,c\ns5,d\ns6,"e\n';
+    const rows = await rowsOf(new File([text], 'subscriptions.csv'));
+    const shown = rows.map((one) => ('row' in one ? one : { line: one.line }));
+    assert.deepEqual(shown, [
+      { line: 2, row: { id: 's1', plan: 'a' } },
+      { line: 3 },
+      { line: 4, row: { id: 's3', plan: 'b' } },
+      { line: 5 },
+      { line: 6, row: { id: 's5', plan: 'd' } },
+      { line: 7 },
+    ]);
+    const problems = rows.map((one) => ('problem' in one ? one.problem : ''));
+    assert.match(problems[1] ?? '', /expect 2, got 1 on line 3/);
+  });
+
   it('guesses what the columns of other systems become, each member once', () => {
     const { description } = importRecords.input.shape.records;
     const members = membersOf(description, 'users');
@@ -42,7 +58,7 @@ describe('the rows of a file in the browser', () => {
       { name: 'uid', needed: true },
       { name: 'email', needed: true },
       { name: 'status', needed: true },
-      { name: 'name', needed: false },
+      { name: 'plan', needed: false },
     ]);
     assert.deepEqual(
       guessed(['User ID', 'E-Mail', 'Plan', 'Full name', 'created_at', 'Created', 'shoe size'], members),
@@ -50,7 +66,7 @@ describe('the rows of a file in the browser', () => {
         ['E-Mail', 'email'],
         ['created_at', 'createdAt'],
         ['User ID', 'uid'],
-        ['Plan', 'status'],
+        ['Plan', 'plan'],
         ['Full name', 'name'],
       ]),
     );

@@ -128,7 +128,7 @@ export function importJourneys(dashboard: TestDashboard): void {
         await page.getByRole('button', { name: /^Import \d rows?$/ }).click();
         await page.getByText(/read: 1 new, 0 changed, 0 unchanged, 0 refused/).waitFor();
       }
-      await page.getByText('1 left out (is an event Signup)').waitFor();
+      await page.getByText('1 left out (goal Signup: plausible-goals imports it)').waitFor();
     });
     const { plan, status, mrr } = await call('get_user_billing', { userId: 'cus_1' });
     assert.deepEqual([plan, status, mrr], ['pro', 'active', 1029.9]);

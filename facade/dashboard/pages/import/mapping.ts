@@ -43,7 +43,7 @@ export const OTHER_WORDS: Readonly<Record<string, readonly string[]>> = {
   id: ['key', 'subscriptionid', 'invoiceid', 'eventid', 'visitid', 'websiteid', 'number'],
   email: ['mail', 'emailaddress', 'useremail', 'customeremail'],
   name: ['fullname', 'displayname', 'username', 'event', 'eventname', 'title'],
-  status: ['state', 'plan', 'tier'],
+  status: ['state', 'tier'],
   country: ['countrycode'],
   createdAt: [
     'created',

@@ -32,15 +32,26 @@ function jsonRow(text: string, index: number): FileRow[] {
 
 /** The parser is loaded when the first file is read. */
 async function csvRows(text: string): Promise<FileRow[]> {
-  const { parse } = await import('csv-parse/browser/esm/sync');
-  const records = parse(text, { columns: true, info: true, skip_empty_lines: true }) as readonly CsvRecord[];
-  return records.map(({ record, info }) => ({ line: info.lines, row: record }));
-}
-
-/** As csv-parse answers with `columns` and `info`. */
-interface CsvRecord {
-  readonly record: Readonly<Record<string, string>>;
-  readonly info: { readonly lines: number };
+  const { parse, CsvError } = await import('csv-parse/browser/esm/sync');
+  const rows: FileRow[] = [];
+  const refuse = (error: { readonly lines?: number; readonly message: string }) => {
+    rows.push({ line: error.lines ?? 0, problem: error.message });
+    return undefined;
+  };
+  try {
+    parse(text, {
+      columns: true,
+      skip_empty_lines: true,
+      skip_records_with_error: true,
+      on_record: (row: ImportedRow, { lines }) => void rows.push({ line: lines, row }),
+      on_skip: (error) => (error ? refuse(error) : undefined),
+    });
+  } catch (error) {
+    // The file ends within a quote: what stands before it is whole.
+    if (!(error instanceof CsvError)) throw error;
+    refuse(error);
+  }
+  return rows;
 }
 
 /** The value of a member out of a cell, which is a text. */

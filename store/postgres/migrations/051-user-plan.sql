@@ -1,0 +1,1 @@
+alter table imported.users add column plan text collate "C";
