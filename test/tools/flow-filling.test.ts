@@ -64,7 +64,7 @@ describe('the templates of a run', () => {
   });
 
   it('together take no more than the run may', async () => {
-    const filling = new Filling(600);
+    const filling = new Filling('', 600);
     let exhausted = 0;
     for (let step = 0; step < 40; step += 1) {
       await filling.render(`{{ input.numbers | size }}${ENDLESS}`, { ...scope }).catch((error) => {
@@ -116,7 +116,10 @@ describe('a flow with more templates than can be looked through', () => {
       ]) {
         const answer = await world.call('create_flow', { name: 'heavy', steps });
         assert.ok('error' in answer && answer.error.code === 'invalid_input');
-        assert.match(answer.error.error, /^steps: The templates have too many outputs and tags for their length/);
+        assert.match(
+          answer.error.error,
+          /^steps\[0\]\.arguments\.instructions: The templates of the flow have too many outputs and tags/,
+        );
       }
       for (const steps of [
         [step(`${'x'.repeat(99_000)}{{ input.a }}`)],

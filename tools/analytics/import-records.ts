@@ -15,7 +15,6 @@ export const importRecords = defineTool({
   access: { scope: 'admin', grant: 'user:import' },
   annotations: UPDATES,
   bulk: true,
-  importsRows: true,
   input: z.strictObject({
     type: rowType,
     // Audit entries hold no rows, because personal data in them could not be purged with the person.

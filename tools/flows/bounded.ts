@@ -6,22 +6,22 @@ const context = createContext(box);
 const script = new Script('work()');
 
 export class TooLong extends Error {
-  constructor() {
-    super(`it takes more than ${MOST_MS} ms`);
+  constructor(mostMs: number) {
+    super(`it takes more than ${mostMs} ms`);
   }
 }
 
 /**
- * Runs work that somebody else wrote and that might never end. It is stopped after half a second, and nothing else runs meanwhile. This is
+ * Runs work that somebody else wrote and that might never end. It is stopped after `mostMs`, and nothing else runs meanwhile. This is
  * no sandbox.
  * @throws TooLong, and whatever the work throws
  */
-export function bounded<Result>(work: () => Result): Result {
+export function bounded<Result>(work: () => Result, mostMs = MOST_MS): Result {
   box.work = work;
   try {
-    return script.runInContext(context, { timeout: MOST_MS }) as Result; // the work's own result
+    return script.runInContext(context, { timeout: mostMs }) as Result; // the work's own result
   } catch (thrown) {
-    throw isTimeout(thrown) ? new TooLong() : thrown;
+    throw isTimeout(thrown) ? new TooLong(mostMs) : thrown;
   } finally {
     box.work = undefined;
   }

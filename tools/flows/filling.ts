@@ -22,9 +22,12 @@ export class Exhausted extends Error {
 
 /** Fills the templates and judges the conditions of one run. Work that could take long runs in a process of its own. */
 export class Filling {
+  readonly #caller: string;
   #left: number;
 
-  constructor(mostMs = RUN_MS) {
+  /** `caller`: for whom the run acts. */
+  constructor(caller = '', mostMs = RUN_MS) {
+    this.#caller = caller;
     this.#left = mostMs;
   }
 
@@ -43,7 +46,13 @@ export class Filling {
 
   async #apart(name: string, args: Job['args'], what: string): Promise<unknown> {
     if (this.#left <= 0) throw new Exhausted();
-    const outcome = await apart.run({ module, name, args, timeoutMs: Math.min(JOB_MS, this.#left) });
+    const outcome = await apart.run({
+      module,
+      name,
+      args,
+      timeoutMs: Math.min(JOB_MS, this.#left),
+      caller: this.#caller,
+    });
     this.#left -= outcome.ms;
     if ('value' in outcome) return outcome.value;
     if (this.#left <= 0) throw new Exhausted();
@@ -57,7 +66,7 @@ const LONGEST = 10_000;
 const OUTPUT = /\{\{-?\s*[\w.]+\s*-?\}\}/g;
 
 /** Whether the texts contain only a few paths to values. */
-function isQuicklyFilled(value: unknown): boolean {
+export function isQuicklyFilled(value: unknown): boolean {
   const found = templatesIn(value);
   if (found.reduce((length, text) => length + text.length, 0) > LONGEST) return false;
   if (found.some((text) => isTemplate(text.replace(OUTPUT, '')))) return false;
@@ -73,7 +82,7 @@ const QUOTED = /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'/g;
 const CALL = /\b(?!has\b|size\b)\w+\s*\(/;
 
 /** Whether the condition only compares values and calls nothing that could take long. */
-function isQuicklyJudged(condition: string): boolean {
+export function isQuicklyJudged(condition: string): boolean {
   return !CALL.test(condition.replace(QUOTED, '""'));
 }
 

@@ -1,5 +1,5 @@
 import { canonicalize } from 'json-canonicalize';
-import type { FlowDefinition } from './flow-definition.ts';
+import type { FlowDefinition } from './definition-texts.ts';
 
 type DefinitionChange = { readonly [Member in keyof FlowDefinition]?: FlowDefinition[Member] | null | undefined };
 

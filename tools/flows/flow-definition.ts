@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Issue } from '../../resources/error.ts';
-import type { Flow, FlowStep } from '../../resources/flow.ts';
+import type { FlowStep } from '../../resources/flow.ts';
 import { SECRET_MASK } from '../../resources/integration.ts';
 import type { Readers } from '../../store/port.ts';
 import { requireWithin } from '../access/delegation.ts';
@@ -13,24 +13,26 @@ import type { ServerFacts } from '../registry/context.ts';
 import type { Tool } from '../registry/define-tool.ts';
 import { ToolError } from '../registry/errors.ts';
 import { formatPath, isAtOrIn, parseInput } from '../registry/validate.ts';
-import { parseCondition } from './conditions.ts';
+import { type AnalyzedTexts, type FlowDefinition, textsIn } from './definition-texts.ts';
 import { eventTypesOf } from './event-types.ts';
 import { scheduleProblem } from './schedule.ts';
-import { areTooMuch, isTemplate, type Parsed, parseTemplate } from './templates.ts';
-
-/** What a flow does and when. Its runs act as the person or key that wrote these members. */
-export type FlowDefinition = Pick<Flow, 'trigger' | 'steps' | 'agentId' | 'prompt'>;
+import { isTemplate, type Parsed } from './templates.ts';
 
 /** As many problems as are of use. */
 const MOST_ISSUES = 100;
 /** Steps that are looked at before other calls run. */
 const AT_ONCE = 5;
 
+interface DefinitionDeps {
+  readonly store: Pick<Readers, 'agents'>;
+  readonly server: Pick<ServerFacts, 'catalog' | 'kinds'>;
+}
+
 /** What is wrong with the definition, each with its place. */
 export async function definitionIssues(
   { trigger, steps, agentId, prompt }: FlowDefinition,
-  store: Pick<Readers, 'agents'>,
-  { catalog, kinds }: Pick<ServerFacts, 'catalog' | 'kinds'>,
+  texts: AnalyzedTexts,
+  { store, server: { catalog, kinds } }: DefinitionDeps,
 ): Promise<Issue[]> {
   const issues: Issue[] = [];
   if (steps?.length && (agentId !== undefined || prompt !== undefined)) {
@@ -53,14 +55,13 @@ export async function definitionIssues(
     issues.push({ path: 'trigger.type', message: `There is no event ${trigger.type}; ${hint}, see list_event_types.` });
   }
   if (agentId !== undefined) issues.push(...(await agentIssues(agentId, store)));
-  const texts = [prompt ?? '', ...(steps ?? []).flatMap((step) => textsIn(step.arguments, []).map(({ text }) => text))];
-  if (areTooMuch(texts)) return [...issues, { path: steps?.length ? 'steps' : 'prompt', message: TOO_MUCH }];
-  if (prompt !== undefined) issues.push(...referenceIssues(parseTemplate(prompt), 'prompt', []));
+  if (texts.issues.length > 0) return [...issues, ...texts.issues];
+  if (prompt !== undefined) issues.push(...referenceIssues(texts.template(prompt), 'prompt', []));
   const before: string[] = [];
   for (const [index, step] of (steps ?? []).entries()) {
     if (issues.length >= MOST_ISSUES) break;
     if (index % AT_ONCE === AT_ONCE - 1) await setImmediate();
-    issues.push(...stepIssues(step, `steps[${index}]`, before, catalog));
+    issues.push(...stepIssues(step, `steps[${index}]`, before, { catalog, texts }));
     before.push(step.id);
   }
   return issues;
@@ -102,12 +103,17 @@ async function agentIssues(id: string, store: Pick<Readers, 'agents'>): Promise<
   return [{ path: 'agentId', message }];
 }
 
-function stepIssues(step: FlowStep, place: string, before: readonly string[], catalog: Catalog): Issue[] {
+interface StepDeps {
+  readonly catalog: Catalog;
+  readonly texts: AnalyzedTexts;
+}
+
+function stepIssues(step: FlowStep, place: string, before: readonly string[], { catalog, texts }: StepDeps): Issue[] {
   const issues: Issue[] = [];
   if (before.includes(step.id)) {
     issues.push({ path: `${place}.id`, message: `Another step has the id ${step.id}; ids are unique in a flow.` });
   }
-  if (step.when !== undefined) issues.push(...referenceIssues(parseCondition(step.when), `${place}.when`, before));
+  if (step.when !== undefined) issues.push(...referenceIssues(texts.condition(step.when), `${place}.when`, before));
   const tool = catalog.get(step.tool)?.tool;
   // For an unknown tool it is not known which arguments may be quoted in an error.
   if (!tool || !isListed(tool) || tool.answersSecret || tool.forPeople)
@@ -119,13 +125,11 @@ function stepIssues(step: FlowStep, place: string, before: readonly string[], ca
     const name = formatPath(['arguments', ...path]);
     if (!isTemplate(text) || secrets.some((secret) => isAtOrIn(name, secret))) continue;
     templated.push(name);
-    issues.push(...referenceIssues(parseTemplate(text), `${place}.${name}`, before));
+    issues.push(...referenceIssues(texts.template(text), `${place}.${name}`, before));
   }
   return [...issues, ...argumentIssues(tool, step, place, [...templated, ...secrets])];
 }
 
-const TOO_MUCH =
-  'The templates have too many outputs and tags for their length; make the texts shorter, or write a whole output of a step instead of its parts.';
 const SECRET =
   'A secret cannot be written into a flow, nor taken from its input, which is kept; take it from the answer of an earlier step: {{ steps.<id>.output.<member> }}.';
 
@@ -187,18 +191,6 @@ function referenceProblem([root, step, member]: readonly (string | undefined)[],
   return member === 'output' ? undefined : `Of a step there is its output: steps.${step}.output.`;
 }
 
-interface Text {
-  readonly path: readonly PropertyKey[];
-  readonly text: string;
-}
-
 function leavesOf(value: unknown): unknown[] {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(leavesOf) : [value];
-}
-
-function textsIn(value: unknown, path: readonly PropertyKey[]): Text[] {
-  if (typeof value === 'string') return [{ path, text: value }];
-  if (Array.isArray(value)) return value.flatMap((item, index) => textsIn(item, [...path, index]));
-  if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([name, item]) => textsIn(item, [...path, name]));
 }

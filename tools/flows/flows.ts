@@ -17,8 +17,9 @@ import { listPage, onlyThese } from '../registry/paging.ts';
 import { readSettings } from '../settings/settings.ts';
 import { withoutBookkeeping } from '../versions/history.ts';
 import type { HistoryWriters } from '../versions/writers.ts';
+import { type AnalyzedTexts, analyzedTextsOf, type FlowDefinition } from './definition-texts.ts';
 import { definitionOf, sameDefinition } from './flow-change.ts';
-import { definitionIssues, type FlowDefinition, requireRights } from './flow-definition.ts';
+import { definitionIssues, requireRights } from './flow-definition.ts';
 import { forgetOutputs } from './queue.ts';
 import { prepareRestore } from './restoring.ts';
 import { runAsOf } from './run-as.ts';
@@ -84,11 +85,13 @@ const createFlow = defineTool({
   output: flow,
   errors: [],
 
-  async handler(input, context) {
+  stage: (input, { principal }) => analyzedTextsOf(input, principal.id),
+
+  async handler(input, context, texts) {
     const { store, principal } = context;
     const written = await writtenTrigger(input.trigger, undefined, context);
     const created = { ...input, trigger: written.trigger };
-    await requireDefinition(created, context);
+    await requireDefinition(created, texts, context);
     const inserted = await store.flows.insert({ ...created, runAs: runAsOf(principal) });
     await keepSecret(store, inserted, keepingOf(written, context));
     return inserted;
@@ -120,7 +123,11 @@ const updateFlow = defineTool({
   output: flow,
   errors: ['not_found', 'conflict'],
 
-  async handler({ id, expectedRevision, trigger, ...change }, context) {
+  async stage({ id, trigger: _, ...change }, { store, principal }) {
+    return analyzedTextsOf(definitionOf(await store.flows.read(id), change), principal.id);
+  },
+
+  async handler({ id, expectedRevision, trigger, ...change }, context, texts) {
     const { store, principal } = context;
     const current = await store.flows.read(id);
     const written = trigger ? await writtenTrigger(trigger, current, context) : { trigger: current.trigger };
@@ -128,7 +135,7 @@ const updateFlow = defineTool({
     const next = definitionOf(current, changed);
     const redefined = written.given !== undefined || !sameDefinition(current, next);
     if (redefined) {
-      await requireDefinition(next, context);
+      await requireDefinition(next, texts, context);
       requireKnownSecret(principal, current, written);
     }
     const runAs = redefined ? { runAs: runAsOf(principal) } : {};
@@ -166,7 +173,9 @@ export const flowKind = defineKind({
   history: {
     payload: withoutBookkeeping,
 
-    prepareRestore,
+    stageRestore: (state, { id }) => analyzedTextsOf(state, id),
+    // The texts are what `stageRestore` made.
+    prepareRestore: (state, current, context, texts) => prepareRestore(state, current, context, texts as AnalyzedTexts),
   },
 
   forget: forgetOutputs,
@@ -190,9 +199,13 @@ async function purgeAllOf(
   }
 }
 
-async function requireDefinition(definition: FlowDefinition, context: Context<Readers, never>): Promise<void> {
+async function requireDefinition(
+  definition: FlowDefinition,
+  texts: AnalyzedTexts,
+  context: Context<Readers, never>,
+): Promise<void> {
   const { store, principal, server, fail } = context;
-  const issues = await definitionIssues(definition, store, server);
+  const issues = await definitionIssues(definition, texts, context);
   if (issues[0]) {
     const more = issues.length > 1 ? ` (and ${issues.length - 1} more, see issues)` : '';
     throw fail('invalid_input', `${issues[0].path}: ${issues[0].message}${more}`, { issues: issues.slice(0, 100) });

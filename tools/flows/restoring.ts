@@ -2,6 +2,7 @@ import { type Flow, flow } from '../../resources/flow.ts';
 import type { NewRecord, Readers } from '../../store/port.ts';
 import type { Context } from '../registry/context.ts';
 import type { HistoryWriters } from '../versions/writers.ts';
+import type { AnalyzedTexts } from './definition-texts.ts';
 import { sameDefinition } from './flow-change.ts';
 import { definitionIssues, requireRights } from './flow-definition.ts';
 import { isRunAs, runAsOf } from './run-as.ts';
@@ -15,13 +16,14 @@ export async function prepareRestore(
   earlier: Flow,
   current: Flow | undefined,
   { store, principal, server, fail }: Context<HistoryWriters, 'conflict'>,
+  texts: AnalyzedTexts,
 ): Promise<NewRecord<Flow>> {
   const kept = await store.flowSecrets.get(earlier.id);
   const before = current ?? (kept && (await lastStateOf(earlier.id, store)));
   const isOwn = before !== undefined && isRunAs(principal, before.runAs);
   const comes = !current && !isOwn ? undefined : kept;
   const state = { ...earlier, trigger: withTodaysSecret(earlier.trigger, comes) };
-  const [issue] = await definitionIssues(state, store, server);
+  const [issue] = await definitionIssues(state, texts, { store, server });
   if (issue) throw fail('conflict', `This state of the flow cannot be restored: ${issue.path}: ${issue.message}`);
   if (kept && (!comes || !signatureOf(state))) await store.flowSecrets.delete(earlier.id);
   if (current && sameDefinition(current, state)) return { ...state, runAs: current.runAs };

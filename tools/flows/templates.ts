@@ -35,20 +35,51 @@ export function parseTemplate(text: string): Parsed {
   }
 }
 
-/** The time for finding the place of each output and tag grows with the length of the text. */
-const MOST_WORK = 10_000_000;
-
-/** Whether checking all these templates would take too long. */
-export function areTooMuch(texts: readonly string[]): boolean {
-  return texts.reduce((work, text) => work + text.length * countOf(text), 0) > MOST_WORK;
+/** How long checking a template takes: the time for finding the place of each output and tag grows with the length of the text. */
+export function workOf(text: string): number {
+  return text.length * outputsOf(text).length;
 }
 
-function countOf(text: string): number {
-  let count = 0;
-  for (let at = text.indexOf('{'); at >= 0; at = text.indexOf('{', at + 1)) {
-    if (text[at + 1] === '{' || text[at + 1] === '%') count += 1;
+/** The time for analyzing an output grows with the square of these. */
+const MOST_FILTERS = 100;
+const MOST_SEGMENTS = 50;
+
+/** Which limit an output or tag of the template goes beyond. Takes time in proportion to the length of the text. */
+export function limitProblem(text: string): string | undefined {
+  for (const output of outputsOf(text)) {
+    const unquoted = output.replace(QUOTED, '');
+    const filters = countOf(unquoted, /\|/g);
+    if (filters > MOST_FILTERS) {
+      return `An output or tag has ${filters} filters; ${MOST_FILTERS} is the most. Use fewer, or several steps.`;
+    }
+    const paths = unquoted.split(BETWEEN_PATHS);
+    const segments = paths.reduce((most, path) => Math.max(most, 1 + countOf(path, /[.[]/g)), 0);
+    if (segments > MOST_SEGMENTS) {
+      return `A path has ${segments} segments; ${MOST_SEGMENTS} is the most. Take the value from less deep within an output.`;
+    }
   }
-  return count;
+  return undefined;
+}
+
+const QUOTED = /"[^"]*"|'[^']*'/g;
+const BETWEEN_PATHS = /[\s|,:=<>!()]+/;
+
+function countOf(text: string, pattern: RegExp): number {
+  return text.match(pattern)?.length ?? 0;
+}
+
+/** What stands in each pair of `{{ }}` or `{% %}`, and the rest of the text behind a beginning without an end. */
+function outputsOf(text: string): string[] {
+  const found: string[] = [];
+  for (let at = text.indexOf('{'); at >= 0; at = text.indexOf('{', at + 1)) {
+    const end = text[at + 1] === '{' ? '}}' : text[at + 1] === '%' ? '%}' : undefined;
+    if (end === undefined) continue;
+    const until = text.indexOf(end, at + 2);
+    found.push(text.slice(at + 2, until < 0 ? undefined : until));
+    if (until < 0) break;
+    at = until;
+  }
+  return found;
 }
 
 export function isTemplate(text: string): boolean {

@@ -1,11 +1,12 @@
 import type { EntityType } from '../../resources/version.ts';
 import type { CollectionName, RecordOf } from '../../store/collections.ts';
 import type { Filter, NewRecord, Readers, Transaction } from '../../store/port.ts';
+import type { Principal } from '../access/principal.ts';
 import { accessFor } from '../access/requirement.ts';
 import type { HistoryWriters } from '../versions/writers.ts';
 import type { Context } from './context.ts';
 import type { EventNames, KeptHistory, Payload, RecordKind } from './kind.ts';
-import type { Tool } from './tool.ts';
+import type { Staged, Tool } from './tool.ts';
 
 /** A kind of record with its tools: what versions, search, events, purges and resources do with it follows from this. */
 export interface Kind<Name extends CollectionName = CollectionName> extends RecordKind, Tools {
@@ -31,6 +32,8 @@ export interface History<Name extends CollectionName = CollectionName> extends K
   payload(record: RecordOf<Name>): Payload;
   /** The payload as callers see it, if it is kept in another form. */
   shown?(payload: Payload, store: Readers): Promise<Payload>;
+  /** Does what takes long before the transaction that restores a state begins. */
+  stageRestore?(state: RecordOf<Name>, principal: Principal): Promise<Staged>;
   /**
    * The record to store when one of its earlier states is restored: checked against what is there now, with the members
    * that only the server writes as they are now. Without it the state is stored as it was.
@@ -39,6 +42,7 @@ export interface History<Name extends CollectionName = CollectionName> extends K
     state: RecordOf<Name>,
     current: RecordOf<Name> | undefined,
     context: Context<HistoryWriters, 'conflict'>,
+    staged: Staged | undefined,
   ): Promise<NewRecord<RecordOf<Name>>>;
 }
 

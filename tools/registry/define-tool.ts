@@ -1,11 +1,10 @@
 import type { z } from 'zod';
 import type { ErrorCode } from '../../resources/error.ts';
 import type { Readers, TextSearch } from '../../store/port.ts';
-import type { StagedRows } from '../../store/rows-port.ts';
 import type { HistoryWriters } from '../versions/writers.ts';
 import type { CallingContext, Context, SteppingContext } from './context.ts';
 import { withOwnCursors } from './paging.ts';
-import type { Annotations, Meaning, Tool } from './tool.ts';
+import type { Annotations, Meaning, Staged, Tool } from './tool.ts';
 
 export type { Fail } from './errors.ts';
 export type { Annotations, Tool } from './tool.ts';
@@ -40,13 +39,19 @@ interface WriteTool<Input extends z.ZodObject, Output extends z.ZodObject, Code 
   handler(input: z.output<Input>, context: Context<HistoryWriters, Code>): Promise<z.input<Output>>;
 }
 
-/** The same, for imported rows: they are written before the transaction, which would hold up all other writes, and count with it. */
-interface ImportTool<Input extends z.ZodObject, Output extends z.ZodObject, Code extends ErrorCode>
-  extends Meaning<Input, Output, Code> {
+/**
+ * The same, with work that must not be done in the transaction, because it takes long and would hold up all other writes. `stage` does it
+ * before: it checks texts, or writes rows that count with the transaction.
+ */
+interface StagedTool<
+  Input extends z.ZodObject,
+  Output extends z.ZodObject,
+  Code extends ErrorCode,
+  Result extends Staged,
+> extends Meaning<Input, Output, Code> {
   readonly annotations: Annotations & { readonly readOnlyHint: false };
-  readonly importsRows: true;
-  stage(input: z.output<Input>, context: Context<Readers & TextSearch, Code>): Promise<StagedRows>;
-  handler(input: z.output<Input>, context: Context<HistoryWriters, Code>, staged: StagedRows): Promise<z.input<Output>>;
+  stage(input: z.output<Input>, context: Context<Readers & TextSearch, Code>): Promise<Result>;
+  handler(input: z.output<Input>, context: Context<HistoryWriters, Code>, staged: Result): Promise<z.input<Output>>;
 }
 
 /**
@@ -77,9 +82,12 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
 export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject, Code extends ErrorCode = never>(
   tool: SteppedTool<Input, Output, Code>,
 ): Tool;
-export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject, Code extends ErrorCode = never>(
-  tool: ImportTool<Input, Output, Code>,
-): Tool;
+export function defineTool<
+  Input extends z.ZodObject,
+  Output extends z.ZodObject,
+  Code extends ErrorCode = never,
+  Result extends Staged = Staged,
+>(tool: StagedTool<Input, Output, Code, Result>): Tool;
 export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject, Code extends ErrorCode = never>(
   tool: WriteTool<Input, Output, Code>,
 ): Tool;

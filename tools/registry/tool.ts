@@ -1,6 +1,5 @@
 import type { z } from 'zod';
 import type { ErrorCode } from '../../resources/error.ts';
-import type { StagedRows } from '../../store/rows-port.ts';
 import type { GuardedTool } from '../access/guarded-tool.ts';
 import type { Principal } from '../access/principal.ts';
 import type { View } from './view.ts';
@@ -66,6 +65,12 @@ export interface ServedResources {
   }[];
 }
 
+/** What a tool makes before its transaction begins. */
+export interface Staged {
+  /** Frees what it holds, whatever became of the transaction. */
+  discard(): Promise<void>;
+}
+
 /** Any tool, as the registry sees it. */
 export interface Tool extends Meaning<z.ZodObject, z.ZodObject, ErrorCode> {
   readonly annotations: Annotations;
@@ -74,7 +79,7 @@ export interface Tool extends Meaning<z.ZodObject, z.ZodObject, ErrorCode> {
   goesOn?(output: object): boolean;
   tellsDown?(output: object): boolean;
   standsFor?(input: object): { readonly tool: string; readonly input: unknown };
-  stage?(input: object, context: object): Promise<StagedRows>;
+  stage?(input: object, context: object): Promise<Staged>;
   /** Run by the registry alone, with the context that the definition asks for. */
-  handler(input: object, context: object, staged?: StagedRows): Promise<unknown>;
+  handler(input: object, context: object, staged?: Staged): Promise<unknown>;
 }

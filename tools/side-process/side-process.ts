@@ -9,6 +9,8 @@ export interface Job {
   readonly args: readonly unknown[];
   /** The time limit, counted from the beginning of the job. */
   readonly timeoutMs: number;
+  /** For whom it is done. Callers take turns, however many jobs each of them has. */
+  readonly caller: string;
 }
 
 /** The result of a job and its duration: its value, the message of its error, or why it was ended. */
@@ -21,7 +23,7 @@ export type JobOutcome = { readonly ms: number } & (
 interface SideProcessOptions {
   /** The largest heap of the process. */
   readonly mostMegabytes: number;
-  /** The largest number of waiting jobs. One more is refused. */
+  /** The largest number of waiting jobs of one caller. One more is refused. */
   readonly mostWaiting: number;
 }
 
@@ -31,7 +33,7 @@ interface Waiting {
   fail(cause: unknown): void;
 }
 
-/** Too many jobs are waiting. */
+/** Too many jobs of the caller are waiting. */
 export class Busy extends Error {}
 
 type Message = { readonly begun: true } | JobOutcome;
@@ -43,7 +45,8 @@ type Message = { readonly begun: true } | JobOutcome;
  */
 export class SideProcess {
   readonly #options: SideProcessOptions;
-  readonly #waiting: Waiting[] = [];
+  /** The caller whose turn is next comes first. */
+  readonly #waiting = new Map<string, Waiting[]>();
   #child: ChildProcess | undefined;
   #current: (Waiting & { begunAt?: number }) | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -54,18 +57,29 @@ export class SideProcess {
 
   /** @throws Busy */
   run(job: Job): Promise<JobOutcome> {
-    if (this.#waiting.length >= this.#options.mostWaiting) return Promise.reject(new Busy());
+    const own = this.#waiting.get(job.caller) ?? [];
+    if (own.length >= this.#options.mostWaiting) return Promise.reject(new Busy());
     return new Promise((settle, fail) => {
-      this.#waiting.push({ job, settle, fail });
+      own.push({ job, settle, fail });
+      this.#waiting.set(job.caller, own);
       this.#next();
     });
   }
 
   #next(): void {
     if (this.#current) return;
-    const next = this.#waiting.shift();
+    const next = this.#take();
     if (next) this.#begin(next);
     else this.#rest();
+  }
+
+  #take(): Waiting | undefined {
+    const [first] = this.#waiting;
+    if (!first) return undefined;
+    const [caller, [next, ...others]] = first;
+    this.#waiting.delete(caller);
+    if (others.length > 0) this.#waiting.set(caller, others);
+    return next;
   }
 
   #begin(next: Waiting): void {

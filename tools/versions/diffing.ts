@@ -1,5 +1,6 @@
 import type { VersionDiff } from '../../resources/version.ts';
 import { plain, Room } from '../audit/room.ts';
+import type { Context } from '../registry/context.ts';
 import type { Fail } from '../registry/errors.ts';
 import type { KeptHistory, Payload } from '../registry/kind.ts';
 import { Busy, type JobOutcome, SideProcess } from '../side-process/side-process.ts';
@@ -13,27 +14,29 @@ const MOST_MS = 5000;
 const module = new URL('./diff.ts', import.meta.url);
 const apart = new SideProcess({ mostMegabytes: 512, mostWaiting: 16 });
 
+type Caller = Pick<Context<unknown, 'too_large'>, 'fail' | 'principal'>;
+
 /** What changed between the payloads. Large ones are compared in a process of their own. @throws ToolError (too_large, unavailable) */
 export async function diffPayloads(
   history: Pick<KeptHistory, 'text'>,
   [from, to]: readonly [Payload, Payload],
-  fail: Fail<'too_large'>,
+  { fail, principal }: Caller,
 ): Promise<VersionDiff> {
   const states = [stateOf(history, from), stateOf(history, to)] as const;
   if (isSmall(states)) return diffStates(...states);
-  const outcome = await compare(states, fail);
+  const outcome = await compare(states, principal.id, fail);
   if ('value' in outcome) return outcome.value as VersionDiff; // the function returns a diff
   if ('thrown' in outcome) throw new Error(outcome.thrown);
   const next = 'read each of them with get_version instead';
   throw fail('too_large', `The two states are too large to compare: ${outcome.ended}; ${next}.`);
 }
 
-async function compare(args: readonly State[], fail: Fail<'too_large'>): Promise<JobOutcome> {
+async function compare(args: readonly State[], caller: string, fail: Fail<'too_large'>): Promise<JobOutcome> {
   try {
-    return await apart.run({ module, name: 'diffStates', args, timeoutMs: MOST_MS });
+    return await apart.run({ module, name: 'diffStates', args, timeoutMs: MOST_MS, caller });
   } catch (thrown) {
     if (!(thrown instanceof Busy)) throw thrown;
-    throw fail('unavailable', 'The server compares many versions just now; ask again in a few seconds.');
+    throw fail('unavailable', 'Too many comparisons of yours are waiting; ask again in a few seconds.');
   }
 }
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { cursor, expectedRevision, includeTotal, limit, pageOf, recordId } from '../../resources/fields.ts';
 import { orAgentName, refTo } from '../../resources/markers.ts';
 import { type EntityType, entityType, type VersionRecord, version, versionDiff } from '../../resources/version.ts';
-import { collections } from '../../store/collections.ts';
+import { type CollectionName, collections } from '../../store/collections.ts';
 import { StaleRevision } from '../../store/errors.ts';
 import type { Readers } from '../../store/port.ts';
 import type { Access } from '../access/guarded-tool.ts';
@@ -13,7 +13,7 @@ import type { History, Kind } from '../registry/define-kind.ts';
 import { CREATES, defineTool, READS } from '../registry/define-tool.ts';
 import { isVersioned, type Payload, type VersionedKind } from '../registry/kind.ts';
 import { LARGEST_PAGE, listPage } from '../registry/paging.ts';
-import type { Tool } from '../registry/tool.ts';
+import type { Staged, Tool } from '../registry/tool.ts';
 import { diffPayloads } from './diffing.ts';
 import { shownPayload, showVersion } from './history.ts';
 import type { HistoryWriters } from './writers.ts';
@@ -145,7 +145,7 @@ const diffVersion = (histories: Histories) =>
       const target = await findVersion(context, input);
       const start = await startOfDiff(context, target, against);
       const shown = (payload: Payload) => shownPayload(history, payload, context.store);
-      return diffPayloads(history, [await shown(start), await shown(target.payload)], context.fail);
+      return diffPayloads(history, [await shown(start), await shown(target.payload)], context);
     },
   });
 
@@ -166,14 +166,21 @@ const restoreVersion = (histories: Histories) =>
     output: version,
     errors: ['not_found', 'conflict'],
 
-    async handler({ expectedRevision, ...input }, context) {
+    async stage(input, context) {
+      const { collection, history } = await histories.kindOf(context, input);
+      const target = await findVersion(context, input);
+      const staged = await history.stageRestore?.(stateOf(collection, target) as never, context.principal);
+      return staged ?? NOTHING;
+    },
+
+    async handler({ expectedRevision, ...input }, context, staged) {
       const { store } = context;
       const kind = await histories.kindOf(context, input);
       const target = await findVersion(context, input);
       const latest = await latestVersion(store, input);
       if (expectedRevision !== undefined && expectedRevision !== latest.revision)
         throw new StaleRevision(latest.revision);
-      await bringBack(kind, target, latest, context);
+      await bringBack(kind, { target, latest, staged }, context);
       return showVersion(kind.history, await latestVersion(store, input), store);
     },
   });
@@ -184,24 +191,35 @@ export function versionTools(kinds: readonly Kind[]): readonly Tool[] {
   return [listVersions, getVersion, diffVersion, restoreVersion].map((define) => define(histories));
 }
 
+interface Restoring {
+  readonly target: VersionRecord;
+  readonly latest: VersionRecord;
+  readonly staged: Staged;
+}
+
 async function bringBack(
   { collection, history }: Versioned,
-  target: VersionRecord,
-  { revision }: VersionRecord,
+  { target, latest: { revision }, staged }: Restoring,
   context: Context<HistoryWriters, 'conflict'>,
 ): Promise<void> {
   const records = context.store[collection] as unknown as AnyHistory; // of the kind's own collection, as is its schema
   const { entityId } = target;
   const current = await records.get(entityId);
-  const state = collections[collection].schema.parse({ ...target.payload, updatedAt: target.createdAt, revision });
+  const state = stateOf(collection, target, revision);
   const prepared = history.prepareRestore
-    ? await history.prepareRestore(state as never, current as never, context)
+    ? await history.prepareRestore(state as never, current as never, context, staged)
     : state;
   const { updatedAt: _, revision: __, ...restored } = prepared as Payload & { updatedAt?: unknown; revision?: unknown };
   const note = { kind: 'restore', changeDescription: `Restored revision ${target.revision}` } as const;
   if (current) await records.update(entityId, { ...clearing(current), ...restored }, note);
   else await records.insert({ ...restored, revision: revision + 1 }, note);
 }
+
+function stateOf(collection: CollectionName, { payload, createdAt, revision }: VersionRecord, next = revision) {
+  return collections[collection].schema.parse({ ...payload, updatedAt: createdAt, revision: next });
+}
+
+const NOTHING: Staged = { discard: async () => {} };
 
 interface AnyHistory {
   get(id: string): Promise<Payload | undefined>;

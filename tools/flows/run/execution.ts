@@ -61,7 +61,7 @@ export class FlowExecution {
   readonly #abandon = new AbortController();
   readonly #either = AbortSignal.any([this.#cancel.signal, this.#leave.signal]);
   readonly #place: FlowPlace;
-  readonly #filling = new Filling();
+  readonly #filling: Filling;
   #run: FlowRunRecord;
   /** The last attempt, which may not be stored yet. */
   #tried: Tried | undefined;
@@ -70,6 +70,7 @@ export class FlowExecution {
     this.#parts = parts;
     this.#flow = flow;
     this.#run = run;
+    this.#filling = new Filling(run.runAs.id);
     this.#place = place;
   }
 

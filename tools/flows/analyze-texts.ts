@@ -1,0 +1,35 @@
+import { bounded, TooLong } from './bounded.ts';
+import { parseCondition } from './conditions.ts';
+import { type Parsed, parseTemplate } from './templates.ts';
+
+export interface Texts {
+  readonly templates: readonly string[];
+  readonly conditions: readonly string[];
+}
+
+/** In the order of the texts. */
+export interface ParsedTexts {
+  readonly templates: readonly Parsed[];
+  readonly conditions: readonly Parsed[];
+}
+
+/** The time that the texts of one flow may take together. */
+const MOST_MS = 2000;
+
+/** Parses all texts. One that takes too long, or whose turn comes too late, has that as its problem. */
+export function analyzeTexts({ templates, conditions }: Texts, mostMs = MOST_MS): ParsedTexts {
+  const until = performance.now() + mostMs;
+  const parse = (text: string, work: (text: string) => Parsed): Parsed => {
+    const left = Math.ceil(until - performance.now());
+    try {
+      if (left > 0) return bounded(() => work(text), left);
+    } catch (thrown) {
+      if (!(thrown instanceof TooLong)) throw thrown;
+    }
+    return { references: [], problem: `with the texts before it, it takes more than ${mostMs} ms` };
+  };
+  return {
+    templates: templates.map((text) => parse(text, parseTemplate)),
+    conditions: conditions.map((text) => parse(text, parseCondition)),
+  };
+}
