@@ -48,7 +48,7 @@ describe('the rows of a file in the browser', () => {
       { line: 7 },
     ]);
     const problems = rows.map((one) => ('problem' in one ? one.problem : ''));
-    assert.match(problems[1] ?? '', /expect 2, got 1 on line 3/);
+    assert.match(problems[1] ?? '', /length is 2, got 1 on line 3/);
   });
 
   it('guesses what the columns of other systems become, each member once', () => {
