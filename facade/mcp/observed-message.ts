@@ -4,16 +4,10 @@ import { type Span, type SpanOptions, type TraceContext, type Tracer, within } f
 import type { Exchange } from '../http/exchange.ts';
 import { traceIn } from '../http/observed-request.ts';
 import { isObject, isRequestId } from './message.ts';
+import { LISTEN, SERVED_METHODS } from './methods.ts';
 import { PROTOCOL_VERSIONS } from './protocol-versions.ts';
 
-/** Open for as long as its client listens. */
-const LISTEN = 'subscriptions/listen';
-const METHODS: ReadonlySet<string> = new Set([
-  ...['initialize', 'server/discover', 'ping', 'logging/setLevel', 'completion/complete', LISTEN],
-  ...['tools/list', 'tools/call', 'prompts/list', 'prompts/get'],
-  ...['resources/list', 'resources/templates/list', 'resources/read', 'resources/subscribe', 'resources/unsubscribe'],
-  ...['notifications/initialized', 'notifications/cancelled', 'notifications/progress'],
-]);
+const METHODS: ReadonlySet<string> = new Set(SERVED_METHODS);
 
 /** Measures and traces the messages of clients. */
 export class ObservedMessages {

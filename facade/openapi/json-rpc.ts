@@ -1,10 +1,11 @@
 import { z } from 'zod';
+import { SERVED_METHODS } from '../mcp/methods.ts';
 
 /** A message to the MCP endpoint. Notifications have no id. */
 export const jsonRpcRequest = z.object({
   jsonrpc: z.literal('2.0'),
   id: z.union([z.string(), z.int()]).optional().describe('Omit for notifications.'),
-  method: z.enum(['initialize', 'tools/list', 'tools/call']),
+  method: z.enum(SERVED_METHODS),
   params: z.record(z.string(), z.unknown()).optional(),
 });
 

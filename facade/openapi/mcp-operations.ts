@@ -1,3 +1,4 @@
+import { errorBody } from '../../resources/error.ts';
 import type { JsonSchema } from '../../tools/registry/json-schema.ts';
 import { getMcpStatus } from '../../tools/system.ts';
 import { jsonRpcRequest, jsonRpcResponse } from './json-rpc.ts';
@@ -46,7 +47,7 @@ export function capsuleMcpOperations(components: Components): Record<string, Par
           headers: REQUEST_ID,
           content: { 'application/json': { schema: schemas.schema(getMcpStatus.output, 'output'), example: STATUS } },
         },
-        ...errors.of([...ALWAYS, 'method_not_allowed']),
+        ...errors.of([...ALWAYS, 'invalid_input', 'method_not_allowed']),
       },
     },
     post: {
@@ -82,9 +83,12 @@ function exchange({ schemas, errors }: Components): Part {
       },
       202: { description: 'The notification was taken.', headers: REQUEST_ID },
       400: {
-        description: 'The message is malformed.',
+        description:
+          'The message is malformed: an error of JSON-RPC. Or the query or the encoding of the body is: the error of every door.',
         headers: REQUEST_ID,
-        content: { 'application/json': { schema: answer, example: REFUSAL } },
+        content: {
+          'application/json': { schema: { anyOf: [answer, schemas.schema(errorBody, 'output')] }, example: REFUSAL },
+        },
       },
       ...errors.of([...ALWAYS, ...BODY_ERRORS]),
     },

@@ -99,7 +99,7 @@ function describeApi({ errors }: Components): Part {
           },
         },
       },
-      ...errors.of(['unauthenticated', 'forbidden', 'rate_limited', 'internal', 'unavailable']),
+      ...errors.of(['invalid_input', 'unauthenticated', 'forbidden', 'rate_limited', 'internal', 'unavailable']),
     },
   };
 }

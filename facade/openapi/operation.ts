@@ -51,7 +51,7 @@ export function toolOperation(route: Route, { group, tool }: CatalogEntry, compo
     ...COMMON_ERRORS,
     'rate_limited',
     ...tool.errors,
-    ...(requestBody ? BODY_ERRORS : []),
+    ...(route.method === 'GET' ? [] : BODY_ERRORS),
     ...(posts ? (['conflict', 'not_found'] as const) : []), // errors of idempotency keys
   ];
   return {
@@ -181,9 +181,11 @@ function downOf(tool: Tool, { schemas }: Components): Part {
 function accessMembers({ access }: Tool): object {
   if (access === ANYONE) return {};
   if (!('among' in access)) return { 'x-required-scope': access.scope, 'x-required-grant': grantText(access) };
+  const scopes = new Set(access.among.map(({ scope }) => scope));
+  const grants = new Set(access.among.map(grantText));
   return {
-    'x-required-scope': access.among.map(({ scope }) => scope),
-    'x-required-grant': access.among.map(grantText),
+    'x-required-scope': scopes.size === 1 ? [...scopes][0] : [...scopes],
+    'x-required-grant': grants.size === 1 ? [...grants][0] : [...grants],
   };
 }
 
@@ -191,14 +193,24 @@ function accessLine({ access, session }: Tool): string {
   if (session === 'begins') return 'Authenticated by the ID token in the body.';
   if (access === ANYONE) return 'Every authenticated caller may call this.';
   const fresh = mayNeedFresh({ access }) ? ` ${FRESH}` : '';
-  if (!('among' in access)) return `Needs ${rightText(access)}.${fresh}`;
-  return `Needs, depending on the input, ${access.among.map(rightText).join('; or ')}.${fresh}`;
+  if (!('among' in access)) return `Needs ${rightText(access.scope, [grantText(access)])}.${fresh}`;
+  return `Needs, depending on the input, ${rightsText(access.among)}.${fresh}`;
+}
+
+/** Rights of one scope name it once. */
+function rightsText(among: readonly Access[]): string {
+  const byScope = new Map<string, Set<string>>();
+  for (const access of among) {
+    const grants = byScope.get(access.scope) ?? new Set();
+    byScope.set(access.scope, grants.add(grantText(access)));
+  }
+  return Array.from(byScope, ([scope, grants]) => rightText(scope, [...grants])).join('; or ');
 }
 
 const FRESH = 'Whoever calls in a session must have signed in, or confirmed with a passkey, less than 10 minutes ago.';
 
-function rightText(access: Access): string {
-  return `the scope \`${access.scope}\`, or of keys with grants \`${grantText(access)}\``;
+function rightText(scope: string, grants: readonly string[]): string {
+  return `the scope \`${scope}\`, or of keys with grants ${grants.map((grant) => `\`${grant}\``).join(' or ')}`;
 }
 
 function grantText({ grant }: Access): string {

@@ -84,7 +84,7 @@ describe('a refused input', () => {
     });
     const input = {
       ...{ name: 'a', count: 1.5, share: 0, step: 3, state: 'no', only: 1, list: ['', 2], some: ['a', 1] },
-      ...{ kind: { kind: 'c' }, map: { one: 'x' }, at: 'now', link: 'here', nmae: 1 },
+      ...{ kind: { kind: 'c' }, map: { one: 'x' }, at: 'now', link: 'here', flga: 1 },
     };
     assert.deepEqual(Object.fromEntries(issuesOf(schema, input).map(({ path, message }) => [path, message])), {
       name: 'Is too short; write at least 2 characters.',
@@ -101,8 +101,12 @@ describe('a refused input', () => {
       'map.one': 'Give true or false, not text.',
       at: 'Write a time like 2026-03-01T09:30:00Z.',
       link: 'Write a URL, like https://example.com.',
-      nmae: 'There is no field "nmae" here; did you mean "name"?',
+      flga: 'There is no field "flga" here; did you mean "flag"?',
     });
+    const given = z.strictObject({ id: z.string(), name: z.string().optional() });
+    assert.deepEqual(issuesOf(given, { id: 'a', idd: 'b' }), [
+      { path: 'idd', message: 'There is no field "idd" here; allowed: name.' },
+    ]);
     assert.deepEqual(issuesOf(schema.pick({ some: true }), { some: 1 }), [
       { path: 'some', message: 'Give "all" or a list.' },
     ]);

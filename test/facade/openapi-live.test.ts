@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { makeCapsule, rest } from '../support/calls.ts';
+import { MODERN_VERSION } from '../../facade/mcp/protocol-versions.ts';
+import { credential, makeCapsule, rest } from '../support/calls.ts';
+import { send, type WireRequest } from '../support/http.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { type Document, documentOf, operationsOf, type Parameter } from './openapi-document.ts';
 import { openWorkshop } from './openapi-workshop.ts';
 
+const JSON_TYPE = { 'Content-Type': 'application/json' };
 let server: TestServer;
 let document: Document;
 before(async () => {
@@ -107,7 +110,74 @@ describe('the served document', () => {
       assert.ok(validate?.(answer.body), `${operationId}: ${ajv.errorsText(validate?.errors)} ${said}`);
     }
   });
+
+  it('names the methods of messages that are served, and no other', async () => {
+    const schemas = document.components.schemas ?? {};
+    const { method } = (schemas.JsonRpcRequest as { properties: { method: { enum: string[] } } }).properties;
+    const ask = async (name: string, version: string) => {
+      const modern = { 'io.modelcontextprotocol/protocolVersion': version };
+      const params = { ...(version === MODERN_VERSION && { _meta: modern }) };
+      const message = { jsonrpc: '2.0', ...(!name.startsWith('notifications/') && { id: 1 }), method: name, params };
+      const headers = {
+        ...credential(server.adminKey),
+        ...JSON_TYPE,
+        'MCP-Protocol-Version': version,
+        'Mcp-Method': name,
+      };
+      const url = `${server.baseUrl}/api/v1/mcp`;
+      return send(url, { method: 'POST', headers, body: JSON.stringify(message) });
+    };
+    const isServed = async (name: string, version: string) =>
+      !(await ask(name, version)).text.includes('"code":-32601');
+    for (const name of method.enum)
+      assert.ok((await isServed(name, '2025-11-25')) || (await isServed(name, MODERN_VERSION)), name);
+    for (const name of ['resources/subscribe', 'tasks/list', 'sampling/createMessage'])
+      assert.equal(await isServed(name, '2025-11-25'), false, name);
+  });
+
+  it('lists every status that a mistake is answered with, with a body of the form it names', async () => {
+    const ajv = new Ajv2020({ strict: false, validateFormats: false }).addSchema(document, 'document');
+    const capsule = await makeCapsule(server, { allowedTools: ['list_agents'] });
+    const wrong: string[] = [];
+    for (const [place, { responses, security }] of operationsOf(document)) {
+      const [method = '', template = ''] = place.split(' ');
+      const own = security?.some((scheme) => 'capsuleToken' in scheme);
+      const path = template.replace(/\{\w+\}/g, own ? capsule.id : 'agt_unknown');
+      for (const { name, query = '', keyed, ...mistake } of MISTAKES) {
+        if (method === 'GET' && mistake.body !== undefined) continue;
+        const headers = {
+          ...(keyed !== false && credential(own ? capsule.token : server.adminKey)),
+          ...mistake.headers,
+        };
+        const { status, text } = await send(`${server.baseUrl}${path}${query}`, { ...mistake, method, headers });
+        if (status < 400) continue;
+        const body = JSON.parse(text);
+        const documented = responses[status] as { $ref?: string } | undefined;
+        const pointer =
+          documented?.$ref ?? `#/paths/${escapePointer(template)}/${method.toLowerCase()}/responses/${status}`;
+        const validate = documented && ajv.getSchema(`document${pointer}/content/application~1json/schema`);
+        if (!validate?.(body)) wrong.push(`${place}, ${name}: ${status} ${text.slice(0, 80)}`);
+      }
+    }
+    assert.deepEqual(wrong, []);
+  });
 });
+
+/** What callers do wrong at any operation. */
+const MISTAKES: readonly (WireRequest & { readonly name: string; readonly query?: string; readonly keyed?: false })[] =
+  [
+    { name: 'no credential', keyed: false },
+    { name: 'an unknown parameter', query: '?x=1' },
+    { name: 'a body that is not JSON', body: '{', headers: JSON_TYPE },
+    { name: 'a body of another type', body: 'a=1', headers: { 'Content-Type': 'application/x-www-form-urlencoded' } },
+    { name: 'an unknown encoding', body: '{}', headers: { ...JSON_TYPE, 'Content-Encoding': 'zip' } },
+    { name: 'a body that is not compressed', body: '{}', headers: { ...JSON_TYPE, 'Content-Encoding': 'gzip' } },
+    { name: 'too large a body', body: `"${'a'.repeat(5 * 1024 * 1024)}"`, headers: JSON_TYPE },
+    { name: 'a body that is no object', body: '[]', headers: JSON_TYPE },
+    { name: 'an unknown member', body: '{"x": 1}', headers: JSON_TYPE },
+    { name: 'too long an idempotency key', headers: { 'Idempotency-Key': 'a'.repeat(300) } },
+    { name: 'a stream asked for', headers: { Accept: 'text/event-stream' } },
+  ];
 
 function exampleOf(parameters: readonly Parameter[], name: string): unknown {
   return parameters.find((parameter) => parameter.name === name)?.example;

@@ -27,7 +27,7 @@ export function parseInput<Schema extends z.ZodObject>(
   const issues: Issue[] = [];
   // The number is limited, because each problem takes a search for similar names.
   for (const problem of problems) {
-    if (issues.length < mostIssues) issues.push(...toIssues(schema, problem, mostIssues));
+    if (issues.length < mostIssues) issues.push(...toIssues({ schema, input }, problem, mostIssues));
   }
   if (unstorable) issues.push({ path: formatPath(unstorable.path), message: unstorable.message });
   throw new ToolError('invalid_input', summary(issues), { issues: issues.slice(0, mostIssues) });
@@ -42,33 +42,46 @@ function summary(issues: readonly Issue[]): string {
   return `Invalid input: ${place}${first?.message}${more}`;
 }
 
-function toIssues(schema: z.ZodType, issue: z.core.$ZodIssue, most: number): Issue[] {
+interface Checked {
+  readonly schema: z.ZodType;
+  readonly input: unknown;
+}
+
+function toIssues(checked: Checked, issue: z.core.$ZodIssue, most: number): Issue[] {
   const path = formatPath(issue.path);
   if (issue.code === 'invalid_key') return [{ path, message: `The name does not fit. ${issue.issues[0]?.message}` }];
-  if (issue.code === 'invalid_union') return ofUnion(schema, issue, most) ?? [{ path, message: issue.message }];
+  if (issue.code === 'invalid_union') return ofUnion(checked, issue, most) ?? [{ path, message: issue.message }];
   if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }];
-  const owner = objectAt(schema, issue.path);
+  const owner = objectAt(checked.schema, issue.path);
+  const given = memberNames(checked.input, issue.path);
   return issue.keys
     .slice(0, most)
-    .map((key) => ({ path: formatPath([...issue.path, key]), message: unknownMember(owner, key) }));
+    .map((key) => ({ path: formatPath([...issue.path, key]), message: unknownMember(owner, given, key) }));
 }
 
 /** The problems inside the choice that was meant, if the given value has the type of one of the choices. */
-function ofUnion(schema: z.ZodType, { path, errors }: z.core.$ZodIssueInvalidUnion, most: number): Issue[] | undefined {
+function ofUnion(checked: Checked, { path, errors }: z.core.$ZodIssueInvalidUnion, most: number): Issue[] | undefined {
   const meant = errors.find((problems) => problems.every((problem) => problem.path.length > 0));
-  return meant?.flatMap((problem) => toIssues(schema, { ...problem, path: [...path, ...problem.path] }, most));
+  return meant?.flatMap((problem) => toIssues(checked, { ...problem, path: [...path, ...problem.path] }, most));
 }
 
-function unknownMember(owner: z.ZodObject | undefined, name: string): string {
+/** A member that is given already, such as one of the path, is not offered. */
+function unknownMember(owner: z.ZodObject | undefined, given: ReadonlySet<string>, name: string): string {
   const key = shown(name);
   const managed = owner && serverManaged.get(owner)?.members;
   if (managed && Object.hasOwn(managed, key)) return `"${key}" ${managed[key]}; leave it out here.`;
-  const allowed = owner ? Object.keys(owner.shape) : [];
+  const allowed = owner ? Object.keys(owner.shape).filter((member) => !given.has(member)) : [];
   const [match] = nearest(key, allowed, 1);
   if (match) return `There is no field "${key}" here; did you mean "${match}"?`;
   return allowed.length > 0
     ? `There is no field "${key}" here; allowed: ${allowed.join(', ')}.`
     : `There is no field "${key}" here; leave it out.`;
+}
+
+function memberNames(input: unknown, path: readonly PropertyKey[]): ReadonlySet<string> {
+  let current = input;
+  for (const segment of path) current = (current as Readonly<Record<PropertyKey, unknown>>)[segment]; // where the schema found an object
+  return new Set(Object.keys(current as object)); // as above
 }
 
 /** The object schema at the path, seen through optional, nullable, default and array wrappers. */
