@@ -42,8 +42,9 @@ export class Connections {
   constructor(server: Server, options: ConnectionOptions) {
     this.#options = options;
     server.on('connection', (socket) => this.#enter(socket));
+    // Before the listener that answers: an answer that is given takes no more headers.
     for (const event of ['request', 'checkExpectation'] as const) {
-      server.on(event, (request, response) => this.#begin(request, response));
+      server.prependListener(event, (request, response) => this.#begin(request, response));
     }
   }
 

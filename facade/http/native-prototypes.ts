@@ -10,13 +10,18 @@ import {
 } from 'node:http';
 import type { Express } from 'express';
 
+interface NativeServer {
+  readonly server: Server;
+  mount(app: Express, answer?: RequestListener): void;
+}
+
 /**
  * An HTTP server whose requests and responses have Express's prototypes from birth. Express otherwise sets the prototype of both on
  * every request, which costs more than all the rest of a short call. It leans on `app.request` and `app.response`, to which Express
  * sets each request and response: setting an object's prototype to what it has already is free.
- * test/facade/native-prototypes.test.ts says when that stops being so.
+ * test/facade/native-prototypes.test.ts says when that stops being so. Until an app is mounted, `answer` answers every request.
  */
-export function createNativeServer(): { readonly server: Server; mount(app: Express, answer?: RequestListener): void } {
+export function createNativeServer(answer: RequestListener): NativeServer {
   class AppRequest extends IncomingMessage {}
   class AppResponse<Request extends IncomingMessage> extends ServerResponse<Request> {
     readonly requestId = chooseRequestId(this.req);
@@ -35,15 +40,17 @@ export function createNativeServer(): { readonly server: Server; mount(app: Expr
     ServerResponse: AppResponse,
     requireHostHeader: false,
   });
+  const serve: RequestListener = (request, response) => answer(request, response);
+  server.on('request', serve);
+  server.on('checkExpectation', serve); // otherwise Node refuses an unknown expectation without a body
   return {
     server,
-    mount(app, answer = app) {
+    mount(app, mounted = app) {
       // Express's own prototypes inherit from Node's, so ours inherit from both.
       Object.setPrototypeOf(AppRequest.prototype, app.request);
       Object.setPrototypeOf(AppResponse.prototype, app.response);
       Object.assign(app, { request: AppRequest.prototype, response: AppResponse.prototype });
-      server.on('request', answer);
-      server.on('checkExpectation', answer); // otherwise Node refuses an unknown expectation without a body
+      answer = mounted;
     },
   };
 }

@@ -37,11 +37,16 @@ export class Readiness {
   };
 }
 
-/** Answers every request before the parts of the server are there. */
+/** A start takes a second or a few. */
+const SOON_SECONDS = 1;
+const STARTING = new ToolError('unavailable', 'The server is starting; ask again soon.', {
+  retryAfterSeconds: SOON_SECONDS,
+});
+
+/** Answers every request before the server can judge who calls: nothing is said about credentials and paths. */
 export function answerBeforeStart({ url }: IncomingMessage, response: ServerResponse): void {
-  if (url === PATH) answer(response, false);
-  else
-    sendError(response, new ToolError('unavailable', 'The server is starting; ask again soon.'), requestIdOf(response));
+  if (url === PATH) answer(response.setHeader('Retry-After', SOON_SECONDS), false);
+  else sendError(response, STARTING, requestIdOf(response));
 }
 
 function answer(response: ServerResponse, isReady: boolean): void {

@@ -27,10 +27,9 @@ interface HttpServer {
 
 /** Begins to listen before the parts of the server are there: until `mount`, every request is answered 503. */
 export async function listen(config: Config, logger: Logger): Promise<HttpServer> {
-  const { server, mount } = createNativeServer();
+  const { server, mount } = createNativeServer(answerBeforeStart);
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.on('clientError', refuseUnreadable);
-  server.on('request', answerBeforeStart);
   const connections = boundConnections(server, config, logger);
   await begin(server, config);
   const { address, port } = server.address() as AddressInfo; // listening on TCP
@@ -38,10 +37,7 @@ export async function listen(config: Config, logger: Logger): Promise<HttpServer
     address: httpUrl(address, port),
     baseUrl: config.baseUrl ?? localUrl(config.host, port),
     connections,
-    mount({ express, answer }) {
-      server.off('request', answerBeforeStart);
-      mount(express, answer);
-    },
+    mount: ({ express, answer }) => mount(express, answer),
     close: () => drain(server),
   };
 }

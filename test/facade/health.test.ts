@@ -56,15 +56,16 @@ describe('/readyz', () => {
 
 describe('a server that is not there yet', () => {
   it('is not ready, and says to callers that it starts', async () => {
-    const { server: early } = createNativeServer();
-    early.on('request', answerBeforeStart);
+    const { server: early } = createNativeServer(answerBeforeStart);
     stoppedAtEnd(early).listen(0, '127.0.0.1');
     await once(early, 'listening');
     const baseUrl = `http://127.0.0.1:${(early.address() as AddressInfo).port}`;
     const probe = await fetch(`${baseUrl}/readyz`);
-    assert.deepEqual([probe.status, await probe.text()], [503, '']);
-    const call = await rest({ baseUrl }, 'GET', '/api/v1/agents');
-    assert.deepEqual([call.status, call.body.code], [503, 'unavailable']);
+    assert.deepEqual([probe.status, probe.headers.get('retry-after'), await probe.text()], [503, '1', '']);
+    for (const headers of [{}, { Expect: 'unknown' }]) {
+      const call = await rest({ baseUrl }, 'GET', '/api/v1/agents', { headers });
+      assert.deepEqual([call.status, call.body.code, call.headers.get('retry-after')], [503, 'unavailable', '1']);
+    }
     early.close();
   });
 });

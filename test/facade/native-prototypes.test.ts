@@ -8,10 +8,10 @@ import { stoppedAtEnd } from '../support/at-end.ts';
 
 describe('createNativeServer', () => {
   it('gives requests and responses their final prototypes before Express sees them, and keeps what Express adds', async () => {
-    const { server, mount } = createNativeServer();
+    const { server, mount } = createNativeServer(() => {});
     const before: object[] = [];
     const after: object[] = [];
-    server.on('request', (request, response) =>
+    server.prependListener('request', (request, response) =>
       before.push(Object.getPrototypeOf(request), Object.getPrototypeOf(response)),
     );
     const app = express();

@@ -16,6 +16,7 @@ export const RUN_ONCE: Readonly<Record<string, readonly string[]>> = {
     'facade/doctor.test.ts',
     'facade/imports-of-processes.test.ts',
     'facade/move-over.test.ts',
+    'facade/start-and-stop.test.ts',
     'facade/three-processes-rounds.test.ts',
     'facade/three-processes.test.ts',
     'tools/analytics/engines.test.ts',

@@ -45,32 +45,52 @@ export interface ServerProcess {
   stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null>;
 }
 
-export async function startProcess(
+/** A server in a process of its own, from its first moment. */
+export interface StartingProcess {
+  readonly process: ChildProcess;
+  /** Everything that it printed so far. */
+  said(): string;
+  /** Resolves with the address when it says that it listens. Rejects where it ends before. */
+  readonly listens: Promise<string>;
+  readonly ended: Promise<Exit>;
+}
+
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+export async function spawnServer(
   dataDir: string,
   env: Record<string, string> = {},
   file = 'facade/main.ts',
-): Promise<ServerProcess> {
+): Promise<StartingProcess> {
   const child = spawnFile(file, [], { PORT: '0', DATA_DIR: dataDir, ...(await envOfFolder(dataDir)), ...env });
-  let [stdout, stderr] = ['', ''];
-  child.stderr?.on('data', (chunk) => {
-    stderr += chunk;
+  let said = '';
+  const ended = new Promise<Exit>((resolve) => child.once('close', (code, signal) => resolve({ code, signal })));
+  const listens = new Promise<string>((resolve, reject) => {
+    for (const stream of [child.stdout, child.stderr])
+      stream?.on('data', (chunk) => {
+        said += chunk;
+        const address = /listens on (\S+).*\n/.exec(said)?.[1];
+        if (address) resolve(address);
+      });
+    void ended.then(({ code, signal }) => reject(new Error(`the server ended with ${code ?? signal}: ${said}`)));
   });
-  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
-  const baseUrl = await new Promise<string>((resolve, reject) => {
-    child.stdout?.on('data', (chunk) => {
-      stdout += chunk;
-      const listening = /listens on (\S+).*\n/.exec(stdout);
-      if (listening?.[1]) resolve(listening[1]);
-    });
-    void ended.then((code) => reject(new Error(`the server ended with ${code}: ${stderr}`)));
-  });
+  listens.catch(() => {}); // who waits for the end alone knows it already
+  return { process: child, said: () => said, listens, ended };
+}
+
+export async function startProcess(...start: Parameters<typeof spawnServer>): Promise<ServerProcess> {
+  const { process: child, said, listens, ended } = await spawnServer(...start);
+  const baseUrl = await listens;
   return {
     baseUrl,
-    stdout,
+    stdout: said(),
     process: child,
-    stop(signal) {
+    async stop(signal) {
       child.kill(signal);
-      return ended;
+      return (await ended).code;
     },
   };
 }
