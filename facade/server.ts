@@ -69,23 +69,28 @@ export interface Fixtures extends Pick<McpDoorOptions, 'answerFirst'> {
   now?(): Date;
 }
 
+interface StartOptions extends Fixtures {
+  /** Called once the port is taken, before any credential is judged: until it resolves, every request is answered 503. */
+  prepare?(): Promise<void>;
+}
+
 /** Starts all doors on an open store. */
 export async function startServer(
   config: Config,
   opened: Store,
   logger: Logger,
-  fixtures?: Fixtures,
+  { now = () => new Date(), answerFirst, tools, prepare }: StartOptions = {},
 ): Promise<RunningServer> {
   const watch = await observe(config, opened, logger);
   const { store, telemetry } = watch;
   const models = createModels(config.models, telemetry);
   const { onFailure, onCallFailure, onError } = failuresIn(logger);
-  const { now = () => new Date(), answerFirst, tools } = fixtures ?? {};
   const secrets = await readSecrets(config, store, now);
   await oneAtATime(store, () => prepareSettings(store, models.initial));
   const settling = await startSettling(store, onFailure);
   const http = await listen(config, logger);
   const { baseUrl, connections } = http;
+  await prepare?.();
 
   const refused = new RefusedRequests((entry) => store.audit.append(entry));
   const readiness = new Readiness(store);

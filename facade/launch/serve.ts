@@ -24,10 +24,16 @@ export async function serve(
   let server: RunningServer | undefined;
   try {
     await refuseUnfinishedMove(store);
-    // Listening comes first: if the port is in use, the key must not be lost, since it is shown only once.
-    server = await startServer(config, store, logger);
+    let first: FirstStart = {};
+    server = await startServer(config, store, logger, {
+      // After the port is taken: if it is in use, the key must not be lost, since it is shown only once.
+      async prepare() {
+        first = await oneAtATime(store, prepare);
+      },
+    });
     stopOnSignal(server, store, config);
-    const [{ made, warning }] = await Promise.all([oneAtATime(store, prepare), server.prepareDashboard()]);
+    await server.prepareDashboard();
+    const { made, warning } = first;
     if (warning) logger.warn(warning);
     if (made) {
       const { url } = await server.signIn.linkFor(config.adminEmail);
