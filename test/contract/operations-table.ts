@@ -111,7 +111,7 @@ export const toolsWithoutPath: Readonly<Record<string, Right>> = {
   delete_integration: { scope: 'admin', grant: 'integration:write:{id}' },
   refresh_integration: { scope: 'admin', grant: 'integration:write:{id}' },
   connect_integration: { scope: 'tools:read', grant: 'tool:call:{id}' },
-  disconnect_integration: { scope: 'tools:read', grant: 'tool:call:{id}' },
+  disconnect_integration: { scope: 'tools:write', grant: 'tool:call:{id}' },
   list_integration_accounts: { scope: 'tools:read', grant: 'tool:call' },
   list_backups: { scope: 'admin', grant: 'backup:read' },
   create_backup: { scope: 'admin', grant: 'backup:write' },

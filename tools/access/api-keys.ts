@@ -11,7 +11,7 @@ import { keyCredential, keyRights, requireCredential } from './credential.ts';
 import { requireWithin } from './delegation.ts';
 import { endMadeWith } from './ended-credentials.ts';
 import { hashSecret, newSecret, prefixOf } from './key-secret.ts';
-import { isOwn, listedTo, mayWrite } from './own.ts';
+import { isOwn, listedTo, mayByRight } from './own.ts';
 import { bondOf, type Principal } from './principal.ts';
 
 export function showKey(record: ApiKeyRecord): ApiKey {
@@ -169,7 +169,7 @@ async function findWritable(
   fail: Fail<'not_found'>,
 ): Promise<ApiKeyRecord> {
   const key = await apiKeys.get(id);
-  if (key && (isOwn(principal, key.ownerId) || mayWrite(principal, 'key', id))) return key;
+  if (key && (isOwn(principal, key.ownerId) || mayByRight(principal, 'key', 'write', id))) return key;
   throw fail('not_found', `There is no API key ${id}; list_api_keys shows the ones you can see.`);
 }
 

@@ -19,7 +19,12 @@ export function isOwn({ rights, ownerId }: Principal, userId: string | undefined
   return rights.isPerson === true && userId === ownerId;
 }
 
-/** Whether the caller may change the record by its rights. */
-export function mayWrite({ rights }: Principal, resource: string, id: string): boolean {
-  return rights.allows({ scope: 'admin', needs: [{ resource, op: 'write', ids: [id] }] });
+/** Whether the caller may do this to the record by its rights. */
+export function mayByRight(
+  { rights }: Principal,
+  resource: string,
+  op: 'read' | 'write' | 'delete',
+  id: string,
+): boolean {
+  return rights.allows({ scope: 'admin', needs: [{ resource, op, ids: [id] }] });
 }

@@ -18,10 +18,12 @@ const reaches = new WeakMap<PersonAccess, Reach>();
 
 /** Made once for each state of the person: records never change. */
 function reachOf(id: string, access: PersonAccess): Reach {
+  const known = reaches.get(access);
+  if (known) return known;
   const { scopes } = access;
   const grants = access.grants && grantsOf(access);
   const rights = personRights(grants ? callerRights(id, grants) : scopeRights(scopes));
-  const reach = reaches.get(access) ?? { scopes, ...(grants && { grants }), rights };
+  const reach = { scopes, ...(grants && { grants }), rights };
   reaches.set(access, reach);
   return reach;
 }

@@ -67,7 +67,16 @@ export function scopeRightsWithout(scopes: readonly Scope[], resources: readonly
 
 /** The rights as those of a person who is signed in. */
 export function personRights(rights: Rights): Rights {
-  return { ...rights, isPerson: true, fingerprint: `person ${rights.fingerprint}` };
+  const person: Rights = {
+    ...rights,
+    isPerson: true,
+    fingerprint: `person ${rights.fingerprint}`,
+    inCallOf(tool) {
+      const inCall = rights.inCallOf(tool);
+      return inCall === rights ? person : personRights(inCall);
+    },
+  };
+  return person;
 }
 
 /** What narrows grants, besides the ids in them. */

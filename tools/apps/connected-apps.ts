@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type ConnectedApp, type ConnectedAppRecord, connectedApp } from '../../resources/connected-app.ts';
 import { pageOf, paging, recordId } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
-import { isOwn, listedTo, mayWrite } from '../access/own.ts';
+import { isOwn, listedTo, mayByRight } from '../access/own.ts';
 import { DELETES, defineTool, READS } from '../registry/define-tool.ts';
 import { listPage } from '../registry/paging.ts';
 
@@ -48,7 +48,7 @@ const disconnectApp = defineTool({
 
   async handler({ id }, { store, principal, fail }) {
     const app = await store.connectedApps.get(id);
-    if (!app || !(isOwn(principal, app.userId) || mayWrite(principal, 'app', id))) {
+    if (!app || !(isOwn(principal, app.userId) || mayByRight(principal, 'app', 'write', id))) {
       throw fail('not_found', `There is no connected app ${id}; list_connected_apps shows the ones you can see.`);
     }
     return { connection: showApp(await store.connectedApps.delete(id)), ended: true };

@@ -2,15 +2,18 @@ import { z } from 'zod';
 import { type Capsule, type CapsuleRecord, capsule, capsuleFields, capsuleStatus } from '../../resources/capsule.ts';
 import { expectedRevision, instant, pageOf, paging, recordId } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
+import type { Readers } from '../../store/port.ts';
 import { budgetSubjectsIn, madeBy } from '../access/budgets.ts';
 import { capsuleCredential, capsuleRights, requireCredential } from '../access/credential.ts';
 import { endConnections, endConnectionsByToken } from '../access/ended-credentials.ts';
+import { isOwn, listedTo, mayByRight } from '../access/own.ts';
 import { bondOf } from '../access/principal.ts';
 import { FORBIDDEN } from '../access/reach.ts';
 import type { Catalog } from '../registry/catalog-index.ts';
+import type { Context } from '../registry/context.ts';
 import { defineKind } from '../registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../registry/define-tool.ts';
-import { listPage, onlyThese } from '../registry/paging.ts';
+import { listPage } from '../registry/paging.ts';
 import { requireDefinition } from './capsule-definition.ts';
 import { newToken, tokensInGrace, withoutEarlier } from './tokens.ts';
 import { warningsOf } from './verdicts.ts';
@@ -39,15 +42,17 @@ function showWithWarnings(record: CapsuleRecord, catalog: Catalog): z.input<type
 const listCapsules = defineTool({
   name: 'list_capsules',
   title: 'List capsules',
-  description: 'List capsules, newest first, with their tools, status and use. Tokens are never shown.',
+  description:
+    'List capsules, newest first, with their tools, status and use. Tokens are never shown. Without admin rights: your own.',
   access: { scope: 'admin', grant: 'capsule:read', narrows: true },
   annotations: READS,
+  own: true,
   input: z.strictObject({ status: capsuleStatus.optional(), ...paging }),
   output: pageOf(capsule),
   errors: [],
 
   handler({ status, ...page }, { store, principal }) {
-    const any = onlyThese<CapsuleRecord>(principal.rights.limitedTo('capsule', 'read'), 'id');
+    const any = listedTo<CapsuleRecord>(principal, 'capsule', { ownerId: principal.ownerId });
     return listPage(store.capsules, page, { where: { status }, any }, showCapsule);
   },
 });
@@ -58,11 +63,12 @@ const getCapsule = defineTool({
   description: 'Read one capsule: tools, limits, use, and warnings about entries without effect. Never its token.',
   access: { scope: 'admin', grant: 'capsule:read:{id}' },
   annotations: READS,
+  own: true,
   input: z.strictObject({ id: capsuleId }),
   output: capsuleAnswer,
   errors: ['not_found'],
 
-  handler: async ({ id }, { store, server }) => showWithWarnings(await store.capsules.read(id), server.catalog),
+  handler: async ({ id }, context) => showWithWarnings(await findCapsule(context, id, 'read'), context.server.catalog),
 });
 
 const createCapsule = defineTool({
@@ -161,14 +167,18 @@ const updateCapsule = defineTool({
 const deleteCapsule = defineTool({
   name: 'delete_capsule',
   title: 'Delete capsule',
-  description: 'Delete a capsule for good: its endpoint, tokens and connected apps stop at once.',
+  description:
+    'Delete a capsule for good: its endpoint, tokens and connected apps stop at once. Without admin rights: your own.',
   access: { scope: 'admin', grant: 'capsule:delete:{id}' },
   annotations: DELETES,
+  own: true,
   input: z.strictObject({ id: capsuleId, expectedRevision }),
   output: z.object({}),
   errors: ['not_found', 'conflict'],
 
-  async handler({ id, expectedRevision }, { store }) {
+  async handler({ id, expectedRevision }, context) {
+    const { store } = context;
+    await findCapsule(context, id, 'delete');
     await store.capsules.delete(id, { expectedRevision });
     await endConnections(store, { capsuleId: id });
     return {};
@@ -206,6 +216,17 @@ const rotateCapsuleToken = defineTool({
 });
 
 export const capsuleTools = [listCapsules, getCapsule, createCapsule, updateCapsule, deleteCapsule, rotateCapsuleToken];
+
+/** The capsule, where the caller may do this to it or it is its own. @throws ToolError (not_found) */
+async function findCapsule(
+  { store, principal, fail }: Pick<Context<Pick<Readers, 'capsules'>, 'not_found'>, 'store' | 'principal' | 'fail'>,
+  id: string,
+  op: 'read' | 'delete',
+): Promise<CapsuleRecord> {
+  const capsule = await store.capsules.get(id);
+  if (capsule && (isOwn(principal, capsule.ownerId) || mayByRight(principal, 'capsule', op, id))) return capsule;
+  throw fail('not_found', `There is no capsule ${id}; list_capsules shows the ones you can see.`);
+}
 
 /** Whether the change affects what the capsule does. Everybody who may write a capsule may rename it or stop serving it. */
 function changesWhatItDoes({

@@ -18,15 +18,13 @@ import { isPerPerson, takesAccounts } from './auth-mode.ts';
 const id = refTo('integration', recordId).describe('Integration id (`int_…`), see list_integrations.');
 const OUTSIDE = { openWorldHint: true } as const;
 
-/** For own accounts. Those of others and shared ones need more, which the handlers check. */
-const access = { scope: 'tools:read', grant: 'tool:call:{id}' } as const;
-
 const connectIntegration = defineTool({
   name: 'connect_integration',
   title: 'Connect integration',
   description:
     'Get a link at which you connect your own account to an integration that has one for each person, or as an administrator the one that all share. It opens once, for you, signed in.',
-  access,
+  // Only its person, signed in, can open the link. The shared account needs more, which the handler checks.
+  access: { scope: 'tools:read', grant: 'tool:call:{id}' },
   annotations: { ...CREATES, ...OUTSIDE },
   answersSecret: true,
   forPeople: true,
@@ -47,9 +45,11 @@ const disconnectIntegration = defineTool({
   title: 'Disconnect integration',
   description:
     'End your account at an integration, or as an administrator the shared one or that of `userId`: calls with it end, its tokens are deleted here and revoked at the provider.',
-  access,
+  // For one's own account. Those of others and the shared one need more, which the handler checks.
+  access: { scope: 'tools:write', grant: 'tool:call:{id}' },
   annotations: { ...DELETES, ...OUTSIDE },
   inSteps: true,
+  own: true,
   forPeople: true,
   input: z.strictObject({ id, userId: recordId.optional().describe('Whose account. Default: your own.') }),
   output: z.object({
@@ -84,6 +84,7 @@ const listIntegrationAccounts = defineTool({
     'List the accounts connected to integrations, newest first: your own, as an administrator all. Tokens are never shown.',
   access: { scope: 'tools:read', grant: 'tool:call' },
   annotations: READS,
+  own: true,
   forPeople: true,
   input: z.strictObject({ integrationId: id.optional(), userId: refTo('admin-user', recordId).optional(), ...paging }),
   output: pageOf(integrationAccount),
@@ -94,9 +95,8 @@ const listIntegrationAccounts = defineTool({
     const all = rights.mayTry({ scope: 'admin', needs: [{ resource: 'integration', op: 'read' }], narrows: true });
     if (!all && userId !== undefined && userId !== ownerId) throw notAllowed('integration:read', fail);
     const where = { integrationId, userId: all ? userId : ownerId };
-    const any = all
-      ? onlyThese<IntegrationAccountRecord>(rights.limitedTo('integration', 'read'), 'integrationId')
-      : undefined;
+    const limited = onlyThese<IntegrationAccountRecord>(rights.limitedTo('integration', 'read'), 'integrationId');
+    const any = all && limited ? [...limited, { userId: ownerId }] : undefined;
     return listPage(store.integrationAccounts, page, { where, any }, shown);
   },
 });

@@ -5,7 +5,7 @@ import { refTo, secret } from '../../resources/markers.ts';
 import { type Passkey, type PasskeyRecord, passkey, passkeyFields } from '../../resources/passkey.ts';
 import { requireWithin } from '../access/delegation.ts';
 import { requireFresh } from '../access/fresh.ts';
-import { isOwn, listedTo, mayWrite } from '../access/own.ts';
+import { isOwn, listedTo, mayByRight } from '../access/own.ts';
 import { requireOwner } from '../access/owner.ts';
 import { isSession, type Principal } from '../access/principal.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from '../registry/define-tool.ts';
@@ -117,7 +117,7 @@ const deletePasskey = defineTool({
     const found = await store.passkeys.get(id);
     const unknown = () => fail('not_found', `There is no passkey ${id}; list_passkeys shows the ones you can see.`);
     if (!isOwn(principal, found?.userId)) {
-      if (!mayWrite(principal, 'passkey', id)) throw unknown();
+      if (!mayByRight(principal, 'passkey', 'write', id)) throw unknown();
       requireWithin(principal, { fullAccess: true });
       if (!found) throw unknown();
       const user = await store.adminUsers.get(found.userId);

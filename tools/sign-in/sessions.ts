@@ -5,18 +5,20 @@ import { refTo } from '../../resources/markers.ts';
 import { type Session, type SessionRecord, session } from '../../resources/session.ts';
 import { requireCredential } from '../access/credential.ts';
 import { requireWithin } from '../access/delegation.ts';
+import { isOwn, listedTo, mayByRight } from '../access/own.ts';
 import { isSession, type Principal } from '../access/principal.ts';
 import { CREATES, DELETES, defineTool, READS } from '../registry/define-tool.ts';
-import { listPage, onlyThese } from '../registry/paging.ts';
+import { listPage } from '../registry/paging.ts';
 import { mayUserSignIn } from './open-sessions.ts';
 
 const listSessions = defineTool({
   name: 'list_sessions',
   title: 'List sessions',
   description:
-    'List who is signed in to the dashboard: the sessions that have not ended, newest first. Returns a page.',
+    'List who is signed in to the dashboard: the sessions that have not ended, newest first. Without admin rights: your own.',
   access: { scope: 'admin', grant: 'session:read', narrows: true },
   annotations: READS,
+  own: true,
   input: z.strictObject({
     userId: refTo('admin-user', recordId).optional().describe('Only those of this admin user.'),
     ...paging,
@@ -25,7 +27,7 @@ const listSessions = defineTool({
   errors: [],
 
   handler(input, { store, principal }) {
-    const any = onlyThese<SessionRecord>(principal.rights.limitedTo('session', 'read'), 'id');
+    const any = listedTo<SessionRecord>(principal, 'session', { userId: principal.ownerId });
     const query = { where: { userId: input.userId }, any };
     return listPage(store.sessions, input, query, (record) => showSession(record, principal));
   },
@@ -34,16 +36,18 @@ const listSessions = defineTool({
 const endSession = defineTool({
   name: 'end_session',
   title: 'End session',
-  description: 'Sign a person out of one session, from the next request on. Returns the session as it was.',
+  description:
+    'Sign a person out of one session, from the next request on. Without admin rights: your own. Returns the session as it was.',
   access: { scope: 'admin', grant: 'session:write:{id}' },
   annotations: DELETES,
+  own: true,
   input: z.strictObject({ id: refTo('session', recordId).describe('Session id (`ses_…`), see list_sessions.') }),
   output: session,
   errors: ['not_found'],
 
   async handler({ id }, { store, principal, fail }) {
     const found = await store.sessions.get(id);
-    if (!found)
+    if (!found || !(isOwn(principal, found.userId) || mayByRight(principal, 'session', 'write', id)))
       throw fail('not_found', `There is no session ${id}, or it has ended; list_sessions shows the current ones.`);
     return showSession(await store.sessions.delete(id), principal);
   },
