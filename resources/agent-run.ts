@@ -48,6 +48,7 @@ export const agentRun = z.object({
   agentId: recordId.optional().describe('Absent for the assistant, which is no agent.'),
   agentRevision: z.int().min(1).optional(),
   threadId: recordId.optional(),
+  continues: recordId.optional().describe('The run that was cut off or failed, and whose work it finishes.'),
   model: z.string(),
   principal: principalRef.describe('Who asked for it.'),
   onBehalfOf: z.array(principalRef).optional().describe('Whom the asker acted for, nearest first.'),

@@ -8,6 +8,7 @@ export const errorStatus = {
   not_found: 404,
   method_not_allowed: 405,
   conflict: 409,
+  interrupted: 410,
   too_large: 413,
   unsupported_media_type: 415,
   rate_limited: 429,
@@ -37,6 +38,8 @@ export const errorBody = z.object({
   requestId: z.string(),
   issues: z.array(issue).optional().describe('Every problem of the input, each with the path of the member.'),
   required: requiredRight.optional().describe('The missing right of a `forbidden` error.'),
+  runId: z.string().optional().describe('The run of an agent that the call began, see get_agent_run.'),
+  threadId: z.string().optional().describe('The thread in which that run was to answer.'),
   currentRevision: z.int().optional().describe('The revision that a stale `expectedRevision` should have named.'),
 });
 export type ErrorBody = z.infer<typeof errorBody>;

@@ -12,7 +12,10 @@ const flowRunStep = z.object({
   id: z.string(),
   tool: z.string(),
   status: z.enum(['pending', 'running', 'succeeded', 'failed', 'skipped']),
-  attempts: z.int().min(0).describe('Tries so far.'),
+  attempts: z
+    .int()
+    .min(0)
+    .describe('Tries so far, without calls that the server itself makes again, as they were certainly not made.'),
   input: z.record(z.string(), z.unknown()).optional().describe('As called; sensitive values replaced.'),
   output: z.record(z.string(), z.unknown()).optional(),
   error: failure.optional(),
@@ -64,6 +67,10 @@ export const flowRunRecord = flowRun.extend({
       step: z.string(),
       arguments: z.record(z.string(), z.unknown()).optional().describe('Absent where they hold a secret.'),
       first: z.int().optional().describe('The first of the tries that may have taken effect.'),
+      unmade: z
+        .object({ count: z.int().min(1), since: timestamp })
+        .optional()
+        .describe('Calls that were certainly not made, which count as no tries.'),
     })
     .optional()
     .describe(

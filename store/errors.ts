@@ -34,6 +34,9 @@ export class UniqueTaken extends Error {
 /** The store cannot keep the change now (full disk, lost connection). Nothing of the change remains. */
 export class StoreUnavailable extends Error {}
 
+/** The connection was lost while a change was committed, and nobody could be asked whether it was. */
+export class StoreUncertain extends StoreUnavailable {}
+
 /** The store can answer later, as the message says, which may be shown. */
 export class StoreBusy extends StoreUnavailable {}
 

@@ -45,6 +45,23 @@ export function readCallParams(params: unknown): CallParams {
   return { name, arguments: given, idempotencyKey: key };
 }
 
+/** @throws RpcError where the request names one key in its header and another in the message */
+export function requireOneKey({ request }: Pick<Exchange, 'request'>, message: unknown): void {
+  const header = request.headers[KEY_HEADER];
+  if (header === undefined || !isObject(message) || message.method !== 'tools/call' || !isObject(message.params))
+    return;
+  const { _meta } = message.params;
+  const key = isObject(_meta) ? _meta.idempotencyKey : undefined;
+  if (typeof key !== 'string' || key === header) return;
+  throw new RpcError(
+    INVALID_PARAMS,
+    'Invalid params: the header Idempotency-Key and _meta.idempotencyKey differ; give one of them.',
+  );
+}
+
+/** Names the key of a call too, as over REST. */
+const KEY_HEADER = 'idempotency-key';
+
 /** A message that is being answered. */
 export interface UnderWay {
   readonly exchange: Exchange;
@@ -86,13 +103,13 @@ class McpCall implements Call {
   readonly #flight: Flight;
 
   constructor(exchange: Exchange, params: CallParams, flight: Flight) {
-    const { name, idempotencyKey: key } = params;
+    const { name, idempotencyKey: key = exchange.request.headers[KEY_HEADER] } = params;
     this.principal = exchange.principal;
     this.tool = name;
     this.input = params.arguments;
     this.door = exchange.door;
     this.requestId = exchange.requestId;
-    this.idempotency = key === undefined ? undefined : { key, operation: `tools/call ${name}` };
+    this.idempotency = typeof key === 'string' ? { key, operation: `tools/call ${name}` } : undefined;
     this.onProgress = flight.onProgress;
     this.questions = params.questions;
     this.#exchange = exchange;

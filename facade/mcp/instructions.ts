@@ -31,6 +31,7 @@ export function instructionsFor({ principal, url }: Pick<Exchange, 'principal' |
     NAMING,
     own.length < entries.length && 'prefix__name is a tool of another server.',
     whereToBegin(names),
+    entries.some(({ tool }) => !tool.annotations.readOnlyHint) && REPEATS,
     url.search === '' &&
       names.length > FEW &&
       `If you see fewer than ${names.length} tools, your client cut the list: ${CUT}`,
@@ -73,6 +74,7 @@ const NAMING =
   'Names are verb_noun: list_*, get_*, create_*, update_*, delete_*, then verbs of their own. Lists are paged: pass nextCursor as cursor.';
 const BEGIN_WITH_SEARCH =
   'Begin with search, which finds records of any kind by words, name or id, or with a list_* tool.';
+const REPEATS = 'Repeat a write safely with the same _meta.idempotencyKey, or header Idempotency-Key.';
 const CUT = 'have its user add ?mode=search to the URL of this server, for three tools that lead to all.';
 const SEARCH_MODE =
   'You see three tools that lead to all others: search_tools finds tools by what they do, describe_tool shows the arguments of one, call_tool calls it. Begin with search_tools; names are verb_noun, such as list_agents or get_agent.';

@@ -3,7 +3,7 @@ import type { Store } from '../../store/port.ts';
 import type { Registry } from '../../tools/registry/registry.ts';
 import { heavyTurn, isUnread, TooDeep } from '../http/body.ts';
 import type { Exchange } from '../http/exchange.ts';
-import { type AnswerFirst, Flights } from './calls.ts';
+import { type AnswerFirst, Flights, requireOneKey } from './calls.ts';
 import { DirectPath } from './fast-path.ts';
 import { LogLevels } from './logging.ts';
 import { answerableId, isObject, parseMessage, RpcError, requireLight, rpcErrorJson } from './message.ts';
@@ -56,6 +56,7 @@ export function createMcpDoor({ direct = true, ...options }: McpDoorOptions): Mc
       try {
         message = parseMessage(await body);
         requireLight(message);
+        requireOneKey(exchange, message);
       } catch (thrown) {
         const error = thrown instanceof TooDeep ? new RpcError(INVALID_REQUEST, thrown.message) : thrown;
         if (!(error instanceof RpcError)) throw thrown;

@@ -37,6 +37,16 @@ const answers: Readonly<Record<ErrorCode, ErrorAnswer>> = {
       currentRevision: 4,
     },
   },
+  interrupted: {
+    description:
+      'An earlier call under the same Idempotency-Key was cut off, and is not made again; `runId` names its run.',
+    example: {
+      error:
+        'The run run_01k0aaaaaaaaaaaaaaaaaaaaaa, which this call began, was cut off, and is not made again. get_agent_run shows what it did; send_chat_message {"continue": "run_01k0aaaaaaaaaaaaaaaaaaaaaa"} goes on with it.',
+      runId: 'run_01k0aaaaaaaaaaaaaaaaaaaaaa',
+      threadId: 'thr_01k0aaaaaaaaaaaaaaaaaaaaaa',
+    },
+  },
   too_large: {
     description: 'The body is too large.',
     example: { error: 'The body is larger than 4194304 bytes; send less at a time.' },

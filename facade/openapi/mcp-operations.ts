@@ -15,7 +15,7 @@ export function mcpOperations(get: Part | undefined, components: Components): Re
       tags: ['MCP'],
       summary: 'Unified MCP endpoint, JSON-RPC 2.0 over HTTP',
       description: `What a caller sees is what its scopes or grants allow.\n\n${EVERYONE}`,
-      parameters: NARROWING,
+      parameters: [...NARROWING, KEY],
       ...exchange(components),
     },
   };
@@ -55,12 +55,13 @@ export function capsuleMcpOperations(components: Components): Record<string, Par
       operationId: 'post_capsule_mcp',
       summary: 'MCP endpoint of a capsule',
       description: `${PROTOCOL} What a client sees are the tools of the capsule.\n\n${note}`,
-      parameters: [path, ...NARROWING],
+      parameters: [path, ...NARROWING, KEY],
       ...exchange(components),
     },
   };
 }
 
+const KEY = { $ref: '#/components/parameters/Idempotency-Key' };
 const ALWAYS = ['unauthenticated', 'forbidden', 'rate_limited', 'internal', 'unavailable'] as const;
 
 function exchange({ schemas, errors }: Components): Part {

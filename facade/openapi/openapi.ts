@@ -114,7 +114,8 @@ const PARAMETERS = {
   'Idempotency-Key': {
     name: 'Idempotency-Key',
     in: 'header',
-    description: 'A repeat with the same key and body within 24 hours gets the first answer and does nothing.',
+    description:
+      'A repeat with the same key and body within 24 hours gets the first answer and does nothing. Over MCP, `_meta.idempotencyKey` of `tools/call` says the same.',
     schema: { type: 'string', minLength: 1, maxLength: 255 },
   },
 };

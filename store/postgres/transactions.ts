@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CommitAdditions } from '../commit-additions.ts';
-import { StoreUnavailable } from '../errors.ts';
+import { StoreUnavailable, StoreUncertain } from '../errors.ts';
 import type { RecordChange, Transaction } from '../port.ts';
 import { withRetries } from './attempts.ts';
 import type { Erasures } from './audit/erasures.ts';
@@ -122,7 +122,8 @@ export class Transactions {
     try {
       await session.query({ text: 'commit' });
     } catch (error) {
-      if (!(error instanceof StoreUnavailable) || !isConnectionLost(error.cause) || xid === undefined) throw error;
+      if (!(error instanceof StoreUnavailable) || !isConnectionLost(error.cause)) throw error;
+      if (xid === undefined) throw new StoreUncertain(error.message, { cause: error.cause });
       if (!(await this.#isCommitted(xid, error))) throw error;
     }
   }
@@ -134,7 +135,7 @@ export class Transactions {
       const [found] = await database.query<{ status: string | null }>({ text, values: [xid] }).catch(() => []);
       if (found && found.status !== 'in progress') return found.status === 'committed';
     }
-    throw lost;
+    throw new StoreUncertain(lost.message, { cause: lost.cause });
   }
 
   async #after(open: OpenTransaction): Promise<void> {

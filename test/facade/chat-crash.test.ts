@@ -40,7 +40,7 @@ describe('kill -9 of a server in the middle of a run', () => {
         if (isHeld()) repeat = await repeated();
         return !isHeld();
       });
-      assert.deepEqual([repeat.status, provider.requests.length], [409, turns], JSON.stringify(repeat.body));
+      assert.deepEqual([repeat.status, provider.requests.length], [410, turns], JSON.stringify(repeat.body));
       assert.match(repeat.body.error, /was cut off/);
       const [thread] = (await mustCall(again, key, 'list_threads')).data;
       const { data } = await mustCall(again, key, 'list_messages', { id: thread.id, order: 'oldest' });
@@ -48,7 +48,8 @@ describe('kill -9 of a server in the middle of a run', () => {
       assert.deepEqual(roles, ['user', 'assistant', 'tool']);
       assert.equal((await mustCall(again, key, 'list_skills', { name: 'made' })).data.length, 1);
       provider.play(({ messages }) => ({ text: `I was told ${messages.length - 1} things.` }));
-      const body = { message: 'Go on', threadId: thread.id };
+      assert.equal(repeat.body.threadId, thread.id);
+      const body = { continue: repeat.body.runId, threadId: thread.id };
       const answer = () => rest(again, 'POST', '/api/v1/chat', { key, body });
       let { body: said } = await answer();
       // In a cluster, a process that died counts as running for some seconds more.

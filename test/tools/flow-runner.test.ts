@@ -59,6 +59,12 @@ function fullDisk(): () => void {
   });
 }
 
+/** Whether the next try of the run's step is still to come. */
+async function isWaiting(id: string, clock: FakeClock): Promise<boolean> {
+  const step = (await world.store.flowRuns.get(id))?.steps[0];
+  return step?.retryAt !== undefined && Date.parse(step.retryAt) > clock.now().getTime();
+}
+
 describe('the runner', () => {
   it('begins nothing twice that is asked for while it starts', async () => {
     const flow = await open();
@@ -126,9 +132,44 @@ describe('the runner', () => {
     await clock.pass(1000);
     await until(async () => (await statusOf(id)) === 'succeeded');
     const { steps: ran } = await world.must('get_flow_run', { id });
-    assert.deepEqual([ran[0].attempts, ran[0].output.name], [2, 'once']);
+    assert.deepEqual([ran[0].attempts, ran[0].output.name], [1, 'once']);
     assert.equal(await world.store.skills.count({}), 1);
     assert.equal((await world.store.flowRuns.get(id))?.underWay, undefined);
+  });
+
+  it('makes a call again by itself that was certainly not made, until its time is over', async () => {
+    const clock = new FakeClock('2026-06-01T00:00:00Z');
+    await open(clock);
+    const step = { id: 'a', tool: 'create_skill', arguments: { name: '{{ input.x }}' } };
+    const flow = await world.flow({ steps: [step] });
+    const refuse = () =>
+      world.store.beforeCommit(async (_, changes) => {
+        if (changes.some(({ collection }) => collection === 'skills')) throw new StoreUnavailable('the disk is full');
+      });
+    const waits = (id: string) => until(() => isWaiting(id, clock));
+    let recover = refuse();
+    const { id } = await world.must('trigger_flow', { id: flow.id, input: { x: 'once' } });
+    await waits(id);
+    await world.restart(); // what was said of the waiting call is stored
+    recover = refuse();
+    await clock.pass(1000);
+    await waits(id);
+    recover();
+    await clock.pass(1000);
+    await until(async () => (await statusOf(id)) === 'succeeded');
+    assert.equal((await world.must('get_flow_run', { id })).steps[0].attempts, 1);
+    assert.equal(await world.store.skills.count({}), 1);
+
+    recover = refuse();
+    const failing = await world.must('trigger_flow', { id: flow.id, input: { x: 'never' } });
+    for (let passed = 0; (await statusOf(failing.id)) !== 'failed'; passed += 30_000) {
+      assert.ok(passed <= 11 * 60_000, 'ends after ten minutes');
+      await clock.pass(30_000);
+      await until(async () => (await statusOf(failing.id)) === 'failed' || (await isWaiting(failing.id, clock)));
+    }
+    recover();
+    const { steps } = await world.must('get_flow_run', { id: failing.id });
+    assert.deepEqual([steps[0].status, steps[0].attempts, steps[0].error.code], ['failed', 1, 'unavailable']);
   });
 
   it('runs what it began although the answer got lost', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { canonicalize } from 'json-canonicalize';
-import { callTool, makeKey, mustCall, rest } from '../support/calls.ts';
+import { callTool, makeCapsule, makeKey, mustCall, rest } from '../support/calls.ts';
 import { openTestRegistry, principalOf } from '../support/registry.ts';
 import { serverForTests } from '../support/server.ts';
 
@@ -20,6 +20,44 @@ describe('Idempotency-Key', () => {
     assert.deepEqual(again.body, first.body);
     assert.equal(first.headers.get('Idempotency-Replayed'), null);
     assert.equal(again.headers.get('Idempotency-Replayed'), 'true');
+  });
+
+  it('is taken over MCP from the header or from _meta, and refused where the two differ', async () => {
+    const capsule = await makeCapsule(server, { allowedTools: ['create_skill'] });
+    const doors = [
+      { path: '/api/v1/mcp', key: server.adminKey },
+      { path: `/api/capsules/${capsule.id}/mcp`, key: capsule.token },
+    ];
+    for (const [at, { path, key }] of doors.entries()) {
+      const call = (header: string | undefined, meta: string | undefined, name: string) => {
+        const params = { name: 'create_skill', arguments: { name }, ...(meta && { _meta: { idempotencyKey: meta } }) };
+        const headers = header === undefined ? {} : { 'Idempotency-Key': header };
+        return rest(server, 'POST', path, {
+          key,
+          headers,
+          body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params },
+        });
+      };
+      const idOf = ({ body }: Awaited<ReturnType<typeof call>>) => JSON.parse(body.result.content[0].text).id;
+      const name = `h${at}`;
+      const first = await call('h', undefined, name);
+      for (const keys of [
+        ['h', undefined],
+        [undefined, 'h'],
+        ['h', 'h'],
+      ] as const) {
+        const again = await call(keys[0], keys[1], name);
+        assert.equal(idOf(again), idOf(first));
+        assert.equal(again.headers.get('Idempotency-Replayed'), 'true');
+      }
+      const { status, body } = await call('h', 'other', name);
+      assert.deepEqual([status, body.error.code], [400, -32602]);
+      assert.match(body.error.message, /Idempotency-Key and _meta.idempotencyKey differ/);
+      assert.equal(
+        JSON.parse((await call('', undefined, `${name} empty`)).body.result.content[0].text).code,
+        'invalid_input',
+      );
+    }
   });
 
   it('refuses another body under the same key', async () => {

@@ -21,7 +21,7 @@ export function createRateLimit(perMinute: number, what: string, { cluster, name
     if (refusedMs === undefined) return;
     const retryAfterSeconds = Math.max(1, Math.ceil(refusedMs / 1000));
     const message = `More than ${perMinute} ${what} a minute; try again in ${retryAfterSeconds} seconds.`;
-    throw new ToolError('rate_limited', message, { retryAfterSeconds });
+    throw new ToolError('rate_limited', message, { retryAfterSeconds, notMade: true });
   };
 }
 

@@ -9,12 +9,12 @@ import { endRun, lostRun } from '../runs/stored-runs.ts';
 import { answerOf } from './answer.ts';
 import { requireInvoke } from './choose.ts';
 
-type Context = SteppingContext<Readers & TextSearch, 'not_found' | 'conflict'>;
+type Context = SteppingContext<Readers & TextSearch, 'not_found' | 'conflict' | 'interrupted'>;
 
 /**
  * The run that an earlier call under the same key began, if it succeeded and its answer was not kept. Undefined where there was none, or
  * it failed for a reason that may pass: then the agent runs. Two such calls are never under way at once.
- * @throws ToolError the error with which the run ended; (conflict) where it was cut off
+ * @throws ToolError the error with which the run ended; (interrupted) where it was cut off
  */
 export async function ranBefore({ store, server, repeat, write }: Context): Promise<AgentRunRecord | undefined> {
   if (!repeat) return undefined;
@@ -26,14 +26,25 @@ export async function ranBefore({ store, server, repeat, write }: Context): Prom
   const { status, error } = run;
   if (status === 'succeeded') return run;
   if (status === 'running') await write((tx) => endRun(tx, run.id, lostRun(now)));
-  if (status === 'running' || run.cutOff) throw new ToolError('conflict', cutOffMessage(run));
-  if (error && isKept(error.code)) throw new ToolError(error.code, error.message);
+  if (status === 'running' || run.cutOff) throw cutOff(run);
+  if (error && isKept(error.code)) throw new ToolError(error.code, error.message, runDetail(run));
   return undefined;
 }
 
-function cutOffMessage({ id, threadId }: AgentRunRecord): string {
+/** The members of an error about the run. */
+export function runDetail({ id: runId, threadId }: Pick<AgentRunRecord, 'id' | 'threadId'>) {
+  return { runId, ...(threadId !== undefined && { threadId }) };
+}
+
+function cutOff(run: AgentRunRecord): ToolError {
+  const { id, threadId } = run;
   const said = threadId === undefined ? '' : `, list_messages {"id": "${threadId}"} what was said`;
-  return `The run ${id}, which this call began, was cut off, and is not made again. get_agent_run shows what it did${said}; use a new key to go on.`;
+  const way =
+    threadId === undefined
+      ? `invoke_agent with the same input and {"continue": "${id}"}`
+      : `send_chat_message {"threadId": "${threadId}", "continue": "${id}"}`;
+  const message = `The run ${id}, which this call began, was cut off, and is not made again. get_agent_run shows what it did${said}; ${way} under a new key finishes it.`;
+  return new ToolError('interrupted', message, runDetail(run));
 }
 
 /** More than a run says in all its turns, with what others add meanwhile. */

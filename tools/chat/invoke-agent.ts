@@ -8,8 +8,9 @@ import type { SteppingContext } from '../registry/context.ts';
 import { defineTool } from '../registry/define-tool.ts';
 import { beginRun, endRun, failed, keepTrace, succeeded } from '../runs/stored-runs.ts';
 import { answerOf, LONGEST_INPUT, modelInput, RUNS_AGENT, runAnswer } from './answer.ts';
-import { ranBefore } from './begun-before.ts';
+import { ranBefore, runDetail } from './begun-before.ts';
 import { type ChosenModel, chooseModel, findAgentToRun } from './choose.ts';
+import { runToFinish, toldOf } from './continued-run.ts';
 
 const input = z.strictObject({
   agent: agentRef.describe('Id or name, see list_agents.'),
@@ -21,9 +22,14 @@ const input = z.strictObject({
       'JSON Schema of an object; the answer comes in this form as `output`. Plain keywords, no $ref and no pattern.',
     ),
   model: modelInput.optional(),
+  continue: recordId
+    .optional()
+    .describe(
+      'A run of this agent that was cut off or failed (`runId` of the error): the agent is told which calls it made. Give the same `input`.',
+    ),
 });
 type Input = z.output<typeof input>;
-type Context = SteppingContext<Readers & TextSearch, 'not_found' | 'conflict'>;
+type Context = SteppingContext<Readers & TextSearch, 'not_found' | 'conflict' | 'interrupted'>;
 
 export const invokeAgent = defineTool({
   name: 'invoke_agent',
@@ -33,6 +39,7 @@ export const invokeAgent = defineTool({
   access: { scope: 'chat:write', grant: 'agent:invoke:{agent}' },
   annotations: RUNS_AGENT,
   inSteps: true,
+  findsBegun: true,
   input,
   output: z.object({
     ...runAnswer,
@@ -40,18 +47,23 @@ export const invokeAgent = defineTool({
     text: z.string().describe('The answer as it was given.'),
     output: z.unknown().optional().describe('The answer in the form of `outputSchema`.'),
   }),
-  errors: ['not_found', 'conflict'],
+  errors: ['not_found', 'conflict', 'interrupted'],
 
   async handler(asked, context) {
     requireShallow(context.principal);
     const { store, server, fail } = context;
     const before = await ranBefore(context);
-    if (before) throw fail('conflict', `The run ${before.id}, which this call began, succeeded, but ${ANSWER_LOST}`);
+    if (before) {
+      const message = `The run ${before.id}, which this call began, succeeded, but ${ANSWER_LOST}`;
+      throw fail('interrupted', message, runDetail(before));
+    }
     const outputSchema = asked.outputSchema && readOutputSchema(asked.outputSchema);
     const agent = await findAgentToRun(store, asked.agent, fail);
     const chosen = await chooseModel({ store, models: server.models, fail }, asked.model, agent);
     await server.budgets?.requireRoom({ principal: context.principal, agentId: agent.id, model: chosen.id });
-    return invoke({ agent, chosen, text: asked.input, outputSchema }, context);
+    const continued = asked.continue === undefined ? undefined : await runToFinish(asked.continue, agent, context);
+    const text = continued ? `${asked.input}\n\n${toldOf(continued)}` : asked.input;
+    return invoke({ agent, chosen, text, outputSchema, continues: continued?.id }, context);
   },
 });
 
@@ -64,12 +76,13 @@ interface Work {
   readonly chosen: ChosenModel;
   readonly text: Input['input'];
   readonly outputSchema: ReturnType<typeof readOutputSchema> | undefined;
+  readonly continues: string | undefined;
 }
 
 /** Runs the agent. What its calls did and how the run ended is stored; what was said is not. */
-async function invoke({ agent, chosen, text, outputSchema }: Work, context: Context) {
+async function invoke({ agent, chosen, text, outputSchema, continues }: Work, context: Context) {
   const { server, write } = context;
-  const run = await write((store) => beginRun(store, { kind: 'invoke', agent, model: chosen.id }, context));
+  const run = await write((store) => beginRun(store, { kind: 'invoke', agent, model: chosen.id, continues }, context));
   const trace = new RunTrace();
   const stepped = async () => void (await write((store) => keepTrace(store, run, trace)));
   const task = { run, trace, agent, model: chosen.model, text, earlier: [], outputSchema, stepped };
@@ -80,7 +93,8 @@ async function invoke({ agent, chosen, text, outputSchema }: Work, context: Cont
     return { ...answerOf(run, outcome), agentId: agent.id, text: said, ...(output !== undefined && { output }) };
   } catch (thrown) {
     const { error, change } = failed(thrown, trace, server.now());
-    await write((store) => endRun(store, run.id, change));
-    throw error;
+    // Where not even that can be stored, the repeat of the call ends the run.
+    await write((store) => endRun(store, run.id, change)).catch(() => {});
+    throw error.with(runDetail(run));
   }
 }

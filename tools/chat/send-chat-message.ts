@@ -22,12 +22,18 @@ import type { HistoryWriters } from '../versions/writers.ts';
 import { answerOf, LONGEST_INPUT, modelInput, RUNS_AGENT, runAnswer } from './answer.ts';
 import { answerInThread, ranBefore } from './begun-before.ts';
 import { type ChosenModel, chooseModel, findAgentToRun, requireInvoke } from './choose.ts';
+import { GO_ON, requireOneTurn, runToContinue } from './continued-run.ts';
 
 const LONGEST_TITLE = 80;
 const MOST_AGENTS = 50;
 
 const input = z.strictObject({
-  message: z.string().trim().min(1).max(LONGEST_INPUT),
+  message: z.string().trim().min(1).max(LONGEST_INPUT).optional().describe('Required unless `continue` is given.'),
+  continue: recordId
+    .optional()
+    .describe(
+      'Instead of `message`, with `threadId`: the run that was cut off or failed (`runId` of the error), whose turn is to be finished.',
+    ),
   threadId: recordId.optional().describe('Continue this thread. Default: a new one, titled from the message.'),
   agentId: agentRef
     .optional()
@@ -50,7 +56,7 @@ const NAMED_IN_THREAD: Access = { scope: SCOPE, grant: [...THREAD, 'agent:invoke
 const USUAL: Access = { scope: SCOPE, grant: 'agent:invoke', narrows: true };
 const USUAL_IN_THREAD: Access = { scope: SCOPE, grant: [...THREAD, 'agent:invoke'], narrows: true };
 
-type Context = SteppingContext<Readers & TextSearch, 'not_found' | 'conflict'>;
+type Context = SteppingContext<Readers & TextSearch, 'not_found' | 'conflict' | 'interrupted'>;
 
 export const sendChatMessage = defineTool({
   name: 'send_chat_message',
@@ -67,31 +73,35 @@ export const sendChatMessage = defineTool({
   },
   annotations: RUNS_AGENT,
   inSteps: true,
+  findsBegun: true,
   continuesThreads: true,
   streams: true,
   input,
   output: z.object({ threadId: recordId, message: messageSchema, ...runAnswer }),
-  errors: ['not_found', 'conflict'],
+  errors: ['not_found', 'conflict', 'interrupted'],
 
   async handler(asked, context) {
     requireShallow(context.principal);
     const before = await ranBefore(context);
     if (before) return answerInThread(before, context);
+    requireOneTurn(asked);
     const agent = await agentFor(asked, context);
     requireInvoke(context.principal, agent, context.fail);
     const { store, server, fail } = context;
     const model = await chooseModel({ store, models: server.models, fail }, asked.model, agent);
     await server.budgets?.requireRoom({ principal: context.principal, agentId: agent?.id, model: model.id });
     const chat = new Chat(context, agent, await begin(asked, agent, model, context));
-    return chat.run(asked.message, model);
+    return chat.run(asked.message ?? GO_ON, model);
   },
 });
 
 /** The thread is checked first, so that callers who may not see it learn nothing about it. */
-async function agentFor({ agentId, threadId }: Input, context: Context): Promise<Agent | undefined> {
+async function agentFor({ agentId, threadId, continue: asked }: Input, context: Context): Promise<Agent | undefined> {
   const { store, fail } = context;
   const thread = threadId === undefined ? undefined : await openThread(context, threadId, 'editor');
-  const id = agentId ?? thread?.agentIds?.[0] ?? (await readSettings(store)).defaultAgentId;
+  const continued = thread && asked && (await runToContinue(store, { id: asked, threadId: thread.id }, fail));
+  const usual = async () => thread?.agentIds?.[0] ?? (await readSettings(store)).defaultAgentId;
+  const id = agentId ?? (continued ? continued.agentId : await usual());
   return id === undefined ? undefined : findAgentToRun(store, id, fail);
 }
 
@@ -112,12 +122,15 @@ function begin(asked: Input, agent: Agent | undefined, { id: model }: ChosenMode
     if (other) {
       throw fail('conflict', `The thread is busy with the run ${other.id}; send the message when that has ended.`);
     }
-    const run = await beginRun(store, { kind: 'chat', agent, model, thread }, context);
+    const { message, continue: continued } = asked;
+    if (continued !== undefined) await runToContinue(store, { id: continued, threadId: thread.id }, fail);
+    const run = await beginRun(store, { kind: 'chat', agent, model, thread, continues: continued }, context);
     const before = await messagesBack(store, thread.id, MOST_REMEMBERED);
+    if (message === undefined) return { run, threadId: thread.id, earlier: before.toReversed() };
     const [last, ...older] = before;
     // The same message, sent again after a run that failed, is not stored twice.
-    const again = last?.role === 'user' && last.content === asked.message;
-    if (!again) await appendMessages(store, thread, [{ role: 'user', content: asked.message, runId: run.id }]);
+    const again = last?.role === 'user' && last.content === message;
+    if (!again) await appendMessages(store, thread, [{ role: 'user', content: message, runId: run.id }]);
     return { run, threadId: thread.id, earlier: (again ? older : before).toReversed() };
   });
 }
@@ -130,7 +143,7 @@ interface Beginning extends Pick<Context, 'principal' | 'fail' | 'door'> {
 async function threadFor(asked: Input, agent: Agent | undefined, beginning: Beginning): Promise<ThreadRecord> {
   const { store, principal, fail, door, now } = beginning;
   if (asked.threadId === undefined) {
-    const title = shortened(asked.message, LONGEST_TITLE);
+    const title = shortened(asked.message ?? '', LONGEST_TITLE);
     const agentIds = agent && [agent.id];
     return startThread(
       store,
@@ -192,11 +205,13 @@ class Chat {
       return end(store);
     };
     // The thread may be deleted, or the caller may have lost access. The run then ends without a message.
-    if (unfinished.trim() === '') await this.#context.write(end);
-    else await this.#context.write(keep).catch(() => this.#context.write(end));
-    if (error.code !== 'unavailable') return error;
+    const kept = unfinished.trim() === '' ? this.#context.write(end) : this.#context.write(keep);
+    // Where not even that can be stored, the repeat of the call ends the run.
+    await kept.catch(() => this.#context.write(end)).catch(() => {});
+    const detail = { ...error.detail, runId: run.id, threadId };
+    if (error.code !== 'unavailable') return error.with(detail);
     const message = `${error.message} Your message is kept in the thread ${threadId} (run ${run.id}).`;
-    return new ToolError(error.code, message, error.detail, error.cause);
+    return new ToolError(error.code, message, detail, error.cause);
   }
 
   async #append(step: Step): Promise<void> {

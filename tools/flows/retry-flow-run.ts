@@ -19,6 +19,7 @@ export const retryFlowRun = defineTool({
   access: { scope: 'flows:write', grant: 'flow:trigger:{id}' },
   annotations: { ...CREATES, openWorldHint: true },
   inSteps: true,
+  findsBegun: true,
   input: z.strictObject({
     id: refTo('flow-run', recordId).describe('Run id (`run_…`), see list_flow_runs.'),
     fromStep: flowStep.shape.id

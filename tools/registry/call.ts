@@ -79,6 +79,8 @@ export type Answer =
       readonly replayed?: true;
       /** What a person has to do or say before the call is made again. */
       readonly wants?: InputWanted;
+      /** Nothing was done, and the same call may succeed later. */
+      readonly notMade?: true;
       /** Of a `rate_limited` error. */
       readonly retryAfterSeconds?: number;
       /** The scopes that a connected app can ask its person for, so that the call would be allowed. */
@@ -86,10 +88,12 @@ export type Answer =
     };
 
 /** The error of a call, to be thrown by the handler that made the call. Its cause was logged with the call. */
-export function errorOf({ code, error, issues, required, currentRevision }: ErrorBody): ToolError {
+export function errorOf({ code, error, issues, required, currentRevision, runId, threadId }: ErrorBody): ToolError {
   return new ToolError(code, error, {
     ...(issues && { issues }),
     ...(required && { required }),
     ...(currentRevision !== undefined && { currentRevision }),
+    ...(runId !== undefined && { runId }),
+    ...(threadId !== undefined && { threadId }),
   });
 }

@@ -1,10 +1,23 @@
 import type { ErrorBody, ErrorCode, Issue, RequiredRight } from '../../resources/error.ts';
-import { NotFound, StaleRevision, StoreBusy, StoreDamaged, StoreUnavailable, UniqueTaken } from '../../store/errors.ts';
+import {
+  NotFound,
+  StaleRevision,
+  StoreBusy,
+  StoreDamaged,
+  StoreUnavailable,
+  StoreUncertain,
+  UniqueTaken,
+} from '../../store/errors.ts';
 
 export interface ErrorDetail {
   readonly issues?: readonly Issue[];
   readonly required?: RequiredRight;
   readonly currentRevision?: number;
+  /** Of an `unavailable` or `rate_limited` error: nothing was done, and the same call may succeed later. */
+  readonly notMade?: true;
+  /** The run of an agent that the call began, and the thread in which it was to answer. */
+  readonly runId?: string;
+  readonly threadId?: string;
   /** Given with `rate_limited`; each door passes it on in its own way. */
   readonly retryAfterSeconds?: number;
   /** What a person has to do before the call can be made again. Only callers who can ask a person are told in this form. */
@@ -53,7 +66,7 @@ export const COMMON_ERRORS = ['invalid_input', 'unauthenticated', 'forbidden', '
 
 /** The body for a caller. Anything but a ToolError or a refusal of the store becomes `internal` with a fixed sentence. */
 export function errorBodyOf(error: ToolError, requestId: string): ErrorBody {
-  const { issues, required, currentRevision } = error.detail;
+  const { issues, required, currentRevision, runId, threadId } = error.detail;
   return {
     error: error.message,
     code: error.code,
@@ -61,6 +74,8 @@ export function errorBodyOf(error: ToolError, requestId: string): ErrorBody {
     ...(issues && { issues: [...issues] }),
     ...(required && { required }),
     ...(currentRevision !== undefined && { currentRevision }),
+    ...(runId !== undefined && { runId }),
+    ...(threadId !== undefined && { threadId }),
   };
 }
 
@@ -79,13 +94,18 @@ export function toToolError(error: unknown): ToolError {
     const fields = error.fields.join(' and ');
     return new ToolError('conflict', `Another ${named(error.collection).one} has this ${fields}; choose another.`);
   }
-  if (error instanceof StoreBusy) return new ToolError('unavailable', error.message);
+  if (error instanceof StoreBusy) return new ToolError('unavailable', error.message, { notMade: true });
   if (error instanceof StoreDamaged) {
     const message = 'A data file is damaged; the operator finds the place and what to do in the log.';
     return new ToolError('unavailable', message, {}, error);
   }
+  if (error instanceof StoreUncertain) {
+    const message = 'The connection to the store was lost; the change may have been made. Look before you try again.';
+    return new ToolError('unavailable', message, {}, error);
+  }
   if (error instanceof StoreUnavailable) {
-    return new ToolError('unavailable', 'The change could not be stored and was not made; try again.', {}, error);
+    const message = 'The change could not be stored and was not made; try again.';
+    return new ToolError('unavailable', message, { notMade: true }, error);
   }
   return new ToolError(
     'internal',

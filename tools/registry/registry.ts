@@ -184,8 +184,12 @@ export class Registry {
       standing: this.#standing(call),
       write: (step) => this.#store.transaction((tx) => step(history(tx)), principal),
     });
-    const result = await context.run(() => tool.handler(input, context));
-    return this.#store.transaction((tx) => this.#finish(tx, { ...call, session: context.session }, result));
+    try {
+      const result = await context.run(() => tool.handler(input, context));
+      return await this.#store.transaction((tx) => this.#finish(tx, { ...call, session: context.session }, result));
+    } catch (thrown) {
+      throw errorOfSteps(tool, thrown);
+    }
   }
 
   /** The audit entry, and the answer for repeats, are stored with the changes of the call, or after the last of its steps. */
@@ -255,14 +259,23 @@ function succeeded(tool: Tool, output: object) {
 }
 
 function failed(error: ToolError, { requestId }: Call): Answer {
-  const { retryAfterSeconds, askFor, wants } = error.detail;
+  const { retryAfterSeconds, askFor, wants, notMade } = error.detail;
   return {
     ok: false,
     error: errorBodyOf(error, requestId),
     ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+    ...(notMade && { notMade }),
     ...(askFor && { askFor }),
     ...(wants && { wants }),
   };
+}
+
+/** What the store refuses one step, others may have been made before it. A tool that says itself that nothing was done knows. */
+function errorOfSteps({ findsBegun, resumes }: Tool, thrown: unknown): ToolError {
+  const error = toToolError(thrown);
+  const isSure = findsBegun || resumes ? error.detail.runId === undefined : thrown instanceof ToolError;
+  const { notMade: _, ...detail } = error.detail;
+  return isSure ? error : new ToolError(error.code, error.message, detail, error.cause);
 }
 
 /** The members of an unchecked input that a grant can name. */

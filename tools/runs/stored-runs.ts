@@ -20,12 +20,14 @@ interface Beginning {
   readonly agent: Agent | undefined;
   readonly model: string;
   readonly thread?: Pick<ThreadRecord, 'id' | 'accessKeys'>;
+  /** The run whose work it finishes. */
+  readonly continues?: string | undefined;
 }
 
 type Asking = Pick<SteppingContext<unknown, never>, 'principal' | 'door' | 'requestId' | 'server' | 'repeat'>;
 
 /** Stores that a run begins. Whoever sees its thread sees it; without a thread, whoever asked for it. */
-export function beginRun({ agentRuns }: Runs, { kind, agent, model, thread }: Beginning, asking: Asking) {
+export function beginRun({ agentRuns }: Runs, { kind, agent, model, thread, continues }: Beginning, asking: Asking) {
   const { principal, door, requestId, server, repeat } = asking;
   const behind = chainOf(principal);
   const all = [principal, ...behind];
@@ -39,6 +41,7 @@ export function beginRun({ agentRuns }: Runs, { kind, agent, model, thread }: Be
     ...(thread && { threadId: thread.id }),
     ...(server.worker !== undefined && { worker: server.worker }),
     ...(repeat && { begunBy: repeat.key, begunWith: repeat.inputHash }),
+    ...(continues !== undefined && { continues }),
     model,
     principal: authorOf(principal),
     ...(behind.length > 0 && { onBehalfOf: behind.map(authorOf) }),

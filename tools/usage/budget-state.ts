@@ -61,7 +61,7 @@ export function refusal(budget: BudgetRecord, state: BudgetState, now: Date): To
   const what = `The budget of the ${nameOf(subject)}, ${amount} a ${period},`;
   if (roomIn(budget, state) === 'soon') {
     const message = `${what} is reserved by calls under way; try again in ${SOON_SECONDS} seconds.`;
-    return new ToolError('rate_limited', message, { retryAfterSeconds: SOON_SECONDS });
+    return new ToolError('rate_limited', message, { retryAfterSeconds: SOON_SECONDS, notMade: true });
   }
   const left = Math.max(1, Math.ceil((Date.parse(state.renewsAt) - now.getTime()) / 1000));
   const message = `${what} is used up. It renews at ${state.renewsAt}; until then an admin can raise it with update_budget.`;

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ReadRecord } from '../../../resources/agent-run.ts';
 import type { ErrorCode } from '../../../resources/error.ts';
 import { newId } from '../../../store/ids.ts';
@@ -11,6 +12,7 @@ import type { Catalog } from '../../registry/catalog-index.ts';
 import type { CallingContext } from '../../registry/context.ts';
 import type { Tool } from '../../registry/define-tool.ts';
 import { jsonSchema, withoutMembers } from '../../registry/json-schema.ts';
+import { repeatDelay } from '../../registry/repeat-delay.ts';
 import { offeredName } from './tool-names.ts';
 
 /** A call that the model makes. */
@@ -60,6 +62,8 @@ export interface LoopTool extends OfferedTool {
 
 /** The largest number of tools that providers accept. */
 const MOST_TOOLS = 128;
+/** Calls that were not made are made again within this time; then the model is told. */
+const REPEAT_MS = 30_000;
 /** The model sees this many characters of a result. */
 const LONGEST_RESULT = 16_000;
 /** This many characters of a tool's name or a call's id are kept. */
@@ -116,12 +120,11 @@ export class AgentTools {
   async run({ tool, input }: ToolCall): Promise<ToolResult> {
     const { own, call, principal, renewed, signal } = this.#options;
     const mine = own.find(({ name }) => name === tool);
-    const auditId = newId('aud');
     const begun = performance.now();
     // A tool that the model was not offered is called too: the registry refuses the call and the audit log records it.
-    const answer = mine
-      ? await mine.run(input, auditId)
-      : await call(tool, input, { principal, renewed, door: 'agent', signal, auditId });
+    const { answer, auditId } = await this.#untilMade((auditId) =>
+      mine ? mine.run(input, auditId) : call(tool, input, { principal, renewed, door: 'agent', signal, auditId }),
+    );
     const common = { auditId, ms: performance.now() - begun };
     if (answer.ok) {
       const text = cut(JSON.stringify(answer.output));
@@ -135,6 +138,26 @@ export class AgentTools {
     const evidence = { ...common, code: error.code, records: [] };
     return { ok: false, text: cut(JSON.stringify(error)), evidence };
   }
+
+  /** Makes the call, and again where it was certainly not made, so that the model need not know how. */
+  async #untilMade(make: (auditId: string) => Promise<Answer>): Promise<Made> {
+    const { signal } = this.#options;
+    const begun = performance.now();
+    for (let count = 0; ; count += 1) {
+      const auditId = newId('aud');
+      const answer = await make(auditId);
+      const delay = repeatDelay(answer, { count, sinceMs: performance.now() - begun, withinMs: REPEAT_MS });
+      if (delay === undefined) return { answer, auditId };
+      await sleep(delay, undefined, { signal }).catch(() => {}); // the loop looks at the signal
+      if (signal.aborted) return { answer, auditId };
+    }
+  }
+}
+
+interface Made {
+  readonly answer: Answer;
+  /** Of the last call. */
+  readonly auditId: string;
 }
 
 /** More records of one answer are not kept. */

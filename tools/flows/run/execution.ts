@@ -11,18 +11,16 @@ import { Exhausted, Filling } from '../filling.ts';
 import { actingFlow, findRunAs } from '../run-as.ts';
 import { ownRun } from './claim.ts';
 import { type Clock, pause } from './clock.ts';
+import { nextTry } from './next-try.ts';
 import {
   CANCELLED,
   changed,
   type End,
   goneFailure,
   inStep,
-  isWorthRetrying,
   keptFailure,
-  mayHaveTakenEffect,
   outcomeOf,
   repeatProblem,
-  retryDelay,
   STEP_MS,
   type StepFailure,
   type StepOutcome,
@@ -136,21 +134,22 @@ export class FlowExecution {
   }
 
   async #try(step: FlowStep, input: Arguments, first: number): Promise<StepFailure | 'left' | undefined> {
-    for (let attempt = first; ; attempt += 1) {
+    for (let attempt = first; ; ) {
       const outcome = await this.#attempt(step, input, attempt);
       if (outcome === 'left') return outcome;
       if ('output' in outcome) {
         const failure = await this.#succeed(step, outcome.output);
         return failure && this.#continues(step, failure);
       }
-      const last = attempt >= step.retry.attempts || !isWorthRetrying(outcome.failure) || this.#isCancelled;
-      if (last) return this.#continues(step, await this.#fail(step, outcome.failure));
-      const { code, message } = outcome.failure;
-      const retryAt = new Date(this.#parts.clock.now().getTime() + retryDelay(step, attempt)).toISOString();
-      const again = mayHaveTakenEffect(outcome.failure) ? this.#run.underWay : undefined;
-      await this.#keep(step.id, { status: 'pending', error: { code, message }, retryAt }, again);
-      const stopped = await this.#rest(retryAt);
+      const { failure } = outcome;
+      const tried = { attempt, underWay: this.#underWay(step), now: this.#parts.clock.now() };
+      const next = this.#isCancelled ? undefined : nextTry(step, failure, tried);
+      if (!next) return this.#continues(step, await this.#fail(step, failure));
+      await this.#keep(step.id, next.change, next.underWay);
+      this.#tried = undefined;
+      const stopped = await this.#rest(next.change.retryAt);
       if (stopped) return stopped;
+      attempt = next.attempt;
     }
   }
 
@@ -185,7 +184,7 @@ export class FlowExecution {
   /** Makes one attempt at the step, with the rights that `runAs` has now. */
   async #attempt(step: FlowStep, input: Arguments, attempt: number): Promise<StepOutcome | 'left'> {
     if (this.#tried?.step === step.id && this.#tried.attempt === attempt) return this.#tried.outcome;
-    const first = this.#underWay(step)?.first ?? attempt;
+    const { first = attempt, unmade } = this.#underWay(step) ?? {};
     const key = `${this.#run.id} ${step.id} ${first}`;
     const principal = await this.#renewed(key);
     if (principal instanceof ToolError) return { failure: goneFailure(principal) };
@@ -193,7 +192,7 @@ export class FlowExecution {
     const tool = catalog.get(step.tool)?.tool;
     const { shown, stored } = inputToKeep(tool, input, catalog);
     const begun = { status: 'running', attempts: attempt, input: shown, startedAt: this.#now() } as const;
-    await this.#keep(step.id, begun, { step: step.id, first, ...(stored && { arguments: stored }) });
+    await this.#keep(step.id, begun, { step: step.id, first, unmade, ...(stored && { arguments: stored }) });
     if (this.#run.cancelAsked) return { failure: CANCELLED.error };
     const answer = await this.#call(principal, step, input, key);
     if (answer === 'left') return answer;

@@ -13,25 +13,13 @@ export interface StepFailure {
   readonly message: string;
   /** Another attempt could do the same thing twice. */
   readonly final?: boolean;
+  /** Nothing was done, and the call may succeed later. */
+  readonly unmade?: Extract<Answer, { ok: false }>;
   /** The run ends, whatever the step's `onError` says, because its principal may not continue. */
   readonly ends?: boolean;
 }
 
 export type StepOutcome = { readonly output: object } | { readonly failure: StepFailure };
-
-/** Whether another attempt can help. An error in the call itself would happen again. */
-export function isWorthRetrying({ code, final }: StepFailure): boolean {
-  if (final) return false;
-  return code === 'unavailable' || code === 'internal' || code === 'rate_limited' || code === 'conflict';
-}
-
-/**
- * Whether the call may have been made nevertheless, as its answer can get lost on the way from the database. The next attempt then repeats it
- * under the same key, and gets the answer that was kept. Other failures are kept as the answer, so the next attempt is a new call.
- */
-export function mayHaveTakenEffect({ code }: StepFailure): boolean {
-  return code === 'unavailable' || code === 'internal';
-}
 
 export type End = Pick<FlowRunRecord, 'status' | 'error'>;
 
@@ -51,14 +39,8 @@ export function outcomeOf(answer: Answer | 'late', tool: string, isRead: boolean
     return { failure: { code: 'unavailable', message, final: !isRead } };
   }
   if (answer.ok) return { output: answer.output };
-  return { failure: { code: answer.error.code, message: wordsOf(answer.error) } };
-}
-
-const LONGEST_DELAY_MS = 3_600_000;
-
-/** How long to wait after this failed attempt. */
-export function retryDelay({ retry }: FlowStep, attempt: number): number {
-  return Math.min(retry.delayMs * 2 ** (attempt - 1), LONGEST_DELAY_MS);
+  const unmade = answer.notMade && { unmade: answer };
+  return { failure: { code: answer.error.code, message: wordsOf(answer.error), ...unmade } };
 }
 
 /** The failure with which a step that ended in an earlier process stops the run. */

@@ -87,7 +87,7 @@ export class AccountTokens {
     const secrets = this.#opened(account);
     if (secrets.tokens.access_token !== refused) return secrets.tokens.access_token;
     const tokens = await this.#asked(secrets).catch(async (error: unknown) => {
-      if (!isFinal(error)) throw new ToolError('unavailable', NOT_RENEWED, {}, error);
+      if (!isFinal(error)) throw new ToolError('unavailable', NOT_RENEWED, { notMade: true }, error);
       await this.#change(account, { status: 'connect_again' });
       throw new AccountWanted();
     });

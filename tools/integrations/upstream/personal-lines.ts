@@ -25,6 +25,7 @@ interface Limits {
   readonly idleMs: number;
 }
 
+const TOO_MANY = 'Too many people use this integration now; try again in a moment.';
 const LIMITS: Limits = { most: 50, idleMs: 5 * 60_000 };
 
 interface Entry {
@@ -98,7 +99,7 @@ export class PersonalLines {
   #enter(userId: string): Entry {
     while (this.#entries.size >= this.#limits.most) {
       const [idle] = [...this.#entries].filter(([, { users }]) => users === 0);
-      if (!idle) throw new ToolError('unavailable', 'Too many people use this integration now; try again in a moment.');
+      if (!idle) throw new ToolError('unavailable', TOO_MANY, { notMade: true });
       this.#retire(...idle);
     }
     const ending = new AbortController();

@@ -146,7 +146,8 @@ export class UpstreamLines {
       })
       .catch((error: unknown) => {
         if (error instanceof ToolError || error instanceof AccountWanted) throw error;
-        throw new ToolError('unavailable', this.#unreachable('make the call again in a moment'), {}, error);
+        const message = this.#unreachable('make the call again in a moment');
+        throw new ToolError('unavailable', message, { notMade: true }, error);
       });
   }
 
@@ -180,7 +181,7 @@ export class UpstreamLines {
       state === 'wants_oauth'
         ? `The integration ${labelOf(this.#owner.record)} wants a token before it can be used; get_system_health tells more.`
         : this.#unreachable(`${again}. get_system_health tells why`);
-    return new ToolError('unavailable', message);
+    return new ToolError('unavailable', message, state === 'wants_oauth' ? {} : { notMade: true });
   }
 
   #unreachable(what: string): string {

@@ -168,7 +168,7 @@ export class Upstream {
     const { timeoutMs } = this.#record;
     if (this.#calls.count >= MOST_CALLS) {
       const message = `The integration ${this.#label} has ${MOST_CALLS} calls under way; try again in a moment.`;
-      throw new ToolError('unavailable', message);
+      throw new ToolError('unavailable', message, { notMade: true });
     }
     return this.#calls.run(tool, given, (ending) =>
       this.#lines.use(principal, ending, (line, signal) => work(line, { signal, timeoutMs })),

@@ -1,0 +1,101 @@
+import type { Agent } from '../../resources/agent.ts';
+import type { AgentRun } from '../../resources/agent-run.ts';
+import type { Readers } from '../../store/port.ts';
+import type { Context } from '../registry/context.ts';
+import type { Fail } from '../registry/define-tool.ts';
+import { ToolError } from '../registry/errors.ts';
+import { openRun } from '../runs/visible-runs.ts';
+
+interface Asked {
+  readonly message?: string | undefined;
+  readonly threadId?: string | undefined;
+  readonly continue?: string | undefined;
+}
+
+/** What the model is told in place of a message. What it was asked is among the earlier messages. */
+export const GO_ON =
+  'Your turn was cut off before it was complete. Finish it from where it ended. Calls that are not shown above may have been made all the same: look before you make them again.';
+
+/** @throws ToolError (invalid_input) unless there is either a message, or a run to go on with and its thread */
+export function requireOneTurn(asked: Asked): void {
+  const { message, continue: runId, threadId } = asked;
+  if ((message === undefined) === (runId === undefined)) {
+    const text =
+      runId === undefined
+        ? 'Give a message, or `continue` with the run to finish.'
+        : 'Give `message` or `continue`, not both.';
+    throw new ToolError('invalid_input', text, { issues: [{ path: 'message', message: text }] });
+  }
+  if (runId !== undefined && threadId === undefined) {
+    const text = 'Give the thread of the run too, as the error named it.';
+    throw new ToolError('invalid_input', text, { issues: [{ path: 'threadId', message: text }] });
+  }
+}
+
+/**
+ * The run whose turn can be finished.
+ * @throws not_found where the thread has no such run, conflict where it is under way, or was followed by another
+ */
+export async function runToContinue(
+  { agentRuns }: Pick<Readers, 'agentRuns'>,
+  { id, threadId }: { readonly id: string; readonly threadId: string },
+  fail: Fail<'not_found' | 'conflict'>,
+): Promise<AgentRun> {
+  const run = await agentRuns.get(id);
+  if (run?.threadId !== threadId)
+    throw fail('not_found', `The thread ${threadId} has no run ${id}; list_messages shows what it has.`);
+  const said = { runId: id, threadId };
+  if (run.status === 'running') {
+    throw fail('conflict', `The run ${id} is under way; wait for its end, or end it with cancel_agent_run.`, said);
+  }
+  if (run.status === 'succeeded') {
+    throw fail('conflict', `The run ${id} was finished; list_messages {"id": "${threadId}"} shows its answer.`, said);
+  }
+  const [newest] = (await agentRuns.find({ where: { threadId }, limit: 1 })).records;
+  if (newest && newest.id !== id) {
+    throw fail('conflict', `The thread went on with the run ${newest.id}; continue that one, or send a message.`, {
+      ...said,
+      runId: newest.id,
+    });
+  }
+  return run;
+}
+
+type FinishContext = Pick<Context<Readers, 'not_found' | 'conflict'>, 'store' | 'principal' | 'fail'>;
+
+/** The run without a thread that another one can finish. @throws not_found, conflict */
+export async function runToFinish(
+  id: string,
+  agent: Pick<Agent, 'id' | 'name'>,
+  context: FinishContext,
+): Promise<AgentRun> {
+  const { fail } = context;
+  const run = await openRun(context, id);
+  if (run.kind !== 'invoke' || run.agentId !== agent.id) {
+    throw fail(
+      'conflict',
+      `The run ${id} is not one that invoke_agent began with ${agent.name}; get_agent_run shows what it is.`,
+    );
+  }
+  if (run.status === 'running') {
+    throw fail('conflict', `The run ${id} is under way; wait for its end, or end it with cancel_agent_run.`, {
+      runId: id,
+    });
+  }
+  if (run.status === 'succeeded')
+    throw fail('conflict', `The run ${id} was finished; ask anew without \`continue\`.`, { runId: id });
+  return run;
+}
+
+/** More calls of the run are not told. */
+const MOST_TOLD = 50;
+
+/** What the agent is told of the run, of which nothing that was said is kept. */
+export function toldOf({ id, calls = [] }: Pick<AgentRun, 'id' | 'calls'>): string {
+  const lines = calls.slice(-MOST_TOLD).map(({ tool, outcome, code, records }) => {
+    const about = records.length > 0 ? ` (${records.map((record) => record.id).join(', ')})` : '';
+    return `- ${tool}: ${code ?? outcome}${about}`;
+  });
+  const made = lines.length > 0 ? `It made these calls:\n${lines.join('\n')}` : 'No call of it is known.';
+  return `You worked on this before, in the run ${id}, which was cut off. ${made}\nIts last calls may be missing here: look before you make a call again.`;
+}
