@@ -74,7 +74,7 @@ const NAMING =
   'Names are verb_noun: list_*, get_*, create_*, update_*, delete_*, then verbs of their own. Lists are paged: pass nextCursor as cursor.';
 const BEGIN_WITH_SEARCH =
   'Begin with search, which finds records of any kind by words, name or id, or with a list_* tool.';
-const REPEATS = 'Repeat a write safely with the same _meta.idempotencyKey, or header Idempotency-Key.';
+const REPEATS = '_meta.idempotencyKey makes repeats safe.';
 const CUT = 'have its user add ?mode=search to the URL of this server, for three tools that lead to all.';
 const SEARCH_MODE =
   'You see three tools that lead to all others: search_tools finds tools by what they do, describe_tool shows the arguments of one, call_tool calls it. Begin with search_tools; names are verb_noun, such as list_agents or get_agent.';
