@@ -23,6 +23,8 @@ export const oauthClientRecord = z.object({
   secretHash: z.string().length(64).optional(),
   /** The client's own metadata (RFC 7591), as the protocol reads it. */
   metadata: z.record(z.string(), z.unknown()),
+  /** SHA-256 (hex) of the network that it became known from. */
+  networkHash: z.string().length(64).optional(),
   lastUsedAt: timestamp.optional(),
   ...bookkeeping,
 });

@@ -6,6 +6,7 @@ import { createRateLimit, type RateLimit } from '../../tools/access/rate-limit.t
 import type { Reply, WebhookReceiver } from '../../tools/flows/webhooks/receiver.ts';
 import { type HeaderOf, SIGNATURE_HEADERS } from '../../tools/flows/webhooks/schemes.ts';
 import { ToolError, toToolError } from '../../tools/registry/errors.ts';
+import { networkOf } from '../../tools/sign-in/attempts.ts';
 import type { Authenticator } from './authenticate.ts';
 import { type BodyKind, readBody } from './body.ts';
 import { addressOf } from './caller-address.ts';
@@ -15,7 +16,7 @@ import { requestIdOf } from './native-prototypes.ts';
 import type { RefusedRequests } from './refused-requests.ts';
 import { sendErrorBody, sendJson } from './respond.ts';
 
-/** Of one address, before anything is computed with what it sent. */
+/** Of one network, before anything is computed with what it sent. */
 const MOST_A_MINUTE = 600;
 
 /** The input of a run is smaller; a form is longer than what it holds. The signature decides first, then the type. */
@@ -72,7 +73,7 @@ export class WebhookDoor {
   ): Promise<Reply> {
     const { receiver, guards, authenticator } = this.#options;
     guards.check(request, false);
-    await this.#limit(address);
+    await this.#limit(networkOf(address));
     if (request.headers['content-encoding'] !== undefined) {
       throw new ToolError('unsupported_media_type', 'A signed body has no Content-Encoding; send it as it was signed.');
     }

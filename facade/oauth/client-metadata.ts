@@ -79,6 +79,6 @@ export const THIS_COMPUTER = 'this computer';
 /** Where answers go, as the person sees it: a host, this computer, or the app that has the scheme. */
 export function redirectHost(uri: string): string {
   const { protocol, hostname, host } = new URL(uri);
-  if (LOOPBACK.has(hostname)) return THIS_COMPUTER;
-  return protocol === 'https:' ? host : `the app for ${protocol}//`;
+  if (protocol === 'https:') return host;
+  return protocol === 'http:' && LOOPBACK.has(hostname) ? THIS_COMPUTER : `the app for ${protocol}//`;
 }

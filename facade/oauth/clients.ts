@@ -2,6 +2,7 @@ import type { OAuthClientRecord } from '../../resources/oauth-client.ts';
 import { newId } from '../../store/ids.ts';
 import type { Readers, Store } from '../../store/port.ts';
 import { hashSecret } from '../../tools/access/key-secret.ts';
+import { redirectProblem } from '../../tools/apps/redirect-uri.ts';
 import { type ClientMetadata, redirectHost } from './client-metadata.ts';
 import type { ClientDocuments } from './documents.ts';
 import { makeRoom } from './unused-clients.ts';
@@ -64,7 +65,7 @@ export class Clients {
   }
 
   /** @throws OAuthError, UniqueTaken never: the id is new */
-  async register(metadata: ClientMetadata, secret: string | undefined): Promise<OAuthClientRecord> {
+  async register(metadata: ClientMetadata, secret: string | undefined, network: string): Promise<OAuthClientRecord> {
     await makeRoom(this.#store, 'registered');
     return this.#store.transaction((tx) => {
       const id = newId('ocl');
@@ -76,6 +77,7 @@ export class Clients {
         redirectUris: [...metadata.redirect_uris],
         ...(secret !== undefined && { secretHash: hashSecret(secret) }),
         metadata: { ...metadata },
+        networkHash: hashSecret(network),
       });
     });
   }
@@ -100,7 +102,9 @@ export async function findClient(
   return (await oauthClients.find({ where: { clientId }, limit: 1 })).records[0];
 }
 
-function propertiesOf({ clientId, secretHash, redirectUris, name, metadata }: OAuthClientRecord): ClientProperties {
+function propertiesOf({ clientId, kind, secretHash, name, metadata, ...kept }: OAuthClientRecord): ClientProperties {
+  // An earlier version may have let in an address that is refused today.
+  const redirectUris = kept.redirectUris.filter((uri) => kind === 'made' || redirectProblem(uri) === undefined);
   const { token_endpoint_auth_method: method, jwks, jwks_uri } = metadata;
   return {
     client_id: clientId,

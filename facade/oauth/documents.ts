@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { OAuthClientRecord } from '../../resources/oauth-client.ts';
 import type { Store } from '../../store/port.ts';
+import { hashSecret } from '../../tools/access/key-secret.ts';
 import { createRateLimit, type RateLimit } from '../../tools/access/rate-limit.ts';
 import type { Fetch } from '../../tools/integrations/upstream/fetch.ts';
 import { networkOf } from '../../tools/sign-in/attempts.ts';
@@ -18,8 +19,9 @@ const LONGEST_KEPT_MS = 24 * 60 * 60 * 1000;
 const FAILED_KEPT_MS = 60 * 1000;
 const MOST_REMEMBERED = 1000;
 /** Each look-up makes the server send a request. */
-const FETCHES_PER_MINUTE = 60;
 const FETCHES_FOR_ONE_ADDRESS = 10;
+/** Only a flood from many networks comes so far. Clients that are known go on. */
+const FETCHES_PER_MINUTE = 1200;
 
 /** The address of the request for which clients are looked up. The library does not pass it on. */
 export const lookedUpFor = new AsyncLocalStorage<string>();
@@ -132,7 +134,9 @@ export class ClientDocuments {
     return this.#store.transaction(async (tx) => {
       const [known] = (await tx.oauthClients.find({ where: { clientId }, limit: 1 })).records;
       if (known) return tx.oauthClients.update(known.id, member);
-      return tx.oauthClients.insert({ clientId, kind: 'metadata', ...member });
+      const address = lookedUpFor.getStore();
+      const networkHash = address === undefined ? undefined : hashSecret(networkOf(address));
+      return tx.oauthClients.insert({ clientId, kind: 'metadata', ...member, ...(networkHash && { networkHash }) });
     });
   }
 

@@ -12,15 +12,15 @@ interface Options {
 }
 
 /**
- * Shows errors that are found before a person was asked on a page of ours, if the client would get them at a web page. Otherwise anybody
- * could register and then lead people from an address of this server to any page (RFC 9700, section 4.11.2). Clients that an
- * administrator made are trusted, and apps on this computer have no web page.
+ * Shows errors that are found before a person was asked on a page of ours, if the client would get them at a web page or in an app that has
+ * a scheme. Otherwise anybody could register and then lead people from an address of this server to any page, or start an app of theirs
+ * (RFC 9700, section 4.11.2). Clients that an administrator made are trusted, and programs that listen on this computer have no web page.
  */
 export function earlyErrors({ addresses, showProblem, kindOf }: Options) {
   return async (context: KoaContextWithOIDC, next: () => Promise<unknown>): Promise<void> => {
     await next();
     const location = context.response.get('Location');
-    if (context.path !== paths.authorize || location === '' || !isForeignPage(location, addresses)) return;
+    if (context.path !== paths.authorize || location === '' || !isElsewhere(location, addresses)) return;
     const clientId = context.oidc.client?.clientId;
     if (clientId !== undefined && (await kindOf(clientId)) === 'made') return;
     const { search, hash } = new URL(location);
@@ -35,7 +35,7 @@ export function earlyErrors({ addresses, showProblem, kindOf }: Options) {
   };
 }
 
-function isForeignPage(location: string, { base }: Addresses): boolean {
-  const { protocol, origin } = new URL(location, base);
-  return /^https?:$/.test(protocol) && origin !== base.origin && redirectHost(location) !== THIS_COMPUTER;
+function isElsewhere(location: string, { base }: Addresses): boolean {
+  const { href, origin } = new URL(location, base);
+  return origin !== base.origin && redirectHost(href) !== THIS_COMPUTER;
 }

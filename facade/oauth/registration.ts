@@ -12,7 +12,8 @@ import type { ClientProperties, Clients } from './clients.ts';
 import { OAuthError } from './oauth-error.ts';
 
 const PER_ADDRESS = 20;
-const IN_ALL = 120;
+/** Only a flood from many networks comes so far. */
+const IN_ALL = 1200;
 
 interface Options {
   readonly clients: Clients;
@@ -28,13 +29,14 @@ export function createRegistration({ clients, cluster, validate }: Options) {
 
   /** @throws OAuthError, ToolError */
   return async function register(request: IncomingMessage): Promise<Record<string, unknown>> {
-    await fromAddress(networkOf(addressOf(request)));
+    const network = networkOf(addressOf(request));
+    await fromAddress(network);
     await inAll('all');
     const metadata = readClientMetadata(await readJson(request));
     const needsSecret = metadata.token_endpoint_auth_method.startsWith('client_secret_');
     const secret = needsSecret ? newSecret('client') : undefined;
     await validate({ ...metadata, client_id: 'new', ...(secret !== undefined && { client_secret: secret }) });
-    return answerOf(await clients.register(metadata, secret), metadata, secret);
+    return answerOf(await clients.register(metadata, secret, network), metadata, secret);
   };
 }
 

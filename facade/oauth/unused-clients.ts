@@ -6,7 +6,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const UNUSED_MS = 7 * DAY_MS;
 /** How long a client is kept that was connected and is not any more: hosts remember their registration and ask again under it. */
 const LAPSED_MS = 180 * DAY_MS;
-/** The most clients of one kind that were never used. Above it, the oldest go first. */
+/** The most clients of one kind that were never used. Above it, the oldest of the network that has the most go first. */
 const MOST_UNUSED = 1000;
 
 /** Removes clients that nobody uses and no administrator made. */
@@ -23,7 +23,18 @@ export async function forgetUnused(store: Store, now: Date): Promise<void> {
 export async function makeRoom(store: Store, kind: 'registered' | 'metadata'): Promise<void> {
   if ((await store.oauthClients.count({ where: { kind } })) < MOST_UNUSED) return;
   const unused = (await clientsOf(store, [kind])).filter(({ lastUsedAt }) => lastUsedAt === undefined);
-  for (const { id } of unused.slice(0, Math.max(0, unused.length - MOST_UNUSED + 1))) await remove(store, id);
+  const byNetwork = new Map<string, OAuthClientRecord[]>();
+  for (const client of unused) {
+    const network = client.networkHash ?? '';
+    const others = byNetwork.get(network);
+    if (others) others.push(client);
+    else byNetwork.set(network, [client]);
+  }
+  for (let over = unused.length - MOST_UNUSED + 1; over > 0; over -= 1) {
+    const most = [...byNetwork.values()].reduce((one, other) => (other.length > one.length ? other : one));
+    const oldest = most.shift();
+    if (oldest) await remove(store, oldest.id);
+  }
 }
 
 /** Oldest first. */

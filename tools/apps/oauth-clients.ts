@@ -99,7 +99,14 @@ const deleteOAuthClient = defineTool({
 
 export const oauthClientTools = [listOAuthClients, createOAuthClient, deleteOAuthClient];
 
-function showClient({ secretHash: _, metadata: __, revision: ___, updatedAt: ____, ...shown }: OAuthClientRecord) {
+function showClient({
+  secretHash: _,
+  metadata: __,
+  networkHash: ___,
+  revision: ____,
+  updatedAt: _____,
+  ...shown
+}: OAuthClientRecord) {
   return shown satisfies OAuthClient;
 }
 

@@ -6,16 +6,20 @@ import { createRateLimit, type RateLimit } from '../access/rate-limit.ts';
 export type SignInStep = 'link' | 'redeem' | 'session' | 'provider' | 'passkey';
 
 const PER_ADDRESS = 20;
-const PER_EMAIL = 5;
+const PER_EMAIL_AND_ADDRESS = 5;
+/** Only a flood from many networks comes so far, so that nobody alone keeps a person from signing in. */
+const PER_EMAIL = 30;
 
 /** Counts attempts to sign in, successful or not, and whether or not the e-mail belongs to anybody. */
 export class Attempts {
   readonly #byAddress: RateLimit;
+  readonly #byBoth: RateLimit;
   readonly #byEmail: RateLimit;
 
   constructor({ cluster }: Pick<Store, 'cluster'>) {
     this.#byAddress = createRateLimit(PER_ADDRESS, 'attempts to sign in from one address', { cluster });
-    this.#byEmail = createRateLimit(PER_EMAIL, 'attempts to sign in with one e-mail', { cluster });
+    this.#byBoth = createRateLimit(PER_EMAIL_AND_ADDRESS, 'attempts to sign in with one e-mail', { cluster });
+    this.#byEmail = createRateLimit(PER_EMAIL, 'attempts to sign in with one e-mail from all addresses', { cluster });
   }
 
   /** @throws ToolError (rate_limited) */
@@ -24,8 +28,10 @@ export class Attempts {
   }
 
   /** @throws ToolError (rate_limited) */
-  withEmail(step: SignInStep, email: string): Promise<void> {
-    return this.#byEmail(`${step} ${email.toLowerCase()}`);
+  async withEmail(step: SignInStep, email: string, address: string): Promise<void> {
+    const counted = `${step} ${email.toLowerCase()}`;
+    await this.#byBoth(`${counted} ${networkOf(address)}`);
+    await this.#byEmail(counted);
   }
 }
 

@@ -28,10 +28,10 @@ const createSession = defineTool({
   output: z.object({ user: adminUser, expiresAt: timestamp }),
   errors: [],
 
-  async handler({ idToken }, { server, client, write, began, fail }) {
+  async handler({ idToken }, { server, client, principal: { id: address }, write, began, fail }) {
     if (!server.signIn) throw fail('unavailable', 'Nobody can sign in to this server.');
     const identity = await server.signIn.issuer.verify(idToken);
-    await server.signIn.attempts.withEmail('session', identity.email);
+    await server.signIn.attempts.withEmail('session', identity.email, address);
     const { user, principal } = await write((store) => openSession(store, identity, { now: server.now(), client }));
     began(principal);
     return { user, expiresAt: principal.expiresAt };

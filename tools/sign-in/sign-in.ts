@@ -75,7 +75,7 @@ export class SignIn {
     return this.attempt('link', visitor, { email: email.slice(0, 320) }, async () => {
       if (!emailField.safeParse(email).success)
         throw new ToolError('invalid_input', 'This is not an e-mail address; write one like ada@example.com.');
-      await this.attempts.withEmail('link', email);
+      await this.attempts.withEmail('link', email, visitor.address);
       const { store } = this.#options;
       const user = await mayUserSignIn(store, email);
       const { secret, link } = this.#newLink(email, user, browser);
@@ -129,7 +129,7 @@ export class SignIn {
     return this.attempt('passkey', visitor, args, async () => {
       const used = await this.passkeys.checkUse(answer, purpose);
       Object.assign(args, { email: used.user.email, passkeyId: used.passkey.id });
-      await this.attempts.withEmail('passkey', used.user.email);
+      await this.attempts.withEmail('passkey', used.user.email, visitor.address);
       const { store, now } = this.#options;
       return this.issuer.issue(await store.transaction((tx) => acceptUse(tx, used, now()))).idToken;
     });

@@ -5,17 +5,20 @@ import { send } from '../../support/http.ts';
 import { answerOf, CALLBACK, decided, OAuthClient, signedIn } from '../../support/oauth.ts';
 import { serverForTests } from '../../support/server.ts';
 
-const server = serverForTests();
+/** Requests are counted by address. */
+const server = serverForTests({ TRUSTED_PROXIES: 'loopback' });
 let known: Promise<OAuthClient> | undefined;
+
+const ELSEWHERE = '203.0.113.9';
 
 type Parameters = Readonly<Record<string, string | undefined>>;
 
 /** What the authorization endpoint answers, and where it sends the browser. */
-async function asked(parameters: Parameters, change: (url: URL) => void = () => {}) {
+async function asked(parameters: Parameters, change: (url: URL) => void = () => {}, from = '127.0.0.1') {
   known ??= OAuthClient.registered(server);
   const url = new URL((await known).authorizeUrl(parameters));
   change(url);
-  const response = await send(url.href, { headers: { Accept: 'text/html' } });
+  const response = await send(url.href, { headers: { Accept: 'text/html', 'X-Forwarded-For': from } });
   const location = response.headers.get('location');
   return { ...answerOf(response), to: location === null ? undefined : new URL(location, server.baseUrl) };
 }
@@ -74,7 +77,16 @@ describe('the authorization endpoint', () => {
   });
 
   it('leads nobody to a web page of a client that anybody could have registered, before the person was asked', async () => {
-    const page = 'https://stranger.example/callback';
+    for (const page of [
+      'https://stranger.example/callback',
+      'cursor://stranger.example/callback',
+      'com.stranger.example://localhost/callback',
+    ]) {
+      await leadsNobodyTo(page);
+    }
+  });
+
+  async function leadsNobodyTo(page: string): Promise<void> {
     const stranger = await OAuthClient.registered(server, { redirect_uris: [page] });
     const wrong = [
       { prompt: 'none' },
@@ -86,7 +98,11 @@ describe('the authorization endpoint', () => {
       { response_mode: 'fragment' },
     ];
     for (const parameters of wrong) {
-      const answer = await asked({ client_id: stranger.clientId, redirect_uri: page, ...parameters });
+      const answer = await asked(
+        { client_id: stranger.clientId, redirect_uri: page, ...parameters },
+        () => {},
+        ELSEWHERE,
+      );
       const place = JSON.stringify(parameters);
       assert.deepEqual([answer.status, answer.to, answer.headers.get('location')], [400, undefined, null], place);
       assert.match(answer.body, /<h1>This app cannot be connected/, place);
@@ -94,11 +110,24 @@ describe('the authorization endpoint', () => {
     }
     const made = { name: 'Made', redirectUris: [page], confidential: false };
     const { clientId } = await mustCall(server, server.adminKey, 'create_oauth_client', made);
-    const { to } = await asked({ client_id: clientId, redirect_uri: page, prompt: 'none' });
+    const { to } = await asked({ client_id: clientId, redirect_uri: page, prompt: 'none' }, () => {}, ELSEWHERE);
     assert.equal(to?.searchParams.get('error'), 'consent_required');
     const browser = await signedIn(server);
     await browser.open(stranger.authorizeUrl({ redirect_uri: page }));
     assert.equal((await decided(browser, { decision: 'deny' })).searchParams.get('error'), 'access_denied');
+  }
+
+  it('knows no address of a stored client that is refused today, unless an administrator made the client', async () => {
+    const refused = 'steam://run/1';
+    for (const kind of ['registered', 'made'] as const) {
+      const clientId = `ocl_${kind}`;
+      await server.store.transaction((tx) =>
+        tx.oauthClients.insert({ clientId, kind, name: kind, redirectUris: [CALLBACK, refused], metadata: {} }),
+      );
+      const at = (redirect_uri: string) => asked({ client_id: clientId, redirect_uri }, () => {}, ELSEWHERE);
+      assert.equal((await at(CALLBACK)).status, 303);
+      assert.equal((await at(refused)).status, kind === 'made' ? 303 : 400);
+    }
   });
 
   it('takes any port of a loopback address (RFC 8252)', async () => {

@@ -16,6 +16,7 @@ const PUBLISHED = {
   Cursor: ['cursor://anysphere.cursor-mcp/oauth/callback'],
   'Claude Code': ['http://localhost:45454/callback'],
   'mcp-remote': ['http://localhost:3334/oauth/callback'],
+  'an installed app': ['com.example.app:/callback', 'com.example.app://localhost/callback'],
   Inspector: ['http://localhost:6274/oauth/callback', 'http://localhost:6274/oauth/callback/debug'],
 };
 
@@ -53,6 +54,13 @@ describe('registration', () => {
       'intent://x#Intent;end',
       'view-source:https://x.example',
       'mailto:a@x.example',
+      'steam://run/1',
+      'x:/callback',
+      'myapp://callback',
+      'ms-settings.x:privacy',
+      'x-apple.systempreferences:com.apple.preference.security',
+      'com.:/callback',
+      '.example:/callback',
       'http://evil.example/callback',
       'http://127.0.0.1.evil.example/callback',
       'https://localhost/callback',
@@ -168,11 +176,45 @@ describe('clients that registered themselves', () => {
     await flooded.close();
   });
 
+  it('may come from many networks in the same minute, and one keeps none of them out', async () => {
+    const own = await startTestServer({ TRUSTED_PROXIES: 'loopback' });
+    const from = (count: number, address: (at: number) => string) =>
+      Promise.all(Array.from({ length: count }, (_, at) => register(own, {}, address(at))));
+    const stranger = await from(25, () => '198.51.100.1');
+    assert.equal(stranger.filter(({ status }) => status === 429).length, 5);
+    const others = await from(130, (at) => `2001:db8:${at.toString(16)}::1`);
+    assert.deepEqual([...new Set(others.map(({ status }) => status))], [201]);
+    await own.close();
+  });
+
   it('share the limit of their network, of which an IPv6 address is one of many', async () => {
     const answers = await Promise.all(
       Array.from({ length: 30 }, (_, at) => register(server, {}, `2001:db8::${at + 1}`)),
     );
     assert.equal(answers.filter(({ status }) => status === 429).length, 10);
+  });
+
+  it('make room for others where their network has the most', async () => {
+    const flooding = 'f'.repeat(64);
+    const own = await startTestServer(
+      {},
+      {
+        fill: (store) =>
+          store.transaction(async (tx) => {
+            await tx.oauthClients.insert(client('first', new Date(Date.now() - DAY).toISOString()));
+            for (let at = 0; at < 999; at += 1) {
+              const createdAt = new Date(Date.now() - 1000 + at).toISOString();
+              await tx.oauthClients.insert({ ...client(`flood${at}`, createdAt), networkHash: flooding });
+            }
+          }),
+      },
+    );
+    const has = (clientId: string) => own.store.oauthClients.count({ where: { clientId } });
+    const { clientId } = await OAuthClient.registered(own);
+    assert.deepEqual([await has('first'), await has('flood0'), await has('flood1'), await has(clientId)], [1, 0, 1, 1]);
+    const { records } = await own.store.oauthClients.find({ where: { clientId }, limit: 1 });
+    assert.match(records[0]?.networkHash ?? '', /^[0-9a-f]{64}$/);
+    await own.close();
   });
 
   it('are forgotten after a week where nobody connected them, the oldest first where they are many', async () => {
