@@ -22,6 +22,11 @@ const integrationHealth = z.object({
   status: z.enum(['ok', 'degraded', 'down']),
   latencyMs: z.number().min(0).describe('How long it took to find out.'),
   lastError: z.string().optional(),
+  droppedLines: z
+    .int()
+    .min(1)
+    .optional()
+    .describe('Of the store: unfinished lines that the last start cut off. None had been acknowledged.'),
 });
 export type IntegrationHealth = z.infer<typeof integrationHealth>;
 

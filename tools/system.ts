@@ -54,13 +54,14 @@ export const getSystemHealth = defineTool({
     const started = performance.now();
     await store.agents.find({ limit: 1 });
     const latencyMs = Math.round((performance.now() - started) * 1000) / 1000;
-    const { writable, lastError } = server.storeStatus();
+    const { writable, lastError, dropped } = server.storeStatus();
     const kept: IntegrationHealth = {
       name: 'store',
       kind: server.storeKind,
       status: writable ? 'ok' : 'down',
       latencyMs,
       ...(lastError !== undefined && { lastError }),
+      ...(dropped && { droppedLines: dropped.length }),
     };
     const others = await Promise.all((server.dependencies ?? []).map((dependency) => dependency.health()));
     const own = [

@@ -23,6 +23,8 @@ export async function serve(
 ): Promise<void> {
   let server: RunningServer | undefined;
   try {
+    for (const place of store.status().dropped ?? [])
+      logger.warn({ place }, 'cut off an unfinished line that a crash left; it had not been acknowledged');
     await refuseUnfinishedMove(store);
     let first: FirstStart = {};
     server = await startServer(config, store, logger, {

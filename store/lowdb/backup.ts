@@ -14,6 +14,7 @@ import {
   journalPath,
   journalsIn,
   LOCK,
+  MANIFEST,
   REPEATS_SECRET,
   SECRETS_KEY,
   SNAPSHOT,
@@ -61,10 +62,11 @@ export async function copySnapshot(sourceFolder: string, targetFolder: string): 
 }
 
 /**
- * The order matters. The journals from the snapshot's generation on hold everything after it. Entries of older journals were in the audit
+ * The order matters. The manifest may be older than the rest, but not newer. The journals from the snapshot's generation on hold everything after it. Entries of older journals were in the audit
  * segments before the snapshot appeared. Everything in the segments is also in the journals, which are copied last.
  */
 async function copyOnce(source: string, target: string): Promise<void> {
+  if (existsSync(join(source, MANIFEST))) await copyDurably(join(source, MANIFEST), join(target, MANIFEST));
   await copyDurably(join(source, SNAPSHOT), join(target, SNAPSHOT));
   const { generation } = readSnapshotHeader(join(target, SNAPSHOT));
   mkdirSync(join(target, AUDIT), { recursive: true, mode: 0o700 });
@@ -73,7 +75,7 @@ async function copyOnce(source: string, target: string): Promise<void> {
   for (const journal of journalsIn(source)) {
     if (journal >= generation) await copyDurably(journalPath(source, journal), journalPath(target, journal));
   }
-  const done = [SNAPSHOT, SNAPSHOT_DRAFT, LOCK, SECRETS_KEY, REPEATS_SECRET, BACKUP_FACTS];
+  const done = [MANIFEST, SNAPSHOT, SNAPSHOT_DRAFT, LOCK, SECRETS_KEY, REPEATS_SECRET, BACKUP_FACTS];
   for (const name of plainFiles(source)) {
     if (done.includes(name) || isJournal(name) || isRowsFile(name)) continue;
     await copyDurably(join(source, name), join(target, name));

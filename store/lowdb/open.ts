@@ -6,6 +6,7 @@ import { SegmentedAudit } from './audit/log.ts';
 import { type Files, realFiles } from './files/files.ts';
 import { journalPath, journalsIn, SNAPSHOT, SNAPSHOT_DRAFT } from './files/folder.ts';
 import { FolderLock } from './files/lock.ts';
+import { Manifest } from './files/manifest.ts';
 import { Compaction } from './journal/compaction.ts';
 import { currentFormat, type Format } from './journal/format.ts';
 import { Journal } from './journal/journal.ts';
@@ -57,26 +58,23 @@ async function assemble(options: LowdbOptions, lock: FolderLock): Promise<Store>
   const unwritten = new Unwritten();
   const snapshots = new SnapshotAdapter(join(folder, SNAPSHOT), files, format, () => compaction.assertOpen());
   const low = new Low<Snapshot>(snapshots, emptySnapshot);
-  const recovered = await recover(folder, collections, low, format);
+  const manifest = new Manifest(folder, files);
+  manifest.read();
+  const recovered = await recover({ folder, collections, low, format, manifest });
   for (const collection of collections.values()) collection.indexText();
-  const audit = new SegmentedAudit({ folder, files, bufferLimit: options.auditBufferLimit ?? 100_000 });
+  const audit = new SegmentedAudit({ folder, files, manifest, bufferLimit: options.auditBufferLimit ?? 100_000 });
   await audit.load(recovered);
   const journal = new Journal({
     folder,
     files,
     format: format.number,
     probeMs: options.probeMs ?? 1000,
+    manifest,
     afterBatch: () => compaction.check(),
     ...recovered,
   });
   const compaction = new Compaction({
-    folder,
-    files,
-    format: format.number,
-    snapshots,
-    low,
-    collections,
-    journal,
+    ...{ folder, files, format: format.number, snapshots, low, collections, journal },
     minimumBytes: options.compactBytes ?? 8 * 1024 * 1024,
     retryMs: options.compactRetryMs ?? 30_000,
     unwritten: () => unwritten.latestFirst(),
@@ -86,19 +84,24 @@ async function assemble(options: LowdbOptions, lock: FolderLock): Promise<Store>
   if (!recovered.found) await files.syncFolder(dirname(resolve(folder)));
   const { metricsMemoryMb: memoryMb = 128 } = options;
   const imports = new RowCommits({ folder, memoryMb, collections, audit });
-  const core = new LowdbStore({ collections, journal, unwritten, compaction, audit, imports, lock, now });
+  const { dropped } = recovered;
+  const parts = { collections, journal, unwritten, compaction, audit, imports, lock, manifest, dropped, now };
+  const core = new LowdbStore(parts);
   const readers = Object.fromEntries([...collections].map(([name, collection]) => [name, core.reader(collection)]));
   // Every row of a collection was checked by its schema when it was written or read from the disk.
   return Object.assign(core, readers as unknown as Readers);
 }
 
+interface RecoverOptions {
+  readonly folder: string;
+  readonly collections: ReadonlyMap<string, Collection>;
+  readonly low: Low<Snapshot>;
+  readonly format: Format;
+  readonly manifest: Manifest;
+}
+
 /** Loads the records as they were when the last write was answered. */
-async function recover(
-  folder: string,
-  collections: ReadonlyMap<string, Collection>,
-  low: Low<Snapshot>,
-  format: Format,
-): Promise<Recovered> {
+async function recover({ folder, collections, low, format, manifest }: RecoverOptions): Promise<Recovered> {
   rmSync(join(folder, SNAPSHOT_DRAFT), { force: true });
   await low.read();
   const { generation, sequence, chain, collections: kept, format: written } = low.data;
@@ -108,7 +111,8 @@ async function recover(
   }
   low.data = emptySnapshot;
   const start = found ? { sequence, crc: Number.parseInt(chain, 16) } : { sequence: 0, crc: 0 };
-  const recovered = new Recovery(folder, collections, format, start).run(found ? generation : 1, found);
+  const recovery = new Recovery({ folder, collections, format, start, mark: manifest.journal });
+  const recovered = recovery.run(found ? generation : 1, found);
   // A crash came between writing the new snapshot and removing the journals that it contains.
   for (const old of journalsIn(folder)) if (old < generation) rmSync(journalPath(folder, old));
   return { ...recovered, outdated: recovered.outdated || (found && written < format.number), found };

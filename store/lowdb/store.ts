@@ -20,6 +20,7 @@ import type { RowStore } from '../rows-port.ts';
 import { Turns } from '../turns.ts';
 import type { SegmentedAudit } from './audit/log.ts';
 import type { FolderLock } from './files/lock.ts';
+import type { Manifest } from './files/manifest.ts';
 import { OwnJobs } from './jobs.ts';
 import type { Compaction } from './journal/compaction.ts';
 import type { Journal } from './journal/journal.ts';
@@ -38,6 +39,9 @@ interface StoreParts {
   readonly audit: SegmentedAudit;
   readonly imports: RowCommits;
   readonly lock: FolderLock;
+  readonly manifest: Manifest;
+  /** What this start cut off the journals. */
+  readonly dropped: readonly string[];
   readonly now: () => Date;
 }
 
@@ -131,12 +135,15 @@ export class LowdbStore implements StoreCore {
   }
 
   status(): StoreStatus {
-    const { journal, compaction, audit, imports } = this.#parts;
-    const error = journal.error ?? compaction.error ?? audit.error ?? imports.rows.error ?? this.#listeners.error;
+    const { journal, compaction, audit, imports, manifest } = this.#parts;
+    const dropped = [...this.#parts.dropped, ...audit.dropped];
+    const failed = journal.error ?? compaction.error ?? audit.error ?? manifest.error;
+    const error = failed ?? imports.rows.error ?? this.#listeners.error;
     return {
       writable: !journal.error && !this.#closing,
       ...(journal.flushMs !== undefined && { flushMs: journal.flushMs }),
       ...(error && { lastError: error.message }),
+      ...(dropped.length > 0 && { dropped }),
     };
   }
 
@@ -230,7 +237,7 @@ export class LowdbStore implements StoreCore {
   }
 
   async #close(): Promise<void> {
-    const { journal, compaction, audit, imports, lock } = this.#parts;
+    const { journal, compaction, audit, imports, lock, manifest } = this.#parts;
     this.jobs.close();
     for (const collection of this.#parts.collections.values()) collection.close();
     const endTurn = await this.#turns.take();
@@ -242,6 +249,7 @@ export class LowdbStore implements StoreCore {
       await audit.close();
       await imports.rows.close();
     } finally {
+      await manifest.close();
       await lock.release();
     }
   }

@@ -10,7 +10,7 @@ import { openLowdbStore } from '../../store/lowdb/open.ts';
 import type { Store } from '../../store/port.ts';
 import { rounds } from '../support/full.ts';
 import { FailingFiles } from './failing-files.ts';
-import { testFolder } from './folders.ts';
+import { testFolder, withoutManifest } from './folders.ts';
 import { auditRecord } from './records.ts';
 
 const DAYS = ['2026-03-01', '2026-03-02', '2026-03-03'];
@@ -78,6 +78,7 @@ function taken(folder: string, days = DAYS): { outlined: number; read: number } 
   for (const day of days) {
     const segment = new AuditSegment(join(folder, 'audit'), day, realFiles);
     segment.load({
+      mark: undefined,
       firstSequence: 1,
       onStretch: ({ lengths }) => {
         counts.outlined += lengths.length;
@@ -165,7 +166,9 @@ describe('the outline of an audit segment', () => {
     for (const other of [...others.map((rest) => `${rest.join('\n')}\n`), text.slice(0, 5000)]) {
       await writeFile(segment, other);
       await writeFile(outline, good);
+      await withoutManifest(folder);
       await cp(folder, copy, { recursive: true });
+      await withoutManifest(copy);
       await withoutOutlines(copy);
       assert.deepEqual(await answers(folder), await answers(copy));
       assert.deepEqual(await readFile(outline), await readFile(file(copy, LAST, 'outline')));
@@ -205,6 +208,7 @@ describe('the outline of an audit segment', () => {
     await store.close();
     assert.deepEqual(await readdir(join(folder, 'audit')), [`${LAST}.ndjson`, `${LAST}.outline`]);
     await rm(file(folder, LAST, 'ndjson'));
+    await withoutManifest(folder);
     const files = Object.assign(new FailingFiles(), { failure: 'write', path: /outline$/ });
     const again = await openLowdbStore({ folder, files });
     assert.deepEqual(await readdir(join(folder, 'audit')), [`${LAST}.ndjson`]);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { SegmentedAudit } from '../../store/lowdb/audit/log.ts';
+import { Manifest } from '../../store/lowdb/files/manifest.ts';
 import { type LowdbOptions, openLowdbStore } from '../../store/lowdb/open.ts';
 import type { Store } from '../../store/port.ts';
 import { until } from '../support/until.ts';
@@ -88,7 +89,7 @@ describe('what a transaction erases', () => {
   it('is erased also if it is audited and erased while earlier entries are being written', async (test) => {
     const folder = await testFolder(test);
     const files = new FailingFiles();
-    const audit = new SegmentedAudit({ folder, files, bufferLimit: 10 });
+    const audit = new SegmentedAudit({ folder, files, manifest: new Manifest(folder, files), bufferLimit: 10 });
     await audit.load({ auditEntries: [], firstSequence: 1, prunedBefore: '', erasures: [] });
     audit.append(auditRecord({ arguments: { name: 'before' } }), '1.0');
     files.beforeSync = () => {

@@ -25,6 +25,10 @@ export class FailingFiles implements Files {
         if (short) this.failure = 'write';
         return written;
       },
+      writeNow: (bytes, position) => {
+        this.#fail(path, 'write');
+        file.writeNow(bytes, position);
+      },
       sync: async () => {
         this.beforeSync?.();
         this.#fail(path, 'sync');

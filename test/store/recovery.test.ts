@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { appendFile, readdir, readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { appendFile, copyFile, readdir, readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { SETTINGS_ID } from '../../resources/settings.ts';
@@ -10,7 +10,7 @@ import { type LowdbOptions, openLowdbStore } from '../../store/lowdb/open.ts';
 import { prepareSettings } from '../../tools/settings/defaults.ts';
 import { rounds } from '../support/full.ts';
 import { until } from '../support/until.ts';
-import { testFolder } from './folders.ts';
+import { testFolder, withoutManifest } from './folders.ts';
 import { agentRecord, auditRecord } from './records.ts';
 
 const JOURNAL = 'journal-00000001.ndjson';
@@ -68,18 +68,25 @@ function someOf(from: number, to: number): number[] {
 
 describe('opening after a crash', () => {
   it('cuts a torn tail at every byte of the last line and goes on writing', async (test) => {
-    const folder = await written(test, 3);
+    const folder = await written(test, 2);
+    const manifest = await readFile(join(folder, 'manifest'));
+    const crashed = await openLowdbStore({ folder });
+    await crashed.transaction((tx) => tx.agents.insert(agentRecord('last')));
+    await crashed.close();
     const whole = await readFile(join(folder, JOURNAL));
     const lastLine = whole.lastIndexOf(10, whole.length - 2) + 1;
-    await rm(join(folder, 'audit'), { recursive: true });
     for (const [count, cut] of someOf(lastLine, whole.length).entries()) {
       await writeFile(join(folder, JOURNAL), whole.subarray(0, cut));
+      await writeFile(join(folder, 'manifest'), manifest);
       const store = await openLowdbStore({ folder });
       assert.equal(await store.agents.count({}), 2, `cut at ${cut}`);
+      assert.equal(store.status().dropped?.length ?? 0, cut > lastLine ? 1 : 0);
       if (count % 10 === 0) await store.transaction((tx) => tx.agents.insert(agentRecord('after')));
       await store.close();
       if (count % 10 === 0) assert.equal((await contents(folder)).agents, 3);
     }
+    await writeFile(join(folder, JOURNAL), whole.subarray(0, lastLine));
+    await writeFile(join(folder, 'manifest'), manifest);
     assert.deepEqual(await contents(folder), { agents: 2, audit: 2 });
   });
 
@@ -114,9 +121,10 @@ describe('opening after a crash', () => {
     const whole = await readFile(join(folder, JOURNAL));
     whole[whole.length - 500] = 0x21;
     await writeFile(join(folder, JOURNAL), whole);
-    const [, size, path] =
-      /`truncate -s (\d+) '([^']+)'` loses this transaction and all later/.exec(await refusal(folder)) ?? [];
+    const command = /`truncate -s (\d+) '([^']+)'` and `rm '([^']+)'` loses this transaction and all later/;
+    const [, size, path, manifest] = command.exec(await refusal(folder)) ?? [];
     await truncate(path ?? '', Number(size));
+    await rm(manifest ?? '');
     const { agents } = await contents(folder);
     assert.ok(agents === 2 || agents === 3);
   });
@@ -139,8 +147,9 @@ describe('opening after a crash', () => {
     await rm(join(folder, JOURNAL));
     const message = await refusal(folder);
     assert.match(message, /journal-00000001\.ndjson: the journal is missing/);
-    const header = /printf '%s\\n' '([^']+)' > /.exec(message)?.[1];
+    const [, header, manifest] = /printf '%s\\n' '([^']+)' > [^`]+` and `rm '([^']+)'`/.exec(message) ?? [];
     await writeFile(join(folder, JOURNAL), `${header}\n`);
+    await rm(manifest ?? '');
     assert.equal((await contents(folder)).agents, 0);
   });
 
@@ -225,11 +234,13 @@ describe('opening after a crash during the first start', () => {
   it('begins again wherever it stopped', async (test) => {
     const folder = await written(test, 0);
     const header = await readFile(join(folder, JOURNAL));
+    await copyFile(join(folder, 'manifest'), join(folder, 'manifest-of-then'));
     for (const journal of [undefined, header.subarray(0, 0), header.subarray(0, 9), header]) {
       await rm(join(folder, 'db.json'), { force: true });
       await rm(join(folder, JOURNAL), { force: true });
       for (const name of await journals(folder)) await rm(join(folder, name));
       if (journal) await writeFile(join(folder, JOURNAL), journal);
+      await copyFile(join(folder, 'manifest-of-then'), join(folder, 'manifest'));
       for (let agents = 0; agents < 3; agents += 1) {
         const store = await openLowdbStore({ folder });
         assert.equal(await store.agents.count({}), agents);

@@ -40,6 +40,8 @@ export interface ServerProcess {
   readonly baseUrl: string;
   /** What it printed until it listened. */
   readonly stdout: string;
+  /** What it printed and logged until now. */
+  said(): string;
   readonly process: ChildProcess;
   /** Sends the signal and waits for the end. */
   stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null>;
@@ -87,6 +89,7 @@ export async function startProcess(...start: Parameters<typeof spawnServer>): Pr
   return {
     baseUrl,
     stdout: said(),
+    said,
     process: child,
     async stop(signal) {
       child.kill(signal);

@@ -9,8 +9,9 @@ export function measureStore(meter: Meter, store: Store): void {
 }
 
 function stateOf(store: Store): Measured[] {
-  const { writable, flushMs } = store.status();
-  return [gauge(WRITABLE, writable ? 1 : 0), ...(flushMs === undefined ? [] : [gauge(FLUSH, flushMs / 1000)])];
+  const { writable, flushMs, dropped = [] } = store.status();
+  const flush = flushMs === undefined ? [] : [gauge(FLUSH, flushMs / 1000)];
+  return [gauge(WRITABLE, writable ? 1 : 0), gauge(DROPPED, dropped.length), ...flush];
 }
 
 async function runsOf({ flowRuns }: Store): Promise<Measured> {
@@ -22,6 +23,11 @@ async function runsOf({ flowRuns }: Store): Promise<Measured> {
 }
 
 const WRITABLE = { name: 'agent_admin.store.writable', unit: '1', help: 'Whether the store takes changes: 1 or 0.' };
+const DROPPED = {
+  name: 'agent_admin.store.dropped_lines',
+  unit: '{line}',
+  help: 'Unfinished lines that the start cut off.',
+};
 const FLUSH = { name: 'agent_admin.store.flush.duration', unit: 's', help: 'Time of the last flush to the disk.' };
 const JOBS = { name: 'agent_admin.jobs.open', unit: '{job}', help: 'Jobs that wait or are under way.' };
 const RUNS = {

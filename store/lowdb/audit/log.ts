@@ -5,15 +5,17 @@ import { type AuditEntry, recordsOf, withoutContent } from '../../../resources/a
 import { StoreUnavailable } from '../../errors.ts';
 import type { AuditFilter, AuditQuery, Page } from '../../port.ts';
 import type { Files } from '../files/files.ts';
-import { AUDIT } from '../files/folder.ts';
+import { AUDIT, damaged, MANIFEST } from '../files/folder.ts';
+import { acceptLoss, type Manifest } from '../files/manifest.ts';
 import type { Erasure, Recovered } from '../journal/recovery.ts';
-import { AuditIndex, type IndexFilter, type Place } from './index.ts';
+import { indexFilter, isMeant, needsLook } from './filter.ts';
+import { AuditIndex, type Place } from './index.ts';
 import { AuditSegment, READ, segmentDays } from './segment.ts';
-import { markOf } from './stretch.ts';
 
 interface AuditOptions {
   readonly folder: string;
   readonly files: Files;
+  readonly manifest: Manifest;
   /** The largest number of entries of reads that wait in memory while the disk refuses them. */
   readonly bufferLimit: number;
 }
@@ -41,10 +43,16 @@ export class SegmentedAudit {
   readonly #erased = new Map<string, number[]>();
   #last: Promise<unknown> = Promise.resolve();
   #error: Error | undefined;
+  readonly #dropped: string[] = [];
 
   constructor(options: AuditOptions) {
     this.#options = options;
     this.#folder = join(options.folder, AUDIT);
+  }
+
+  /** The torn last lines that the start cut off. */
+  get dropped(): readonly string[] {
+    return this.#dropped;
   }
 
   get error(): Error | undefined {
@@ -60,16 +68,22 @@ export class SegmentedAudit {
     await this.#options.files.syncFolder(this.#options.folder);
     for (const erasure of erasures) this.erase(erasure);
     const present = new Set<string>();
-    for (const day of segmentDays(this.#folder)) {
+    const days = segmentDays(this.#folder);
+    this.#assertThere(days, prunedBefore.slice(0, 10));
+    for (const day of days) {
       const number = this.#segmentNumber(day);
       const segment = this.#segments[number];
-      const whole = segment?.load({
+      const mark = this.#options.manifest.segments.get(day);
+      const torn = segment?.load({
         firstSequence,
+        mark,
         onStretch: (stretch, start) => this.#index.addStretch(stretch, number, start),
         onEntry: (line) => this.#index.add(line, number),
         onJournaled: (origin, id) => present.add(`${origin} ${id}`),
       });
-      if (segment && !whole) this.#dirty.add(segment);
+      if (segment && torn)
+        this.#dropped.push(`${segment.path}, line ${torn.number}, offset ${torn.offset}: ${torn.bytes.length} bytes`);
+      if (segment && (torn || segment.mark.size !== mark?.size)) this.#dirty.add(segment);
       await segment?.close();
     }
     for (const { origin, entry } of auditEntries) {
@@ -78,6 +92,15 @@ export class SegmentedAudit {
     }
     // On a full disk the entries stay in memory and in the journals.
     await this.flush().catch(() => {});
+  }
+
+  #assertThere(days: readonly string[], prunedBefore: string): void {
+    const { manifest, folder } = this.#options;
+    for (const day of manifest.segments.keys()) {
+      if (days.includes(day) || day < prunedBefore) continue;
+      const path = join(this.#folder, `${day}.ndjson`);
+      throw damaged(path, 'the audit entries of this day are missing', acceptLoss(join(folder, MANIFEST)));
+    }
   }
 
   /** Adds an entry. `origin` is given where a transaction carried the entry, so that the journal holds it. */
@@ -169,6 +192,7 @@ export class SegmentedAudit {
     const day = new Date(before).toISOString().slice(0, 10);
     const removed = this.#segments.filter((segment) => segment !== undefined && segment.day < day);
     if (removed.length === 0) return 0;
+    await this.#options.manifest.forgetSegments(removed.flatMap((segment) => segment?.day ?? []));
     const count = this.#index.dropBefore(Date.parse(day));
     for (const segment of removed) {
       if (!segment) continue;
@@ -220,6 +244,7 @@ export class SegmentedAudit {
 
   async #flushSegment(segment: AuditSegment): Promise<void> {
     await segment.flush();
+    if (segment.mark.size > 0) await this.#options.manifest.markSegment(segment.day, segment.mark);
     if (segment.pending > 0) return;
     this.#dirty.delete(segment);
     // Late entries come for a few days at most. A file of an older day is opened again when it is needed.
@@ -258,31 +283,6 @@ export class SegmentedAudit {
     this.#numbers.set(day, this.#segments.length);
     return this.#segments.push(new AuditSegment(this.#folder, day, this.#options.files)) - 1;
   }
-}
-
-function indexFilter(filter: AuditFilter): IndexFilter {
-  const { principal, tool, withoutTools, outcome, door, sessionId } = filter;
-  return {
-    ...{ principal, tool, withoutTools, outcome, door, sessionId },
-    id: markOfWanted(filter.id),
-    request: markOfWanted(filter.requestId),
-    record: markOfWanted(filter.recordId),
-  };
-}
-
-function markOfWanted(text: string | undefined): number | undefined {
-  return text === undefined ? undefined : markOf(text);
-}
-
-/** Whether the index may find entries that do not match, so that each must be read. */
-function needsLook({ id, requestId, recordId }: AuditFilter): boolean {
-  return id !== undefined || requestId !== undefined || recordId !== undefined;
-}
-
-function isMeant(entry: AuditEntry, { id, requestId, recordId }: AuditFilter): boolean {
-  if (id !== undefined && entry.id !== id) return false;
-  if (requestId !== undefined && entry.requestId !== requestId) return false;
-  return recordId === undefined || recordsOf(entry).includes(recordId);
 }
 
 function dayOf(entry: AuditEntry): string {

@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { AuditEntry } from '../../../resources/audit-entry.ts';
 import { type Files, type WritableFile, writeAll } from '../files/files.ts';
-import { damaged } from '../files/folder.ts';
+import { damaged, MANIFEST } from '../files/folder.ts';
 import { LineBuffer } from '../files/line-buffer.ts';
-import { readLines, type SealedLine, sealLine, unsealLine } from '../journal/line.ts';
+import { acceptLoss, type SegmentMark } from '../files/manifest.ts';
+import { type FileLine, readLines, type SealedLine, sealLine, unsealLine } from '../journal/line.ts';
 import { AuditOutline, outlinePath } from './outline.ts';
 import { indexed, type Outlined, type Stretch } from './stretch.ts';
 
@@ -35,6 +36,8 @@ interface Placed extends Outlined {
 interface SegmentVisitor {
   /** The number of the first transaction that only the journals hold. */
   readonly firstSequence: number;
+  /** How far the file must reach. */
+  readonly mark: SegmentMark | undefined;
   onStretch(stretch: Stretch, start: number): void;
   onEntry(placed: Placed): void;
   /** Called for each entry of a transaction from `firstSequence` on. */
@@ -50,6 +53,8 @@ export class AuditSegment {
   #written = 0;
   #end = 0;
   #tailIsGood = false;
+  /** The mark of the id of the last entry that is written. */
+  #lastEntry = 0;
   /** Entries that are not written yet. */
   #pending: Placed[] = [];
   /** The bytes of the pending entries. They will be written at the end of the file. */
@@ -67,16 +72,34 @@ export class AuditSegment {
     return this.#pending.length;
   }
 
-  /** Reads the file. Returns false when its last line is torn; the next flush then cuts that line off. */
-  load(visitor: SegmentVisitor): boolean {
+  /** What a start must find in the file: everything that is written. */
+  get mark(): SegmentMark {
+    return { size: this.#written, entry: this.#lastEntry };
+  }
+
+  /** Reads the file. Returns its last line where that is torn; the next flush then cuts it off. */
+  load(visitor: SegmentVisitor): FileLine | undefined {
+    let marked = 0;
+    const see = (entry: number, end: number) => {
+      if (end === visitor.mark?.size) marked = entry;
+      this.#lastEntry = entry;
+    };
     const known = this.#outline.load((stretch, start, bytes) => {
       visitor.onStretch(stretch, start);
+      let end = start;
+      for (const [at, length] of stretch.lengths.entries()) {
+        end += length;
+        see(stretch.id[at] ?? 0, end);
+      }
       this.#journaled(stretch, start, bytes, visitor);
     });
     this.#written = known.offset;
     this.#end = known.offset;
     for (const line of readLines(this.path, known)) {
-      if (!line.complete) return false;
+      if (!line.complete) {
+        this.#assertReached(visitor.mark, marked);
+        return line;
+      }
       const { json, label: origin } = this.#unseal(line.bytes, line.number);
       // `add` wrote the line and takes audit entries only; the checksum proves that nothing has changed since.
       const audited = JSON.parse(json) as AuditEntry;
@@ -86,8 +109,10 @@ export class AuditSegment {
       if (Number.parseInt(origin, 10) >= visitor.firstSequence) visitor.onJournaled(origin, audited.id);
       this.#end += line.bytes.length;
       this.#written = this.#end;
+      see(added.entry.id, this.#end);
     }
-    return true;
+    this.#assertReached(visitor.mark, marked);
+    return undefined;
   }
 
   /** Adds an entry in memory only. */
@@ -104,7 +129,10 @@ export class AuditSegment {
     if (this.#pending.length === 0 && this.#tailIsGood) return;
     const isNew = this.#file === undefined;
     this.#file ??= await this.#files.open(this.path);
-    if (!this.#tailIsGood) await this.#file.truncate(this.#written);
+    if (!this.#tailIsGood) {
+      await this.#file.truncate(this.#written);
+      await this.#file.sync();
+    }
     this.#tailIsGood = false;
     for (let left = this.#pending.length; left > 0; left -= BATCH) {
       const lines = this.#pending.slice(0, Math.min(left, BATCH));
@@ -114,6 +142,7 @@ export class AuditSegment {
       await this.#file.sync();
       this.#outline.add(bytes, lines);
       this.#written += bytes.length;
+      this.#lastEntry = last?.entry.id ?? this.#lastEntry;
       this.#pending = this.#pending.slice(lines.length);
       this.#bytes.drop(bytes.length);
     }
@@ -185,13 +214,26 @@ export class AuditSegment {
     this.#file = undefined;
   }
 
+  #assertReached(mark: SegmentMark | undefined, marked: number): void {
+    if (!mark || mark.entry === marked) return;
+    const what =
+      this.#written < mark.size
+        ? `audit entries are missing that were written: by the manifest, the file had ${mark.size} bytes or more`
+        : `the entry that ends at ${mark.size} is not the one that was written there, so this is another file`;
+    throw damaged(`${this.path}, offset ${Math.min(this.#written, mark.size)}`, what, acceptLoss(this.#manifest));
+  }
+
+  get #manifest(): string {
+    return join(this.path, '../..', MANIFEST);
+  }
+
   #unseal(line: Buffer, number: number): SealedLine {
     const sealed = unsealLine(line, 0);
     if (sealed) return sealed;
     throw damaged(
       `${this.path}, line ${number}`,
       'the checksum does not fit the content',
-      `Or take the line out: \`sed -i ${number}d '${this.path}'\` loses this one audit entry.`,
+      `Or take the line out: \`sed -i ${number}d '${this.path}'\` and \`rm '${this.#manifest}'\` loses this one audit entry.`,
     );
   }
 

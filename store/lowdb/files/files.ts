@@ -1,4 +1,4 @@
-import { constants } from 'node:fs';
+import { constants, writeSync } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 
 /** How the store writes to the disk. Tests use files that fail instead. */
@@ -14,6 +14,8 @@ export interface Files {
 export interface WritableFile {
   /** Returns how many bytes were written, which may be fewer than were given. */
   write(bytes: Uint8Array, position: number): Promise<number>;
+  /** Writes all bytes before it returns. It may wait for the page cache, not for the disk, so it is for a few bytes. */
+  writeNow(bytes: Uint8Array, position: number): void;
   sync(): Promise<void>;
   truncate(size: number): Promise<void>;
   close(): Promise<void>;
@@ -24,6 +26,10 @@ export const realFiles: Files = {
     const handle = await open(path, constants.O_WRONLY | constants.O_CREAT, 0o600);
     return {
       write: async (bytes, position) => (await handle.write(bytes, 0, bytes.length, position)).bytesWritten,
+      writeNow: (bytes, position) => {
+        const written = writeSync(handle.fd, bytes, 0, bytes.length, position);
+        if (written < bytes.length) throw new Error('the disk took a part of the bytes');
+      },
       sync: () => handle.datasync(),
       truncate: (size) => handle.truncate(size),
       close: () => handle.close(),

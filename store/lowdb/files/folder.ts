@@ -7,6 +7,8 @@ export const SNAPSHOT = 'db.json';
 export const SNAPSHOT_DRAFT = 'db.json.tmp';
 export const LOCK = 'lock.json';
 export const AUDIT = 'audit';
+/** How far the journal and the audit segments reached. */
+export const MANIFEST = 'manifest';
 /** The key that encrypts the secrets in the records. Backups do not contain it, since they contain the secrets. */
 export const SECRETS_KEY = 'secrets.key';
 /** The secret in the hashes of the inputs of calls that may be repeated. Backups do not contain it, since they contain the hashes. */

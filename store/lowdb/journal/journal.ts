@@ -2,6 +2,7 @@ import { performance } from 'node:perf_hooks';
 import { StoreUnavailable } from '../../errors.ts';
 import { type Files, type WritableFile, writeAll } from '../files/files.ts';
 import { journalPath } from '../files/folder.ts';
+import type { Manifest } from '../files/manifest.ts';
 import { sealLine } from './line.ts';
 import { type ChainEnd, journalHeaderLine } from './recovery.ts';
 
@@ -28,6 +29,7 @@ interface JournalOptions {
   /** Length of the valid part of the current journal. */
   readonly size: number;
   readonly probeMs: number;
+  readonly manifest: Manifest;
   /** Called between batches, when every transaction accepted so far is durable. */
   readonly afterBatch: () => void;
 }
@@ -94,9 +96,14 @@ export class Journal {
     return this.#running ? this.#latest : Promise.resolve();
   }
 
-  /** Makes the first journal, or completes one that a crash left without its header. */
+  /** Makes the first journal, or completes one that a crash left without its header. In others, cuts off what a crash left unfinished. */
   async begin(): Promise<void> {
-    if (this.#size === 0) await this.#open(this.#generation);
+    if (this.#size === 0) return this.#open(this.#generation);
+    // A disk that refuses this refuses the next write too, which tries again.
+    await this.#repair().then(
+      () => this.#mark(),
+      () => {},
+    );
   }
 
   /** Continues in a new file, and returns where the earlier files end. Only at a boundary. */
@@ -158,6 +165,7 @@ export class Journal {
     this.#end = { sequence: this.#end.sequence, crc: header.crc };
     this.#size = bytes.length;
     this.#tailIsGood = true;
+    await this.#mark();
   }
 
   #takeBatch(): Waiting[] {
@@ -188,11 +196,17 @@ export class Journal {
     this.#tailIsGood = true;
     this.#size += bytes.length;
     this.#end = { sequence, crc };
+    await this.#mark();
     this.#flushed(performance.now() - started);
     for (const [at, waiting] of batch.entries()) {
       waiting.written(first + at);
       waiting.resolve();
     }
+  }
+
+  /** Called when everything up to the end is durable, and before anybody is told. */
+  #mark(): Promise<void> {
+    return this.#options.manifest.markJournal({ ...this.#end, generation: this.#generation, size: this.#size });
   }
 
   #flushed(ms: number): void {

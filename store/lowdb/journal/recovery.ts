@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { AuditEntry } from '../../../resources/audit-entry.ts';
-import { damaged, journalPath, journalsIn, SNAPSHOT } from '../files/folder.ts';
+import { damaged, journalPath, journalsIn, MANIFEST, SNAPSHOT } from '../files/folder.ts';
+import { acceptLoss, type JournalMark } from '../files/manifest.ts';
 import type { Collection } from '../records/collection.ts';
 import { assertKnown, type Format, parseRecord } from './format.ts';
 import { type FileLine, readLines, type SealedLine, sealLine, unsealLine } from './line.ts';
@@ -56,6 +57,18 @@ export interface Recovered {
   readonly several: boolean;
   /** Whether some file has an older format. */
   readonly outdated: boolean;
+  /** What was cut off: lines that a crash left unfinished, so nobody was told that they were written. */
+  readonly dropped: readonly string[];
+}
+
+interface RecoveryOptions {
+  readonly folder: string;
+  readonly collections: ReadonlyMap<string, Collection>;
+  readonly format: Format;
+  /** Where the snapshot ends. */
+  readonly start: ChainEnd;
+  /** How far the journals must reach. */
+  readonly mark: JournalMark | undefined;
 }
 
 export function journalHeaderLine(format: number, generation: number, { sequence, crc }: ChainEnd) {
@@ -67,17 +80,20 @@ export class Recovery {
   readonly #folder: string;
   readonly #collections: ReadonlyMap<string, Collection>;
   readonly #format: Format;
+  readonly #mark: JournalMark | undefined;
   #end: ChainEnd;
   #entries: JournaledEntry[] = [];
   #prunedBefore = '';
   readonly #erasures: Erasure[] = [];
   #outdated = false;
+  readonly #dropped: string[] = [];
 
-  constructor(folder: string, collections: ReadonlyMap<string, Collection>, format: Format, start: ChainEnd) {
+  constructor({ folder, collections, format, start, mark }: RecoveryOptions) {
     this.#folder = folder;
     this.#collections = collections;
     this.#format = format;
     this.#end = start;
+    this.#mark = mark;
   }
 
   /** `first` is the generation to start with. `found`: there is a snapshot, so its journal must exist. */
@@ -97,6 +113,7 @@ export class Recovery {
       const lastOne = generation === last;
       size = this.#replay(path, generation, lastOne, lastOne && (generation > first || !found));
     }
+    this.#assertReached(last, size);
     return {
       found,
       end: this.#end,
@@ -108,6 +125,7 @@ export class Recovery {
       firstSequence,
       several: generations.length > 1,
       outdated: this.#outdated,
+      dropped: this.#dropped,
     };
   }
 
@@ -117,15 +135,37 @@ export class Recovery {
     let format = this.#format.number;
     for (const line of readLines(path)) {
       if (!line.complete) {
-        if (isLast && (size > 0 || mayLackHeader)) return size;
+        if (isLast && (size > 0 || mayLackHeader)) {
+          this.#dropped.push(`${path}, line ${line.number}, offset ${line.offset}: ${line.bytes.length} bytes`);
+          return size;
+        }
         throw this.#damagedLine(path, line, 'the line is cut short', line.number === 1 ? generation : undefined);
       }
       if (line.number === 1) format = this.#header(path, line, generation);
       else this.#transaction(path, line, format);
+      this.#assertSame(path, line, generation);
       size = line.offset + line.bytes.length;
     }
     if (size === 0 && !mayLackHeader) throw damaged(path, 'the journal is empty', this.#headerRescue(generation));
     return size;
+  }
+
+  /** The transaction of the mark must be the one that was acknowledged. */
+  #assertSame(path: string, line: FileLine, generation: number): void {
+    const mark = this.#mark;
+    if (mark?.generation !== generation || mark.sequence !== this.#end.sequence || mark.crc === this.#end.crc) return;
+    const what = `the manifest knows another transaction ${mark.sequence}, so this journal is not the one that was written last`;
+    throw damaged(`${path}, line ${line.number}`, what, acceptLoss(join(this.#folder, MANIFEST)));
+  }
+
+  #assertReached(last: number, size: number): void {
+    const { generation, sequence, size: least } = this.#mark ?? { generation: 0, sequence: 0, size: 0 };
+    const first = this.#end.sequence + 1;
+    if (sequence < first) return;
+    const lost = first === sequence ? `transaction ${first} is` : `transactions ${first} to ${sequence} are`;
+    const place = `${journalPath(this.#folder, generation)}, offset ${generation > last ? 0 : size}`;
+    const what = `${lost} missing, which the server had acknowledged; by the manifest, the file had ${least} bytes or more`;
+    throw damaged(place, what, acceptLoss(join(this.#folder, MANIFEST)));
   }
 
   #header(path: string, line: FileLine, generation: number): number {
@@ -195,7 +235,8 @@ export class Recovery {
     const later = journalsIn(this.#folder)
       .map((generation) => journalPath(this.#folder, generation))
       .filter((other) => other > path);
-    return later.length > 0 ? ` and \`rm ${later.map((other) => `'${other}'`).join(' ')}\`` : '';
+    const removed = this.#mark ? [...later, join(this.#folder, MANIFEST)] : later;
+    return removed.length > 0 ? ` and \`rm ${removed.map((other) => `'${other}'`).join(' ')}\`` : '';
   }
 }
 
