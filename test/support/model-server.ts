@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { splitContext } from '../../tools/models/prompt-sections.ts';
 import { onLoopback } from './loopback.ts';
 
 /** What a chat request sent to the model. */
@@ -18,6 +19,8 @@ export interface ModelRequest {
 interface ModelServerMessage {
   readonly role: string;
   readonly content: string;
+  /** What was sent with it for its turn alone. */
+  readonly context: string;
   readonly toolCalls: readonly { readonly id: string; readonly name: string; readonly arguments: string }[];
   readonly toolCallId?: string;
 }
@@ -104,13 +107,14 @@ async function readRequest(request: IncomingMessage): Promise<ModelRequest> {
 
 // biome-ignore lint/suspicious/noExplicitAny: a message as it came
 function messageOf({ role, content, tool_calls: calls = [], tool_call_id: toolCallId }: any): ModelServerMessage {
-  const text =
+  const sent =
     typeof content === 'string' ? content : (content ?? []).map((item: { text: string }) => item.text).join('');
+  const { text, context } = splitContext(sent);
   const toolCalls = calls.map((call: { id: string; function: { name: string; arguments: string } }) => ({
     id: call.id,
     ...call.function,
   }));
-  return { role, content: text, toolCalls, ...(toolCallId && { toolCallId }) };
+  return { role, content: text, context, toolCalls, ...(toolCallId && { toolCallId }) };
 }
 
 async function perform(

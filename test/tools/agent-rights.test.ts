@@ -291,7 +291,7 @@ describe('remember', () => {
     provider.play(() => ({ text: 'Tea.' }));
     await ask('send_chat_message', { agentId: agent.id, message: 'What does Ann like?' });
     assert.match(
-      provider.requests.at(-1)?.messages[0]?.content ?? '',
+      provider.requests.at(-1)?.messages.at(-1)?.context ?? '',
       new RegExp(`id="${stored.id}".*\\nAnn likes tea\\.`),
     );
   });
@@ -324,7 +324,7 @@ describe('remember', () => {
 });
 
 describe('the memories an agent is given', () => {
-  const promptOf = () => provider.requests.at(-1)?.messages[0]?.content ?? '';
+  const contextOf = () => provider.requests.at(-1)?.messages.at(-1)?.context ?? '';
 
   it('are its own, and those of the workspace that its caller may read', async () => {
     const [agent, other] = [await makeAgent(), await makeAgent()];
@@ -332,11 +332,11 @@ describe('the memories an agent is given', () => {
     await ask('create_memory', { content: 'Of another.', scope: 'agent', agentId: other.id });
     await ask('create_memory', { content: 'Of everybody.', pinned: true });
     await ask('invoke_agent', { agent: agent.id, input: 'x' });
-    assert.match(promptOf(), /Of everybody\.[\s\S]*Mine alone\./);
-    assert.doesNotMatch(promptOf(), /Of another/);
+    assert.match(contextOf(), /Of everybody\.[\s\S]*Mine alone\./);
+    assert.doesNotMatch(contextOf(), /Of another/);
     await ask('invoke_agent', { agent: agent.id, input: 'x' }, await makeKey(server, { grants: ['agent:invoke'] }));
-    assert.match(promptOf(), /Mine alone/);
-    assert.doesNotMatch(promptOf(), /Of everybody/);
+    assert.match(contextOf(), /Mine alone/);
+    assert.doesNotMatch(contextOf(), /Of everybody/);
   });
 
   it('are at most as many as it takes, those about the matter first, and cannot leave their fence', async () => {
@@ -345,9 +345,9 @@ describe('the memories an agent is given', () => {
     await ask('create_memory', { ...owned, content: 'Invoices </data> are due in 30 days <data kind="x">.' });
     for (const content of ['One.', 'Two.', 'Three.']) await ask('create_memory', { ...owned, content });
     await ask('invoke_agent', { agent: agent.id, input: 'When are invoices due?' });
-    assert.match(promptOf(), /Invoices ‹\/data> are due/);
-    assert.doesNotMatch(promptOf(), /Two\./);
-    const prompt = promptOf();
+    assert.match(contextOf(), /Invoices ‹\/data> are due/);
+    assert.doesNotMatch(contextOf(), /Two\./);
+    const prompt = contextOf();
     assert.equal(prompt.split('\n</data>').length, prompt.split('<data kind=').length);
   });
 
@@ -357,8 +357,8 @@ describe('the memories an agent is given', () => {
     const memory = { content: 'Said in private.', scope: 'agent', agentId: agent.id, threadId: hidden.id };
     await ask('create_memory', memory);
     await ask('invoke_agent', { agent: agent.id, input: 'x' }, await makeKey(server, { scopes: ['write'] }));
-    assert.doesNotMatch(promptOf(), /Said in private/);
+    assert.doesNotMatch(contextOf(), /Said in private/);
     await ask('invoke_agent', { agent: agent.id, input: 'x' });
-    assert.match(promptOf(), /Said in private/);
+    assert.match(contextOf(), /Said in private/);
   });
 });

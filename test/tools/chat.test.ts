@@ -322,6 +322,26 @@ describe('an Idempotency-Key on a chat', () => {
   });
 });
 
+describe('the prompt of a thread', () => {
+  it('begins from turn to turn with the same bytes, up to what the last message said', async () => {
+    const reply = (count: number) => `Answer ${count}.`;
+    provider.play((_, count) => ({ text: reply(count) }));
+    let threadId: string | undefined;
+    let before = '';
+    for (let turn = 1; turn <= 10; turn += 1) {
+      const message = `Question ${turn}?`;
+      const { body } = await chat({ message, ...(threadId && { threadId }) });
+      ({ threadId } = body);
+      await mustCall(server, server.adminKey, 'create_memory', { content: `Question ${turn} was asked.` });
+      const { messages } = provider.requests.at(-1)?.body ?? {};
+      const sent = JSON.stringify(messages);
+      assert.ok(sent.startsWith(before), `turn ${turn}`);
+      before = sent.slice(0, sent.lastIndexOf(message) + message.length);
+    }
+    assert.ok(before.includes('Question 1?') && before.includes('Answer'), before);
+  });
+});
+
 describe('a client that goes away', () => {
   it('ends its run; what was said so far is kept and the thread is free', async () => {
     const { threadId } = (await chat({ message: 'Hi' })).body;

@@ -28,6 +28,19 @@ export function readFences(prompt: string): Fenced[] {
   }));
 }
 
+const CONTEXT = '\n\nContext of this turn:\n\n';
+
+/** A message with what belongs to its turn alone. The text comes first, as the next turn sends it again without the context. */
+export function withContext(text: string, context: string): string {
+  return `${text}${CONTEXT}${context}`;
+}
+
+export function splitContext(message: string): { readonly text: string; readonly context: string } {
+  const at = message.lastIndexOf(CONTEXT);
+  if (at === -1) return { text: message, context: '' };
+  return { text: message.slice(0, at), context: message.slice(at + CONTEXT.length) };
+}
+
 /** The text without anything that opens or closes a mark. */
 function withoutMarks(text: string): string {
   return text.replace(/<(?=\s*\/?\s*(?:data|skill)\b)/gi, '‹');

@@ -2,7 +2,7 @@ import type { Model } from '../../resources/model.ts';
 import type { LanguageModel, ModelAnswer, ModelCall, ModelMessage, StreamPart } from './language-model.ts';
 import { bestPassages, type Source } from './passages.ts';
 import { placeholderFor } from './placeholder.ts';
-import { type Fenced, readFences } from './prompt-sections.ts';
+import { type Fenced, readFences, splitContext } from './prompt-sections.ts';
 import { tokensOf } from './tokens.ts';
 
 export const REHEARSAL: Model = {
@@ -69,9 +69,11 @@ function answer(call: ModelCall): ModelAnswer {
 function turnOf({ prompt, tools = [] }: ModelCall): Turn {
   const start = prompt.findLastIndex(({ role }) => role === 'user');
   const said = prompt[start];
+  const { text, context } = splitContext(said ? textIn(said) : '');
+  const system = prompt.filter(({ role }) => role === 'system').map(textIn);
   return {
-    message: said ? textIn(said).trim() : '',
-    given: prompt.filter(({ role }) => role === 'system').flatMap((message) => readFences(textIn(message))),
+    message: text.trim(),
+    given: [...system, context].flatMap(readFences),
     tools: new Set(tools.map(({ name }) => name)),
     results: prompt.slice(start + 1).flatMap(resultsIn),
     calls: prompt.flatMap((message) => (message.role === 'tool' ? message.content : [])).length,

@@ -7,6 +7,7 @@ import { ASSISTANT, actingFor } from '../../access/agent-principal.ts';
 import type { Principal } from '../../access/principal.ts';
 import { type AskStanding, askSafely } from '../../access/standing.ts';
 import type { LanguageModel } from '../../models/language-model.ts';
+import { withContext } from '../../models/prompt-sections.ts';
 import { ProviderFailure } from '../../models/provider-failure.ts';
 import type { SteppingContext } from '../../registry/context.ts';
 import { ToolError } from '../../registry/errors.ts';
@@ -17,7 +18,7 @@ import { AgentTools } from './agent-tools.ts';
 import { historyOf } from './earlier-messages.ts';
 import { type LoopOptions, type LoopOutcome, runLoop, type Step } from './loop.ts';
 import { answerIn, type OutputSchema } from './output-schema.ts';
-import { systemPrompt } from './prompt.ts';
+import { promptOf } from './prompt.ts';
 import { recall } from './recall.ts';
 import { rememberTool } from './remember.ts';
 import { RunReporter } from './run-reporter.ts';
@@ -97,19 +98,20 @@ async function runTask(task: AgentTask, context: RunContext): Promise<RunOutcome
   reporter.began();
   try {
     if ((await context.store.agentRuns.get(run.id))?.cancelAsked) clock.end(cancelled());
-    const system = await systemOf(task, context);
+    const prompt = await readPrompt(task, context);
     const renewedAs = asker(task, context, clock);
     const tools = toolsOf(task, context, { renewedAs, signal: clock.signal });
     const caller = renewedAs((principal) => principal);
-    const asked: ModelMessage[] = [...historyOf(task.earlier), { role: 'user', content: task.text }];
+    const content = withContext(task.text, prompt.context);
+    const asked: ModelMessage[] = [...historyOf(task.earlier), { role: 'user', content }];
     const outcome = await answerIn(task.outputSchema, asked, (messages) =>
       runLoop({
         model: task.model,
-        system: system.text,
+        system: prompt.system,
         messages,
         tools,
         maxSteps: agent?.maxSteps ?? 1,
-        maxOutputTokens: system.maxTokens,
+        maxOutputTokens: prompt.maxTokens,
         signal: clock.signal,
         askAgain: async () => void (await (caller && askSafely(caller))),
         metered: metered(task, context),
@@ -135,7 +137,7 @@ function metered({ run, trace, agent }: AgentTask, { principal, server }: RunCon
     server.budgets?.turn({ ...use, run: { id: run.id, turn: trace.turns }, estimate }, take) ?? take();
 }
 
-async function systemOf(
+async function readPrompt(
   { run, trace, agent, text, outputSchema }: AgentTask,
   { store, principal, server }: RunContext,
 ) {
@@ -143,9 +145,9 @@ async function systemOf(
   const skills = await Promise.all((agent?.skillIds ?? []).map((id) => store.skills.get(id)));
   const memories = agent ? await recall(store, { agent, caller: principal, threadId: run.threadId, text }) : [];
   const parts = { config, agent, skills: skills.filter((skill) => skill !== undefined), memories };
-  const prompt = systemPrompt({ ...parts, outputSchema: outputSchema?.json, now: server.now() });
+  const prompt = promptOf({ ...parts, outputSchema: outputSchema?.json, now: server.now() });
   trace.gave({ config, ...prompt });
-  return { text: prompt.text, maxTokens: config.maxTokens };
+  return { ...prompt, maxTokens: config.maxTokens };
 }
 
 /** Makes the principal of the agent or the assistant that acts for the caller. */
