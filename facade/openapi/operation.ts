@@ -189,10 +189,11 @@ function accessMembers({ access }: Tool): object {
   };
 }
 
-function accessLine({ access, session }: Tool): string {
+function accessLine(tool: Tool): string {
+  const { access, session } = tool;
   if (session === 'begins') return 'Authenticated by the ID token in the body.';
   if (access === ANYONE) return 'Every authenticated caller may call this.';
-  const fresh = mayNeedFresh({ access }) ? ` ${FRESH}` : '';
+  const fresh = mayNeedFresh(tool) ? ` ${FRESH}` : '';
   if (!('among' in access)) return `Needs ${rightText(access.scope, [grantText(access)])}.${fresh}`;
   return `Needs, depending on the input, ${rightsText(access.among)}.${fresh}`;
 }

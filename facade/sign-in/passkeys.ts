@@ -55,7 +55,7 @@ function addingHandlers(options: HandlerOptions, sessions: BrowserSessions): Han
     const { problem } = passkeys;
     if (problem !== undefined) throw new ToolError('unavailable', problem);
     const principal = await sessions.require(visit);
-    requireAddable(principal);
+    await requireAddable(principal, options.store);
     const { ownerId: userId } = principal;
     const user = await options.store.adminUsers.read(userId);
     const { workspace } = visit.around;

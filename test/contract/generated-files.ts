@@ -66,10 +66,13 @@ function rightsOf({ access, session }: Tool): [string, string] {
   return [`\`${access.scope}\``, `\`${[access.grant].flat().join('`, `')}\``];
 }
 
-/** The tools that need a fresh sign-in. */
+/** The tools that need a fresh sign-in: for every call, or for those that make something lasting. */
 function freshTools(): string {
-  const names = catalog.entries.filter(({ tool }) => mayNeedFresh(tool)).map(({ tool }) => `\`${tool.name}\``);
-  return `${names.join(', ')}.`;
+  const tools = catalog.entries.map(({ tool }) => tool).filter(mayNeedFresh);
+  const isAlways = ({ answersSecret, lasting }: Tool) => answersSecret === true || lasting?.of === undefined;
+  const named = ({ name, lasting }: Tool) => `\`${name}\`${lasting?.of ? ` (${lasting.what})` : ''}`;
+  const list = (of: readonly Tool[]) => of.map(named).join(', ');
+  return `Always: ${list(tools.filter(isAlways))}.\n\nDepending on the input: ${list(tools.filter((tool) => !isAlways(tool)))}.`;
 }
 
 function rowsTable(): string {

@@ -58,7 +58,7 @@ const createApiKey = defineTool({
   name: 'create_api_key',
   title: 'Create API key',
   description: 'Create an API key with rights within your own. Returns the key and, this once, its `secret`.',
-  access: { scope: 'admin', grant: 'key:write', fresh: true },
+  access: { scope: 'admin', grant: 'key:write' },
   annotations: CREATES,
   own: true,
   answersSecret: true,
@@ -130,7 +130,7 @@ const rotateApiKey = defineTool({
   title: 'Rotate API key',
   description:
     'Give an API key of your own a new secret, returned this once. The old one stops at once, or after graceSeconds. Rights, owner and history stay. Somebody else’s: take_over.',
-  access: { scope: 'admin', grant: 'key:write:{id}', fresh: true },
+  access: { scope: 'admin', grant: 'key:write:{id}' },
   annotations: { ...DELETES, idempotentHint: false },
   own: true,
   answersSecret: true,

@@ -1,9 +1,9 @@
+import type { Readers } from '../../store/port.ts';
 import type { Catalog } from '../registry/catalog-index.ts';
 import { ToolError } from '../registry/errors.ts';
 import { matchEntry } from './allowlist.ts';
-import type { Access, GuardedTool } from './guarded-tool.ts';
+import type { GuardedTool } from './guarded-tool.ts';
 import { chainOf, isSession, type Principal } from './principal.ts';
-import { accessFor } from './requirement.ts';
 
 /** How long somebody counts as just signed in. */
 const FRESH_MS = 10 * 60 * 1000;
@@ -14,9 +14,16 @@ export function freshUntil(shownAt: string, now: Date): string | undefined {
   return until > now.getTime() ? new Date(until).toISOString() : undefined;
 }
 
-/** @throws ToolError (forbidden) where the call needs a fresh sign-in, and the session behind the call has none */
-export function requireFresh(principal: Principal, tool: GuardedTool, input: object): void {
-  if (accessFor(tool.access, input).fresh && isStale(principal)) throw refusal();
+type Call = Pick<GuardedTool, 'answersSecret' | 'lasting'>;
+
+/**
+ * What answers a secret, or makes something that outlives the session, needs a fresh sign-in. Everything else is undone by ending the session.
+ * @throws ToolError (forbidden) where the call needs it, and the session behind the call has none
+ */
+export async function requireFresh(principal: Principal, tool: Call, input: object, store: Readers): Promise<void> {
+  if (!mayNeedFresh(tool) || !isStale(principal)) return;
+  const { answersSecret, lasting } = tool;
+  if (answersSecret || !lasting?.of || (await lasting.of(input, store))) throw refusal();
 }
 
 /** The same for what is handed to something that acts: it could make these calls later, when nobody is asked. */
@@ -26,9 +33,8 @@ export function requireFreshFor(principal: Principal, entries: readonly string[]
 }
 
 /** Whether some call of the tool needs a fresh sign-in. */
-export function mayNeedFresh({ access }: Pick<GuardedTool, 'access'>): boolean {
-  const choices: readonly Access[] = 'among' in access ? access.among : [access];
-  return choices.some(({ fresh }) => fresh);
+export function mayNeedFresh({ answersSecret, lasting }: Call): boolean {
+  return answersSecret === true || lasting !== undefined;
 }
 
 /** Keys, capsules and apps are credentials of programs, so nobody is asked for them; what acts for a session is. */

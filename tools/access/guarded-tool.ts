@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { Readers } from '../../store/port.ts';
 import type { Scope } from './scopes.ts';
 
 /**
@@ -16,8 +17,6 @@ export interface Access {
    * it cannot know that.
    */
   readonly selects?: Readonly<Record<string, string | typeof NAME>>;
-  /** Whoever calls it in a session must have signed in a few minutes ago: it makes secrets, or changes who may do what. */
-  readonly fresh?: true;
 }
 
 export const NAME = Symbol('name');
@@ -33,6 +32,17 @@ export interface AccessByInput {
 
 /** Every authenticated principal may call the tool. */
 export const ANYONE: Access = { scope: '', grant: [] };
+
+/** What a call makes or changes that goes on after the session of its caller has ended. */
+export interface Lasting {
+  /**
+   * `credential`: with which somebody gets in. `program`: it is started on the machine of the server. `actor`: it acts by itself, or when
+   * somebody outside asks. `person`: who may sign in, and with which rights.
+   */
+  readonly what: 'credential' | 'program' | 'actor' | 'person';
+  /** Whether this call does so. Default: every call does. */
+  of?(input: object, store: Readers): boolean | Promise<boolean>;
+}
 
 /** The parts of a tool that decide who may call it. */
 export interface GuardedTool {
@@ -54,8 +64,10 @@ export interface GuardedTool {
   readonly actsAs?: { readonly tools: readonly GuardedTool[]; of(input: object): GuardedTool | undefined };
   /** Finds records of many kinds by the rights of other tools. */
   readonly looksAcross?: true;
-  /** The answer holds a secret that is shown once, so it is never stored for a repeat. */
+  /** The answer holds a secret that is shown once, so it is never stored for a repeat, and a session needs a fresh sign-in for it. */
   readonly answersSecret?: true;
+  /** What outlives the session of the caller, who therefore needs a fresh sign-in (`fresh.ts`). */
+  readonly lasting?: Lasting;
   /**
    * What the call does to the session of its caller, so that the door can change the browser's cookie. A call that `begins` a session has
    * no principal and authenticates by its input, so every fault in the input is `unauthenticated`. Its answer is never stored.

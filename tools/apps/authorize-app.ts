@@ -24,6 +24,11 @@ export const authorizeApp = defineTool({
   description: 'Let an app act for you, or refuse it. Returns the connection that was made.',
   access: ANYONE,
   annotations: CREATES,
+  lasting: {
+    what: 'credential',
+    of: ({ decision, scopes }: { readonly decision: string; readonly scopes: readonly string[] }) =>
+      decision === 'allow' && scopes.includes('admin'),
+  },
   doorOnly: true,
   input: z.strictObject({
     interaction: line(200).describe('The request of the app.'),

@@ -40,7 +40,7 @@ const createOAuthClient = defineTool({
   title: 'Create OAuth client',
   description:
     'Make a client for a program that cannot register itself. Needs full access. Returns its `clientId` and, this once, the `secret` of a confidential one.',
-  access: { scope: 'admin', grant: 'oauth-client:write', fresh: true },
+  access: { scope: 'admin', grant: 'oauth-client:write' },
   annotations: CREATES,
   answersSecret: true,
   input: z.strictObject({

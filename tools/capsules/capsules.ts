@@ -76,7 +76,7 @@ const createCapsule = defineTool({
   title: 'Create capsule',
   description:
     'Bundle tools within your rights into an MCP endpoint of its own for an external client. Returns the capsule and, this once, its `token`.',
-  access: { scope: 'admin', grant: 'capsule:write', fresh: true },
+  access: { scope: 'admin', grant: 'capsule:write' },
   annotations: CREATES,
   answersSecret: true,
   input: z.strictObject({
@@ -133,6 +133,11 @@ const updateCapsule = defineTool({
     'Change fields of a capsule, within your rights and from the next request on; lists and constraints are replaced as a whole, null clears a limit. Returns it.',
   access: { scope: 'admin', grant: 'capsule:write:{id}' },
   annotations: UPDATES,
+  lasting: {
+    what: 'credential',
+    of: ({ id: _, endEarlierTokens: __, expectedRevision: ___, ...change }: Readonly<Record<string, unknown>>) =>
+      changesWhatItDoes(change),
+  },
   input: z.strictObject({
     id: capsuleId,
     ...capsuleChanges,
@@ -190,7 +195,7 @@ const rotateCapsuleToken = defineTool({
   title: 'Rotate capsule token',
   description:
     'Give a capsule of your own a new token, returned this once; the old one and apps connected with it stop at once, or after graceSeconds. Somebody else’s: take_over.',
-  access: { scope: 'admin', grant: 'capsule:write:{id}', fresh: true },
+  access: { scope: 'admin', grant: 'capsule:write:{id}' },
   annotations: { ...DELETES, idempotentHint: false },
   answersSecret: true,
   input: z.strictObject({

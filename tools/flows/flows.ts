@@ -18,7 +18,7 @@ import { readSettings } from '../settings/settings.ts';
 import { withoutBookkeeping } from '../versions/history.ts';
 import type { HistoryWriters } from '../versions/writers.ts';
 import { type AnalyzedTexts, analyzedTextsOf, type FlowDefinition } from './definition-texts.ts';
-import { definitionOf, sameDefinition } from './flow-change.ts';
+import { beginsByItself, definitionOf, redefinesLasting, sameDefinition } from './flow-change.ts';
 import { definitionIssues, requireRights } from './flow-definition.ts';
 import { forgetOutputs } from './queue.ts';
 import { prepareRestore } from './restoring.ts';
@@ -81,6 +81,7 @@ const createFlow = defineTool({
     'Create a flow: tools called one after the other (`steps`), or one agent with a prompt, run by hand, schedule, webhook or event, with your rights.',
   access: { scope: 'flows:write', grant: 'flow:write' },
   annotations: CREATES,
+  lasting: { what: 'actor', of: ({ trigger }: Pick<Flow, 'trigger'>) => beginsByItself(trigger) },
   input: createInput,
   output: flow,
   errors: [],
@@ -119,6 +120,7 @@ const updateFlow = defineTool({
     'Change fields of a flow; null clears an optional one. Changing steps, agent, prompt or trigger makes its runs act with your rights. Returns it.',
   access: { scope: 'flows:write', grant: 'flow:write:{id}' },
   annotations: UPDATES,
+  lasting: { what: 'actor', of: redefinesLasting },
   input: updateInput,
   output: flow,
   errors: ['not_found', 'conflict'],

@@ -81,6 +81,7 @@ const createIntegration = defineTool({
     'Offer the tools of another MCP server here, as `<toolPrefix>__<tool>`: a program (stdio) or a URL (http). They wait for refresh_integration {accept} unless `accept` is given. Needs full access. Returns the integration.',
   access: { scope: 'admin', grant: 'integration:write' },
   annotations: { ...CREATES, ...OUTSIDE },
+  lasting: { what: 'program', of: ({ command }: { readonly command?: string }) => command !== undefined },
   inSteps: true,
   input: z.strictObject({
     name: fields.name,
@@ -140,6 +141,7 @@ const updateIntegration = defineTool({
   description: `Change fields of an integration; null clears an optional one, ${SECRET_MASK} keeps a secret. Needs full access. Returns the integration.`,
   access: { scope: 'admin', grant: 'integration:write:{id}' },
   annotations: { ...UPDATES, ...OUTSIDE },
+  lasting: { what: 'program', of: startsProgram },
   inSteps: true,
   input: z.strictObject({
     id: integrationId,
@@ -240,6 +242,19 @@ const refreshIntegration = defineTool({
     return approve(record, upstreams, write);
   },
 });
+
+/** Whether the change starts a program, or decides which one is started with what. */
+async function startsProgram(
+  { id, command, args, env, enabled }: ProgramChange,
+  { integrations }: Pick<Readers, 'integrations'>,
+): Promise<boolean> {
+  if (command === undefined && args === undefined && env === undefined && enabled !== true) return false;
+  return (await integrations.get(id))?.transport === 'stdio';
+}
+
+type ProgramChange = Pick<IntegrationRecord, 'id'> & {
+  readonly [Member in 'command' | 'args' | 'env' | 'enabled']?: unknown;
+};
 
 export const integrationTools = [
   listIntegrations,

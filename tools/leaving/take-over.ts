@@ -18,9 +18,9 @@ import { DELETES, defineTool } from '../registry/define-tool.ts';
 import type { HistoryWriters } from '../versions/writers.ts';
 
 const type = z.enum(['capsule', 'flow', 'key']);
-const CAPSULE = { scope: 'admin', grant: 'capsule:write:{id}', fresh: true } as const;
-const FLOW = { scope: 'admin', grant: 'flow:write:{id}', fresh: true } as const;
-const KEY = { scope: 'admin', grant: 'key:write:{id}', fresh: true } as const;
+const CAPSULE = { scope: 'admin', grant: 'capsule:write:{id}' } as const;
+const FLOW = { scope: 'admin', grant: 'flow:write:{id}' } as const;
+const KEY = { scope: 'admin', grant: 'key:write:{id}' } as const;
 
 const LEFT =
   'The token was kept: whoever knew it can go on using the capsule. rotate_capsule_token gives it another one.';

@@ -118,7 +118,7 @@ export class Registry {
       const resolved = await withAgentIds(tool.input, parsed, this.#store, this.server.catalog);
       const isAllowed = await mayCall(principal, tool, resolved, this.#subjects);
       if (!isAllowed) throw refusalFor(principal, tool, parsed); // the refusal shows the names that the caller gave
-      requireFresh(principal, tool, resolved);
+      await requireFresh(principal, tool, resolved, this.#store);
       input = resolved;
       if (tool.standsFor) return await this.#call(asked, standIn(asked, tool.standsFor(input)));
       const answer = await this.#runShown({ asked, wanted, tool, begun, given, input });

@@ -60,8 +60,9 @@ const createAdminUser = defineTool({
   title: 'Create admin user',
   description:
     'Let a person sign in and administer the workspace, with full access whatever the role unless `access` limits it. Needs full access. Returns the admin user.',
-  access: { scope: 'admin', grant: 'admin-user:write', fresh: true },
+  access: { scope: 'admin', grant: 'admin-user:write' },
   annotations: CREATES,
+  lasting: { what: 'person' },
   input: z.strictObject({
     email: adminUserFields.email.describe('What the person signs in with. Unique, ignoring case.'),
     name: plainLine(adminUserFields.name).optional(),
@@ -85,8 +86,9 @@ const updateAdminUser = defineTool({
   title: 'Update admin user',
   description:
     'Change e-mail, name, role or limit of an admin user. Another e-mail or role ends their sessions, links and connected apps (another e-mail also their passkeys), and needs full access without expiry; of an owner, an owner. Nobody sets their own limit. Returns the admin user.',
-  access: { scope: 'admin', grant: 'admin-user:write:{id}', fresh: true },
+  access: { scope: 'admin', grant: 'admin-user:write:{id}' },
   annotations: UPDATES,
+  lasting: { what: 'person' },
   input: z.strictObject({
     id: adminUserId,
     email: adminUserFields.email.optional().describe('What the person signs in with. Unique, ignoring case.'),
@@ -123,8 +125,9 @@ const deactivateAdminUser = defineTool({
   title: 'Deactivate admin user',
   description:
     'Lock an admin user out; their sessions and keys stop at once, their passkeys are removed. Not yourself, not the last active owner. Needs full access.',
-  access: { scope: 'admin', grant: 'admin-user:write:{id}', fresh: true },
+  access: { scope: 'admin', grant: 'admin-user:write:{id}' },
   annotations: DELETES,
+  lasting: { what: 'person' },
   input: z.strictObject({ id: adminUserId }),
   output: adminUser,
   errors: ['not_found', 'conflict'],
@@ -147,8 +150,9 @@ const reactivateAdminUser = defineTool({
   name: 'reactivate_admin_user',
   title: 'Reactivate admin user',
   description: 'Let a deactivated admin user back in; their keys work again, sessions do not. Needs full access.',
-  access: { scope: 'admin', grant: 'admin-user:write:{id}', fresh: true },
+  access: { scope: 'admin', grant: 'admin-user:write:{id}' },
   annotations: UPDATES,
+  lasting: { what: 'person' },
   input: z.strictObject({ id: adminUserId }),
   output: adminUser,
   errors: ['not_found'],

@@ -3,6 +3,7 @@ import { OWNER } from '../../resources/admin-user.ts';
 import { pageOf, paging, plainLine, recordId } from '../../resources/fields.ts';
 import { refTo, secret } from '../../resources/markers.ts';
 import { type Passkey, type PasskeyRecord, passkey, passkeyFields } from '../../resources/passkey.ts';
+import type { Readers } from '../../store/port.ts';
 import { requireWithin } from '../access/delegation.ts';
 import { requireFresh } from '../access/fresh.ts';
 import { isOwn, listedTo, mayByRight } from '../access/own.ts';
@@ -44,8 +45,9 @@ const createPasskey = defineTool({
   name: 'create_passkey',
   title: 'Add passkey',
   description: 'Add a passkey that your browser made, to sign in with. Returns it.',
-  access: { scope: 'admin', grant: 'passkey:write', fresh: true },
+  access: { scope: 'admin', grant: 'passkey:write' },
   annotations: CREATES,
+  lasting: { what: 'credential' },
   own: true,
   forPeople: true,
   doorOnly: true,
@@ -58,26 +60,26 @@ const createPasskey = defineTool({
   output: passkey,
   errors: ['conflict'],
 
-  async handler({ name, answer, browser }, { principal, server, write, fail }) {
+  async handler({ name, answer, browser }, { store, principal, server, write, fail }) {
     if (!isSession(principal)) throw fail('forbidden', 'A passkey is added by the person who is signed in.');
     if (!server.signIn) throw fail('unavailable', 'Nobody can sign in to this server.');
-    requireAddable(principal);
+    await requireAddable(principal, store);
     const { ownerId: userId } = principal;
     const made = await server.signIn.passkeys.checkMade(answer, { step: 'register', browser, userId });
-    return write(async (store) => {
-      await useToken(store, made.challenge);
-      const { records } = await store.passkeys.find({ where: { userId }, limit: MOST_PASSKEYS });
+    return write(async (writers) => {
+      await useToken(writers, made.challenge);
+      const { records } = await writers.passkeys.find({ where: { userId }, limit: MOST_PASSKEYS });
       if (records.length >= MOST_PASSKEYS) {
         throw fail('conflict', `You have ${MOST_PASSKEYS} passkeys, as many as there can be; remove one first.`);
       }
-      return showPasskey(await store.passkeys.insert({ name, ...made.record }));
+      return showPasskey(await writers.passkeys.insert({ name, ...made.record }));
     });
   },
 });
 
 /** A passkey would stay after an expiring key whose link began the session. @throws ToolError (forbidden) */
-export function requireAddable(principal: Principal): void {
-  requireFresh(principal, createPasskey, {});
+export async function requireAddable(principal: Principal, store: Readers): Promise<void> {
+  await requireFresh(principal, createPasskey, {}, store);
   requireWithin(principal, { lifetime: 'never' });
 }
 
@@ -105,8 +107,9 @@ const deletePasskey = defineTool({
   title: 'Remove passkey',
   description:
     'Remove a passkey, so that nobody signs in with it any more: your own, or with full access that of somebody else. Sessions go on. Returns it as it was.',
-  access: { scope: 'admin', grant: 'passkey:write:{id}', fresh: true },
+  access: { scope: 'admin', grant: 'passkey:write:{id}' },
   annotations: DELETES,
+  lasting: { what: 'credential' },
   own: true,
   forPeople: true,
   input: z.strictObject({ id: passkeyId }),

@@ -5,7 +5,7 @@ import { type EntityType, entityType, type VersionRecord, version, versionDiff }
 import { type CollectionName, collections } from '../../store/collections.ts';
 import { StaleRevision } from '../../store/errors.ts';
 import type { Readers } from '../../store/port.ts';
-import type { Access } from '../access/guarded-tool.ts';
+import type { Access, Lasting } from '../access/guarded-tool.ts';
 import { accessFor } from '../access/requirement.ts';
 import { mayKnowOf } from '../access/visibility.ts';
 import type { Context } from '../registry/context.ts';
@@ -27,7 +27,7 @@ type Tools = Readonly<Record<'get' | 'update', Tool>>;
 class Histories {
   readonly #byType = new Map<string, Versioned & Tools>();
   readonly reads: Pick<Tool, 'access' | 'actsAs'>;
-  readonly restores: Pick<Tool, 'access' | 'actsAs'>;
+  readonly restores: Pick<Tool, 'access' | 'actsAs' | 'lasting'>;
 
   constructor(kinds: readonly Kind[]) {
     for (const kind of kinds.filter(isVersioned)) {
@@ -36,7 +36,21 @@ class Histories {
       this.#byType.set(kind.type, { ...kind, get, update });
     }
     this.reads = this.#as('get');
-    this.restores = this.#as('update');
+    this.restores = { ...this.#as('update'), lasting: this.#lasting() };
+  }
+
+  /** A restored state counts as the update that would lead to it. */
+  #lasting(): Lasting {
+    const of = async ({ entityType, entityId, versionId }: Place & { readonly versionId: string }, store: Readers) => {
+      const kind = this.#byType.get(entityType);
+      const { lasting } = kind?.update ?? {};
+      const target = lasting && (await store.versions.get(versionId));
+      if (!kind || target?.entityType !== entityType || target.entityId !== entityId) return false;
+      const current = await store[kind.collection].get(entityId);
+      const change = { ...(current && clearing({ ...current })), ...target.payload, id: entityId };
+      return (await lasting?.of?.(change, store)) ?? true;
+    };
+    return { what: 'actor', of };
   }
 
   /** The kind of the record, if its history may be known to the caller. */

@@ -99,6 +99,17 @@ describe('passkeys in a real browser', { skip: withoutBrowser }, () => {
     assert.equal((await call('list_api_keys', { limit: 1 })).data[0].name, 'by passkey');
     await page.getByRole('button', { name: 'I have it' }).click();
 
+    dashboard.server.clock.pass(10 * 60_000);
+    await open('/integrations/new');
+    await page.getByLabel(/^Name/).fill('Cat');
+    await page.getByLabel('Transport').selectOption('stdio');
+    await page.getByLabel('Command').fill('/bin/cat');
+    await page.getByRole('checkbox', { name: 'Enabled' }).uncheck();
+    await page.getByRole('button', { name: 'Create integration' }).click();
+    await question.getByRole('button', { name: 'Use a passkey' }).click();
+    await page.waitForURL(/\/integrations\/int_/);
+    assert.equal((await call('list_integrations', { limit: 1 })).data[0].command, '/bin/cat');
+
     await open('/account');
     await page.getByRole('button', { name: 'Actions for Work laptop' }).click();
     await page.getByRole('button', { name: 'Remove' }).click();
