@@ -21,15 +21,16 @@ export interface Asked {
   readonly scopes: readonly string[];
 }
 
-/** `scopes`: what was handed out, which may be more or less than was asked for. */
+/** `scopes`: what was handed out, which may be less than was asked for, and never more. */
 export type Decision =
   | { readonly app: ConnectedAppRecord; readonly scopes: readonly string[] }
   | { readonly denied: true };
 
 /** The page on which people agree. */
 export interface Consent {
-  show(visit: Visit, asked: Asked): Promise<void>;
-  /** Undefined where the page was shown again instead. */
+  /** Undefined where the page was shown. The person may have decided before confirming that it is them. */
+  show(visit: Visit, asked: Asked): Promise<Decision | undefined>;
+  /** Undefined where another page was shown instead. */
   decide(visit: Visit, asked: Asked): Promise<Decision | undefined>;
 }
 
@@ -46,14 +47,9 @@ type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>;
 export function createConsentHandlers(options: Options): Handlers {
   const { consent } = options;
 
-  async function show(visit: Visit): Promise<void> {
-    const { asked } = await openInteraction(options, visit);
-    await consent.show(visit, asked);
-  }
-
-  async function decide(visit: Visit): Promise<void> {
+  async function answer(visit: Visit, by: Consent['decide']): Promise<void> {
     const { interaction, asked } = await openInteraction(options, visit);
-    const decision = await consent.decide(visit, asked);
+    const decision = await by(visit, asked);
     if (!decision) return;
     if ('denied' in decision) {
       interaction.result = { error: 'access_denied', error_description: 'The person did not agree.' };
@@ -62,7 +58,10 @@ export function createConsentHandlers(options: Options): Handlers {
     sendPage(visit.response, 200, leavePage(visit.around, asked, interaction.returnTo));
   }
 
-  return { [`GET ${paths.consent}`]: show, [`POST ${paths.consent}`]: decide };
+  return {
+    [`GET ${paths.consent}`]: (visit: Visit) => answer(visit, (...request) => consent.show(...request)),
+    [`POST ${paths.consent}`]: (visit: Visit) => answer(visit, (...request) => consent.decide(...request)),
+  };
 }
 
 async function openInteraction({ provider, addresses, clients }: Options, { request, response }: Visit) {

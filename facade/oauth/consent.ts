@@ -9,6 +9,7 @@ import { ToolError } from '../../tools/registry/errors.ts';
 import type { Registry } from '../../tools/registry/registry.ts';
 import type { RefusedRequests } from '../http/refused-requests.ts';
 import type { SessionCookies } from '../http/session-cookie.ts';
+import { isMarkFor, markFor } from '../sign-in/browser.ts';
 import { BrowserSessions } from '../sign-in/browser-sessions.ts';
 import { sendOn, sendPage } from '../sign-in/layout.ts';
 import { returnPath } from '../sign-in/return-path.ts';
@@ -48,9 +49,13 @@ class ConsentPage implements Consent {
     this.#proofs = new TokenProofs({ store, catalog, now: () => registry.server.now() });
   }
 
-  /** Shows what is asked. Whoever is not signed in signs in first, and comes back. */
-  show(visit: Visit, asked: Asked): Promise<void> {
-    return this.#show(visit, asked);
+  /** Shows what is asked. Whoever is not signed in signs in first, and comes back; so does whoever must confirm what they decided. */
+  async show(visit: Visit, asked: Asked): Promise<Decision | undefined> {
+    const confirmed = await this.#confirmed(visit, asked);
+    if (!confirmed) return this.#show(visit, asked).then(() => undefined);
+    const decision = await this.#allow(visit, asked, confirmed);
+    if (decision) returnPath.take(visit.request, visit.response);
+    return decision;
   }
 
   async #show(visit: Visit, asked: Asked, problem?: Problem): Promise<void> {
@@ -88,12 +93,29 @@ class ConsentPage implements Consent {
       return this.#again(visit, asked, 'Somebody else has signed in meanwhile.');
     const given = givenBy(form, asked);
     if (!given) return this.#again(visit, asked, 'Choose what the app may do.');
+    return this.#allow(visit, asked, { by, given });
+  }
+
+  async #allow(visit: Visit, asked: Asked, { by, given }: Allowed): Promise<Decision | undefined> {
+    if (asked.capsuleId === undefined && !(await this.#offers.holds(asked, by.principal, given)))
+      return this.#again(visit, asked, 'The app did not ask for so much, or you may not do it yourself.');
     const answer = await this.#call(visit, asked, by, { decision: 'allow', ...given });
+    if (!answer.ok && answer.error.required?.freshSignIn) return confirmFirst(visit, asked, { by, given });
     if (!answer.ok) return this.#again(visit, asked, answer.error.issues?.[0]?.message ?? answer.error.error);
     const { id } = answer.output as { readonly id: string }; // of a call that allows
     const app = await this.#options.store.connectedApps.get(id);
     await this.#proofs.forget(asked.interactionId);
     return app ? { app, scopes: app.scopes } : this.#again(visit, asked, 'The connection ended at once.');
+  }
+
+  /** What the person decided in this browser before they confirmed that it is them. */
+  async #confirmed(visit: Visit, asked: Asked): Promise<Allowed | undefined> {
+    const { searchParams } = visit.url;
+    const given = givenBy(searchParams, asked);
+    const principal = given && (await this.#sessions.of(visit));
+    if (!given || principal?.freshUntil === undefined) return undefined;
+    const allowed = { by: { principal }, given };
+    return isMarkFor(visit.browser, decidedText(asked, allowed), searchParams.get('mark') ?? '') ? allowed : undefined;
   }
 
   async #showCapsule(visit: Visit, page: PageOptions, capsuleId: string, person: Principal | undefined): Promise<void> {
@@ -175,14 +197,36 @@ class ConsentPage implements Consent {
   }
 }
 
+interface Allowed {
+  readonly by: By;
+  readonly given: Given;
+}
+
+/** Has the person confirm that it is them, and come back with what they decided. */
+function confirmFirst({ response, around, url, browser }: Visit, asked: Asked, allowed: Allowed): undefined {
+  const mark = markFor(browser, decidedText(asked, allowed));
+  const then = `${url.pathname}?${new URLSearchParams({ give: allowed.given.scopes?.at(-1) ?? '', mark })}`;
+  sendOn(response, around.at(`/sign-in/again?${new URLSearchParams({ then })}`));
+}
+
+function decidedText({ interactionId }: Asked, { by, given }: Allowed): string {
+  return JSON.stringify([interactionId, by.principal.ownerId, given]);
+}
+
+type Given = Omit<Decided, 'decision'>;
+
 interface Decided {
   readonly decision: 'allow' | 'deny';
   readonly scopes?: readonly AppScope[];
   readonly capsuleId?: string;
 }
 
+interface Form {
+  get(member: string): string | null | undefined;
+}
+
 /** What the form hands out. Undefined where nothing was chosen. */
-function givenBy(form: ReadonlyMap<string, string>, { capsuleId }: Asked): Omit<Decided, 'decision'> | undefined {
+function givenBy(form: Form, { capsuleId }: Asked): Given | undefined {
   if (capsuleId !== undefined) return { capsuleId };
   const chosen = form.get('give') ?? '';
   if (chosen === 'capsule') {

@@ -12,7 +12,8 @@ const MOST_NAMED = 10;
 
 /** What an app would have if it were let in. */
 export interface Offer {
-  /** How many tools. */
+  readonly tools: readonly Tool[];
+  /** How many there are. */
   readonly count: number;
   /** Those that can do most, first. */
   readonly powerful: readonly Tool[];
@@ -22,12 +23,17 @@ export interface ScopeOffer extends Offer {
   readonly scope: AppScope;
 }
 
+interface Handed {
+  readonly scopes?: readonly AppScope[];
+  readonly capsuleId?: string;
+}
+
 export interface CapsuleOffer extends Offer {
   readonly id: string;
   readonly name: string;
 }
 
-type Asking = Pick<Connection, 'client' | 'resource'>;
+type Asking = Pick<Connection, 'client' | 'resource'> & { readonly scopes?: readonly string[] };
 
 /** Works out what can be handed out, by asking what an app would reach. */
 export class Offers {
@@ -39,33 +45,45 @@ export class Offers {
     this.#registry = registry;
   }
 
-  /** The scopes that give more than those before them: a person who may only read is not asked about writing. */
-  async scopes(asking: Asking, person: Principal): Promise<ScopeOffer[]> {
+  /**
+   * The scopes up to what was asked that give more than those before them: a person who may only read is not asked about writing. An app that
+   * needs more asks again (step-up).
+   */
+  async scopes({ client, resource, scopes: asked = [] }: Asking, person: Principal): Promise<ScopeOffer[]> {
     const offers: ScopeOffer[] = [];
-    for (const [index, scope] of APP_SCOPES.entries()) {
+    const most = APP_SCOPES.findLastIndex((scope) => asked.includes(scope));
+    for (const [index, scope] of APP_SCOPES.slice(0, most + 1).entries()) {
       const scopes = APP_SCOPES.slice(0, index + 1);
-      const offer = await this.#offer({ ...asking, id: '', scopes, userId: person.ownerId });
+      const offer = await this.#offer({ client, resource, id: '', scopes, userId: person.ownerId });
       if (typeof offer !== 'string' && offer.count > (offers.at(-1)?.count ?? 0)) offers.push({ scope, ...offer });
     }
     return offers;
   }
 
-  /** The live capsules that the person may use. */
+  /** Whether it is among what the person is offered at the unified endpoint. */
+  async holds(asking: Asking, person: Principal, { scopes, capsuleId }: Handed): Promise<boolean> {
+    if (capsuleId !== undefined) return (await this.capsules(asking, person)).some(({ id }) => id === capsuleId);
+    return (await this.scopes(asking, person)).some(({ scope }) => scope === scopes?.at(-1));
+  }
+
+  /** The live capsules that the person may use and that do no more than was asked. */
   async capsules(asking: Asking, person: Principal): Promise<CapsuleOffer[]> {
     const { records } = await this.#store.capsules.find({ where: { status: 'live' }, limit: MOST_CAPSULES });
     const usable = records.filter((capsule) => mayUseCapsule(person, capsule));
     const by = { userId: person.ownerId };
     const offers = await Promise.all(usable.map((capsule) => this.capsule(asking, capsule, by)));
-    return offers.filter((offer) => typeof offer !== 'string');
+    const widest = (await this.scopes(asking, person)).at(-1);
+    const within = ({ tools }: Offer) => tools.every((tool) => widest?.tools.includes(tool));
+    return offers.filter((offer) => typeof offer !== 'string').filter(within);
   }
 
   /** One capsule, for a person who may use it or for the holder of its token: what it gives, or why it serves nobody now. */
   async capsule(
-    asking: Asking,
+    { client, resource }: Asking,
     { id, name }: Pick<CapsuleRecord, 'id' | 'name'>,
     by: { readonly userId: string } | { readonly tokenPrefix: string },
   ): Promise<CapsuleOffer | string> {
-    const offer = await this.#offer({ ...asking, id: '', scopes: [], capsuleId: id, ...by });
+    const offer = await this.#offer({ client, resource, id: '', scopes: [], capsuleId: id, ...by });
     return typeof offer === 'string' ? offer : { id, name, ...offer };
   }
 
@@ -75,7 +93,7 @@ export class Offers {
     if (typeof principal === 'string') return principal;
     const tools = this.#registry.list(principal).map(({ tool }) => tool);
     const ranked = [...tools].sort((one, other) => power(other) - power(one));
-    return { count: tools.length, powerful: ranked.slice(0, MOST_NAMED) };
+    return { tools, count: tools.length, powerful: ranked.slice(0, MOST_NAMED) };
   }
 }
 

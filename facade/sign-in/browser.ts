@@ -68,6 +68,15 @@ export function formToken(secret: string): string {
   return sign(secret, 'form');
 }
 
+/** Marks a text as decided in this browser, so that it can come back in an address. */
+export function markFor(secret: string, text: string): string {
+  return sign(secret, `decided ${text}`);
+}
+
+export function isMarkFor(secret: string, text: string, mark: string): boolean {
+  return equal(mark, markFor(secret, text));
+}
+
 function sign(secret: string, text: string): string {
   return createHmac('sha256', secret).update(text).digest('base64url');
 }

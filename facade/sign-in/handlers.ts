@@ -58,7 +58,8 @@ function sessionHandlers(options: HandlerOptions, sessions: BrowserSessions): Ha
 
   async function showSignIn(visit: Visit): Promise<void> {
     const { request, response, around, url } = visit;
-    if (returnPath.isOfConfirmation(request)) return sendOn(response, around.at('/sign-in/again'));
+    const again = returnPath.confirmation(request);
+    if (again !== undefined) return sendOn(response, around.at(again));
     if (await sessions.of(visit)) return sendOn(response, around.at(returnPath.take(request, response)));
     const signedOut = url.searchParams.has('signed-out');
     const connecting = returnPath.isOfApp(request);
@@ -77,19 +78,24 @@ function sessionHandlers(options: HandlerOptions, sessions: BrowserSessions): Ha
 /** For people who are signed in, where a call needs a fresh sign-in. */
 function confirmationHandlers(options: HandlerOptions, sessions: BrowserSessions): Handlers {
   async function showAgain(visit: Visit): Promise<void> {
-    const { response, around } = visit;
+    const { response, around, url } = visit;
     const principal = await sessions.of(visit);
     if (!principal) {
       returnPath.forget(response);
       return sendOn(response, around.at('/sign-in'));
     }
-    returnPath.keep(response, CONFIRMED);
-    sendPage(response, 200, signInPage(around, { ...(await waysIn(options)), again: principal.name }));
+    const then = returnPath.goesOn(url.searchParams);
+    returnPath.keep(response, then === undefined ? CONFIRMED : `${CONFIRMED}?${new URLSearchParams({ then })}`);
+    const again = { name: principal.name, forApp: then !== undefined };
+    sendPage(response, 200, signInPage(around, { ...(await waysIn(options)), again, connecting: again.forApp }));
   }
 
   async function showConfirmed(visit: Visit): Promise<void> {
     const principal = await sessions.of(visit);
-    if (principal?.freshUntil === undefined) return sendOn(visit.response, visit.around.at('/sign-in/again'));
+    const { search, searchParams } = visit.url;
+    if (principal?.freshUntil === undefined) return sendOn(visit.response, visit.around.at(`/sign-in/again${search}`));
+    const then = returnPath.goesOn(searchParams);
+    if (then !== undefined) return sendOn(visit.response, visit.around.at(then));
     sendPage(visit.response, 200, confirmedPage(visit.around));
   }
 

@@ -8,6 +8,9 @@ const ATTRIBUTES = 'Path=/; HttpOnly; SameSite=Lax';
 /** A path of ours and nothing that a browser takes for another server. */
 const OURS = /^\/(?![/\\])[\x21-\x7e]*$/;
 
+/** The pages on which people let apps in. */
+const OF_APP = '/oauth/consent/';
+
 /** Where signing in again ends. */
 export const CONFIRMED = '/sign-in/confirmed';
 
@@ -31,14 +34,33 @@ export const returnPath = {
 
   /** Whether somebody signs in because an app waits to be let in. */
   isOfApp(request: IncomingMessage): boolean {
-    return keptIn(request)?.startsWith('/oauth/consent/') === true;
+    return keptIn(request)?.startsWith(OF_APP) === true;
   },
 
   /** Whether somebody who is signed in signs in again, to confirm that it is them. */
   isOfConfirmation(request: IncomingMessage): boolean {
-    return keptIn(request) === CONFIRMED;
+    return goesOnIn(request) !== undefined;
+  },
+
+  /** The page on which signing in again begins anew, where that is under way. */
+  confirmation(request: IncomingMessage): string | undefined {
+    const search = goesOnIn(request);
+    return search === undefined ? undefined : `/sign-in/again${search}`;
+  },
+
+  /** The page of a query that goes on once the person has confirmed that it is them. Undefined: another page of the browser waits for it. */
+  goesOn(query: URLSearchParams): string | undefined {
+    const path = query.get('then') ?? '';
+    return OURS.test(path) && path.startsWith(OF_APP) ? path : undefined;
   },
 };
+
+/** The query of the kept path where that is the end of signing in again. */
+function goesOnIn(request: IncomingMessage): string | undefined {
+  const [path, query] = keptIn(request)?.split('?', 2) ?? [];
+  if (path !== CONFIRMED) return undefined;
+  return query === undefined ? '' : `?${query}`;
+}
 
 function keptIn({ headers }: IncomingMessage): string | undefined {
   const [kept] = cookiesNamed(NAME, headers.cookie ?? '');

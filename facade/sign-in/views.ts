@@ -20,8 +20,8 @@ interface SignInPageOptions {
   readonly signedOut?: boolean;
   /** Whether an app waits to be let in. */
   readonly connecting?: boolean;
-  /** The e-mail of who is signed in, and signs in again to confirm that it is them. */
-  readonly again?: string | undefined;
+  /** Who is signed in, by e-mail, and signs in again to confirm that it is them: for an app, or for another page that waits. */
+  readonly again?: { readonly name: string; readonly forApp: boolean } | undefined;
 }
 
 export function signInPage({ workspace, at, formToken }: PageContext, options: SignInPageOptions): HtmlPage {
@@ -34,9 +34,9 @@ export function signInPage({ workspace, at, formToken }: PageContext, options: S
     isAwaited: connecting === true,
     ...(passkeyScript !== undefined && { script: at(passkeyScript) }),
     body: html`<h1>${title}</h1>
-${again !== undefined && html`<p>Sign in to ${workspace} again as ${again}. Nothing on the other page is lost.</p>`}
+${again !== undefined && html`<p>Sign in to ${workspace} again as ${again.name}. ${again.forApp ? FOR_APP : 'Nothing on the other page is lost.'}</p>`}
 ${signedOut === true && html`<p role="status">You are signed out.</p>`}
-${connecting === true && html`<p>An app waits to be connected. You come back to it after signing in.</p>`}
+${connecting === true && again === undefined && html`<p>An app waits to be connected. You come back to it after signing in.</p>`}
 ${passkeyScript !== undefined && passkeyForm({ at, formToken })}
 ${
   provider !== undefined &&
@@ -47,12 +47,15 @@ ${
 <input type="hidden" name="form" value="${formToken}">
 <label for="email">E-mail</label>
 ${bad && html`<p class="problem" id="problem" role="alert">Enter a whole e-mail address, like ada@example.com.</p>`}
-<input id="email" name="email" type="email" autocomplete="username${passkeyScript !== undefined && ' webauthn'}" required maxlength="320" value="${wrong ?? again ?? ''}" aria-describedby="${bad && 'problem '}hint"${bad && html` aria-invalid="true"`}>
+<input id="email" name="email" type="email" autocomplete="username${passkeyScript !== undefined && ' webauthn'}" required maxlength="320" value="${wrong ?? again?.name ?? ''}" aria-describedby="${bad && 'problem '}hint"${bad && html` aria-invalid="true"`}>
 <p class="hint" id="hint">You get a link by mail. It works once, within 10 minutes, in this browser.</p>
 <button${hasOthers && html` class="second"`}>Send me a link</button>
 </form>`,
   };
 }
+
+const FOR_APP =
+  'An app that may administer the workspace is let in within 10 minutes of signing in. It is connected as you chose once you have.';
 
 /** Shown by the script, without which it does nothing. The answer of the passkey is sent as a form. */
 function passkeyForm({ at, formToken }: Pick<PageContext, 'at' | 'formToken'>): Html {

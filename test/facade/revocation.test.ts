@@ -80,7 +80,7 @@ const callers: Record<string, () => Promise<Caller>> = {
   },
   async 'a connected app that is disconnected'() {
     const client = await OAuthClient.registered(server, { client_name: 'Desk' });
-    const { access_token: secret } = await client.connected({}, { give: 'write' });
+    const { access_token: secret } = await client.connected({ scope: 'read write' }, { give: 'write' });
     const [{ id }] = (await admin('list_connected_apps', { limit: 1 })).data;
     return { secret, reason: /connected app Desk .*is disconnected/, end: () => admin('disconnect_app', { id }) };
   },

@@ -50,9 +50,9 @@ function browserOfAdmin(): WebClient {
   return browser;
 }
 
-async function connected(client: OAuthClient, entered: Readonly<Record<string, string>> = {}) {
+async function connected(client: OAuthClient, entered: Readonly<Record<string, string>> = {}, scope?: string) {
   const browser = browserOfAdmin();
-  await browser.open(client.authorizeUrl());
+  await browser.open(client.authorizeUrl({ scope }));
   return tokensOf(client, await decided(browser, { decision: 'allow', ...entered }));
 }
 
@@ -62,10 +62,18 @@ async function tokensOf(client: OAuthClient, left: URL) {
   return body as { access_token: string; refresh_token: string; scope: string };
 }
 
+const ALL = 'read write admin';
+
+/** The scopes among which the page has the person choose. */
+function offeredIn(text: string): (string | undefined)[] {
+  const values = [...text.matchAll(/name="give" value="(\w+)"/g)].map(([, value]) => value);
+  return values.filter((value) => value !== 'capsule');
+}
+
 describe('the consent page', () => {
   it('says who asks, for what and as whom', async () => {
     const client = await OAuthClient.registered(server, { client_name: 'Desk' });
-    const { heading, text, headers } = await browserOfAdmin().open(client.authorizeUrl());
+    const { heading, text, headers } = await browserOfAdmin().open(client.authorizeUrl({ scope: ALL }));
     assert.equal(heading, 'Connect an app on this computer?');
     assert.match(text, /<strong>Unverified\.<\/strong> It calls itself “Desk”/);
     assert.match(text, /<dt>As<\/dt><dd>admin@localhost<\/dd>/);
@@ -156,12 +164,83 @@ describe('the consent page', () => {
     const reading = await connected(client);
     assert.equal(reading.scope, 'read');
     assert.ok(!(await namesAt(client.resource, reading.access_token)).includes('create_agent'));
-    const writing = await connected(client, { give: 'write' });
+    const less = await connected(await OAuthClient.registered(server), {}, ALL);
+    assert.equal(less.scope, 'read');
+    const writing = await connected(client, { give: 'write' }, ALL);
     assert.equal(writing.scope, 'read write');
     const names = await namesAt(client.resource, writing.access_token);
     assert.ok(names.includes('create_agent') && !names.includes('update_settings'));
-    const all = await connected(client, { give: 'admin' });
+    const all = await connected(client, { give: 'admin' }, ALL);
     assert.ok((await namesAt(client.resource, all.access_token)).includes('update_settings'));
+  });
+
+  it('hands out no more than was asked, whatever the form says', async () => {
+    const { capsule } = await capsuleAsking();
+    const reading = await make({ name: 'Reading', status: 'live', allowedTools: ['list_agents'] });
+    const client = await OAuthClient.registered(server);
+    for (const [scope, offered, more] of [
+      [undefined, ['read'], 'write'],
+      ['read', ['read'], 'write'],
+      ['read openid', ['read'], 'admin'],
+      ['write', ['read', 'write'], 'admin'],
+    ] as const) {
+      const browser = browserOfAdmin();
+      const { text } = await browser.open(client.authorizeUrl({ scope }));
+      assert.deepEqual(offeredIn(text), offered);
+      const refused = await browser.send({ decision: 'allow', give: more });
+      assert.equal(refused.status, 400, `${scope}: ${more}`);
+      assert.match(refused.text, /role="alert">The app did not ask for so much/);
+      const given = await tokensOf(client, await decided(browser, { decision: 'allow', give: offered.at(-1) ?? '' }));
+      assert.equal(given.scope, offered.join(' '));
+    }
+    const browser = browserOfAdmin();
+    const { text } = await browser.open(client.authorizeUrl({ scope: 'read' }));
+    assert.ok(text.includes(reading.id) && !text.includes(capsule.id), 'a capsule that writes is more than reading');
+    assert.equal((await browser.send({ decision: 'allow', give: 'capsule', capsule: capsule.id })).status, 400);
+  });
+
+  it('has a person who signed in long ago confirm that it is them before an app may administer, and goes on as they chose', async () => {
+    const client = await OAuthClient.registered(server);
+    const [own, elsewhere] = [browserOfAdmin(), browserOfAdmin()];
+    server.clock.pass(11 * 60 * 1000);
+    await own.open(client.authorizeUrl({ scope: ALL }));
+    const page = await own.send({ decision: 'allow', give: 'admin' });
+    assert.deepEqual([page.heading, page.url.pathname], ['Confirm that it is you', '/sign-in/again']);
+    const then = page.url.searchParams.get('then') ?? '';
+    assert.equal((await own.open(`${server.baseUrl}${then}`)).status, 200);
+    assert.match(own.page.text, /value="admin"/, 'nobody has confirmed anything, so the page asks');
+    assert.equal(
+      (await own.open(`${server.baseUrl}/sign-in/confirmed?then=${encodeURIComponent(then)}`)).url.pathname,
+      '/sign-in/again',
+    );
+    await own.open((await admin('create_sign_in_link', { email: 'admin@localhost' })).url);
+    const left = await decided(own, {});
+    const tokens = await tokensOf(client, left);
+    assert.equal(tokens.scope, ALL);
+    // What was decided counts in that browser, for that choice and that request alone.
+    await elsewhere.open(`${server.baseUrl}/sign-in`);
+    const fresh = await signIn(server);
+    for (const browser of [own, elsewhere])
+      browser.cookies.get(new URL(server.baseUrl).origin)?.set('admin-session', fresh.split('=')[1] ?? '');
+    const [next, mark] = [client.authorizeUrl({ scope: ALL }), new URL(then, server.baseUrl).searchParams.get('mark')];
+    for (const browser of [own, elsewhere]) {
+      const { url } = await browser.open(next);
+      for (const forged of [mark, 'x'.repeat(43), '']) {
+        const shown = await browser.open(`${url.origin}${url.pathname}?give=admin&mark=${forged}`);
+        assert.match(shown.text, /<button name="decision" value="allow">/);
+      }
+    }
+    const reading = await tokensOf(client, await decided(own, { decision: 'allow', give: 'read' }));
+    assert.equal(reading.scope, 'read', 'reading needs no confirmation');
+    cookie = fresh;
+  });
+
+  it('sends nobody elsewhere after confirming', async () => {
+    const browser = browserOfAdmin();
+    for (const then of ['https://evil.example/', '//evil.example/oauth/consent/', '/', '/sign-out']) {
+      const { url } = await browser.open(`${server.baseUrl}/sign-in/confirmed?${new URLSearchParams({ then })}`);
+      assert.deepEqual([url.origin, url.pathname], [new URL(server.baseUrl).origin, '/sign-in/confirmed']);
+    }
   });
 
   it('offers a person with a limit no more than they have, and the app has less as soon as they have less', async () => {
@@ -171,11 +250,8 @@ describe('the consent page', () => {
     await make({ name: 'Of others', status: 'live' });
     const browser = await signedIn(server, email);
     const client = await OAuthClient.registered(server);
-    const { text } = await browser.open(client.authorizeUrl());
-    assert.deepEqual(
-      [...text.matchAll(/name="give" value="(\w+)"/g)].map(([, value]) => value),
-      ['read', 'write'],
-    );
+    const { text } = await browser.open(client.authorizeUrl({ scope: ALL }));
+    assert.deepEqual(offeredIn(text), ['read', 'write']);
     assert.equal((await browser.send({ decision: 'allow', give: 'admin' })).status, 400);
     const tokens = await tokensOf(client, await decided(browser, { decision: 'allow', give: 'write' }));
     assert.ok((await namesAt(client.resource, tokens.access_token)).includes('create_agent'));
@@ -208,7 +284,7 @@ describe('the consent page', () => {
 
   it('hands out one capsule at the unified endpoint', async () => {
     const { capsule, client } = await capsuleAsking();
-    const tokens = await connected(client, { give: 'capsule', capsule: capsule.id });
+    const tokens = await connected(client, { give: 'capsule', capsule: capsule.id }, ALL);
     assert.deepEqual(await namesAt(client.resource, tokens.access_token), ['list_agents', 'create_project']);
     const [{ scopes, capsuleId, userId }] = (await admin('list_connected_apps', { capsuleId: capsule.id })).data;
     assert.deepEqual([scopes, capsuleId, typeof userId], [[], capsule.id, 'string']);
@@ -315,7 +391,7 @@ describe('the consent page of a capsule', () => {
     const browser = browserOfAdmin();
     await browser.open(client.authorizeUrl({ resource }));
     const there = await tokensOf(client, await decided(browser, { decision: 'allow' }));
-    const here = await connected(client, { give: 'capsule', capsule: capsule.id });
+    const here = await connected(client, { give: 'capsule', capsule: capsule.id }, ALL);
     const call = { name: 'list_agents' };
     assert.equal((await send(resource, there.access_token, 'tools/call', call)).status, 200);
     assert.equal((await send(client.resource, here.access_token, 'tools/call', call)).status, 200);
