@@ -170,7 +170,7 @@ function appWith(give: string): Promise<string> {
 
 async function connectApp(give: string): Promise<string> {
   const client = await OAuthClient.registered(server);
-  return (await client.connected({}, { give })).access_token;
+  return (await client.connected({ scope: APP_SCOPES.join(' ') }, { give })).access_token;
 }
 
 async function verdictOfApp(tool: string, input: object, give: string) {
