@@ -6,6 +6,7 @@ export const health = z.object({
   version: z.string(),
   uptimeSeconds: z.number().min(0),
   store: z.object({ kind: z.string(), writable: z.boolean() }),
+  problems: z.array(z.string()).optional().describe('What is wrong, where `status` is not ok.'),
   backup: z
     .object({
       status: z.enum(['ok', 'failed', 'old']),

@@ -15,6 +15,7 @@ export const ALERTS = {
   'budget.reached': 'A budget is reached',
   'backup.old': 'Backups are not made as planned, and the newest is old or will be',
   'store.not_writable': 'The store takes no writes',
+  'clock.wrong': 'The clock of a process is wrong',
   'webhook.failed': 'A webhook was switched off because its target failed for a day',
 } as const;
 export type AlertType = keyof typeof ALERTS;
@@ -117,6 +118,7 @@ export const webhookEvent = z.object({
   type: z.string(),
   id: recordId.describe('Of the record that it is about.'),
   revision: z.int().min(1).optional(),
+  detail: z.string().optional().describe('What was found, where no record says it.'),
   at: timestamp,
 });
 

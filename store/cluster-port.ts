@@ -28,6 +28,8 @@ export interface Cluster {
    * function is called.
    */
   onGap(listener: () => void): () => void;
+  /** The clocks of the processes that run. */
+  clocks(): Promise<readonly ProcessClock[]>;
   /** Sends a short message to all other processes that are connected now. Nothing is sent again. */
   tell(topic: string, message: unknown): void;
   /** Calls the listener with such messages, until the returned function is called. */
@@ -39,6 +41,14 @@ export type SharedSecrets = Readonly<Record<string, AcceptedSecrets>>;
 
 /** Fingerprints of secrets, which reveal nothing of them. The first signs or encrypts; all are accepted. */
 export type AcceptedSecrets = readonly string[];
+
+export interface ProcessClock {
+  /** Names the process. */
+  readonly process: string;
+  readonly host: string;
+  /** How far its clock is ahead of that of the database. */
+  readonly aheadMs: number;
+}
 
 export interface Counted {
   readonly points: number;

@@ -13,7 +13,7 @@ export const checkHealth = defineTool({
   name: 'check_health',
   title: 'Check health',
   description:
-    'Check whether this server works: status (`down` while the store takes no writes), version, uptime, whether the store can be written, and how old the last backup is.',
+    'Check whether this server works: status (`down` while the store takes no writes), what is wrong, version, uptime, whether the store can be written, and how old the last backup is.',
   access: { scope: 'agents:read', grant: 'system:read' },
   annotations: READS,
   input: z.strictObject({}),
@@ -22,13 +22,17 @@ export const checkHealth = defineTool({
   tellsDown: ({ status }) => status === 'down',
 
   async handler(_, { server }) {
-    const { writable } = server.storeStatus();
+    const { writable, lastError = 'The store takes no writes.' } = server.storeStatus();
     const { last, status } = server.backups?.state() ?? {};
+    const wrong = await server.clocks?.health();
+    const clocks = wrong?.flatMap(({ lastError }) => lastError ?? []) ?? [];
+    const problems = [...(writable ? [] : [lastError]), ...clocks];
     return {
-      status: writable ? ('ok' as const) : ('down' as const),
+      status: problems.length === 0 ? ('ok' as const) : writable ? ('degraded' as const) : ('down' as const),
       version: server.version,
       uptimeSeconds: secondsSince(server.startedAt, server),
       store: { kind: server.storeKind, writable },
+      ...(problems.length > 0 && { problems }),
       ...(status && {
         backup: { status, at: last?.at ?? null, ageSeconds: last ? secondsSince(last.at, server) : null },
       }),

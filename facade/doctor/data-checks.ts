@@ -76,6 +76,7 @@ interface DatabaseFacts {
   readonly number: number;
   readonly encoding: string;
   readonly most: number;
+  readonly readOnly: boolean;
   readonly now: Date;
 }
 
@@ -85,7 +86,8 @@ async function checkDatabase({ databaseConnections }: Config, url: string): Prom
   try {
     await client.connect();
     const sql = `select current_setting('server_version') as version, current_setting('server_version_num')::integer / 10000 as number,
-      current_setting('server_encoding') as encoding, current_setting('max_connections')::integer as most, clock_timestamp() as now`;
+      current_setting('server_encoding') as encoding, current_setting('max_connections')::integer as most,
+      current_setting('transaction_read_only')::boolean as "readOnly", clock_timestamp() as now`;
     const [facts] = (await client.query<DatabaseFacts>(sql)).rows;
     return facts ? [...aboutServer(facts, databaseConnections), clockFinding('the database', facts.now)] : [];
   } catch (error) {
@@ -95,9 +97,13 @@ async function checkDatabase({ databaseConnections }: Config, url: string): Prom
   }
 }
 
-function aboutServer({ version, number, encoding, most }: DatabaseFacts, connections: number): Finding[] {
+const READ_ONLY =
+  'It is read-only, a replica or set so (default_transaction_read_only): every change is refused. Promote it, or lead DATABASE_URL to the primary.';
+
+function aboutServer({ version, number, encoding, most, readOnly }: DatabaseFacts, connections: number): Finding[] {
   if (number < 15) return [fail('database', `It is PostgreSQL ${version}; use 15 or newer.`)];
   if (encoding !== 'UTF8') return [fail('database', `Its encoding is ${encoding}; make one with UTF8.`)];
+  if (readOnly) return [fail('database', READ_ONLY)];
   const share = `this process takes up to ${connections} of ${most} connections (DATABASE_CONNECTIONS)`;
   const about = `PostgreSQL ${version}; ${share}`;
   return [

@@ -1,5 +1,6 @@
 import type { Store } from '../../store/port.ts';
 import { catalog } from '../../tools/catalog.ts';
+import { Clocks } from '../../tools/clocks.ts';
 import type { FlowEngine } from '../../tools/flows/run/engine.ts';
 import type { Upstreams } from '../../tools/integrations/upstream/upstreams.ts';
 import { kinds } from '../../tools/kinds.ts';
@@ -48,6 +49,8 @@ export function factsOf(
   others: readonly Dependency[],
 ): ServerFacts {
   const { models, upstreams, backups, webhooks } = parts;
+  const clocks = store.cluster && new Clocks(store.cluster);
+  const own = [...(backups ? [backups] : []), ...(clocks ? [clocks] : [])];
   return {
     ...product,
     protocolVersions: PROTOCOL_VERSIONS,
@@ -61,7 +64,8 @@ export function factsOf(
     storeStatus: () => store.status(),
     telemetry,
     now,
-    dependencies: [models, upstreams, webhooks, ...others, ...(backups ? [backups] : [])],
+    dependencies: [models, upstreams, webhooks, ...others, ...own],
+    clocks,
     agentRuns: new RunningRuns(store),
     integrationAccounts: upstreams.accounts,
     secrets: upstreams.secrets,

@@ -1,9 +1,10 @@
 import type { Store } from '../../store/port.ts';
 import type { Backups } from '../../tools/backups.ts';
+import { Clocks } from '../../tools/clocks.ts';
 import type { Upstreams } from '../../tools/integrations/upstream/upstreams.ts';
 import { kinds } from '../../tools/kinds.ts';
 import type { LiveCatalog } from '../../tools/registry/live-catalog.ts';
-import { backupAlerts, expiryAlerts, integrationAlerts } from '../../tools/webhooks/alert-sources.ts';
+import { backupAlerts, clockAlerts, expiryAlerts, integrationAlerts } from '../../tools/webhooks/alert-sources.ts';
 import { WebhookEngine } from '../../tools/webhooks/engine.ts';
 import type { IntegrationSettings } from '../config/integration-config.ts';
 import type { Mailer } from '../sign-in/mail.ts';
@@ -34,7 +35,12 @@ export async function startWebhooks(
     sendMail: (mail) => mailer.deliver(mail),
     version,
     baseUrl,
-    alerts: [integrationAlerts(store, upstreams), expiryAlerts(store), ...(backups ? [backupAlerts(backups)] : [])],
+    alerts: [
+      integrationAlerts(store, upstreams),
+      expiryAlerts(store),
+      ...(backups ? [backupAlerts(backups)] : []),
+      ...(store.cluster ? [clockAlerts(new Clocks(store.cluster))] : []),
+    ],
     now,
     onFailure,
   });

@@ -1,5 +1,5 @@
 import type { RecordChange } from '../port.ts';
-import type { Session } from './database.ts';
+import type { Session } from './session.ts';
 
 /** Where commits cross the border of this process: listeners of this one, and whatever tells other processes. */
 export interface CommitHook {

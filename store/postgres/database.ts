@@ -1,7 +1,17 @@
 import pg from 'pg';
 import { StoreUnavailable } from '../errors.ts';
 import { withRetries } from './attempts.ts';
-import { asStoreError, isConnectionLost, isSerializationFailure } from './failures.ts';
+import { ClientStatements } from './client-statements.ts';
+import { ConnectionPool, createPool } from './connection-pool.ts';
+import {
+  asStoreError,
+  isAnswerLate,
+  isConnectionLost,
+  isReadOnlyFailure,
+  isSerializationFailure,
+  StoreReadOnly,
+} from './failures.ts';
+import type { ClientSession, Session, Statement } from './session.ts';
 
 export interface DatabaseOptions {
   /** `postgres://user:password@host:port/database` with the options of libpq that `pg` knows. */
@@ -12,36 +22,23 @@ export interface DatabaseOptions {
   readonly statementTimeoutMs?: number | undefined;
 }
 
-/** One connection, which runs one statement at a time. */
-export interface Session {
-  query<Row extends object = Record<string, unknown>>(statement: Statement): Promise<readonly Row[]>;
-}
-
-/** One connection for a piece of work. */
-export interface ClientSession extends Session {
-  /** The result with the types of its columns, each row a list of texts and nulls. */
-  answer(statement: Statement): Promise<pg.QueryArrayResult<(string | null)[]>>;
-}
-
-export interface Statement {
-  /** Statements with a name are planned once per connection. The same name always has the same text. */
-  readonly name?: string;
-  readonly text: string;
-  readonly values?: readonly unknown[];
-}
-
 const APPLICATION = 'agent-admin';
 const CONNECT_TIMEOUT_MS = 5000;
-const IDLE_MS = 30_000;
 /** How much longer than the server a connection waits for an answer, before it counts as lost. */
 const ANSWER_MARGIN_MS = 5000;
+/** TCP asks a silent far end whether it is there, also so that a NAT between does not forget the connection. */
+const KEEP_ALIVE_MS = 10_000;
+/** How long a quick statement may take in all, on a second connection too. */
+const QUICK_MS = 3500;
 
 /** The pool of connections to one database. Failures of connections are StoreUnavailable, and the next call tries again. */
 export class Database implements Session {
-  readonly #pool: pg.Pool;
+  readonly #pool: ConnectionPool;
   readonly #config: pg.PoolConfig;
   /** The failure of the latest connection, until one succeeds. */
   #error: Error | undefined;
+  #isReadOnly = false;
+  readonly #doubters = new Set<() => void>();
   #closing: Promise<void> | undefined;
 
   constructor({ url, poolSize = 16, statementTimeoutMs = 30_000 }: DatabaseOptions) {
@@ -53,20 +50,32 @@ export class Database implements Session {
       query_timeout: statementTimeoutMs + ANSWER_MARGIN_MS,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       keepAlive: true,
+      keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     };
-    this.#pool = new pg.Pool({ ...this.#config, max: poolSize, idleTimeoutMillis: IDLE_MS, allowExitOnIdle: true });
-    // One that is lost before its caller has it would end the process.
-    this.#pool.on('connect', (client) => {
-      client.on('error', () => {});
-    });
-    // A connection that is lost while nobody uses it. The pool has removed it already.
-    this.#pool.on('error', (error) => {
+    this.#pool = new ConnectionPool({ ...this.#config, max: poolSize }, (error) => {
       this.#error = error;
     });
   }
 
   get error(): Error | undefined {
-    return this.#error;
+    return this.#isReadOnly ? new StoreReadOnly() : this.#error;
+  }
+
+  /** The database takes no writes: it is a replica, or was set so. */
+  get isReadOnly(): boolean {
+    return this.#isReadOnly;
+  }
+
+  /** What a new connection found out. Connections from before the change may lead to another server, and are replaced. */
+  noteReadOnly(isReadOnly: boolean): void {
+    if (isReadOnly === this.#isReadOnly) return;
+    this.#isReadOnly = isReadOnly;
+    this.#pool.renew();
+  }
+
+  /** Calls the listener where a statement was refused as a write, whatever is known: a look at the database by a new connection is due. */
+  onRefusedWrite(listener: () => void): void {
+    this.#doubters.add(listener);
   }
 
   /**
@@ -74,7 +83,8 @@ export class Database implements Session {
    * run twice.
    */
   query<Row extends object = Record<string, unknown>>(statement: Statement): Promise<readonly Row[]> {
-    return withRetries(() => this.#evenIfLost<Row>(statement), isSerializationFailure);
+    const answer = withRetries(() => this.#evenIfLost<Row>(statement), isSerializationFailure);
+    return statement.isQuick ? within(answer, QUICK_MS) : answer;
   }
 
   async #evenIfLost<Row extends object>(statement: Statement): Promise<readonly Row[]> {
@@ -93,7 +103,7 @@ export class Database implements Session {
   /** Gives the work one connection. Work that throws because of it has it closed, other work gives it back. */
   async use<Result>(work: (session: ClientSession) => Promise<Result>): Promise<Result> {
     const client = await this.#connect();
-    const session = new PoolSession(client);
+    const session = new ClientStatements(client, (cause) => this.#failed(cause));
     // Else an error while no statement runs would end the process.
     const onError = () => {
       session.isLost = true;
@@ -103,8 +113,16 @@ export class Database implements Session {
       return await work(session);
     } finally {
       client.off('error', onError);
-      client.release(session.isLost);
+      this.#pool.release(client, session.isLost);
     }
+  }
+
+  #failed(cause: unknown): void {
+    // Nor will others answer that were idle as long.
+    if (isAnswerLate(cause)) this.#pool.renew();
+    if (!isReadOnlyFailure(cause)) return;
+    this.noteReadOnly(true);
+    for (const listener of this.#doubters) listener();
   }
 
   /** A connection beside the pool, for what holds one for long. The caller connects and ends it, and hears of its errors. */
@@ -114,10 +132,7 @@ export class Database implements Session {
 
   /** A pool beside this one, for a library that asks for one. Connections that are lost while nobody uses them leave it by themselves. */
   pool(size: number): pg.Pool {
-    const pool = new pg.Pool({ ...this.#config, max: size, idleTimeoutMillis: IDLE_MS, allowExitOnIdle: true });
-    pool.on('error', () => {});
-    pool.on('connect', (client) => client.on('error', () => {}));
-    return pool;
+    return createPool({ ...this.#config, max: size }, () => {});
   }
 
   /**
@@ -137,7 +152,7 @@ export class Database implements Session {
       throw asStoreError(cause, 'the database cannot be reached');
     }
     try {
-      return await work(new PoolSession(client));
+      return await work(new ClientStatements(client, (cause) => this.#failed(cause)));
     } finally {
       await client.end().catch(() => {});
     }
@@ -162,39 +177,10 @@ export class Database implements Session {
   }
 }
 
-const asTexts: pg.CustomTypesConfig = { getTypeParser: () => (value: string) => value };
-
-class PoolSession implements ClientSession {
-  readonly #client: pg.ClientBase;
-  isLost = false;
-
-  constructor(client: pg.ClientBase) {
-    this.#client = client;
-  }
-
-  async query<Row extends object = Record<string, unknown>>(statement: Statement) {
-    const result = await this.#guarded(() => this.#client.query<Row>(configOf(statement)));
-    // A text of several statements has one result for each.
-    return Array.isArray(result) ? (result.at(-1)?.rows ?? []) : result.rows;
-  }
-
-  answer(statement: Statement) {
-    const config = { ...configOf(statement), rowMode: 'array' as const, types: asTexts };
-    return this.#guarded(() => this.#client.query<(string | null)[]>(config));
-  }
-
-  async #guarded<Result>(run: () => Promise<Result>): Promise<Result> {
-    try {
-      return await run();
-    } catch (cause) {
-      if (isConnectionLost(cause)) this.isLost = true;
-      throw asStoreError(cause, 'the database did not answer');
-    }
-  }
+function within<Result>(work: Promise<Result>, ms: number): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const late = () => reject(new StoreUnavailable(`the database did not answer within ${ms} ms`));
+    const timer = setTimeout(late, ms);
+    work.finally(() => clearTimeout(timer)).then(resolve, reject);
+  });
 }
-
-const configOf = ({ name, text, values }: Statement) => ({
-  text,
-  ...(name && { name }),
-  ...(values && { values: [...values] }),
-});

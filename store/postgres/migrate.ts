@@ -2,8 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { OperatorError } from '../errors.ts';
-import type { ClientSession, Database, Session } from './database.ts';
+import type { Database } from './database.ts';
 import { migrateJobs } from './jobs/migrate-jobs.ts';
+import type { ClientSession, Session } from './session.ts';
 
 const FOLDER = fileURLToPath(new URL('migrations', import.meta.url));
 /** `pg_advisory_lock` of the one process that changes tables. */

@@ -29,7 +29,7 @@ export async function openPostgresStore({
   try {
     await checkServer(database);
     await migrate(database, prepare);
-    const shared: Shared = createShared({ database, readers: () => store, clock });
+    const shared: Shared = createShared({ database, readers: () => store, clock, now });
     // It has a reader for each collection, whose records were checked by its schema when they were written.
     const store = new PostgresStore({
       database,

@@ -1,5 +1,5 @@
 import type { RowStore, StagedRows } from '../rows-port.ts';
-import type { ClientSession } from './database.ts';
+import type { ClientSession } from './session.ts';
 
 /** Imported rows as the transactions of records need them. */
 export interface PostgresRows extends RowStore {

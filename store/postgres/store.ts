@@ -21,6 +21,7 @@ import type { Row } from '../row.ts';
 import type { RowStore } from '../rows-port.ts';
 import { Erasures } from './audit/erasures.ts';
 import { PostgresAudit } from './audit/log.ts';
+import { decidesAboutCallers } from './changes/changes.ts';
 import type { Shared } from './cluster/shared.ts';
 import { keptCount } from './counts/kept-counts.ts';
 import type { Database } from './database.ts';
@@ -119,11 +120,12 @@ export class PostgresStore extends ByCollection<Reader<Row>> {
 
   protected make(name: CollectionName): Reader<Row> {
     const table: Table = tableNamed(name);
+    const reading = { ...this.#reading, findsCredentials: decidesAboutCallers(name) };
     const get = (id: string) => this.#open(() => readOne(table, id, this.#reading));
     return {
       get,
       read: async (id) => expectedRecord(table, id, await get(id)),
-      find: (query: AnyQuery): Promise<Page<Row>> => this.#open(() => readPage(table, query, this.#reading)),
+      find: (query: AnyQuery): Promise<Page<Row>> => this.#open(() => readPage(table, query, reading)),
       count: (filter: AnyCount) =>
         this.#open(
           async () =>

@@ -5,10 +5,10 @@ import type { RecordChange, Transaction } from '../port.ts';
 import { changeOf } from '../record-change.ts';
 import type { StagedRows } from '../rows-port.ts';
 import { frozenEntry } from './audit/log.ts';
-import type { Session, Statement } from './database.ts';
 import { isStorable } from './records/filters.ts';
 import { tableNamed } from './records/tables.ts';
 import { TableWriter, type WriterParts } from './records/writer.ts';
+import type { Session, Statement } from './session.ts';
 
 /** What a transaction reads and writes on its connection. */
 export class OpenTransaction implements WriterParts {
@@ -96,8 +96,8 @@ export class OpenTransaction implements WriterParts {
   }
 }
 
-/** Its plan is made in a transaction, whose settings are others, and not used outside. */
-function ofTransactions({ name, ...statement }: Statement): Statement {
+/** Its plan is made in a transaction, whose settings are others, and not used outside. It may wait for locks of others. */
+function ofTransactions({ name, isQuick: _, ...statement }: Statement): Statement {
   return name === undefined ? statement : { ...statement, name: `tx ${name}` };
 }
 

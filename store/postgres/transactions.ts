@@ -6,9 +6,10 @@ import { withRetries } from './attempts.ts';
 import type { Erasures } from './audit/erasures.ts';
 import type { PostgresAudit } from './audit/log.ts';
 import type { CommitHook } from './commit-hook.ts';
-import type { ClientSession, Database, Session } from './database.ts';
-import { isConnectionLost } from './failures.ts';
+import type { Database } from './database.ts';
+import { isConnectionLost, StoreReadOnly } from './failures.ts';
 import type { PostgresRows } from './rows-hook.ts';
+import type { ClientSession, Session } from './session.ts';
 import type { Vocabulary } from './text/vocabulary.ts';
 import { OpenTransaction } from './transaction.ts';
 
@@ -67,6 +68,7 @@ export class Transactions {
 
   async #once<Result>(work: (tx: Transaction) => Promise<Result>, origin: object | undefined, alone: boolean) {
     const { database, now, hook, erasures, audit, additions } = this.#parts;
+    if (database.isReadOnly) throw new StoreReadOnly();
     let hasErased = false;
     const result = await database.use(async (session) => {
       // The lock comes before the view of the data, which begins with the first question.

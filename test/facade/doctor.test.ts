@@ -107,6 +107,9 @@ describe('npm run doctor', () => {
     const { said } = await doctor({ DATABASE_URL: url, DATA_DIR: server.folder, SESSION_SECRET, SECRETS_KEY });
     assert.match(said('database').join(), /^ok: PostgreSQL \d+.*16 of \d+ connections/);
     assert.match(said('clock').join(), /^ok: .*the database are 0 s apart/);
+    const readOnly = `${url}?options=-c%20default_transaction_read_only%3Don`;
+    const refused = await doctor({ DATABASE_URL: readOnly, DATA_DIR: server.folder, SESSION_SECRET, SECRETS_KEY });
+    assert.match(refused.said('database').join(), /^fail: It is read-only, .*every change is refused\. Promote it/);
     await drop();
   });
 

@@ -110,7 +110,7 @@ async function openDatabase() {
   const process = async (name: string) => {
     const own = new Database({ url });
     const parts = { process: name, database: own, onFailure: () => {} };
-    const membership = new Membership(parts);
+    const membership = new Membership({ ...parts, clockAheadMs: () => undefined });
     await membership.enter();
     const jobs = new PostgresJobs(parts);
     await jobs.start();

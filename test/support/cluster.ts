@@ -23,13 +23,15 @@ interface MemberOptions {
   readonly database: string;
   readonly env?: Record<string, string>;
   readonly clock?: () => number;
+  /** The time of day. */
+  readonly now?: () => Date;
 }
 
 export const SECRETS_KEY = Buffer.alloc(32, 7).toString('base64');
 
-export async function startMember({ database, env, clock }: MemberOptions): Promise<Member> {
+export async function startMember({ database, env, clock, now }: MemberOptions): Promise<Member> {
   const config = readConfig({ PORT: '0', SECRETS_KEY, DATA_DIR: '/nonexistent', LOG_LEVEL: 'silent', ...env });
-  const store = await openPostgresStore({ url: database, poolSize: 8, clock });
+  const store = await openPostgresStore({ url: database, poolSize: 8, clock, now });
   let stop = async () => {};
   const close = closedAtEnd(async () => {
     await stop();
@@ -135,37 +137,53 @@ export interface DatabaseProxy {
   /** From now on, there are no such connections. */
   cut(): void;
   heal(): void;
+  /** From now on, nothing passes on the connections that there are, or on others too, and none of them ends. */
+  swallow(which: 'those there are' | 'all'): void;
+  /** Ends all connections. New ones lead to this database. */
+  lead(database: string): void;
   close(): Promise<void>;
 }
 
 /** Stands before a database. */
 export async function startDatabaseProxy(database: string): Promise<DatabaseProxy> {
-  const { hostname, port: databasePort } = new URL(database);
+  let target = new URL(database);
   let state: 'open' | 'frozen' | 'cut' = 'open';
   const sockets = new Set<Socket>();
   const hearing = new Set<Socket>();
+  const swallowed = new WeakSet<Socket>();
+  let swallowsAll = false;
   const pipe = (from: Socket, to: Socket) =>
     from.on('data', (bytes) => {
+      if (swallowsAll || swallowed.has(from)) return;
       if (state === 'open' || !hearing.has(from)) to.write(bytes);
     });
   const server = createTcpServer((client) => {
-    const upstream = connect({ host: hostname, port: Number(databasePort) });
+    const upstream = connect({ host: target.hostname, port: Number(target.port) });
     for (const socket of [client, upstream]) sockets.add(socket.on('error', () => {}));
     client.once('data', (startup) => {
       if (startup.includes(HEARING)) for (const socket of [client, upstream]) hearing.add(socket);
       if (hearing.has(client) && state === 'cut') client.destroy();
-      else if (!hearing.has(client) || state === 'open') upstream.write(startup);
+      else if (!swallowsAll && (!hearing.has(client) || state === 'open')) upstream.write(startup);
       pipe(client, upstream);
     });
     pipe(upstream, client);
-    client.on('close', () => upstream.destroy());
+    client.on('close', () => {
+      sockets.delete(client);
+      upstream.destroy();
+    });
     upstream.on('close', () => client.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = new URL(database);
   url.port = String((server.address() as AddressInfo).port); // listening on TCP
+  const swallow = (which: 'those there are' | 'all') => {
+    swallowsAll = which === 'all';
+    for (const socket of sockets) swallowed.add(socket);
+  };
   const become = (next: typeof state) => {
     state = next;
+    swallowsAll = false;
+    for (const socket of sockets) if (swallowed.has(socket)) socket.destroy();
     if (state !== 'frozen') for (const socket of hearing) socket.destroy();
     if (state !== 'frozen') hearing.clear();
   };
@@ -175,5 +193,16 @@ export async function startDatabaseProxy(database: string): Promise<DatabaseProx
     server.close();
     await closed;
   });
-  return { url: url.href, freeze: () => become('frozen'), cut: () => become('cut'), heal: () => become('open'), close };
+  return {
+    url: url.href,
+    freeze: () => become('frozen'),
+    cut: () => become('cut'),
+    heal: () => become('open'),
+    swallow,
+    lead: (next) => {
+      target = new URL(next);
+      for (const socket of sockets) socket.destroy();
+    },
+    close,
+  };
 }

@@ -130,6 +130,19 @@ export async function startPostgres(
   return { url, port, pid: server.pid ?? 0, restart, stop };
 }
 
+/** Starts a hot standby of a server that was started `durable`. */
+export async function startReplica(primary: TestPostgres): Promise<TestPostgres> {
+  const programs = postgresPrograms();
+  if (!programs) throw new Error(withoutPostgres);
+  const folder = mkdtempSync(join(tmpdir(), 'agent-admin-postgres-'));
+  const user = notRoot();
+  if (user) chownSync(folder, user.uid, user.gid);
+  const from = ['-h', '127.0.0.1', '-p', String(primary.port), '-U', 'test'];
+  const args = ['-D', join(folder, 'data'), ...from, '--write-recovery-conf', '--checkpoint=fast', '--no-sync'];
+  execFileSync(join(programs, 'pg_basebackup'), args, { ...user, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
+  return startPostgres({ durable: true, folder });
+}
+
 /** Programs of PostgreSQL do not run as root. */
 function notRoot(): { readonly uid: number; readonly gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;

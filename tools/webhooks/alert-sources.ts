@@ -1,6 +1,7 @@
 import type { Readers } from '../../store/port.ts';
 import { stateOf } from '../access/api-keys.ts';
 import type { Backups } from '../backups.ts';
+import type { Clocks } from '../clocks.ts';
 import type { Upstreams } from '../integrations/exports.ts';
 import { allOf } from '../registry/paging.ts';
 import type { AlertSource, Ongoing } from './alert-watch.ts';
@@ -40,6 +41,16 @@ export function backupAlerts(backups: Pick<Backups, 'state'>): AlertSource {
     async look() {
       const { status, last } = backups.state();
       return status === 'ok' ? [] : [{ type: 'backup.old', id: last?.name ?? 'none' }];
+    },
+  };
+}
+
+/** Processes whose clocks are wrong. */
+export function clockAlerts(clocks: Pick<Clocks, 'wrong'>): AlertSource {
+  return {
+    name: 'clocks',
+    async look() {
+      return (await clocks.wrong()).map(({ process, text }) => ({ type: 'clock.wrong', id: process, detail: text }));
     },
   };
 }

@@ -7,6 +7,8 @@ export interface Alert {
   /** Of the record that it is about. */
   readonly id: string;
   readonly revision?: number | undefined;
+  /** What was found, where no record says it. */
+  readonly detail?: string;
   /** By which grants name that record, where it is not `id`. */
   readonly ids?: readonly string[];
 }
@@ -22,6 +24,7 @@ export const ALERT_RIGHTS: Readonly<Record<AlertType, { readonly scope: string; 
   'budget.reached': { scope: 'admin', resource: 'budget' },
   'backup.old': { scope: 'admin', resource: 'backup' },
   'store.not_writable': { scope: 'agents:read', resource: 'system' },
+  'clock.wrong': { scope: 'agents:read', resource: 'system' },
   'webhook.failed': { scope: 'admin', resource: 'webhook' },
 };
 
@@ -53,13 +56,13 @@ export async function raiseAlert(store: AlertWriters, alert: Alert, now: Date): 
 
 export function alertDelivery(
   { id: webhookId }: Pick<WebhookRecord, 'id'>,
-  { type, id, revision, ids }: Alert,
+  { type, id, revision, detail, ids }: Alert,
   now: Date,
 ): NewRecord<WebhookDeliveryRecord> {
   const at = now.toISOString();
   return {
     webhookId,
-    event: { type, id, ...(revision !== undefined && { revision }), at },
+    event: { type, id, ...(revision !== undefined && { revision }), ...(detail !== undefined && { detail }), at },
     status: 'waiting',
     attempts: 0,
     nextAt: at,

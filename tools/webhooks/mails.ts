@@ -50,9 +50,9 @@ You get this mail because the webhook "${name}" sends to this address. Who may m
   return { to: target.email ?? '', subject: `${workspace}: ${first ? wordsOf(first.event.type) : ''}${more}`, text };
 }
 
-function lineOf({ type, id, revision, at }: WebhookDeliveryRecord['event']): string {
+function lineOf({ type, id, revision, detail, at }: WebhookDeliveryRecord['event']): string {
   const state = revision === undefined ? '' : `, revision ${revision}`;
-  return `${at.slice(0, 19).replace('T', ' ')} UTC  ${wordsOf(type)}: ${id}${state}`;
+  return `${at.slice(0, 19).replace('T', ' ')} UTC  ${wordsOf(type)}: ${detail ?? `${id}${state}`}`;
 }
 
 function wordsOf(type: string): string {

@@ -1,8 +1,8 @@
 import { type AuditEntry, recordsOf } from '../../../resources/audit-entry.ts';
 import type { AuditFilter, AuditQuery, Page } from '../../port.ts';
 import { deepFreeze } from '../../row.ts';
-import type { Session } from '../database.ts';
 import { allOf, isStorable, Values } from '../records/filters.ts';
+import type { Session } from '../session.ts';
 
 /** What PostgreSQL cannot look into: NUL, and half a character. In JSON, after an even number of backslashes. */
 const UNSTORABLE = /\\\\|\\u0000|\\u[dD][89a-fA-F][0-9a-fA-F]{2}/g;

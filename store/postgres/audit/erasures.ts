@@ -1,4 +1,5 @@
-import type { Database, Session } from '../database.ts';
+import type { Database } from '../database.ts';
+import type { Session } from '../session.ts';
 import { tidyVocabulary } from '../text/vocabulary.ts';
 
 /** Entries of calls that ended while the record was being removed are in by then. */

@@ -3,8 +3,9 @@ import { compiled } from '../../../resources/compiled.ts';
 import { StoreUnavailable } from '../../errors.ts';
 import type { AuditFilter, AuditLog, AuditQuery, Page } from '../../port.ts';
 import { frozenCopy } from '../../row.ts';
-import type { Database, Session } from '../database.ts';
+import type { Database } from '../database.ts';
 import { isPartitionMissing } from '../failures.ts';
+import type { Session } from '../session.ts';
 import { countEntries, findEntries, insertEntries } from './entries.ts';
 import { AuditPartitions } from './partitions.ts';
 
@@ -49,12 +50,12 @@ export class PostgresAudit implements AuditLog {
   }
 
   async find(query: AuditQuery): Promise<Page<AuditEntry>> {
-    await this.flush();
+    await this.#flushIfWritable();
     return findEntries(this.#database, query);
   }
 
   async count(filter: AuditFilter): Promise<number> {
-    await this.flush();
+    await this.#flushIfWritable();
     return countEntries(this.#database, filter);
   }
 
@@ -62,6 +63,12 @@ export class PostgresAudit implements AuditLog {
   async flush(): Promise<void> {
     this.#assertOpen();
     await this.#flush();
+  }
+
+  /** Where the database is read-only, entries of reads wait on, and those that are written are shown. */
+  async #flushIfWritable(): Promise<void> {
+    if (this.#database.isReadOnly) this.#assertOpen();
+    else await this.flush();
   }
 
   async prune(before: string): Promise<number> {

@@ -1,4 +1,5 @@
-import type { Database, Session } from '../database.ts';
+import type { Database } from '../database.ts';
+import type { Session } from '../session.ts';
 
 /** `pg_advisory_lock` of the one process that makes a partition. */
 const PARTITION_LOCK = 7_307_002;

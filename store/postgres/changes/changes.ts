@@ -3,7 +3,8 @@ import { ELSEWHERE } from '../../cluster-port.ts';
 import type { CollectionName } from '../../collections.ts';
 import { CommitListeners } from '../../commit-listeners.ts';
 import type { Reader, Readers, RecordChange } from '../../port.ts';
-import type { Database, Session } from '../database.ts';
+import type { Database } from '../database.ts';
+import type { Session } from '../session.ts';
 import { ChangeFeed, type NotedCommit } from './feed.ts';
 import { KnownRecords } from './known-records.ts';
 import { type NotedChange, noteChanges } from './outbox.ts';
@@ -21,6 +22,11 @@ const KNOWN: readonly CollectionName[] = [
   'settings',
 ];
 
+/** Whether records of the collection decide about a caller, in each call. */
+export function decidesAboutCallers(name: CollectionName): boolean {
+  return KNOWN.includes(name) || name === 'sessions';
+}
+
 /** By this name administrators recognise the connection. */
 const CONNECTION = { application_name: 'agent-admin changes', connectionTimeoutMillis: 3000 };
 const PRUNE_EVERY_MS = 30_000;
@@ -34,6 +40,8 @@ export interface ChangesOptions {
   readers(): Readers;
   /** Milliseconds of a clock that never goes back. Default: the machine's. */
   readonly clock?: (() => number) | undefined;
+  /** The time of day of this process. Default: the machine's. */
+  readonly now?: (() => Date) | undefined;
   /** Called when the feed lost its connection, and when old changes could not be removed. */
   onFailure(cause: unknown): void;
   onNotification?(channel: string, payload: string): void;
@@ -53,7 +61,7 @@ export class Changes {
   #pruning: NodeJS.Timeout | undefined;
 
   constructor(options: ChangesOptions) {
-    const { database, clock = () => performance.now(), onFailure } = options;
+    const { database, clock = () => performance.now(), now = () => new Date(), onFailure } = options;
     this.#options = options;
     this.feed = new ChangeFeed({
       connect: () => database.client(CONNECTION),
@@ -64,7 +72,10 @@ export class Changes {
       onNotification: options.onNotification ?? (() => {}),
       channels: options.channels ?? [],
       onLost: onFailure,
+      onDatabase: ({ isReadOnly }) => database.noteReadOnly(isReadOnly),
+      wallClock: () => now().getTime(),
     });
+    database.onRefusedWrite(() => this.feed.reconnect());
     this.credentials = new Credentials((name) => this.#reader(name)) as unknown as Readers; // it has a member for each collection
   }
 

@@ -35,12 +35,23 @@ export interface FeedOptions {
   readonly channels: readonly string[];
   /** The connection was lost; another is made. */
   onLost(cause: unknown): void;
+  /** Called with each answer. */
+  onDatabase(state: DatabaseState): void;
+  /** The time of day of this process, in milliseconds. */
+  wallClock(): number;
+}
+
+/** What an answer says of the database. */
+export interface DatabaseState {
+  /** It takes no writes. */
+  readonly isReadOnly: boolean;
 }
 
 interface BeatRow {
   readonly snapshot: string;
   readonly at_ms: number;
   readonly behind: boolean | null;
+  readonly read_only: boolean;
   readonly process: string | null;
   readonly records: readonly NotedChange[] | null;
 }
@@ -59,6 +70,9 @@ export class ChangeFeed {
   #closed = false;
   #wake = () => {};
   #isWoken = false;
+  /** The connection may show another database than a new one would. */
+  #isDoubted = false;
+  #clockAheadMs: number | undefined;
   #running: Promise<void> = Promise.resolve();
 
   constructor(options: FeedOptions) {
@@ -75,6 +89,17 @@ export class ChangeFeed {
   /** Whether all changes are known but those of the last second. */
   get isFresh(): boolean {
     return this.#options.now() - this.#heardAt < FRESH_MS;
+  }
+
+  /** How far the clock of this process is ahead of that of the database, as known from the last answer. */
+  get clockAheadMs(): number | undefined {
+    return this.#clockAheadMs;
+  }
+
+  /** Asks by a new connection from now on. */
+  reconnect(): void {
+    this.#isDoubted = true;
+    this.#wake();
   }
 
   /** Sends a notification, unless there is no connection at this moment. */
@@ -114,15 +139,23 @@ export class ChangeFeed {
     const within = <Result>(work: Promise<Result>, ms: number) => Promise.race([work, lost, late(ms)]);
     client.on('notification', (notification) => this.#notified(notification));
     await within(client.connect(), CONNECT_MS);
+    this.#isDoubted = false;
+    const ask = async () => {
+      this.#isWoken = false;
+      const asked = { at: this.#options.now(), wallMs: this.#options.wallClock() };
+      const values = [this.#snapshot ?? null, this.#options.wanted() ?? null];
+      const { rows } = await within(client.query<BeatRow>(BEAT, values), ANSWER_MS);
+      const isReadOnly = this.#heard(rows, asked);
+      onFirst();
+      return isReadOnly;
+    };
+    // A hot standby lets nobody listen. Whether it still takes no writes, a new connection finds out.
+    if (await ask()) return this.#pause(BEAT_MS);
     const listening = [CHANGED, ...this.#options.channels].map((channel) => `listen ${channel}`).join('; ');
     await within(client.query(listening), ANSWER_MS);
     this.#client = client;
-    while (!this.#closed) {
-      this.#isWoken = false;
-      const asked = this.#options.now();
-      const values = [this.#snapshot ?? null, this.#options.wanted() ?? null];
-      this.#heard((await within(client.query<BeatRow>(BEAT, values), ANSWER_MS)).rows, asked);
-      onFirst();
+    while (!this.#closed && !this.#isDoubted) {
+      if (await ask()) return;
       if (!this.#isWoken) await this.#pause(BEAT_MS);
     }
   }
@@ -134,7 +167,8 @@ export class ChangeFeed {
     } else this.#options.onNotification(channel, payload);
   }
 
-  #heard(rows: readonly BeatRow[], asked: number): void {
+  /** Whether the database takes no writes. */
+  #heard(rows: readonly BeatRow[], asked: { readonly at: number; readonly wallMs: number }): boolean {
     const [first] = rows;
     if (!first) throw new Error('The question for changes always has an answer.');
     const isGap =
@@ -147,7 +181,11 @@ export class ChangeFeed {
       const commits = rows.flatMap(({ process, records }) => (process && records ? [{ process, records }] : []));
       if (commits.length > 0) this.#options.onCommits(commits);
     }
-    this.#heardAt = asked;
+    this.#heardAt = asked.at;
+    // The answer was made about halfway.
+    this.#clockAheadMs = Math.round((asked.wallMs + this.#options.wallClock()) / 2 - first.at_ms);
+    this.#options.onDatabase({ isReadOnly: first.read_only });
+    return first.read_only;
   }
 
   #pause(ms: number): Promise<void> {
@@ -163,11 +201,12 @@ export class ChangeFeed {
 
 /** `$1`: the snapshot of the last answer; `behind`: the database is one of an earlier time. `$2`: the wanted collections. */
 const BEAT = `
-  select beat.snapshot::text, beat.at_ms, beat.behind, noted.process, noted.records
+  select beat.snapshot::text, beat.at_ms, beat.behind, beat.read_only, noted.process, noted.records
   from (
     select pg_current_snapshot() as snapshot,
       (extract(epoch from clock_timestamp()) * 1000)::float8 as at_ms,
-      pg_snapshot_xmax(pg_current_snapshot()) < pg_snapshot_xmax($1::pg_snapshot) as behind
+      pg_snapshot_xmax(pg_current_snapshot()) < pg_snapshot_xmax($1::pg_snapshot) as behind,
+      current_setting('transaction_read_only')::boolean as read_only
   ) as beat
   left join lateral (
     select id, process, records from cluster_changes

@@ -1,6 +1,6 @@
 import type { CollectionName } from '../../collections.ts';
 import type { RecordChange } from '../../port.ts';
-import type { Session } from '../database.ts';
+import type { Session } from '../session.ts';
 
 /** Wakes the other processes. */
 export const CHANGED = 'agent_admin_changed';

@@ -1,10 +1,11 @@
 import { setTimeout } from 'node:timers/promises';
-import type { Cluster, Counted, SharedSecrets } from '../../cluster-port.ts';
+import type { Cluster, Counted, ProcessClock, SharedSecrets } from '../../cluster-port.ts';
 import { StoreBusy } from '../../errors.ts';
 import type { Changes } from '../changes/changes.ts';
 import type { Database } from '../database.ts';
 import { Membership } from './membership.ts';
 import type { Messages } from './messages.ts';
+import { OwnCounts } from './own-counts.ts';
 
 const TURN_MS = 30_000;
 const ASK_AGAIN_MS = 50;
@@ -24,12 +25,14 @@ interface ClusterParts {
 export class PostgresCluster implements Cluster {
   readonly #parts: ClusterParts;
   readonly #membership: Membership;
+  /** While the database takes no writes, each process counts for itself. */
+  readonly #counts = new OwnCounts();
   #forgetting: NodeJS.Timeout | undefined;
   #closed = false;
 
   constructor(parts: ClusterParts) {
     this.#parts = parts;
-    this.#membership = new Membership(parts);
+    this.#membership = new Membership({ ...parts, clockAheadMs: () => parts.changes.feed.clockAheadMs });
   }
 
   async start(): Promise<void> {
@@ -52,8 +55,9 @@ export class PostgresCluster implements Cluster {
   }
 
   async count(key: string, points: number, periodMs: number): Promise<Counted> {
+    if (this.#parts.database.isReadOnly) return this.#counts.add(key, points, periodMs);
     const values = [key, points, periodMs / 1000];
-    const statement = { name: 'cluster_count', text: COUNT, values };
+    const statement = { name: 'cluster_count', text: COUNT, values, isQuick: true };
     const [found] = await this.#parts.database.query<{ points: string; ends_in: number }>(statement);
     if (!found) throw new Error('A count always has an answer.');
     return { points: Number(found.points), endsInMs: Math.max(0, found.ends_in) };
@@ -87,6 +91,10 @@ export class PostgresCluster implements Cluster {
 
   take(key: string): Promise<object | undefined> {
     return this.#value(TAKE, key);
+  }
+
+  clocks(): Promise<readonly ProcessClock[]> {
+    return this.#membership.clocks();
   }
 
   tell(topic: string, message: unknown): void {

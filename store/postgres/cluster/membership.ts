@@ -1,8 +1,9 @@
 import { hostname } from 'node:os';
 import { setTimeout } from 'node:timers/promises';
-import type { AcceptedSecrets, SharedSecrets } from '../../cluster-port.ts';
+import type { AcceptedSecrets, ProcessClock, SharedSecrets } from '../../cluster-port.ts';
 import { OperatorError } from '../../errors.ts';
-import type { Database, Session } from '../database.ts';
+import type { Database } from '../database.ts';
+import type { Session } from '../session.ts';
 
 const SEEN_EVERY_MS = 1000;
 /** A process that was not seen for so long has died. */
@@ -19,6 +20,8 @@ interface Member {
 interface MembershipParts {
   readonly process: string;
   readonly database: Database;
+  /** How far the clock of this process is ahead of that of the database, once that is known. */
+  clockAheadMs(): number | undefined;
   onFailure(cause: unknown): void;
 }
 
@@ -56,6 +59,10 @@ export class Membership {
     }
   }
 
+  clocks(): Promise<readonly ProcessClock[]> {
+    return this.#parts.database.query<ProcessClock>({ text: CLOCKS, isQuick: true });
+  }
+
   async leave(): Promise<void> {
     clearInterval(this.#seeing);
     const { database, process, onFailure } = this.#parts;
@@ -74,9 +81,10 @@ export class Membership {
   }
 
   async #see(): Promise<void> {
-    const { database, process, onFailure } = this.#parts;
-    const text = 'update cluster_processes set seen_at = clock_timestamp() where id = $1';
-    await database.query({ name: 'cluster_see', text, values: [process] }).catch(onFailure);
+    const { database, process, clockAheadMs, onFailure } = this.#parts;
+    await database
+      .query({ name: 'cluster_see', text: SEE, values: [process, clockAheadMs() ?? null], isQuick: true })
+      .catch(onFailure);
   }
 }
 
@@ -84,6 +92,11 @@ const RUNNING = `select id, host, secrets, seen_at::text as seen from cluster_pr
   where id <> $1 and secrets is not null and seen_at > clock_timestamp() - ${DEAD_AFTER}`;
 
 const ENTER = 'insert into cluster_processes (id, host) values ($1, $2)';
+
+const SEE = 'update cluster_processes set seen_at = clock_timestamp(), ahead_ms = $2 where id = $1';
+
+const CLOCKS = `select id as process, host, ahead_ms as "aheadMs" from cluster_processes
+  where ahead_ms is not null and seen_at > clock_timestamp() - ${DEAD_AFTER} order by id`;
 
 const JOIN = 'update cluster_processes set secrets = $2, seen_at = clock_timestamp() where id = $1';
 

@@ -15,6 +15,8 @@ interface SharedOptions {
   readers(): Readers;
   /** Milliseconds of a clock that never goes back. Default: the machine's. */
   readonly clock?: (() => number) | undefined;
+  /** The time of day of this process. */
+  now(): Date;
 }
 
 /** What a store does to run beside others on its database. */

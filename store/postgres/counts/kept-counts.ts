@@ -1,8 +1,9 @@
 import type { Jobs } from '../../jobs-port.ts';
 import { type Repeated, startOnce } from '../../repeated.ts';
-import type { Database, Session } from '../database.ts';
+import type { Database } from '../database.ts';
 import { type AnyCount, allOf, conditions, Values } from '../records/filters.ts';
 import { type Table, tables } from '../records/tables.ts';
+import type { Session } from '../session.ts';
 import { type CountTable, countTableOf, knows } from './count-table.ts';
 
 const ADD_UP_EVERY_MS = 30_000;

@@ -30,6 +30,8 @@ interface JobWorkersParts {
 interface Pool {
   readonly pool: WorkerPool;
   readonly underWay: ReadonlySet<Promise<void>>;
+  /** Its own, so that a pool that replaces it may reach another server. */
+  readonly connections: pg.Pool;
 }
 
 /**
@@ -40,16 +42,15 @@ interface Pool {
  */
 export class JobWorkers {
   readonly #parts: JobWorkersParts;
-  readonly #connections: pg.Pool;
   #pool: Pool;
   /** The pool may hold a job that none of its workers knows of. */
   #mayHold = false;
   #closing: Promise<void> | undefined;
   readonly #ending = new Set<Promise<void>>();
+  readonly #disconnecting = new Set<Promise<void>>();
 
   constructor(parts: JobWorkersParts) {
     this.#parts = parts;
-    this.#connections = parts.database.pool(CONNECTIONS);
     this.#pool = this.#start();
   }
 
@@ -68,7 +69,7 @@ export class JobWorkers {
   async #close(): Promise<void> {
     this.#end(this.#pool);
     await Promise.all(this.#ending);
-    await this.#connections.end();
+    await Promise.all(this.#disconnecting);
   }
 
   #start(): Pool {
@@ -84,8 +85,9 @@ export class JobWorkers {
       entered = now;
     };
     const underWay = new Set<Promise<void>>();
-    const pool = runTaskList(options, this.#tasks(enter, underWay), this.#connections);
-    const started = { pool, underWay };
+    const connections = this.#parts.database.pool(CONNECTIONS);
+    const pool = runTaskList(options, this.#tasks(enter, underWay), connections);
+    const started = { pool, underWay, connections };
     events.on('worker:getJob:error', () => {
       this.#mayHold = true;
       void this.#replaceIfDeaf(started);
@@ -143,12 +145,14 @@ export class JobWorkers {
     void ended.then(() => this.#ending.delete(ended));
   }
 
-  async #ended({ pool, underWay }: Pool): Promise<void> {
+  async #ended({ pool, underWay, connections }: Pool): Promise<void> {
     const { database, onFailure } = this.#parts;
     const shutDown = Promise.resolve(pool.gracefulShutdown()).catch(onFailure);
     // After errors of the connection, the pool may wait for ever.
     const idle = Promise.allSettled(underWay).then(() => setTimeout(PUT_AWAY_MS, undefined, { ref: false }));
     await Promise.race([shutDown, idle]);
+    const disconnected = connections.end().finally(() => this.#disconnecting.delete(disconnected));
+    this.#disconnecting.add(disconnected);
     for (;;) {
       try {
         await database.query({ text: FREE, values: [pool.id] });

@@ -78,7 +78,7 @@ export class PostgresJobs implements Jobs {
     const asked = performance.now();
     try {
       const values = [this.worker];
-      const leads = (await database.query({ name: 'job_lead', text: LEAD, values })).length > 0;
+      const leads = (await database.query({ name: 'job_lead', text: LEAD, values, isQuick: true })).length > 0;
       this.#ledAt = leads ? asked : Number.NEGATIVE_INFINITY;
       if (leads) await database.query({ name: 'job_free', text: FREE, values });
     } catch (cause) {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { OperatorError } from '../../errors.ts';
 import type { Row } from '../../row.ts';
-import type { Session } from '../database.ts';
 import { isUniqueTaken } from '../failures.ts';
+import type { Session } from '../session.ts';
 import { wordsOf } from '../text/words.ts';
 import { type Table, tables, uniqueHash } from './tables.ts';
 

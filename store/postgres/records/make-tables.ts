@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { countStatementsOf } from '../counts/make-counts.ts';
-import type { Session } from '../database.ts';
+import type { Session } from '../session.ts';
 import { type Column, snake, type Table, tables } from './tables.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { Page } from '../../port.ts';
 import { deepFreeze, type Row } from '../../row.ts';
-import type { Session } from '../database.ts';
+import type { Session } from '../session.ts';
 import {
   type AnyCount,
   type AnyFilter,
@@ -17,7 +17,12 @@ import { ownerOf, type Table } from './tables.ts';
 export interface Reading {
   readonly session: Session;
   readonly now: () => Date;
+  /** The table is of what decides about callers, which is found by its indexes. */
+  readonly findsCredentials?: boolean;
 }
+
+/** More records than these are a list. */
+const FEW = 10;
 
 export interface Kept {
   readonly record: Row;
@@ -28,19 +33,23 @@ export async function readOne(table: Table, id: string, { session, now }: Readin
   const text = `select record from ${table.sql} where id = $1`;
   const expiry = table.expires ? ' and (expires_instant is null or expires_instant > $2)' : '';
   const values = table.expires ? [id, now()] : [id];
-  const [found] = await session.query<Kept>({ name: `get ${table.name}`, text: text + expiry, values });
+  const [found] = await session.query<Kept>({ name: `get ${table.name}`, text: text + expiry, values, isQuick: true });
   return found && deepFreeze(found.record);
 }
 
-export async function readPage(table: Table, query: AnyQuery, { session, now }: Reading): Promise<Page<Row>> {
+export async function readPage(
+  table: Table,
+  query: AnyQuery,
+  { session, now, findsCredentials = false }: Reading,
+): Promise<Page<Row>> {
+  const { after, limit } = query;
   const values = new Values();
   const [direction, beyond] = query.order === 'oldest' ? ['', '>'] : [' desc', '<'];
   const parts = [...conditions(table, query, values), ...unexpired(table, now(), values)];
-  const { after, limit } = query;
   if (after) parts.push(`(created_at, id) ${beyond} (${values.add(after.createdAt)}, ${values.add(after.id)})`);
   const text = `select record from ${table.sql} where ${allOf(parts)}
     order by created_at${direction}, id${direction} limit ${values.add(limit + 1)}`;
-  const found = await session.query<Kept>({ text, values: values.all });
+  const found = await session.query<Kept>({ text, values: values.all, isQuick: findsCredentials && limit <= FEW });
   const records = found.slice(0, limit).map(({ record }) => deepFreeze(record));
   const last = records.at(-1);
   return { records, next: found.length > limit && last ? { createdAt: last.createdAt, id: last.id } : null };

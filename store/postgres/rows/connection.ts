@@ -4,8 +4,8 @@ import type { NamedQuery, Parameter } from '../../rows-port.ts';
 import type { SqlConnection } from '../../sql/connection.ts';
 import { touchedKeys } from '../../sql/derived-table.ts';
 import { createTable, rawTables } from '../../sql/raw-tables.ts';
-import type { ClientSession, Session } from '../database.ts';
 import { isConflict } from '../failures.ts';
+import type { ClientSession, Session } from '../session.ts';
 import { rowsOf } from './values.ts';
 
 /** A session of the database as the SQL of imported rows sees it, within a transaction that `begin` or `enter` prepared. */

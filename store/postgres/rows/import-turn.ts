@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { StoreBusy, StoreUnavailable } from '../../errors.ts';
 import { Turns } from '../../turns.ts';
-import type { ClientSession, Database } from '../database.ts';
+import type { Database } from '../database.ts';
+import type { ClientSession } from '../session.ts';
 
 /** `pg_advisory_lock` of the process whose import is under way. */
 export const IMPORT_LOCK = 7_307_010;

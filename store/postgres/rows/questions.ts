@@ -1,7 +1,8 @@
 import { Lending } from '../../lending.ts';
 import type { ReadOptions, RowSnapshot } from '../../rows-port.ts';
 import { withRetries } from '../attempts.ts';
-import type { ClientSession, Database } from '../database.ts';
+import type { Database } from '../database.ts';
+import type { ClientSession } from '../session.ts';
 import { beginReading, RowConnection } from './connection.ts';
 
 /** Answers so many questions at a time, each on one state of the rows. Others wait in the order in which they came. */

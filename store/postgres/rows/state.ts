@@ -3,7 +3,7 @@ import { StoreBusy } from '../../errors.ts';
 import type { SqlConnection } from '../../sql/connection.ts';
 import { derivedTables } from '../../sql/derived-tables.ts';
 import { rebuildTable } from '../../sql/rebuild.ts';
-import type { ClientSession } from '../database.ts';
+import type { ClientSession } from '../session.ts';
 import { enterRows, leaveRows, type RowConnection } from './connection.ts';
 
 /** Names the formulas of this version of the program. */

@@ -1,7 +1,8 @@
 import leven from 'leven';
 import type { CollectionName } from '../../collections.ts';
-import type { Database, Session } from '../database.ts';
+import type { Database } from '../database.ts';
 import { tables } from '../records/tables.ts';
+import type { Session } from '../session.ts';
 
 /** Words that this process knows to be in the table. Their number is bounded; a word may be added again. */
 const MOST_KNOWN = 200_000;

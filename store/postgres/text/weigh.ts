@@ -1,6 +1,6 @@
-import type { Session } from '../database.ts';
 import { Values } from '../records/filters.ts';
 import type { Table } from '../records/tables.ts';
+import type { Session } from '../session.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
 /** A word of a query, as it may stand in records. */

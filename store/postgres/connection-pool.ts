@@ -1,0 +1,91 @@
+import pg from 'pg';
+import { isConnectionLost } from './failures.ts';
+
+const IDLE_MS = 30_000;
+/** A connection that was idle for longer is asked for an answer before it is used: a proxy may have forgotten it without a word. */
+const CHECK_AFTER_MS = 1000;
+/** How long the database has to answer a question that costs it nothing. */
+export const QUICK_ANSWER_MS = 1500;
+
+interface Connection {
+  readonly generation: number;
+  usedAt: number;
+}
+
+/** The connections of this process to one database. Those made before the latest `renew` are closed instead of used. */
+export class ConnectionPool {
+  readonly #pool: pg.Pool;
+  readonly #connections = new WeakMap<pg.PoolClient, Connection>();
+  #generation = 0;
+
+  constructor(config: pg.PoolConfig, onError: (error: Error) => void) {
+    this.#pool = createPool({ ...config, onConnect: endAbandoned }, onError);
+    this.#pool.on('connect', (client) => {
+      this.#connections.set(client, { generation: this.#generation, usedAt: performance.now() });
+    });
+  }
+
+  /** Callers wait in turn for a free one. */
+  async connect(): Promise<pg.PoolClient> {
+    for (;;) {
+      const client = await this.#pool.connect();
+      if (this.#isCurrent(client) && (await this.#answers(client))) return client;
+      client.release(true);
+    }
+  }
+
+  release(client: pg.PoolClient, isLost: boolean): void {
+    const connection = this.#connections.get(client);
+    if (connection) connection.usedAt = performance.now();
+    client.release(isLost || !this.#isCurrent(client));
+  }
+
+  /** Has every connection replaced before it is used again. */
+  renew(): void {
+    this.#generation += 1;
+  }
+
+  end(): Promise<void> {
+    return this.#pool.end();
+  }
+
+  #isCurrent(client: pg.PoolClient): boolean {
+    return this.#connections.get(client)?.generation === this.#generation;
+  }
+
+  async #answers(client: pg.PoolClient): Promise<boolean> {
+    const usedAt = this.#connections.get(client)?.usedAt ?? 0;
+    if (performance.now() - usedAt < CHECK_AFTER_MS) return true;
+    try {
+      await client.query(QUESTION);
+      return true;
+    } catch (error) {
+      // What befell this one befell all that were idle as long.
+      if (isConnectionLost(error)) this.renew();
+      return false;
+    }
+  }
+}
+
+/** `pg` reads the time-out of a statement, which its types do not know. */
+const QUESTION: pg.QueryConfig & { readonly query_timeout: number } = {
+  text: 'select 1',
+  query_timeout: QUICK_ANSWER_MS,
+};
+
+/** Has the server end the statement of a connection that was closed without waiting for its answer. */
+async function endAbandoned(client: pg.ClientBase): Promise<void> {
+  await client.query(ABANDONED).catch(() => {}); // a server on a system that cannot
+}
+
+const ABANDONED = { ...QUESTION, text: `set client_connection_check_interval = '2s'` };
+
+/** A pool whose connections end no process when they are lost, whoever has them then. */
+export function createPool(config: pg.PoolConfig, onError: (error: Error) => void): pg.Pool {
+  const pool = new pg.Pool({ ...config, idleTimeoutMillis: IDLE_MS, allowExitOnIdle: true });
+  // One that is lost while nobody uses it. The pool has removed it already.
+  pool.on('error', onError);
+  // One that is lost before its caller has it.
+  pool.on('connect', (client) => client.on('error', () => {}));
+  return pool;
+}
