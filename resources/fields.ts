@@ -104,3 +104,11 @@ export function pageOf<T extends z.ZodType>(record: T) {
     total: z.int().min(0).optional(),
   });
 }
+
+/** Whether the address holds a user or a password, in any spelling that is read so: `http:///user:pw@host` is one too. */
+export function namesUser(url: string): boolean {
+  if (/^[a-z][a-z\d+.-]*:[\\/]*[^\\/?#]*@/i.test(url)) return true;
+  if (!URL.canParse(url)) return false;
+  const { username, password } = new URL(url);
+  return username !== '' || password !== '';
+}

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { bookkeeping, nameText, recordId, timestamp } from './fields.ts';
+import { bookkeeping, namesUser, nameText, recordId, timestamp } from './fields.ts';
 import { address, secret } from './markers.ts';
 
 /** Answers show this in place of a secret. Written back, it means that the stored secret stays. */
@@ -56,7 +56,7 @@ export const integrationFields = {
     z
       .url({ protocol: /^https?$/, error: 'Write an http or https URL.' })
       .max(2000, 'Is too long; write at most 2000 characters.')
-      .refine((url) => !/^\w+:\/\/[^/]*@/.test(url), 'May hold no user and password; give an Authorization header.')
+      .refine((url) => !namesUser(url), 'May hold no user and password; give an Authorization header.')
       .describe('Endpoint (http): an http or https URL. Shown to admins: secrets belong in headers.'),
   ),
   headers: secret(z.record(headerName, headerValue).refine(isShort, MOST_SECRETS).describe(`Secrets: ${KEPT}`)),
@@ -74,11 +74,13 @@ export const integrationFields = {
           .regex(/^(?:[\x20-\x7e]+|•••)$/, 'May hold nothing but printable ASCII characters; leave out the others.')
           .describe(`Secret: ${KEPT}`),
       ).optional(),
-      issuer: z
-        .url({ protocol: /^https?$/, error: 'Write the https URL of the provider.' })
-        .max(2000)
-        .describe('The only provider that gets id and secret. Default: the first one it names.')
-        .optional(),
+      issuer: address(
+        z
+          .url({ protocol: /^https?$/, error: 'Write the https URL of the provider.' })
+          .max(2000)
+          .refine((url) => !namesUser(url), 'May hold no user and password; give clientId and clientSecret.')
+          .describe('The only provider that gets id and secret. Default: the first one it names.'),
+      ).optional(),
       scopes: z
         .array(z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,200}$/, 'Write a scope without spaces and quotes.'))
         .max(50)

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { principalRef } from './audit-entry.ts';
-import { bookkeeping, email, nameText, plainLine, recordId, timestamp } from './fields.ts';
+import { bookkeeping, email, namesUser, nameText, plainLine, recordId, timestamp } from './fields.ts';
 import { SECRET_MASK } from './integration.ts';
 import { address } from './markers.ts';
 
@@ -32,7 +32,7 @@ export const webhookFields = {
         z
           .url({ protocol: /^https?$/, error: 'Write an http or https URL.' })
           .max(2000, 'Is too long; write at most 2000 characters.')
-          .refine((url) => !/^\w+:\/\/[^/]*@/.test(url), 'May hold no user and password; check the signature instead.'),
+          .refine((url) => !namesUser(url), 'May hold no user and password; check the signature instead.'),
       )
         .optional()
         .describe('Gets a signed POST for each event (Standard Webhooks).'),

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { email } from '../../resources/fields.ts';
+import { email, namesUser } from '../../resources/fields.ts';
 import { OperatorError } from '../../store/errors.ts';
 import { prefixOf } from '../../tools/access/key-secret.ts';
 import type { ModelSettings } from '../../tools/models/models.ts';
@@ -14,7 +14,9 @@ import { modelEnvironment, modelProblems, modelSettings } from './model-config.t
 import { type SignInSettings, signInEnvironment, signInProblems, signInSettings } from './sign-in-config.ts';
 import { type TelemetrySettings, telemetryEnvironment, telemetrySettings } from './telemetry-config.ts';
 
-const origin = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
+const origin = z
+  .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+  .refine((url) => !namesUser(url), 'must hold no user and password');
 
 const list = z
   .string()

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { namesUser } from '../../resources/fields.ts';
 import type { ModelSettings } from '../../tools/models/models.ts';
 import type { ProviderSettings } from '../../tools/models/providers.ts';
 
@@ -6,6 +7,7 @@ import type { ProviderSettings } from '../../tools/models/providers.ts';
 export const modelEnvironment = {
   MODEL_BASE_URL: z
     .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+    .refine((url) => !namesUser(url), 'must hold no user and password; use MODEL_API_KEY')
     .optional()
     .describe('OpenAI-compatible server of models, e.g. http://localhost:11434/v1; its models are `custom/<name>`.'),
   MODEL_API_KEY: z.string().optional().describe('Key for MODEL_BASE_URL, where it needs one.'),

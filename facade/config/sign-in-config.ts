@@ -1,11 +1,13 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import { namesUser } from '../../resources/fields.ts';
 
 /** The environment variables for signing in. */
 export const signInEnvironment = {
   OIDC_ISSUER: z
     .url({ protocol: /^https?$/, error: 'must be an https URL' })
     .refine((url) => url.startsWith('https:') || isLoopback(url), 'must be an https URL; http is for loopback alone')
+    .refine((url) => !namesUser(url), 'must hold no user and password; use OIDC_CLIENT_ID and OIDC_CLIENT_SECRET')
     .refine(
       (url) => !/\/\.well-known\/|[?#]/.test(url),
       'must be the issuer itself, without /.well-known/, query and fragment',

@@ -1,6 +1,9 @@
 import { z } from 'zod';
+import { namesUser } from '../../resources/fields.ts';
 
-const url = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
+const url = z
+  .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+  .refine((text) => !namesUser(text), 'must hold no user and password; use OTEL_EXPORTER_OTLP_HEADERS');
 const SAMPLERS = [
   'always_on',
   'always_off',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { namesUser } from '../../resources/fields.ts';
 import { redirectProblem } from '../../tools/apps/redirect-uri.ts';
 import { OAuthError } from './oauth-error.ts';
 
@@ -18,6 +19,7 @@ const given = z.object({
   jwks_uri: z
     .url({ protocol: /^https$/ })
     .max(2000)
+    .refine((url) => !namesUser(url), 'must hold no user and password')
     .optional(),
 });
 

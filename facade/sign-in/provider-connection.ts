@@ -95,7 +95,9 @@ function secretAuthentication(secret: string): oidc.ClientAuth {
 /** An address that the provider names must be as safe as the provider's own. */
 function requireSafe(url: string, issuer: string): void {
   if (url.startsWith('https:') || (isLoopback(issuer) && isLoopback(url))) return;
-  throw new Error(`The provider names an address that is not https: ${url || '(none)'}`);
+  throw new Error(
+    `The provider names an address that is not https: ${URL.canParse(url) ? new URL(url).origin : '(none)'}`,
+  );
 }
 
 /**

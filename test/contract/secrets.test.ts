@@ -75,7 +75,13 @@ const inside = (path: Path, value: unknown): unknown => {
 /** Arguments with the secret in the place, in the forms in which callers may write them. */
 function argumentsWith({ path, part }: Place): object[] {
   if (part === 'userinfo') {
-    const urls = [`http://user:${MARKER}@127.0.0.1/`, `http://${MARKER}:x@{{ input.host }}/`];
+    const urls = [
+      `http://user:${MARKER}@127.0.0.1/`,
+      `http:///user:${MARKER}@127.0.0.1/`,
+      `http:user:${MARKER}@127.0.0.1/`,
+      `http://user:${MARKER}/@127.0.0.1/`,
+      `http://${MARKER}:x@{{ input.host }}/`,
+    ];
     return urls.map((url) => inside(path, url) as object);
   }
   const values = [

@@ -51,6 +51,32 @@ describe('the environment', () => {
     ]);
   });
 
+  it('takes no user and password in an address that is shown, logged or asked, and shows none', () => {
+    const own = { OIDC_CLIENT_ID: 'id' };
+    for (const name of [
+      'BASE_URL',
+      'ALLOWED_ORIGINS',
+      'OIDC_ISSUER',
+      'MODEL_BASE_URL',
+      'OTEL_EXPORTER_OTLP_ENDPOINT',
+      'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
+      'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT',
+    ]) {
+      for (const address of [
+        'https://user:hidden@x.example',
+        'https:///user:hidden@x.example',
+        'https://hidden@x.example',
+      ]) {
+        assert.throws(
+          () => readConfig({ ...(name === 'OIDC_ISSUER' && own), [name]: address }),
+          ({ message }: Error) =>
+            message.includes(`${name}: must hold no user and password`) && !/hidden/.test(message),
+          `${name} ${address}`,
+        );
+      }
+    }
+  });
+
   it('takes a database of PostgreSQL, and shows no password of a wrong one', () => {
     for (const DATABASE_URL of ['postgres://u:p@localhost/agents', 'postgresql:///agents?host=/run/postgresql', '']) {
       assert.deepEqual(problemsOf({ DATABASE_URL }), [], DATABASE_URL);

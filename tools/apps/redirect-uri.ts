@@ -1,3 +1,5 @@
+import { namesUser } from '../../resources/fields.ts';
+
 const LOOPBACK: readonly string[] = ['localhost', '127.0.0.1', '[::1]'];
 /** A domain that somebody holds, turned around (RFC 8252, section 7.1). Schemes of browsers and systems have no dot, as a rule. */
 const REVERSED_DOMAIN = /^[a-z][a-z\d-]*(?:\.[a-z\d-]+)+:$/;
@@ -9,9 +11,9 @@ const WELL_KNOWN: readonly string[] = ['cursor:', 'vscode:', 'vscode-insiders:']
 /** Why answers of the authorization server may not be sent to the address. Undefined where they may. */
 export function redirectProblem(uri: string): string | undefined {
   if (!URL.canParse(uri) || /[\s\p{Cc}\\]/u.test(uri)) return 'must be a whole address.';
-  const { protocol, hostname, username, password } = new URL(uri);
+  const { protocol, hostname } = new URL(uri);
   if (uri.includes('#')) return 'must have no fragment.';
-  if (username !== '' || password !== '' || /^[a-z][a-z\d+.-]*:\/\/[^/?]*@/i.test(uri)) return 'must name no user.';
+  if (namesUser(uri)) return 'must name no user.';
   if (protocol === 'https:') return LOOPBACK.includes(hostname) ? 'must be http on this computer.' : undefined;
   if (protocol === 'http:') return LOOPBACK.includes(hostname) ? undefined : 'must be https, or http on this computer.';
   if (WELL_KNOWN.includes(protocol)) return undefined;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { namesUser } from '../../resources/fields.ts';
 import { sensitive, toolArguments } from '../../resources/markers.ts';
 import type { Catalog } from '../registry/catalog-index.ts';
 import type { Tool } from '../registry/tool.ts';
@@ -24,14 +25,20 @@ interface Redactor {
 }
 const PLAIN: Redactor = { guards: false, redact: (value, { room }) => plain(value, room) };
 const HIDDEN: Redactor = { guards: true, redact: (_, { room }) => plain(REDACTED, room) };
-const CREDENTIALS = /\/\/[^/]*@/;
+/** What stands before the host of an address. */
+const USER = /[\\/]*[^\\/?#]*@/;
 const NAMELESS: Redactor = {
   guards: true,
   redact: (value, showing) =>
-    typeof value === 'string'
-      ? plain(value.replace(CREDENTIALS, `//${REDACTED}@`), showing.room)
-      : unfit(HIDDEN, value, showing),
+    typeof value === 'string' ? plain(withoutUser(value), showing.room) : unfit(HIDDEN, value, showing),
 };
+/** In a text that is no address, all up to the last `@` could be a password. */
+function withoutUser(text: string): string {
+  if (URL.canParse(text)) return namesUser(text) ? text.replace(USER, `//${REDACTED}@`) : text;
+  const end = text.lastIndexOf('@');
+  return end < 0 ? text : `//${REDACTED}${text.slice(end)}`;
+}
+
 const redactors = new WeakMap<z.ZodObject, Redactor>();
 
 /**

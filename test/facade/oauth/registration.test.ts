@@ -128,6 +128,10 @@ describe('registration', () => {
         { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [{ kty: 'oct', k: 'x' }] } },
         'invalid_client_metadata',
       ],
+      [
+        { token_endpoint_auth_method: 'private_key_jwt', jwks_uri: 'https://user:pw@host.example/keys' },
+        'invalid_client_metadata',
+      ],
       [{ grant_types: ['client_credentials'] }, 'invalid_client_metadata'],
       [{ response_types: ['token'] }, 'invalid_client_metadata'],
       [{ client_name: 7 }, 'invalid_client_metadata'],

@@ -96,9 +96,19 @@ describe('create_integration', () => {
         toolPrefix,
       );
     }
-    for (const url of ['ftp://x/', 'http://user:pass@x/', 'nonsense', `http://x/${'y'.repeat(2000)}`]) {
+    for (const url of [
+      'ftp://x/',
+      'http://user:pass@x/',
+      'http:///user:pass@x/',
+      'nonsense',
+      `http://x/${'y'.repeat(2000)}`,
+    ]) {
       assert.deepEqual(await paths('create_integration', { ...http, name: 'x', url }), ['url'], url);
     }
+    const oauth = { issuer: 'https://user:pass@provider.example' };
+    assert.deepEqual(await paths('create_integration', { ...http, name: 'x', auth: 'oauth-shared', oauth }), [
+      'oauth.issuer',
+    ]);
     for (const headers of [{ 'Bad Name': 'x' }, { Good: 'bad\r\nX: y' }, { Host: 'x' }, { 'mcp-session-id': 'x' }]) {
       assert.match((await paths('create_integration', { ...http, name: 'x', headers })).join(), /^headers/);
     }
