@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, st
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { build, type Plugin } from 'esbuild';
+import { build, type Plugin, stop } from 'esbuild';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -13,7 +13,7 @@ const KEPT = 3;
 /**
  * Bundles the programs (paths below the project) into `folder`, each as `<path>.mjs`, with shared code in files of its own and with the
  * packages they use but for the `external` ones. Code that is imported dynamically stays in separate files and is loaded when it is
- * needed. The folder appears complete or not at all.
+ * needed. The folder appears complete or not at all. The process of esbuild ends with it.
  */
 export async function bundle(
   entries: readonly string[],
@@ -46,6 +46,8 @@ export async function bundle(
   } catch (error) {
     rmSync(unfinished, { recursive: true, force: true });
     if (!isDirectory(folder)) throw error; // otherwise another process was faster
+  } finally {
+    await stop();
   }
 }
 
@@ -65,18 +67,16 @@ const COMMANDS = [
 ];
 const PROGRAMS = ['main', ...COMMANDS.map((name) => `commands/${name}`)];
 
-/** Bundles all programs with their packages. False where the folder cannot be written. */
-export async function bundlePrograms(cache: string, folder: string): Promise<boolean> {
+/** Bundles all programs with their packages. There is no bundle afterwards where the folder cannot be written. */
+export async function bundlePrograms(cache: string, folder: string): Promise<void> {
   try {
     await bundle(
       PROGRAMS.map((program) => `facade/${program}.ts`),
       folder,
     );
     removeOldBundles(cache);
-    return true;
   } catch (error) {
-    if (error instanceof Error && 'syscall' in error) return false;
-    throw error;
+    if (!(error instanceof Error && 'syscall' in error)) throw error;
   }
 }
 

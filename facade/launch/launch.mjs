@@ -1,8 +1,9 @@
 /**
- * Starts a program of `facade/` from a bundle. The bundle is made at the first start and kept until a source, package.json or the lock file changes,
+ * Starts a program of `facade/` from a bundle. The bundle is made at the first start and kept until a source, package.json, the lock file or the place of the project changes,
  * because reading 500 TypeScript files takes longer than everything else in a start. `node facade/launch/launch.mjs <program> [arguments]`.
  * This file is JavaScript because Node 20 runs it directly.
  */
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,19 +20,23 @@ const cache = join(root, 'node_modules/.cache/agent-admin');
 const folder = join(cache, hashOfSources());
 const bundled = join(folder, 'facade', `${program}.mjs`);
 
-if (!existsSync(bundled)) await makeBundle();
+if (!existsSync(bundled)) makeBundle();
 if (existsSync(bundled)) {
   showSourcePlaces();
   noteUse();
+} else {
+  // No bundle can be made, for example because the folder cannot be written: tsx runs the sources, with esbuild beside it.
+  const { register } = await import('tsx/esm/api');
+  register();
 }
 await import(pathToFileURL(existsSync(bundled) ? bundled : source).href);
 
-/** Where no bundle can be made, for example because the folder cannot be written, tsx runs the sources. */
-async function makeBundle() {
-  const { register } = await import('tsx/esm/api');
-  const unregister = register();
-  const { bundlePrograms } = await import('./bundle.ts');
-  if (await bundlePrograms(cache, folder)) await unregister();
+/** In a process of its own, with which tsx, esbuild and their processes and threads end. It says what is wrong with the sources. */
+function makeBundle() {
+  const maker = join(root, 'facade/launch/make-bundle.ts');
+  const args = ['--import', import.meta.resolve('tsx/esm'), maker, cache, folder];
+  const { status } = spawnSync(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] });
+  if (status !== 0) process.exit(status ?? 1);
 }
 
 /** Names this process as a user of the bundle, which stays as long as one of them runs: parts of it are loaded late. */
@@ -48,7 +53,8 @@ function noteUse() {
 }
 
 function hashOfSources() {
-  const hash = createHash('sha1').update(process.version);
+  // A bundle names the places of its sources, so it is of no use to a copy of the project, nor where the project was moved.
+  const hash = createHash('sha1').update(process.version).update('\0').update(root);
   const files = SOURCES.flatMap(sourcesIn);
   // An installed package has no lock file of its own; npm names what it installed beside it.
   const packages = ['package-lock.json', 'package.json'].filter((file) => existsSync(join(root, file)));

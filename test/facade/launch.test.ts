@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdir, readdir, realpath, symlink, utimes, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, realpath, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -34,6 +34,8 @@ async function withProject(work: (project: string) => Promise<void>): Promise<vo
       'package-lock.json': '{}',
       'facade/main.ts': MAIN,
       'facade/late.ts': "export const late: string = 'loaded';",
+      // In one piece, the bundle of the tests would put its own address here.
+      'facade/place.ts': `export const place: string = ${['import', 'meta', 'filename'].join('.')};`,
       ...Object.fromEntries(COMMANDS.map((name) => [`facade/commands/${name}.ts`, 'export {};'])),
     };
     for (const folder of ['resources', 'store', 'tools', 'node_modules', 'facade/commands'])
@@ -83,6 +85,14 @@ async function startChanged(project: string, state: number): Promise<void> {
   assert.equal(await (await launch(project)).finish(), `begun loaded ${state}\n`);
 }
 
+/** The commands of the processes that the process started and that still run. */
+async function childrenOf(pid: number): Promise<string[]> {
+  const threads = await readdir(`/proc/${pid}/task`);
+  const lists = await Promise.all(threads.map((thread) => readFile(`/proc/${pid}/task/${thread}/children`, 'utf8')));
+  const children = lists.flatMap((list) => list.trim().split(' ').filter(Boolean));
+  return Promise.all(children.map((child) => readFile(`/proc/${child}/cmdline`, 'utf8')));
+}
+
 async function makeOld(folder: string): Promise<void> {
   const past = new Date(Date.now() - 48 * 3600 * 1000);
   await utimes(folder, past, past);
@@ -95,6 +105,33 @@ describe('the launcher', () => {
       for (const each of started) assert.equal(await each.finish(), 'begun loaded\n');
       const bundles = await readdir(cacheOf(project));
       assert.equal(bundles.length, 1, bundles.join());
+    });
+  });
+
+  it('makes a bundle of its own where the project was copied or moved with one, and names the places there', async () => {
+    await withProject(async (project) => {
+      await writeFile(join(project, 'facade/late.ts'), "export { place as late } from './place.ts';");
+      const [copy, moved] = [`${project}-copy`, `${project}-moved`];
+      try {
+        assert.equal(await (await launch(project)).finish(), `begun ${project}/facade/place.ts\n`);
+        await cp(project, copy, { recursive: true, verbatimSymlinks: true });
+        assert.equal(await (await launch(copy)).finish(), `begun ${copy}/facade/place.ts\n`);
+        await rename(project, moved);
+        assert.equal(await (await launch(moved)).finish(), `begun ${moved}/facade/place.ts\n`);
+        assert.equal(await (await launch(copy)).finish(), `begun ${copy}/facade/place.ts\n`);
+        assert.equal((await readdir(cacheOf(copy))).length, 2);
+      } finally {
+        for (const folder of [copy, moved]) await rm(folder, { recursive: true, force: true });
+      }
+    });
+  });
+
+  it('ends with no process of esbuild, from the first start on', async () => {
+    await withProject(async (project) => {
+      const { child, finish } = await launch(project);
+      const left = await childrenOf(Number(child.pid));
+      assert.deepEqual(left, []);
+      assert.equal(await finish(), 'begun loaded\n');
     });
   });
 

@@ -46,7 +46,7 @@ describe('a failing disk', () => {
         UniqueTaken,
       );
       await store.transaction((tx) => tx.agents.insert(agentRecord('renamed')));
-      assert.deepEqual(store.status().lastError, undefined);
+      await until(() => store.status().lastError === undefined); // the manifest is written a turn later
       await store.close();
       const again = await openLowdbStore({ folder });
       assert.deepEqual((await again.agents.find({ limit: 10 })).records.map(({ name }) => name).sort(), [

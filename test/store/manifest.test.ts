@@ -228,11 +228,11 @@ describe('the manifest', () => {
     const store = await openLowdbStore({ folder, files });
     Object.assign(files, { failure: 'write', path: /manifest$/ });
     await store.transaction((tx) => tx.agents.insert(agentRecord('a')));
-    assert.match(store.status().lastError ?? '', /manifest could not be written: injected/);
+    await until(() => /manifest could not be written: injected/.test(store.status().lastError ?? ''));
     assert.ok(store.status().writable);
     files.failure = undefined;
     await store.transaction((tx) => tx.agents.insert(agentRecord('b')));
-    assert.equal(store.status().lastError, undefined);
+    await until(() => store.status().lastError === undefined);
     await store.close();
     const again = await openLowdbStore({ folder });
     assert.equal(await again.agents.count({}), 2);

@@ -10,7 +10,7 @@ import { type LowdbOptions, openLowdbStore } from '../../store/lowdb/open.ts';
 import { prepareSettings } from '../../tools/settings/defaults.ts';
 import { rounds } from '../support/full.ts';
 import { until } from '../support/until.ts';
-import { testFolder, withoutManifest } from './folders.ts';
+import { testFolder } from './folders.ts';
 import { agentRecord, auditRecord } from './records.ts';
 
 const JOURNAL = 'journal-00000001.ndjson';

@@ -32,6 +32,7 @@ export class Manifest {
   readonly #names: string[] = [];
   readonly #segments = new Map<string, SegmentMark>();
   journal: JournalMark | undefined;
+  #due: NodeJS.Immediate | undefined;
   /** Why the last write failed. The slots are then older than their files. */
   error: Error | undefined;
 
@@ -63,9 +64,10 @@ export class Manifest {
     }
   }
 
-  async markJournal(mark: JournalMark): Promise<void> {
+  /** Notes the mark while the answers are on their way, so that nobody waits for it. */
+  markJournal(mark: JournalMark): void {
     this.journal = mark;
-    await this.#note(JOURNAL, mark);
+    this.#due ??= setImmediate(() => void this.#noteJournal());
   }
 
   async markSegment(day: string, mark: SegmentMark): Promise<void> {
@@ -85,8 +87,15 @@ export class Manifest {
   }
 
   async close(): Promise<void> {
+    if (this.#due) await this.#noteJournal();
     const file = await this.#opening?.catch(() => undefined);
     await file?.close();
+  }
+
+  async #noteJournal(): Promise<void> {
+    clearImmediate(this.#due);
+    this.#due = undefined;
+    if (this.journal) await this.#note(JOURNAL, this.journal);
   }
 
   async #note(name: string, mark: JournalMark | SegmentMark): Promise<void> {

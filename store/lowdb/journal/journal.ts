@@ -165,7 +165,7 @@ export class Journal {
     this.#end = { sequence: this.#end.sequence, crc: header.crc };
     this.#size = bytes.length;
     this.#tailIsGood = true;
-    await this.#mark();
+    this.#mark();
   }
 
   #takeBatch(): Waiting[] {
@@ -196,7 +196,7 @@ export class Journal {
     this.#tailIsGood = true;
     this.#size += bytes.length;
     this.#end = { sequence, crc };
-    await this.#mark();
+    this.#mark();
     this.#flushed(performance.now() - started);
     for (const [at, waiting] of batch.entries()) {
       waiting.written(first + at);
@@ -204,9 +204,9 @@ export class Journal {
     }
   }
 
-  /** Called when everything up to the end is durable, and before anybody is told. */
-  #mark(): Promise<void> {
-    return this.#options.manifest.markJournal({ ...this.#end, generation: this.#generation, size: this.#size });
+  /** Called when everything up to the end is durable. */
+  #mark(): void {
+    this.#options.manifest.markJournal({ ...this.#end, generation: this.#generation, size: this.#size });
   }
 
   #flushed(ms: number): void {
