@@ -33,6 +33,20 @@ export const auditEntry = z.object({
 });
 export type AuditEntry = z.infer<typeof auditEntry>;
 
+/** The types of principals that calls are added up by. */
+export const CALLER_TYPES = ['agent', 'api-key', 'capsule', 'app', 'session', 'flow'] as const;
+export type CallerType = (typeof CALLER_TYPES)[number];
+/** The id of the nearest principal of each type that took part. */
+export type Callers = Readonly<Partial<Record<CallerType, string>>>;
+
+export function callersOf(principals: readonly Pick<z.infer<typeof principalRef>, 'type' | 'id'>[]): Callers {
+  const callers: Partial<Record<string, string>> = {};
+  for (const { type, id } of principals) callers[type] ??= id;
+  return Object.fromEntries(
+    CALLER_TYPES.flatMap((type) => (callers[type] === undefined ? [] : [[type, callers[type]]])),
+  );
+}
+
 /** Members of the arguments that name the record that the call is about. */
 const SUBJECTS = ['id', 'entityId', 'threadId'] as const;
 const ID = /^[a-z]{3}_[0-9a-z]{26}$/;

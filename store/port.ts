@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../resources/audit-entry.ts';
+import type { AuditEntry, Callers, CallerType } from '../resources/audit-entry.ts';
 import type { Cluster } from './cluster-port.ts';
 import type { CollectionName, RecordOf } from './collections.ts';
 import type { Jobs } from './jobs-port.ts';
@@ -228,8 +228,10 @@ export interface AuditLog {
   /** The entry is durable within a second and before `close` resolves. For entries of writes see `Transaction.audit`. */
   append(entry: AuditEntry): void;
   find(query: AuditQuery): Promise<Page<AuditEntry>>;
-  /** How many entries `find` would return without a limit. */
-  count(filter: AuditFilter): Promise<number>;
+  /** How many entries `find` would return without a limit. A store need not count further than `upTo`. */
+  count(filter: AuditFilter, upTo?: number): Promise<number>;
+  /** Adds up calls where the entries are. Absent where reading them all is as quick. */
+  tally?(query: TallyQuery): Promise<readonly Tally[]>;
   /** Makes every appended entry durable and visible to `find`. */
   flush(): Promise<void>;
   /** Removes entries older than this time (ISO 8601), rounded to whole days. Returns how many. */
@@ -252,6 +254,32 @@ export interface AuditFilter {
   /** Entries with `at` in [from, to), ISO 8601. */
   readonly from?: string | undefined;
   readonly to?: string | undefined;
+}
+
+export interface TallyQuery {
+  /** Calls of each are added up by themselves: `at` in [from, to), ISO 8601. */
+  readonly spans: readonly { readonly from: string; readonly to: string }[];
+  /** What calls of one tally have in common. */
+  readonly by: readonly TallyKey[];
+  /** Only calls with these are added up. */
+  readonly where?: Readonly<Partial<Record<TallyKey, string>>>;
+  /** Where given, durations come as numbers of buckets: 0 below `smallest`, then each ends `growth` times later than the one before. */
+  readonly buckets?: { readonly smallest: number; readonly growth: number } | undefined;
+}
+
+export type TallyKey = 'tool' | CallerType;
+
+/** Calls that are alike in the keys of the query. */
+export interface Tally {
+  /** The place of their span. */
+  readonly span: number;
+  readonly callers: Callers;
+  readonly tool?: string;
+  readonly calls: number;
+  /** Those whose outcome is not `ok`. */
+  readonly failed: number;
+  /** Milliseconds, or the number of a bucket, and how many calls took so long. */
+  readonly durations: readonly (readonly [duration: number, calls: number])[];
 }
 
 export interface AuditQuery extends AuditFilter {

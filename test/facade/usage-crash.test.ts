@@ -221,7 +221,7 @@ async function recount(store: Store) {
 async function assertKeptHours(store: Store, begin: number): Promise<void> {
   const figures = { audit: store.audit, agentRuns: store.agentRuns, usageHours: store.usageHours };
   const span = { from: begin, to: end() };
-  const [kept, counted] = [await tally(usageIn(figures, span, 0)), await tally(usageIn(figures, span))];
+  const [kept, counted] = [await tally(usageIn(figures, span, {}, 0)), await tally(usageIn(figures, span))];
   const all = Object.keys({ ...kept, ...counted });
   assert.ok(all.length >= HOURS);
   const differing = all.filter((key) => `${kept[key]}` !== `${counted[key]}`);

@@ -3,12 +3,17 @@ import { describe, it } from 'node:test';
 import type { AgentRunRecord } from '../../resources/agent-run.ts';
 import type { AuditEntry } from '../../resources/audit-entry.ts';
 import type { NewRecord, Store } from '../../store/port.ts';
+import { Database } from '../../store/postgres/database.ts';
+import { openPostgresStore } from '../../store/postgres/open.ts';
 import { type HourOfUsage, usageIn } from '../../tools/usage/figures.ts';
 import { rollUp } from '../../tools/usage/roll-ups.ts';
 import { Spread } from '../../tools/usage/spread.ts';
+import { closedAtEnd } from '../support/at-end.ts';
 import { rounds } from '../support/full.ts';
+import { testDatabase, withoutPostgres } from '../support/postgres.ts';
 import { fc } from '../support/property.ts';
 import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';
+import { startStatementsProxy } from '../support/statements.ts';
 
 const HOUR_MS = 3_600_000;
 const START = Date.parse('2026-03-01T00:00:00Z');
@@ -158,6 +163,19 @@ async function tally(hours: AsyncIterable<HourOfUsage>): Promise<Record<string, 
   return all;
 }
 
+const assertFew = (statements: readonly string[]) => {
+  const about = statements.filter((text) => /audit_entries|agent_runs|usage_hours/.test(text));
+  assert.ok(about.length <= 6, about.join('\n\n'));
+};
+
+const withoutTally = ({ audit }: Store) => ({
+  find: audit.find.bind(audit),
+  count: audit.count.bind(audit),
+});
+
+const sumOf = (tallied: Record<string, number>, having = '') =>
+  Object.entries(tallied).reduce((sum, [key, each]) => sum + (key.includes(having) ? each : 0), 0);
+
 describe('get_usage', () => {
   it('equals a recount of the audit log and the runs, by every grouping, period and in all', async () => {
     const world = await openTestRegistry(() => new Date('2026-03-10T00:00:00Z'));
@@ -197,11 +215,11 @@ describe('get_usage', () => {
     await enter(store, events);
     const span = { from: START, to: START + 31 * HOUR_MS };
     const exact = await tally(usageIn(figuresOf(store), span));
-    assert.deepEqual(await tally(usageIn(figuresOf(store), span, 0)), exact);
+    assert.deepEqual(await tally(usageIn(figuresOf(store), span, {}, 0)), exact);
     await rollUp(store, new Date(START + 22.5 * HOUR_MS));
     await rollUp(store, new Date(START + 22.5 * HOUR_MS));
     assert.equal(await store.usageHours.count({ where: { source: 'calls' } }), 21);
-    assert.deepEqual(await tally(usageIn(figuresOf(store), span, 0)), exact);
+    assert.deepEqual(await tally(usageIn(figuresOf(store), span, {}, 0)), exact);
     assert.deepEqual(await tally(usageIn(figuresOf(store), span)), exact);
 
     const late = { ...(events[0] as Happened), at: START + 20 * HOUR_MS };
@@ -209,20 +227,30 @@ describe('get_usage', () => {
     await rollUp(store, new Date(START + 22.5 * HOUR_MS));
     const more = await tally(usageIn(figuresOf(store), span));
     assert.notDeepEqual(more, exact);
-    assert.deepEqual(await tally(usageIn(figuresOf(store), span, 0)), more);
+    assert.deepEqual(await tally(usageIn(figuresOf(store), span, {}, 0)), more);
 
     await rollUp(store, new Date(START + 26 * HOUR_MS));
-    const before = await usageOf(world, { by: 'key', ...range });
+    const questions = GROUPINGS.flatMap((by) => [
+      { by, ...range },
+      { by, ...range, filter: { agent: 'agt_one', tool: 'get_skill' } },
+      { by, ...range, filter: { integration: 'git', key: 'key_one' } },
+    ]);
+    const before = await Promise.all(questions.map((question) => usageOf(world, question)));
     await store.audit.prune(new Date(START + 24 * HOUR_MS).toISOString());
     const runs = await store.agentRuns.find({ limit: 1000, to: new Date(START + 10 * HOUR_MS).toISOString() });
     await store.transaction(async (tx) => {
       for (const { id } of runs.records) await tx.agentRuns.delete(id);
     });
     assert.deepEqual(await tally(usageIn(figuresOf(store), span)), more);
-    const after = await usageOf(world, { by: 'key', ...range });
-    for (const [at, row] of after.rows.entries()) {
-      for (const member of ['p50Ms', 'p95Ms']) assertNear(row[member], before.rows[at][member]);
-      assert.deepEqual({ ...row, p50Ms: 0, p95Ms: 0 }, { ...before.rows[at], p50Ms: 0, p95Ms: 0 });
+    for (const [place, question] of questions.entries()) {
+      const after = await usageOf(world, question);
+      for (const rows of ['rows', 'series']) {
+        for (const [at, row] of after[rows].entries()) {
+          const was = before[place][rows][at];
+          for (const member of ['p50Ms', 'p95Ms']) assertNear(row[member], was[member]);
+          assert.deepEqual({ ...row, p50Ms: 0, p95Ms: 0 }, { ...was, p50Ms: 0, p95Ms: 0 }, JSON.stringify(question));
+        }
+      }
     }
     await world.close();
   });
@@ -322,6 +350,41 @@ describe('get_usage', () => {
     const foreign = await world.call(admin, 'get_usage', { ...asked, by: 'tool', cursor: first.nextCursor });
     assert.equal('error' in foreign && foreign.error.code, 'invalid_input');
     await world.close();
+  });
+
+  it('asks PostgreSQL the same few statements, however many entries and hours there are', {
+    skip: withoutPostgres,
+  }, async () => {
+    const proxy = await startStatementsProxy((await testDatabase()).url);
+    const store = await openPostgresStore({ url: proxy.url, poolSize: 2 });
+    closedAtEnd(() => store.close());
+    const many = fc.sample(happened, { numRuns: 2500, seed: 8 });
+    const spread = many.map((event, at) => ({ ...event, at: START + at * 0.4 * HOUR_MS, model: undefined }));
+    await enter(store, spread);
+    const figures = figuresOf(store);
+    const span = { from: START, to: START + 1000 * HOUR_MS };
+    const periods = [0, 250, 600].map((hour, at, all) => {
+      return { from: START + hour * HOUR_MS, to: START + (all[at + 1] ?? 1000) * HOUR_MS };
+    });
+    const plain = await tally(usageIn({ ...figures, audit: withoutTally(store) }, span));
+    for (const most of [0, 20_000]) {
+      const asked = await proxy.during(() => tally(usageIn(figures, span, {}, most)));
+      assert.deepEqual(asked.result, plain);
+      assertFew(asked.texts);
+      const question = { labels: ['tool', 'agent'], where: { agent: 'agt_one' }, periods } as const;
+      const short = await proxy.during(() => tally(usageIn(figures, span, question, most)));
+      assert.equal(sumOf(short.result), sumOf(plain, '"agent","agt_one"'));
+      assertFew(short.texts);
+    }
+    await store.audit.flush();
+    const database = new Database({ url: proxy.url });
+    closedAtEnd(() => database.close());
+    // As a version without these columns left them.
+    await database.query({
+      text: 'update audit_entries set duration_ms = null, agent_id = null, flow_id = null where at < $1',
+      values: [new Date(START + 500 * HOUR_MS).toISOString()],
+    });
+    assert.deepEqual(await tally(usageIn(figures, span, {}, 0)), plain);
   });
 
   it('refuses ranges of more periods than it shows before it makes them, and those far from any data', async () => {

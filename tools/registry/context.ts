@@ -83,7 +83,7 @@ export interface ServerFacts {
   readonly startedAt: Date;
   readonly catalog: Catalog;
   readonly kinds: readonly RecordKind[];
-  readonly audit: Pick<AuditLog, 'find' | 'count'>;
+  readonly audit: Pick<AuditLog, 'find' | 'count' | 'tally'>;
   /** Imported rows. */
   readonly rows: RowStore;
   readonly storeKind: string;

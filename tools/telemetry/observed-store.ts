@@ -67,10 +67,12 @@ function tracedReader(reader: AnyReader, kind: string, span: (operation: string)
 }
 
 function tracedAudit(audit: AuditLog, span: SpanFor): AuditLog {
+  const { tally } = audit;
   return {
     append: (entry) => audit.append(entry),
     find: (query) => inSpan(span('find', 'audit'), () => audit.find(query)),
-    count: (filter) => inSpan(span('count', 'audit'), () => audit.count(filter)),
+    count: (filter, upTo) => inSpan(span('count', 'audit'), () => audit.count(filter, upTo)),
+    ...(tally && { tally: (query) => inSpan(span('tally', 'audit'), () => tally.call(audit, query)) }),
     flush: () => audit.flush(),
     prune: (before) => audit.prune(before),
   };

@@ -1,6 +1,13 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { AgentRun, TokenUsage } from '../../resources/agent-run.ts';
-import type { AuditEntry } from '../../resources/audit-entry.ts';
+import {
+  type AuditEntry,
+  CALLER_TYPES,
+  type Callers,
+  type CallerType,
+  callersOf,
+} from '../../resources/audit-entry.ts';
+import type { Tally, TallyKey } from '../../store/port.ts';
 import { type Bucket, Spread } from './spread.ts';
 
 /** What figures are kept by. The order is that of packed cells. */
@@ -21,13 +28,19 @@ export interface Cell {
 }
 
 /** By the type of a principal. A session has the id of its person. */
-const WHO: Readonly<Partial<Record<string, Label>>> = {
+const WHO: Readonly<Record<CallerType, Label>> = {
   agent: 'agent',
   'api-key': 'key',
   capsule: 'capsule',
   app: 'app',
   session: 'user',
   flow: 'flow',
+};
+
+/** What a store adds up calls by. Calls have no model. */
+export const TALLY_KEYS: Readonly<Partial<Record<Label, TallyKey>>> = {
+  ...Object.fromEntries(Object.entries(WHO).map(([type, label]) => [label, type])),
+  tool: 'tool',
 };
 
 /** The tool that a run was begun with. */
@@ -42,14 +55,23 @@ export class Cells {
   }
 
   addCall({ principal, onBehalfOf = [], tool, outcome, durationMs }: AuditEntry): void {
-    const cell = this.#at({ ...whoIn([principal, ...onBehalfOf]), tool });
+    const cell = this.#at({ ...labelsOf(callersOf([principal, ...onBehalfOf])), tool });
     cell.calls += 1;
     if (outcome !== 'ok') cell.errors += 1;
     cell.spread.add(durationMs);
   }
 
+  /** Calls that a store has added up. */
+  addTally({ callers, tool, calls, failed, durations }: Tally, inBuckets: boolean): void {
+    const cell = this.#at({ ...labelsOf(callers), ...(tool !== undefined && { tool }) });
+    cell.calls += calls;
+    cell.errors += failed;
+    if (inBuckets) cell.spread.addBuckets(durations);
+    else for (const [ms, count] of durations) for (let n = 0; n < count; n += 1) cell.spread.add(ms);
+  }
+
   addRun(run: AgentRun): void {
-    const { agent: _, ...who } = whoIn([run.principal, ...(run.onBehalfOf ?? [])]);
+    const { agent: _, ...who } = labelsOf(callersOf([run.principal, ...(run.onBehalfOf ?? [])]));
     const labels = { ...who, ...(run.agentId !== undefined && { agent: run.agentId }), tool: BEGINS[run.kind] };
     if (run.status === 'failed') this.#at({ ...labels, model: run.model }).errors += 1;
     if (!run.turns) addTokens(this.#at({ ...labels, model: run.model }), run.usage, run.steps);
@@ -57,16 +79,6 @@ export class Cells {
       const cell = this.#at({ ...labels, model });
       addTokens(cell, usage, 1);
       cell.spread.add(ms);
-    }
-  }
-
-  merge(others: Cells): void {
-    for (const other of others.all) {
-      const cell = this.#at(other.labels);
-      cell.calls += other.calls;
-      cell.errors += other.errors;
-      addTokens(cell, other, 0);
-      cell.spread.merge(other.spread);
     }
   }
 
@@ -83,15 +95,26 @@ export class Cells {
     return deflateRawSync(JSON.stringify(packed)).toString('base64');
   }
 
-  static unpack(text: string): Cells {
+  /** Puts cells together that are alike in these labels, and leaves out those without the wanted ones. */
+  static unpack(text: string, { labels = LABELS, where = {} }: ToldApart = {}): Cells {
     const { texts, cells } = JSON.parse(inflateRawSync(Buffer.from(text, 'base64')).toString()) as Packed; // `pack` made it
+    const places = labels.map((label) => LABELS.indexOf(label));
+    const wanted = LABELS.flatMap((label, place) =>
+      where[label] === undefined ? [] : [{ place, number: texts.indexOf(where[label]) }],
+    );
     const unpacked = new Cells();
+    const known = new Map<string, Cell>();
     for (const numbers of cells) {
-      const given = LABELS.flatMap((label, at) => (numbers[at] ? [[label, texts[numbers[at]]]] : []));
-      const cell = unpacked.#at(Object.fromEntries(given));
-      const [calls = 0, errors = 0, inputTokens = 0, outputTokens = 0, ...rest] = numbers.slice(LABELS.length);
-      Object.assign(cell, { calls, errors, inputTokens, outputTokens });
-      cell.spread.addBuckets(pairsOf(rest));
+      if (!wanted.every(({ place, number }) => numbers[place] === number)) continue;
+      const alike = places.map((place) => numbers[place]).join();
+      const cell = known.get(alike) ?? unpacked.#at(labelsAt(places, numbers, texts));
+      known.set(alike, cell);
+      const [calls = 0, errors = 0, inputTokens = 0, outputTokens = 0] = numbers.slice(LABELS.length, FIRST_BUCKET);
+      cell.calls += calls;
+      cell.errors += errors;
+      cell.inputTokens += inputTokens;
+      cell.outputTokens += outputTokens;
+      cell.spread.addBuckets(pairsOf(numbers.slice(FIRST_BUCKET)));
     }
     return unpacked;
   }
@@ -106,6 +129,17 @@ export class Cells {
   }
 }
 
+/** What is told apart of figures. */
+export interface ToldApart {
+  /** Default: all. */
+  readonly labels?: readonly Label[];
+  /** Only what has these. */
+  readonly where?: Labels;
+}
+
+/** In a packed cell, behind its labels and sums. */
+const FIRST_BUCKET = LABELS.length + 4;
+
 interface Packed {
   readonly format: 1;
   readonly texts: readonly string[];
@@ -113,14 +147,15 @@ interface Packed {
   readonly cells: readonly (readonly number[])[];
 }
 
-/** The nearest principal of each type. */
-function whoIn(principals: readonly { readonly type: string; readonly id: string }[]): Labels {
-  const who: Partial<Record<Label, string>> = {};
-  for (const { type, id } of principals) {
-    const label = WHO[type];
-    if (label) who[label] ??= id;
-  }
-  return who;
+function labelsAt(places: readonly number[], numbers: readonly number[], texts: readonly string[]): Labels {
+  const given = places.flatMap((place) => (numbers[place] ? [[LABELS[place], texts[numbers[place]]]] : []));
+  return Object.fromEntries(given);
+}
+
+function labelsOf(callers: Callers): Labels {
+  return Object.fromEntries(
+    CALLER_TYPES.flatMap((type) => (callers[type] === undefined ? [] : [[WHO[type], callers[type]]])),
+  );
 }
 
 function addTokens(cell: Cell, { inputTokens, outputTokens }: TokenUsage, turns: number): void {

@@ -3,7 +3,7 @@ import type { UsageHour, UsageSource } from '../../resources/usage.ts';
 import type { Readers } from '../../store/port.ts';
 import { Cells } from './cells.ts';
 import { keptHours } from './roll-ups.ts';
-import { type Counted, type Source, type Span, sourcesOf } from './sources.ts';
+import { type Counted, hoursIn, type Question, type Source, type Span, sourcesOf } from './sources.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -17,12 +17,20 @@ const MOST_PARTS = 400;
 /** Kept hours that are read before other work gets a turn. */
 const AT_ONCE = 50;
 
-/** The figures of one hour, or of a part of it. */
+/** The figures of one hour, or of a part of it. Calls that the store adds up come by the periods of the question. */
 export interface HourOfUsage {
   readonly source: UsageSource;
-  /** When the hour begins. */
+  /** When it begins. */
   readonly hour: number;
   readonly cells: Cells;
+}
+
+/** What is asked of the figures. Whoever asks for less is answered sooner; an answer may tell more apart. */
+export interface UsageQuestion extends Omit<Question, 'isExact'> {
+  /** Leaves out the calls of tools. */
+  readonly onlyRuns?: boolean;
+  /** Periods in order. Default: hours. */
+  readonly periods?: readonly Span[];
 }
 
 export interface Figures extends Counted, Pick<Readers, 'usageHours'> {}
@@ -34,37 +42,63 @@ export interface Figures extends Counted, Pick<Readers, 'usageHours'> {}
 export async function* usageIn(
   figures: Figures,
   span: Span,
+  question: UsageQuestion = {},
   mostCounted = MOST_COUNTED,
 ): AsyncGenerator<HourOfUsage, void> {
   for (const source of sourcesOf(figures)) {
+    if (source.name === 'calls' && question.onlyRuns) continue;
     const kept: UsageHour[] = [];
     for await (const hour of keptHours(figures, source, span)) kept.push(hour);
-    if (await isAllThere(source, kept)) {
-      const count = await source.count(span);
-      if (count <= mostCounted) {
-        yield* counted(source, span);
-        continue;
-      }
+    if (await isFew(source, span, kept, mostCounted)) {
+      yield* source.tally ? tallied(source, [span], question, true) : counted(source, span);
+      continue;
     }
     for (const [at, hour] of kept.entries()) {
       if (at % AT_ONCE === 0) await setImmediate();
-      yield { source: source.name, hour: Date.parse(hour.createdAt), cells: Cells.unpack(hour.cells) };
+      yield { source: source.name, hour: Date.parse(hour.createdAt), cells: Cells.unpack(hour.cells, question) };
     }
-    for (const gap of gapsIn(span, kept)) yield* countedInParts(figures, source, gap);
+    const gaps = gapsIn(span, kept);
+    if (source.tally) yield* tallied(source, gaps, question, false);
+    else for (const gap of gaps) yield* countedInParts(figures, source, gap);
   }
 }
 
+/** Whether all are there, and few enough to be counted one by one. */
+async function isFew(source: Source, span: Span, kept: readonly UsageHour[], most: number): Promise<boolean> {
+  const sum = kept.reduce((all, { counted: each }) => all + each, 0);
+  if (sum > most || !(await isAllThere(source, kept, sum))) return false;
+  return (await source.count(span, most + 1)) <= most;
+}
+
 /** Whether nothing that is in the kept figures was deleted since. The oldest goes first. */
-async function isAllThere(source: Source, kept: readonly UsageHour[]): Promise<boolean> {
+async function isAllThere(source: Source, kept: readonly UsageHour[], sum: number): Promise<boolean> {
   const [first, last] = [kept.at(0), kept.at(-1)];
   if (!first || !last) return true;
   const [from, to] = [Date.parse(first.createdAt), Date.parse(last.createdAt) + HOUR_MS];
-  if ((await source.count({ from, to: from + HOUR_MS })) < first.counted) return false;
-  return (await source.count({ from, to })) >= kept.reduce((sum, { counted: each }) => sum + each, 0);
+  if ((await source.count({ from, to: from + HOUR_MS }, first.counted)) < first.counted) return false;
+  return (await source.count({ from, to }, sum)) >= sum;
 }
 
 async function* counted(source: Source, span: Span): AsyncGenerator<HourOfUsage, void> {
   for (const [hour, cells] of await source.hours(span)) yield { source: source.name, hour, cells };
+}
+
+async function* tallied(
+  { name, tally }: Source,
+  spans: readonly Span[],
+  { periods, ...question }: UsageQuestion,
+  isExact: boolean,
+): AsyncGenerator<HourOfUsage, void> {
+  const pieces = spans.flatMap((span) => (periods ? piecesOf(span, periods) : hoursIn(span)));
+  for (const [hour, cells] of (await tally?.(pieces, { ...question, isExact })) ?? [])
+    yield { source: name, hour, cells };
+}
+
+function piecesOf(span: Span, periods: readonly Span[]): Span[] {
+  return periods.flatMap(({ from, to }) => {
+    const piece = { from: Math.max(from, span.from), to: Math.min(to, span.to) };
+    return piece.from < piece.to ? [piece] : [];
+  });
 }
 
 function gapsIn({ from, to }: Span, kept: readonly UsageHour[]): Span[] {

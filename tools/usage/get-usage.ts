@@ -7,7 +7,7 @@ import { foreignCursor, seal, unseal } from '../registry/paging.ts';
 import { readSettings } from '../settings/settings.ts';
 import type { Cell } from './cells.ts';
 import { DEFINITION } from './definition.ts';
-import { type HourOfUsage, usageIn } from './figures.ts';
+import { type HourOfUsage, type UsageQuestion, usageIn } from './figures.ts';
 import { namesOf } from './names.ts';
 import { defaultStart, INTERVALS, MOST_PERIODS, type Period, periodsIn } from './periods.ts';
 import { Sum } from './sums.ts';
@@ -95,7 +95,7 @@ export const getUsage = defineTool({
     }
     const added = new Added(by, wanted, periods);
     const source = { audit: server.audit, agentRuns: store.agentRuns, usageHours: store.usageHours };
-    for await (const hour of usageIn(source, span)) added.add(hour);
+    for await (const hour of usageIn(source, span, { ...added.question, periods })) added.add(hour);
     const filters = { by, interval, wanted, ...given };
     const page = pageOf(added.rows, most, cursor, filters);
     const names = await namesOf(store, by, page.keys);
@@ -150,6 +150,14 @@ class Added {
     this.#periods = periods;
     this.#ofModels = by === 'model' || wanted.model !== undefined;
     this.series = periods.map(() => new Sum());
+  }
+
+  /** An integration is known by its tools. Prices are those of models. */
+  get question(): UsageQuestion {
+    const { integration: _, ...where } = Object.fromEntries(this.#filter);
+    const named = [this.#by, ...this.#filter.map(([label]) => label), 'model' as const];
+    const labels = new Set(named.map((label) => (label === 'integration' ? 'tool' : label)));
+    return { labels: [...labels], where, onlyRuns: this.#ofModels };
   }
 
   add({ source, hour, cells }: HourOfUsage): void {

@@ -1,7 +1,8 @@
 import type { AgentRun } from '../../resources/agent-run.ts';
 import type { UsageSource } from '../../resources/usage.ts';
 import type { AuditLog, Position, Reader } from '../../store/port.ts';
-import { Cells } from './cells.ts';
+import { Cells, LABELS, TALLY_KEYS, type ToldApart } from './cells.ts';
+import { GROWTH, SMALLEST } from './spread.ts';
 
 const HOUR_MS = 3_600_000;
 /** Entries or runs that are read at a time. */
@@ -18,30 +19,42 @@ export interface Span {
 /** What usage is counted from. */
 export interface Source {
   readonly name: UsageSource;
-  /** How many there are. */
-  count(span: Span): Promise<number>;
+  /** How many there are. It may count no further than `upTo`. */
+  count(span: Span, upTo?: number): Promise<number>;
   /** The figures, by the hour in which each call or run began. */
   hours(span: Span): Promise<Map<number, Cells>>;
+  /** The figures of each span by its begin, added up by the store. Absent where the store reads them one by one. */
+  tally?(spans: readonly Span[], question: Question): Promise<Map<number, Cells>>;
   /** Whether nothing that began in the span can still change. */
   isOver(span: Span): Promise<boolean>;
 }
 
+export interface Question extends ToldApart {
+  /** Whether durations are exact, instead of in buckets. */
+  readonly isExact: boolean;
+}
+
 export interface Counted {
-  readonly audit: Pick<AuditLog, 'find' | 'count'>;
+  readonly audit: Pick<AuditLog, 'find' | 'count' | 'tally'>;
   readonly agentRuns: Pick<Reader<AgentRun>, 'find' | 'count'>;
 }
 
 export function sourcesOf({ audit, agentRuns }: Counted): readonly Source[] {
+  const { tally } = audit;
+  const add = tally && ((spans: readonly Span[], question: Question) => tallyCalls(tally.bind(audit), spans, question));
   return [
     {
       name: 'calls',
-      count: (span) => audit.count(texts(span)),
+      count: (span, upTo) => audit.count(texts(span), upTo),
       hours: (span) =>
-        byHour(
-          (after) => audit.find({ ...texts(span), limit: BATCH, after }),
-          ({ at }) => at,
-          (cells, entry) => cells.addCall(entry),
-        ),
+        add
+          ? add(hoursIn(span), { isExact: true })
+          : byHour(
+              (after) => audit.find({ ...texts(span), limit: BATCH, after }),
+              ({ at }) => at,
+              (cells, entry) => cells.addCall(entry),
+            ),
+      ...(add && { tally: add }),
       isOver: async () => true,
     },
     {
@@ -76,12 +89,41 @@ export async function firstHour(source: Source, { from, to }: Span): Promise<num
   return low;
 }
 
+/** The hours of a span that begins with one. */
+export function hoursIn({ from, to }: Span): Span[] {
+  const hours: Span[] = [];
+  for (let at = from; at < to; at += HOUR_MS) hours.push({ from: at, to: Math.min(at + HOUR_MS, to) });
+  return hours;
+}
+
 export function hourOf(ms: number): number {
   return ms - (ms % HOUR_MS);
 }
 
 function texts({ from, to }: Span) {
   return { from: new Date(from).toISOString(), to: new Date(to).toISOString() };
+}
+
+async function tallyCalls(
+  tally: NonNullable<AuditLog['tally']>,
+  spans: readonly Span[],
+  { labels = LABELS, where = {}, isExact }: Question,
+): Promise<Map<number, Cells>> {
+  const keys = labels.flatMap((label) => TALLY_KEYS[label] ?? []);
+  const wanted = LABELS.flatMap((label) => {
+    const key = TALLY_KEYS[label];
+    return key && where[label] !== undefined ? [[key, where[label]]] : [];
+  });
+  const buckets = isExact ? undefined : { smallest: SMALLEST, growth: GROWTH };
+  const found = await tally({ spans: spans.map(texts), by: keys, where: Object.fromEntries(wanted), buckets });
+  const all = new Map<number, Cells>();
+  for (const calls of found) {
+    const begin = spans[calls.span]?.from ?? 0;
+    const cells = all.get(begin) ?? new Cells();
+    all.set(begin, cells);
+    cells.addTally(calls, !isExact);
+  }
+  return all;
 }
 
 async function byHour<Item>(

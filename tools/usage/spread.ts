@@ -1,7 +1,7 @@
 /** Each bucket ends so many times later than the one before, so a value in its middle is less than 2 % from all values in it. */
-const GROWTH = 1.04;
+export const GROWTH = 1.04;
 /** In milliseconds. Times are kept to a thousandth. */
-const SMALLEST = 0.001;
+export const SMALLEST = 0.001;
 /** A spread of more values than this keeps only how many are in each bucket. */
 const MOST_EXACT = 20_000;
 

@@ -1,21 +1,26 @@
-import { type AuditEntry, recordsOf } from '../../../resources/audit-entry.ts';
+import { type AuditEntry, CALLER_TYPES, callersOf, recordsOf } from '../../../resources/audit-entry.ts';
 import type { AuditFilter, AuditQuery, Page } from '../../port.ts';
 import { deepFreeze } from '../../row.ts';
 import { allOf, isStorable, Values } from '../records/filters.ts';
 import type { Session } from '../session.ts';
+import { COLUMNS } from './tally.ts';
 
 /** What PostgreSQL cannot look into: NUL, and half a character. In JSON, after an even number of backslashes. */
 const UNSTORABLE = /\\\\|\\u0000|\\u[dD][89a-fA-F][0-9a-fA-F]{2}/g;
 
+const CALLERS = CALLER_TYPES.map((type) => COLUMNS[type]);
+
 const INSERT = `
-insert into audit_entries (at, id, principal_id, tool, outcome, door, request_id, session_id, record_ids, entry)
-select given.at, given.id, principal_id, tool, outcome, door, request_id, session_id, record_ids,
-  case when exists (select 1 from erased_records e where e.id = any (record_ids) and e.id <> all ($11::text[]))
+insert into audit_entries
+  (at, id, principal_id, tool, outcome, door, request_id, session_id, duration_ms, ${CALLERS.join(', ')}, record_ids, entry)
+select given.at, given.id, principal_id, tool, outcome, door, request_id, session_id, duration_ms, ${CALLERS.join(', ')}, record_ids,
+  case when exists (select 1 from erased_records e where e.id = any (record_ids) and e.id <> all ($1::text[]))
     then agent_admin_without_content(entry) else entry end
 from (
   select t.*, agent_admin_texts(records) as record_ids
-  from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::json[], $10::json[])
-    as t (at, id, principal_id, tool, outcome, door, request_id, session_id, records, entry)
+  from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::json[], $11::json[],
+      $12::float8[], ${CALLERS.map((_, at) => `$${at + 13}::text[]`).join(', ')})
+    as t (at, id, principal_id, tool, outcome, door, request_id, session_id, records, entry, duration_ms, ${CALLERS.join(', ')})
 ) as given
 on conflict do nothing
 returning pg_current_xact_id()::text as xid`;
@@ -31,7 +36,9 @@ export async function insertEntries(
 ): Promise<string | undefined> {
   const given = entries.map(storable);
   const each = (pick: (entry: AuditEntry) => unknown) => given.map(({ entry }) => pick(entry));
+  const callers = given.map(({ entry: { principal, onBehalfOf = [] } }) => callersOf([principal, ...onBehalfOf]));
   const values = [
+    [...justErased],
     each(({ at }) => at),
     each(({ id }) => id),
     each(({ principal }) => principal.id),
@@ -42,7 +49,8 @@ export async function insertEntries(
     each(({ sessionId }) => sessionId ?? null),
     each((entry) => JSON.stringify(recordsOf(entry))),
     given.map(({ json }) => json),
-    [...justErased],
+    each(({ durationMs }) => durationMs),
+    ...CALLER_TYPES.map((type) => callers.map((of) => of[type] ?? null)),
   ];
   const [written] = await session.query<{ xid: string }>({ name: 'append audit', text: INSERT, values });
   return written?.xid;
@@ -67,11 +75,13 @@ export async function findEntries(session: Session, query: AuditQuery): Promise<
   return { records, next: found.length > limit && last ? { createdAt: last.at, id: last.id } : null };
 }
 
-export async function countEntries(session: Session, filter: AuditFilter): Promise<number> {
+export async function countEntries(session: Session, filter: AuditFilter, upTo?: number): Promise<number> {
   const values = new Values();
-  const text = `select count(*)::integer as count from audit_entries where ${allOf(conditions(filter, values))}`;
-  const [found] = await session.query<{ count: number }>({ text, values: values.all });
-  return found?.count ?? 0;
+  const found = `from audit_entries where ${allOf(conditions(filter, values))}`;
+  const some = upTo === undefined ? found : `from (select 1 ${found} limit ${values.add(upTo)}) as entries`;
+  const text = `select count(*)::integer as count ${some}`;
+  const [counted] = await session.query<{ count: number }>({ text, values: values.all });
+  return counted?.count ?? 0;
 }
 
 function conditions(filter: AuditFilter, values: Values): string[] {

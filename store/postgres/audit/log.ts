@@ -1,13 +1,14 @@
 import { type AuditEntry, auditEntry } from '../../../resources/audit-entry.ts';
 import { compiled } from '../../../resources/compiled.ts';
 import { StoreUnavailable } from '../../errors.ts';
-import type { AuditFilter, AuditLog, AuditQuery, Page } from '../../port.ts';
+import type { AuditFilter, AuditLog, AuditQuery, Page, Tally, TallyQuery } from '../../port.ts';
 import { frozenCopy } from '../../row.ts';
 import type { Database } from '../database.ts';
 import { isPartitionMissing } from '../failures.ts';
 import type { Session } from '../session.ts';
 import { countEntries, findEntries, insertEntries } from './entries.ts';
 import { AuditPartitions } from './partitions.ts';
+import { tallyCalls } from './tally.ts';
 
 const FLUSH_MS = 250;
 const RETRY_MS = 1000;
@@ -54,9 +55,14 @@ export class PostgresAudit implements AuditLog {
     return findEntries(this.#database, query);
   }
 
-  async count(filter: AuditFilter): Promise<number> {
+  async count(filter: AuditFilter, upTo?: number): Promise<number> {
     await this.#flushIfWritable();
-    return countEntries(this.#database, filter);
+    return countEntries(this.#database, filter, upTo);
+  }
+
+  async tally(query: TallyQuery): Promise<readonly Tally[]> {
+    await this.#flushIfWritable();
+    return tallyCalls(this.#database, query);
   }
 
   /** @throws StoreUnavailable when the database takes no entries. They wait on. */
