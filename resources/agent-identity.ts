@@ -69,7 +69,7 @@ const cardInput = z.strictObject({
   railId: railId.optional(),
   spendLimitUsd: spendLimitUsd.optional(),
 });
-const provisioned = 'is managed by the server; provision_agent_identity records it';
+export const provisioned = 'is managed by the server; provision_agent_identity records it';
 serverManaged.add(phoneInput, { members: { number: provisioned, a2pStatus: provisioned } });
 serverManaged.add(cardInput, { members: { cardRef: provisioned } });
 
@@ -91,13 +91,23 @@ export const agentIdentityInput = z.strictObject({
   walletPayHandle: line.optional(),
 });
 
+const asShown = z
+  .literal(IDENTITY_MASK, { error: `It ${provisioned}; ${IDENTITY_MASK} leaves it as it is.` })
+  .optional();
+
+/** An identity as it was read can be written back. */
+const updatable = agentIdentityInput.extend({
+  phone: phoneInput.extend({ number: asShown, a2pStatus: a2pStatus.optional() }).optional(),
+  card: cardInput.extend({ cardRef: asShown }).optional(),
+});
+
 /** The members of an identity on update: each given member replaces the whole old one, `null` clears it. */
 export const agentIdentityPatch = z.strictObject(
   Object.fromEntries(
-    Object.entries(agentIdentityInput.shape).map(([name, schema]) => [name, schema.unwrap().nullable().optional()]),
+    Object.entries(updatable.shape).map(([name, schema]) => [name, schema.unwrap().nullable().optional()]),
   ) as {
-    [K in keyof typeof agentIdentityInput.shape]: z.ZodOptional<
-      z.ZodNullable<ReturnType<(typeof agentIdentityInput.shape)[K]['unwrap']>>
+    [K in keyof typeof updatable.shape]: z.ZodOptional<
+      z.ZodNullable<ReturnType<(typeof updatable.shape)[K]['unwrap']>>
     >;
   },
 );

@@ -15,6 +15,11 @@ const domain = z
     'Write a domain in small letters, like example.com.',
   );
 
+const switchName = z
+  .string()
+  .regex(/^[A-Za-z][\w.-]*$/, 'Write a name of letters, digits, dots, - and _.')
+  .max(100);
+
 const days = z.int().min(1).max(36_500).nullable();
 
 const exchangeRate = z.strictObject({
@@ -78,12 +83,29 @@ export const settingsFields = {
       usage: days.optional().describe('Hourly figures of usage. Default: 730.'),
     })
     .describe('Days after which these are deleted, once a day; null keeps them forever.'),
+  featureSwitches: z
+    .record(switchName, z.boolean())
+    .refine((switches) => Object.keys(switches).length <= 200, 'Has too many switches; give at most 200.')
+    .describe('Feature switches by name, for clients of this workspace; the server reads none.'),
 };
+
+/** The members on update: of `analytics` and `retentionDays`, those that are not given stay. */
+export const settingsPatch = {
+  ...settingsFields,
+  analytics: partOf(settingsFields.analytics),
+  retentionDays: partOf(settingsFields.retentionDays),
+};
+
+function partOf<Shape extends z.core.$ZodShape>(group: z.ZodObject<Shape, z.core.$strict>) {
+  const part = group.partial();
+  return group.description === undefined ? part : part.describe(group.description);
+}
 
 export const settingsRecord = z.object({
   id: recordId,
   ...settingsFields,
   prices: settingsFields.prices.optional(),
+  featureSwitches: settingsFields.featureSwitches.optional(),
   defaultAgentId: settingsFields.defaultAgentId.optional(),
   ...bookkeeping,
 });

@@ -207,20 +207,21 @@ describe('opening after a crash', () => {
     assert.match(await refusal(folder), /format 3/);
   });
 
-  it('reads settings that hold the feature switches of earlier versions, without these', async (test) => {
-    const folder = await written(test, 1);
-    const kept = await openLowdbStore({ folder });
-    await prepareSettings(kept);
-    const settings = await kept.settings.get(SETTINGS_ID);
-    await kept.close();
-    const earlier = { ...settings, featureSwitches: { 'new-editor': true } };
-    await appendLine(folder, JSON.stringify({ put: { settings: [earlier] } }));
-    const store = await openLowdbStore({ folder });
-    assert.deepEqual(await store.settings.get(SETTINGS_ID), settings);
-    const same = { workspaceName: settings?.workspaceName };
-    assert.deepEqual(await store.transaction((tx) => tx.settings.update(SETTINGS_ID, same)), settings);
-    await store.close();
-  });
+  for (const featureSwitches of [{ 'new-editor': true }, {}])
+    it(`keeps the feature switches of earlier versions: ${JSON.stringify(featureSwitches)}`, async (test) => {
+      const folder = await written(test, 1);
+      const kept = await openLowdbStore({ folder });
+      await prepareSettings(kept);
+      const settings = await kept.settings.get(SETTINGS_ID);
+      await kept.close();
+      const earlier = { ...settings, featureSwitches };
+      await appendLine(folder, JSON.stringify({ put: { settings: [earlier] } }));
+      const store = await openLowdbStore({ folder });
+      assert.deepEqual(await store.settings.get(SETTINGS_ID), earlier);
+      const same = { workspaceName: settings?.workspaceName };
+      assert.deepEqual(await store.transaction((tx) => tx.settings.update(SETTINGS_ID, same)), earlier);
+      await store.close();
+    });
 
   it('keeps the file and folder private', async (test) => {
     const folder = await written(test, 1);

@@ -278,6 +278,40 @@ describe('list_agents', () => {
   });
 });
 
+describe('an identity as it was read', () => {
+  it('can be written back, with what is masked, and keeps what is not given; null clears what clients write', async () => {
+    const { id } = await create('read back', { identity: { bio: 'b', phone: { enabled: true } } });
+    const managed = { id, phone: { number: '+15550100', a2pStatus: 'pending' }, card: { cardRef: 'card_1' } };
+    const { identity } = await mustCall(server, server.adminKey, 'provision_agent_identity', managed);
+    assert.deepEqual([identity.phone.number, identity.card.cardRef], ['•••', '•••']);
+    const patch = (change: unknown) => asAdmin('PATCH', `/api/v1/agents/${id}`, { identity: change });
+    const written = await patch({ ...identity, bio: 'c' });
+    assert.deepEqual([written.status, written.body.identity], [200, { ...identity, bio: 'c' }]);
+    const { phone, card } = (await server.store.agents.get(id))?.identity ?? {};
+    assert.deepEqual([phone?.number, phone?.a2pStatus, card?.cardRef], ['+15550100', 'pending', 'card_1']);
+    for (const [change, path] of [
+      [{ phone: { enabled: true, number: '+15550199' } }, 'identity.phone.number'],
+      [{ phone: { enabled: true, a2pStatus: 'registered' } }, 'identity.phone.a2pStatus'],
+      [{ card: { enabled: true, cardRef: 'card_2' } }, 'identity.card.cardRef'],
+    ] as const) {
+      const { status, body } = await patch(change);
+      assert.deepEqual([status, body.issues.map((issue: { path: string }) => issue.path)], [400, [path]]);
+      assert.match(body.issues[0].message, /managed by the server; provision_agent_identity/);
+    }
+    const cleared = await patch(null);
+    assert.deepEqual(Object.keys(cleared.body.identity), ['phone', 'card']);
+    assert.deepEqual(cleared.body.identity.phone, { enabled: false, number: '•••', a2pStatus: 'pending' });
+  });
+
+  it('keeps nothing that is not there', async () => {
+    const { id } = await create('nothing to keep');
+    const identity = { phone: { enabled: true, number: '•••' } };
+    const { status, body } = await asAdmin('PATCH', `/api/v1/agents/${id}`, { identity });
+    assert.deepEqual([status, body.issues[0].path], [400, 'identity.phone.number']);
+    assert.match(body.issues[0].message, /^There is none to keep/);
+  });
+});
+
 describe('provision_agent_identity', () => {
   const provision = (input: object) => callTool(server, server.adminKey, 'provision_agent_identity', input);
 

@@ -49,6 +49,31 @@ describe('settings', () => {
     assert.equal((await patch({ workspaceName: 'x', expectedRevision: body.revision })).status, 409);
   });
 
+  it('keep the members of a group that are not given', async () => {
+    const analytics = { features: { publish: ['p'] }, funnel: ['a'], activityEvents: ['login'] };
+    await patch({ analytics, retentionDays: { audit: 90, runs: 7, threads: 400, usage: 30 } });
+    const one = await patch({ analytics: { funnel: ['b'] }, retentionDays: { runs: null } });
+    assert.equal(one.status, 200);
+    assert.deepEqual(one.body.analytics, { ...analytics, funnel: ['b'] });
+    assert.deepEqual(one.body.retentionDays, { audit: 90, runs: null, threads: 400, usage: 30 });
+    const none = await patch({ analytics: {}, retentionDays: {} });
+    assert.deepEqual([none.status, none.body], [200, one.body]);
+    assert.deepEqual((await patch({ analytics: { features: {} } })).body.analytics.features, {}, 'a map is one value');
+    assert.deepEqual(await refused({ retentionDays: { audit: 0 }, analytics: { colour: 'red' } }), [
+      'analytics.colour',
+      'retentionDays.audit',
+    ]);
+  });
+
+  it('keep feature switches, also none', async () => {
+    assert.deepEqual((await patch({ featureSwitches: { 'new-editor': true } })).body.featureSwitches, {
+      'new-editor': true,
+    });
+    assert.deepEqual((await patch({ workspaceName: 'Acme 3' })).body.featureSwitches, { 'new-editor': true });
+    assert.deepEqual((await patch({ featureSwitches: {} })).body.featureSwitches, {});
+    assert.deepEqual((await get()).featureSwitches, {});
+  });
+
   it('refuse unknown members and wrong types, all at once', async () => {
     assert.deepEqual(
       await refused({
@@ -79,10 +104,12 @@ describe('settings', () => {
       ],
     );
     for (const timezone of ['+01:00', '', 'UTC0', 7]) await refused({ timezone });
-    assert.deepEqual(await refused({ analytics: { funnel: [] } }), ['analytics.activityEvents', 'analytics.features']);
     assert.deepEqual(await refused({ workspaceName: null, revision: 7 }), ['revision', 'workspaceName']);
     await refused('{"analytics": {"features": {"__proto__": ["a"]}, "funnel": [], "activityEvents": "all"}}');
-    assert.deepEqual(await refused({ featureSwitches: { on: true } }), ['featureSwitches']);
+    assert.deepEqual(await refused({ featureSwitches: { on: 1, 'a b': true } }), [
+      'featureSwitches.on',
+      'featureSwitches["a b"]',
+    ]);
   });
 
   it('name a default agent that there is, and null clears it', async () => {

@@ -18,7 +18,7 @@ import { listPage, onlyThese } from '../registry/paging.ts';
 import { requireUnnamed } from '../registry/references.ts';
 import { requireNoDefault } from '../settings/settings.ts';
 import { withoutBookkeeping } from '../versions/history.ts';
-import { maskAgent, mergeIdentity, withServerManaged } from './identity.ts';
+import { managedIssues, maskAgent, mergeIdentity, withServerManaged } from './identity.ts';
 
 export const agentId = agentRef.describe('Agent id (`agt_…`) or name, see list_agents.');
 const name = agentFields.name
@@ -182,7 +182,7 @@ const updateAgent = defineTool({
         ...change,
         ...(change.skillIds && { skillIds: [...new Set(change.skillIds)] }),
         ...(memory && { memoryPolicy: policyAfter(current, memory) }),
-        ...identityChange(current, identity),
+        ...identityChange(current, identity, fail),
       },
       { expectedRevision },
     );
@@ -274,8 +274,14 @@ async function requireSkills(
   if (issues[0]) throw fail('invalid_input', issues[0].message, { issues });
 }
 
-function identityChange(current: Agent, change: Parameters<typeof mergeIdentity>[1] | null | undefined) {
+function identityChange(
+  current: Agent,
+  change: z.output<typeof agentIdentityPatch> | null | undefined,
+  fail: Fail<never>,
+) {
   if (change === undefined) return {};
+  const issues = change ? managedIssues(current.identity, change) : [];
+  if (issues[0]) throw fail('invalid_input', `${issues[0].path}: ${issues[0].message}`, { issues });
   const identity = change === null ? withServerManaged({}, current.identity) : mergeIdentity(current.identity, change);
   return { identity: Object.keys(identity).length > 0 ? identity : null };
 }

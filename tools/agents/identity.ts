@@ -1,7 +1,8 @@
 import type { z } from 'zod';
 import type { Agent } from '../../resources/agent.ts';
 import type { agentIdentityInput, agentIdentityPatch } from '../../resources/agent-identity.ts';
-import { type AgentIdentity, IDENTITY_MASK } from '../../resources/agent-identity.ts';
+import { type AgentIdentity, IDENTITY_MASK, provisioned } from '../../resources/agent-identity.ts';
+import type { Issue } from '../../resources/error.ts';
 
 /** The identity as every door shows it: what the operator keeps secret is masked. */
 function maskIdentity(identity: AgentIdentity): AgentIdentity {
@@ -25,6 +26,24 @@ export function mergeIdentity(current: AgentIdentity | undefined, change: Writte
   const merged = { ...current, ...change };
   const kept = Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== null && value !== undefined));
   return withServerManaged(kept as AgentIdentity, current); // the nulls of the change are removed
+}
+
+/** Problems of a change that would touch what only the server writes. Written as it is shown, it stays. */
+export function managedIssues(
+  current: AgentIdentity | undefined,
+  change: z.output<typeof agentIdentityPatch>,
+): Issue[] {
+  const shown = current ? maskIdentity(current) : {};
+  const members = [
+    ['phone.number', change.phone?.number, shown.phone?.number],
+    ['phone.a2pStatus', change.phone?.a2pStatus, shown.phone?.a2pStatus],
+    ['card.cardRef', change.card?.cardRef, shown.card?.cardRef],
+  ] as const;
+  return members.flatMap(([name, given, kept]) => {
+    if (given === undefined || given === kept) return [];
+    const what = kept === undefined ? 'There is none to keep: it' : 'It';
+    return [{ path: `identity.${name}`, message: `${what} ${provisioned}.` }];
+  });
 }
 
 /** The identity, but with the current values of the members that only the server writes. */

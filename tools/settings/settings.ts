@@ -1,7 +1,14 @@
 import { z } from 'zod';
 import type { Issue } from '../../resources/error.ts';
 import { expectedRevision, plainLine } from '../../resources/fields.ts';
-import { SETTINGS_ID, type Settings, type SettingsRecord, settings, settingsFields } from '../../resources/settings.ts';
+import {
+  SETTINGS_ID,
+  type Settings,
+  type SettingsRecord,
+  settings,
+  settingsFields,
+  settingsPatch,
+} from '../../resources/settings.ts';
 import type { Readers } from '../../store/port.ts';
 import { defineTool, type Fail, READS, UPDATES } from '../registry/define-tool.ts';
 
@@ -23,7 +30,7 @@ const updateSettings = defineTool({
   name: 'update_settings',
   title: 'Update settings',
   description:
-    'Change workspace settings: each given field is replaced as a whole, others stay, null clears defaultAgentId. Returns the settings.',
+    'Change workspace settings: given fields are replaced, those of `analytics` and `retentionDays` each by itself; others stay, null clears defaultAgentId. Returns the settings.',
   access: { scope: 'admin', grant: 'settings:write' },
   annotations: UPDATES,
   bulk: true,
@@ -34,17 +41,24 @@ const updateSettings = defineTool({
     exchangeRates: settingsFields.exchangeRates.optional(),
     prices: settingsFields.prices.optional(),
     defaultAgentId: settingsFields.defaultAgentId.nullable().optional(),
-    analytics: settingsFields.analytics.optional(),
+    analytics: settingsPatch.analytics.optional(),
     signInDomains: settingsFields.signInDomains.optional(),
-    retentionDays: settingsFields.retentionDays.optional(),
+    retentionDays: settingsPatch.retentionDays.optional(),
+    featureSwitches: settingsFields.featureSwitches.optional(),
     expectedRevision,
   }),
   output: settings,
   errors: ['conflict'],
 
-  async handler({ expectedRevision, ...change }, { store, fail }) {
+  async handler({ expectedRevision, analytics, retentionDays, ...fields }, { store, fail }) {
+    const current = await readSettings(store);
+    const change = {
+      ...fields,
+      ...(analytics && { analytics: { ...current.analytics, ...given(analytics) } }),
+      ...(retentionDays && { retentionDays: { ...current.retentionDays, ...given(retentionDays) } }),
+    };
     await requireAgent(store, change.defaultAgentId, fail);
-    requireUsableRates(await readSettings(store), change, fail);
+    requireUsableRates(current, change, fail);
     requireOnePrice(change.prices ?? [], fail);
     return showSettings(await store.settings.update(SETTINGS_ID, change, { expectedRevision }));
   },
@@ -66,6 +80,12 @@ export async function requireNoDefault(
 ): Promise<void> {
   if ((await readSettings(store)).defaultAgentId !== id) return;
   throw fail('conflict', 'The agent is the defaultAgentId of the settings; name another with update_settings first.');
+}
+
+/** The members that have a value. */
+function given<Group extends object>(group: Group): { [Name in keyof Group]: Exclude<Group[Name], undefined> } {
+  const entries = Object.entries(group).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [Name in keyof Group]: Exclude<Group[Name], undefined> }; // of this group
 }
 
 function showSettings({ id: _, ...shown }: SettingsRecord): Settings {
