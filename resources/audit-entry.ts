@@ -27,6 +27,10 @@ export const auditEntry = z.object({
     .array(recordId)
     .optional()
     .describe('Records that the call made or was about, except those in its arguments.'),
+  withheld: z
+    .literal(true)
+    .optional()
+    .describe('The arguments are about a record that you may not read; only ids are left of them.'),
   outcome,
   code: errorCode.optional(),
   durationMs: z.number().min(0),

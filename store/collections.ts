@@ -122,6 +122,7 @@ export const collections = {
       ['threadId'],
       ['threadId', 'status'],
       ['begunBy'],
+      ['requestId'],
     ],
   }),
   versions: define({

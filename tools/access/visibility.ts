@@ -137,6 +137,23 @@ const guarded = new Map(
   ),
 );
 
+const LONGEST_ID = 40;
+
+/** The ids of records that some callers may not see, wherever they are in the value. Ids of runs do not tell agents' from flows'. */
+export function guardedIdsIn(value: unknown): string[] {
+  if (typeof value === 'string') return value.length <= LONGEST_ID && isOfGuarded(value) ? [value] : [];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(guardedIdsIn) : [];
+}
+
+function isOfGuarded(id: string): boolean {
+  const prefix = /^([a-z]+)_[0-9a-z]{26}$/.exec(id)?.[1] ?? '';
+  return guarded.has(prefix) && !isShared(prefix);
+}
+
+function isShared(prefix: string): boolean {
+  return Object.values(collections).filter(({ idPrefix }) => idPrefix === prefix).length > 1;
+}
+
 /** The records with these ids that exist and that some callers may not see. */
 export async function guardedAmong(
   store: Readers,

@@ -5,6 +5,7 @@ import { orAgentName, refTo } from '../../resources/markers.ts';
 import type { Catalog } from '../registry/catalog-index.ts';
 import { defineTool, READS } from '../registry/define-tool.ts';
 import { openCursor, pageBody } from '../registry/paging.ts';
+import { withheldFrom } from './withheld.ts';
 
 export const listAuditEntries = defineTool({
   name: 'list_audit_entries',
@@ -29,7 +30,7 @@ export const listAuditEntries = defineTool({
   output: pageOf(auditEntry),
   errors: [],
 
-  async handler({ limit, cursor, includeTotal, ...filters }, { server }) {
+  async handler({ limit, cursor, includeTotal, ...filters }, { store, principal, server }) {
     const { from, to, changes, ...named } = filters;
     const query = {
       ...named,
@@ -39,7 +40,8 @@ export const listAuditEntries = defineTool({
     };
     const page = await server.audit.find({ ...query, limit, after: openCursor(cursor, filters) });
     const total = includeTotal && { total: await server.audit.count(query) };
-    return { ...pageBody(page, filters, (entry) => entry), ...total };
+    const records = [...(await withheldFrom({ store, principal, server }, page.records))];
+    return { ...pageBody({ ...page, records }, filters, (entry) => entry), ...total };
   },
 });
 
