@@ -12,6 +12,7 @@ import { mayCall, withFixed } from './access/reach.ts';
 import type { Subjects } from './access/requirement.ts';
 import { subjectsIn } from './access/subjects.ts';
 import { verdictsOf } from './capsules/verdicts.ts';
+import { withoutAliases } from './registry/aliases.ts';
 import { isListed, unknownTool } from './registry/catalog-index.ts';
 import type { Context } from './registry/context.ts';
 import { defineTool, READS } from './registry/define-tool.ts';
@@ -62,9 +63,10 @@ export const explainAccess = defineTool({
         catalog.entries.filter((entry) => isListed(entry.tool)),
       );
     }
+    const input = given && (withoutAliases(tool, given) as object); // stays an object
     const { principal, checks } = await (keyId === undefined
-      ? explainCapsule(capsuleId ?? '', tool, given, context)
-      : explainKey(keyId, tool, given, context));
+      ? explainCapsule(capsuleId ?? '', tool, input, context)
+      : explainKey(keyId, tool, input, context));
     const missing = checks.find(({ required }) => required)?.required;
     return {
       verdict: worst(checks),

@@ -193,6 +193,19 @@ describe('a run of a flow', () => {
     assert.match(run.error?.message ?? '', /No such key: absent/);
   });
 
+  it('fails where a template gives nothing and the tool requires something', async () => {
+    const [empty, some] = [skillStep('a', '{{ input.absent }}{{ input.other }}'), skillStep('a', '{{ input.absent }}')];
+    for (const step of [empty, some]) {
+      const { id } = await world.flow({ steps: [step] });
+      const { status, error } = await world.run(id, {});
+      assert.equal(status, 'failed');
+      assert.match(
+        error?.message ?? '',
+        /arguments\.name: the template .* gives nothing, and arguments\.name is required/,
+      );
+    }
+  });
+
   it('of a draft or a disabled flow is refused', async () => {
     const draft = await world.flow({});
     const answer = await world.call('trigger_flow', { id: draft.id });

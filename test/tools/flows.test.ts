@@ -297,6 +297,62 @@ describe('the definition of a flow', () => {
     ]);
   });
 
+  it('finds what templates hide: names of arguments, and members that no earlier step answers', async () => {
+    const make = step('make', { tool: 'create_skill', arguments: { name: 's', instructions: 'x' } });
+    const list = step('list', { arguments: { limit: 1 } });
+    const use = (argument: string, text: string, more = {}) =>
+      step('use', { tool: 'create_document', arguments: { title: 't', content: 'c', [argument]: text }, ...more });
+    const said = async (...steps: object[]) => problems({ steps });
+    assert.deepEqual(await said(make, use('titel', '{{ steps.make.output.id }}')), [
+      ['steps[1].arguments.titel', 'There is no field "titel" here; did you mean "title"?'],
+    ]);
+    assert.deepEqual(await said(make, use('title', '{{ steps.make.output.titel }}')), [
+      [
+        'steps[1].arguments.title',
+        'steps.make.output has no "titel"; it has id, name, displayName, description, instructions, createdAt, updatedAt, revision.',
+      ],
+    ]);
+    assert.deepEqual(await said(list, use('title', 'of {{ steps.list.output.data[0].nmae }}')), [
+      ['steps[1].arguments.title', 'steps.list.output.data.0 has no "nmae"; did you mean "name"?'],
+    ]);
+    assert.deepEqual(await said(list, use('title', 'x', { when: 'steps.list.output.total.big > 1' })), [
+      ['steps[1].when', 'steps.list.output.total has no "big"; it has no members.'],
+    ]);
+    const fine = [
+      '{{ steps.list.output.data[0].identity.email.alias }}',
+      '{{ steps.list.output.data.first.name }} of {{ steps.list.output.data.size }}',
+      '{% for one in steps.list.output.data %}{{ one.anything }}{% endfor %}',
+      '{{ steps.list.output.data[input.at].name }}',
+    ];
+    for (const text of fine) await flowOf({ steps: [list, use('title', text)] });
+    const asks = step('ask', { tool: 'invoke_agent', arguments: { agentId: '{{ input.agent }}', message: 'x' } });
+    await flowOf({ steps: [asks, use('title', '{{ steps.ask.output.output.whatever }}')] });
+  });
+
+  it('refuses records that its steps name and that are not there, also where the writer may not see them', async () => {
+    const { id } = await mustCall(server, server.adminKey, 'create_skill', { name: 'kept', instructions: 'x' });
+    const thread = await mustCall(server, server.adminKey, 'create_thread', {
+      title: 'Hidden',
+      visibility: 'restricted',
+    });
+    const gone = `skl_${'0'.repeat(26)}`;
+    const get = (tool: string, given: object) => ({ steps: [step('get', { tool, arguments: { ...given } })] });
+    await flowOf(get('get_skill', { id }));
+    await flowOf(get('get_thread', { id: thread.id }));
+    assert.deepEqual(await problems(get('get_skill', { id: gone })), [
+      ['steps[0].arguments.id', `There is no skill ${gone}; see list_skills.`],
+    ]);
+    assert.deepEqual(await problems(get('create_agent', { name: 'n', displayName: 'N', skillIds: [id, gone] })), [
+      ['steps[0].arguments.skillIds', `There is no skill ${gone}; see list_skills.`],
+    ]);
+    assert.deepEqual(await problems(get('invoke_agent', { agent: 'nobody at all', input: 'x' })), [
+      ['steps[0].arguments.agent', 'There is no agent nobody at all; see list_agents.'],
+    ]);
+    const writer = await makeKey(server, { scopes: ['write'] });
+    const { status, body } = await post(get('get_thread', { id: thread.id }), writer);
+    assert.deepEqual([status, body.issues[0].message], [400, `There is no thread ${thread.id}; see list_threads.`]);
+  });
+
   it('refuses a deleted agent, also on update, and takes a paused one', async () => {
     const agent = await agentOf('paused one');
     await ask('PATCH', `/agents/${agent.id}`, { status: 'paused' });

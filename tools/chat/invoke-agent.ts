@@ -13,8 +13,8 @@ import { type ChosenModel, chooseModel, findAgentToRun } from './choose.ts';
 import { runToFinish, toldOf } from './continued-run.ts';
 
 const input = z.strictObject({
-  agent: agentRef.describe('Id or name, see list_agents.'),
-  input: z.string().trim().min(1).max(LONGEST_INPUT).describe('What the agent is to do or answer.'),
+  agent: agentRef.describe('Id or name, see list_agents. Also as `agentId`.'),
+  input: z.string().trim().min(1).max(LONGEST_INPUT).describe('What the agent is to do or answer. Also as `message`.'),
   outputSchema: z
     .record(z.string(), z.unknown())
     .optional()
@@ -40,6 +40,7 @@ export const invokeAgent = defineTool({
   annotations: RUNS_AGENT,
   inSteps: true,
   findsBegun: true,
+  aliases: { agentId: 'agent', message: 'input' },
   input,
   output: z.object({
     ...runAnswer,

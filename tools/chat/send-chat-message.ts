@@ -28,7 +28,13 @@ const LONGEST_TITLE = 80;
 const MOST_AGENTS = 50;
 
 const input = z.strictObject({
-  message: z.string().trim().min(1).max(LONGEST_INPUT).optional().describe('Required unless `continue` is given.'),
+  message: z
+    .string()
+    .trim()
+    .min(1)
+    .max(LONGEST_INPUT)
+    .optional()
+    .describe('What to say, also as `input`. Required unless `continue` is given.'),
   continue: recordId
     .optional()
     .describe(
@@ -38,7 +44,7 @@ const input = z.strictObject({
   agentId: agentRef
     .optional()
     .describe(
-      'Id or name. Default: the agent of the thread, else that of the settings, else an assistant without tools.',
+      'Id or name, also as `agent`. Default: the agent of the thread, else that of the settings, else an assistant without tools.',
     ),
   model: modelInput.optional(),
   stream: z
@@ -76,6 +82,7 @@ export const sendChatMessage = defineTool({
   findsBegun: true,
   continuesThreads: true,
   streams: true,
+  aliases: { agent: 'agentId', input: 'message' },
   input,
   output: z.object({ threadId: recordId, message: messageSchema, ...runAnswer }),
   errors: ['not_found', 'conflict', 'interrupted'],

@@ -8,6 +8,7 @@ import { requireWithin } from '../access/delegation.ts';
 import { requireFreshFor } from '../access/fresh.ts';
 import type { Principal } from '../access/principal.ts';
 import { secretsIn } from '../audit/redact.ts';
+import { withoutAliases } from '../registry/aliases.ts';
 import { type Catalog, isListed, nearest } from '../registry/catalog-index.ts';
 import type { ServerFacts } from '../registry/context.ts';
 import type { Tool } from '../registry/define-tool.ts';
@@ -15,8 +16,10 @@ import { ToolError } from '../registry/errors.ts';
 import { formatPath, isAtOrIn, parseInput } from '../registry/validate.ts';
 import { type AnalyzedTexts, type FlowDefinition, textsIn } from './definition-texts.ts';
 import { eventTypesOf } from './event-types.ts';
+import { outputProblem } from './output-members.ts';
 import { scheduleProblem } from './schedule.ts';
-import { isTemplate, type Parsed } from './templates.ts';
+import { unknownArguments } from './step-arguments.ts';
+import { isTemplate, type Parsed, type Reference } from './templates.ts';
 
 /** As many problems as are of use. */
 const MOST_ISSUES = 100;
@@ -56,13 +59,13 @@ export async function definitionIssues(
   }
   if (agentId !== undefined) issues.push(...(await agentIssues(agentId, store)));
   if (texts.issues.length > 0) return [...issues, ...texts.issues];
-  if (prompt !== undefined) issues.push(...referenceIssues(texts.template(prompt), 'prompt', []));
-  const before: string[] = [];
+  if (prompt !== undefined) issues.push(...referenceIssues(texts.template(prompt), 'prompt', new Map()));
+  const before: EarlierSteps = new Map();
   for (const [index, step] of (steps ?? []).entries()) {
     if (issues.length >= MOST_ISSUES) break;
     if (index % AT_ONCE === AT_ONCE - 1) await setImmediate();
     issues.push(...stepIssues(step, `steps[${index}]`, before, { catalog, texts }));
-    before.push(step.id);
+    before.set(step.id, catalog.get(step.tool)?.tool);
   }
   return issues;
 }
@@ -103,14 +106,17 @@ async function agentIssues(id: string, store: Pick<Readers, 'agents'>): Promise<
   return [{ path: 'agentId', message }];
 }
 
+/** The tools of the steps before, by the ids of the steps. Undefined where there is no such tool. */
+type EarlierSteps = Map<string, Tool | undefined>;
+
 interface StepDeps {
   readonly catalog: Catalog;
   readonly texts: AnalyzedTexts;
 }
 
-function stepIssues(step: FlowStep, place: string, before: readonly string[], { catalog, texts }: StepDeps): Issue[] {
+function stepIssues(step: FlowStep, place: string, before: EarlierSteps, { catalog, texts }: StepDeps): Issue[] {
   const issues: Issue[] = [];
-  if (before.includes(step.id)) {
+  if (before.has(step.id)) {
     issues.push({ path: `${place}.id`, message: `Another step has the id ${step.id}; ids are unique in a flow.` });
   }
   if (step.when !== undefined) issues.push(...referenceIssues(texts.condition(step.when), `${place}.when`, before));
@@ -127,7 +133,8 @@ function stepIssues(step: FlowStep, place: string, before: readonly string[], { 
     templated.push(name);
     issues.push(...referenceIssues(texts.template(text), `${place}.${name}`, before));
   }
-  return [...issues, ...argumentIssues(tool, step, place, [...templated, ...secrets])];
+  const unknown = unknownArguments(tool, step).map(({ path, message }) => ({ path: `${place}.${path}`, message }));
+  return [...issues, ...unknown, ...argumentIssues(tool, step, place, [...templated, ...secrets])];
 }
 
 const SECRET =
@@ -160,9 +167,9 @@ function unusable({ tool: name }: FlowStep, place: string, catalog: Catalog): Is
 }
 
 /** Problems of those arguments that are known before the flow runs. */
-function argumentIssues({ input }: Tool, step: FlowStep, place: string, unknown: readonly string[]): Issue[] {
+function argumentIssues(tool: Tool, step: FlowStep, place: string, unknown: readonly string[]): Issue[] {
   try {
-    parseInput(z.object({ arguments: input }), { arguments: step.arguments });
+    parseInput(z.object({ arguments: tool.input }), { arguments: withoutAliases(tool, step.arguments) });
     return [];
   } catch (thrown) {
     if (!(thrown instanceof ToolError)) throw thrown;
@@ -171,7 +178,7 @@ function argumentIssues({ input }: Tool, step: FlowStep, place: string, unknown:
   }
 }
 
-function referenceIssues({ references, problem }: Parsed, path: string, before: readonly string[]): Issue[] {
+function referenceIssues({ references, problem }: Parsed, path: string, before: EarlierSteps): Issue[] {
   if (problem !== undefined) return [{ path, message: `It cannot be read (${problem}); write it in another way.` }];
   for (const reference of references) {
     const message = referenceProblem(reference, before);
@@ -181,14 +188,16 @@ function referenceIssues({ references, problem }: Parsed, path: string, before: 
   return [];
 }
 
-function referenceProblem([root, step, member]: readonly (string | undefined)[], before: readonly string[]) {
+function referenceProblem([root, step, member, ...path]: Reference, before: EarlierSteps): string | undefined {
   if (root === 'input') return undefined;
   if (root !== 'steps') return `There is no ${root} here; there are \`steps\` and \`input\`.`;
   const there =
-    before.length > 0 ? `the steps before this one are ${before.join(', ')}` : 'there is no step before this';
+    before.size > 0 ? `the steps before this one are ${[...before.keys()].join(', ')}` : 'there is no step before this';
   if (step === undefined) return `Name the step, as in steps.<id>.output; ${there}.`;
-  if (!before.includes(step)) return `steps.${step} is no step before this one; ${there}.`;
-  return member === 'output' ? undefined : `Of a step there is its output: steps.${step}.output.`;
+  if (!before.has(step)) return `steps.${step} is no step before this one; ${there}.`;
+  if (member !== 'output') return `Of a step there is its output: steps.${step}.output.`;
+  const tool = before.get(step);
+  return tool && outputProblem(tool, path, `steps.${step}.output`);
 }
 
 function leavesOf(value: unknown): unknown[] {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Issue } from '../../resources/error.ts';
 import { expectedRevision, pageOf, paging, plainLine, recordId } from '../../resources/fields.ts';
 import {
   type Flow,
@@ -23,6 +24,7 @@ import { definitionIssues, requireRights } from './flow-definition.ts';
 import { forgetOutputs } from './queue.ts';
 import { prepareRestore } from './restoring.ts';
 import { runAsOf } from './run-as.ts';
+import { missingRecords } from './step-arguments.ts';
 import { type GivenSecret, keepSecret, requireKnownSecret, writtenWebhook } from './webhook-secret.ts';
 
 const flowId = refTo('flow', recordId).describe('Flow id (`flw_…`), see list_flows.');
@@ -207,12 +209,14 @@ async function requireDefinition(
   context: Context<Readers, never>,
 ): Promise<void> {
   const { store, principal, server, fail } = context;
-  const issues = await definitionIssues(definition, texts, context);
-  if (issues[0]) {
+  const requireNone = (issues: readonly Issue[]) => {
+    if (!issues[0]) return;
     const more = issues.length > 1 ? ` (and ${issues.length - 1} more, see issues)` : '';
     throw fail('invalid_input', `${issues[0].path}: ${issues[0].message}${more}`, { issues: issues.slice(0, 100) });
-  }
+  };
+  requireNone(await definitionIssues(definition, texts, context));
   await requireRights(principal, definition, { store, catalog: server.catalog });
+  requireNone(await missingRecords(definition.steps ?? [], context));
 }
 
 interface Written {

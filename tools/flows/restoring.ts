@@ -6,6 +6,7 @@ import type { AnalyzedTexts } from './definition-texts.ts';
 import { sameDefinition } from './flow-change.ts';
 import { definitionIssues, requireRights } from './flow-definition.ts';
 import { isRunAs, runAsOf } from './run-as.ts';
+import { missingRecords } from './step-arguments.ts';
 import { signatureOf, withTodaysSecret } from './webhook-secret.ts';
 
 /**
@@ -34,6 +35,8 @@ export async function prepareRestore(
     );
   }
   await requireRights(principal, state, { store, catalog: server.catalog });
+  const [missing] = await missingRecords(state.steps ?? [], { store, principal, server });
+  if (missing) throw fail('conflict', `This state of the flow cannot be restored: ${missing.path}: ${missing.message}`);
   return { ...state, runAs: runAsOf(principal) };
 }
 

@@ -84,8 +84,9 @@ const listFlowRuns = defineTool({
   access: { scope: 'flows:read', grant: 'flow:read', narrows: true, selects: { id: NAME, status: 'status' } },
   annotations: READS,
   view: 'run',
+  aliases: { flowId: 'id' },
   input: z.strictObject({
-    id: refTo('flow', recordId).optional().describe('Flow id: runs of this flow only.'),
+    id: refTo('flow', recordId).optional().describe('Flow id (also as `flowId`): runs of this flow only.'),
     status: flowRunStatus.optional(),
     ...paging,
   }),

@@ -25,15 +25,34 @@ export async function requireReferences(caller: Caller<never>, record: object): 
 async function problemOf(caller: Caller<never>, member: string, id: unknown): Promise<Issue[]> {
   const kind = referredBy(caller.server.kinds, member);
   if (!kind || typeof id !== 'string') return [];
-  const { collection, noun, resource, list } = kind;
-  const found = await caller.store[collection].get(id);
-  const isSeenBy = found && !(isGuarded(found) && !isSeen(found, caller.principal));
-  if (!isSeenBy || isKeptFrom(caller.principal, resource, 'read', found)) {
-    return [{ path: member, message: `There is no ${noun} ${id}${list ? `; see ${list.name}` : ''}.` }];
-  }
+  const found = await foundBy(caller, kind, id);
+  if (!found) return [{ path: member, message: absent(kind, id) }];
   const status: unknown = 'status' in found ? found.status : undefined;
-  if (collection !== 'agents' || status !== 'deleted') return [];
+  if (kind.collection !== 'agents' || status !== 'deleted') return [];
   return [{ path: member, message: `The agent ${id} is deleted; name another, or revive it with update_agent.` }];
+}
+
+export type ReferenceCaller = Pick<Caller<never>, 'store' | 'principal' | 'server'>;
+
+/** That no record of the type with this id is there for the caller. Undefined where one is, or there is no such type. */
+export async function missingRecord(caller: ReferenceCaller, type: string, id: string): Promise<string | undefined> {
+  const kind = caller.server.kinds.find((one) => one.type === type);
+  return kind && !(await foundBy(caller, kind, id)) ? absent(kind, id) : undefined;
+}
+
+/** The record as far as the caller may know of it. */
+async function foundBy(
+  { store, principal }: ReferenceCaller,
+  { collection, resource }: RecordKind,
+  id: string,
+): Promise<object | undefined> {
+  const found = await store[collection].get(id);
+  const isSeenBy = found && !(isGuarded(found) && !isSeen(found, principal));
+  return isSeenBy && !isKeptFrom(principal, resource, 'read', found) ? found : undefined;
+}
+
+function absent({ noun, list }: RecordKind, id: string): string {
+  return `There is no ${noun} ${id}${list ? `; see ${list.name}` : ''}.`;
 }
 
 /** The kind of the records whose ids the member holds. */

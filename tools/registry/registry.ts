@@ -10,6 +10,7 @@ import { subjectsIn } from '../access/subjects.ts';
 import { type Beginning, beginning, callEntry, shownArguments } from '../audit/entry.ts';
 import { withHistory } from '../versions/history.ts';
 import { withAgentIds } from './agent-names.ts';
+import { withoutAliases } from './aliases.ts';
 import type { Answer, Call } from './call.ts';
 import { CallContext, requireCallable } from './call-context.ts';
 import { type CatalogEntry, isListed, unknownTool } from './catalog-index.ts';
@@ -113,7 +114,7 @@ export class Registry {
       // A refused call's input is read only for its audit entry, so any fault in it is ignored.
       if (wanted.readInput) given = await (isReached ? wanted.readInput() : wanted.readInput().catch(() => given));
       if (!isReached) throw refusalFor(principal, tool, nameable(tool, given));
-      given = withFixed(principal, tool, given);
+      given = withFixed(principal, tool, withoutAliases(tool, given));
       const parsed = validated(tool, given);
       const resolved = await withAgentIds(tool.input, parsed, this.#store, this.server.catalog);
       const isAllowed = await mayCall(principal, tool, resolved, this.#subjects);

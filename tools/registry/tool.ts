@@ -18,6 +18,8 @@ export interface Meaning<Input extends z.ZodObject, Output extends z.ZodObject, 
   /** For a model that chooses among all tools: what it does, when to use it, what it returns. */
   readonly description: string;
   readonly input: Input;
+  /** Names that similar tools have for members of the input, each with its name here. Callers may use either. */
+  readonly aliases?: Readonly<Record<string, string>>;
   readonly output: Output;
   /** The error codes that it can answer with, besides those of every tool. */
   readonly errors: readonly Code[];

@@ -78,6 +78,22 @@ function unknownMember(owner: z.ZodObject | undefined, given: ReadonlySet<string
     : `There is no field "${key}" here; leave it out.`;
 }
 
+interface UnknownMember {
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
+}
+
+/** The first part of the path that names no member of a strict object. */
+export function unknownMemberAt(schema: z.ZodType, path: readonly PropertyKey[]): UnknownMember | undefined {
+  for (const [at, part] of path.entries()) {
+    const owner = objectAt(schema, path.slice(0, at));
+    const isStrict = owner?.def.catchall instanceof z.ZodNever;
+    if (owner && isStrict && !Object.hasOwn(owner.shape, String(part)))
+      return { path: path.slice(0, at + 1), message: unknownMember(owner, new Set(), String(part)) };
+  }
+  return undefined;
+}
+
 function memberNames(input: unknown, path: readonly PropertyKey[]): ReadonlySet<string> {
   let current = input;
   for (const segment of path) current = (current as Readonly<Record<PropertyKey, unknown>>)[segment]; // where the schema found an object
@@ -85,7 +101,7 @@ function memberNames(input: unknown, path: readonly PropertyKey[]): ReadonlySet<
 }
 
 /** The object schema at the path, seen through optional, nullable, default and array wrappers. */
-function objectAt(schema: z.ZodType, path: readonly PropertyKey[]): z.ZodObject | undefined {
+export function objectAt(schema: z.ZodType, path: readonly PropertyKey[]): z.ZodObject | undefined {
   let current: unknown = unwrap(schema);
   for (const segment of path) {
     if (current instanceof z.ZodObject) current = current.shape[String(segment)];

@@ -9,6 +9,7 @@ import { idsIn } from '../../registry/idempotency.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { Exhausted, Filling } from '../filling.ts';
 import { actingFlow, findRunAs } from '../run-as.ts';
+import { requireFilled } from '../step-arguments.ts';
 import { ownRun } from './claim.ts';
 import { type Clock, pause } from './clock.ts';
 import { nextTry } from './next-try.ts';
@@ -125,6 +126,8 @@ export class FlowExecution {
         return undefined;
       }
       input = (await this.#filling.render(step.arguments, scope)) as Arguments; // a record renders to a record
+      const tool = this.#parts.registry.server.catalog.get(step.tool)?.tool;
+      if (tool) requireFilled(tool, step, input);
     } catch (thrown) {
       const message = thrown instanceof Error ? thrown.message : 'The arguments cannot be made.';
       const failure = await this.#fail(step, { code: 'invalid_input', message });
