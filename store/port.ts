@@ -99,6 +99,8 @@ export interface StoreStatus {
   /** How long the last flush took, in milliseconds. */
   readonly flushMs?: number;
   readonly lastError?: string;
+  /** What is damaged and how to recover. Everything else works. */
+  readonly damage?: string;
   /** Unfinished lines that the start cut off: file, line and length of each. They had not been acknowledged. */
   readonly dropped?: readonly string[];
 }

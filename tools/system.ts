@@ -22,11 +22,11 @@ export const checkHealth = defineTool({
   tellsDown: ({ status }) => status === 'down',
 
   async handler(_, { server }) {
-    const { writable, lastError = 'The store takes no writes.' } = server.storeStatus();
+    const { writable, damage, lastError = 'The store takes no writes.' } = server.storeStatus();
     const { last, status } = server.backups?.state() ?? {};
     const wrong = await server.clocks?.health();
     const clocks = wrong?.flatMap(({ lastError }) => lastError ?? []) ?? [];
-    const problems = [...(writable ? [] : [lastError]), ...clocks];
+    const problems = [...(writable ? [] : [lastError]), ...(damage === undefined ? [] : [damage]), ...clocks];
     return {
       status: problems.length === 0 ? ('ok' as const) : writable ? ('degraded' as const) : ('down' as const),
       version: server.version,
@@ -58,11 +58,11 @@ export const getSystemHealth = defineTool({
     const started = performance.now();
     await store.agents.find({ limit: 1 });
     const latencyMs = Math.round((performance.now() - started) * 1000) / 1000;
-    const { writable, lastError, dropped } = server.storeStatus();
+    const { writable, dropped, damage, lastError = damage } = server.storeStatus();
     const kept: IntegrationHealth = {
       name: 'store',
       kind: server.storeKind,
-      status: writable ? 'ok' : 'down',
+      status: !writable ? 'down' : damage === undefined ? 'ok' : 'degraded',
       latencyMs,
       ...(lastError !== undefined && { lastError }),
       ...(dropped && { droppedLines: dropped.length }),

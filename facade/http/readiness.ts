@@ -6,10 +6,12 @@ import { requestIdOf } from './native-prototypes.ts';
 import { sendError } from './respond.ts';
 
 const PATH = '/readyz';
+/** Strangers are not told what. */
+const DAMAGED = 'degraded: data are damaged; get_system_health says what, and how to recover\n';
 
 /**
- * Whether a load balancer should send calls here, at `GET /readyz`: 200 or 503, without body and credentials. It asks nobody, so a probe
- * costs nothing and tells strangers no more than an attempt to call would.
+ * Whether a load balancer should send calls here, at `GET /readyz`: 200 or 503, without credentials, and without a body unless data are
+ * damaged. It asks nobody, so a probe costs nothing and tells strangers no more than an attempt to call would.
  */
 export class Readiness {
   #isServing = false;
@@ -33,7 +35,10 @@ export class Readiness {
     open: true,
     method: 'GET',
     path: PATH,
-    serve: (_, response) => answer(response, this.#isServing && this.#store.status().writable),
+    serve: (_, response) => {
+      const { writable, damage } = this.#store.status();
+      answer(response, this.#isServing && writable, damage === undefined ? '' : DAMAGED);
+    },
   };
 }
 
@@ -49,7 +54,7 @@ export function answerBeforeStart({ url }: IncomingMessage, response: ServerResp
   else sendError(response, STARTING, requestIdOf(response));
 }
 
-function answer(response: ServerResponse, isReady: boolean): void {
-  response.writeHead(isReady ? 200 : 503, { 'Content-Length': '0', 'Cache-Control': 'no-store' });
-  response.end();
+function answer(response: ServerResponse, isReady: boolean, text = ''): void {
+  response.writeHead(isReady ? 200 : 503, { 'Content-Length': String(text.length), 'Cache-Control': 'no-store' });
+  response.end(text);
 }

@@ -15,7 +15,9 @@ export class Connection implements SqlConnection {
 
   /** Runs a statement. Returns how many rows it changed. */
   async run(sql: string, parameters: readonly Parameter[] = []): Promise<number> {
-    const result = await this.#execute(sql, parameters);
+    const result = await this.#execute(sql, parameters).catch((cause) => {
+      throw damageIn('a change of the rows', cause) ?? cause;
+    });
     return result.rowsChanged;
   }
 
@@ -99,7 +101,12 @@ const CORRUPT = /corrupt|checksum|not a valid DuckDB/i;
 
 function failed(name: string, cause: unknown): Error {
   const reason = cause instanceof Error ? cause.message : String(cause);
-  const message = `The query "${name}" failed: ${reason}`;
-  if (!CORRUPT.test(reason)) return new Error(message, { cause });
+  return damageIn(`the query "${name}"`, cause) ?? new Error(`The query "${name}" failed: ${reason}`, { cause });
+}
+
+function damageIn(what: string, cause: unknown): StoreDamaged | undefined {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  if (!CORRUPT.test(reason)) return undefined;
+  const message = `The imported rows are damaged, as ${what} found: ${reason}`;
   return new StoreDamaged(`${message}. Stop the server and restore a backup made with \`npm run backup\`.`, { cause });
 }

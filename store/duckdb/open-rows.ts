@@ -1,5 +1,6 @@
 import type { AuditEntry } from '../../resources/audit-entry.ts';
 import { StoreDamaged } from '../errors.ts';
+import { isNoRoom, refusalOf } from '../no-room.ts';
 import { eraseUsers } from '../sql/writing/erase-users.ts';
 import { type LoadedPart, loadRows } from '../sql/writing/load.ts';
 import { TouchedTables } from '../sql/writing/touched.ts';
@@ -7,6 +8,7 @@ import type { Connection } from './connection.ts';
 import { Engine } from './engine.ts';
 import { currentRowsFile, removeOthers, rowsFile, temporaryFolder } from './files.ts';
 import { Readers } from './readers.ts';
+import { placeFile, removeFile } from './rewrite.ts';
 import { prepareTables, readFact, writeFact } from './schema.ts';
 
 /** What must be put right after a crash. */
@@ -66,7 +68,10 @@ const READERS = 2;
 export async function openRows(options: RowsOptions): Promise<OpenedRows> {
   const { folder, recovery } = options;
   const file = folder === undefined ? 1 : Math.max(1, currentRowsFile(folder));
-  if (folder !== undefined) removeOthers(folder, file);
+  if (folder !== undefined) {
+    if (currentRowsFile(folder) === 0) await makeFile(options, folder);
+    removeOthers(folder, file);
+  }
   return openFile(options, file, async (writer) => {
     if (folder !== undefined && recovery) await recover(writer, recovery, rowsFile(folder, file));
   });
@@ -79,11 +84,7 @@ export async function openFile(
   prepare?: (writer: Connection) => Promise<void>,
 ): Promise<OpenedRows> {
   const path = folder && rowsFile(folder, file);
-  const engine = await Engine.open({ path, temporary: folder && temporaryFolder(folder, file), memoryMb }).catch(
-    (cause) => {
-      throw damaged(String(path), cause instanceof Error ? cause.message : String(cause), cause);
-    },
-  );
+  const engine = await openEngine(path, () => folder && temporaryFolder(folder, file), memoryMb);
   const connections: Connection[] = [];
   try {
     for (let count = 0; count < READERS + 2; count += 1) connections.push(await engine.connect());
@@ -99,6 +100,39 @@ export async function openFile(
     for (const connection of connections) connection.close();
     engine.close();
     throw error;
+  }
+}
+
+async function openEngine(path: string | undefined, temporary: () => string | undefined, memoryMb: number) {
+  try {
+    return await Engine.open({ path, temporary: temporary(), memoryMb });
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw isNoRoom(cause) ? refusalOf(cause, String(path), reason) : damaged(String(path), reason, cause);
+  }
+}
+
+/** Makes the first file, with empty tables. It appears complete or not at all. */
+async function makeFile({ memoryMb, recovery }: RowsOptions, folder: string): Promise<void> {
+  const path = rowsFile(folder, 1);
+  const least = recovery?.leastVersion() ?? 0;
+  if (least > 0) throw damaged(path, `the file is missing, in which the imported rows had version ${least}`);
+  const draft = `${path}.tmp`;
+  await removeFile(draft);
+  try {
+    const engine = await Engine.open({ path: draft, temporary: undefined, memoryMb });
+    const writer = await engine.connect();
+    try {
+      await prepareTables(writer);
+      await writer.runOnce('checkpoint');
+    } finally {
+      writer.close();
+      engine.close();
+    }
+    await placeFile(draft, path);
+  } catch (cause) {
+    await removeFile(draft);
+    throw refusalOf(cause, path, 'the file of imported rows could not be made');
   }
 }
 

@@ -20,6 +20,11 @@ export async function copyTables(writer: Connection, target: string): Promise<vo
   } finally {
     await writer.runOnce('detach fresh');
   }
+  await placeFile(draft, target);
+}
+
+/** Makes a file that the engine has closed durable under its name. */
+export async function placeFile(draft: string, target: string): Promise<void> {
   const file = await open(draft, 'r+');
   await file.sync().finally(() => file.close());
   await rename(draft, target);

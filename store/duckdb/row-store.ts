@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import type { AuditEntry } from '../../resources/audit-entry.ts';
-import { StoreUnavailable } from '../errors.ts';
+import type { StoreDamaged } from '../errors.ts';
+import { refusalOf } from '../no-room.ts';
 import { nextSeqAfter } from '../rows/kept-rows.ts';
 import type {
   ExchangeRate,
@@ -66,7 +67,8 @@ export class DuckRowStore implements RowStore {
 
   async wake(): Promise<void> {
     const { folder, recovery } = this.#options;
-    if (recovery?.former() || (folder !== undefined && currentRowsFile(folder) > 0)) await this.#rows.get();
+    const hasRows = folder !== undefined && (currentRowsFile(folder) > 0 || (recovery?.leastVersion() ?? 0) > 0);
+    if (recovery?.former() || hasRows) await this.#rows.get();
   }
 
   async ready(): Promise<void> {
@@ -168,9 +170,10 @@ export class DuckRowStore implements RowStore {
   }
 
   async check(): Promise<void> {
-    const { writer } = await this.#rows.get();
     const tables = [...Object.keys(rawTables), ...derivedTables.map(({ name }) => name)];
-    for (const table of tables) await digestOfTable(writer, table);
+    await this.#rows.use(async ({ writer }) => {
+      for (const table of tables) await digestOfTable(writer, table);
+    });
   }
 
   async query<Row>(query: NamedQuery, parameters?: readonly Parameter[], options?: ReadOptions) {
@@ -194,6 +197,11 @@ export class DuckRowStore implements RowStore {
   /** What went wrong in the background. */
   get error(): Error | undefined {
     return this.#rewriting.error;
+  }
+
+  /** What of the rows is damaged, as far as anybody came upon it, and how to recover. */
+  get damage(): StoreDamaged | undefined {
+    return this.#rows.damage;
   }
 
   /** Lets running questions and writes end, and closes the file. */
@@ -233,6 +241,7 @@ export class DuckRowStore implements RowStore {
       const turn = await this.#begin(opened);
       opened.writing = turn.ended;
       turn.ended.then(() => {
+        this.#rows.note(turn.failure);
         if (isFatal(turn.failure)) this.#rows.reopen(opened);
         endTurn();
       });
@@ -251,6 +260,7 @@ export class DuckRowStore implements RowStore {
       return await WriteTurn.begin({
         writer,
         version,
+        place: this.#placeOf(file),
         keepsUnconfirmed: this.#unconfirmed > 0,
         onCommit: () => {
           this.version = version;
@@ -258,8 +268,13 @@ export class DuckRowStore implements RowStore {
       });
     } catch (cause) {
       if (isFatal(cause)) this.#rows.reopen(opened);
-      throw new StoreUnavailable('the rows could not be written to the disk', { cause });
+      throw refusalOf(cause, this.#placeOf(file), 'the rows could not be written to the disk');
     }
+  }
+
+  #placeOf(file: number): string {
+    const { folder } = this.#options;
+    return folder === undefined ? 'memory' : rowsFile(folder, file);
   }
 
   /** Whether the log of later writes is to be merged into the file, which takes longer than a commit may. */

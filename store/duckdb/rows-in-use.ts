@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { StoreBusy, StoreUnavailable } from '../errors.ts';
+import { StoreBusy, StoreDamaged, StoreUnavailable } from '../errors.ts';
 import { closeRows, type OpenedRows, openFile, openRows, type RowsOptions } from './open-rows.ts';
 
 /** How long a call waits while the rows of an earlier version are moved. */
@@ -11,6 +11,8 @@ export class RowsInUse {
   readonly #onOpen: (opened: OpenedRows) => void;
   #opening: Promise<OpenedRows> | undefined;
   #isClosed = false;
+  /** What was found damaged since the file was opened, or why it cannot be opened. */
+  damage: StoreDamaged | undefined;
 
   constructor(options: RowsOptions, onOpen: (opened: OpenedRows) => void) {
     this.#options = options;
@@ -40,6 +42,7 @@ export class RowsInUse {
     try {
       return await work(opened);
     } catch (cause) {
+      this.note(cause);
       if (!isFatal(cause)) throw cause;
       this.reopen(opened);
       throw new StoreUnavailable('the engine of imported rows failed and is opened again', { cause });
@@ -66,13 +69,20 @@ export class RowsInUse {
     if (opened) await closeRows(opened);
   }
 
+  /** Keeps in mind what an error says about damage. */
+  note(error: unknown): void {
+    if (error instanceof StoreDamaged) this.damage = error;
+    else if (error instanceof Error) this.note(error.cause);
+  }
+
   #begin(before: Promise<void>): Promise<OpenedRows> {
     const opening = before.then(async () => {
       const opened = await openRows(this.#options);
       this.#onOpen(opened);
       return opened;
     });
-    opening.catch(() => {
+    opening.catch((error) => {
+      this.note(error);
       if (this.#opening === opening) this.#opening = undefined;
     });
     return opening;

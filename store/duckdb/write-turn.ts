@@ -1,5 +1,5 @@
 import type { AuditEntry } from '../../resources/audit-entry.ts';
-import { StoreUnavailable } from '../errors.ts';
+import { refusalOf } from '../no-room.ts';
 import type { Connection } from './connection.ts';
 import { writeFact } from './schema.ts';
 
@@ -8,6 +8,8 @@ const KEPT_MS = 60 * 60 * 1000;
 
 interface WriteTurnOptions {
   readonly writer: Connection;
+  /** Where the rows are. */
+  readonly place: string;
   /** The version once the transaction is committed. */
   readonly version: number;
   /** Whether audit entries of earlier writes are still needed. */
@@ -86,7 +88,7 @@ export class WriteTurn {
       await this.writer.run('rollback').catch(() => {});
       this.failure = cause;
       this.#end();
-      throw new StoreUnavailable('the rows could not be written to the disk', { cause });
+      throw refusalOf(cause, this.#options.place, 'the rows could not be written to the disk');
     }
   }
 }

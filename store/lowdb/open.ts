@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { Low } from 'lowdb';
+import { startErrorOf } from '../no-room.ts';
 import type { Readers, Store } from '../port.ts';
 import { SegmentedAudit } from './audit/log.ts';
 import { type Files, realFiles } from './files/files.ts';
@@ -38,15 +39,18 @@ export interface LowdbOptions {
 
 /**
  * Opens the embedded store: everything in memory, durable in a folder.
- * @throws StoreLocked, StoreDamaged
+ * @throws StoreLocked, StoreDamaged, OperatorError where there is no room
  */
 export async function openLowdbStore(options: LowdbOptions): Promise<Store> {
-  const lock = await FolderLock.take(options.folder);
+  const { folder } = options;
+  const lock = await FolderLock.take(folder).catch((error) => {
+    throw startErrorOf(error, folder);
+  });
   try {
     return await assemble(options, lock);
   } catch (error) {
     await lock.release();
-    throw error;
+    throw startErrorOf(error, folder);
   }
 }
 

@@ -143,6 +143,7 @@ export class LowdbStore implements StoreCore {
       writable: !journal.error && !this.#closing,
       ...(journal.flushMs !== undefined && { flushMs: journal.flushMs }),
       ...(error && { lastError: error.message }),
+      ...(imports.rows.damage && { damage: imports.rows.damage.message }),
       ...(dropped.length > 0 && { dropped }),
     };
   }

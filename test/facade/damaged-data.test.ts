@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { appendFile, readdir, stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { rest } from '../support/calls.ts';
+import { callTool, mustCall, rest } from '../support/calls.ts';
 import { type ServerProcess, startProcess, withFolder } from '../support/child.ts';
 import { until } from '../support/until.ts';
 
@@ -55,6 +55,32 @@ describe('a start on a data folder that was damaged', () => {
       await server.stop('SIGTERM');
       const again = await start(folder);
       assert.equal((await healthOf(again, 'store')).droppedLines, undefined);
+      await again.stop('SIGTERM');
+    });
+  });
+
+  it('serves all but imported rows where these are damaged, and says what is and how to recover', async () => {
+    await withFolder(async (folder) => {
+      const server = await start(folder);
+      const rows = [{ id: 'v1', visitorId: 'x', at: '2026-03-01T00:00:00.000Z', page: '/' }];
+      const imported = { type: 'visits', records: rows };
+      assert.equal((await mustCall(server, key, 'import_records', imported)).created, 1);
+      await server.stop('SIGTERM');
+      await truncate(join(folder, 'rows-1.duckdb'), 5000);
+      const again = await start(folder);
+      const told = /rows-1\.duckdb: .*restore a backup made with `npm run backup`/;
+      await until(async () => (await healthOf(again, 'store')).status === 'degraded');
+      assert.match((await healthOf(again, 'store')).lastError, told);
+      const { status, body } = await rest(again, 'GET', '/api/v1/health', { key });
+      assert.deepEqual([status, body.status], [200, 'degraded']);
+      assert.match(body.problems.join(), told);
+      const ready = await fetch(`${again.baseUrl}/readyz`);
+      assert.equal(ready.status, 200);
+      assert.match(await ready.text(), /^degraded: data are damaged; get_system_health says what/);
+      const agent = { name: 'goes on', displayName: 'x' };
+      assert.equal((await rest(again, 'POST', '/api/v1/agents', { key, body: agent })).status, 201);
+      const refused = await callTool(again, key, 'import_records', imported);
+      assert.ok('error' in refused && refused.error.code === 'unavailable');
       await again.stop('SIGTERM');
     });
   });

@@ -206,7 +206,7 @@ describe('the engine of imported rows', () => {
       tx.rows.commit(staged);
       tx.audit.append(auditRecord({ id: 'aud_kept', requestId: 'r', tool: 'import_records' }));
     });
-    await assert.rejects(refused, /could not be written/);
+    await assert.rejects(refused, /no room for the change/);
     const image = `${folder}-image`;
     test.after(() => rmSync(image, { recursive: true, force: true }));
     cpSync(folder, image, { recursive: true });

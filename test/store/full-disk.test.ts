@@ -3,8 +3,10 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { OperatorError } from '../../store/errors.ts';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
 import { nodeArgs } from '../support/node-args.ts';
+import { FailingFiles } from './failing-files.ts';
 import { testFolder } from './folders.ts';
 
 const script = join(import.meta.dirname, 'disk-writer.ts');
@@ -24,7 +26,7 @@ async function check(output: string, reason: string): Promise<Outcome> {
   const outcome: Outcome = JSON.parse(output);
   const { acknowledged, refused, reasons, full, relieved, recovered } = outcome;
   assert.ok(refused.length > 0);
-  assert.deepEqual(reasons, [`StoreUnavailable ${reason}`]);
+  assert.deepEqual(reasons, [`NoRoom ${reason}`]);
   assert.equal(full.writable, false);
   assert.match(full.lastError ?? '', new RegExp(reason));
   assert.equal(full.reserved, 0);
@@ -92,6 +94,38 @@ describe('a full disk', () => {
     await checkFolder(folder, await check(writeUnderLimit(folder, 250, script, 'limit'), 'EFBIG'));
   });
 
+  it('refuses the first import without leaving half a file, and takes it once there is room', async (test) => {
+    const folder = await testFolder(test);
+    const output = writeUnderLimit(folder, 16, rowsScript, 'first');
+    const { acknowledged, refused, reasons, messages, files, relieved } = JSON.parse(output);
+    assert.deepEqual([refused, reasons], [['first'], ['NoRoom']]);
+    assert.match(messages[0], /no room for the change in .*rows-1\.duckdb .*Make room on that disk/);
+    assert.deepEqual(files, [], 'no file of rows is left');
+    assert.deepEqual(acknowledged, relieved ? ['later'] : []);
+    const store = await openLowdbStore({ folder });
+    assert.equal(store.status().damage, undefined);
+    await store.rows.check();
+    await store.close();
+  });
+
+  it('names the folder and the remedy where a start finds no room, and starts once there is some', async (test) => {
+    const folder = await testFolder(test);
+    for (const path of [/journal/, /db\.json/]) {
+      const files = Object.assign(new FailingFiles(), { failure: 'write' as const, path });
+      await assert.rejects(openLowdbStore({ folder, files }), (error: Error) => {
+        assert.ok(error instanceof OperatorError);
+        assert.match(
+          error.message,
+          new RegExp(`no room in the data folder ${folder} .*Make room on that disk, or set DATA_DIR`),
+        );
+        return true;
+      });
+    }
+    const store = await openLowdbStore({ folder });
+    assert.ok(store.status().writable);
+    await store.close();
+  });
+
   for (const [what, size, blocks] of [
     ['the log of imported rows', 'short', 3000],
     ['the file into which the engine merges that log', 'long', 50_000],
@@ -100,7 +134,7 @@ describe('a full disk', () => {
       const folder = await testFolder(test);
       const output = writeUnderLimit(folder, blocks, rowsScript, size);
       const { acknowledged, refused, reasons, whileFull, relieved, after } = JSON.parse(output);
-      assert.deepEqual(reasons, ['StoreUnavailable']);
+      assert.deepEqual(reasons, ['NoRoom']);
       assert.ok(refused.includes('again'));
       assert.equal(after, acknowledged.length);
       assert.equal(whileFull, acknowledged.filter((name: string) => name !== 'later').length);

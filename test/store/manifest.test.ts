@@ -3,6 +3,8 @@ import { cp, mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'nod
 import { join } from 'node:path';
 import { before, describe, it, type TestContext } from 'node:test';
 import { StoreDamaged } from '../../store/errors.ts';
+import { realFiles } from '../../store/lowdb/files/files.ts';
+import { Manifest } from '../../store/lowdb/files/manifest.ts';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
 import { rounds } from '../support/full.ts';
 import { fc } from '../support/property.ts';
@@ -41,6 +43,12 @@ async function leave(root: string): Promise<Left> {
     if (at === 16) await copyOpen(open, earlier);
   }
   await until(async () => (await readdir(open)).filter((name) => /^journal|tmp$/.test(name)).length === 1);
+  const marked = () => {
+    const manifest = new Manifest(open, realFiles);
+    manifest.read();
+    return manifest.journal?.sequence === agents.length;
+  };
+  await until(marked);
   await copyOpen(open, folder);
   await store.close();
   return { folder, earlier, agents: agents.sort(), entries: entries.sort() };

@@ -1,17 +1,20 @@
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { readdirSync } from 'node:fs';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
 import { auditRecord } from './records.ts';
 
 /**
  * Imports until the operating system refuses, then after space has returned; prints what it saw as one JSON line. Run by the full disk test
- * as a process of its own, whose file size limit does the refusing. `long` rows fill the log until the engine merges it into the file.
+ * as a process of its own, whose file size limit does the refusing. `long` rows fill the log until the engine merges it into the file; the
+ * `first` import finds no room for the file.
  */
 const [folder = '', size] = process.argv.slice(2);
 const store = await openLowdbStore({ folder });
 const acknowledged: string[] = [];
 const refused: string[] = [];
 const reasons = new Set<string>();
+const messages: string[] = [];
 const ROWS = 2000;
 
 /** Whether it is in. */
@@ -32,6 +35,7 @@ async function importBatch(name: string): Promise<boolean> {
   } catch (error) {
     refused.push(name);
     reasons.add(String(error?.constructor.name));
+    messages.push(String(error));
     return false;
   }
 }
@@ -44,14 +48,16 @@ async function count(): Promise<number> {
   return (found?.rows ?? 0) / ROWS;
 }
 
+const isFirst = size === 'first';
 let batch = 0;
-while (batch < 200 && (await importBatch(`full${batch}`))) batch += 1;
-const whileFull = await count();
-await importBatch('again');
+while (batch < 200 && (await importBatch(isFirst ? size : `full${batch}`))) batch += 1;
+const whileFull = isFirst ? 0 : await count();
+if (!isFirst) await importBatch('again');
+const files = readdirSync(folder).filter((name) => name.includes('.duckdb'));
 const relieved = spawnSync('prlimit', ['--pid', String(process.pid), '--fsize=unlimited']).status === 0;
 await importBatch('later');
-const after = await count();
+const after = isFirst && !relieved ? 0 : await count();
 await store.close();
 process.stdout.write(
-  `${JSON.stringify({ acknowledged, refused, reasons: [...reasons], whileFull, relieved, after })}\n`,
+  `${JSON.stringify({ acknowledged, refused, reasons: [...reasons], messages: messages.slice(0, 1), files, whileFull, relieved, after })}\n`,
 );

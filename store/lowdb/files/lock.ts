@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { StoreLocked } from '../../errors.ts';
+import { isNoRoom } from '../../no-room.ts';
 import { LOCK } from './folder.ts';
 
 const HEARTBEAT_MS = 1000;
@@ -38,7 +39,9 @@ export class FolderLock {
       writeFileSync(path, `${JSON.stringify({ pid: process.pid, host: hostname() })}\n`, { flag: 'wx', mode: 0o600 });
     } catch (error) {
       socket?.close();
-      throw isCode(error, 'EEXIST') ? locked(folder, path) : error;
+      if (isCode(error, 'EEXIST')) throw locked(folder, path);
+      if (isNoRoom(error)) rmSync(path, { force: true });
+      throw error;
     }
     return new FolderLock(path, socket);
   }

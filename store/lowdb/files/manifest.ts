@@ -18,6 +18,7 @@ const slotOf = { journal: journalMark, segment: segmentMark.nullable() };
 /** Bytes of a slot. A slot lies in one sector of the disk, which is written whole or not at all. */
 const SLOT = 128;
 const JOURNAL = 'journal';
+const LATER_MS = 5;
 
 /**
  * The file that says how far the journal and the audit segments reached, by which a start knows that whole lines or files are missing. Each
@@ -32,7 +33,7 @@ export class Manifest {
   readonly #names: string[] = [];
   readonly #segments = new Map<string, SegmentMark>();
   journal: JournalMark | undefined;
-  #due: NodeJS.Immediate | undefined;
+  #due: NodeJS.Timeout | undefined;
   /** Why the last write failed. The slots are then older than their files. */
   error: Error | undefined;
 
@@ -64,10 +65,10 @@ export class Manifest {
     }
   }
 
-  /** Notes the mark while the answers are on their way, so that nobody waits for it. */
+  /** Notes the mark a little later, once for all that come meanwhile, so that nobody waits for it. */
   markJournal(mark: JournalMark): void {
     this.journal = mark;
-    this.#due ??= setImmediate(() => void this.#noteJournal());
+    this.#due ??= setTimeout(() => void this.#noteJournal(), LATER_MS);
   }
 
   async markSegment(day: string, mark: SegmentMark): Promise<void> {
@@ -93,7 +94,7 @@ export class Manifest {
   }
 
   async #noteJournal(): Promise<void> {
-    clearImmediate(this.#due);
+    clearTimeout(this.#due);
     this.#due = undefined;
     if (this.journal) await this.#note(JOURNAL, this.journal);
   }

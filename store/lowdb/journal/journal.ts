@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import { StoreUnavailable } from '../../errors.ts';
+import { refusalOf } from '../../no-room.ts';
 import { type Files, type WritableFile, writeAll } from '../files/files.ts';
 import { journalPath } from '../files/folder.ts';
 import type { Manifest } from '../files/manifest.ts';
@@ -238,7 +238,8 @@ export class Journal {
     this.refusals += 1;
     this.#latest = Promise.resolve();
     const reason = cause instanceof Error ? cause.message : String(cause);
-    this.error = new StoreUnavailable(`the change could not be written to the disk: ${reason}`, { cause });
+    const place = journalPath(this.#options.folder, this.#generation);
+    this.error = refusalOf(cause, place, `the change could not be written to the disk: ${reason}`);
     try {
       await this.#repair();
     } catch {

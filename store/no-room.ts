@@ -1,0 +1,37 @@
+import { OperatorError, StoreBusy, StoreDamaged, StoreUnavailable } from './errors.ts';
+
+/** The disk, a quota or the largest size of a file: codes of the system, and the words of an engine that passes them on. */
+const FULL = /\b(ENOSPC|EDQUOT|EFBIG)\b|no space left on device|disk quota exceeded|file too large/i;
+
+/** There is no room for a change. The message names the place and the remedy, and may be shown. */
+export class NoRoom extends StoreBusy {}
+
+/** Why the store did not keep a change at the place: it is damaged, has no room, or what is said of it else. */
+export function refusalOf(cause: unknown, place: string, otherwise: string): StoreUnavailable | StoreDamaged {
+  if (cause instanceof StoreDamaged) return cause;
+  if (!isNoRoom(cause)) return new StoreUnavailable(otherwise, { cause });
+  const what = `There is no room for the change in ${place} (${reasonOf(cause)})`;
+  return new NoRoom(`${what}, so it was not made. Make room on that disk, then try again; reading goes on.`, { cause });
+}
+
+/** The error as whoever starts the server is told it. */
+export function startErrorOf(error: unknown, folder: string): unknown {
+  if (error instanceof OperatorError || !isNoRoom(error)) return error;
+  const what = `There is no room in the data folder ${folder} (${reasonOf(error)}).`;
+  return new OperatorError(
+    `${what} Make room on that disk, or set DATA_DIR to a folder on another one; then start again.`,
+    {
+      cause: error,
+    },
+  );
+}
+
+export function isNoRoom(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = 'code' in error ? String(error.code) : '';
+  return error instanceof NoRoom || FULL.test(code) || FULL.test(error.message) || isNoRoom(error.cause);
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
