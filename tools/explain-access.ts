@@ -12,15 +12,18 @@ import { mayCall, withFixed } from './access/reach.ts';
 import type { Subjects } from './access/requirement.ts';
 import { subjectsIn } from './access/subjects.ts';
 import { verdictsOf } from './capsules/verdicts.ts';
+import { withAgentIds } from './registry/agent-names.ts';
 import { withoutAliases } from './registry/aliases.ts';
 import { isListed, unknownTool } from './registry/catalog-index.ts';
 import type { Context } from './registry/context.ts';
 import { defineTool, READS } from './registry/define-tool.ts';
 import { ToolError } from './registry/errors.ts';
+import type { Tool } from './registry/tool.ts';
 
 const verdict = z.enum(['allowed', 'denied', 'depends']);
+const check = z.enum(['credential', 'tools', 'right', 'delegation']);
 
-type Check = Finding & { readonly check: 'credential' | 'tools' | 'right' };
+type Check = Finding & { readonly check: z.output<typeof check> };
 
 export const explainAccess = defineTool({
   name: 'explain_access',
@@ -42,9 +45,7 @@ export const explainAccess = defineTool({
     verdict: verdict.describe('depends: on the arguments, which were not given or do not fit.'),
     principal: z.object({ type: z.string(), id: z.string(), name: z.string() }),
     tool: z.string(),
-    checks: z
-      .array(z.object({ check: z.enum(['credential', 'tools', 'right']), verdict, rule: z.string() }))
-      .describe('In the order in which they are made.'),
+    checks: z.array(z.object({ check, verdict, rule: z.string() })).describe('In the order in which they are made.'),
     required: requiredRight
       .optional()
       .describe('What would allow the call: the scope, or for a key with grants the grant.'),
@@ -81,7 +82,7 @@ export const explainAccess = defineTool({
 type Explaining = Context<Readers, 'not_found'>;
 type Explanation = Promise<{ readonly principal: Principal; readonly checks: readonly Check[] }>;
 
-async function explainKey(id: string, tool: GuardedTool, given: object | undefined, context: Explaining): Explanation {
+async function explainKey(id: string, tool: Tool, given: object | undefined, context: Explaining): Explanation {
   const { store, server, fail } = context;
   const key = await store.apiKeys.get(id);
   if (!key) throw fail('not_found', `There is no API key ${id}; see list_api_keys.`);
@@ -89,22 +90,36 @@ async function explainKey(id: string, tool: GuardedTool, given: object | undefin
   const parsed = tool.input.safeParse(given ?? {});
   const input = parsed.success ? parsed.data : (given ?? {});
   const right = await explainRight(principal, tool, input, parsed.success, subjectsIn(store, server.kinds));
+  const handed = right.verdict === 'allowed' && parsed.success ? await handing(principal, tool, input, context) : [];
   return {
     principal,
-    checks: [credential(await keyProblem(store, key, server.now())), { check: 'right', ...right }],
+    checks: [credential(await keyProblem(store, key, server.now())), { check: 'right', ...right }, ...handed],
   };
+}
+
+/** What the call would let others do, where that is more than the principal may do itself. */
+async function handing(
+  principal: Principal,
+  tool: Tool,
+  input: object,
+  { store, server }: Explaining,
+): Promise<Check[]> {
+  if (!tool.handsOut) return [];
+  try {
+    await tool.handsOut(await withAgentIds(tool.input, input, store, server.catalog), { store, principal, server });
+    return [];
+  } catch (thrown) {
+    if (!(thrown instanceof ToolError) || thrown.code !== 'forbidden') return []; // what else is wrong is no matter of access
+    const { required, issues } = thrown.detail;
+    return [{ check: 'delegation', verdict: 'denied', rule: issues?.[0]?.message ?? thrown.message, required }];
+  }
 }
 
 /**
  * A capsule has the rights that its tools need. So its lists and the tool's fixed arguments decide, and fixed arguments of its other tools
  * may narrow the answer.
  */
-async function explainCapsule(
-  id: string,
-  tool: GuardedTool,
-  given: object | undefined,
-  context: Explaining,
-): Explanation {
+async function explainCapsule(id: string, tool: Tool, given: object | undefined, context: Explaining): Explanation {
   const { store, server, fail } = context;
   const capsule = await store.capsules.get(id);
   if (!capsule) throw fail('not_found', `There is no capsule ${id}; see list_capsules.`);
@@ -123,7 +138,8 @@ async function explainCapsule(
   try {
     const input = tool.input.safeParse(withFixed(principal, tool, given ?? {}));
     const narrowed = await narrowing(principal, tool, input.data, subjectsIn(store, server.kinds));
-    return { principal, checks: [...checks, ...narrowed] };
+    const handed = input.success ? await handing(principal, tool, input.data, context) : [];
+    return { principal, checks: [...checks, ...narrowed, ...handed] };
   } catch (thrown) {
     if (!(thrown instanceof ToolError)) throw thrown;
     return { principal, checks: [...checks, { check: 'tools', verdict: 'denied', rule: thrown.message }] };

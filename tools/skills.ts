@@ -78,10 +78,13 @@ const updateSkill = defineTool({
   output: skill,
   errors: ['not_found', 'conflict'],
 
+  async handsOut({ id, ...change }, context) {
+    const current = await context.store.skills.get(id);
+    if (current) await requireSteeringUsers(current, change, context);
+  },
+
   async handler({ id, expectedRevision, ...change }, context) {
     const { store } = context;
-    const current = await store.skills.get(id);
-    if (current) await requireSteeringUsers(current, change, context);
     return store.skills.update(id, change, { expectedRevision });
   },
 });

@@ -1,7 +1,7 @@
 import { type Catalog, type CatalogEntry, isListed, similarNames } from '../registry/catalog-index.ts';
 import type { GuardedTool } from './guarded-tool.ts';
 import type { Principal } from './principal.ts';
-import { reachesWholly } from './reach.ts';
+import { mayHandOut } from './reach.ts';
 import type { ToolLimit } from './tool-limit.ts';
 
 /** The tools that an allowlist entry matches. */
@@ -81,13 +81,13 @@ function reachesAny(entry: string, catalog: Catalog): boolean {
   return named !== undefined && matches(named.tool);
 }
 
-/** The first tool of the entries that the principal may not call, or may call only for some records. */
+/** The first tool of the entries that the principal may not hand out: it may not call it, or only for some records. */
 export function firstBeyond(
   entries: readonly string[],
   catalog: Catalog,
   principal: Principal,
 ): GuardedTool | undefined {
-  const isBeyond = judgedOnce((tool) => !reachesWholly(principal, tool));
+  const isBeyond = judgedOnce((tool) => !mayHandOut(principal, tool));
   for (const entry of entries) {
     const beyond = matchEntry(entry, catalog).find(({ tool }) => isBeyond(tool));
     if (beyond) return beyond.tool;

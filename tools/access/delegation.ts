@@ -5,7 +5,7 @@ import { scopesFor } from './assignable.ts';
 import { requireFreshFor } from './fresh.ts';
 import { formatGrant, type Grant, grantCovers } from './grants.ts';
 import { endOf, type Principal } from './principal.ts';
-import { accessFor, hasWithoutLimit, narrowestGrant } from './requirement.ts';
+import { hasWithoutLimit, missingRight } from './requirement.ts';
 import { GUEST_GRANT, GUEST_SCOPES, scopesCover, scopesSatisfy } from './scopes.ts';
 
 /** The rights that a call would give to something that acts: a key, a capsule, a flow, an agent's allowlist. */
@@ -84,8 +84,7 @@ export function beyondTools(giver: Principal, { entries, catalog }: HandedTools)
   if (!beyond) return undefined;
   const what = `the tool ${beyond.name}`;
   if (giver.tools && !giver.tools.allows(beyond)) return { what, required: {} };
-  const access = accessFor(beyond.access, {});
-  return { what, required: { scope: access.scope, grant: narrowestGrant(access, {}) } };
+  return { what, required: missingRight(giver.rights, beyond.access) };
 }
 
 /** Whether the entry could later match a tool of an integration without a prefix: no tool has this name now. */

@@ -36,6 +36,14 @@ export function reachesWholly({ rights, tools }: Reach, tool: GuardedTool): bool
   return hasWithoutLimit(rights.inCallOf(tool), tool.access);
 }
 
+/**
+ * Whether the principal may put the tool into an allowlist. One that is another way to what other tools reach (`actsAs`) gives no more than
+ * those of them that are in the allowlist too, which are judged themselves.
+ */
+export function mayHandOut(reach: Reach, tool: GuardedTool): boolean {
+  return tool.actsAs && !reach.tools ? reaches(reach, tool) : reachesWholly(reach, tool);
+}
+
 /** Whether the call is allowed. The input must be parsed. */
 export function mayCall(
   reach: Reach,

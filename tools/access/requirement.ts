@@ -20,11 +20,23 @@ export function mayTry(rights: Rights, access: Access | AccessByInput): boolean 
 /** Whether every call of the tool is allowed, whichever record it is about. */
 export function hasWithoutLimit(rights: Rights, access: Access | AccessByInput): boolean {
   const choices = 'among' in access ? access.among : [access];
-  return choices.every((choice) => {
-    const { scope, needs } = requirement(choice);
-    const whole = needs.map((need) => (need.open ? { resource: need.resource, op: need.op } : need));
-    return choice === ANYONE || rights.allows({ scope, needs: whole });
-  });
+  return choices.every((choice) => choice === ANYONE || lacking(rights, choice).length === 0);
+}
+
+/** What is missing for every call of the tool: the first right among those that some call needs. */
+export function missingRight(rights: Rights, access: Access | AccessByInput): { scope: string; grant: string } {
+  const choices = 'among' in access ? access.among : [access];
+  const missing =
+    choices.find((choice) => choice !== ANYONE && lacking(rights, choice).length > 0) ?? choices[0] ?? ANYONE;
+  return { scope: missing.scope, grant: textOf(lacking(rights, missing)) };
+}
+
+/** The needs that the rights do not meet for all records. */
+function lacking(rights: Rights, access: Access): readonly Need[] {
+  const { scope, needs } = requirement(access);
+  const isWhole = ({ open, ...need }: Need) =>
+    rights.allows({ scope, needs: [open ? { resource: need.resource, op: need.op } : need] });
+  return needs.filter((need) => !isWhole(need));
 }
 
 /** The grants that allow every call under the access. Empty where the input decides which resource the call is about. */
@@ -103,11 +115,14 @@ async function withSubjects(bound: Requirement, subjects: Subjects): Promise<Req
 
 /** The narrowest grant that allows this input. Several are joined by commas. */
 export function narrowestGrant(access: Access, input: object): string {
-  return bind(requirement(access), input)
-    .needs.map(({ resource, op, ids: [id] = [] }) =>
-      [resource, op, ...(id === undefined ? [] : [encode(id)])].join(':'),
-    )
-    .join(', ');
+  return textOf(bind(requirement(access), input).needs);
+}
+
+function textOf(needs: readonly Need[]): string {
+  const texts = needs.map(({ resource, op, ids: [id] = [] }) =>
+    [resource, op, ...(id === undefined ? [] : [encode(id)])].join(':'),
+  );
+  return texts.join(', ');
 }
 
 const compiled = new WeakMap<Access, Requirement>();

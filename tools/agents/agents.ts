@@ -119,8 +119,10 @@ const createAgent = defineTool({
   output: agentAnswer,
   errors: ['conflict'],
 
+  handsOut: ({ tools: entries = [] }, { principal, server: { catalog } }) =>
+    requireWithin(principal, { tools: { entries, catalog } }),
+
   async handler({ identity, ...input }, { store, principal, fail, server }) {
-    requireWithin(principal, { tools: { entries: input.tools ?? [], catalog: server.catalog } });
     await requireSkills({ store, principal }, input.skillIds, fail);
     const created = await store.agents.insert({
       ...input,
@@ -157,6 +159,15 @@ const updateAgent = defineTool({
   output: agentAnswer,
   errors: ['not_found', 'conflict'],
 
+  async handsOut({ id, ...change }, { store, principal, server }) {
+    const { catalog } = server;
+    const current = await store.agents.read(id);
+    requireWithin(principal, { tools: { entries: change.tools ?? [], catalog } });
+    if (steers(current, change)) requireSteering({ principal, server }, current);
+    const revived = current.status === 'deleted' && revives(change);
+    if (revived) requireWithin(principal, { tools: { entries: current.tools ?? [], catalog } });
+  },
+
   async handler(
     { id, expectedRevision, identity, memoryPolicy: memory, ...change },
     { store, principal, fail, server },
@@ -169,11 +180,8 @@ const updateAgent = defineTool({
       );
     }
     if (change.name !== undefined && change.name !== current.name) requireRenaming(principal, fail);
-    requireWithin(principal, { tools: { entries: change.tools ?? [], catalog: server.catalog } });
-    if (steers(current, change)) requireSteering({ principal, server }, current);
     await requireSkills({ store, principal }, change.skillIds, fail);
     if (current.status === 'deleted') {
-      requireWithin(principal, { tools: { entries: current.tools ?? [], catalog: server.catalog } });
       await requireSkills({ store, principal }, current.skillIds, (_, message) => fail('conflict', message));
     }
     const updated = await store.agents.update(

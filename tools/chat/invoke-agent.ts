@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Agent } from '../../resources/agent.ts';
 import { agentRef, recordId } from '../../resources/fields.ts';
+import { refTo } from '../../resources/markers.ts';
 import type { Readers, TextSearch } from '../../store/port.ts';
 import { requireShallow } from '../access/agent-principal.ts';
 import { RunTrace, readOutputSchema, runAgent } from '../agents/exports.ts';
@@ -22,7 +23,7 @@ const input = z.strictObject({
       'JSON Schema of an object; the answer comes in this form as `output`. Plain keywords, no $ref and no pattern.',
     ),
   model: modelInput.optional(),
-  continue: recordId
+  continue: refTo('agent-run', recordId)
     .optional()
     .describe(
       'A run of this agent that was cut off or failed (`runId` of the error): the agent is told which calls it made. Give the same `input`.',

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Agent } from '../../resources/agent.ts';
 import type { AgentRun } from '../../resources/agent-run.ts';
 import { agentRef, recordId } from '../../resources/fields.ts';
+import { refTo } from '../../resources/markers.ts';
 import { type Message, message as messageSchema } from '../../resources/message.ts';
 import type { ThreadRecord } from '../../resources/thread.ts';
 import type { NewRecord, Readers, TextSearch } from '../../store/port.ts';
@@ -35,7 +36,7 @@ const input = z.strictObject({
     .max(LONGEST_INPUT)
     .optional()
     .describe('What to say, also as `input`. Required unless `continue` is given.'),
-  continue: recordId
+  continue: refTo('agent-run', recordId)
     .optional()
     .describe(
       'Instead of `message`, with `threadId`: the run that was cut off or failed (`runId` of the error), whose turn is to be finished.',

@@ -23,7 +23,7 @@ import { searchText } from '../../resources/search.ts';
 import type { Readers, TextSearch } from '../../store/port.ts';
 import type { Principal } from '../access/principal.ts';
 import { requireSteeringBy } from '../access/steering.ts';
-import { accessKeysWith, seenBy, visibleTo } from '../access/visibility.ts';
+import { accessKeysWith, isSeen, seenBy, visibleTo } from '../access/visibility.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from '../registry/define-tool.ts';
 import { listPage, onlyThese, openRank, sealRank } from '../registry/paging.ts';
 import { requireReferences } from '../registry/references.ts';
@@ -101,12 +101,16 @@ const createMemory = defineTool({
   output: memory,
   errors: [],
 
+  async handsOut(input, context) {
+    const replaced = await replacedBy(context.store, input);
+    await requireSteeringBy(context, input, replaced && isSeen(replaced, context.principal) ? replaced : undefined);
+  },
+
   async handler({ expiresAt, tags, ...input }, context) {
     const { store, server, fail } = context;
     requireOwnerOfScope(input, fail);
     await requireReferences(context, input);
     const replaced = input.supersedes === undefined ? undefined : await findReplaced(context, input.supersedes);
-    await requireSteeringBy(context, input, replaced);
     if (replaced) {
       await store.memories.touch(replaced.id, { superseded: true });
     }
@@ -158,12 +162,18 @@ export const updateMemory = defineTool({
   output: memory,
   errors: ['not_found', 'conflict'],
 
+  async handsOut({ id, expectedRevision: _, expiresAt: __, tags: ___, ...members }, context) {
+    const current = await context.store.memories.get(id);
+    if (current && isSeen(current, context.principal)) {
+      await requireSteeringBy(context, current, { ...current, ...given(members) });
+    }
+  },
+
   async handler({ id, expectedRevision, expiresAt, tags, ...members }, context) {
     const { store, server, fail } = context;
     const current = await findMemory(context, id);
     requireOwnerOfScope({ ...current, ...given(members) }, fail);
     await requireReferences(context, members);
-    await requireSteeringBy(context, current, { ...current, ...given(members) });
     const change = {
       ...members,
       tags: tags && [...new Set(tags)],
@@ -184,9 +194,14 @@ const deleteMemory = defineTool({
   output: z.object({}),
   errors: ['not_found', 'conflict'],
 
-  async handler({ id, expectedRevision }, context) {
-    const current = await findMemory(context, id);
+  async handsOut({ id }, context) {
+    const current = await context.store.memories.get(id);
+    if (!current || !isSeen(current, context.principal)) return;
     await requireSteeringBy(context, current, await replacedBy(context.store, current));
+  },
+
+  async handler({ id, expectedRevision }, context) {
+    await findMemory(context, id);
     await holdAgain(context.store, await context.store.memories.delete(id, { expectedRevision }));
     return {};
   },
@@ -228,7 +243,7 @@ export const pathMemoryTools = [listMemories, createMemory];
 export async function replacedBy(
   { memories }: Pick<Readers, 'memories'>,
   { supersedes }: Pick<Memory, 'supersedes'>,
-): Promise<Memory | undefined> {
+): Promise<MemoryRecord | undefined> {
   return supersedes === undefined ? undefined : memories.get(supersedes);
 }
 

@@ -36,8 +36,16 @@ interface ReadTool<Input extends z.ZodObject, Output extends z.ZodObject, Code e
 interface WriteTool<Input extends z.ZodObject, Output extends z.ZodObject, Code extends ErrorCode>
   extends Meaning<Input, Output, Code> {
   readonly annotations: Annotations & { readonly readOnlyHint: false };
+  /**
+   * What the call would let others do: it gives rights away, or steers what runs with the rights of others. Asked before the handler, and
+   * by explain_access. @throws ToolError (forbidden)
+   */
+  handsOut?(input: z.output<Input>, context: HandingOut): void | Promise<void>;
   handler(input: z.output<Input>, context: Context<HistoryWriters, Code>): Promise<z.input<Output>>;
 }
+
+/** Who hands something out, and from where. */
+export type HandingOut = Pick<Context<Readers, never>, 'store' | 'principal' | 'server'>;
 
 /**
  * The same, with work that must not be done in the transaction, because it takes long and would hold up all other writes. `stage` does it

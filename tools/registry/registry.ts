@@ -176,7 +176,9 @@ export class Registry {
     if (!tool.inSteps) {
       const staged = await tool.stage?.(input, new CallContext(call, this.#store, this));
       const changed = this.#store.transaction(async (tx) => {
-        const result = await tool.handler(input, new CallContext(call, history(tx), this), staged);
+        const context = new CallContext(call, history(tx), this);
+        await tool.handsOut?.(input, context);
+        const result = await tool.handler(input, context, staged);
         return this.#finish(tx, call, result);
       }, principal);
       return changed.finally(() => staged?.discard());

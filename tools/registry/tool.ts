@@ -79,6 +79,7 @@ export interface Tool extends Meaning<z.ZodObject, z.ZodObject, ErrorCode> {
   readonly inSteps?: true;
   readonly resumes?: true;
   readonly findsBegun?: true;
+  handsOut?(input: object, context: object): void | Promise<void>;
   goesOn?(output: object): boolean;
   tellsDown?(output: object): boolean;
   standsFor?(input: object): { readonly tool: string; readonly input: unknown };

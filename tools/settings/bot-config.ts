@@ -46,11 +46,14 @@ export const updateBotConfig = defineTool({
   output: botConfig,
   errors: ['conflict'],
 
+  async handsOut({ promptSections, defaultModel }, context) {
+    if (promptSections || defaultModel !== undefined) await requireSteeringAll(context);
+  },
+
   async handler({ promptSections, expectedRevision, ...change }, context) {
     const { store, server, fail } = context;
     if (change.defaultModel !== undefined) requireModel(change.defaultModel, server.models, fail);
     const current = await readBotConfig(store);
-    if (promptSections || change.defaultModel !== undefined) await requireSteeringAll(context);
     const sections = promptSections && Object.entries(promptSections).map(([name, text]) => ({ name, text }));
     const updated = await store.botConfigs.update(
       BOT_CONFIG_ID,
