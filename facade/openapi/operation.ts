@@ -214,8 +214,8 @@ function rightText(scope: string, grants: readonly string[]): string {
   return `the scope \`${scope}\`, or of keys with grants ${grants.map((grant) => `\`${grant}\``).join(' or ')}`;
 }
 
-function grantText({ grant }: Access): string {
-  return [grant].flat().join(', ');
+function grantText({ grant, fullAccess }: Access): string {
+  return fullAccess ? '*' : [grant].flat().join(', ');
 }
 
 function propertiesOf(schema: JsonSchema): Readonly<Record<string, JsonSchema>> {

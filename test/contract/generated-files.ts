@@ -63,7 +63,7 @@ function rightsOf({ access, session }: Tool): [string, string] {
   if (session === 'begins') return ['its ID token', ''];
   if (access === ANYONE) return ['any key', ''];
   if ('among' in access) return ['as its record', 'as its record'];
-  return [`\`${access.scope}\``, `\`${[access.grant].flat().join('`, `')}\``];
+  return [`\`${access.scope}\``, `\`${(access.fullAccess ? ['*'] : [access.grant].flat()).join('`, `')}\``];
 }
 
 /** The tools that need a fresh sign-in: for every call, or for those that make something lasting. */

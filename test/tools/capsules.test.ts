@@ -264,9 +264,15 @@ describe('nobody hands out by a capsule what they may not do', () => {
     const key = await makeKey(server, { grants: [...manages, 'agent:read', 'skill:read:skl_one'] });
     const allowing = (...allowedTools: string[]) => codeOf(key, 'create_capsule', { name: 'x', allowedTools });
     assert.equal(await allowing('list_agents', 'get_agent'), 'ok');
-    for (const beyond of ['list_skills', 'get_skill', 'create_agent', 'search', 'list_versions', 'update_settings']) {
+    for (const beyond of ['list_skills', 'get_skill', 'create_agent', 'search', 'update_settings']) {
       assert.equal(await allowing('list_agents', beyond), 'forbidden', beyond);
     }
+    assert.equal(
+      await allowing('list_agents', 'list_versions'),
+      'ok',
+      'it shows histories of what get tools beside it read',
+    );
+    assert.equal(await allowing('list_versions', 'get_skill'), 'forbidden');
     const { id } = await mustCall(server, key, 'create_capsule', { name: 'x', allowedTools: ['list_agents'] });
     assert.equal(await codeOf(key, 'update_capsule', { id, allowedTools: ['list_skills'] }), 'forbidden');
     assert.equal(await codeOf(key, 'preview_capsule', { id, draft: { allowedTools: ['list_skills'] } }), 'forbidden');

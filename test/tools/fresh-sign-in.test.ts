@@ -54,7 +54,7 @@ describe('a call that makes secrets or changes people', () => {
     await must('update_admin_user', { id, access: { scopes: ['read'] } });
     assert.deepEqual((await refused('create_admin_user', { email: 'x@example.com' }, stale)).required, {
       scope: 'admin',
-      grant: 'admin-user:write',
+      grant: '*',
     });
   });
 
@@ -68,13 +68,14 @@ describe('a call that makes secrets or changes people', () => {
     const steps = [{ id: 'in', tool: 'create_admin_user', arguments: { email: 'x@example.com' } }];
     const flow = { name: 'x', trigger: { kind: 'manual' } };
     assert.deepEqual((await refused('create_flow', { ...flow, steps }, stale)).required, { freshSignIn: true });
-    const tools = ['create_admin_user'];
+    const tools = ['update_admin_user'];
     const agent = { name: 'maker', displayName: 'Maker', tools };
     assert.deepEqual((await refused('create_agent', agent, stale)).required, { freshSignIn: true });
     const { id: agentId } = await must('create_agent', agent);
     const prompted = { ...flow, agentId, prompt: 'go' };
     assert.deepEqual((await refused('create_flow', prompted, stale)).required, { freshSignIn: true });
-    const message = '/create_admin_user {"email": "x@example.com"}';
+    const [own] = (await must('list_admin_users', { limit: 1 })).data;
+    const message = `/update_admin_user {"id": "${own.id}", "name": "x"}`;
     const { threadId } = await must('send_chat_message', { agentId, message }, stale);
     const { data } = await must('list_messages', { id: threadId });
     assert.match(JSON.stringify(data), /less than 10 minutes ago/);

@@ -12,10 +12,10 @@ export function assignableScopes(catalog: Catalog): string[] {
 /** Required by tools of integrations, and where an app asks to act for a capsule. */
 const BESIDE_CATALOG = [GUEST_GRANT, 'capsule:use'];
 
-/** The resources and operations that a grant may name: those that some tool requires. */
+/** The resources and operations that a grant may name: those that open some tool. */
 export function grantNames(catalog: Catalog): GrantNames {
   const names = new Map<string, Set<string>>();
-  const required = accessesOf(catalog).flatMap(({ grant }) => grant);
+  const required = accessesOf(catalog).flatMap(({ grant, fullAccess }) => (fullAccess ? [] : grant));
   for (const grant of [...required, ...BESIDE_CATALOG]) {
     const [resource = '', op = ''] = grant.split(':');
     names.set(resource, (names.get(resource) ?? new Set()).add(op));

@@ -17,6 +17,8 @@ export interface Access {
    * it cannot know that.
    */
   readonly selects?: Readonly<Record<string, string | typeof NAME>>;
+  /** Nobody without full access may call it, whatever their grants: it has somebody act with full access, or runs programs. */
+  readonly fullAccess?: true;
 }
 
 export const NAME = Symbol('name');

@@ -28,14 +28,14 @@ export function missingRight(rights: Rights, access: Access | AccessByInput): { 
   const choices = 'among' in access ? access.among : [access];
   const missing =
     choices.find((choice) => choice !== ANYONE && lacking(rights, choice).length > 0) ?? choices[0] ?? ANYONE;
-  return { scope: missing.scope, grant: textOf(lacking(rights, missing)) };
+  return { scope: missing.scope, grant: missing.fullAccess ? '*' : textOf(lacking(rights, missing)) };
 }
 
 /** The needs that the rights do not meet for all records. */
 function lacking(rights: Rights, access: Access): readonly Need[] {
-  const { scope, needs } = requirement(access);
+  const { scope, needs, full = false } = requirement(access);
   const isWhole = ({ open, ...need }: Need) =>
-    rights.allows({ scope, needs: [open ? { resource: need.resource, op: need.op } : need] });
+    rights.allows({ scope, needs: [open ? { resource: need.resource, op: need.op } : need], full });
   return needs.filter((need) => !isWhole(need));
 }
 
@@ -115,7 +115,7 @@ async function withSubjects(bound: Requirement, subjects: Subjects): Promise<Req
 
 /** The narrowest grant that allows this input. Several are joined by commas. */
 export function narrowestGrant(access: Access, input: object): string {
-  return textOf(bind(requirement(access), input).needs);
+  return access.fullAccess ? '*' : textOf(bind(requirement(access), input).needs);
 }
 
 function textOf(needs: readonly Need[]): string {
@@ -132,7 +132,8 @@ function requirement(access: Access): Requirement {
   let found = compiled.get(access);
   if (!found) {
     const needs = (typeof access.grant === 'string' ? [access.grant] : access.grant).map(parseNeed);
-    found = { scope: access.scope, needs, ...(access.narrows && { narrows: true }) };
+    const { narrows, fullAccess: full } = access;
+    found = { scope: access.scope, needs, ...(narrows && { narrows }), ...(full && { full }) };
     compiled.set(access, found);
   }
   return found;

@@ -9,6 +9,8 @@ export interface Requirement {
   readonly needs: readonly Need[];
   /** A grant for some records is enough, and the answer shows only those. */
   readonly narrows?: boolean;
+  /** Only full access is enough. */
+  readonly full?: boolean;
 }
 
 /** What a principal may do. Scopes and grants are judged only here, for every door. */
@@ -107,9 +109,10 @@ export function grantRights(grants: readonly Grant[], narrowing?: Narrowing): Ri
       fingerprint ??= `${fingerprintOf(grants)} ${narrowing?.fingerprint() ?? ''}`;
       return fingerprint;
     },
-    mayTry: ({ needs, narrows }) =>
-      needs.every((need) => (need.open || (narrows && !need.ids) ? some(need) : whole(need))),
-    allows: ({ needs, narrows }) => needs.every((need) => (narrows && !need.ids ? some(need) : whole(need))),
+    mayTry: ({ needs, narrows, full }) =>
+      (!full || everything) && needs.every((need) => (need.open || (narrows && !need.ids) ? some(need) : whole(need))),
+    allows: ({ needs, narrows, full }) =>
+      (!full || everything) && needs.every((need) => (narrows && !need.ids ? some(need) : whole(need))),
     limitedTo(resource, op) {
       const limit = narrowing?.limits(resource, op);
       if (unlimited({ resource, op })) return limit;

@@ -40,7 +40,7 @@ const createOAuthClient = defineTool({
   title: 'Create OAuth client',
   description:
     'Make a client for a program that cannot register itself. Needs full access. Returns its `clientId` and, this once, the `secret` of a confidential one.',
-  access: { scope: 'admin', grant: 'oauth-client:write' },
+  access: { scope: 'admin', grant: 'oauth-client:write', fullAccess: true },
   annotations: CREATES,
   answersSecret: true,
   input: z.strictObject({
@@ -80,7 +80,7 @@ const deleteOAuthClient = defineTool({
   title: 'Delete OAuth client',
   description:
     'Forget a client and end all its connections, from the next request on. Needs full access. One that made itself known can do so again.',
-  access: { scope: 'admin', grant: 'oauth-client:write:{id}' },
+  access: { scope: 'admin', grant: 'oauth-client:write:{id}', fullAccess: true },
   annotations: DELETES,
   input: z.strictObject({
     id: refTo('oauth-client', recordId).describe('Client record id (`ocl_…`), see list_oauth_clients.'),

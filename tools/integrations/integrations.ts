@@ -79,7 +79,7 @@ const createIntegration = defineTool({
   title: 'Create integration',
   description:
     'Offer the tools of another MCP server here, as `<toolPrefix>__<tool>`: a program (stdio) or a URL (http). They wait for refresh_integration {accept} unless `accept` is given. Needs full access. Returns the integration.',
-  access: { scope: 'admin', grant: 'integration:write' },
+  access: { scope: 'admin', grant: 'integration:write', fullAccess: true },
   annotations: { ...CREATES, ...OUTSIDE },
   lasting: { what: 'program', of: ({ command }: { readonly command?: string }) => command !== undefined },
   inSteps: true,
@@ -139,7 +139,7 @@ const updateIntegration = defineTool({
   name: 'update_integration',
   title: 'Update integration',
   description: `Change fields of an integration; null clears an optional one, ${SECRET_MASK} keeps a secret. Needs full access. Returns the integration.`,
-  access: { scope: 'admin', grant: 'integration:write:{id}' },
+  access: { scope: 'admin', grant: 'integration:write:{id}', fullAccess: true },
   annotations: { ...UPDATES, ...OUTSIDE },
   lasting: { what: 'program', of: startsProgram },
   inSteps: true,
@@ -189,7 +189,7 @@ const deleteIntegration = defineTool({
   name: 'delete_integration',
   title: 'Delete integration',
   description: 'Delete an integration for good. Its tools go, its program ends. Needs full access.',
-  access: { scope: 'admin', grant: 'integration:write:{id}' },
+  access: { scope: 'admin', grant: 'integration:write:{id}', fullAccess: true },
   annotations: { ...DELETES, ...OUTSIDE },
   inSteps: true,
   input: z.strictObject({ id: integrationId, expectedRevision }),
@@ -215,7 +215,7 @@ const refreshIntegration = defineTool({
   title: 'Refresh integration',
   description:
     'List the tools of an integration now. `accept` approves all it lists; new and changed ones are held back until then. Needs full access. Returns the integration.',
-  access: { scope: 'admin', grant: 'integration:write:{id}' },
+  access: { scope: 'admin', grant: 'integration:write:{id}', fullAccess: true },
   annotations: { ...UPDATES, ...OUTSIDE },
   inSteps: true,
   input: z.strictObject({

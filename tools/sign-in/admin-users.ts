@@ -60,7 +60,7 @@ const createAdminUser = defineTool({
   title: 'Create admin user',
   description:
     'Let a person sign in and administer the workspace, with full access whatever the role unless `access` limits it. Needs full access. Returns the admin user.',
-  access: { scope: 'admin', grant: 'admin-user:write' },
+  access: { scope: 'admin', grant: 'admin-user:write', fullAccess: true },
   annotations: CREATES,
   lasting: { what: 'person' },
   input: z.strictObject({
@@ -125,7 +125,7 @@ const deactivateAdminUser = defineTool({
   title: 'Deactivate admin user',
   description:
     'Lock an admin user out; their sessions and keys stop at once, their passkeys are removed. Not yourself, not the last active owner. Needs full access.',
-  access: { scope: 'admin', grant: 'admin-user:write:{id}' },
+  access: { scope: 'admin', grant: 'admin-user:write:{id}', fullAccess: true },
   annotations: DELETES,
   lasting: { what: 'person' },
   input: z.strictObject({ id: adminUserId }),
@@ -150,7 +150,7 @@ const reactivateAdminUser = defineTool({
   name: 'reactivate_admin_user',
   title: 'Reactivate admin user',
   description: 'Let a deactivated admin user back in; their keys work again, sessions do not. Needs full access.',
-  access: { scope: 'admin', grant: 'admin-user:write:{id}' },
+  access: { scope: 'admin', grant: 'admin-user:write:{id}', fullAccess: true },
   annotations: UPDATES,
   lasting: { what: 'person' },
   input: z.strictObject({ id: adminUserId }),

@@ -107,7 +107,7 @@ const deletePasskey = defineTool({
   title: 'Remove passkey',
   description:
     'Remove a passkey, so that nobody signs in with it any more: your own, or with full access that of somebody else. Sessions go on. Returns it as it was.',
-  access: { scope: 'admin', grant: 'passkey:write:{id}' },
+  access: { scope: 'admin', grant: 'passkey:write:{id}', fullAccess: true },
   annotations: DELETES,
   lasting: { what: 'credential' },
   own: true,

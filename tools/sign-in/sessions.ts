@@ -58,7 +58,7 @@ const createSignInLink = defineTool({
   title: 'Create sign-in link',
   description:
     'Let an active admin user sign in without mail, for 10 minutes. Needs full access. Returns a link for a browser and an ID token for scripts, each good once. A session begun so ends with the key that made it.',
-  access: { scope: 'admin', grant: 'admin-user:write' },
+  access: { scope: 'admin', grant: 'admin-user:write', fullAccess: true },
   annotations: CREATES,
   answersSecret: true,
   input: z.strictObject({ email: adminUserFields.email.describe('Of the admin user, see list_admin_users.') }),

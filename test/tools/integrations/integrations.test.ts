@@ -157,7 +157,9 @@ describe('create_integration', () => {
 
   it('needs full access; reading needs a grant, which narrows the list', async () => {
     const input = { name: 'x', transport: 'http', url: fake.url, enabled: false };
-    const limited = await makeKey(server, { grants: ['integration:write', 'integration:read'] });
+    const opensNothing = { name: 'x', scopes: [], grants: ['integration:write'] };
+    assert.equal((await refusal('create_api_key', opensNothing)).code, 'invalid_input');
+    const limited = await makeKey(server, { grants: ['integration:read'] });
     assert.deepEqual((await refusal('create_integration', input, limited)).required, { scope: 'admin', grant: '*' });
     const [one, other] = [
       await admin('create_integration', input),
