@@ -140,6 +140,17 @@ describe('POST /api/v1/auth/session', () => {
     assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 401, 401]);
   });
 
+  it('knows a used token as long as it would be taken, which is a minute longer than it says', async () => {
+    const own = await startTestServer();
+    const [used, unused] = [await changed({})(own), await changed({})(own)];
+    const { exp } = jwt.decode(used) as { exp: number }; // of the claims above
+    assert.equal((await postIdToken(own, used)).status, 201);
+    own.clock.pass(exp * 1000 + 30_000 - own.clock.now().getTime());
+    assert.equal((await postIdToken(own, used)).status, 401);
+    assert.equal((await postIdToken(own, unused)).status, 201);
+    await own.close();
+  });
+
   it('looks at the ID token alone, whatever else the request carries', async () => {
     const headers = { Authorization: 'Bearer nothing', Cookie: 'admin-session=nothing' };
     assert.equal((await postIdToken(server, await changed({})(server), headers)).status, 201);

@@ -11,11 +11,14 @@ interface Counting {
   readonly cluster: Cluster | undefined;
   /** Names the limit among all of the server. Default: what is counted. */
   readonly name?: string;
+  /** Default: a minute. */
+  readonly periodMs?: number;
 }
 
 /** `what` names what is counted, as in "More than 5 calls a minute". */
-export function createRateLimit(perMinute: number, what: string, { cluster, name = what }: Counting): RateLimit {
-  const take = cluster ? countedTogether(cluster, perMinute, name) : countedHere(perMinute);
+export function createRateLimit(perMinute: number, what: string, counting: Counting): RateLimit {
+  const { cluster, name = what, periodMs = PERIOD_MS } = counting;
+  const take = cluster ? countedTogether(cluster, { perMinute, name, periodMs }) : countedHere(perMinute, periodMs);
   return async (key) => {
     const refusedMs = await take(key);
     if (refusedMs === undefined) return;
@@ -30,8 +33,8 @@ type Take = (key: string) => Promise<number | undefined>;
 
 const PERIOD_MS = 60_000;
 
-function countedHere(perMinute: number): Take {
-  const limiter = new RateLimiterMemory({ points: perMinute, duration: PERIOD_MS / 1000 });
+function countedHere(perMinute: number, periodMs: number): Take {
+  const limiter = new RateLimiterMemory({ points: perMinute, duration: periodMs / 1000 });
   return async (key) => {
     try {
       await limiter.consume(key);
@@ -46,6 +49,12 @@ function countedHere(perMinute: number): Take {
 /** A key is asked about at most so many times a minute, and once more by each process. */
 const MOST_QUESTIONS = 600;
 const MOST_KEYS = 10_000;
+
+interface Counted {
+  readonly perMinute: number;
+  readonly name: string;
+  readonly periodMs: number;
+}
 
 /** What this process knows of a key until the period ends. */
 interface Share {
@@ -63,14 +72,14 @@ interface Share {
  * All processes together let no more through than the limit. Above 600 calls a minute each takes several at a time, and what it does not use
  * nobody uses; a refused key is refused until the period ends, without a question.
  */
-function countedTogether(cluster: Cluster, perMinute: number, name: string): Take {
+function countedTogether(cluster: Cluster, { perMinute, name, periodMs }: Counted): Take {
   const block = Math.max(1, Math.floor(perMinute / MOST_QUESTIONS));
   const shares = new Map<string, Share>();
 
   async function ask(share: Share, key: string): Promise<void> {
     const wanted = Math.max(block, share.waiting);
     const counted = `${name} ${perMinute} ${hash('sha256', key, 'base64url')}`;
-    const { points, endsInMs } = await cluster.count(counted, wanted, PERIOD_MS);
+    const { points, endsInMs } = await cluster.count(counted, wanted, periodMs);
     const mine = Math.min(wanted, perMinute - (points - wanted));
     share.until = performance.now() + endsInMs;
     share.isOver = mine <= 0;

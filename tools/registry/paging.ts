@@ -160,8 +160,9 @@ function sealCursor({ createdAt, id }: Position, filters: unknown): string {
 /** @throws ToolError if the cursor was not made by `sealCursor` for the same filters */
 export function openCursor(cursor: string | undefined, filters: unknown): Position | undefined {
   if (cursor === undefined) return undefined;
-  const [createdAt, id] = unseal(cursor, filters);
-  if (typeof createdAt === 'string' && typeof id === 'string' && !Number.isNaN(Date.parse(createdAt))) {
+  const [createdAt, id, ...more] = unseal(cursor, filters);
+  const isWhole = typeof createdAt === 'string' && typeof id === 'string' && more.length === 0;
+  if (isWhole && !Number.isNaN(Date.parse(createdAt))) {
     return { createdAt, id };
   }
   throw foreignCursor();
@@ -175,8 +176,8 @@ export function sealRank(rank: Rank | null, filters: unknown): string | null {
 /** @throws ToolError if the cursor was not made by `sealRank` for the same filters */
 export function openRank(cursor: string | undefined, filters: unknown): Rank | undefined {
   if (cursor === undefined) return undefined;
-  const [score, id] = unseal(cursor, filters);
-  if (typeof score === 'number' && typeof id === 'string') return { score, id };
+  const [score, id, ...more] = unseal(cursor, filters);
+  if (typeof score === 'number' && typeof id === 'string' && more.length === 0) return { score, id };
   throw foreignCursor();
 }
 

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { readConfig } from '../../facade/config/config.ts';
+import { readSecrets } from '../../facade/launch/secrets.ts';
+import type { Cluster } from '../../store/cluster-port.ts';
+import type { Store } from '../../store/port.ts';
+import { openPostgresStore } from '../../store/postgres/open.ts';
+import { createRateLimit } from '../../tools/access/rate-limit.ts';
+import { Issuer } from '../../tools/sign-in/issuer.ts';
+import { SECRETS_KEY } from '../support/cluster.ts';
+import { testDatabase, withoutPostgres } from '../support/postgres.ts';
+import { until } from '../support/until.ts';
+
+const DAY = 24 * 60 * 60_000;
+
+describe('what processes share in PostgreSQL', { skip: withoutPostgres }, () => {
+  let stores: readonly Store[] = [];
+  let end = async () => {};
+  before(async () => {
+    const { url, drop } = await testDatabase();
+    stores = await Promise.all([openPostgresStore({ url }), openPostgresStore({ url })]);
+    end = drop;
+  });
+  after(async () => {
+    await Promise.all(stores.map((store) => store.close()));
+    await end();
+  });
+
+  const clusters = (): readonly [Cluster, Cluster] => {
+    const [one, other] = stores.map(({ cluster }) => cluster);
+    assert.ok(one && other);
+    return [one, other];
+  };
+
+  it('counts begin anew when their period is over', async () => {
+    const [one, other] = clusters();
+    const periodMs = 1000;
+    assert.equal((await one.count('a', 2, periodMs)).points, 2);
+    const { points, endsInMs } = await other.count('a', 1, periodMs);
+    assert.ok((points === 3 && endsInMs <= periodMs) || points === 1, `${points}`);
+    await until(async () => (await one.count('a', 1, periodMs)).points === 1);
+    assert.ok((await other.count('a', 0, periodMs)).endsInMs > 0);
+  });
+
+  it('a limit lets callers through again after its period, in every process', async () => {
+    const limits = clusters().map((cluster) => createRateLimit(3, 'calls', { cluster, periodMs: 2000 }));
+    const isLet = async (at: number) => (await limits[at]?.('key').catch(() => 'refused')) === undefined;
+    for (let call = 0; call < 3; call += 1) await isLet(call % 2);
+    for (const at of [0, 1]) await until(async () => !(await isLet(at)));
+    for (const at of [0, 1]) await until(() => isLet(at));
+  });
+
+  it('keys that signed tokens are kept when a new one follows, for all processes', async () => {
+    const [first, second] = stores;
+    assert.ok(first && second);
+    const config = readConfig({ SECRETS_KEY });
+    const start = new Date();
+    const later = () => new Date(start.getTime() + 91 * DAY);
+    const before = await readSecrets(config, first, () => start);
+    const { idToken } = new Issuer('http://localhost', before.signingKeys, later).issue({
+      id: 'usr_1',
+      email: 'a@b.c',
+    });
+    const rotated = await readSecrets(config, second, later);
+    const kids = [rotated.signingKeys.kid, before.signingKeys.kid];
+    assert.notEqual(kids[0], kids[1]);
+    for (const keys of [rotated.signingKeys, await before.renewedKeys?.()]) {
+      assert.ok(keys);
+      assert.deepEqual([...keys.publicKeys.keys()], kids);
+      assert.deepEqual(
+        keys.jwks.keys.map((key) => 'kid' in key && key.kid),
+        kids,
+      );
+      assert.equal((await new Issuer('http://localhost', keys, later).verify(idToken)).subject, 'usr_1');
+    }
+  });
+});
