@@ -83,6 +83,7 @@ export const bookkeeping = {
 export const expectedRevision = z
   .int()
   .min(1)
+  .max(2 ** 31 - 1)
   .optional()
   .describe('Refuse with `conflict` unless this is the current revision.');
 

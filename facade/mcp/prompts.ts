@@ -32,8 +32,8 @@ export async function getPrompt({ registry }: RegistryOnly, visit: AskingVisit, 
     const input = isObject(params.arguments) ? params.arguments : {};
     return callGuest(registry, visit, { tool: guest.tool, input, failure: toolFailure });
   }
-  const { name, input } = readParams(params);
-  const skill = await findSkill(registry, visit, name);
+  const skill = await findSkill(registry, visit, readName(params));
+  const input = readInput(params);
   const texts = [skill.instructions, ...(input === undefined ? [] : [input])];
   return {
     ...(skill.description !== undefined && { description: skill.description }),
@@ -45,7 +45,7 @@ export async function getPrompt({ registry }: RegistryOnly, visit: AskingVisit, 
 export async function findPrompt(registry: DoorParts['registry'], visit: UnderWay, name: unknown) {
   const guest = findGuest(registry, visit, name);
   if (guest) return shownPrompt(guest.serves);
-  return promptOf(await findSkill(registry, visit, readParams({ name }).name));
+  return promptOf(await findSkill(registry, visit, readName({ name })));
 }
 
 function findGuest(registry: DoorParts['registry'], { exchange }: UnderWay, name: unknown) {
@@ -61,15 +61,17 @@ async function findSkill(registry: DoorParts['registry'], visit: UnderWay, name:
   throw new RpcError(INVALID_PARAMS, 'This skill has no instructions, so there is no prompt to make of it.');
 }
 
-function readParams({ name, arguments: given = {} }: Members): { name: string; input: string | undefined } {
-  if (typeof name !== 'string') {
-    throw new RpcError(INVALID_PARAMS, 'Invalid params: name is the name or the id of a skill.');
-  }
+function readName({ name }: Members): string {
+  if (typeof name === 'string') return name;
+  throw new RpcError(INVALID_PARAMS, 'Invalid params: name is the name or the id of a skill.');
+}
+
+function readInput({ arguments: given = {} }: Members): string | undefined {
   const { input, ...others } = isObject(given) ? given : { others: given };
   if ((input !== undefined && typeof input !== 'string') || Object.keys(others).length > 0) {
     throw new RpcError(INVALID_PARAMS, 'Invalid params: arguments has no member but input, a text.');
   }
-  return { name, input };
+  return input;
 }
 
 /** Undefined where the caller sees no skill of this name. It may be an id then. */

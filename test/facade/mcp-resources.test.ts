@@ -277,6 +277,12 @@ for (const era of ['legacy', 'modern'] as const) {
       }
     });
 
+    it('are said not to be there whatever arguments come with them', async () => {
+      const { message } = (await get({ name: 'none' })).error;
+      assert.match(message, /no skill/i);
+      assert.equal((await get({ name: 'none', arguments: { other: 'x' } })).error.message, message);
+    });
+
     it('are refused with -32602 where there is none, for wrong arguments and without the right', async () => {
       for (const params of [
         { name: 'none' },

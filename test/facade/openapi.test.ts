@@ -80,6 +80,15 @@ describe('OpenAPI document', () => {
     assert.equal(operationOf('GET /api/v1/mcp')['x-required-scope'], undefined);
   });
 
+  it('has no default that is an object, which some generators of clients do not take', () => {
+    const defaults = (value: unknown): unknown[] => {
+      if (typeof value !== 'object' || value === null) return [];
+      const own = 'default' in value && typeof value.default === 'object' && !Array.isArray(value.default);
+      return [...(own ? [value] : []), ...Object.values(value).flatMap(defaults)];
+    };
+    assert.deepEqual(defaults(documentOf().paths), []);
+  });
+
   it('has defaults, limits and choices of the input schema', () => {
     const list = operationOf('GET /api/v1/agents').parameters ?? [];
     const schemas = Object.fromEntries(list.map(({ name, schema }) => [name, schema]));

@@ -68,7 +68,7 @@ const createInput = z.strictObject({
   name: plainLine(flowFields.name),
   description: flowFields.description.optional(),
   enabled: z.boolean().default(true).describe('Only enabled flows run.'),
-  trigger: flowInputFields.trigger.default({ kind: 'manual' }),
+  trigger: flowInputFields.trigger.default({ kind: 'manual' }).describe('Default: `manual`, by trigger_flow alone.'),
   steps: flowInputFields.steps.optional(),
   agentId: flowFields.agentId.optional(),
   prompt: flowFields.prompt.optional(),

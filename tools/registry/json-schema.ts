@@ -66,7 +66,8 @@ const FORMATS: readonly unknown[] = ['date-time', 'date'];
 
 /**
  * Writes the schema of a value in the forms that all readers understand alike, and removes what they read differently: patterns, which ECMAScript,
- * Python and RE2 read differently as soon as they have an end or a class (the check behind them stays), and the bounds of safe integers.
+ * Python and RE2 read differently as soon as they have an end or a class (the check behind them stays), the bounds of safe integers, and
+ * defaults that are objects.
  */
 export function makePlain(node: z.core.JSONSchema.BaseSchema): void {
   const { oneOf, const: only, additionalProperties, propertyNames } = node;
@@ -76,6 +77,7 @@ export function makePlain(node: z.core.JSONSchema.BaseSchema): void {
   if (node.minimum === Number.MIN_SAFE_INTEGER) delete node.minimum;
   if (oneOf) rename(node, 'oneOf', { anyOf: oneOf }); // its forms exclude one another
   if (only !== undefined) rename(node, 'const', { enum: [only] });
+  if (isSchema(node.default)) delete node.default; // some generators of clients leave the operation out
   if (isEmpty(additionalProperties)) node.additionalProperties = true;
   if (isSchema(propertyNames) && Object.keys(propertyNames).join() === 'type') delete node.propertyNames;
 }
@@ -93,6 +95,7 @@ function isEmpty(value: unknown): boolean {
   return isSchema(value) && Object.keys(value).length === 0;
 }
 
+const LARGEST_INT32 = 2 ** 31 - 1;
 const LENGTHS = ['minLength', 'maxLength', 'minItems', 'maxItems', 'propertyNames', 'contentEncoding'];
 
 /** Keeps the bounds that older readers know. An exclusive bound is kept as a plain one. */
@@ -100,6 +103,7 @@ function brief({ exclusiveMinimum, ...node }: JsonSchema, isTop = false): JsonSc
   const { properties, ...rest } = exclusiveMinimum === undefined ? node : { minimum: exclusiveMinimum, ...node };
   const isSaid = ([name, value]: [string, unknown]) =>
     !LENGTHS.includes(name) &&
+    (name !== 'maximum' || Number(value) < LARGEST_INT32) &&
     (name !== 'format' || value === 'date-time') &&
     (isTop || name !== 'additionalProperties' || value !== false);
   const kept = Object.entries(rest as JsonSchema).filter(isSaid);
